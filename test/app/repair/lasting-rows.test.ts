@@ -72,19 +72,25 @@ test.each([readable, ...lost])('a file of imported rows whose %s is damaged', as
   await expectWhole(lake);
 });
 
+/** A small lake of which two windows were read again: in each an event has appeared, and one vanished. */
+async function lakeWithHistory() {
+  const clock = steppingClock();
+  const small = await smallLake(clock);
+  const root = small.lake;
+  for (const number of [2, 3]) {
+    const late = shipment(within(number, 300), `order-late-${number}`, '7.77');
+    await refreshed(root, new Map([[number, [...shipments(number).slice(1), late]]]), { clock });
+  }
+  return { clock, root, remove: () => small.remove() };
+}
+
 test.each([
   ['footer', '2 readable rows', 4],
   ['page', 'LOST: its 2 rows, which no run can get back', 2],
   ['whole', 'LOST: its 2 rows, which no run can get back', 2],
 ] as const)('a file of the history whose %s is damaged', async (harm, said, left) => {
-  const clock = steppingClock();
-  const small = await smallLake(clock);
-  const root = small.lake;
+  const { clock, root, remove } = await lakeWithHistory();
   try {
-    for (const number of [2, 3]) {
-      const late = shipment(within(number, 300), `order-late-${number}`, '7.77');
-      await refreshed(root, new Map([[number, [...shipments(number).slice(1), late]]]), { clock });
-    }
     const events = await rowsOf(root, clock, 'SELECT event_id FROM events ORDER BY ALL');
     const [file = ''] = await dataFiles(root, 'event_history');
     await harms[harm](join(root, 'event_history', file));
@@ -94,19 +100,13 @@ test.each([
     expect(await historyOf(root, clock)).toHaveLength(left);
     expect(await rowsOf(root, clock, 'SELECT event_id FROM events ORDER BY ALL')).toEqual(events);
   } finally {
-    await small.remove();
+    await remove();
   }
 });
 
 test.each([false, true])('a history whose catalog and logs are lost is adopted, merged: %s', async (merged) => {
-  const clock = steppingClock();
-  const small = await smallLake(clock);
-  const root = small.lake;
+  const { clock, root, remove } = await lakeWithHistory();
   try {
-    for (const number of [2, 3]) {
-      const late = shipment(within(number, 300), `order-late-${number}`, '7.77');
-      await refreshed(root, new Map([[number, [...shipments(number).slice(1), late]]]), { clock });
-    }
     // What was merged stays for the retention: it says what the merged file says.
     if (merged) await compacted({ lake: root }, { clock });
     const history = await historyOf(root, clock);
@@ -122,7 +122,7 @@ test.each([false, true])('a history whose catalog and logs are lost is adopted, 
     expect(await historyOf(root, clock)).toEqual(history);
     expect((await repaired(lake, false)).code).toBe(0);
   } finally {
-    await small.remove();
+    await remove();
   }
 });
 

@@ -13,7 +13,9 @@ import { readPublished } from '../../../src/lake/publish/delta/delta-commit.js';
 import type { Add } from '../../../src/lake/delta/actions.js';
 import { decodeRows, tableNames, textOf } from './rows.js';
 import { SequentialModel, type Meaning } from './sequential-model.js';
-import type { Observer, SimulatedFiles } from './simulated-store.js';
+import type { Observer } from './memory-files.js';
+import { PublishedTables } from './published-tables.js';
+import type { SimulatedFiles } from './simulated-store.js';
 import { Violation } from './violation.js';
 
 interface State {
@@ -40,7 +42,7 @@ export class Checks implements Observer {
   files: SimulatedFiles | undefined;
   readonly #now: () => number;
   readonly #retention: number;
-  readonly #published = new Map<string, { version: number; paths: Set<string> }>();
+  readonly #published = new PublishedTables();
   readonly #rows = new Map<string, readonly string[]>();
 
   constructor(now: () => number, retention: number) {
@@ -70,7 +72,7 @@ export class Checks implements Observer {
       if (this.damaged.has(path)) return;
       if (this.truth.has(path)) throw new Violation(`${path} is deleted, which the newest version has`);
       const [table = ''] = path.split('/', 1);
-      if (this.#published.get(table)?.paths.has(path.slice(table.length + 1)) === true) {
+      if (this.#published.paths(table).has(path.slice(table.length + 1))) {
         throw new Violation(`${path} is deleted, which its published table has`);
       }
       const retiredAt = this.#retiredAt(path);
@@ -152,15 +154,8 @@ export class Checks implements Observer {
   }
 
   #publishedNow(table: string, version: number, bytes: Uint8Array, path: string): void {
-    const before = this.#published.get(table) ?? { version: -1, paths: new Set<string>() };
-    if (version !== before.version + 1) throw new Violation(`${path} is published behind version ${before.version}`);
-    const published = readPublished(bytes);
-    if (published === undefined) throw new Violation(`${path} can't be read`);
-    const { paths } = before;
-    for (const file of published.change.remove ?? [])
-      if (!paths.delete(file.path)) throw new Violation(`${path} removes what isn't there`);
-    for (const file of published.change.add ?? []) paths.add(file.path);
-    this.#published.set(table, { version, paths });
+    const published = this.#published.publish(table, version, bytes, path);
+    const paths = this.#published.paths(table);
     const state = this.states.get(published.header.version);
     const isState =
       state?.versions.get(table) === version + 1 && state.paths.get(table)?.join() === [...paths].toSorted().join();
@@ -181,7 +176,7 @@ export class Checks implements Observer {
     if (state?.hash !== stub.erased || state.commit.value.previous !== stub.previous)
       throw new Violation(`${path} is another commit's stub`);
     for (const table of Object.keys(state.commit.value.tables)) {
-      const isPublished = (this.#published.get(table)?.version ?? -1) >= (state.versions.get(table) ?? 0) - 1;
+      const isPublished = this.#published.version(table) >= (state.versions.get(table) ?? 0) - 1;
       if (!isPublished) throw new Violation(`${path} is erased before it is published`);
     }
   }
@@ -191,7 +186,7 @@ export class Checks implements Observer {
     const files = this.files?.files ?? new Map<string, Uint8Array>();
     if (snapshot.hash !== this.truth.hash) throw new Violation('the last run has read another version');
     for (const [table, { versions }] of this.truth.tables) {
-      const published = (this.#published.get(table)?.version ?? -1) + 1;
+      const published = this.#published.version(table) + 1;
       if (published !== versions) throw new Violation(`${table} is published up to ${published} of ${versions}`);
     }
     const orphans = [...files.keys()].filter((path) => isDataFile(path) && !this.truth.has(path));

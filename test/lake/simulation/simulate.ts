@@ -14,7 +14,8 @@ import type { Mutation } from './mutations.js';
 import { randomOf, type Random } from './random.js';
 import { tableNames, type Row } from './rows.js';
 import type { Meaning } from './sequential-model.js';
-import { failureOf, repeating, SimulatedFiles, type Call, type Process } from './simulated-store.js';
+import { failureOf } from './memory-files.js';
+import { repeating, SimulatedFiles, type Call, type Process } from './simulated-store.js';
 import { SmallLake } from './small-lake.js';
 import { Violation } from './violation.js';
 

@@ -4,7 +4,8 @@ import { readCommit, type SealedCommit } from '../../../src/lake/catalog/commit.
 import { Snapshot } from '../../../src/lake/catalog/snapshot.js';
 import { readPublished } from '../../../src/lake/publish/delta/delta-commit.js';
 import { isDataFile } from '../../../src/lake/data-files.js';
-import type { Observer } from '../../lake/simulation/simulated-store.js';
+import type { Observer } from '../../lake/simulation/memory-files.js';
+import { PublishedTables } from '../../lake/simulation/published-tables.js';
 import { Violation } from '../../lake/simulation/violation.js';
 import { currentProcess, type Process, type World } from '../world/world.js';
 
@@ -19,11 +20,6 @@ export interface WatchedCommit {
 /** The most that clocks are off. */
 const clockErrorMs = 20 * 60_000;
 
-interface PublishedTable {
-  version: number;
-  readonly paths: Set<string>;
-}
-
 /** The rules of catalog, data files and published logs, checked with each call of the store when it takes effect. */
 export class CatalogWatch implements Observer {
   /** The catalog by its commits alone. */
@@ -34,7 +30,7 @@ export class CatalogWatch implements Observer {
   files: ReadonlyMap<string, Uint8Array> = new Map();
   readonly #world: World;
   readonly #committed: (commit: WatchedCommit) => void;
-  readonly #published = new Map<string, PublishedTable>();
+  readonly #published = new PublishedTables();
   readonly #versions = new Map<
     number,
     {
@@ -76,7 +72,7 @@ export class CatalogWatch implements Observer {
       if (this.damaged.has(path) || !isDataFile(path)) return;
       if (this.truth.has(path)) throw new Violation(`${path} is deleted, which the newest version has`);
       const [table = ''] = path.split('/', 1);
-      if (this.#published.get(table)?.paths.has(path.slice(table.length + 1)) === true)
+      if (this.#published.paths(table).has(path.slice(table.length + 1)))
         throw new Violation(`${path} is deleted, which its published table has`);
       const retiredAt = this.truth.isRetired(path) ? new Map(this.truth.retired()).get(path) : undefined;
       const { retentionMs } = this.truth.config;
@@ -88,9 +84,9 @@ export class CatalogWatch implements Observer {
   /** What must hold once all runs have ended, and one has cleaned up. */
   atTheEnd(): void {
     for (const [table, { versions }] of this.truth.tables) {
-      const published = (this.#published.get(table)?.version ?? -1) + 1;
+      const published = this.#published.version(table) + 1;
       if (published !== versions) throw new Violation(`${table} is published up to ${published} of ${versions}`);
-      const paths = this.#published.get(table)?.paths ?? new Set();
+      const paths = this.#published.paths(table);
       const expected = [...this.truth.files(table)].map(({ path }) => path);
       if (expected.length !== paths.size || expected.some((path) => !paths.has(path)))
         throw new Violation(`the published ${table} has other files than the catalog`);
@@ -141,19 +137,12 @@ export class CatalogWatch implements Observer {
   }
 
   #publish(table: string, version: number, bytes: Uint8Array, path: string): void {
-    const before = this.#published.get(table) ?? { version: -1, paths: new Set<string>() };
-    if (version !== before.version + 1) throw new Violation(`${path} is published behind version ${before.version}`);
-    const published = readPublished(bytes);
-    if (published === undefined) throw new Violation(`${path} can't be read`);
-    const { paths } = before;
-    for (const file of published.change.remove ?? [])
-      if (!paths.delete(file.path)) throw new Violation(`${path} removes what isn't there`);
-    for (const file of published.change.add ?? []) paths.add(file.path);
-    this.#published.set(table, { version, paths });
+    const published = this.#published.publish(table, version, bytes, path);
     const state = this.#versions.get(published.header.version);
     if (state?.hash !== published.sha256 || state.versions.get(table) !== version + 1)
       throw new Violation(`${path} is no version of the catalog`);
-    if (state.paths.get(table) !== digest(paths)) throw new Violation(`${path} has other files than the catalog`);
+    if (state.paths.get(table) !== digest(this.#published.paths(table)))
+      throw new Violation(`${path} has other files than the catalog`);
   }
 
   /** A damaged publication is written as it was. */

@@ -1,9 +1,7 @@
-import { LedgerlakeError } from '../../../src/core/errors.js';
-import { compare } from '../../../src/core/compare.js';
-import { clampRange, type Store, type StoredFile } from '../../../src/lake/store/store.js';
+import type { Store } from '../../../src/lake/store/store.js';
 import { randomOf, type Random } from '../../lake/simulation/random.js';
 import { Violation } from '../../lake/simulation/violation.js';
-import type { Observer } from '../../lake/simulation/simulated-store.js';
+import { failureOf, MemoryFiles, type CallName, type Observer } from '../../lake/simulation/memory-files.js';
 import { runIn, type Process, type World } from './world.js';
 
 /** How often calls of a store fail, each a probability. */
@@ -21,58 +19,21 @@ export const noStoreFaults: StoreFaults = { before: 0, after: 0, late: 0 };
 /** More calls than a command makes that ends. */
 const mostCalls = 30_000;
 
-type CallName = 'read' | 'create' | 'write' | 'remove' | 'list';
-
-/** The files of a lake in memory. */
-export class MemoryStore {
-  readonly files = new Map<string, Uint8Array>();
+/** The files of a lake in memory, on which calls take time and fail. */
+export class MemoryStore extends MemoryFiles {
   readonly #world: World;
-  readonly #observer: Observer;
-  /** Where the lake would be on the local disk: nothing is there. */
-  readonly #address: string;
   failures = 0;
 
+  /** `address`: where the lake would be on the local disk; nothing is there. */
   constructor(world: World, observer: Observer, address: string) {
+    super(observer, address);
     this.#world = world;
-    this.#observer = observer;
-    this.#address = address;
-  }
-
-  create(path: string, bytes: Uint8Array): boolean {
-    if (this.files.has(path)) return false;
-    this.files.set(path, bytes.slice());
-    this.#observer.created(path, bytes);
-    return true;
-  }
-
-  write(path: string, bytes: Uint8Array): void {
-    const before = this.files.get(path);
-    this.files.set(path, bytes.slice());
-    this.#observer.written(path, bytes, before);
-  }
-
-  remove(path: string): void {
-    this.#observer.removed(path);
-    this.files.delete(path);
-  }
-
-  list(folder: string, after = ''): StoredFile[] {
-    const prefix = folder === '' ? '' : `${folder}/`;
-    return [...this.files.keys()]
-      .filter((path) => path.startsWith(prefix) && path > after)
-      .toSorted(compare)
-      .map((path) => ({ path, size: this.files.get(path)?.length ?? 0, modifiedAt: 0 }));
   }
 
   /** The store as a process has it. */
   storeOf(process: Process, faults: StoreFaults, seed: number): Store {
     const random = randomOf(seed);
-    return this.#store((name, path, effect) => this.#call(process, { name, path, effect, faults, random }));
-  }
-
-  /** The store as an observer has it, who takes no time. */
-  direct(): Store {
-    return this.#store((_name, _path, effect) => Promise.resolve().then(effect));
+    return this.storeOver((name, path, effect) => this.#call(process, { name, path, effect, faults, random }));
   }
 
   #call<T>(
@@ -111,46 +72,9 @@ export class MemoryStore {
         if (process.isDead) return;
         if (isFailing) {
           world.note(`${process.label} fails to ${name} ${path}`);
-          reject(failureOf(name, path));
+          reject(failureOf({ name, path }));
         } else resolve(value as T);
       });
     });
   }
-
-  #store(call: <T>(name: CallName, path: string, effect: () => T) => Promise<T>): Store {
-    return {
-      location: 'lake',
-      address: (path) => (path === '' ? this.#address : `${this.#address}/${path}`),
-      localPath: () => undefined,
-      read: (path) => call('read', path, () => this.files.get(path)?.slice()),
-      readRange: (path, start, length) =>
-        call('read', path, () => {
-          const bytes = this.files.get(path);
-          if (bytes === undefined) return undefined;
-          const { from, to } = clampRange(bytes.length, start, length);
-          return bytes.slice(from, to);
-        }),
-      write: (path, bytes) =>
-        call('write', path, () => {
-          this.write(path, bytes);
-        }),
-      create: (path, bytes) => call('create', path, () => this.create(path, bytes)),
-      list: (folder, after) => listed(call('list', folder, () => this.list(folder, after))),
-      remove: (path) =>
-        call('remove', path, () => {
-          this.remove(path);
-        }),
-      removeUnfinished: () => Promise.resolve(0),
-    };
-  }
-}
-
-/** The error of a call that fails: of a claim it is unclear who won. */
-function failureOf(name: CallName, path: string): LedgerlakeError {
-  const code = name === 'create' ? 'LAKE_UNCLEAR' : 'LAKE_STORE';
-  return new LedgerlakeError(code, `cannot ${name} ${path}: the simulation makes it fail`);
-}
-
-async function* listed(files: Promise<StoredFile[]>): AsyncGenerator<StoredFile> {
-  yield* await files;
 }
