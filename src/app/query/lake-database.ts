@@ -111,16 +111,11 @@ export class LakeDatabase {
     return known ?? (await this.#options.faultOf?.(error)) ?? error;
   }
 
-  /** Checks the files of the tables that a statement names: one that reads a table with a faulty file throws an error that names it. */
-  async check(statement: string, signal = this.#options.signal): Promise<void> {
-    const faults = await this.#options.faultsFor?.(statement);
+  /** Checks and fetches the files that a statement reads: one that reads a table with a faulty file throws an error that names it. */
+  async #prepare(statement: string, { signal = this.#options.signal, parameters }: RunOptions = {}): Promise<void> {
+    const { database, faultsFor, fetchFor } = this.#options;
+    const faults = await faultsFor?.(statement);
     if (faults !== undefined) await this.#addFaults(faults, signal);
-  }
-
-  /** Checks and fetches the files that a statement reads, for whoever runs it without `run`. */
-  async prepare(statement: string, { signal = this.#options.signal, parameters }: RunOptions = {}): Promise<void> {
-    const { database, fetchFor } = this.#options;
-    await this.check(statement, signal);
     for (let attempt = 1; attempt <= mostAttempts; attempt++) {
       if ((await fetchFor?.(statement, { database, signal, parameters })) !== true) return;
       await this.refresh(signal);
@@ -133,15 +128,15 @@ export class LakeDatabase {
     return {
       ...database,
       query: async (statement, options) => {
-        await this.prepare(statement, options);
+        await this.#prepare(statement, options);
         return database.query(statement, options);
       },
       execute: async (statement, options) => {
-        await this.prepare(statement, options);
+        await this.#prepare(statement, options);
         return database.execute(statement, options);
       },
       rows: async (statement, options) => {
-        await this.prepare(statement, options);
+        await this.#prepare(statement, options);
         return database.rows(statement, options);
       },
     };
@@ -160,7 +155,7 @@ export class LakeDatabase {
   /** Runs a query up to its first rows. Where a file is missing by then, repeats it over the lake's newest version. */
   async #query(statement: string, options: RunOptions): Promise<QueryResult> {
     const start = async (): Promise<QueryResult> => {
-      await this.prepare(statement, options);
+      await this.#prepare(statement, options);
       return started(await this.#options.database.query(statement, options));
     };
     if (!this.#hasMacros && this.#options.macros?.mayBeIn(statement) === true) await this.createMacros(options.signal);

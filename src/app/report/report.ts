@@ -328,6 +328,7 @@ async function withViews<T>(
   const checked = new Set<string>();
   const names = lakeTables.map(({ name }) => name);
   let isRead = false;
+  let isChecked = false;
   for (let attempt = 1; ; attempt++) {
     const folders = [fetched?.folder ?? lake.store.address('')];
     const database = await openDatabase({ folders, settings: { memory_limit: memoryLimit } });
@@ -341,16 +342,21 @@ async function withViews<T>(
       lakeFiles: async () => {
         if (isRead) await lake.refresh();
         isRead = true;
+        isChecked = false;
         return fetched === undefined ? lake.committedFiles() : fetched.lakeFiles();
       },
       fetchFor: (statement, options) => Promise.resolve(fetched?.fetch(statement, names, options) ?? false),
-      faultsFor: () => checkFiles(lake, { lake: location }, checked, names),
+      // All tables are read: their files are checked once for the views, not by each statement.
+      faultsFor: () => {
+        const isDone = isChecked;
+        isChecked = true;
+        return isDone ? Promise.resolve(new Map()) : checkFiles(lake, { lake: location }, checked, names);
+      },
       faultOf: (error) => fileFault(error, lake, { lake: location }),
     });
     try {
       await views.refresh();
       await views.createMacros();
-      await views.check('');
       try {
         return await read(views.prepared());
       } catch (error) {
