@@ -142,14 +142,8 @@ export async function openLake(path: string, options: LakeOptions = {}): Promise
       checkOptions('status', given, statusKinds);
       const { status } = await import('../app/status/status.js');
       const [from, to] = [textOf(given.from), textOf(given.to)];
-      const settings = {
-        lake: path,
-        config,
-        account: given.account,
-        from,
-        to,
-        marginMinutes: configured.marginMinutes,
-      };
+      const { marginMinutes } = configured;
+      const settings = { lake: path, config, account: given.account, from, to, marginMinutes };
       const run = (context: ReadingContext) => status({ ...settings, format: 'json', color: false }, context);
       return (await printed(undefined, run)) as LakeStatus;
     },

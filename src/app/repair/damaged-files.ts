@@ -5,7 +5,7 @@ import { codeOf } from '../../core/errors.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { dayMs } from '../../core/windows.js';
 import { removedFile } from '../../lake/catalog/change.js';
-import type { LoadKeyId, StoredLoadKey } from '../../lake/catalog/load-key.js';
+import { loadKeyId, type LoadKeyId, type StoredLoadKey } from '../../lake/catalog/load-key.js';
 import type { Snapshot } from '../../lake/catalog/snapshot.js';
 import type { NewFile } from '../../lake/commit-files.js';
 import type { Add } from '../../lake/delta/actions.js';
@@ -262,7 +262,7 @@ export async function takeOutKeys({ lake }: RepairedFiles, keys: readonly Stored
 
 function storedIds(snapshot: Snapshot, keys: readonly StoredLoadKey[]): LoadKeyId[] {
   const stored = keys.filter((key) => snapshot.key(key) !== undefined);
-  return stored.map(({ account, pipeline, key }) => ({ account, pipeline, key }));
+  return stored.map(loadKeyId);
 }
 
 /** A file with the readable rows of a damaged one. */

@@ -8,6 +8,11 @@ export interface LoadKeyId {
   readonly key: string;
 }
 
+/** What identifies a load key, without what else is known of it. */
+export function loadKeyId({ account, pipeline, key }: LoadKeyId): LoadKeyId {
+  return { account, pipeline, key };
+}
+
 /** What a pipeline has loaded for an account. A replaced key is deleted; it has no other state. */
 export interface LoadKey extends LoadKeyId {
   /** Left out for a key that isn't a range of dates. */

@@ -14,7 +14,7 @@ import {
 import { Snapshot } from '../catalog/snapshot.js';
 import { codeOf } from '../../core/errors.js';
 import type { Zstd } from '../../core/parquet/encoder/zstd.js';
-import type { LoadKey, LoadKeyId } from '../catalog/load-key.js';
+import { loadKeyId, type LoadKey, type LoadKeyId } from '../catalog/load-key.js';
 import type { MetaData } from '../delta/actions.js';
 import { loadKeysOf } from '../delta/file-tags.js';
 import { logColumns } from '../delta/table-metadata.js';
@@ -184,8 +184,7 @@ async function replaceByCheckpoint(store: Store, given: LostCommits): Promise<Lo
     if (change === undefined) continue;
     const replaced = lost.some((one) => one.version === version) ? replacedKeys(state, change) : [];
     gaps.push(...replaced);
-    const gone = replaced.map(({ account, pipeline, key }) => ({ account, pipeline, key }));
-    const keys = { ...change.keys, delete: [...(change.keys?.delete ?? []), ...gone] };
+    const keys = { ...change.keys, delete: [...(change.keys?.delete ?? []), ...replaced.map(loadKeyId)] };
     state = staged(state, { ...change, keys }, given.described);
   }
   const tables = new Map(state.tables);
@@ -207,9 +206,7 @@ async function replaceByCheckpoint(store: Store, given: LostCommits): Promise<Lo
 
 /** The load keys of the files that a change removes, but for those that it deletes. */
 function replacedKeys(state: Snapshot, { tables = {}, keys }: Change): LoadKey[] {
-  const deleted = new Set(
-    (keys?.delete ?? []).map(({ account, pipeline, key }) => JSON.stringify({ account, pipeline, key })),
-  );
+  const deleted = new Set((keys?.delete ?? []).map((id) => JSON.stringify(loadKeyId(id))));
   const isDeleted = (id: LoadKeyId) => deleted.has(JSON.stringify(id));
   const found = new Map<string, LoadKey>();
   for (const [table, { remove = [] }] of Object.entries(tables)) {
@@ -243,9 +240,7 @@ async function knownChange(
   const [{ header } = { header: undefined }] = known;
   if (parts === undefined || header === undefined) return undefined;
   const { keys = {}, fence, deleted, config } = header;
-  const gone = [...(keys.set ?? []), ...(keys.delete ?? [])].map(({ account, pipeline, key }) => ({
-    ...{ account, pipeline, key },
-  }));
+  const gone = [...(keys.set ?? []), ...(keys.delete ?? [])].map(loadKeyId);
   // No hash proves these parts: they may be damaged, or stand in the place of another table's.
   const changes = [...parts.paths.keys()].flatMap((table, at) => {
     if (!parts.tables.includes(table)) return [];
