@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { chmod, copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, readFile, utimes, writeFile } from 'node:fs/promises';
 import { delimiter, join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryFolder } from '../app/lake-run.js';
@@ -15,12 +15,12 @@ async function checkout(): Promise<string> {
   await copyFile('node_modules/.package-lock.json', join(folder, 'node_modules/.package-lock.json'));
   await writeFile(join(folder, 'bin/npm'), '#!/bin/sh\necho called >> npm-calls\n');
   await chmod(join(folder, 'bin/npm'), 0o755);
-  // Newer than what npm wrote, as after a change of branches.
-  await writeFile(join(folder, 'package.json'), await readFile('package.json'));
   return folder;
 }
 
-function install(folder: string): { readonly status: number | null; readonly out: string } {
+async function install(folder: string): Promise<{ readonly status: number | null; readonly out: string }> {
+  // Older than the lock file, as after a change of branches: a file system's clock may move in steps of 10 ms.
+  await utimes(join(folder, 'node_modules/.package-lock.json'), 1, 1);
   const path = `${join(resolve(folder), 'bin')}${delimiter}${process.env['PATH'] ?? ''}`;
   const { status, stdout } = spawnSync('make', ['--no-print-directory', 'install'], {
     cwd: folder,
@@ -33,7 +33,7 @@ function install(folder: string): { readonly status: number | null; readonly out
 test.skipIf(!hasMake)('make installs nothing where the packages are those of the lock file', async () => {
   const folder = await checkout();
   // Some versions of make say that there is nothing to do.
-  expect(install(folder)).toEqual({ status: 0, out: expect.not.stringContaining('Installing') as string });
+  expect(await install(folder)).toEqual({ status: 0, out: expect.not.stringContaining('Installing') as string });
   await expect(readFile(join(folder, 'npm-calls'))).rejects.toThrow('ENOENT');
 });
 
@@ -45,7 +45,7 @@ test.skipIf(!hasMake)('make installs the packages where one has another version,
     { 'node_modules/new': { version: '1.0.0', dev: true } },
   ]) {
     await writeFile(join(folder, 'package-lock.json'), JSON.stringify({ packages: { ...lock.packages, ...changed } }));
-    expect(install(folder)).toMatchObject({ status: 0, out: expect.stringContaining('Installing') as string });
+    expect(await install(folder)).toMatchObject({ status: 0, out: expect.stringContaining('Installing') as string });
   }
   expect(await readFile(join(folder, 'npm-calls'), 'utf8')).toBe('called\ncalled\n');
 });
