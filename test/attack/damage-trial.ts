@@ -79,7 +79,7 @@ export async function damageTrial(
       if (after !== held.rows || random.chance(0.15)) await judge.verify(after);
     }
     if (random.chance(0.5)) {
-      await judge.repaired();
+      await judge.repaired(random.chance(0.5));
       await judge.conserved();
     }
     return {
@@ -122,7 +122,7 @@ export async function lostLogTrial(
       if (!/LAKE_LOG: .*ledgerlake repair/.test(err)) throw new Fault(`${words.join(' ')} names no way out: ${err}`);
       if (stored() !== before) throw new Fault(`${words.join(' ')} has changed data files`);
     }
-    await judge.repaired();
+    await judge.repaired(true);
     const after = await judge.rows();
     if (after !== held.rows) throw new Fault(`repair lost rows: ${difference(held.rows, after ?? '')}`);
     return { ...trial, fault: undefined };
@@ -202,10 +202,14 @@ class Judge {
     }
   }
 
-  /** What is damaged is repaired, and the lake is whole then; its gaps are loaded again, with what belonged to damaged files. */
-  async repaired(): Promise<void> {
+  /**
+   * What is damaged is repaired, and the lake is whole then; its gaps are loaded again, with what belonged to damaged files.
+   *
+   * @param isVerified whether the lake is also verified before the loads, which takes as long as all of them
+   */
+  async repaired(isVerified: boolean): Promise<void> {
     await this.#succeeds(['repair', '--yes']);
-    await this.#succeeds(['verify']);
+    if (isVerified) await this.#succeeds(['verify']);
     const loads = this.#held.seed.writers.filter(([command = '']) => ['backfill', 'sync'].includes(command));
     for (const words of loads.filter((words) => !words.includes('--refresh'))) await this.#succeeds(words);
     await this.#succeeds(['verify']);

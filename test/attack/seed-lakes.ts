@@ -124,7 +124,7 @@ export async function seedLakes(): Promise<SeedLakes> {
   const both = join(folder, 'both');
   let sellersNow = start + 26 * dayMs;
   const sellersClock = { ...systemClock, now: () => sellersNow };
-  const seller = createSeller({ seed: 16, events: 1000, days: 60, profile: 'plausible' }, sellersClock);
+  const seller = createSeller({ seed: 16, events: 300, days: 60, profile: 'plausible' }, sellersClock);
   const successor = await startService({ ledger: seller, clock: systemClock });
   const newer = ['--account', account, '--endpoint', successor.url, '--rate', '1000', '--burst', '1000'];
   const read = (from: number, to: number, ...more: string[]): string[] => {
