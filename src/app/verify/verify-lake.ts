@@ -4,13 +4,14 @@ import { join } from 'node:path';
 import type { Clock } from '../../core/clock.js';
 import { openDatabase } from '../../core/duckdb/connection.js';
 import { codeOf, messageOf } from '../../core/errors.js';
+import { groupBy } from '../../core/group-by.js';
 import { plainLog } from '../../observe/log/plain-log.js';
 import type { Lake } from '../../lake/lake.js';
 import { rowsIn } from '../../lake/files/local-parquet.js';
 import { readRuns } from '../../lake/upkeep/leases.js';
 import { checkCatalog, type ExpectedVersion } from './checks/catalog-chain.js';
 import { Certificate, type CheckContext } from './checks/certificate.js';
-import { checkEvents } from './checks/event-entries.js';
+import { checkEvents, type ReadableBundle } from './checks/event-entries.js';
 import { checkContents, checkNetSums, type ReadableFile } from './checks/file-contents.js';
 import { IndexTables } from './checks/index-tables.js';
 import { checkWindows } from './checks/loaded-windows.js';
@@ -107,6 +108,38 @@ function progressLog(total: number, { clock, log }: VerifyLakeOptions): (done: n
   };
 }
 
+/** Bundles that are read together: each statement of DuckDB takes some milliseconds, however few the rows are. */
+const batchBundles = 64;
+/** Bytes of their files, compressed. */
+const batchBytes = 8 * 1024 * 1024;
+
+/** Bundles of one table and account, as many as are read together. */
+function* batchesOf(bundles: readonly CheckedBundle[]): Generator<readonly CheckedBundle[]> {
+  for (const alike of groupBy(bundles, ({ main }) => JSON.stringify([main.table, main.account])).values()) {
+    let batch: CheckedBundle[] = [];
+    let bytes = 0;
+    for (const bundle of alike) {
+      const size = [bundle.main, ...bundle.derived].reduce((sum, { add }) => sum + add.size, 0);
+      if (batch.length === batchBundles || (batch.length > 0 && bytes + size > batchBytes)) {
+        yield batch;
+        batch = [];
+        bytes = 0;
+      }
+      batch.push(bundle);
+      bytes += size;
+    }
+    yield batch;
+  }
+}
+
+/** The contents of bundles that are compared across bundles. */
+interface BundleContents {
+  readonly settlements: Settlement[];
+  readonly summaries: SettlementSummary[];
+  /** The main files of bundles whose rows can't be compared with others. */
+  readonly damaged: LogFile[];
+}
+
 /** Reads all bundles, and collects what is compared across them. */
 async function checkBundles(
   bundles: readonly CheckedBundle[],
@@ -114,82 +147,130 @@ async function checkBundles(
   index: IndexTables,
   context: CheckContext,
   progress: (done: number) => void,
-): Promise<Omit<BundleContents, 'isWhole'> & { readonly damaged: readonly LogFile[] }> {
-  const settlements: Settlement[] = [];
-  const summaries: SettlementSummary[] = [];
-  const damaged: LogFile[] = [];
+): Promise<BundleContents> {
+  const contents: BundleContents = { settlements: [], summaries: [], damaged: [] };
   let done = 0;
-  for (const bundle of bundles) {
+  for (const batch of batchesOf(bundles)) {
     context.signal.throwIfAborted();
-    const read = await checkBundle(bundle, folder, index, context);
-    settlements.push(...read.settlements);
-    summaries.push(...read.summaries);
-    if (!read.isWhole) damaged.push(bundle.main);
-    done += 1 + bundle.derived.length;
+    await checkBatch(batch, folder, index, context, contents);
+    done += batch.reduce((sum, { derived }) => sum + 1 + derived.length, 0);
     progress(done);
   }
-  return { settlements, summaries, damaged };
+  return contents;
 }
 
-/** The contents of a bundle that are compared across bundles. */
-interface BundleContents {
-  /** Whether the rows can be compared with others. */
-  readonly isWhole: boolean;
-  readonly settlements: readonly Settlement[];
-  readonly summaries: readonly SettlementSummary[];
+/** A bundle, and those of its files that match the log. */
+interface LocalBundle {
+  readonly bundle: CheckedBundle;
+  readonly files: readonly ReadableFile[];
 }
 
 /**
- * Reads the files of a bundle, and adds to `index` what is compared across files. The rows of a bundle that isn't whole
- * can't be compared with others.
+ * Reads the files of a batch, and adds to `index` and `contents` what is compared across files. Where DuckDB can't read one of them,
+ * each bundle is read alone.
  */
-async function checkBundle(
-  bundle: CheckedBundle,
+async function checkBatch(
+  batch: readonly CheckedBundle[],
   folder: string,
   index: IndexTables,
   context: CheckContext,
-): Promise<BundleContents> {
-  const { certificate, events } = context;
-  const local: LocalFile[] = [];
-  /** The files that match the log and that DuckDB can read. */
-  const readableOf = async (files: readonly LogFile[]): Promise<ReadableFile[]> => {
-    const readable: ReadableFile[] = [];
-    for (const file of files) {
-      const found = await checkBytes(file, folder, context);
-      if (found === undefined) continue;
-      local.push(found);
-      certificate.count('parquet');
-      const one = { file, path: found.path };
-      if (await isReadable(file, certificate, () => checkContents(one, context))) readable.push(one);
-    }
-    return readable;
-  };
+  contents: BundleContents,
+): Promise<void> {
+  const { certificate } = context;
+  const copies: LocalFile[] = [];
   try {
-    const mains = await readableOf([bundle.main]);
-    const derived = await readableOf(bundle.derived);
-    const isWhole = mains.length + derived.length === 1 + bundle.derived.length;
-    const settlements: Settlement[] = [];
-    const summaries: SettlementSummary[] = [];
-    for (const readable of [...mains, ...derived]) {
-      const { file, path } = readable;
-      await isReadable(file, certificate, async () => {
-        if (file.table === byGroup.entries) await index.addNets(readable);
-        else if (file.table === listing.table) {
-          settlements.push(...(await settlementsFrom(rowsIn([path]), file, events)));
-        } else if (file.table === summaryTable.table) summaries.push(...(await summariesFrom(readable, context)));
-        else if (hasEntries(file)) await index.addEvents(readable, isWhole ? derived : []);
-        if (file.table === byTransaction.table) await index.addPaid(readable);
-        await checkRecords(readable, context);
-      });
+    const local: LocalBundle[] = [];
+    for (const bundle of batch) {
+      const files: ReadableFile[] = [];
+      for (const file of [bundle.main, ...bundle.derived]) {
+        const found = await checkBytes(file, folder, context);
+        if (found === undefined) continue;
+        copies.push(found);
+        files.push({ file, path: found.path });
+      }
+      certificate.count('parquet', files.length);
+      local.push({ bundle, files });
     }
-    if (isWhole && hasEntries(bundle.main)) {
-      await isReadable(bundle.main, certificate, () => checkEvents(mains, derived, context));
-      await isReadable(bundle.main, certificate, () => checkNetSums(derived, context));
+    if (local.length > 1) {
+      const own = new Certificate();
+      const read: BundleContents = { settlements: [], summaries: [], damaged: [] };
+      const allRead: Attempt = async (_, check) => {
+        await check();
+        return true;
+      };
+      const known = { ...context, certificate: own };
+      if (await index.addTogether(() => checkRows(local, allRead, index, known, read))) {
+        certificate.addAll(own);
+        contents.settlements.push(...read.settlements);
+        contents.summaries.push(...read.summaries);
+        contents.damaged.push(...read.damaged);
+        return;
+      }
     }
-    return { isWhole, settlements, summaries };
+    for (const one of local) {
+      await checkRows([one], (file, check) => isReadable(file, certificate, check), index, context, contents);
+    }
   } finally {
-    for (const file of local) await file.release();
+    for (const file of copies) await file.release();
   }
+}
+
+/** Runs a check of a file, or of several that are read together. Returns whether DuckDB could read them. */
+type Attempt = (file: LogFile, check: () => Promise<void>) => Promise<boolean>;
+
+/** Checks the rows of bundles of one table and account. */
+async function checkRows(
+  bundles: readonly LocalBundle[],
+  attempt: Attempt,
+  index: IndexTables,
+  context: CheckContext,
+  { settlements, summaries, damaged }: BundleContents,
+): Promise<void> {
+  const readable = new Set<ReadableFile>();
+  const tables = groupBy(
+    bundles.flatMap(({ files }) => files),
+    ({ file }) => file.table,
+  );
+  for (const files of tables.values()) {
+    // The files of one bundle may have a fault each.
+    for (const together of bundles.length > 1 ? [files] : files.map((file) => [file])) {
+      const [first] = together;
+      if (first === undefined || !(await attempt(first.file, () => checkContents(together, context)))) continue;
+      for (const file of together) readable.add(file);
+    }
+  }
+  const whole: ReadableBundle[] = [];
+  for (const { bundle, files } of bundles) {
+    const [main, ...derived] = files.filter((file) => readable.has(file));
+    if (main?.file === bundle.main && derived.length === bundle.derived.length) whole.push({ main, derived });
+    else damaged.push(bundle.main);
+  }
+  for (const files of tables.values()) {
+    const read = files.filter((file) => readable.has(file));
+    const [first] = read;
+    if (first === undefined) continue;
+    const { table } = first.file;
+    await attempt(first.file, async () => {
+      if (table === byGroup.entries) await index.addNets(read);
+      else if (hasEntries(first.file)) {
+        await index.addEvents(
+          read,
+          whole.flatMap(({ derived }) => derived),
+        );
+      }
+      if (table === byTransaction.table) await index.addPaid(read);
+      for (const { file, path } of read) {
+        if (table === listing.table) settlements.push(...(await settlementsFrom(rowsIn([path]), file, context.events)));
+        if (table === summaryTable.table) summaries.push(...(await summariesFrom({ file, path }, context)));
+        await checkRecords({ file, path }, context);
+      }
+    });
+  }
+  const [first] = whole;
+  if (first === undefined || !hasEntries(first.main.file)) return;
+  const derived = whole.flatMap((bundle) => bundle.derived);
+  await attempt(first.main.file, () => checkEvents(whole, context));
+  await attempt(first.main.file, () => checkNetSums(derived, context));
 }
 
 function hasEntries({ delta }: LogFile): boolean {

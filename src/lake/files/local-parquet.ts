@@ -1,8 +1,9 @@
 import type { AddedFile } from '../delta/file-tags.js';
 import { sqlType, type Column, type Table } from '../../core/columns/table.js';
 import type { Database, QueryOptions } from '../../core/duckdb/connection.js';
-import { identifier, literal, readParquet } from '../../core/duckdb/literals.js';
+import { fileLiteral, identifier, literal, readParquet } from '../../core/duckdb/literals.js';
 import { LedgerlakeError } from '../../core/errors.js';
+import { groupBy } from '../../core/group-by.js';
 import { instantBounds, statisticsJson, type ColumnStatistics } from '../../core/columns/statistics.js';
 
 /** Maximum rows of a row group, for narrow rows: DuckDB reads a row group as one unit. */
@@ -45,16 +46,44 @@ export async function columnList(
   return [...known, ...more].join(', ');
 }
 
-/** The first column of a table that a Parquet file lacks or has with another type, and that type. Undefined where all fit. */
+/** A column that a file lacks, or that it has with another type. */
+export interface Misfit {
+  readonly path: string;
+  readonly column: Column;
+  /** Its type in the file; undefined where the file lacks it. */
+  readonly found: string | undefined;
+}
+
+/** The first column of a table that does not fit, of one of its Parquet files. Undefined where all fit. */
 export async function misfitIn(
   database: Database,
   { columns }: Table,
-  path: string,
-): Promise<{ readonly column: Column; readonly found: string | undefined } | undefined> {
-  const described = await database.rows(`DESCRIBE FROM ${rowsIn([path])}`);
-  const types = new Map(described.map((row) => [row['column_name'], String(row['column_type'])]));
-  const column = columns.find((each) => (types.get(each.name) ?? (each.later && sqlType(each))) !== sqlType(each));
-  return column && { column, found: types.get(column.name) };
+  paths: readonly string[],
+): Promise<Misfit | undefined> {
+  const patterns = paths.map(fileLiteral).join(', ');
+  const described = await database.rows(`SELECT file_name, name, duckdb_type FROM parquet_schema([${patterns}])`);
+  const typesOf = groupBy(described, ({ file_name }) => String(file_name));
+  for (const path of paths) {
+    const types = new Map(typesOf.get(path)?.map(({ name, duckdb_type }) => [String(name), String(duckdb_type)]));
+    const column = columns.find(
+      ({ name, later, ...each }) => (types.get(name) ?? (later && sqlType(each))) !== sqlType(each),
+    );
+    if (column !== undefined) return { path, column, found: types.get(column.name) };
+  }
+  return undefined;
+}
+
+/** The column of `rowsWithSource` with the number of a row's file, as it is quoted in SQL. No table has a column of that name. */
+export const sourceColumn = '"source file"';
+
+/** Local Parquet files of one table as a table in SQL, each row with the number of its file: its index in `paths`. */
+export function rowsWithSource(paths: readonly string[]): string {
+  const numbers = paths.map((path, at) => `(${literal(path)}, ${at})`).join(', ');
+  const named = rowsIn(paths, ", filename = 'source path'");
+  return (
+    `(SELECT * EXCLUDE ("source path") FROM ${named} ` +
+    `JOIN (VALUES ${numbers}) AS numbered("source path", ${sourceColumn}) USING ("source path"))`
+  );
 }
 
 export interface WriteOptions {

@@ -61,7 +61,8 @@ async function problems(page: string, change?: string): Promise<string[]> {
   const [events, entries] = databases;
   const context = { certificate, events, entries, signal: new AbortController().signal } as unknown as CheckContext;
   const of = (table: Table): ReadableFile[] => [...files].flatMap(([key, file]) => (key === table ? [file] : []));
-  await checkEvents(of(transactions), of(transactionEntries), context);
+  const [main] = of(transactions);
+  await checkEvents(main === undefined ? [] : [{ main, derived: of(transactionEntries) }], context);
   return certificate.problems().map(({ check, problem }) => `${check}: ${problem}`);
 }
 

@@ -110,7 +110,10 @@ test('events of any form are found to have the columns of their raw', { timeout:
       const certificate = new Certificate();
       const [one, another] = databases;
       const context = { certificate, events: one, entries: another, signal: new AbortController().signal };
-      await checkEvents(mains, [], context as unknown as CheckContext);
+      await checkEvents(
+        mains.map((main) => ({ main, derived: [] })),
+        context as unknown as CheckContext,
+      );
       expect(certificate.problems().filter(({ check }) => check === 'raw-columns')).toEqual([]);
     }),
     { numRuns: 100 },

@@ -44,7 +44,9 @@ const checkNames = Object.keys(checks) as readonly CheckName[];
  * Where the cause of a problem lies: `lake` in the lake itself; `upstream` in the service, which contradicts itself or
  * has not returned what was requested; `note`: it may be no problem.
  */
-export type ProblemKind = 'lake' | 'upstream' | 'note';
+export type ProblemKind = (typeof problemKinds)[number];
+
+const problemKinds = ['lake', 'upstream', 'note'] as const;
 
 /** The location of a problem; empty where it concerns no single table, file or slice. */
 export interface ProblemLocation {
@@ -107,6 +109,21 @@ export class Certificate {
       // The text may quote bytes of a damaged file: it is cut to a bounded length.
       const loads = { ...(account === undefined ? {} : { account }), ...(command === undefined ? {} : { command }) };
       listed.push({ check, kind, table, file, slice, ...loads, problem: shortenMessage(problem) });
+    }
+  }
+
+  /** Adds all that another certificate has. */
+  addAll(other: Certificate): void {
+    for (const [check, { checked, found, listed }] of other.#tallies) {
+      const own = this.#tallyOf(check);
+      own.checked += checked;
+      for (const kind of problemKinds) own.found[kind] += found[kind];
+      own.listed.push(...listed.slice(0, mostListed - own.listed.length));
+    }
+    for (const [table, currencies] of other.#unsummed) {
+      const own = this.#unsummed.get(table) ?? new Map<string, number>();
+      for (const [currency, times] of currencies) own.set(currency, (own.get(currency) ?? 0) + times);
+      this.#unsummed.set(table, own);
     }
   }
 

@@ -6,15 +6,25 @@ import { windowKey } from '../../../engine/slicing/window-slices.js';
 import { importedKey } from '../../../lake/loads/imported-spans.js';
 import { compareBytes } from '../../../lake/store/store.js';
 import { RowFaults, type CheckContext, type CheckName } from './certificate.js';
-import { rowsIn } from '../../../lake/files/local-parquet.js';
+import { rowsWithSource, sourceColumn } from '../../../lake/files/local-parquet.js';
 import type { ReadableFile } from './file-contents.js';
 import type { LogFile } from './log-files.js';
 import { rulesOf, type EventRules } from './event-rules.js';
 import { rawColumnsFault, rawColumnsSql } from './raw-columns.js';
 import { fitsDecimal, normalised, walkedOf, type EntryRow, type Walked, type WalkedAmount } from './money-walk.js';
 
-interface EventRow {
+/** What events and entries are ordered by. */
+interface EventKey {
+  /** The number of the bundle. */
+  readonly bundle: number;
   readonly eventId: string;
+}
+
+function compareKeys(a: EventKey, b: EventKey): number {
+  return a.bundle - b.bundle || compareBytes(a.eventId, b.eventId);
+}
+
+interface EventRow extends EventKey {
   readonly contentHash: string;
   readonly list: string;
   readonly isDated: boolean;
@@ -29,36 +39,38 @@ interface EventRow {
   readonly columns: readonly ResultCell[];
 }
 
+/** The files of a bundle that DuckDB can read: an event's entries are in the derived files of its own bundle. */
+export interface ReadableBundle {
+  readonly main: ReadableFile;
+  readonly derived: readonly ReadableFile[];
+}
+
 /**
- * Reads events and their entries side by side, both in the order of `event_id`, and checks each event: hash and id from
- * `raw`, and each money object of `raw` against its entry. DuckDB sorts and spills; memory holds some thousand rows.
+ * Reads the events of bundles of one table and their entries side by side, both by bundle and `event_id`, and checks each event:
+ * hash and id from `raw`, and each money object of `raw` against its entry. DuckDB sorts and spills; memory holds some thousand rows.
  */
-export async function checkEvents(
-  mains: readonly ReadableFile[],
-  derived: readonly ReadableFile[],
-  context: CheckContext,
-): Promise<void> {
+export async function checkEvents(bundles: readonly ReadableBundle[], context: CheckContext): Promise<void> {
   const { certificate } = context;
-  const [first] = mains;
+  const [first] = bundles;
   if (first === undefined) return;
-  const rules = rulesOf(first.file.delta.schema);
+  const rules = rulesOf(first.main.file.delta.schema);
   const faults = new RowFaults('event');
-  const entries = entriesByEvent(derived, rules, context)[Symbol.asyncIterator]();
+  const entries = entriesByEvent(bundles, rules, context)[Symbol.asyncIterator]();
   let group = (await entries.next()).value;
-  let last: string | undefined;
+  let last: EventKey | undefined;
   let times = 0;
-  for await (const { event, file } of eventRows(mains, rules, context)) {
-    while (group !== undefined && compareBytes(group.eventId, event.eventId) < 0) {
+  for await (const { event, file } of eventRows(bundles, rules, context)) {
+    while (group !== undefined && compareKeys(group, event) < 0) {
       faults.add(...unmatchedFault(group, last, times));
       group = (await entries.next()).value;
     }
-    times = last === event.eventId ? times + 1 : 1;
-    const rows = group?.eventId === event.eventId ? group.rows : [];
+    times = last !== undefined && compareKeys(last, event) === 0 ? times + 1 : 1;
+    const rows = group !== undefined && compareKeys(group, event) === 0 ? group.rows : [];
     certificate.count('event-ids');
     certificate.count('amounts', rows.length);
     certificate.count('roles', rows.length);
     faults.add('event-ids', file, idFault(event));
-    last = event.eventId;
+    last = event;
     const label = (fault: string | undefined) => (fault === undefined ? undefined : `${event.eventId} ${fault}`);
     const walked = walkedOf(event.raw, rules.money);
     faults.add('amounts', file, label(typeof walked === 'string' ? walked : entriesFault(walked, rows)));
@@ -73,8 +85,7 @@ export async function checkEvents(
   faults.addTo(certificate);
 }
 
-interface EventEntries {
-  readonly eventId: string;
+interface EventEntries extends EventKey {
   readonly file: LogFile;
   /** Each entry once. */
   readonly rows: readonly EntryRow[];
@@ -87,44 +98,49 @@ interface EventEntries {
  * theirs.
  */
 function unmatchedFault(
-  { eventId, file, copies }: EventEntries,
-  last: string | undefined,
+  { bundle, eventId, file, copies }: EventEntries,
+  last: EventKey | undefined,
   times: number,
 ): [CheckName, LogFile, string | undefined] {
-  if (eventId !== last) return ['amounts', file, `entries of ${eventId}, which is not an event of the slice`];
+  if (last === undefined || compareKeys({ bundle, eventId }, last) !== 0)
+    return ['amounts', file, `entries of ${eventId}, which is not an event of the slice`];
   // An event that the service returned twice has its entries twice. The check `unique-ids` reports it.
   return ['unique-ids', file, copies > times ? `entries of ${eventId} occur ${copies} times` : undefined];
 }
 
 /** Entries event by event, those of one event in their order. */
 async function* entriesByEvent(
-  derived: readonly ReadableFile[],
+  bundles: readonly ReadableBundle[],
   { breakdown: breakdownColumn }: EventRules,
   { entries, certificate }: CheckContext,
 ): AsyncGenerator<EventEntries, undefined> {
-  if (derived.length === 0) return undefined;
+  const files = bundles.flatMap(({ derived }, bundle) => derived.map((readable) => ({ ...readable, bundle })));
+  if (files.length === 0) return undefined;
+  const bundleOf = files.map(({ bundle }, source) => `(${source}, ${bundle})`).join(', ');
   const sql =
-    `SELECT event_id, entry, path, role, kind, ${breakdownColumn}, amount::VARCHAR, amount_text, currency, source ` +
-    `FROM ${withSource(derived)} ORDER BY event_id, entry`;
-  let eventId: string | undefined;
+    `SELECT event_id, entry, path, role, kind, ${breakdownColumn}, amount::VARCHAR, amount_text, currency, ${sourceColumn}, bundle ` +
+    `FROM ${rowsWithSource(files.map(({ path }) => path))} ` +
+    `JOIN (VALUES ${bundleOf}) AS bundles(${sourceColumn}, bundle) USING (${sourceColumn}) ORDER BY bundle, event_id, entry`;
+  let key: EventKey | undefined;
   let rows: EntryRow[] = [];
   let source = 0;
   let copies = 1;
   let copy = 1;
-  const group = (id: string): EventEntries => ({ eventId: id, file: fileOf(derived, source), rows, copies });
+  const group = (of: EventKey): EventEntries => ({ ...of, file: fileOf(files, source), rows, copies });
   for await (const chunk of (await entries.query(sql)).chunks) {
-    for (const [id, entry, path, role, kind, breakdown, amount, amountText, currency, from] of chunk) {
-      if (eventId !== undefined && eventId !== text(id)) {
-        yield group(eventId);
+    for (const [id, entry, path, role, kind, breakdown, amount, amountText, currency, from, bundle] of chunk) {
+      const next = { bundle: Number(bundle), eventId: text(id) };
+      if (key !== undefined && compareKeys(key, next) !== 0) {
+        yield group(key);
         rows = [];
         copies = 1;
       }
-      eventId = text(id);
+      key = next;
       source = Number(from);
       copy = rows.at(-1)?.entry === Number(entry) ? copy + 1 : 1;
       copies = Math.max(copies, copy);
       if (copy > 1) continue;
-      if (textOrNull(amountText) !== null) certificate.countUnsummed(fileOf(derived, source).table, text(currency));
+      if (textOrNull(amountText) !== null) certificate.countUnsummed(fileOf(files, source).table, text(currency));
       rows.push({
         entry: Number(entry),
         path: text(path),
@@ -137,24 +153,27 @@ async function* entriesByEvent(
       });
     }
   }
-  if (eventId !== undefined) yield group(eventId);
+  if (key !== undefined) yield group(key);
   return undefined;
 }
 
 async function* eventRows(
-  mains: readonly ReadableFile[],
+  bundles: readonly ReadableBundle[],
   { list: listColumn, group, columns: rawColumns }: EventRules,
   { events }: CheckContext,
 ): AsyncGenerator<{ event: EventRow; file: LogFile }> {
+  const files = bundles.map(({ main }) => main);
   const sql =
     `SELECT event_id, content_hash, ${listColumn}, posted_at IS NOT NULL, epoch_ms(window_start), epoch_ms(window_end), ${group}, ` +
-    `requested_order_id, raw, source, ${rawColumnsSql(rawColumns)} FROM ${withSource(mains)} ORDER BY event_id`;
+    `requested_order_id, raw, ${sourceColumn}, ${rawColumnsSql(rawColumns)} ` +
+    `FROM ${rowsWithSource(files.map(({ path }) => path))} ORDER BY ${sourceColumn}, event_id`;
   for await (const chunk of (await events.query(sql)).chunks) {
     for (const row of chunk) {
-      const [eventId, contentHash, list, isDated, start, end, groupId, requestedOrderId, raw, source, ...columns] = row;
+      const [eventId, contentHash, list, isDated, start, end, groupId, requestedOrderId, raw, bundle, ...columns] = row;
       const [windowStart, windowEnd] = [instantOrNull(start), instantOrNull(end)];
-      const file = fileOf(mains, Number(source));
+      const file = fileOf(files, Number(bundle));
       const event = {
+        bundle: Number(bundle),
         eventId: text(eventId),
         contentHash: text(contentHash),
         list: text(list),
@@ -180,12 +199,6 @@ function isImported({ loadKeys }: LogFile, start: number | null, end: number | n
   if (start === null || end === null) return false;
   const window = { start, end };
   return loadKeys.includes(importedKey(window)) && !loadKeys.includes(windowKey(window));
-}
-
-/** Several files as one, each row with the number of its file. */
-function withSource(files: readonly ReadableFile[]): string {
-  const selects = files.map(({ path }, index) => `SELECT *, ${index} AS source FROM ${rowsIn([path])}`);
-  return `(${selects.join(' UNION ALL BY NAME ')})`;
 }
 
 function fileOf(files: readonly ReadableFile[], index: number): LogFile {

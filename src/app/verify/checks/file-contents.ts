@@ -1,14 +1,14 @@
-import { sqlType } from '../../../core/columns/table.js';
+import { sqlType, type Table } from '../../../core/columns/table.js';
 import { identifier, literal, timestampLiteral } from '../../../core/duckdb/literals.js';
 import { LedgerlakeError } from '../../../core/errors.js';
+import { groupBy } from '../../../core/group-by.js';
 import { formatCount } from '../../../core/text/amounts.js';
 import type { ResultCell } from '../../../core/text/rows.js';
 import { monthOf, overlap, type Window } from '../../../core/windows.js';
 import { windowKey } from '../../../engine/slicing/window-slices.js';
 import { instantColumn, loadKeyCondition } from '../../../lake/files/load-key-rows.js';
 import { hasColumn } from '../../../lake/files/sorted-file.js';
-import { countRows, misfitIn, rowsIn } from '../../../lake/files/local-parquet.js';
-import { netSumsIn } from '../../../lake/files/new-file.js';
+import { countRows, misfitIn, rowsWithSource, sourceColumn } from '../../../lake/files/local-parquet.js';
 import { importedKey, loadedOf, parseImportedKey } from '../../../lake/loads/imported-spans.js';
 import { monthRange } from '../../reread-command.js';
 import { RowFaults, type CheckContext } from './certificate.js';
@@ -23,93 +23,133 @@ export interface ReadableFile {
 }
 
 /**
- * Compares a file's rows with the log: their number, statistics, folder, slice and positions.
+ * Compares the rows of files of one table and account with the log: their number, statistics, folder, slice and positions.
  *
- * @throws LedgerlakeError SQL where DuckDB can't read the file as its table
+ * @throws LedgerlakeError SQL where DuckDB can't read one of the files as the table
  */
-export async function checkContents(readable: ReadableFile, context: CheckContext): Promise<void> {
-  const { schema } = readable.file.delta;
-  await checkShape(readable, context);
-  await checkStatistics(readable, context);
+export async function checkContents(files: readonly ReadableFile[], context: CheckContext): Promise<void> {
+  const [first] = files;
+  if (first === undefined) return;
+  const { schema } = first.file.delta;
+  await checkShape(files, schema, context);
+  await checkStatistics(files, schema, context);
   const main = pipelineTable(schema);
   if (main === undefined) return;
-  await checkPartition(readable, main, context);
-  if (main.entries !== undefined) await checkPositions(readable, eventKeys, context);
+  await checkPartitions(files, main, context);
+  if (main.entries !== undefined) await checkPositions(files, eventKeys, context);
   if (schema.customPipeline === undefined) return;
-  await checkPositions(readable, windowKeys, context);
-  if (schema.columns.some(({ name }) => name === 'raw')) await checkHashes(readable, context);
+  await checkPositions(files, windowKeys, context);
+  if (schema.columns.some(({ name }) => name === 'raw')) await checkHashes(files, context);
 }
 
-async function checkShape({ file, path }: ReadableFile, { events }: CheckContext): Promise<void> {
-  const misfit = await misfitIn(events, file.delta.schema, path);
+function pathsOf(files: readonly ReadableFile[]): string[] {
+  return files.map(({ path }) => path);
+}
+
+/** The file of a row of `rowsWithSource`. */
+function fileOf(files: readonly ReadableFile[], source: ResultCell | undefined): LogFile {
+  const found = files[Number(source)];
+  if (found === undefined) throw new Error(`expected a file ${String(source)}`);
+  return found.file;
+}
+
+async function checkShape(files: readonly ReadableFile[], schema: Table, { events }: CheckContext): Promise<void> {
+  const misfit = await misfitIn(events, schema, pathsOf(files));
   if (misfit === undefined) return;
   const { column, found = 'none' } = misfit;
   throw new LedgerlakeError('SQL', `expected the column ${column.name} as ${sqlType(column)}, found ${found}`);
 }
 
-async function checkStatistics({ file, path }: ReadableFile, context: CheckContext): Promise<void> {
+/** The figures of the log on a file's columns, by the sort of figure. */
+const figuresOf = ({ stats: { minValues, maxValues, nullCount } }: LogFile) => [
+  { figure: 'min', what: 'min', values: minValues },
+  { figure: 'max', what: 'max', values: maxValues },
+  { figure: 'nulls', what: 'number of nulls', values: nullCount },
+];
+
+async function checkStatistics(files: readonly ReadableFile[], schema: Table, context: CheckContext): Promise<void> {
   const { events, certificate } = context;
-  const { minValues, maxValues, nullCount, numRecords } = file.stats;
-  const bound = (test: string, sign: string) => {
-    return ([name, value]: [string, unknown]) => {
-      const column = file.delta.schema.columns.find((known) => known.name === name);
-      const holds =
-        column && `${test}(${identifier(name)}) ${sign} TRY_CAST(${literal(String(value))} AS ${sqlType(column)})`;
-      // A column without a value has no bounds.
-      const sql = holds === undefined ? 'false' : `coalesce(${holds}, count(${identifier(name)}) = 0)`;
-      return { what: `${test} of ${name}`, sql };
-    };
-  };
-  const tests = [
-    ...Object.entries(minValues).map(bound('min', '>=')),
-    ...Object.entries(maxValues).map(bound('max', '<=')),
-    ...Object.entries(nullCount).map(([name, count]) => ({
-      what: `number of nulls in ${name}`,
-      sql: `count(*) - count(${identifier(name)}) = ${literal(String(count))}::BIGINT`,
-    })),
-  ];
-  const columns = ['count(*) AS found', ...tests.map(({ sql }, index) => `${sql} AS t${index}`)];
-  const [row] = await events.rows(`SELECT ${columns.join(', ')} FROM ${rowsIn([path])}`);
-  const found = Number(row?.['found']);
-  certificate.count('row-counts', found);
-  if (found !== file.rows)
-    certificate.add('row-counts', 'lake', file, `expected ${formatCount(file.rows, 'row')}, found ${found}`);
-  certificate.count('statistics');
-  const wrong = tests.filter((_, index) => row?.[`t${index}`] !== true);
-  const faults = [
-    ...(found === numRecords ? [] : [`numRecords is ${numRecords}, the file has ${formatCount(found, 'row')}`]),
-    ...wrong.map(({ what }) => `the ${what} is wrong`),
-  ];
-  if (faults.length > 0) certificate.add('statistics', 'lake', file, faults.join('; '));
+  const stated = new Set(files.flatMap(({ file }) => figuresOf(file).flatMap(({ values }) => Object.keys(values))));
+  const columns = schema.columns.filter(({ name }) => stated.has(name));
+  const expected = files.map(({ file }, source) => {
+    const texts = columns.flatMap(({ name }) =>
+      figuresOf(file).map(({ values }) => (name in values ? literal(String(values[name])) : 'NULL')),
+    );
+    return `(${[String(source), ...texts].join(', ')})`;
+  });
+  const names = columns.flatMap((_, at) => [`min${at}`, `max${at}`, `nulls${at}`]);
+  const figures = columns.flatMap(({ name }, at) => {
+    const column = identifier(name);
+    return [`min(${column}) AS least${at}`, `max(${column}) AS most${at}`, `count(${column}) AS values${at}`];
+  });
+  const tests = columns.flatMap((column, at) => {
+    const number = `coalesce(values${at}, 0)`;
+    // A column without a value has no bounds.
+    const bound = (test: string) => `coalesce(${test} AS ${sqlType(column)}), ${number} = 0)`;
+    return [
+      `${bound(`least${at} >= TRY_CAST(min${at}`)} AS min${at}`,
+      `${bound(`most${at} <= TRY_CAST(max${at}`)} AS max${at}`,
+      `coalesce(found, 0) - ${number} = TRY_CAST(nulls${at} AS BIGINT) AS nulls${at}`,
+    ];
+  });
+  const rows = await events.rows(
+    `SELECT ${['source', 'coalesce(found, 0) AS found', ...tests].join(', ')} ` +
+      `FROM (VALUES ${expected.join(', ')}) AS expected(${['source', ...names].join(', ')}) LEFT JOIN (` +
+      `SELECT ${[`${sourceColumn} AS source`, 'count(*) AS found', ...figures].join(', ')} ` +
+      `FROM ${rowsWithSource(pathsOf(files))} GROUP BY ${sourceColumn}) USING (source) ORDER BY source`,
+  );
+  for (const row of rows) {
+    const file = fileOf(files, row['source']);
+    const found = Number(row['found']);
+    certificate.count('row-counts', found);
+    if (found !== file.rows)
+      certificate.add('row-counts', 'lake', file, `expected ${formatCount(file.rows, 'row')}, found ${found}`);
+    certificate.count('statistics');
+    const { numRecords } = file.stats;
+    const wrong = figuresOf(file).flatMap(({ figure, what, values }) =>
+      Object.keys(values)
+        .filter((name) => row[`${figure}${columns.findIndex((column) => column.name === name)}`] !== true)
+        .map((name) => `the ${what} ${figure === 'nulls' ? 'in' : 'of'} ${name} is wrong`),
+    );
+    const faults = [
+      ...(found === numRecords ? [] : [`numRecords is ${numRecords}, the file has ${formatCount(found, 'row')}`]),
+      ...wrong,
+    ];
+    if (faults.length > 0) certificate.add('statistics', 'lake', file, faults.join('; '));
+  }
 }
 
-/** In SQL, by kind of load key: owner, first instant and end of the slices of a file's rows. */
+/** In SQL, by kind of load key: owner, first instant and end of the slices of the rows. */
 const slices: Readonly<Record<string, string>> = {
-  window: 'SELECT DISTINCT NULL, epoch_ms(window_start), epoch_ms(window_end)',
-  group: 'SELECT DISTINCT group_id, epoch_ms(window_start), NULL',
-  order: 'SELECT requested_order_id, epoch_ms(min(posted_at)), NULL',
-  settlement: 'SELECT DISTINCT settlement_id, NULL, NULL',
+  window: 'NULL, epoch_ms(window_start), epoch_ms(window_end)',
+  group: 'group_id, epoch_ms(window_start), NULL',
+  order: 'requested_order_id, epoch_ms(min(posted_at)), NULL',
+  settlement: 'settlement_id, NULL, NULL',
 };
 
-/** Compares windows, groups or orders of the rows with the load keys of the file and the month of its folder. */
-async function checkPartition(
-  { file, path }: ReadableFile,
+/** Compares windows, groups or orders of the rows with the load keys of their file and the month of its folder. */
+async function checkPartitions(
+  files: readonly ReadableFile[],
   { loadKey }: PipelineTable,
   { lake, events, certificate }: CheckContext,
 ): Promise<void> {
-  certificate.count('partitions');
-  const claims = { month: file.month, loadKeys: new Set(file.loadKeys) };
+  certificate.count('partitions', files.length);
+  const claims = files.map(({ file }) => ({ month: file.month, loadKeys: new Set(file.loadKeys) }));
   const faults = new RowFaults('slice');
-  const grouping = loadKey === 'order' ? 'GROUP BY ALL' : '';
-  const { chunks } = await events.query(`${slices[loadKey] ?? ''} FROM ${rowsIn([path])} ${grouping}`);
+  const { chunks } = await events.query(
+    `SELECT ${sourceColumn}, ${slices[loadKey] ?? ''} FROM ${rowsWithSource(pathsOf(files))} GROUP BY ALL`,
+  );
   for await (const rows of chunks) {
-    for (const [owner = null, start = null, end = null] of rows) {
-      const fault = loadKey === 'window' ? windowFault(start, end, claims) : ownerFault(loadKey, owner, start, claims);
-      faults.add('partitions', file, fault);
+    for (const [source = null, owner = null, start = null, end = null] of rows) {
+      const claim = claims[Number(source)];
+      if (claim === undefined) continue;
+      const fault = loadKey === 'window' ? windowFault(start, end, claim) : ownerFault(loadKey, owner, start, claim);
+      faults.add('partitions', fileOf(files, source), fault);
     }
   }
-  const spans = file.loadKeys.flatMap((key) => parseImportedKey(key) ?? []);
-  if (spans.length > 0) {
+  for (const { file, path } of files) {
+    const spans = file.loadKeys.flatMap((key) => parseImportedKey(key) ?? []);
+    if (spans.length === 0) continue;
     const isImported = loadKeyCondition(spans.map(importedKey));
     const outside = await countRows(events, path, `${isImported} AND NOT (${isInPlace(file)})`);
     if (outside > 0)
@@ -183,28 +223,34 @@ const windowKeys = ['window_start', 'window_end'];
 const eventKeys = [...windowKeys, 'group_id', 'requested_order_id'];
 
 async function checkPositions(
-  { file, path }: ReadableFile,
+  files: readonly ReadableFile[],
   keys: readonly string[],
   { events, certificate }: CheckContext,
 ): Promise<void> {
-  certificate.count('positions', file.rows);
+  for (const { file } of files) certificate.count('positions', file.rows);
   const twice =
-    `SELECT position FROM ${rowsIn([path])} GROUP BY ${keys.join(', ')}, position ` +
-    'HAVING count(*) > 1 OR position IS NULL OR position < 0';
-  const [row] = await events.rows(`SELECT count(*) AS found, min(position) AS first FROM (${twice})`);
-  if (Number(row?.['found']) === 0) return;
-  const text = `${String(row?.['found'])} positions of a slice are missing or occur twice, such as ${String(row?.['first'])}`;
-  certificate.add('positions', 'lake', file, text);
+    `SELECT ${sourceColumn} AS source, position FROM ${rowsWithSource(pathsOf(files))} ` +
+    `GROUP BY ${sourceColumn}, ${keys.join(', ')}, position HAVING count(*) > 1 OR position IS NULL OR position < 0`;
+  const rows = await events.rows(
+    `SELECT source, count(*) AS found, min(position) AS first FROM (${twice}) GROUP BY source ORDER BY source`,
+  );
+  for (const { source, found, first } of rows) {
+    const text = `${String(found)} positions of a slice are missing or occur twice, such as ${String(first)}`;
+    certificate.add('positions', 'lake', fileOf(files, source), text);
+  }
 }
 
 /** Checks the hashes of a custom pipeline's table that stores its records. */
-async function checkHashes({ file, path }: ReadableFile, { events, certificate }: CheckContext): Promise<void> {
-  certificate.count('event-ids', file.rows);
-  const wrong = `FROM ${rowsIn([path])} WHERE content_hash IS DISTINCT FROM substr(sha256(raw), 1, 32)`;
-  const [row] = await events.rows(`SELECT count(*) AS found, min(content_hash) AS first ${wrong}`);
-  if (Number(row?.['found']) === 0) return;
-  const text = `${String(row?.['found'])} rows whose content_hash isn't that of raw, such as ${String(row?.['first'])}`;
-  certificate.add('event-ids', 'lake', file, text);
+async function checkHashes(files: readonly ReadableFile[], { events, certificate }: CheckContext): Promise<void> {
+  for (const { file } of files) certificate.count('event-ids', file.rows);
+  const rows = await events.rows(
+    `SELECT ${sourceColumn} AS source, count(*) AS found, min(content_hash) AS first FROM ${rowsWithSource(pathsOf(files))} ` +
+      `WHERE content_hash IS DISTINCT FROM substr(sha256(raw), 1, 32) GROUP BY ${sourceColumn} ORDER BY ALL`,
+  );
+  for (const { source, found, first } of rows) {
+    const text = `${String(found)} rows whose content_hash isn't that of raw, such as ${String(first)}`;
+    certificate.add('event-ids', 'lake', fileOf(files, source), text);
+  }
 }
 
 const zero = '0.000000';
@@ -214,9 +260,16 @@ export async function checkNetSums(
   files: readonly ReadableFile[],
   { events, certificate }: CheckContext,
 ): Promise<void> {
-  for (const { file, path } of files) {
-    certificate.count('net-sums');
-    const found = await netSumsIn(events, [path]);
+  if (files.length === 0) return;
+  certificate.count('net-sums', files.length);
+  const rows = await events.rows(
+    `SELECT ${sourceColumn} AS source, coalesce(currency, '') AS currency, CAST(sum(amount) AS VARCHAR) AS net ` +
+      `FROM ${rowsWithSource(pathsOf(files))} WHERE role = 'net' AND amount IS NOT NULL GROUP BY ALL ORDER BY ALL`,
+  );
+  const netsOf = groupBy(rows, ({ source }) => Number(source));
+  for (const [source, { file }] of files.entries()) {
+    const sums = netsOf.get(source)?.map(({ currency, net }) => [String(currency), String(net)]) ?? [];
+    const found = Object.fromEntries(sums) as Readonly<Record<string, string>>;
     const expected = file.net ?? {};
     const texts = Object.keys({ ...found, ...expected }).flatMap((currency) => {
       const [log, net] = [expected[currency] ?? zero, found[currency] ?? zero];

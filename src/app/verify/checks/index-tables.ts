@@ -1,9 +1,10 @@
 import type { Database } from '../../../core/duckdb/connection.js';
 import { literal } from '../../../core/duckdb/literals.js';
+import { codeOf } from '../../../core/errors.js';
 import { formatCount } from '../../../core/text/amounts.js';
 import type { ResultCell } from '../../../core/text/rows.js';
 import type { Certificate, CheckContext, ProblemLocation } from './certificate.js';
-import { rowsIn } from '../../../lake/files/local-parquet.js';
+import { rowsIn, rowsWithSource, sourceColumn } from '../../../lake/files/local-parquet.js';
 import type { ReadableFile } from './file-contents.js';
 import type { LogFile } from './log-files.js';
 import { byDate, byGroup, byTransaction } from './main-tables.js';
@@ -46,36 +47,62 @@ export class IndexTables {
     return this.#files[Number(number)] ?? { table: '', file: '', slice: '' };
   }
 
-  /** Adds the events of a main file; `derived` are the files with its entries. */
-  async addEvents({ file, path }: ReadableFile, derived: readonly ReadableFile[]): Promise<void> {
-    const number = this.#files.push(file) - 1;
+  /**
+   * Adds what a check adds, or nothing where it fails.
+   *
+   * @returns whether DuckDB could read all that the check reads
+   */
+  async addTogether(check: () => Promise<void>): Promise<boolean> {
+    await this.#database.execute('BEGIN TRANSACTION');
+    try {
+      await check();
+    } catch (error) {
+      await this.#database.execute('ROLLBACK');
+      if (codeOf(error) !== 'SQL') throw error;
+      return false;
+    }
+    await this.#database.execute('COMMIT');
+    return true;
+  }
+
+  /** Adds the events of main files of one table and account; `derived` are the files with the entries of whole bundles. */
+  async addEvents(mains: readonly ReadableFile[], derived: readonly ReadableFile[]): Promise<void> {
+    const [first] = mains;
+    if (first === undefined) return;
+    const { table, account } = first.file;
+    const number = this.#files.push(...mains.map(({ file }) => file)) - mains.length;
     const currencies =
       derived.length === 0
         ? "SELECT '' AS event_id, '' AS currency WHERE false"
-        : `SELECT event_id, min(currency) AS currency FROM ${rowsIn(derived.map((entries) => entries.path))} ` +
+        : `SELECT event_id, min(currency) AS currency FROM ${rowsIn(derived.map(({ path }) => path))} ` +
           'GROUP BY event_id HAVING count(DISTINCT currency) = 1';
-    const isByDate = file.table === byDate.table;
+    const isByDate = table === byDate.table;
     await this.#database.execute(
-      `INSERT INTO seen SELECT ${literal(file.table)}, ${literal(file.account)}, ${number}, event_id, ` +
+      `INSERT INTO seen SELECT ${literal(table)}, ${literal(account)}, ${number} + ${sourceColumn}, event_id, ` +
         'md5_number(content_hash), epoch_ms(effective_at), posted_at IS NOT NULL, ' +
         `${isByDate ? 'posted_at IS NULL OR (posted_at >= window_start AND posted_at < window_end)' : 'true'}, ` +
-        `group_id, position, known.currency FROM ${rowsIn([path])} LEFT JOIN (${currencies}) AS known USING (event_id)`,
+        `group_id, position, known.currency FROM ${rowsWithSource(mains.map(({ path }) => path))} ` +
+        `LEFT JOIN (${currencies}) AS known USING (event_id)`,
     );
   }
 
-  /** Adds the net sums of a file with entries by group. */
-  async addNets({ file, path }: ReadableFile): Promise<void> {
+  /** Adds the net sums of files with entries by group, all of one account. */
+  async addNets(files: readonly ReadableFile[]): Promise<void> {
+    const [first] = files;
+    if (first === undefined) return;
     await this.#database.execute(
-      `INSERT INTO nets SELECT ${literal(file.account)}, group_id, currency, ${netSumColumns} ` +
-        `FROM ${rowsIn([path])} GROUP BY group_id, currency`,
+      `INSERT INTO nets SELECT ${literal(first.file.account)}, group_id, currency, ${netSumColumns} ` +
+        `FROM ${rowsIn(files.map(({ path }) => path))} GROUP BY group_id, currency`,
     );
   }
 
-  /** Adds what the transactions of a file have paid: all that are released, except transfers to the bank. */
-  async addPaid({ file, path }: ReadableFile): Promise<void> {
+  /** Adds what the transactions of an account's files have paid: all that are released, except transfers to the bank. */
+  async addPaid(files: readonly ReadableFile[]): Promise<void> {
+    const [first] = files;
+    if (first === undefined) return;
     await this.#database.execute(
-      `INSERT INTO paid SELECT ${literal(file.account)}, group_id, settlement_id, currency, sum(total_amount), ` +
-        `count(total_text), 0 FROM ${rowsIn([path])} ` +
+      `INSERT INTO paid SELECT ${literal(first.file.account)}, group_id, settlement_id, currency, sum(total_amount), ` +
+        `count(total_text), 0 FROM ${rowsIn(files.map(({ path }) => path))} ` +
         "WHERE status = 'RELEASED' AND transaction_type IS DISTINCT FROM 'Transfer' " +
         'GROUP BY group_id, settlement_id, currency',
     );
