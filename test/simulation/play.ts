@@ -8,7 +8,7 @@ import { Violation } from '../lake/simulation/violation.js';
 import { CatalogWatch } from './checks/catalog-watch.js';
 import { closing } from './closing.js';
 import { run, type CommandInput } from './commands.js';
-import type { KnownEvents } from './checks/final-checks.js';
+import { knownTables, type KnownRows } from './checks/final-checks.js';
 import { damage } from './damage.js';
 import { checkLoaded } from './checks/loaded-ranges.js';
 import { Network } from './world/network.js';
@@ -58,7 +58,7 @@ export interface Simulation {
   /** The first UTC day, milliseconds since 1970. */
   readonly firstDay: number;
   /** What the lake had after some steps. */
-  readonly known: KnownEvents[];
+  readonly known: KnownRows[];
   /** Starts a process; its command's failure, unless it died. */
   readonly start: (launch: Launch) => Promise<unknown>;
 }
@@ -260,7 +260,10 @@ function noteKnown({ world, plan, rowWatch, known }: Simulation, step: Step): vo
   const isPlain = before.every(({ clockChangeMs, store }) => clockChangeMs === 0 && store.late === 0);
   if (takesOut || !isPlain || step.seed % 2 > 0) return;
   const { account } = step;
-  known.push({ account, at: world.now() + 1, key: rowWatch.total(account, 'events').key() });
+  for (const table of knownTables) {
+    const rows = rowWatch.total(account, table);
+    if (rows.count > 0) known.push({ account, table, at: world.now() + 1, key: rows.key() });
+  }
 }
 
 /** A run may only fail where something was wrong around it. */

@@ -14,9 +14,13 @@ import type { Simulation } from '../play.js';
 import { rawTexts } from './stored-rows.js';
 import { serviceClock } from '../world/world.js';
 
-/** What an account's events were at an instant of the machine's clock. */
-export interface KnownEvents {
+/** The tables that have views as known. */
+export const knownTables = ['events', 'transactions'] as const;
+
+/** What an account's rows of a table were at an instant of the machine's clock. */
+export interface KnownRows {
   readonly account: string;
+  readonly table: (typeof knownTables)[number];
   readonly at: number;
   readonly key: string;
 }
@@ -36,7 +40,7 @@ export async function verifyAtTheEnd({ world, store }: Simulation): Promise<void
 }
 
 /** At each instant the lake is what was known then, as DuckDB reads it. */
-export async function compareKnown({ world, store, folder }: Simulation, known: readonly KnownEvents[]): Promise<void> {
+export async function compareKnown({ world, store, folder }: Simulation, known: readonly KnownRows[]): Promise<void> {
   if (known.length === 0) return;
   const copy = join(folder, 'copy');
   for (const [path, bytes] of store.files) {
@@ -50,20 +54,19 @@ export async function compareKnown({ world, store, folder }: Simulation, known: 
   const { views, files, statements } = await world.play(opened());
   const database = await openDatabase({ settings: { threads: 1 } });
   try {
-    const named = views.filter(({ name }) => ['events', 'event_history'].includes(name));
+    const named = views.filter(({ name }) => [...knownTables, 'event_history'].some((known) => known === name));
     await createViews(database, named, files);
-    const needed = statements.filter(
-      (sql) => !/\b(?:transaction|settlement|group|order|payout)/.test(sql.slice(0, 120)),
+    const needed = statements.filter((sql) =>
+      /\b(?:loaded_spans|(?:events|transactions)_as_known)\(/.test(sql.slice(0, 80)),
     );
-    for (const statement of needed) await database.execute(statement).catch(() => undefined);
-    for (const { account, at, key } of known) {
-      const sql = `SELECT raw FROM events_as_known('${new Date(at).toISOString()}') WHERE account = '${account}'`;
+    for (const statement of needed) await database.execute(statement);
+    for (const { account, table, at, key } of known) {
+      const instant = new Date(at).toISOString();
+      const sql = `SELECT raw FROM ${table}_as_known('${instant}') WHERE account = '${account}'`;
       const rows = await database.rows(sql);
       const found = multisetOf(rows.map(({ raw }) => String(raw))).key();
       if (found !== key)
-        throw new Violation(
-          `events of ${account} as known at ${new Date(at).toISOString()} are ${found}, they were ${key}`,
-        );
+        throw new Violation(`${table} of ${account} as known at ${instant} are ${found}, they were ${key}`);
     }
   } finally {
     database.close();
