@@ -89,15 +89,17 @@ const starts = ['2023-12-20', '2024-02-10', '2024-11-25', '2025-01-20', '2027-02
 /** What a seed plays in so many days. */
 export function planOf(seed: number, days: number): Plan {
   const random = randomOf(seed);
+  // Six weeks are played densely; a year is for what takes long: months, retention, checkpoints, calendars.
+  const isLong = days > 100;
   const start = Date.parse(`${random.pick(starts)}T00:00:00Z`) + random.below(20) * dayMs + random.below(24) * hourMs;
-  const sellers = Array.from({ length: random.chance(0.3) ? 2 : 1 }, (_, at) => sellerOf(random, at));
+  const sellers = Array.from({ length: random.chance(0.3) ? 2 : 1 }, (_, at) => sellerOf(random, at, isLong ? 10 : 30));
   const history = 3 + random.below(random.chance(0.2) ? 40 : 12);
   const machines = 1 + random.below(2);
   const steps: Step[] = [];
   let passed = 0;
   const isCalm = random.chance(0.15);
   while (passed < days * dayMs) {
-    const known = { sellers, history, machines, isCalm, passed, mostNights: days > 100 ? 15 : 9 };
+    const known = { sellers, history, machines, isCalm, passed, mostNights: isLong ? 40 : 9 };
     const step = stepOf(random, { number: steps.length, ...known });
     passed += step.after;
     steps.push(step);
@@ -105,7 +107,7 @@ export function planOf(seed: number, days: number): Plan {
   return { seed, start, days, history, sellers, machines, steps };
 }
 
-function sellerOf(random: Random, at: number): UpstreamTraits {
+function sellerOf(random: Random, at: number, busiest: number): UpstreamTraits {
   const isOdd = random.chance(0.4);
   const isBusy = random.chance(0.25);
   const faults: Record<string, object> = {};
@@ -122,7 +124,7 @@ function sellerOf(random: Random, at: number): UpstreamTraits {
   return {
     account: ['shop', 'other'][at] ?? `shop-${at}`,
     seed: random.below(1_000_000),
-    perDay: isBusy ? 15 + random.below(30) : 1 + random.below(8),
+    perDay: isBusy ? busiest / 2 + random.below(busiest) : 1 + random.below(8),
     profile: isOdd ? 'edge-cases' : 'plausible',
     oneIn: random.chance(0.7) ? 20 + random.below(200) : 0,
     mostDays: 1 + random.below(12),
