@@ -103,29 +103,4 @@ describe.each([
       for (const trace of ['901-0000001', 'GROUP-A0']) expect(traces(store, trace), `call ${at}`).toEqual([]);
     }
   });
-
-  test('that meets a fault of the store ends with it, and the same again completes it', async () => {
-    const { lake } = await shops.copy();
-    const files = await filesBelow(lake);
-    const undisturbed = memoryStore(files);
-    let count = 0;
-    await forgot(watched(undisturbed, { before: () => count++ }), before);
-    const expected = await stateOf(undisturbed);
-    for (let at = 0; at < count - 1; at += before === undefined ? 23 : 59) {
-      const store = memoryStore(files);
-      let calls = 0;
-      const failing = watched(store, {
-        before: () => {
-          if (calls++ === at) throw new Killed();
-        },
-      });
-      await forgot(failing, before).catch(() => undefined);
-      expect(calls, `call ${at}`).toBeGreaterThan(at);
-      bury(store);
-      const { adds } = (await stateOf(store)) as { adds: readonly string[] };
-      if (adds.some((add) => add.includes('shop-a')) || store.files.has('_forget/shop-a.json'))
-        await forgot(store, before);
-      expect(await stateOf(store), `call ${at}`).toEqual(expected);
-    }
-  });
 });

@@ -1,11 +1,9 @@
-import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { mainOf } from '../../../src/lake/delta/file-tags.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import { acquireLease } from '../../../src/lake/upkeep/leases.js';
 import { splitter } from '../../../src/app/maintenance/split.js';
-import { failingStore, interruptedStore } from './failing-store.js';
+import { interruptedStore } from './failing-store.js';
 import { compacted, contentsOf, copied, dataFiles, rebuilt, steppingClock } from './kept-lake.js';
 import { load, open, shipment, shipments, smallLake, within } from './small-lake.js';
 
@@ -24,55 +22,6 @@ async function rowsByLog(lake: string): Promise<Record<string, number>> {
   }
   return rows;
 }
-
-test('a compaction that dies at any change leaves a lake that reads the same and that the next run compacts', async () => {
-  const before = await rowsByLog(small.lake);
-  const contents = await contentsOf(small.lake, clock);
-  for (let dieAt = 1; ; dieAt++) {
-    const lake = await copied(small.lake);
-    const store = failingStore(openStore(lake), dieAt);
-    const failure: unknown = await compacted({ lake, store }, { clock }).catch((error: unknown) => error);
-    if (store.changes < dieAt) {
-      expect(dieAt).toBeGreaterThan(8);
-      break;
-    }
-    expect(failure, `change ${dieAt}`).toBeInstanceOf(Error);
-    expect(await contents.differences(lake), `change ${dieAt}`).toEqual({});
-    expect(await rowsByLog(lake), `change ${dieAt}`).toEqual(before);
-    // Its process lives on here; where it was killed its lease says so.
-    await rm(join(lake, '_runs'), { recursive: true, force: true });
-    await compacted({ lake }, { clock });
-    expect(await contents.differences(lake), `change ${dieAt}, after`).toEqual({});
-    expect(await rowsByLog(lake), `change ${dieAt}, after`).toEqual(before);
-    expect(await dataFiles(lake, 'events'), `change ${dieAt}`).toHaveLength(1);
-    expect(await dataFiles(lake, 'entries'), `change ${dieAt}`).toHaveLength(1);
-  }
-});
-
-test('a refresh that dies while it parts a file leaves a lake that reads the same', async () => {
-  const whole = await copied(small.lake);
-  await compacted({ lake: whole }, { clock });
-  const before = await rowsByLog(whole);
-  const contents = await contentsOf(whole, clock);
-  for (let dieAt = 1; ; dieAt++) {
-    const lake = await copied(whole);
-    const store = failingStore(openStore(lake), dieAt);
-    const refresh = async (place: typeof store | string) => {
-      const opened = await open(place, clock);
-      await load(opened, 2, shipments(2), { refresh: true, split: splitter(opened, clock) });
-    };
-    const failure: unknown = await refresh(store).catch((error: unknown) => error);
-    if (store.changes < dieAt) break;
-    expect(failure).toBeInstanceOf(Error);
-    expect(await contents.differences(lake), `change ${dieAt}`).toEqual({});
-    // The same command again, and a run that vacuums.
-    await refresh(lake);
-    await compacted({ lake }, { clock });
-    expect(await contents.differences(lake), `change ${dieAt}, after`).toEqual({});
-    expect(await rowsByLog(lake), `change ${dieAt}, after`).toEqual(before);
-    expect(await dataFiles(lake, 'entries'), `change ${dieAt}`).toHaveLength(1);
-  }
-});
 
 describe('a compaction beside other runs', () => {
   const write = (path: string) => path.startsWith('events/account=');
