@@ -206,10 +206,12 @@ async function keptFiles(
   const mains = await mainPaths(rewriting, [bundle]);
   const keys = loadKeysOf(bundle.main);
   const reached = keys.filter((key) => partial.has(key));
-  const whole = loadKeyCondition(keys.filter((key) => vanishing.has(key)));
+  const vanishingHere = keys.filter((key) => vanishing.has(key));
+  const whole = loadKeyCondition(vanishingHere);
   const condition = reached.length === 0 ? whole : `(${whole} OR (${loadKeyCondition(reached)} AND (${ofPartial})))`;
   const count = (rows: string) => countRows(workspace.database, mains[0] ?? '', rows);
-  if ((await count(condition)) === 0) return undefined;
+  // A file may name a load key that has no row in it: of what was forgotten, or of a slice with rows in other files alone.
+  if (vanishingHere.length === 0 && (await count(condition)) === 0) return undefined;
   const ofImports = loadKeyCondition(keys.filter((key) => parseImportedKey(key) !== undefined));
   const importedRows = await count(`${condition} AND ${ofImports}`);
   const kept: string[] = [];

@@ -6,6 +6,7 @@ import { financialEvents } from '../../../pipelines/financial-events.js';
 import { readParquet } from '../../../src/core/duckdb/literals.js';
 import { loadKeyCondition } from '../../../src/lake/files/load-key-rows.js';
 import { loadKeysOf } from '../../../src/lake/delta/file-tags.js';
+import { removeAged } from '../../../src/app/forget/aged-rows.js';
 import { splitter } from '../../../src/app/maintenance/split.js';
 import { defaultLimits } from '../../../src/lake/files/workspace.js';
 import { addOf, pathOf } from '../verify/damage.js';
@@ -59,6 +60,20 @@ describe('reading again what compact has merged', () => {
     expect(run.summary.pipelines['order-events']).toMatchObject({ slices: 1, requests: 1, files: 0, bytes: 0 });
     expect(await contents.differences()).toEqual({});
     expect(await dataFiles(lake, 'order_events')).toEqual(files);
+  });
+
+  test('brings back a window whose rows were forgotten', async () => {
+    const lake = await copied(small.lake);
+    const contents = await contentsOf(lake, clock);
+    await compacted({ lake }, { clock });
+    await removeAged(await open(lake, clock), 'shop', window(2).window.start, clock);
+    expect(await contents.differences()).toEqual({ events: 3, entries: 6 });
+    const opened = await open(lake, clock);
+    // The window is loaded still, and the file of the others names it.
+    await load(opened, 1, shipments(1), { refresh: true, split: splitter(opened, clock) });
+    expect(await contents.differences()).toEqual({});
+    await load(opened, 1, shipments(1), { refresh: true, split: splitter(opened, clock) });
+    expect(await dataFiles(lake, 'events')).toHaveLength(2);
   });
 
   test('replaces the window that is read, and no row of another', async () => {
