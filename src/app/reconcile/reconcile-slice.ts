@@ -26,6 +26,7 @@ import {
   selectRows,
   withSliceFiles,
   type MonthFiles,
+  overNewest,
 } from '../../lake/files/month-files.js';
 import { historyFiles, keepsHistory } from './event-history.js';
 import { timestampLiteral } from '../../core/duckdb/literals.js';
@@ -41,9 +42,6 @@ interface RevisionOptions {
 const leastOrders = 5;
 /** Share of the stored orders that an answer must have, or it is another account's: orders change late, but don't vanish. */
 const leastReturned = 0.05;
-
-/** Attempts to compare a slice whose files other runs change each time. */
-const mostAttempts = 5;
 
 /**
  * Compares slices that are read again with the lake, event by event, and keeps the differences in `event_history`.
@@ -86,24 +84,15 @@ export class EventRevisions implements Revisions {
     if (this.#otherAccount !== undefined) throw this.#otherAccount;
     const main = slice.tables.at(-1);
     if (main === undefined) throw new Error(`the pipeline ${slice.pipeline} has no table`);
-    const storedPaths = () =>
-      replacedAdds(lake, main, slice)
-        .mains.map(({ path }) => path)
-        .join();
-    for (let attempt = 1; ; attempt++) {
-      const before = storedPaths();
-      try {
-        return await this.#revisionOf(lake, main, slice);
-      } catch (error) {
-        const isUnreadable = error instanceof LedgerlakeError && ['LAKE_STORE', 'SQL'].includes(error.code);
-        if (!isUnreadable) throw error;
-        // Another run may have merged or split the files; files that are unchanged are damaged.
-        await lake.refresh();
-        if (storedPaths() !== before && attempt < mostAttempts) continue;
-        // The slice replaces the file, so only the fault is reported, without the remedy of a damaged file.
-        const reason = error instanceof DamagedFile ? error.found : error.message;
-        return this.#revisionByLog(lake, main, slice, reason);
-      }
+    const stored = () => replacedAdds(lake, main, slice).mains;
+    try {
+      return await overNewest(lake, stored, () => this.#revisionOf(lake, main, slice));
+    } catch (error) {
+      const isUnreadable = error instanceof LedgerlakeError && ['LAKE_STORE', 'SQL'].includes(error.code);
+      if (!isUnreadable) throw error;
+      // The slice replaces the file, so only the fault is reported, without the remedy of a damaged file.
+      const reason = error instanceof DamagedFile ? error.found : error.message;
+      return this.#revisionByLog(lake, main, slice, reason);
     }
   }
 

@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises';
 import { sqlType, type Table } from '../../core/columns/table.js';
 import type { Database } from '../../core/duckdb/connection.js';
 import { identifier, literal } from '../../core/duckdb/literals.js';
+import { codeOf } from '../../core/errors.js';
 import type { Add } from '../delta/actions.js';
 import type { ComparedLake, SliceCommit } from '../slice-commit.js';
 import { touchedFiles } from '../loads/load-keys.js';
@@ -106,6 +107,36 @@ export function replacedAdds(
   return { mains, derived };
 }
 
+/** Attempts at a step over files that other runs replace. */
+const mostAttempts = 5;
+
+/**
+ * Runs a step over the files that `choose` finds in the newest version. Where one can't be read because another run has replaced it, it
+ * is run again over those of a newer version.
+ *
+ * @throws what the step throws where the files are still the same: they are damaged
+ */
+export async function overNewest<T>(
+  lake: Pick<ComparedLake, 'refresh'>,
+  choose: () => readonly Add[],
+  step: (adds: readonly Add[]) => Promise<T>,
+): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    const adds = choose();
+    try {
+      return await step(adds);
+    } catch (error) {
+      if (!['LAKE_STORE', 'SQL'].includes(codeOf(error) ?? '')) throw error;
+      await lake.refresh();
+      if (pathsOf(choose()) === pathsOf(adds) || attempt === mostAttempts) throw error;
+    }
+  }
+}
+
+function pathsOf(adds: readonly Add[]): string {
+  return adds.map(({ path }) => path).join();
+}
+
 /**
  * The received JSON of all rows of some load keys in a main table's files.
  *
@@ -114,13 +145,13 @@ export function replacedAdds(
 export async function storedRaws(
   lake: ComparedLake,
   table: Table,
-  adds: readonly Add[],
+  choose: () => readonly Add[],
   loadKeys: readonly string[],
 ): Promise<string[]> {
   const rows = await queryFiles(
     lake,
     table,
-    adds,
+    choose,
     loadKeyCondition(loadKeys),
     (select) => `SELECT raw FROM (${select})`,
   );
@@ -130,18 +161,21 @@ export async function storedRaws(
 /**
  * Runs a query over the rows of a table's files that meet a condition.
  *
+ * @param choose returns the files of the newest version
  * @param query returns the query, given the query for the rows
  * @throws LedgerlakeError LAKE_STORE for a file that is missing or isn't what its commit says
  */
 export function queryFiles(
   lake: ComparedLake,
   table: Table,
-  adds: readonly Add[],
+  choose: () => readonly Add[],
   condition: string,
   query: (rows: string) => string,
 ): Promise<readonly Readonly<Record<string, unknown>>[]> {
-  return withWorkspace(defaultLimits, lake.store, async (workspace) => {
-    const files = await new CheckedFiles(workspace).of(lake, table, adds);
-    return workspace.database.rows(query(await selectRows(workspace.database, table, files, condition)));
-  });
+  return withWorkspace(defaultLimits, lake.store, (workspace) =>
+    overNewest(lake, choose, async (adds) => {
+      const files = await new CheckedFiles(workspace).of(lake, table, adds);
+      return workspace.database.rows(query(await selectRows(workspace.database, table, files, condition)));
+    }),
+  );
 }

@@ -100,10 +100,11 @@ async function namedSettlements(
   main: Table,
   range: Window,
 ): Promise<NamedSettlement[]> {
-  const adds = lake
-    .files(pipeline, main.name, account)
-    .filter((add) => loadKeysOf(add).some((key) => overlap(readWindow(key) ?? { start: 0, end: 0 }, range)));
-  if (adds.length === 0) return [];
+  const adds = () =>
+    lake
+      .files(pipeline, main.name, account)
+      .filter((add) => loadKeysOf(add).some((key) => overlap(readWindow(key) ?? { start: 0, end: 0 }, range)));
+  if (adds().length === 0) return [];
   // Imported here: other runs need no DuckDB.
   const { queryFiles } = await import('../../../lake/files/month-files.js');
   const rows = await queryFiles(

@@ -112,9 +112,8 @@ export function listingWarnings(job: Job, listing: string): Warnings {
 async function storedListing(lake: Lake, account: string, listing: string, slice: WindowSlice): Promise<Uint8Array> {
   // Imported here: most runs find no hole, and need no DuckDB.
   const { storedRaws } = await import('../../../../lake/files/month-files.js');
-  const { snapshot } = lake.table(groups.name);
-  const adds = snapshot.filesWith(account, listing, slice.loadKeys);
-  const raws = adds.length === 0 ? [] : await storedRaws(lake, groups, adds, slice.loadKeys);
+  const adds = () => lake.table(groups.name).snapshot.filesWith(account, listing, slice.loadKeys);
+  const raws = adds().length === 0 ? [] : await storedRaws(lake, groups, adds, slice.loadKeys);
   return Buffer.from(`{"payload":{"FinancialEventGroupList":[${raws.join(',')}]}}`);
 }
 
