@@ -48,8 +48,8 @@ const memoryLimit = '1GB';
 const progressMs = 5000;
 
 /**
- * Proves a lake: reads every file that the log names, once, bundle by bundle, and compares across files by the few
- * columns that it keeps. Writes nothing to the lake. Problems are in the certificate; a file that doesn't match the log
+ * Proves a lake: reads every file that the catalog names, some bundles at a time, and compares across files by the few
+ * columns that it keeps. Writes nothing to the lake. Problems are in the certificate; a file that doesn't match the catalog
  * is not read any further, as its content would say nothing about the lake.
  *
  * @throws LedgerlakeError LAKE_STORE where the lake can't be read, STOPPED when the signal aborts

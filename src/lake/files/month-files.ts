@@ -126,7 +126,7 @@ export async function overNewest<T>(
     try {
       return await step(adds);
     } catch (error) {
-      if (!['LAKE_STORE', 'SQL'].includes(codeOf(error) ?? '')) throw error;
+      if (!['LAKE_STORE', 'SQL'].includes(codeOf(error))) throw error;
       await lake.refresh();
       if (pathsOf(choose()) === pathsOf(adds) || attempt === mostAttempts) throw error;
     }
