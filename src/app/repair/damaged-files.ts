@@ -1,6 +1,7 @@
 import { pipelines } from '../../../pipelines/all-pipelines.js';
 import type { Clock } from '../../core/clock.js';
 import { customPipelinesOf, familiesOf, type Family, type Table } from '../../core/columns/table.js';
+import { literal } from '../../core/duckdb/literals.js';
 import { codeOf } from '../../core/errors.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { dayMs } from '../../core/windows.js';
@@ -84,7 +85,7 @@ async function fateOf(
   const none = { ...file, gaps: [], lasting: [], readable: undefined };
   if (isRederived(family, table.schema)) return none;
   if (table.schema.appendOnly === true)
-    return { ...none, readable: await readableRows(lake, table, add, 'true', workspace) };
+    return { ...none, readable: (await readableCopy(lake, table, add, 'true', workspace))?.rows };
   const stored = lake.loadKeys(family.pipeline, account);
   const keys = (await keysOf(lake, file, workspace)).flatMap((key) => stored.get(key) ?? []);
   const isLasting = ({ origin, window }: StoredLoadKey) =>
@@ -95,7 +96,7 @@ async function fateOf(
   return {
     ...{ ...file, lasting },
     gaps: keys.filter((key) => !isLasting(key)),
-    readable: isKept ? await readableRows(lake, table, add, condition, workspace) : undefined,
+    readable: isKept ? (await readableCopy(lake, table, add, condition, workspace))?.rows : undefined,
   };
 }
 
@@ -156,22 +157,28 @@ function isRederived(family: Family, table: Table): boolean {
   return table !== family.main && family.main.customPipeline === undefined;
 }
 
-/** The rows that DuckDB can read, whatever the file's hash is; undefined where it can't read the file. */
-async function readableRows(
+/** Rows of a damaged file that meet a condition in SQL, as a file of its own: its own footer may be damaged, too. */
+interface ReadableCopy {
+  readonly path: string;
+  readonly rows: number;
+}
+
+/** Copies the rows that DuckDB can read, whatever the file's hash is; undefined where it can't read the file. */
+async function readableCopy(
   { store }: Lake,
   table: LakeTable,
   add: Add,
   condition: string,
   { database, newPath }: Workspace,
-): Promise<number | undefined> {
-  const path = await localFile(store, table.pathOf(add), newPath);
-  if (path === undefined) return undefined;
+): Promise<ReadableCopy | undefined> {
+  const damaged = await localFile(store, table.pathOf(add), newPath);
+  if (damaged === undefined) return undefined;
+  const path = newPath();
   try {
-    // The hash reads every value.
-    const [read] = await database.rows(
-      `SELECT count(*) FILTER (${condition}) AS rows, bit_xor(hash(of)) AS read FROM ${rowsIn([path])} AS of`,
+    const [copied] = await database.rows(
+      `COPY (FROM ${rowsIn([damaged])} WHERE ${condition}) TO ${literal(path)} (FORMAT parquet)`,
     );
-    return Number(read?.['rows']);
+    return { path, rows: Number(copied?.['Count']) };
   } catch (error) {
     if (codeOf(error) !== 'SQL') throw error;
     return undefined;
@@ -270,14 +277,14 @@ async function readableFiles(
   { lake, clock, workspace }: RepairedFiles,
   { family, table, add, lasting }: DamagedData,
 ): Promise<NewFile[]> {
-  const path = await localFile(lake.store, table.pathOf(add), workspace.newPath);
-  if (path === undefined) return [];
   const isHistory = table.schema.appendOnly === true;
   const keys = isHistory ? loadKeysOf(add) : lasting.map(({ key }) => key);
   const condition = isHistory ? 'true' : loadKeyCondition(keys);
+  const copy = await readableCopy(lake, table, add, condition, workspace);
+  if (copy === undefined) return [];
   const target = fileTargetOf(family, add, keys);
   const write = (metadata: ReadonlyMap<string, string>) =>
-    writeFiltered(workspace, table.schema, [path], condition, metadata);
+    writeFiltered(workspace, table.schema, [copy.path], 'true', metadata);
   const tables = [{ table: table.schema, write }];
   return writeBundle(workspace, { target, key: add.path, tags: add.tags ?? {}, tables }, clock.now());
 }

@@ -18,8 +18,13 @@ import { loaded, ownClock, shipmentsFrom } from '../../sources/custom/custom-run
 import { parcelService, shipmentsOf } from '../../sources/custom/parcel-service.js';
 import { repaired } from './repaired.js';
 
-/** Ways to damage a file: a letter of a text of its footer, so that all rows can be read, or a page. */
+/** Ways to damage a file: a letter of a text of its footer, so that all rows can be read, a byte of a column's name there, or a page. */
 const harms = {
+  name: async (path: string) => {
+    const bytes = await readFile(path);
+    bytes.writeUInt8(0xf3, bytes.lastIndexOf('position') + 2);
+    await writeFile(path, bytes);
+  },
   footer: async (path: string) => {
     const bytes = await readFile(path);
     const at = bytes.lastIndexOf('ledgerlake');
@@ -86,6 +91,7 @@ async function lakeWithHistory() {
 
 test.each([
   ['footer', '2 readable rows', 4],
+  ['name', '2 readable rows', 4],
   ['page', 'LOST: its 2 rows, which no run can get back', 2],
   ['whole', 'LOST: its 2 rows, which no run can get back', 2],
 ] as const)('a file of the history whose %s is damaged', async (harm, said, left) => {
