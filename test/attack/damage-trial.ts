@@ -14,6 +14,8 @@ export interface Held {
   readonly tables: readonly string[];
   /** Size of each data file that counts, by its path within the lake. */
   readonly files: ReadonlyMap<string, number>;
+  /** Files whose rows follow from imported ones, and the files of these: both are lost with them, as no service has them. */
+  readonly ofImports: ReadonlyMap<string, string>;
   /** What `ledgerlake sql` says of its rows. */
   readonly rows: string;
 }
@@ -50,7 +52,13 @@ export async function heldBy(seed: SeedLake, process: CommandProcess): Promise<H
   const plain = await plainRows(seed.root, tables, counted);
   if (plain !== read.out.trim()) throw new Error(`expected ${plain} of ${seed.name}, ledgerlake sql gives ${read.out}`);
   const sizes = new Map(counted.map((path) => [path, files.get(path)?.length ?? 0]));
-  return { seed, tables, files: sizes, rows: plain };
+  const ofImports = new Map(
+    [...truth.live].flatMap(([path, { tags }]) => {
+      const main = tags?.['main'] ?? '';
+      return truth.live.get(main)?.tags?.['units']?.includes('"imported/') === true ? [[path, main] as const] : [];
+    }),
+  );
+  return { seed, tables, files: sizes, ofImports, rows: plain };
 }
 
 /** Damages a copy of a lake, runs commands over it, and judges. The same seed does the same. */
@@ -80,7 +88,7 @@ export async function damageTrial(
     }
     if (random.chance(0.5)) {
       await judge.repaired(random.chance(0.5));
-      await judge.conserved();
+      await judge.conserved({ isRepaired: true });
     }
     return {
       seed,
@@ -220,12 +228,14 @@ class Judge {
     if (code !== 0) throw new Fault(`${words.join(' ')} ends with ${code}: ${out.slice(-1500)}${err.slice(0, 1500)}`);
   }
 
-  /** No command has deleted a row of a file that the damage had left, and none stands there twice. */
-  async conserved(): Promise<void> {
-    const { files, seed } = this.#held;
+  /** No command has deleted a row of a file that the damage had left, but for a repair those of events that are lost. */
+  async conserved({ isRepaired = false } = {}): Promise<void> {
+    const { files, seed, ofImports } = this.#held;
+    const { destroyed } = this.#damage;
     const missing = [...files].filter(([path, size]) => {
       const now = join(this.#lake, path);
-      return !this.#damage.destroyed.has(path) && (!existsSync(now) || statSync(now).size !== size);
+      const isLost = destroyed.has(path) || (isRepaired && destroyed.has(ofImports.get(path) ?? ''));
+      return !isLost && (!existsSync(now) || statSync(now).size !== size);
     });
     const last = this.#ended;
     const lost =
