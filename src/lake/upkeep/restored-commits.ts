@@ -152,6 +152,8 @@ async function restoredCommit(store: Store, parts: PublishedParts, hash: string)
   return commit.hash === hash ? commit : undefined;
 }
 
+type TableChange = readonly [name: string, change: NonNullable<Change['tables']>[string]];
+
 interface LostCommits {
   readonly files: CatalogFiles;
   readonly newest: number;
@@ -184,7 +186,11 @@ async function replaceByCheckpoint(store: Store, given: LostCommits): Promise<Lo
     if (change === undefined) continue;
     const replaced = lost.some((one) => one.version === version) ? replacedKeys(state, change) : [];
     gaps.push(...replaced);
-    const keys = { ...change.keys, delete: [...(change.keys?.delete ?? []), ...replaced.map(loadKeyId)] };
+    const rowless = keysWithoutTable(state, change, given.described);
+    gaps.push(...rowless);
+    const gone = [...replaced, ...rowless].map(loadKeyId);
+    const set = (change.keys?.set ?? []).filter((key) => !rowless.includes(key));
+    const keys = { set, delete: [...(change.keys?.delete ?? []), ...gone] };
     state = staged(state, { ...change, keys }, given.described);
   }
   const tables = new Map(state.tables);
@@ -268,11 +274,33 @@ function isMetaData(metaData: MetaData): boolean {
   }
 }
 
+/** Whether a table is known, or a change describes it; otherwise the commit that did is lost, and its files can't be kept. */
+function isKnownTable(
+  state: Snapshot,
+  [name, { metaData }]: TableChange,
+  described: (table: string) => MetaData | undefined,
+): boolean {
+  return state.tables.has(name) || (metaData ?? described(name)) !== undefined;
+}
+
+/** The load keys that a change sets, and whose rows may be in a table that isn't known any more. */
+function keysWithoutTable(
+  state: Snapshot,
+  { tables = {}, keys }: Change,
+  described: (table: string) => MetaData | undefined,
+): readonly LoadKey[] {
+  const known = Object.entries(tables).filter((entry) => isKnownTable(state, entry, described));
+  if (known.length === Object.keys(tables).length) return [];
+  const pipelines = new Set(known.flatMap(([, { add = [] }]) => add.map(({ tags }) => tags?.['pipeline'])));
+  return (keys?.set ?? []).filter(({ pipeline }) => !pipelines.has(pipeline));
+}
+
 /** The state with a change, less what doesn't fit it, as another one before it is lost. */
 function staged(state: Snapshot, change: Change, described: (table: string) => MetaData | undefined): Snapshot {
-  const tables = Object.entries(change.tables ?? {}).flatMap(([name, table]) => {
+  const tables = Object.entries(change.tables ?? {}).flatMap((entry) => {
+    const [name, table] = entry;
+    if (!isKnownTable(state, entry, described)) return [];
     const metaData = table.metaData ?? (state.tables.has(name) ? undefined : described(name));
-    if (metaData === undefined && !state.tables.has(name)) return [];
     const remove = (table.remove ?? []).filter(({ path }) => state.file(name, path) !== undefined);
     return [[name, { ...table, ...(metaData && { metaData }), remove }] as const];
   });

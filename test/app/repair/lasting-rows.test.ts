@@ -158,6 +158,27 @@ test.each(['footer', 'page', 'whole'] as const)(
   },
 );
 
+test('one’s own table whose description is lost is loaded again', async () => {
+  const root = await temporaryFolder();
+  const clock = ownClock();
+  const service = await parcelService(shipmentsOf('2025-01-15T00:00:00Z', 30, 8));
+  const own = shipmentsFrom(service);
+  const days = { lake: root, from: '2025-01-20', to: '2025-02-03' };
+  await loaded(own, { ...days, to: '2025-01-22' });
+  await loaded(own, days);
+  const query = 'SELECT * EXCLUDE (window_start, window_end, position) FROM shipments ORDER BY ALL';
+  const before = await rowsOf(root, clock, query);
+  // The description is in the first commit, and in its publication.
+  await rm(join(root, '_catalog'), { recursive: true });
+  const first = join(root, 'shipments/_delta_log', `${'0'.repeat(20)}.json`);
+  await writeFile(first, (await readFile(first)).subarray(0, 500));
+  const lake = { root, clock };
+  expect(await repaired(lake)).toMatchObject({ code: 0, text: expect.stringContaining('LOST') as string });
+  await loaded(own, days);
+  await expectWhole(lake);
+  expect(await rowsOf(root, clock, query)).toEqual(before);
+});
+
 test('a checkpoint of which an account’s block is damaged is no obstacle to reading, and is repaired', async () => {
   const clock = setClock(clockStart);
   const young = await loadedLake(smallLedger());
