@@ -99,7 +99,7 @@ export function planOf(seed: number, days: number): Plan {
   let passed = 0;
   const isCalm = random.chance(0.15);
   while (passed < days * dayMs) {
-    const known = { sellers, history, machines, isCalm, passed, mostNights: isLong ? 40 : 9 };
+    const known = { sellers, history, machines, isCalm, passed, isLong };
     const step = stepOf(random, { number: steps.length, ...known });
     passed += step.after;
     steps.push(step);
@@ -140,8 +140,7 @@ interface StepContext {
   readonly sellers: readonly UpstreamTraits[];
   readonly history: number;
   readonly machines: number;
-  /** The longest time between two steps, in days. */
-  readonly mostNights: number;
+  readonly isLong: boolean;
   /** No faults at all. */
   readonly isCalm: boolean;
   /** Since the start. */
@@ -156,8 +155,18 @@ const sets: readonly (readonly string[])[] = [
   ['transactions'],
 ];
 
+/** Of a year: all that the program loads, with its dependences. */
+const longSets: readonly (readonly string[])[] = [
+  ['financial-events'],
+  ['financial-events', 'transactions'],
+  ['financial-events', 'group-events'],
+  ['transactions'],
+  [],
+];
+
 function stepOf(random: Random, context: StepContext): Step {
-  const { number, sellers, machines, isCalm, mostNights } = context;
+  const { number, sellers, machines, isCalm, isLong } = context;
+  const mostNights = isLong ? 40 : 9;
   const { account } = random.pick(sellers);
   const isFaulty = !isCalm && random.chance(0.5);
   const pick = (chance: number) => isFaulty && random.chance(chance);
@@ -175,7 +184,7 @@ function stepOf(random: Random, context: StepContext): Step {
     after: number === 0 ? 0 : (again ?? nights * dayMs - 2 * hourMs + random.below(4 * hourMs)),
     seed: random.below(1_000_000_000),
     account: number < sellers.length ? (sellers[number]?.account ?? account) : account,
-    pipelines: random.pick(sets),
+    pipelines: random.pick(isLong ? longSets : sets),
     command: number < sellers.length ? first(context) : command,
     machine: random.chance(0.85) ? 0 : random.below(machines),
     clockChangeMs: pick(0.1) ? Math.floor((random.next() - 0.5) * 600_000) : 0,
@@ -195,7 +204,7 @@ function besideOf(random: Random, context: StepContext, crash: Crash | undefined
     delayMs: random.below(20_000),
     seed: random.below(1_000_000_000),
     account: random.pick(context.sellers).account,
-    pipelines: random.pick(sets),
+    pipelines: random.pick(context.isLong ? longSets : sets),
     command: commandOf(random, context),
     machine: random.below(context.machines),
     crash,
