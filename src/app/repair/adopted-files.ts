@@ -100,7 +100,8 @@ async function claimOf(
   try {
     // The hash reads every value.
     const rows = await database.rows(
-      `SELECT ${keyExpression(family.main)} AS key, bool_or(${isSpanId(family)}) AS is_span, bit_xor(hash(of)) AS read ` +
+      `SELECT ${keyExpression(family.main)} AS key, bool_or(${isSpanId(family)}) AS is_span, ` +
+        `bool_or(${isUndated(family)} AND NOT (${isSpanId(family)})) AS is_window, bit_xor(hash(of)) AS read ` +
         `FROM ${rowsIn([local])} AS of GROUP BY 1 ORDER BY 1`,
     );
     const isMerged = basename(path).startsWith('compact-');
@@ -108,10 +109,10 @@ async function claimOf(
     const { window } = metadata;
     if (isHistory)
       return { family, account, month, path, loadKeys: typeof window === 'string' ? [`window/${window}`] : [] };
-    const keys = rows.map(({ key, is_span: isSpan }) => {
+    const keys = rows.map(({ key, is_span: isSpan, is_window: isWindow }) => {
       const window = typeof key === 'string' ? readWindow(key) : undefined;
       if (window === undefined) return typeof key === 'string' ? key : '';
-      const isImported = isImport || (isMerged && (isDay(window) || isSpan === true));
+      const isImported = isImport || (isMerged && isWindow !== true && (isDay(window) || isSpan === true));
       return isImported ? importedKey(window) : String(key);
     });
     if (keys.length === 0 || keys.includes('')) return undefined;
@@ -150,19 +151,28 @@ async function repeatingFiles(
   return repeating;
 }
 
-/** Whether the rows of one day were imported or loaded can't be told of a merged file: they count as imported, so that the day is loaded again. */
+/**
+ * Whether the rows of one day were imported or loaded can't be told of a merged file, but for those without a date, whose ids differ: the
+ * others count as imported, so that the day is loaded again.
+ */
 function isDay(window: Window): boolean {
   const day = dayOf(window.start);
   return day.start === window.start && day.end === window.end;
 }
 
+/** In SQL: whether a row has no date, so that its id says whether it was imported. */
+function isUndated({ main }: Family): string {
+  const columns = ['event_list', 'posted_at', 'window_start', 'window_end'];
+  return columns.every((column) => hasColumn(main, column)) ? 'posted_at IS NULL' : 'false';
+}
+
 /** In SQL: whether a row without a date has the id of an imported one, which both ends of its span are part of. */
-function isSpanId({ main }: Family): string {
-  if (!['event_list', 'posted_at', 'window_start', 'window_end'].every((column) => hasColumn(main, column)))
-    return 'false';
+function isSpanId(family: Family): string {
+  const undated = isUndated(family);
+  if (undated === 'false') return undated;
   const text = (name: string) => `strftime(${name} AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%S.%gZ')`;
   const hashed = `event_list || chr(0) || raw || chr(0) || ${text('window_start')} || chr(0) || ${text('window_end')}`;
-  return `posted_at IS NULL AND starts_with(event_id, left(sha256(${hashed}), 32))`;
+  return `${undated} AND starts_with(event_id, left(sha256(${hashed}), 32))`;
 }
 
 function windowOf(key: string): Window | undefined {

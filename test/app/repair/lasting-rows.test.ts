@@ -132,6 +132,31 @@ test.each([false, true])('a history whose catalog and logs are lost is adopted, 
   }
 });
 
+test('windows of a day that were merged are adopted as loaded where an event without a date shows that they were', async () => {
+  const root = await temporaryFolder();
+  const clock = setClock(clockStart);
+  const lake = { root, clock };
+  const endpoint = await serving({ ledger: smallLedger(), clock });
+  const undated = smallItems().filter(({ list, json }) => list !== '' && !json.includes('PostedDate'));
+  const days = new Set(undated.map(({ at }) => Math.floor(at / 86_400_000) * 86_400_000));
+  expect(days.size).toBeGreaterThan(0);
+  const date = (instant: number) => new Date(instant).toISOString().slice(0, 10);
+  for (const day of days) {
+    for (const from of [day - 86_400_000, day]) {
+      await ran({ lake: root, endpoint, account: 'shop', from: date(from), to: date(from + 86_400_000) }, { clock });
+    }
+  }
+  await compacted({ lake: root }, { clock });
+  const query = 'SELECT event_id FROM events ORDER BY ALL';
+  const before = await rowsOf(root, clock, query);
+  for (const entry of await readdir(root, { withFileTypes: true }))
+    if (entry.isDirectory())
+      await rm(join(root, entry.name, entry.name === '_catalog' ? '' : '_delta_log'), { recursive: true, force: true });
+  expect(await repaired(lake)).toMatchObject({ code: 0 });
+  await expectWhole(lake);
+  expect(await rowsOf(root, clock, query)).toEqual(before);
+});
+
 test.each(['footer', 'page', 'whole'] as const)(
   'a file of one’s own table whose %s is damaged is loaded again',
   async (harm) => {
