@@ -55,6 +55,14 @@ function withoutHoles(source: Buffer, tape: Tape, envelope: Envelope | undefined
     const place = elementAt(bytes, fault.at, joined);
     work += 3 * bytes.length;
     if (envelope === undefined || place === undefined || work > mostWork * source.length) return first;
+    const { nested } = place;
+    if (nested !== undefined && nested >= joined && isStray(bytes, place, tape)) {
+      holes.push({ list: place.list, start: nested + shift, end: nested + 1 + shift, cut: nested });
+      bytes = without(bytes, nested);
+      joined = nested;
+      shift += 1;
+      continue;
+    }
     const resumed = resumption(bytes, place, tape, envelope);
     if (resumed === undefined) return first;
     const { at, ends } = resumed;
@@ -82,6 +90,8 @@ interface ElementPlace {
   readonly fault: number;
   /** Where the last object in the array before the fault begins, or the array's first element. */
   readonly object: number | undefined;
+  /** Where the last array in it begins: elements are objects. */
+  readonly nested?: number | undefined;
 }
 
 /**
@@ -95,6 +105,7 @@ function elementAt(bytes: Buffer, fault: number, joined: number): ElementPlace |
   let [list, key] = ['', ''];
   let start = 0;
   let object: number | undefined;
+  let nested: number | undefined;
   /** A bracket too many, if the fault is right behind it. */
   let ended: ElementPlace | undefined;
   for (let at = 0; at < fault; at++) {
@@ -106,7 +117,8 @@ function elementAt(bytes: Buffer, fault: number, joined: number): ElementPlace |
         break;
       }
       case bracket:
-        if (depth < 0) [list, depth, start, object] = [key, closers.length, at + 1, at + 1];
+        if (depth < 0) [list, depth, start, object, nested] = [key, closers.length, at + 1, at + 1, undefined];
+        else if (closers.length === depth + 1) nested = at;
         closers.push(bracketEnd);
         break;
       case brace:
@@ -133,7 +145,18 @@ function elementAt(bytes: Buffer, fault: number, joined: number): ElementPlace |
   start = Math.min(valueStart(bytes, start), fault);
   if (object !== undefined && object < joined) object = undefined;
   if (object !== undefined) object = valueStart(bytes, object);
-  return { list, closers: closers.slice(0, depth + 1), start, fault, object };
+  return { list, closers: closers.slice(0, depth + 1), start, fault, object, nested };
+}
+
+/** Whether the array in an element's place is a bracket too many, without which the text can be read further. */
+function isStray(bytes: Buffer, { nested = 0, fault }: ElementPlace, tape: Tape): boolean {
+  if (bytes[valueStart(bytes, nested + 1)] !== brace) return false;
+  const next = structureFault(without(bytes, nested), tape);
+  return next === undefined || next.at >= fault;
+}
+
+function without(bytes: Buffer, at: number): Buffer {
+  return Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + 1)]);
 }
 
 /**

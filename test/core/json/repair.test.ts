@@ -82,6 +82,12 @@ describe('holes', () => {
     ['with inner lists behind', '"AEventList":[{"d":"5" x","l":[{"x":1},{"y":2}]},{"c":3}]', '"AEventList":[{"c":3}]'],
     ['with another beginning', '"AEventList":[{"a":1},{"a":2,{"b":3},{"c":4}]', '"AEventList":[{"a":1},{"c":4}]'],
     ['behind a bracket too many', '"AEventList":[{"a":1}],{"b":2},{"c":3}]', '"AEventList":[{"a":1},{"c":3}]'],
+    ['a bracket before the first', '"AEventList":[[{"a":1},{"a":2}]', '"AEventList":[{"a":1},{"a":2}]'],
+    [
+      'a bracket before another',
+      '"AEventList":[{"a":1},[{"a":2},{"a":3}],"BEventList":[{"b":4}]',
+      '"AEventList":[{"a":1},{"a":2},{"a":3}],"BEventList":[{"b":4}]',
+    ],
     ['with a brace too many', '"AEventList":[{"b":1},"a":2},{"a":3,"b":4}]', '"AEventList":[{"a":3,"b":4}]'],
     [
       'that ends early within a string',
