@@ -1,7 +1,7 @@
 import { Mutex } from '../../core/mutex.js';
 import type { Clock } from '../../core/clock.js';
 import type { Table } from '../../core/columns/table.js';
-import { LedgerlakeError } from '../../core/errors.js';
+import type { LedgerlakeError } from '../../core/errors.js';
 import type { Add } from '../../lake/delta/actions.js';
 import { DamagedFile, contentOf, rowsInLog } from '../../lake/delta/file-tags.js';
 import type { SliceCommit, ComparedLake, Revision, Revisions, RevisionToCommit } from '../../lake/slice-commit.js';
@@ -22,11 +22,12 @@ import {
 import { findDiffering, findKnownOrders, rowKey, sameRows, type States } from './differing-rows.js';
 import {
   CheckedFiles,
+  isUnreadable,
+  overNewest,
   replacedAdds,
   selectRows,
   withSliceFiles,
   type MonthFiles,
-  overNewest,
 } from '../../lake/files/month-files.js';
 import { historyFiles, keepsHistory } from './event-history.js';
 import { timestampLiteral } from '../../core/duckdb/literals.js';
@@ -88,8 +89,7 @@ export class EventRevisions implements Revisions {
     try {
       return await overNewest(lake, stored, () => this.#revisionOf(lake, main, slice));
     } catch (error) {
-      const isUnreadable = error instanceof LedgerlakeError && ['LAKE_STORE', 'SQL'].includes(error.code);
-      if (!isUnreadable) throw error;
+      if (!isUnreadable(error)) throw error;
       // The slice replaces the file, so only the fault is reported, without the remedy of a damaged file.
       const reason = error instanceof DamagedFile ? error.found : error.message;
       return this.#revisionByLog(lake, main, slice, reason);

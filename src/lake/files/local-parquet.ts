@@ -48,7 +48,6 @@ export async function columnList(
 
 /** A column that a file lacks, or that it has with another type. */
 export interface Misfit {
-  readonly path: string;
   readonly column: Column;
   /** Its type in the file; undefined where the file lacks it. */
   readonly found: string | undefined;
@@ -68,7 +67,7 @@ export async function misfitIn(
     const column = columns.find(
       ({ name, later, ...each }) => (types.get(name) ?? (later && sqlType(each))) !== sqlType(each),
     );
-    if (column !== undefined) return { path, column, found: types.get(column.name) };
+    if (column !== undefined) return { column, found: types.get(column.name) };
   }
   return undefined;
 }

@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { sqlType, type Table } from '../../core/columns/table.js';
 import type { Database } from '../../core/duckdb/connection.js';
 import { identifier, literal } from '../../core/duckdb/literals.js';
-import { codeOf } from '../../core/errors.js';
+import { LedgerlakeError } from '../../core/errors.js';
 import type { Add } from '../delta/actions.js';
 import type { ComparedLake, SliceCommit } from '../slice-commit.js';
 import { touchedFiles } from '../loads/load-keys.js';
@@ -107,6 +107,11 @@ export function replacedAdds(
   return { mains, derived };
 }
 
+/** Whether an error says that a stored file is missing, has changed, or can't be read. */
+export function isUnreadable(error: unknown): error is LedgerlakeError {
+  return error instanceof LedgerlakeError && ['LAKE_STORE', 'SQL'].includes(error.code);
+}
+
 /** Attempts at a step over files that other runs replace. */
 const mostAttempts = 5;
 
@@ -126,7 +131,7 @@ export async function overNewest<T>(
     try {
       return await step(adds);
     } catch (error) {
-      if (!['LAKE_STORE', 'SQL'].includes(codeOf(error))) throw error;
+      if (!isUnreadable(error)) throw error;
       await lake.refresh();
       if (pathsOf(choose()) === pathsOf(adds) || attempt === mostAttempts) throw error;
     }

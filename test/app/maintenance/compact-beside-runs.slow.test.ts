@@ -26,11 +26,12 @@ async function rowsByLog(lake: string): Promise<Record<string, number>> {
 describe('a compaction beside other runs', () => {
   const write = (path: string) => path.startsWith('events/account=');
   const commit = (path: string) => path.startsWith('_catalog/');
-
-  test.each([
+  const moments = [
     { where: 'before its files', when: write },
     { where: 'before its commit', when: commit },
-  ])('drops its merge where another one was first $where', async ({ when }) => {
+  ];
+
+  test.each(moments)('drops its merge where another one was first $where', async ({ when }) => {
     const lake = await copied(small.lake);
     const contents = await contentsOf(lake, clock);
     const before = await rowsByLog(lake);
@@ -45,10 +46,7 @@ describe('a compaction beside other runs', () => {
     expect(await dataFiles(lake, 'entries')).toHaveLength(1);
   });
 
-  test.each([
-    { where: 'before its files', when: write },
-    { where: 'before its commit', when: commit },
-  ])('keeps what a refresh brings $where', async ({ when }) => {
+  test.each(moments)('keeps what a refresh brings $where', async ({ when }) => {
     const lake = await copied(small.lake);
     const contents = await contentsOf(lake, clock);
     const added = shipment(within(2, 7), 'order-late', '7.77');

@@ -121,16 +121,14 @@ export class Certificate {
       own.listed.push(...listed.slice(0, mostListed - own.listed.length));
     }
     for (const [table, currencies] of other.#unsummed) {
-      const own = this.#unsummed.get(table) ?? new Map<string, number>();
-      for (const [currency, times] of currencies) own.set(currency, (own.get(currency) ?? 0) + times);
-      this.#unsummed.set(table, own);
+      for (const [currency, times] of currencies) this.countUnsummed(table, currency, times);
     }
   }
 
-  /** Counts an amount that DECIMAL(18,6) can't hold, and that no sum has. */
-  countUnsummed(table: string, currency: string): void {
+  /** Counts amounts that DECIMAL(18,6) can't hold, and that no sum has. */
+  countUnsummed(table: string, currency: string, times = 1): void {
     const currencies = this.#unsummed.get(table) ?? new Map<string, number>();
-    count(currencies, currency);
+    count(currencies, currency, times);
     this.#unsummed.set(table, currencies);
   }
 

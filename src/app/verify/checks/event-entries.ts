@@ -7,7 +7,7 @@ import { importedKey } from '../../../lake/loads/imported-spans.js';
 import { compareBytes } from '../../../lake/store/store.js';
 import { RowFaults, type CheckContext, type CheckName } from './certificate.js';
 import { rowsWithSource, sourceColumn } from '../../../lake/files/local-parquet.js';
-import type { ReadableFile } from './file-contents.js';
+import { fileOf, pathsOf, type ReadableFile } from './file-contents.js';
 import type { LogFile } from './log-files.js';
 import { rulesOf, type EventRules } from './event-rules.js';
 import { rawColumnsFault, rawColumnsSql } from './raw-columns.js';
@@ -119,7 +119,7 @@ async function* entriesByEvent(
   const bundleOf = files.map(({ bundle }, source) => `(${source}, ${bundle})`).join(', ');
   const sql =
     `SELECT event_id, entry, path, role, kind, ${breakdownColumn}, amount::VARCHAR, amount_text, currency, ${sourceColumn}, bundle ` +
-    `FROM ${rowsWithSource(files.map(({ path }) => path))} ` +
+    `FROM ${rowsWithSource(pathsOf(files))} ` +
     `JOIN (VALUES ${bundleOf}) AS bundles(${sourceColumn}, bundle) USING (${sourceColumn}) ORDER BY bundle, event_id, entry`;
   let key: EventKey | undefined;
   let rows: EntryRow[] = [];
@@ -166,12 +166,12 @@ async function* eventRows(
   const sql =
     `SELECT event_id, content_hash, ${listColumn}, posted_at IS NOT NULL, epoch_ms(window_start), epoch_ms(window_end), ${group}, ` +
     `requested_order_id, raw, ${sourceColumn}, ${rawColumnsSql(rawColumns)} ` +
-    `FROM ${rowsWithSource(files.map(({ path }) => path))} ORDER BY ${sourceColumn}, event_id`;
+    `FROM ${rowsWithSource(pathsOf(files))} ORDER BY ${sourceColumn}, event_id`;
   for await (const chunk of (await events.query(sql)).chunks) {
     for (const row of chunk) {
       const [eventId, contentHash, list, isDated, start, end, groupId, requestedOrderId, raw, bundle, ...columns] = row;
       const [windowStart, windowEnd] = [instantOrNull(start), instantOrNull(end)];
-      const file = fileOf(files, Number(bundle));
+      const file = fileOf(files, bundle);
       const event = {
         bundle: Number(bundle),
         eventId: text(eventId),
@@ -199,12 +199,6 @@ function isImported({ loadKeys }: LogFile, start: number | null, end: number | n
   if (start === null || end === null) return false;
   const window = { start, end };
   return loadKeys.includes(importedKey(window)) && !loadKeys.includes(windowKey(window));
-}
-
-function fileOf(files: readonly ReadableFile[], index: number): LogFile {
-  const file = files[index]?.file;
-  if (file === undefined) throw new Error(`no file ${index}`);
-  return file;
 }
 
 function text(cell: ResultCell | undefined): string {

@@ -42,12 +42,12 @@ export async function checkContents(files: readonly ReadableFile[], context: Che
   if (schema.columns.some(({ name }) => name === 'raw')) await checkHashes(files, context);
 }
 
-function pathsOf(files: readonly ReadableFile[]): string[] {
+export function pathsOf(files: readonly ReadableFile[]): string[] {
   return files.map(({ path }) => path);
 }
 
 /** The file of a row of `rowsWithSource`. */
-function fileOf(files: readonly ReadableFile[], source: ResultCell | undefined): LogFile {
+export function fileOf(files: readonly ReadableFile[], source: ResultCell | undefined): LogFile {
   const found = files[Number(source)];
   if (found === undefined) throw new Error(`expected a file ${String(source)}`);
   return found.file;

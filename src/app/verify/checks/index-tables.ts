@@ -5,7 +5,7 @@ import { formatCount } from '../../../core/text/amounts.js';
 import type { ResultCell } from '../../../core/text/rows.js';
 import type { Certificate, CheckContext, ProblemLocation } from './certificate.js';
 import { rowsIn, rowsWithSource, sourceColumn } from '../../../lake/files/local-parquet.js';
-import type { ReadableFile } from './file-contents.js';
+import { pathsOf, type ReadableFile } from './file-contents.js';
 import type { LogFile } from './log-files.js';
 import { byDate, byGroup, byTransaction } from './main-tables.js';
 
@@ -74,14 +74,14 @@ export class IndexTables {
     const currencies =
       derived.length === 0
         ? "SELECT '' AS event_id, '' AS currency WHERE false"
-        : `SELECT event_id, min(currency) AS currency FROM ${rowsIn(derived.map(({ path }) => path))} ` +
+        : `SELECT event_id, min(currency) AS currency FROM ${rowsIn(pathsOf(derived))} ` +
           'GROUP BY event_id HAVING count(DISTINCT currency) = 1';
     const isByDate = table === byDate.table;
     await this.#database.execute(
       `INSERT INTO seen SELECT ${literal(table)}, ${literal(account)}, ${number} + ${sourceColumn}, event_id, ` +
         'md5_number(content_hash), epoch_ms(effective_at), posted_at IS NOT NULL, ' +
         `${isByDate ? 'posted_at IS NULL OR (posted_at >= window_start AND posted_at < window_end)' : 'true'}, ` +
-        `group_id, position, known.currency FROM ${rowsWithSource(mains.map(({ path }) => path))} ` +
+        `group_id, position, known.currency FROM ${rowsWithSource(pathsOf(mains))} ` +
         `LEFT JOIN (${currencies}) AS known USING (event_id)`,
     );
   }
@@ -92,7 +92,7 @@ export class IndexTables {
     if (first === undefined) return;
     await this.#database.execute(
       `INSERT INTO nets SELECT ${literal(first.file.account)}, group_id, currency, ${netSumColumns} ` +
-        `FROM ${rowsIn(files.map(({ path }) => path))} GROUP BY group_id, currency`,
+        `FROM ${rowsIn(pathsOf(files))} GROUP BY group_id, currency`,
     );
   }
 
@@ -102,7 +102,7 @@ export class IndexTables {
     if (first === undefined) return;
     await this.#database.execute(
       `INSERT INTO paid SELECT ${literal(first.file.account)}, group_id, settlement_id, currency, sum(total_amount), ` +
-        `count(total_text), 0 FROM ${rowsIn(files.map(({ path }) => path))} ` +
+        `count(total_text), 0 FROM ${rowsIn(pathsOf(files))} ` +
         "WHERE status = 'RELEASED' AND transaction_type IS DISTINCT FROM 'Transfer' " +
         'GROUP BY group_id, settlement_id, currency',
     );
