@@ -1,12 +1,10 @@
 import { basename } from 'node:path';
-import type { Clock } from '../../core/clock.js';
 import type { Family, Table } from '../../core/columns/table.js';
 import { codeOf } from '../../core/errors.js';
 import { footerTexts } from '../../core/parquet/footer.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { overlap, type Window } from '../../core/windows.js';
 import { isDataFile } from '../../lake/data-files.js';
-import type { LoadKey } from '../../lake/catalog/load-key.js';
 import { loadKeyCondition } from '../../lake/files/load-key-rows.js';
 import { rowsIn } from '../../lake/files/local-parquet.js';
 import { localFile, type Workspace } from '../../lake/files/workspace.js';
@@ -17,7 +15,7 @@ import { hasColumn } from '../../lake/files/sorted-file.js';
 import { parseNote } from '../../lake/store/store.js';
 import { writeBundle, writeFiltered } from '../maintenance/file-bundles.js';
 import { familiesIn, type RepairedFiles } from './damaged-files.js';
-import { keyExpression } from './row-keys.js';
+import { keyExpression, loadKeyOf } from './row-keys.js';
 
 /** A data file that the catalog doesn't know, with what it says of itself. */
 export interface AdoptableFile {
@@ -175,10 +173,6 @@ function isSpanId(family: Family): string {
   return `${undated} AND starts_with(event_id, left(sha256(${hashed}), 32))`;
 }
 
-function windowOf(key: string): Window | undefined {
-  return readWindow(key) ?? parseImportedKey(key);
-}
-
 /** Whether another file, or the catalog, has rows of the same load. Imported rows stay beside loaded windows that lack a part of their span. */
 function isContested(lake: Lake, file: AdoptableFile, key: string, claimed: readonly AdoptableFile[]): boolean {
   const span = parseImportedKey(key);
@@ -237,7 +231,9 @@ export async function adoptFiles({ lake, clock, workspace }: RepairedFiles, { fi
       tables: [{ table: family.main, write }],
     };
     const written = await writeBundle(workspace, bundle, clock.now());
-    const set = isHistory ? [] : loadKeys.map((key) => loadKeyOf(file, key, clock));
+    const set = isHistory
+      ? []
+      : loadKeys.map((key) => loadKeyOf({ account: file.account, pipeline: file.family.pipeline, key }, clock.now()));
     const { isCommitted } = await lake.commitFiles({
       operation: 'REPAIR',
       main: family.main,
@@ -267,11 +263,4 @@ export async function removeDerivedRemains(lake: Lake): Promise<void> {
       for (const path of unnamed) await store.remove(path);
     }
   }
-}
-
-function loadKeyOf({ family, account }: AdoptableFile, key: string, clock: Clock): LoadKey {
-  const now = clock.now();
-  const window = windowOf(key);
-  const origin = key.startsWith('imported/') ? 'import' : 'api';
-  return { account, pipeline: family.pipeline, key, ...(window && { window }), readAt: now, since: now, origin };
 }

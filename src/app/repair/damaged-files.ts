@@ -6,7 +6,7 @@ import { codeOf } from '../../core/errors.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { dayMs } from '../../core/windows.js';
 import { removedFile } from '../../lake/catalog/change.js';
-import { loadKeyId, type LoadKeyId, type StoredLoadKey } from '../../lake/catalog/load-key.js';
+import { loadKeyId, type LoadKey, type LoadKeyId, type StoredLoadKey } from '../../lake/catalog/load-key.js';
 import type { Snapshot } from '../../lake/catalog/snapshot.js';
 import type { NewFile } from '../../lake/commit-files.js';
 import type { Add } from '../../lake/delta/actions.js';
@@ -24,7 +24,7 @@ import { historyFamily } from '../reconcile/event-history.js';
 import type { CheckName } from '../verify/checks/certificate.js';
 import { verifyLake } from '../verify/verify-lake.js';
 import { parseNote } from '../../lake/store/store.js';
-import { keyExpression } from './row-keys.js';
+import { keyExpression, loadKeyOf } from './row-keys.js';
 
 /** A damaged or missing data file, and what becomes of its rows. */
 export interface DamagedData {
@@ -88,16 +88,19 @@ async function fateOf(
     return { ...none, readable: (await readableCopy(lake, table, add, 'true', workspace))?.rows };
   const stored = lake.loadKeys(family.pipeline, account);
   const keys = (await keysOf(lake, file, workspace)).flatMap((key) => stored.get(key) ?? []);
-  const isLasting = ({ origin, window }: StoredLoadKey) =>
-    origin === 'import' || (window !== undefined && window.end < now - retentionDays * dayMs);
-  const lasting = keys.filter(isLasting);
+  const lasting = keys.filter((key) => isLasting(key, now));
   const condition = loadKeyCondition(lasting.map(({ key }) => key));
   const isKept = lasting.length > 0 && table.schema === family.main;
   return {
     ...{ ...file, lasting },
-    gaps: keys.filter((key) => !isLasting(key)),
+    gaps: keys.filter((key) => !isLasting(key, now)),
     readable: isKept ? (await readableCopy(lake, table, add, condition, workspace))?.rows : undefined,
   };
+}
+
+/** Whether nobody can ask for a load key again. */
+function isLasting({ origin, window }: LoadKey, now: number): boolean {
+  return origin === 'import' || (window !== undefined && window.end < now - retentionDays * dayMs);
 }
 
 /** The load keys of a file, by its entry in the catalog, else by its rows. */
@@ -123,17 +126,23 @@ const entryChecks: ReadonlySet<CheckName> = new Set([
   ...(['log-tags', 'derived-files', 'row-counts', 'statistics', 'unique-ids'] as const),
 ]);
 
-/** Files that are as they were written, but that the catalog describes wrongly; and load keys that contradict each other. */
+/** A load key that contradicts another, or the files. */
+export interface OddLoad extends LoadKey {
+  /** What is wrong with it, in words. */
+  readonly reason: string;
+}
+
+/** Files that are as they were written, but that the catalog describes wrongly; and loads that contradict each other, or the files. */
 export async function misdescribedFiles(
   lake: Lake,
   { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
   workspace: Workspace,
-): Promise<{ readonly files: readonly DamagedData[]; readonly keys: readonly StoredLoadKey[] }> {
+): Promise<{ readonly files: readonly DamagedData[]; readonly loads: readonly OddLoad[] }> {
   const certificate = await verifyLake({ lake, account: undefined, clock, signal, log: () => undefined });
   const problems = certificate.problems().filter(({ kind }) => kind === 'lake');
   const files = new Map<string, DamagedData>();
-  const keys = new Map<string, StoredLoadKey>();
-  for (const { check, table: name, file, slice, problem } of problems) {
+  const loads = new Map<string, OddLoad>();
+  for (const { check, table: name, file, slice, account = '', problem } of problems) {
     const family = familiesIn(lake).find(({ main, derived }) =>
       [...derived, main].some((table) => table.name === name),
     );
@@ -143,13 +152,26 @@ export async function misdescribedFiles(
     if (entryChecks.has(check) && add !== undefined && !files.has(file)) {
       files.set(file, await fateOf(lake, { family, table, add, reason: problem }, clock.now(), workspace));
     }
-    if (check !== 'windows') continue;
-    for (const account of lake.accounts()) {
-      const key = lake.loadKeys(family.pipeline, account).get(slice);
-      if (key !== undefined) keys.set(`${account} ${slice}`, key);
-    }
+    const key = lake.loadKeys(family.pipeline, account).get(slice);
+    if (check === 'windows' && key !== undefined)
+      loads.set(`${account} ${family.pipeline} ${slice}`, { ...key, reason: problem });
   }
-  return { files: [...files.values()], keys: [...keys.values()] };
+  const isOdd = (path: string) => files.has(path);
+  return { files: [...files.values()], loads: [...loads.values(), ...unloadedRows(lake, isOdd, clock.now())] };
+}
+
+/** Load keys that aren't loaded, and that files have rows of. */
+function unloadedRows(lake: Lake, isOdd: (path: string) => boolean, now: number): OddLoad[] {
+  const reason = 'is not recorded as loaded, and has rows';
+  return loadedFamilies(lake).flatMap((family) => {
+    const { pipeline } = family;
+    return [...lake.accounts()].flatMap((account) =>
+      unloadedKeys(lake, family, account, isOdd).map((key) => ({
+        ...loadKeyOf({ account, pipeline, key }, now),
+        reason,
+      })),
+    );
+  });
 }
 
 /** Whether a table's rows follow from those of its main table without a request. */
@@ -185,6 +207,14 @@ async function readableCopy(
   }
 }
 
+const lostText = 'LOST, because it was imported or is older than the service keeps';
+const gapText = 'taken out, the next backfill loads it again';
+
+/** What becomes of a load that contradicts another, or the files, for people. */
+export function loadText(load: OddLoad, now: number): string {
+  return `${load.key} of ${load.account}: ${load.reason}; ${isLasting(load, now) ? lostText : gapText}`;
+}
+
 /** What becomes of a damaged file, for people. */
 export function fateText({ family, table, add, reason, gaps, lasting, readable }: DamagedData): string {
   const rows = formatCount(Number(add.tags?.['rows'] ?? 0), 'row');
@@ -196,16 +226,12 @@ export function fateText({ family, table, add, reason, gaps, lasting, readable }
       : `${what}${formatCount(readable, 'readable row')} of ${rows} stay`;
   }
   const parts = [
-    ...(gaps.length === 0
-      ? []
-      : [`${loadKeysText(gaps.map(({ key }) => key))}: taken out, the next backfill loads it again`]),
+    ...(gaps.length === 0 ? [] : [`${loadKeysText(gaps.map(({ key }) => key))}: ${gapText}`]),
     ...(lasting.length === 0
       ? []
       : [
           `${loadKeysText(lasting.map(({ key }) => key))}: ` +
-            (readable === undefined
-              ? 'LOST, because it was imported or is older than the service keeps'
-              : `${formatCount(readable, 'readable row')} stay`),
+            (readable === undefined ? lostText : `${formatCount(readable, 'readable row')} stay`),
         ]),
   ];
   return `${what}${parts.length === 0 ? `its ${rows} are taken out` : parts.join('; ')}`;
@@ -260,14 +286,14 @@ export async function takeOut(repaired: RepairedFiles, damaged: readonly Damaged
 }
 
 /** Makes load keys gaps. */
-export async function takeOutKeys({ lake }: RepairedFiles, keys: readonly StoredLoadKey[]): Promise<void> {
+export async function takeOutKeys({ lake }: RepairedFiles, keys: readonly LoadKeyId[]): Promise<void> {
   await lake.commitChange('REPAIR', (snapshot) => {
     const gone = storedIds(snapshot, keys);
     return gone.length === 0 ? undefined : { keys: { delete: gone } };
   });
 }
 
-function storedIds(snapshot: Snapshot, keys: readonly StoredLoadKey[]): LoadKeyId[] {
+function storedIds(snapshot: Snapshot, keys: readonly LoadKeyId[]): LoadKeyId[] {
   const stored = keys.filter((key) => snapshot.key(key) !== undefined);
   return stored.map(loadKeyId);
 }
@@ -291,19 +317,16 @@ async function readableFiles(
 
 /**
  * Takes out the rows of load keys that aren't loaded, and what is derived from files that the lake lacks: the remains of damaged
- * files and lost commits. Returns the number of load keys.
+ * files and lost commits.
  *
  * @throws LedgerlakeError LAKE_STORE, LAKE_UNCLEAR
  */
-export async function takeOutUnloaded({ lake, clock }: RepairedFiles): Promise<number> {
-  let taken = 0;
-  for (const family of familiesIn(lake)) {
-    if (family.main.appendOnly === true || !lake.snapshot.tables.has(family.main.name)) continue;
+export async function takeOutUnloaded({ lake, clock }: RepairedFiles): Promise<void> {
+  for (const family of loadedFamilies(lake)) {
     for (const account of lake.accounts()) {
       await takeOutFatherless(lake, family, account);
       const keys = unloadedKeys(lake, family, account);
       if (keys.length === 0) continue;
-      taken += keys.length;
       const tables = [...family.derived, family.main];
       const slice = { pipeline: family.pipeline, account, loadKeys: keys, refresh: true, name: '', tables, files: [] };
       await splitter(lake, clock)(slice, async (remainder) => {
@@ -322,13 +345,24 @@ export async function takeOutUnloaded({ lake, clock }: RepairedFiles): Promise<n
       });
     }
   }
-  return taken;
+}
+
+/** Families in the lake whose rows belong to load keys. */
+function loadedFamilies(lake: Lake): Family[] {
+  return familiesIn(lake).filter(({ main }) => main.appendOnly !== true && lake.snapshot.tables.has(main.name));
 }
 
 /** Load keys of files that don't count as loaded. */
-export function unloadedKeys(lake: Lake, family: Family, account: string): string[] {
+function unloadedKeys(
+  lake: Lake,
+  family: Family,
+  account: string,
+  isLeftOut: (path: string) => boolean = () => false,
+): string[] {
   const loaded = lake.loadKeys(family.pipeline, account);
-  const keys = bundlesOf(lake, family, account).flatMap(({ main }) => loadKeysOf(main));
+  const table = lake.table(family.main.name);
+  const bundles = bundlesOf(lake, family, account).filter(({ main }) => !isLeftOut(table.pathOf(main)));
+  const keys = bundles.flatMap(({ main }) => loadKeysOf(main));
   return [...new Set(keys)].filter((key) => !loaded.has(key));
 }
 

@@ -4,7 +4,7 @@ import { groupBy } from '../../core/group-by.js';
 import { printable } from '../../core/printable.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { refuseOther } from '../../lake/existing-lake.js';
-import type { LoadKey, StoredLoadKey } from '../../lake/catalog/load-key.js';
+import type { LoadKey } from '../../lake/catalog/load-key.js';
 import { runName } from '../../lake/catalog/run-name.js';
 import { defaultLimits, withWorkspace } from '../../lake/files/workspace.js';
 import { Lake } from '../../lake/lake.js';
@@ -24,11 +24,13 @@ import { adoptableFiles, adoptFiles, adoptionTexts, removeDerivedRemains, type A
 import {
   damagedFiles,
   fateText,
+  loadText,
   misdescribedFiles,
   takeOut,
   takeOutKeys,
   takeOutUnloaded,
   type DamagedData,
+  type OddLoad,
 } from './damaged-files.js';
 
 export interface RepairOptions extends LakeAddress {
@@ -51,8 +53,8 @@ interface RepairPlan {
   /** Load keys of lost commits. */
   readonly gaps: readonly LoadKey[];
   readonly damaged: readonly DamagedData[];
-  /** Load keys that contradict each other. */
-  readonly keys: readonly StoredLoadKey[];
+  /** Load keys that contradict each other, or the files. */
+  readonly loads: readonly OddLoad[];
   /** Files of a lost catalog. */
   readonly adoption: Adoption;
 }
@@ -81,7 +83,7 @@ export async function repair(options: RepairOptions, context: RepairContext): Pr
       const isWhole = changesOf(plan) === 0;
       if (isWhole && round > 1) break;
       plans.push(plan);
-      print(planText(options, plan));
+      print(planText(options, plan, clock.now()));
       if (isWhole) break;
       const isConfirmed = options.yes || (await confirm?.(`Repair ${options.lake}?`)) === true;
       if (!isConfirmed) {
@@ -102,8 +104,8 @@ export async function repair(options: RepairOptions, context: RepairContext): Pr
   }
 }
 
-function changesOf({ steps, damaged, keys, adoption: { files, aside } }: RepairPlan): number {
-  return steps.length + damaged.length + keys.length + files.length + aside.length;
+function changesOf({ steps, damaged, loads, adoption: { files, aside } }: RepairPlan): number {
+  return steps.length + damaged.length + loads.length + files.length + aside.length;
 }
 
 /** A repair ends after as many rounds, also where a fault comes back. */
@@ -123,8 +125,8 @@ async function planOf(store: Store, context: RepairContext): Promise<RepairPlan>
     const adoption = isLost ? await adoptableFiles(lake, workspace) : { files: [], aside: [] };
     // Where files or commits are damaged, what `verify` finds besides may follow from that.
     const isWhole = damaged.length === 0 && !isLost;
-    const wrong = isWhole ? await misdescribedFiles(lake, { clock, signal }, workspace) : { files: [], keys: [] };
-    return { steps, lost, gaps, damaged: [...damaged, ...wrong.files], keys: wrong.keys, adoption };
+    const wrong = isWhole ? await misdescribedFiles(lake, { clock, signal }, workspace) : { files: [], loads: [] };
+    return { steps, lost, gaps, damaged: [...damaged, ...wrong.files], loads: wrong.loads, adoption };
   });
 }
 
@@ -132,9 +134,9 @@ async function planOf(store: Store, context: RepairContext): Promise<RepairPlan>
  * Notes what is to be loaded again, as an interrupted run does: where all loads of a pipeline are taken out, nothing else says that it
  * had begun.
  */
-async function noteGaps(store: Store, { gaps, damaged, keys }: RepairPlan, run: string, now: number): Promise<void> {
+async function noteGaps(store: Store, { gaps, damaged, loads }: RepairPlan, run: string, now: number): Promise<void> {
   const ranges = [
-    ...[...gaps, ...keys].map((key) => ({ ...key, window: key.window })),
+    ...[...gaps, ...loads],
     ...damaged.flatMap(({ add, ...data }) =>
       data.gaps.map((key) => ({ ...key, window: key.window ?? monthRange(add.partitionValues['month'] ?? '') })),
     ),
@@ -152,16 +154,16 @@ async function noteGaps(store: Store, { gaps, damaged, keys }: RepairPlan, run: 
 /** Takes damaged files out of a lake whose catalog is whole, and derives entries again. */
 async function repairFiles(
   store: Store,
-  { damaged, lost, keys, adoption }: RepairPlan,
+  { damaged, lost, loads, adoption }: RepairPlan,
   context: RepairContext,
 ): Promise<Lake> {
   const { clock, signal, emit } = context;
   const lake = await Lake.openLost(store, tables, clock);
-  if (damaged.length + lost.length + keys.length + adoption.files.length === 0) return lake;
+  if (damaged.length + lost.length + loads.length + adoption.files.length === 0) return lake;
   await withWorkspace(defaultLimits, store, async (workspace) => {
     const repaired = { lake, clock, workspace };
     await takeOut(repaired, damaged);
-    await takeOutKeys(repaired, keys);
+    await takeOutKeys(repaired, loads);
     await adoptFiles(repaired, adoption);
     await rederiveEntries(lake, { clock, signal, emit });
     await takeOutUnloaded(repaired);
@@ -170,14 +172,11 @@ async function repairFiles(
   return lake;
 }
 
-function planText({ lake }: RepairOptions, { steps, damaged, keys, adoption }: RepairPlan): string {
+function planText({ lake }: RepairOptions, { steps, damaged, loads, adoption }: RepairPlan, now: number): string {
   const lines = [
     ...steps.map(({ path, text }) => `${path}: ${text}`),
     ...damaged.map(fateText),
-    ...keys.map(
-      ({ account, key }) =>
-        `${key} of ${account}: contradicts another load; taken out, the next backfill loads it again`,
-    ),
+    ...loads.map((load) => loadText(load, now)),
     ...adoptionTexts(adoption),
   ];
   if (lines.length === 0)
@@ -191,8 +190,8 @@ function planText({ lake }: RepairOptions, { steps, damaged, keys, adoption }: R
 function afterText({ lake, config }: RepairOptions, plans: readonly RepairPlan[]): string {
   const status = commandIn({ lake, config }, 'ledgerlake status');
   const isGap = plans.some(
-    ({ damaged, lost, keys, adoption }) =>
-      lost.length + keys.length + adoption.files.length + adoption.aside.length > 0 ||
+    ({ damaged, lost, loads, adoption }) =>
+      lost.length + loads.length + adoption.files.length + adoption.aside.length > 0 ||
       damaged.some(({ gaps, lasting }) => gaps.length + lasting.length > 0),
   );
   return isGap ? `\`${status}\` names the command that loads what was taken out` : 'nothing was taken out';

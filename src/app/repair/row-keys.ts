@@ -1,6 +1,9 @@
 import type { Table } from '../../core/columns/table.js';
 import { identifier } from '../../core/duckdb/literals.js';
+import { readWindow } from '../../engine/slicing/window-slices.js';
+import type { LoadKey, LoadKeyId } from '../../lake/catalog/load-key.js';
 import { hasColumn } from '../../lake/files/sorted-file.js';
+import { parseImportedKey } from '../../lake/loads/imported-spans.js';
 import { orderTransactions, settlementSummaries } from '../../sources/finances/api-2024-06-19/transaction-tables.js';
 import { groupEvents, orderEvents } from '../../sources/finances/model/tables.js';
 
@@ -19,4 +22,12 @@ export function keyExpression(main: Table): string {
   if (!hasColumn(main, 'window_start')) return 'NULL';
   const text = (name: string) => `strftime(${name}, '%Y-%m-%dT%H:%M:%S.%gZ')`;
   return `'window/' || ${text('window_start')} || '/' || ${text('window_end')}`;
+}
+
+/** What a load key says of itself, as the entry of one whose own is lost. */
+export function loadKeyOf({ account, pipeline, key }: LoadKeyId, readAt: number): LoadKey {
+  const span = parseImportedKey(key);
+  const window = readWindow(key) ?? span;
+  const origin = span === undefined ? 'api' : 'import';
+  return { account, pipeline, key, ...(window && { window }), readAt, since: readAt, origin };
 }

@@ -225,3 +225,39 @@ test('a checkpoint of which an account’s block is damaged is no obstacle to re
   expect(await repaired(lake, false)).toMatchObject({ code: 0 });
   young.remove();
 });
+
+test('loads that contradict each other, or the files, are named and become gaps; another account keeps the same window', async () => {
+  const root = await temporaryFolder();
+  const clock = setClock(clockStart);
+  const lake = { root, clock };
+  const endpoint = await serving({ ledger: smallLedger(), clock });
+  for (const account of ['other', 'shop']) await ran({ lake: root, endpoint, account, ...range }, { clock });
+  const opened = await Lake.open(diskStore(root), tables, clock);
+  const windows = [...opened.loadKeys('financial-events', 'shop').values()];
+  const [renamed, contradicted] = windows.toSorted((a, b) => (a.key < b.key ? -1 : 1));
+  if (renamed === undefined || contradicted?.window === undefined) throw new Error('expected two windows');
+  const start = new Date(contradicted.window.start + 1000).toISOString();
+  const within = { ...contradicted, key: `window/${start}/${new Date(contradicted.window.end).toISOString()}` };
+  await opened.commitChange('WRITE', () => ({
+    keys: { set: [{ ...renamed, key: '../../outside' }, within], delete: [renamed] },
+  }));
+  const others = await rowsOf(root, clock, "SELECT event_id FROM events WHERE account = 'other' ORDER BY ALL");
+  const query = "SELECT event_id FROM events WHERE account = 'shop' ORDER BY ALL";
+  const before = await rowsOf(root, clock, query);
+
+  const planned = await repaired(lake, false);
+  expect(planned.code).toBe(1);
+  for (const [key, reason] of [
+    ['../../outside', 'expected a window of two instants for shop'],
+    [within.key, `the window of shop overlaps ${contradicted.key}: rows may occur twice`],
+    [renamed.key, 'is not recorded as loaded, and has rows'],
+  ] as const)
+    expect(planned.text).toContain(`${key} of shop: ${reason}; taken out, the next backfill loads it again`);
+  expect(planned.text).not.toContain('of other');
+  expect(await repaired(lake)).toMatchObject({ code: 0 });
+  await expectWhole(lake);
+  expect(await rowsOf(root, clock, "SELECT event_id FROM events WHERE account = 'other' ORDER BY ALL")).toEqual(others);
+  await ran({ lake: root, endpoint, account: 'shop', ...range }, { clock });
+  expect(await rowsOf(root, clock, query)).toEqual(before);
+  await expectWhole(lake);
+});

@@ -47,14 +47,13 @@ export function checkWindows(
       const at = (loadKey: string): ProblemLocation => {
         const holds = (file: LogFile) =>
           file.table === main.table && file.account === account && file.loadKeys.includes(loadKey);
-        return { table: main.table, file: files.find(holds)?.file ?? '', slice: loadKey };
+        return { table: main.table, file: files.find(holds)?.file ?? '', slice: loadKey, account };
       };
       const keys = lake.loadKeys(main.pipeline, account);
       certificate.count('windows', keys.size);
       certificate.count('unread-events', keys.size);
       for (const [key, { holes = [] }] of keys) {
-        for (const hole of holes)
-          certificate.add('unread-events', 'note', { ...at(key), account }, `left out: ${holeText(hole)}`);
+        for (const hole of holes) certificate.add('unread-events', 'note', at(key), `left out: ${holeText(hole)}`);
       }
       if (main.loadKey !== 'window') continue;
       let before: ReadWindow | undefined;
@@ -83,6 +82,6 @@ export function checkWindows(
     const loaded = read.get(key) ?? new Set(lake.loadKeys(pipeline, account).keys());
     read.set(key, loaded);
     const unread = file.loadKeys.find((loadKey) => !loaded.has(loadKey));
-    if (unread !== undefined) add(file, `the log does not record that ${unread} was read`);
+    if (unread !== undefined) add({ ...file, slice: unread }, `the log does not record that ${unread} was read`);
   }
 }
