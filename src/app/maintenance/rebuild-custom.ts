@@ -167,9 +167,9 @@ async function hasSameRows(
   derived: ReadonlyMap<string, readonly string[]>,
 ): Promise<boolean> {
   const rowsOf = (table: Table, paths: readonly string[] = []) =>
-    selectRows(database, table, paths.length === 0 ? [] : [{ month, paths }], 'true');
+    selectRows(table, paths.length === 0 ? [] : [{ month, paths }], 'true');
   for (const table of [...family.derived, family.main]) {
-    const [before, after] = [await rowsOf(table, stored.get(table)), await rowsOf(table, derived.get(table.name))];
+    const [before, after] = [rowsOf(table, stored.get(table)), rowsOf(table, derived.get(table.name))];
     if (!(await sameRows(database, table, before, after))) return false;
   }
   return true;

@@ -12,11 +12,16 @@ import { spansText } from '../command-text.js';
 import { attributesOf, entriesOf, extraColumns } from '../reconcile/event-history.js';
 import { byDate, byTransaction, type PipelineTable } from '../verify/checks/main-tables.js';
 
-/** In SQL: the first change of each event after `known_at`, which shows whether the event was present then. */
+/**
+ * In SQL: the first change of each event after `known_at`, which shows whether the event was present then. One that has moved has vanished
+ * and appeared at once.
+ */
 function after(main: Table): string {
+  const has = (change: string) => `bool_or(change = '${change}') AS has_${change}`;
   return (
-    'SELECT account, event_id, arg_min(change, seen_at) AS change_ FROM event_history ' +
-    `WHERE source = ${literal(main.name)} AND seen_at > CAST(known_at AS TIMESTAMPTZ) GROUP BY account, event_id`
+    `SELECT account, event_id, ${has('vanished')}, ${has('appeared')} FROM ` +
+    `(FROM event_history WHERE source = ${literal(main.name)} AND seen_at > CAST(known_at AS TIMESTAMPTZ) ` +
+    'QUALIFY rank() OVER (PARTITION BY account, event_id ORDER BY seen_at) = 1) GROUP BY account, event_id'
   );
 }
 
@@ -39,15 +44,15 @@ function unloaded(main: Table): string {
   );
 }
 
-/** In SQL: events that were present at `known_at` and are absent now, as they were when they first vanished. */
+/** In SQL: events that were present at `known_at` and are absent now, or lie elsewhere, as they were when they first vanished. */
 function gone(main: Table): string {
   return (
     `SELECT * FROM event_history WHERE source = ${literal(main.name)} AND change = 'vanished' ` +
     'AND seen_at > CAST(known_at AS TIMESTAMPTZ) ' +
-    `AND NOT EXISTS (SELECT 1 FROM ${identifier(main.name)} AS now ` +
-    'WHERE now.account = event_history.account AND now.event_id = event_history.event_id) ' +
-    "AND EXISTS (SELECT 1 FROM after WHERE change_ = 'vanished' " +
-    'AND after.account = event_history.account AND after.event_id = event_history.event_id) ' +
+    'AND EXISTS (SELECT 1 FROM after WHERE has_vanished ' +
+    'AND after.account = event_history.account AND after.event_id = event_history.event_id ' +
+    `AND (has_appeared OR NOT EXISTS (SELECT 1 FROM ${identifier(main.name)} AS now ` +
+    'WHERE now.account = event_history.account AND now.event_id = event_history.event_id))) ' +
     // Its window may have become a part of another one since.
     `AND EXISTS (SELECT 1 FROM loaded WHERE NOT is_imported AND ${isWithin('event_history')}) ` +
     'QUALIFY row_number() OVER (PARTITION BY account, event_id ORDER BY seen_at) = 1'
@@ -76,7 +81,7 @@ function macro(main: Table, table: Table, packed: string): string {
     `CREATE OR REPLACE MACRO ${table.name}_as_known(known_at) AS TABLE ` +
     `WITH loaded AS (${loadedBy(main)}), after AS (${after(main)}), gone AS (${gone(main)}), unloaded AS (${unloaded(main)}) ` +
     `SELECT * FROM (SELECT rows.* FROM ${identifier(table.name)} AS rows ` +
-    "LEFT JOIN after USING (account, event_id) WHERE change_ IS DISTINCT FROM 'appeared' " +
+    'LEFT JOIN after USING (account, event_id) WHERE has_appeared IS DISTINCT FROM true ' +
     'AND NOT EXISTS (SELECT 1 FROM unloaded WHERE unloaded.account = rows.account AND unloaded.event_id = rows.event_id) ' +
     `UNION ALL BY NAME ${vanished(table, packed)})`
   );

@@ -2,7 +2,7 @@ import type { Table } from '../../core/columns/table.js';
 import type { Database } from '../../core/duckdb/connection.js';
 import { identifier } from '../../core/duckdb/literals.js';
 import { hasColumn } from '../../lake/files/sorted-file.js';
-import { mostExamples, type ChangeExample, type KnownOrders } from './findings.js';
+import { mostExamples, type ChangeExample } from './findings.js';
 
 /** Two states of the same load keys, each as a query with the columns of the table and `month_`. */
 export interface States {
@@ -15,29 +15,38 @@ export interface States {
 
 /** The states of a main table. */
 interface MainStates extends States {
-  /** In SQL: whether a row is of a load key that was read before, so that a new row is a change. */
-  readonly isKnown: string;
+  /** In SQL: whether a row lies in what was read before, so that a new row is a change; undefined: all rows do. */
+  readonly isKnown: string | undefined;
   /** Whether new rows are expected. */
   readonly grows: boolean;
 }
 
-/** How many orders the lake has, and how many of them were read again; zeros for a table without orders. */
-export async function findKnownOrders(
+/** How many rows and orders the lake has; no orders of a table without. */
+export async function countStored(
+  database: Database,
+  { table: main, stored }: States,
+): Promise<{ readonly rows: number; readonly orders: number }> {
+  const orders = hasColumn(main, 'amazon_order_id') ? 'count(DISTINCT amazon_order_id)' : '0';
+  const [counted] = await database.rows(`SELECT count(*) AS rows, ${orders} AS orders FROM (${stored})`);
+  return { rows: Number(counted?.['rows']), orders: Number(counted?.['orders']) };
+}
+
+/** How many of the lake's orders were read again; 0 of a table without orders. */
+export async function countReturnedOrders(
   database: Database,
   { table: main, stored, incoming }: States,
-): Promise<KnownOrders> {
-  if (!hasColumn(main, 'amazon_order_id')) return { stored: 0, returned: 0 };
+): Promise<number> {
+  if (!hasColumn(main, 'amazon_order_id')) return 0;
   // A transaction keeps its id when its status changes; an unchanged event has the same event id.
   const ids = ['amazon_order_id', 'event_id', 'transaction_id'].filter((name) => hasColumn(main, name));
   const isKnown = ids.map((id) => `${id} IN (SELECT ${id} FROM (${incoming}) WHERE ${id} IS NOT NULL)`).join(' OR ');
   const [orders] = await database.rows(
-    'SELECT count(DISTINCT amazon_order_id) AS stored, ' +
-      `count(DISTINCT amazon_order_id) FILTER (${isKnown}) AS returned FROM (${stored}) WHERE amazon_order_id IS NOT NULL`,
+    `SELECT count(DISTINCT amazon_order_id) FILTER (${isKnown}) AS returned FROM (${stored}) WHERE amazon_order_id IS NOT NULL`,
   );
-  return { stored: Number(orders?.['stored']), returned: Number(orders?.['returned']) };
+  return Number(orders?.['returned']);
 }
 
-/** The differences of two states. The database has their rows in the tables `vanished_` and `appeared_`. */
+/** The differences of two states. The database has their rows in the tables `vanished_` and `appeared_`, moved ones in both. */
 export interface Differing {
   readonly vanished: number;
   readonly appeared: number;
@@ -45,6 +54,8 @@ export interface Differing {
   /** Deferred transactions that are released now, and what an open settlement has gained; not counted above. */
   readonly released: number;
   readonly grown: number;
+  /** Events without a date that lie in a part of their window that was not read before; not counted above. */
+  readonly moved: number;
   /** How many rows the examples are taken from: of events both of a pair. */
   readonly rows: number;
   readonly examples: readonly ChangeExample[];
@@ -64,7 +75,7 @@ export function rowKey(main: Table): string | undefined {
  * their multiplicity: where one of three vanished, it is the third.
  */
 export async function findDiffering(database: Database, states: MainStates): Promise<Differing> {
-  const { table: main, stored, incoming, isKnown, grows } = states;
+  const { table: main, stored, incoming, isKnown = 'true', grows } = states;
   const key = rowKey(main) ?? 'event_id';
   await database.execute(
     `CREATE OR REPLACE TEMP TABLE vanished_ AS SELECT * FROM (${stored}) WHERE ${key} NOT IN (SELECT ${key} FROM (${incoming}))`,
@@ -80,14 +91,36 @@ export async function findDiffering(database: Database, states: MainStates): Pro
   const appeared = Number(counts?.['appeared']);
   if (key !== 'event_id') {
     const groups = await changedGroups(database, states);
-    return { vanished, appeared, released: 0, ...groups, rows: vanished + appeared + groups.differ };
+    return { vanished, appeared, released: 0, moved: 0, ...groups, rows: vanished + appeared + groups.differ };
   }
-  const released = hasColumn(main, 'status') ? await releasedTransactions(database) : 0;
-  const { differ, examples } = await pairsOfEvents(database, main);
+  const isSame = vanished + appeared === 0;
+  const released = !isSame && hasColumn(main, 'status') ? await releasedTransactions(database) : 0;
+  const { differ, examples } = isSame ? { differ: 0, examples: [] } : await pairsOfEvents(database, main);
   const grown = grows ? Math.max(0, appeared - differ) : 0;
   const counted = { vanished: vanished - released, appeared: appeared - released - grown, differ: differ - released };
   const rows = counted.vanished + counted.appeared;
-  return { ...counted, released, grown, rows, examples: rows === 0 ? [] : examples };
+  const moved = await addMoved(database, states);
+  return { ...counted, released, grown, moved, rows, examples: rows === 0 ? [] : examples };
+}
+
+/**
+ * Adds events without a date to `vanished_`, where they were, and to `appeared_`, where they are: a window that has grown may have
+ * others next to them. Returns their number.
+ */
+async function addMoved(database: Database, { table: main, stored, incoming, isKnown }: MainStates): Promise<number> {
+  if (isKnown === undefined || !hasColumn(main, 'posted_at')) return 0;
+  await database.execute(
+    `CREATE OR REPLACE TEMP TABLE moved_ AS SELECT * FROM (${incoming}) ` +
+      `WHERE posted_at IS NULL AND NOT (${isKnown}) AND event_id IN (SELECT event_id FROM (${stored}))`,
+  );
+  const [count] = await database.rows('SELECT count(*) AS moved FROM moved_');
+  const moved = Number(count?.['moved']);
+  if (moved === 0) return 0;
+  await database.execute(
+    `INSERT INTO vanished_ BY NAME SELECT * FROM (${stored}) WHERE event_id IN (SELECT event_id FROM moved_)`,
+  );
+  await database.execute('INSERT INTO appeared_ BY NAME SELECT * FROM moved_');
+  return moved;
 }
 
 /** In SQL: the transactions that were deferred and are released now. */
@@ -164,12 +197,11 @@ export async function sameRows(database: Database, table: Table, a: string, b: s
   const compared = names.filter((name) => !(isHashed && (name === 'raw' || name === 'position')));
   const isSame = async (columns: readonly string[]): Promise<boolean> => {
     const list = [...columns.map(identifier), 'month_'].join(', ');
-    const [x, y] = [a, b].map((select) => `SELECT ${list} FROM (${select})`);
-    const [row] = await database.rows(
-      `SELECT (SELECT count(*) FROM (${x ?? ''} EXCEPT ALL ${y ?? ''})) + ` +
-        `(SELECT count(*) FROM (${y ?? ''} EXCEPT ALL ${x ?? ''})) AS differences`,
+    const differing = await database.rows(
+      `SELECT 1 FROM (SELECT ${list}, 1 AS times_ FROM (${a}) UNION ALL SELECT ${list}, -1 AS times_ FROM (${b})) ` +
+        `GROUP BY ${list} HAVING sum(times_) <> 0 LIMIT 1`,
     );
-    return row?.['differences'] === 0n;
+    return differing.length === 0;
   };
   if (!(await isSame(compared))) return false;
   const positionColumns = names.filter((name) => name === 'position' || sourceColumns.includes(name));

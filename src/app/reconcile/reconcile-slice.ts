@@ -19,7 +19,7 @@ import {
   type KnownOrders,
   type Uncompared,
 } from './findings.js';
-import { findDiffering, findKnownOrders, rowKey, sameRows, type States } from './differing-rows.js';
+import { countReturnedOrders, countStored, findDiffering, rowKey, sameRows, type States } from './differing-rows.js';
 import {
   CheckedFiles,
   isUnreadable,
@@ -150,9 +150,8 @@ export class EventRevisions implements Revisions {
     { known, mayStay }: { readonly known: readonly string[]; readonly mayStay: boolean },
   ): Promise<Revision> {
     const { database } = this.#workspace;
-    const { table: main, stored } = mainStates;
-    const [counted] = await database.rows(`SELECT count(*) AS rows FROM (${stored})`);
-    const storedRows = Number(counted?.['rows']);
+    const { table: main } = mainStates;
+    const { rows: storedRows, orders } = await countStored(database, mainStates);
     const answer = { pipeline: slice.pipeline, units: known, rows: storedRows };
     const isEmptied = storedRows > 0 && !slice.files.some(({ table }) => table === main);
     const refuse = (lacking: number, appeared = 0): Revision => {
@@ -165,9 +164,12 @@ export class EventRevisions implements Revisions {
     const maySkip = async () => mayStay && (await this.#isSame([mainStates, ...derived]));
     if (rowKey(main) === undefined)
       return (await maySkip()) ? { verdict: 'same' } : revision(lake, main, slice, uncompared);
-    if (!isEmptied) this.#refuseOtherAccount(slice, await findKnownOrders(database, mainStates));
     const isKnown = knownRowsCondition(main, slice, known);
     const found = await findDiffering(database, { ...mainStates, isKnown, grows: slice.grows === true });
+    if (!isEmptied) {
+      const returned = found.vanished === 0 ? orders : await countReturnedOrders(database, mainStates);
+      this.#refuseOtherAccount(slice, { stored: orders, returned });
+    }
     // The service omits settlements from a listing, different ones each time, and the history doesn't keep them. An event that
     // can't be read now is in the service still.
     const isDoubtful = hasHoles(slice) || !keepsHistory(main);
@@ -176,8 +178,8 @@ export class EventRevisions implements Revisions {
     if (!isChanged && (await maySkip())) return { verdict: 'same' };
     const entries = derived.find(({ table }) => hasColumn(table, 'entry'));
     const now = this.#options.clock.now();
-    const history =
-      isChanged && keepsHistory(main) ? await historyFiles(this.#workspace, main, slice, entries, now) : [];
+    const hasHistory = (isChanged || found.moved > 0) && keepsHistory(main);
+    const history = hasHistory ? await historyFiles(this.#workspace, main, slice, entries, now) : [];
     return revision(lake, main, slice, { files: history, isCompared: keepsHistory(main) }, () => {
       if (isEmptied) this.#findings.emptied.push({ ...answer, lacking: storedRows, accepted: true });
       if (isChanged) this.#findings.changes.push({ pipeline: slice.pipeline, units: known, ...found });
@@ -211,12 +213,11 @@ export class EventRevisions implements Revisions {
     known: readonly string[],
     files: ReadonlyMap<Table, readonly MonthFiles[]>,
   ): Promise<SliceStates> {
-    const { database } = this.#workspace;
     const adds = replacedAdds(lake, main, slice);
     const states = async (table: Table, stored: readonly Add[], condition: string): Promise<States> => ({
       table,
-      stored: await selectRows(database, table, await this.#files.of(lake, table, stored), condition),
-      incoming: await selectRows(database, table, files.get(table) ?? [], 'true'),
+      stored: selectRows(table, await this.#files.of(lake, table, stored), condition),
+      incoming: selectRows(table, files.get(table) ?? [], 'true'),
     });
     const mainStates = await states(main, adds.mains, loadKeyCondition(known));
     const derived: States[] = [];
@@ -242,8 +243,9 @@ interface SliceStates {
   readonly derived: readonly States[];
 }
 
-/** In SQL: whether an incoming row is of a load key that was read before. */
-function knownRowsCondition(main: Table, { loadKeys }: SliceCommit, known: readonly string[]): string {
+/** In SQL: whether an incoming row is of a load key that was read before; undefined where all are. */
+function knownRowsCondition(main: Table, { loadKeys }: SliceCommit, known: readonly string[]): string | undefined {
+  if (loadKeys.every((loadKey) => known.includes(loadKey))) return undefined;
   const instant = hasColumn(main, 'effective_at') ? 'effective_at' : 'started_at';
   const retired = known
     .filter((loadKey) => !loadKeys.includes(loadKey))

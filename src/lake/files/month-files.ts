@@ -1,13 +1,12 @@
 import { rm } from 'node:fs/promises';
-import { sqlType, type Table } from '../../core/columns/table.js';
-import type { Database } from '../../core/duckdb/connection.js';
+import { sqlType, type Column, type Table } from '../../core/columns/table.js';
 import { identifier, literal } from '../../core/duckdb/literals.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import type { Add } from '../delta/actions.js';
 import type { ComparedLake, SliceCommit } from '../slice-commit.js';
 import { touchedFiles } from '../loads/load-keys.js';
 import { checkedFile } from './checked-file.js';
-import { columnList, rowsIn } from './local-parquet.js';
+import { rowsIn } from './local-parquet.js';
 import { type Workspace, defaultLimits, withWorkspace } from './workspace.js';
 import { loadKeyCondition } from './load-key-rows.js';
 
@@ -70,23 +69,16 @@ export async function withSliceFiles<T>(
   }
 }
 
-/** A query for the rows of a table's files that meet a condition, with the month of their folder as `month_`. */
-export async function selectRows(
-  database: Database,
-  table: Table,
-  files: readonly MonthFiles[],
-  condition: string,
-): Promise<string> {
-  if (files.length === 0) {
-    const columns = table.columns.map((column) => `CAST(NULL AS ${sqlType(column)}) AS ${identifier(column.name)}`);
-    return `SELECT ${columns.join(', ')}, CAST(NULL AS VARCHAR) AS month_ WHERE false`;
-  }
-  const selects: string[] = [];
-  for (const { month, paths } of files) {
-    const columns = await columnList(database, table, paths);
-    selects.push(`SELECT ${columns}, ${literal(month)} AS month_ FROM ${rowsIn(paths)} WHERE ${condition}`);
-  }
-  return selects.join(' UNION ALL BY NAME ');
+/** A query for the rows of a table's files that meet a condition, with the table's columns and the month of their folder as `month_`. */
+export function selectRows({ columns }: Table, files: readonly MonthFiles[], condition: string): string {
+  const cast = (value: string, column: Column) => `CAST(${value} AS ${sqlType(column)}) AS ${identifier(column.name)}`;
+  // Matched by name: a column that a file lacks is null.
+  const none = `SELECT ${columns.map((column) => cast('NULL', column)).join(', ')}, CAST(NULL AS VARCHAR) AS month_ WHERE false`;
+  const months = files.map(
+    ({ month, paths }) => `SELECT *, ${literal(month)} AS month_ FROM ${rowsIn(paths)} WHERE ${condition}`,
+  );
+  const typed = columns.map((column) => cast(identifier(column.name), column)).join(', ');
+  return `SELECT * REPLACE (${typed}) FROM (${[none, ...months].join(' UNION ALL BY NAME ')})`;
 }
 
 /** The main files with rows that a slice replaces, and the files that are derived from them. */
@@ -180,7 +172,7 @@ export function queryFiles(
   return withWorkspace(defaultLimits, lake.store, (workspace) =>
     overNewest(lake, choose, async (adds) => {
       const files = await new CheckedFiles(workspace).of(lake, table, adds);
-      return workspace.database.rows(query(await selectRows(workspace.database, table, files, condition)));
+      return workspace.database.rows(query(selectRows(table, files, condition)));
     }),
   );
 }

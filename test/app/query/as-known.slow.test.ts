@@ -2,6 +2,7 @@ import { cp, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { asKnownMacros, knownTooEarly, loadedSpansMacro } from '../../../src/app/query/as-known.js';
+import type { Clock } from '../../../src/core/clock.js';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import { lakeTables, openLakeReader } from '../../../src/app/query/lake-files.js';
 import { createViews } from '../../../src/core/duckdb/views.js';
@@ -18,6 +19,7 @@ import { shipment, shipments, smallLake, within } from '../maintenance/small-lak
 import { setClock, synced } from '../load/synced.js';
 import { refreshed } from '../reconcile/revised-lake.js';
 import { commitsOf, writeCommits } from '../verify/damage.js';
+import { fee, shipment as shipmentItem } from '../verify/small-ledger.js';
 
 const clock = setClock('2026-02-01T00:00:00Z');
 const [one = '', two = '', three = ''] = shipments(2);
@@ -87,6 +89,20 @@ test.each(['small files', 'merged files'])(
   },
 );
 
+/** A database with the views and macros of a lake, as they are after `read`. */
+async function asKnownOf(lake: string, clock: Clock) {
+  const database = await openDatabase();
+  onTestFinished(() => {
+    database.close();
+  });
+  const read = async () => {
+    const { lakeFiles, macros } = await openLakeReader(lake, clock);
+    await createViews(database, lakeTables, await lakeFiles());
+    for (const macro of macros.statements()) await database.execute(macro);
+  };
+  return { database, read };
+}
+
 test('transactions are as they were, each with its status and its amounts, also once what was deferred was released', async () => {
   const begin = Date.parse('2026-03-01T02:00:00Z');
   const moving = setClock(new Date(begin).toISOString());
@@ -95,15 +111,7 @@ test('transactions are as they were, each with its status and its amounts, also 
   const lake = await temporaryFolder();
   const given = { lake, endpoint, account: 'shop', api: '2024-06-19' as const };
   await ran({ ...given, from: '2026-02-01' }, { clock: moving });
-  const database = await openDatabase();
-  onTestFinished(() => {
-    database.close();
-  });
-  const read = async () => {
-    const { lakeFiles, macros } = await openLakeReader(lake, moving);
-    await createViews(database, lakeTables, await lakeFiles());
-    for (const macro of macros.statements()) await database.execute(macro);
-  };
+  const { database, read } = await asKnownOf(lake, moving);
   const deferred =
     "SELECT account, currency, sum(total_amount) AS outstanding FROM transactions WHERE status = 'DEFERRED' GROUP BY ALL";
   const nights = [0, 8, 16];
@@ -247,4 +255,31 @@ test('imported rows are known since their import, and rows that were compared wi
   expect(notesOn("FROM entries_as_known('2026-02-03T12:00:00Z')")[0]).toBe(
     'WARNING: entries_as_known: what shop has of 2026-01-01 to 2026-01-08 was loaded after 2026-02-03T12:00:00.000Z, so it is left out',
   );
+});
+
+test('an event without a date that moves as its window grows is known since it was first read, one that is new since then', async () => {
+  const lake = await temporaryFolder();
+  const clock = setClock('2025-03-04T03:05:00Z');
+  const items = [fee('2025-03-04T02:00:00Z', '-1.00', 'GROUP')];
+  const endpoint = await serving({ ledger: arrayLedger(items), clock });
+  const { database, read } = await asKnownOf(lake, clock);
+  const run = async (): Promise<void> => {
+    await synced({ lake, endpoint, account: 'shop' }, { clock });
+    await read();
+  };
+  const amounts = async (known: string) => {
+    const net = `SELECT amount FROM entries_as_known('${known}') WHERE role = 'net' ORDER BY amount`;
+    return (await database.rows(net)).map(({ amount }) => Number(amount));
+  };
+  const four = '2025-03-04T04:00:00Z';
+  const places = async () =>
+    (await database.rows('SELECT effective_at FROM events WHERE posted_at IS NULL')).map((row) => row['effective_at']);
+  await run();
+  expect(await places()).not.toContain(four);
+  items.push(shipmentItem(four, '2', '35.00', '-5.00', 'GROUP'), fee('2025-03-04T05:00:00Z', '-2.00', 'GROUP'));
+  clock.set(Date.parse('2025-03-05T03:05:00Z'));
+  await run();
+  expect(await places()).toEqual([four, four]);
+  expect(await amounts('2025-03-04T12:00:00Z')).toEqual([-1]);
+  expect(await amounts('2025-03-05T12:00:00Z')).toEqual([-5, -2, -1, 35]);
 });
