@@ -18,13 +18,19 @@ const substitutes: Readonly<Record<string, string>> = {
   'node:fs': 'local-files.ts',
   'node:crypto': 'machine-identity.ts',
   'node:os': 'machine-identity.ts',
+  'node:timers/promises': 'turns.ts',
   [`${root}src/lake/store/writer-name.ts`]: 'machine-identity.ts',
   [`${root}src/engine/http/transport.ts`]: 'transport.ts',
   [`${root}src/core/duckdb/connection.ts`]: 'databases.ts',
 };
 
 /** Modules of the program that keep Node's own. */
-const untouched = ['src/core/parquet/wasm-module.ts', 'src/core/duckdb/connection.ts', 'src/core/machine.ts'];
+const untouched = [
+  'src/core/clock.ts',
+  'src/core/parquet/wasm-module.ts',
+  'src/core/duckdb/connection.ts',
+  'src/core/machine.ts',
+];
 
 /**
  * Compiles the simulation and the program into one module that plain Node runs: there a loaded module takes no time.

@@ -2,8 +2,9 @@ import { lakePathOf } from '../../src/lake/catalog/change.js';
 import { randomOf } from '../lake/simulation/random.js';
 import { checkFailure, type Simulation } from './play.js';
 import type { Step } from './plan.js';
+import { noStoreFaults } from './world/store.js';
 
-/** Damages a file of the lake, and repairs the lake. */
+/** Damages a file of the lake, and repairs the lake: again where a call of the store has failed. */
 export async function damage(
   simulation: Simulation,
   what: 'publication' | 'commit' | 'data',
@@ -32,8 +33,14 @@ export async function damage(
     store.files.set(path, Buffer.from('damaged'));
     world.note(`${path} is damaged`);
   }
-  const failure = await world.play(
-    simulation.start({ ...step, crash: undefined, label: `${label} repair`, command: { kind: 'repair' } }),
-  );
+  const repair = { ...step, crash: undefined, label: `${label} repair`, command: { kind: 'repair' } as const };
+  const failure = await world.play(simulation.start(repair));
   checkFailure(failure, step, simulation);
+  if (failure === undefined) return;
+  const calm = { ...step, store: noStoreFaults };
+  checkFailure(
+    await world.play(simulation.start({ ...repair, store: noStoreFaults, label: `${label} second repair` })),
+    calm,
+    simulation,
+  );
 }

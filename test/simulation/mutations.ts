@@ -38,6 +38,14 @@ export const mutations: readonly Mutation[] = [
     'return Math.ceil((tokens * 833) / this.#rate - grain);',
   ),
   mutation(
+    'quota-refilled-slowly',
+    'tokens come back at half the pace',
+    5,
+    'src/engine/rate-limit/token-bucket',
+    'return Math.ceil((tokens * 1000) / this.#rate - grain);',
+    'return Math.ceil((tokens * 2000) / this.#rate - grain);',
+  ),
+  mutation(
     'token-before-sign-in',
     'a token is taken before the client signs in',
     3,

@@ -185,10 +185,12 @@ async function start(simulation: Omit<Simulation, 'start'>, launch: Launch): Pro
     ...{ machine, pid: world.newPid(), label, command: command.kind, startedAt: world.now(), crash },
   });
   identities.begin(program.pid);
-  requestWatch.began(program, command, account);
+  const upstream = upstreamOf(upstreams, account);
+  const isCalm = JSON.stringify(launch.store) === JSON.stringify(noStoreFaults);
+  requestWatch.began(program, { command, account, latencyMs: upstream.latencyMs.most, isCalm });
   const own = store.storeOf(program, launch.store, seed);
   const input: CommandInput = {
-    ...{ world, process: program, upstream: upstreamOf(upstreams, account), pipelines, firstDay },
+    ...{ world, process: program, upstream, pipelines, firstDay },
     store: seed % 3 === 0 ? own : repeating(own),
     ...(acceptEmpty === true && { acceptEmpty }),
   };

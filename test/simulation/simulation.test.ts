@@ -26,6 +26,6 @@ test('a commit that is claimed before its files are put is found, by fewer steps
 test('docs/testing.md has the table of the deliberate faults', async () => {
   const page = await readFile('docs/testing.md', 'utf8');
   const rows = page.split('\n').map((line) => line.replaceAll(/ +/g, ' '));
-  expect(mutations.length).toBe(30);
+  expect(mutations.length).toBeGreaterThanOrEqual(30);
   expect(mutationRows(mutations).filter((row) => !rows.includes(row))).toEqual([]);
 });

@@ -7,12 +7,29 @@ import type { Machine, Process, World } from '../world/world.js';
 interface WatchedRun {
   readonly command: { readonly kind: string; readonly refresh?: boolean };
   readonly account: string;
+  readonly latencyMs: number;
   /** Targets that were answered whole. */
   readonly answered: Set<string>;
   /** Whether a fault has hit it that has pages asked for again. */
   isStruck: boolean;
   requests: number;
   failures: number;
+  /** Whether nothing has gone wrong, and nothing else has used its quota. */
+  isCalm: boolean;
+  /** Its requests by operation, and the first of them: what it takes depends on these alone while it is calm. */
+  readonly byOperation: Map<string, number>;
+  first?: { readonly at: number; readonly calls: number };
+  last: number;
+}
+
+/** A run as it begins. */
+export interface WatchedLaunch {
+  readonly command: WatchedRun['command'];
+  readonly account: string;
+  /** The longest that an answer of the service takes. */
+  readonly latencyMs: number;
+  /** Whether no call of its store fails. */
+  readonly isCalm: boolean;
 }
 
 /** Faults after which a page may be asked for once more although it was answered. */
@@ -60,8 +77,15 @@ export class RequestWatch {
 
   readonly hits = (kind: FaultKind): boolean => this.active.has(kind);
 
-  began(process: Process, command: WatchedRun['command'], account: string): void {
-    this.#runs.set(process, { command, account, answered: new Set(), isStruck: false, requests: 0, failures: 0 });
+  began(process: Process, launch: WatchedLaunch): void {
+    const counts = {
+      answered: new Set<string>(),
+      byOperation: new Map<string, number>(),
+      requests: 0,
+      failures: 0,
+      last: 0,
+    };
+    this.#runs.set(process, { ...launch, ...counts, isStruck: false });
   }
 
   /** Whether a fault has hit a run that has pages asked for again, or chains begun again. */
@@ -69,8 +93,11 @@ export class RequestWatch {
     return this.#struck.has(process);
   }
 
+  /** @throws Violation where a calm run has waited for longer than the quota, the service and the store have it wait */
   ended(process: Process): void {
+    const run = this.#runs.get(process);
     this.#runs.delete(process);
+    if (run !== undefined && !process.isDead) checkPace(process, run);
     // What it has used last may not have been noted.
     if (process.isDead) this.#unsettle();
   }
@@ -105,9 +132,13 @@ export class RequestWatch {
     }
   };
 
-  #check({ operation, target, parameters, answer, hits, process }: Served, run: WatchedRun): void {
+  #check({ operation, target, parameters, answer, hits, process, at }: Served, run: WatchedRun): void {
     run.requests++;
     const isSettled = process !== undefined && this.#isSettled(run.account, process);
+    run.isCalm &&= isSettled && this.active.size === 0 && hits.length === 0 && answer.status === 200;
+    run.byOperation.set(operation, (run.byOperation.get(operation) ?? 0) + 1);
+    run.first ??= { at, calls: process?.calls ?? 0 };
+    run.last = at;
     if (hits.some((kind) => kind.startsWith('throttled'))) this.#unsettle();
     else if (answer.status === 429) {
       this.throttled++;
@@ -133,4 +164,22 @@ export class RequestWatch {
       throw new Violation(`${process?.label ?? ''} asks again for ${target}, which was answered`);
     run.answered.add(target);
   }
+}
+
+/** The longest that a call of the store takes. */
+const callMs = 41;
+
+/**
+ * The bound of a calm run, from its first request to its last: a token for each request of its busiest operation, the answers one after the
+ * other, and the calls of the store between them.
+ */
+function checkPace(process: Process, { isCalm, first, last, byOperation, latencyMs, requests }: WatchedRun): void {
+  if (!isCalm || first === undefined) return;
+  const busiest = Math.max(...byOperation.values());
+  const bound = (busiest * 1000) / quota.rate + requests * latencyMs + (process.calls - first.calls) * callMs;
+  const took = last - first.at;
+  if (took > bound)
+    throw new Violation(
+      `${process.label} takes ${took} ms for ${requests} requests, and its quota and the service ${bound} ms`,
+    );
 }

@@ -31,8 +31,7 @@ export interface Served {
   readonly hits: readonly string[];
 }
 
-export interface Upstream {
-  readonly account: string;
+export interface Upstream extends Pick<UpstreamTraits, 'account' | 'latencyMs'> {
   readonly origin: string;
   readonly ledger: PlayedLedger;
   /** All that the service would answer for a range of events at an instant, with its faults. */
@@ -104,7 +103,7 @@ export function serveUpstream(
   network.serve(origin, answer);
   const texts = async (range: InstantRange, asOf: number) =>
     (await allItems((query) => answered.events(range, query), asOf)).map(({ json }) => json);
-  return { account, origin, ledger, texts };
+  return { account, latencyMs: traits.latencyMs, origin, ledger, texts };
 }
 
 /** The faults of a request, with each step noted. */
