@@ -49,18 +49,15 @@ export class CatalogWatch implements Observer {
     this.#note(() => {
       const [, version] = /^_catalog\/(\d{20})\.json$/.exec(path) ?? [];
       if (version !== undefined) this.#commit(Number(version), bytes, path);
-      const [, table = '', published] = /^(\w+)\/_delta_log\/(\d{20})\.json$/.exec(path) ?? [];
-      if (published === undefined) return;
-      if (this.damaged.has(path)) this.#restorePublished(table, Number(published), bytes, path);
-      else this.#publish(table, Number(published), bytes, path);
+      this.#notePublished(path, bytes, this.damaged.has(path));
     });
   }
 
   written(path: string, bytes: Uint8Array, before: Uint8Array | undefined): void {
     this.#note(() => {
       if (/^_catalog\/\d{20}\.json$/.test(path)) this.#overwritten(path, bytes, before);
-      const [, table = '', published] = /^(\w+)\/_delta_log\/(\d{20})\.json$/.exec(path) ?? [];
-      if (published !== undefined) this.#restorePublished(table, Number(published), bytes, path);
+      // A repair writes what is damaged, and what no run has published yet.
+      this.#notePublished(path, bytes, before !== undefined || this.damaged.has(path));
       if (!isDataFile(path) || before === undefined || this.damaged.has(path)) return;
       if (Buffer.compare(before, bytes) !== 0) throw new Violation(`${path} is written twice`);
     });
@@ -134,6 +131,13 @@ export class CatalogWatch implements Observer {
     const bytes = this.files.get(path);
     if (bytes === undefined) throw new Violation(`${commit} adds ${path}, which is missing`);
     if (hash('sha256', bytes) !== sha256) throw new Violation(`${commit} adds ${path}, whose bytes are others`);
+  }
+
+  #notePublished(path: string, bytes: Uint8Array, isRestored: boolean): void {
+    const [, table = '', published] = /^(\w+)\/_delta_log\/(\d{20})\.json$/.exec(path) ?? [];
+    if (published === undefined) return;
+    if (isRestored) this.#restorePublished(table, Number(published), bytes, path);
+    else this.#publish(table, Number(published), bytes, path);
   }
 
   #publish(table: string, version: number, bytes: Uint8Array, path: string): void {
