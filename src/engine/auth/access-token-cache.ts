@@ -17,6 +17,8 @@ export interface AccessTokens {
    * @throws LedgerlakeError SIGN_IN_REFUSED, SIGN_IN_UNREACHABLE after the last retry, or the signal's reason
    */
   current(signal: AbortSignal): Promise<string>;
+  /** Whether a token is still the one that `current` would return at once. */
+  isCurrent(token: string): boolean;
   /** Drops a token that the service refused, unless another one is cached by now. */
   refused(token: string): void;
 }
@@ -52,13 +54,17 @@ export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
     });
     return begun;
   };
+  const valid = (): string | undefined =>
+    cached !== undefined && options.clock.now() < cached.renewAt ? cached.token : undefined;
   return {
     current: async (signal) => {
       signal.throwIfAborted();
-      if (cached !== undefined && options.clock.now() < cached.renewAt) return cached.token;
+      const token = valid();
+      if (token !== undefined) return token;
       if (refresh === undefined || refresh.stopped) refresh = begin();
       return refresh.wait(signal);
     },
+    isCurrent: (token) => token === valid(),
     refused: (token) => {
       if (cached?.token === token) cached = undefined;
     },

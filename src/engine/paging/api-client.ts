@@ -76,20 +76,26 @@ export class ApiClient<Q extends Query, P extends ApiPage> {
   async send(query: Q, position: PagePosition, options: SendOptions): Promise<ReceivedPage<P>> {
     const { api, queueOf, accessTokens } = this.#options;
     const request = api.request(query, position.cursor, position.pageSize);
-    // Before the quota: while it signs in the service's bucket is full already, and ours would count a refill that isn't one.
-    await accessTokens?.current(options.signal);
-    const attempt = (signal: AbortSignal) => this.#attempt(query, position, request, { ...options, signal });
-    return queueOf === undefined ? attempt(options.signal) : queueOf(query.operation).run(attempt, options);
+    for (;;) {
+      // Before the quota: while it signs in the service's bucket is full already, and ours would count a refill that isn't one.
+      const token = await accessTokens?.current(options.signal);
+      const attempt = (signal: AbortSignal) =>
+        this.#attempt(query, position, { request, token }, { ...options, signal });
+      if (queueOf === undefined) return attempt(options.signal);
+      // A token may expire while its request waits in the queue: all of these would wait for the same sign-in, and then be sent at once.
+      const mayStart = () => token === undefined || accessTokens?.isCurrent(token) !== false;
+      const received = await queueOf(query.operation).run(attempt, { ...options, mayStart });
+      if (received !== undefined) return received;
+    }
   }
 
   async #attempt(
     query: Q,
     { cursor }: PagePosition,
-    request: PageRequest,
+    { request, token }: Pick<Attempt<Q>, 'request' | 'token'>,
     options: SendOptions,
   ): Promise<ReceivedPage<P>> {
-    const { api, queueOf, accessTokens } = this.#options;
-    const token = await accessTokens?.current(options.signal);
+    const { api, queueOf } = this.#options;
     options.onStart?.();
     const received = await this.#exchange(request, token, options);
     const redaction = this.#redactionFor(token);

@@ -23,6 +23,8 @@ interface QueuedJobOptions {
   readonly signal: AbortSignal;
 }
 
+type Job<T> = (signal: AbortSignal) => Promise<T>;
+
 interface WaitingJob {
   /** In p-queue. */
   readonly id: string;
@@ -124,9 +126,15 @@ export class RequestQueue {
    * Runs the job in its turn and returns its result. Every call takes one token, so that a retry is a separate call. A started
    * job occupies its slot until it has settled, and must end when the signal aborts.
    *
+   * @returns undefined for a job that may not start when its turn has come: its token is given back
    * @throws what the job throws; the signal's reason when it aborts before the job has started
    */
-  async run<T>(job: (signal: AbortSignal) => Promise<T>, { priority, signal }: QueuedJobOptions): Promise<T> {
+  run<T>(job: Job<T>, options: QueuedJobOptions): Promise<T>;
+  run<T>(job: Job<T>, options: QueuedJobOptions & { readonly mayStart: () => boolean }): Promise<T | undefined>;
+  async run<T>(
+    job: Job<T>,
+    { priority, signal, mayStart = () => true }: QueuedJobOptions & { readonly mayStart?: () => boolean },
+  ): Promise<T | undefined> {
     signal.throwIfAborted();
     const waiting = new AbortController();
     const endWait = (): void => {
@@ -146,7 +154,9 @@ export class RequestQueue {
     const result = this.#queue.add(
       () => {
         endWait();
-        return job(signal);
+        if (mayStart()) return job(signal);
+        this.#bucket?.giveBack();
+        return Promise.resolve(undefined);
       },
       { id, priority: -priority, signal: waiting.signal },
     );

@@ -149,6 +149,13 @@ export class TokenBucket {
     return true;
   }
 
+  /** Takes back a token whose request was not sent. */
+  giveBack(): void {
+    this.#spent = Math.max(0, this.#spent - 1);
+    this.#isProbing = false;
+    this.#changed();
+  }
+
   /** Updates `#origin` and returns the time. */
   #refill(): number {
     const now = this.#now();

@@ -172,7 +172,7 @@ test('what a service quotes of a sign-in, in whatever way, is in no error', asyn
     response.writeHead(400, { 'x-amzn-RequestId': `id ${written}`, 'retry-after': written }).end(body);
   });
   const send = sender(server.origin, {
-    accessTokens: { current: () => Promise.resolve(token), refused: () => undefined },
+    accessTokens: { current: () => Promise.resolve(token), isCurrent: () => true, refused: () => undefined },
   });
   for (const written of writings) {
     const error = await send().catch((reason: unknown) => reason);

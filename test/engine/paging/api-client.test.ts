@@ -238,7 +238,43 @@ test('a token of the quota is taken once the client has signed in', async () => 
     levels.push(bucket.level());
     return Promise.resolve('its token');
   };
-  const send = client(server.origin, { queueOf: () => queue, accessTokens: { current, refused: () => undefined } });
+  const send = client(server.origin, {
+    queueOf: () => queue,
+    accessTokens: { current, isCurrent: () => true, refused: () => undefined },
+  });
   await send('ListFinancialEvents');
   expect(levels[0]).toBe(10);
+});
+
+test('requests whose token expires while they wait in the queue sign in first, and keep to the quota behind it', async () => {
+  const server = await emptyPages();
+  const clock = new HandClock(day);
+  const bucket = new TokenBucket({ rate: 0.5, burst: 2, clock });
+  const queue = new RequestQueue({ bucket, concurrency: 20 });
+  let signedIn: (token: string) => void = () => undefined;
+  const signIn = new Promise<string>((resolve) => {
+    signedIn = resolve;
+  });
+  let isValid = true;
+  const send = client(server.origin, {
+    queueOf: () => queue,
+    accessTokens: {
+      current: () => (isValid ? Promise.resolve('its token') : signIn),
+      isCurrent: () => isValid,
+      refused: () => undefined,
+    },
+  });
+  const all = Array.from({ length: 8 }, () => send('ListFinancialEvents'));
+  await expect.poll(() => server.requests.length).toBe(2);
+  isValid = false;
+  // The sign-in takes a minute, in which thirty tokens come.
+  await clock.advance(60_000);
+  expect(server.requests.length).toBe(2);
+  isValid = true;
+  signedIn('its next token');
+  await expect.poll(() => server.requests.length).toBe(4);
+  await clock.advance(2000);
+  await expect.poll(() => server.requests.length).toBe(5);
+  await clock.advance(6000);
+  await Promise.all(all);
 });

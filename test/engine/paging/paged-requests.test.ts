@@ -237,6 +237,7 @@ describe('an access token', () => {
     const refused: string[] = [];
     const accessTokens = {
       current: () => Promise.resolve(`access-token-${refused.length + 1}`),
+      isCurrent: () => true,
       refused: (token: string) => refused.push(token),
     };
     return { refused, client: { accessTokens } };
@@ -286,7 +287,7 @@ describe('an access token', () => {
 
   test('that can not be had is told as it is, and no request is sent or counted', async () => {
     const reason = new Error('no such account');
-    const accessTokens = { current: () => Promise.reject(reason), refused: () => undefined };
+    const accessTokens = { current: () => Promise.reject(reason), isCurrent: () => true, refused: () => undefined };
     const of = await setup(() => emptyPage, { client: { accessTokens } });
     await expect(ask(of)).rejects.toBe(reason);
     expect([of.server.requests.length, of.counts.requests]).toEqual([0, 0]);
