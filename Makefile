@@ -118,7 +118,7 @@ torture: build ## Kill runs and fail store calls, everywhere: some minutes
 	npx vitest run --config test/torture/vitest.config.ts
 
 # SEEDS are numbers from FROM on, each of DAYS days; STEPS and CALM are of the line that plays a failing seed again; TRACE=1 prints all that happens.
-simulate: $(INSTALLED) ## Play whole years of sellers, faults and crashes, each from its seed: a quarter of an hour (SEEDS, FROM)
+simulate: $(INSTALLED) ## Play whole years of sellers, faults and crashes, each from its seed: ten minutes (SEEDS, FROM)
 	@npx rolldown test/simulation/simulate.ts --platform node --format esm --external rolldown -d dist/simulation --logLevel silent > /dev/null
 	@$(foreach name,SEEDS FROM DAYS STEPS CALM TRACE,$(if $($(name)),$(name)='$($(name))')) node dist/simulation/simulate.js
 

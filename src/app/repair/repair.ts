@@ -219,6 +219,9 @@ function summaryOf(
     adopted: plans.flatMap(({ adoption }) => adoption.files.map(({ path }) => path)),
     left_aside: plans.flatMap(({ adoption }) => adoption.aside),
     files,
+    loads: plans.flatMap(({ loads }) =>
+      loads.map(({ account, pipeline, key, reason }) => ({ account, pipeline, load_key: key, problem: reason })),
+    ),
     catalog: repaired === undefined ? null : catalogVersion(repaired),
   };
 }

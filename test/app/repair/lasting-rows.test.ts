@@ -254,6 +254,11 @@ test('loads that contradict each other, or the files, are named and become gaps;
   ] as const)
     expect(planned.text).toContain(`${key} of shop: ${reason}; taken out, the next backfill loads it again`);
   expect(planned.text).not.toContain('of other');
+  expect(planned.summary).toMatchObject({
+    loads: [{ load_key: '../../outside' }, { load_key: within.key }, { load_key: renamed.key }].map((load) => ({
+      ...{ account: 'shop', pipeline: 'financial-events', problem: expect.any(String) as string, ...load },
+    })),
+  });
   expect(await repaired(lake)).toMatchObject({ code: 0 });
   await expectWhole(lake);
   expect(await rowsOf(root, clock, "SELECT event_id FROM events WHERE account = 'other' ORDER BY ALL")).toEqual(others);
