@@ -92,7 +92,7 @@ export function planOf(seed: number, days: number): Plan {
   // Six weeks are played densely; a year is for what takes long: months, retention, checkpoints, calendars.
   const isLong = days > 100;
   const start = Date.parse(`${random.pick(starts)}T00:00:00Z`) + random.below(20) * dayMs + random.below(24) * hourMs;
-  const sellers = Array.from({ length: random.chance(0.3) ? 2 : 1 }, (_, at) => sellerOf(random, at, isLong ? 10 : 30));
+  const sellers = Array.from({ length: random.chance(0.3) ? 2 : 1 }, (_, at) => sellerOf(random, at, isLong));
   const history = 3 + random.below(random.chance(0.2) ? 40 : 12);
   const machines = 1 + random.below(2);
   const steps: Step[] = [];
@@ -107,7 +107,8 @@ export function planOf(seed: number, days: number): Plan {
   return { seed, start, days, history, sellers, machines, steps };
 }
 
-function sellerOf(random: Random, at: number, busiest: number): UpstreamTraits {
+function sellerOf(random: Random, at: number, isLong: boolean): UpstreamTraits {
+  const busiest = isLong ? 10 : 30;
   const isOdd = random.chance(0.4);
   const isBusy = random.chance(0.25);
   const faults: Record<string, object> = {};
@@ -125,6 +126,8 @@ function sellerOf(random: Random, at: number, busiest: number): UpstreamTraits {
     account: ['shop', 'other'][at] ?? `shop-${at}`,
     seed: random.below(1_000_000),
     perDay: isBusy ? busiest / 2 + random.below(busiest) : 1 + random.below(8),
+    // What the first sync loads is there at the end, too.
+    historyDays: isLong ? 650 : 500,
     profile: isOdd ? 'edge-cases' : 'plausible',
     oneIn: random.chance(0.7) ? 20 + random.below(200) : 0,
     mostDays: 1 + random.below(12),

@@ -16,6 +16,8 @@ import { AnswerLog } from './answers.js';
 export interface SellerTraits {
   readonly seed: number;
   readonly perDay: number;
+  /** Days of history that the seller has. */
+  readonly historyDays: number;
   readonly profile: ProfileName;
   /** Of how many events one is late, one changes and one vanishes; 0: none. */
   readonly oneIn: number;
@@ -33,11 +35,11 @@ export interface PlayedLedger extends Ledger {
   items(range: InstantRange, asOf: number): Promise<LedgerItem[]>;
 }
 
-/** Days of history that a seller has. */
-const historyDays = 500;
-
 /** A ledger of a synthetic seller, some of whose events arrive late, change, or vanish; it notes what it has answered. */
-export function playedLedger({ seed, perDay, profile, oneIn, mostDays }: SellerTraits, clock: Clock): PlayedLedger {
+export function playedLedger(
+  { seed, perDay, historyDays, profile, oneIn, mostDays }: SellerTraits,
+  clock: Clock,
+): PlayedLedger {
   const seller = createSeller({ seed, events: Math.round(perDay * historyDays), days: historyDays, profile }, clock);
 
   /** The event as it is at an instant; undefined where it isn't there. */
