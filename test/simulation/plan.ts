@@ -169,7 +169,7 @@ const longSets: readonly (readonly string[])[] = [
 
 function stepOf(random: Random, context: StepContext): Step {
   const { number, sellers, machines, isCalm, isLong } = context;
-  const mostNights = isLong ? 70 : 9;
+  const mostNights = isLong ? 80 : 9;
   const { account } = random.pick(sellers);
   const isFaulty = !isCalm && random.chance(0.5);
   const pick = (chance: number) => isFaulty && random.chance(chance);
