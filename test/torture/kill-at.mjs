@@ -17,9 +17,12 @@ function counted(step) {
     const own = steps;
     if (own === -killAt) process.kill(process.pid, 'SIGKILL');
     if (own === stallAt) await standStill();
-    const answer = await step.apply(this, given);
-    if (own === killAt) process.kill(process.pid, 'SIGKILL');
-    return answer;
+    try {
+      return await step.apply(this, given);
+    } finally {
+      // Also behind a step that fails: a file may be there already.
+      if (own === killAt) process.kill(process.pid, 'SIGKILL');
+    }
   };
 }
 
