@@ -20,16 +20,21 @@ const request = { days, isTraced, isShrunk: steps === undefined, ...(steps && { 
 const report = (played: PlayedSeed): void => {
   if (played.failure !== undefined) console.log(replayLine(played, days));
 };
-const played = await Promise.all(
-  [0, 1].map((core) => {
-    const own = chosen.filter((_, at) => at % 2 === core);
-    return own.length === 0
-      ? Promise.resolve([])
-      : runSeeds(file, { ...request, seeds: own }, report, (line) => {
-          console.log(line);
-        });
-  }),
-);
+const left = [...chosen];
+/** Plays seeds until none is left: ever fewer at a time, so that both processes end together. */
+async function playLeft(): Promise<PlayedSeed[]> {
+  const played: PlayedSeed[] = [];
+  while (left.length > 0) {
+    const own = left.splice(0, Math.ceil(left.length / 4));
+    played.push(
+      ...(await runSeeds(file, { ...request, seeds: own }, report, (line) => {
+        console.log(line);
+      })),
+    );
+  }
+  return played;
+}
+const played = await Promise.all([playLeft(), playLeft()]);
 const all = played.flat();
 const sum = (name: keyof PlayedSeed['figures']): string =>
   all.reduce((total, { figures }) => total + figures[name], 0).toLocaleString('en');
