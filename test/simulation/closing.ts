@@ -51,7 +51,7 @@ export async function closing(simulation: Simulation): Promise<void> {
     for (const [pipeline, table, texts] of compared) {
       if (!pipelines.includes(pipeline)) continue;
       const windows = [...watch.truth.keysOf(name, pipeline).values()].flatMap(({ window, origin }) =>
-        window === undefined || origin === 'import' || window.end > end || window.start < from ? [] : [window],
+        window === undefined || origin === 'import' || window.start >= end || window.start < from ? [] : [window],
       );
       if (windows.length === 0) continue;
       const all = { from: Math.min(...windows.map(({ start }) => start)), to: end };
