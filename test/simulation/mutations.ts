@@ -50,8 +50,8 @@ export const mutations: readonly Mutation[] = [
     'a token is taken before the client signs in',
     3,
     'src/engine/paging/api-client',
-    '    await accessTokens?.current(options.signal);\n    const attempt',
-    '    const attempt',
+    'const token = await accessTokens?.current(options.signal);\n      const attempt = (signal: AbortSignal) =>\n        this.#attempt(query, position, { request, token },',
+    'const token = undefined;\n      const attempt = async (signal: AbortSignal) =>\n        this.#attempt(query, position, { request, token: await accessTokens?.current(signal) },',
   ),
   mutation(
     'retry-without-token',
@@ -122,8 +122,8 @@ export const mutations: readonly Mutation[] = [
     'what vanished or changed is not kept in the history',
     122,
     'src/app/reconcile/reconcile-slice',
-    'isChanged && keepsHistory(main) ? await',
-    'isChanged && !keepsHistory(main) ? await',
+    '(isChanged || found.moved > 0) && keepsHistory(main);',
+    '(isChanged || found.moved > 0) && !keepsHistory(main);',
   ),
   mutation(
     'remainder-lost',

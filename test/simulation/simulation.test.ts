@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { bundled } from './bundle.js';
 import { mutationRows } from './mutation-table.js';
-import { mutations } from './mutations.js';
+import { mutations, openMutations } from './mutations.js';
 import { replayLine, runSeeds } from './run-seeds.js';
 
 const days = 42;
@@ -26,6 +26,10 @@ test('a commit that is claimed before its files are put is found, by fewer steps
 test('docs/testing.md has the table of the deliberate faults', async () => {
   const page = await readFile('docs/testing.md', 'utf8');
   const rows = page.split('\n').map((line) => line.replaceAll(/ +/g, ' '));
-  expect(mutations.length).toBeGreaterThanOrEqual(30);
+  expect(mutations.length).toBe(31);
   expect(mutationRows(mutations).filter((row) => !rows.includes(row))).toEqual([]);
+});
+
+test.each([...mutations, ...openMutations])('$name replaces a text that its file has once', async ({ file, text }) => {
+  expect((await readFile(file, 'utf8')).split(text)).toHaveLength(2);
 });
