@@ -76,7 +76,7 @@ export async function play(plan: Plan, options: WorldOptions = {}): Promise<Play
   // Memory, where the system has a folder that is in it.
   const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'ledgerlake-simulation-'));
   process.env['TMPDIR'] = folder;
-  const world = new World(plan.seed, plan.start, options);
+  const world = new World(plan.seed, plan.start, folder, options);
   setWorld(world);
   Math.random = () => world.random.next();
   const simulation = simulationOf(plan, world, folder);
@@ -186,7 +186,7 @@ async function start(simulation: Omit<Simulation, 'start'>, launch: Launch): Pro
   });
   identities.begin(program.pid);
   const upstream = upstreamOf(upstreams, account);
-  const isCalm = JSON.stringify(launch.store) === JSON.stringify(noStoreFaults);
+  const isCalm = launch.store === noStoreFaults;
   requestWatch.began(program, { command, account, latencyMs: upstream.latencyMs.most, isCalm });
   const own = store.storeOf(program, launch.store, seed);
   const input: CommandInput = {

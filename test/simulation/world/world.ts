@@ -103,6 +103,7 @@ export class World {
   readonly #trace = createHash('sha256');
   readonly #lines: string[] | undefined;
   readonly #isPatient: boolean;
+  readonly #folder: string;
   #now: number;
   #order = 0;
   #idle = 0;
@@ -114,8 +115,10 @@ export class World {
   /** What an observer has to do before anything else happens: checks that read files. */
   readonly #checks: (() => Promise<void>)[] = [];
 
-  constructor(seed: number, now: number, { keepsTrace = false, isPatient = false }: WorldOptions = {}) {
+  /** @param folder where its files lie: another one for each play */
+  constructor(seed: number, now: number, folder: string, { keepsTrace = false, isPatient = false }: WorldOptions = {}) {
     this.#isPatient = isPatient;
+    this.#folder = folder;
     this.random = randomOf(seed);
     this.#now = now;
     this.#lines = keepsTrace ? [] : undefined;
@@ -131,7 +134,8 @@ export class World {
   }
 
   /** Adds to the trace: two runs of a seed have the same one. */
-  note(text: string): void {
+  note(line: string): void {
+    const text = line.replaceAll(this.#folder, '');
     this.#trace.update(`${this.#now} ${text}\n`);
     this.#lines?.push(`${new Date(this.#now).toISOString()} ${text}`);
   }
