@@ -33,14 +33,15 @@ export async function damage(
     store.files.set(path, Buffer.from('damaged'));
     world.note(`${path} is damaged`);
   }
-  const repair = { ...step, crash: undefined, label: `${label} repair`, command: { kind: 'repair' } as const };
-  const failure = await world.play(simulation.start(repair));
-  checkFailure(failure, step, simulation);
-  if (failure === undefined) return;
-  const calm = { ...step, store: noStoreFaults };
-  checkFailure(
-    await world.play(simulation.start({ ...repair, store: noStoreFaults, label: `${label} second repair` })),
-    calm,
-    simulation,
-  );
+  for (const [name, faults] of [
+    ['repair', step.store],
+    ['second repair', noStoreFaults],
+  ] as const) {
+    const repair = { ...step, store: faults, crash: undefined };
+    const failure = await world.play(
+      simulation.start({ ...repair, label: `${label} ${name}`, command: { kind: 'repair' } }),
+    );
+    checkFailure(failure, repair, simulation);
+    if (failure === undefined) return;
+  }
 }

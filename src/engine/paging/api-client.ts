@@ -83,7 +83,7 @@ export class ApiClient<Q extends Query, P extends ApiPage> {
         this.#attempt(query, position, { request, token }, { ...options, signal });
       if (queueOf === undefined) return attempt(options.signal);
       // A token may expire while its request waits in the queue: all of these would wait for the same sign-in, and then be sent at once.
-      const mayStart = () => token === undefined || accessTokens?.isCurrent(token) !== false;
+      const mayStart = () => token === undefined || accessTokens?.isCurrent(token) === true;
       const received = await queueOf(query.operation).run(attempt, { ...options, mayStart });
       if (received !== undefined) return received;
     }

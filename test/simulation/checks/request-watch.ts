@@ -1,13 +1,21 @@
 import type { FaultKind } from '../../../src/emulator/faults/fault-settings.js';
 import { Violation } from '../../lake/simulation/violation.js';
 import type { CatalogWatch } from './catalog-watch.js';
+import { longestCallMs } from '../world/store.js';
 import { quota, type Served } from '../world/upstream.js';
 import type { Machine, Process, World } from '../world/world.js';
 
-interface WatchedRun {
+/** A run as it begins. */
+export interface WatchedLaunch {
   readonly command: { readonly kind: string; readonly refresh?: boolean };
   readonly account: string;
+  /** The longest that an answer of the service takes. */
   readonly latencyMs: number;
+  /** Whether no call of its store fails. */
+  readonly isCalm: boolean;
+}
+
+interface WatchedRun extends WatchedLaunch {
   /** Targets that were answered whole. */
   readonly answered: Set<string>;
   /** Whether a fault has hit it that has pages asked for again. */
@@ -16,20 +24,10 @@ interface WatchedRun {
   failures: number;
   /** Whether nothing has gone wrong, and nothing else has used its quota. */
   isCalm: boolean;
-  /** Its requests by operation, and the first of them: what it takes depends on these alone while it is calm. */
   readonly byOperation: Map<string, number>;
+  /** Its first request, and the instant of the last. */
   first?: { readonly at: number; readonly calls: number };
   last: number;
-}
-
-/** A run as it begins. */
-export interface WatchedLaunch {
-  readonly command: WatchedRun['command'];
-  readonly account: string;
-  /** The longest that an answer of the service takes. */
-  readonly latencyMs: number;
-  /** Whether no call of its store fails. */
-  readonly isCalm: boolean;
 }
 
 /** Faults after which a page may be asked for once more although it was answered. */
@@ -166,9 +164,6 @@ export class RequestWatch {
   }
 }
 
-/** The longest that a call of the store takes. */
-const callMs = 41;
-
 /**
  * The bound of a calm run, from its first request to its last: a token for each request of its busiest operation, the answers one after the
  * other, and the calls of the store between them.
@@ -176,7 +171,7 @@ const callMs = 41;
 function checkPace(process: Process, { isCalm, first, last, byOperation, latencyMs, requests }: WatchedRun): void {
   if (!isCalm || first === undefined) return;
   const busiest = Math.max(...byOperation.values());
-  const bound = (busiest * 1000) / quota.rate + requests * latencyMs + (process.calls - first.calls) * callMs;
+  const bound = (busiest * 1000) / quota.rate + requests * latencyMs + (process.calls - first.calls) * longestCallMs;
   const took = last - first.at;
   if (took > bound)
     throw new Violation(

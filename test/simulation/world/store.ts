@@ -16,6 +16,9 @@ export interface StoreFaults {
 
 export const noStoreFaults: StoreFaults = { before: 0, after: 0, late: 0 };
 
+/** The longest that a call takes, milliseconds. */
+export const longestCallMs = 41;
+
 /** More calls than a command makes that ends. */
 const mostCalls = 30_000;
 
@@ -52,7 +55,7 @@ export class MemoryStore extends MemoryFiles {
       const end = process.call();
       if (end === 'dead') return;
       if (process.calls > mostCalls) world.fail(new Violation(`${process.label} makes calls without end`));
-      const arrival = world.now() + 2 + random.below(40);
+      const arrival = world.now() + 2 + random.below(longestCallMs - 1);
       const lot = random.next();
       const isFailing = end === 'alive' && lot < faults.before + faults.after + faults.late;
       const isLate = isFailing && lot >= faults.before + faults.after;
