@@ -1,14 +1,7 @@
 import { parseInstant } from '../../core/numeric/instant.js';
 import { scan } from '../../core/json/scan.js';
 import { Tape } from '../../core/json/tape.js';
-import type {
-  InstantRange,
-  Ledger,
-  LedgerItem,
-  LedgerPage,
-  LedgerQuery,
-  TransactionLedger,
-} from '../../serve/http/ledger.js';
+import type { InstantRange, Ledger, LedgerItem, LedgerPage, LedgerQuery } from '../../serve/http/ledger.js';
 import { dayMs, hourMs } from '../../core/windows.js';
 import type { FaultInjector } from './fault-injector.js';
 import type { FaultKind } from './fault-settings.js';
@@ -58,85 +51,68 @@ const ledgerFaults: readonly FaultKind[] = [
 export function faultyLedger(ledger: Ledger, injector: FaultInjector): Ledger {
   const byTransaction = ledger.byTransaction && faultyTransactions(ledger.byTransaction, injector);
   const isFaulty = ledgerFaults.some((kind) => injector.has(kind)) || byTransaction !== ledger.byTransaction;
-  return isFaulty ? new FaultyLedger(ledger, byTransaction, injector) : ledger;
-}
-
-class FaultyLedger implements Ledger {
-  readonly byTransaction: TransactionLedger | undefined;
-  readonly #ledger: Ledger;
-  readonly #injector: FaultInjector;
-
-  constructor(ledger: Ledger, byTransaction: TransactionLedger | undefined, injector: FaultInjector) {
-    this.#ledger = ledger;
-    this.byTransaction = byTransaction;
-    this.#injector = injector;
-  }
-
-  async groups(range: InstantRange, query: LedgerQuery): Promise<LedgerPage> {
-    const page = await this.#recent(range, query, (recent) => this.#ledger.groups(recent, query));
-    return { ...page, items: page.items.map((item) => this.#sentGroup(item, query.asOf)) };
-  }
-
-  async events(range: InstantRange, query: LedgerQuery): Promise<LedgerPage> {
-    const page = await this.#recent(range, query, (recent) => this.#ledger.events(recent, query));
-    return this.#sentEvents(page, query);
-  }
-
-  async eventsOfGroup(groupId: string, query: LedgerQuery, range?: InstantRange): Promise<LedgerPage | undefined> {
-    const page = await this.#ledger.eventsOfGroup(groupId, query, range);
-    return page && this.#sentEvents(page, query);
-  }
-
-  async eventsOfOrder(orderId: string, query: LedgerQuery): Promise<LedgerPage | undefined> {
-    const page = await this.#ledger.eventsOfOrder(orderId, query);
-    return page && this.#sentEvents(page, query);
-  }
+  if (!isFaulty) return ledger;
 
   /** Requests the page of a range without what is older than the history limit. */
-  async #recent(
+  async function recent(
     { from, to }: InstantRange,
     { asOf }: LedgerQuery,
     ask: (range: InstantRange) => Promise<LedgerPage>,
   ): Promise<LedgerPage> {
-    const range = { from: Math.max(from, this.#injector.oldest(asOf)), to };
-    if (range.from > from) this.#injector.count('history-limit');
+    const range = { from: Math.max(from, injector.oldest(asOf)), to };
+    if (range.from > from) injector.count('history-limit');
     return range.from < to ? ask(range) : { items: [], next: undefined };
   }
 
-  #sentEvents({ items, next }: LedgerPage, { asOf }: LedgerQuery): LedgerPage {
-    const visible = items.filter((item) => !this.#isHidden(item, asOf));
-    return { items: visible.map((item) => this.#sentEvent(item)), next };
-  }
+  const sentEvents = ({ items, next }: LedgerPage, { asOf }: LedgerQuery) => ({
+    items: items.filter((item) => !isHidden(injector, item, asOf)).map((item) => sentEvent(injector, item)),
+    next,
+  });
+  return {
+    byTransaction,
+    groups: async (range, query) => {
+      const page = await recent(range, query, (instants) => ledger.groups(instants, query));
+      return { ...page, items: page.items.map((item) => sentGroup(injector, item, query.asOf)) };
+    },
+    events: async (range, query) =>
+      sentEvents(await recent(range, query, (instants) => ledger.events(instants, query)), query),
+    eventsOfGroup: async (groupId, query, range) => {
+      const page = await ledger.eventsOfGroup(groupId, query, range);
+      return page && sentEvents(page, query);
+    },
+    eventsOfOrder: async (orderId, query) => {
+      const page = await ledger.eventsOfOrder(orderId, query);
+      return page && sentEvents(page, query);
+    },
+  };
+}
 
-  #isHidden({ list, json }: LedgerItem, asOf: number): boolean {
-    const injector = this.#injector;
-    const hiding = ['deferred-events', 'recent-incomplete', 'history-limit'] as const;
-    if (!hiding.some((kind) => injector.has(kind))) return false;
-    const date = instantIn(membersOf(json), dateNames);
-    if (date === undefined) return false;
-    if (injector.hidesOld(date, asOf)) return true;
-    const key = list + json;
-    const isDeferred =
-      asOf < date + injector.amount('deferred-events') * dayMs && injector.hitsItem('deferred-events', key);
-    if (isDeferred) injector.count('deferred-events');
-    return isDeferred || injector.hidesRecent(key, date, asOf);
-  }
+function isHidden(injector: FaultInjector, { list, json }: LedgerItem, asOf: number): boolean {
+  const hiding = ['deferred-events', 'recent-incomplete', 'history-limit'] as const;
+  if (!hiding.some((kind) => injector.has(kind))) return false;
+  const date = instantIn(membersOf(json), dateNames);
+  if (date === undefined) return false;
+  if (injector.hidesOld(date, asOf)) return true;
+  const key = list + json;
+  const isDeferred =
+    asOf < date + injector.amount('deferred-events') * dayMs && injector.hitsItem('deferred-events', key);
+  if (isDeferred) injector.count('deferred-events');
+  return isDeferred || injector.hidesRecent(key, date, asOf);
+}
 
-  #sentEvent(item: LedgerItem): LedgerItem {
-    if (!this.#injector.hitsItem('unknown-list', item.list + item.json)) return item;
-    this.#injector.count('unknown-list');
-    return { ...item, list: unknownList };
-  }
+function sentEvent(injector: FaultInjector, item: LedgerItem): LedgerItem {
+  if (!injector.hitsItem('unknown-list', item.list + item.json)) return item;
+  injector.count('unknown-list');
+  return { ...item, list: unknownList };
+}
 
-  #sentGroup(item: LedgerItem, asOf: number): LedgerItem {
-    const injector = this.#injector;
-    if (!injector.has('total-missing')) return item;
-    const members = membersOf(item.json);
-    const end = instantIn(members, ['FinancialEventGroupEnd']);
-    const isFresh = end !== undefined && end <= asOf && asOf < end + injector.amount('total-missing') * hourMs;
-    const id = String(members['FinancialEventGroupId']);
-    if (!isFresh || members['OriginalTotal'] === undefined || !injector.hitsItem('total-missing', id)) return item;
-    injector.count('total-missing');
-    return { ...item, json: withoutMember(item.json, 'OriginalTotal') };
-  }
+function sentGroup(injector: FaultInjector, item: LedgerItem, asOf: number): LedgerItem {
+  if (!injector.has('total-missing')) return item;
+  const members = membersOf(item.json);
+  const end = instantIn(members, ['FinancialEventGroupEnd']);
+  const isFresh = end !== undefined && end <= asOf && asOf < end + injector.amount('total-missing') * hourMs;
+  const id = String(members['FinancialEventGroupId']);
+  if (!isFresh || members['OriginalTotal'] === undefined || !injector.hitsItem('total-missing', id)) return item;
+  injector.count('total-missing');
+  return { ...item, json: withoutMember(item.json, 'OriginalTotal') };
 }

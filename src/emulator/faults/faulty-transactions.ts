@@ -2,15 +2,7 @@ import { scan } from '../../core/json/scan.js';
 import { Tape } from '../../core/json/tape.js';
 import { parseInstant, shortInstant } from '../../core/numeric/instant.js';
 import { dayMs } from '../../core/windows.js';
-import type {
-  LedgerItem,
-  LedgerPage,
-  LedgerQuery,
-  PayoutQuestion,
-  SummaryQuestion,
-  TransactionLedger,
-  TransactionQuestion,
-} from '../../serve/http/ledger.js';
+import type { LedgerItem, LedgerPage, TransactionLedger } from '../../serve/http/ledger.js';
 import type { FaultInjector } from './fault-injector.js';
 import type { FaultKind } from './fault-settings.js';
 
@@ -74,89 +66,65 @@ const maturity = /("maturityDate":")([^"]+)/;
 /** Matches the id of the deferred sale that a transaction releases. */
 const releasedId = /"relatedIdentifierName":"DEFERRED_TRANSACTION_ID","relatedIdentifierValue":"([^"]+)"/;
 
-const empty: LedgerPage = { items: [], next: undefined };
-
 /**
  * A ledger with the live service's worst behaviour: transactions in shapes that its model lacks, recent ones late, old
  * ones missing, or none at all. Whether a transaction is hidden depends on its id and the instant of the chain's first
  * request.
  */
 export function faultyTransactions(ledger: TransactionLedger, injector: FaultInjector): TransactionLedger {
-  const isFaulty = transactionFaults.some((kind) => injector.has(kind));
-  return isFaulty ? new FaultyTransactions(ledger, injector) : ledger;
+  if (!transactionFaults.some((kind) => injector.has(kind))) return ledger;
+  const unlessNone = async (ask: () => Promise<LedgerPage>): Promise<LedgerPage> => {
+    if (!injector.has('no-transactions')) return ask();
+    injector.count('no-transactions');
+    return { items: [], next: undefined };
+  };
+  return {
+    transactions: (question, query) =>
+      unlessNone(async () => {
+        const { items, next } = await ledger.transactions(question, query);
+        const visible = items.filter((item) => !isHidden(injector, item, query.asOf));
+        return { items: visible.map((item) => sentTransaction(injector, item)), next };
+      }),
+    summaries: (question, query) => unlessNone(() => ledger.summaries(question, query)),
+    payouts: (question, query) => unlessNone(() => ledger.payouts(question, query)),
+  };
 }
 
-class FaultyTransactions implements TransactionLedger {
-  readonly #ledger: TransactionLedger;
-  readonly #injector: FaultInjector;
+function isHidden(injector: FaultInjector, item: LedgerItem, asOf: number): boolean {
+  const hiding = ['withdrawn', 'history-limit', 'recent-incomplete'] as const;
+  if (!hiding.some((kind) => injector.has(kind))) return false;
+  const { transactionId, postedDate } = JSON.parse(item.json) as Readonly<Record<string, unknown>>;
+  const id = String(transactionId);
+  if (injector.has('withdrawn') && isWithdrawn(injector, item, id, asOf)) return true;
+  const posted = typeof postedDate === 'string' ? parseInstant(postedDate) : undefined;
+  if (posted === undefined) return false;
+  return injector.hidesOld(posted, asOf) || injector.hidesRecent(id, posted, asOf);
+}
 
-  constructor(ledger: TransactionLedger, injector: FaultInjector) {
-    this.#ledger = ledger;
-    this.#injector = injector;
-  }
+/** Whether a deferred sale is withdrawn by an instant; the transaction that would have released it never appears. */
+function isWithdrawn(injector: FaultInjector, { json }: LedgerItem, id: string, asOf: number): boolean {
+  const released = releasedId.exec(json)?.[1];
+  const matures = parseInstant(maturity.exec(json)?.[2] ?? '');
+  if (matures === undefined || !injector.hitsItem('withdrawn', released ?? id)) return false;
+  const isGone = released !== undefined || asOf >= matures - injector.amount('withdrawn') * dayMs;
+  if (isGone) injector.count('withdrawn');
+  return isGone;
+}
 
-  transactions(question: TransactionQuestion, query: LedgerQuery): Promise<LedgerPage> {
-    return this.#unlessNone(async () => {
-      const { items, next } = await this.#ledger.transactions(question, query);
-      const visible = items.filter((item) => !this.#isHidden(item, query.asOf));
-      return { items: visible.map((item) => this.#sent(item)), next };
-    });
-  }
+function sentTransaction(injector: FaultInjector, original: LedgerItem): LedgerItem {
+  const item = injector.has('early-release') ? withLaterMaturity(injector, original) : original;
+  const hits = rewriters.filter(([kind]) => injector.hitsItem(kind, item.json));
+  for (const [kind] of hits) injector.count(kind);
+  return { ...item, json: hits.reduce((json, [, rewriter]) => rewritten(json, rewriter()), item.json) };
+}
 
-  summaries(question: SummaryQuestion, query: LedgerQuery): Promise<LedgerPage> {
-    return this.#unlessNone(() => this.#ledger.summaries(question, query));
-  }
-
-  payouts(question: PayoutQuestion, query: LedgerQuery): Promise<LedgerPage> {
-    return this.#unlessNone(() => this.#ledger.payouts(question, query));
-  }
-
-  async #unlessNone(ask: () => Promise<LedgerPage>): Promise<LedgerPage> {
-    if (!this.#injector.has('no-transactions')) return ask();
-    this.#injector.count('no-transactions');
-    return empty;
-  }
-
-  #isHidden(item: LedgerItem, asOf: number): boolean {
-    const injector = this.#injector;
-    const hiding = ['withdrawn', 'history-limit', 'recent-incomplete'] as const;
-    if (!hiding.some((kind) => injector.has(kind))) return false;
-    const { transactionId, postedDate } = JSON.parse(item.json) as Readonly<Record<string, unknown>>;
-    const id = String(transactionId);
-    if (injector.has('withdrawn') && this.#isWithdrawn(item, id, asOf)) return true;
-    const posted = typeof postedDate === 'string' ? parseInstant(postedDate) : undefined;
-    if (posted === undefined) return false;
-    return injector.hidesOld(posted, asOf) || injector.hidesRecent(id, posted, asOf);
-  }
-
-  /** Whether a deferred sale is withdrawn by an instant; the transaction that would have released it never appears. */
-  #isWithdrawn({ json }: LedgerItem, id: string, asOf: number): boolean {
-    const injector = this.#injector;
-    const released = releasedId.exec(json)?.[1];
-    const matures = parseInstant(maturity.exec(json)?.[2] ?? '');
-    if (matures === undefined || !injector.hitsItem('withdrawn', released ?? id)) return false;
-    const isGone = released !== undefined || asOf >= matures - injector.amount('withdrawn') * dayMs;
-    if (isGone) injector.count('withdrawn');
-    return isGone;
-  }
-
-  #sent(original: LedgerItem): LedgerItem {
-    const injector = this.#injector;
-    const item = injector.has('early-release') ? this.#withLaterMaturity(original) : original;
-    const hits = rewriters.filter(([kind]) => injector.hitsItem(kind, item.json));
-    for (const [kind] of hits) injector.count(kind);
-    return { ...item, json: hits.reduce((json, [, rewriter]) => rewritten(json, rewriter()), item.json) };
-  }
-
-  /** A sale with a maturity date after that of its release. */
-  #withLaterMaturity(item: LedgerItem): LedgerItem {
-    const injector = this.#injector;
-    const { transactionId } = JSON.parse(item.json) as Readonly<Record<string, unknown>>;
-    const [, before = '', date = ''] = maturity.exec(item.json) ?? [];
-    const matures = parseInstant(date);
-    if (matures === undefined || !injector.hitsItem('early-release', String(transactionId))) return item;
-    injector.count('early-release');
-    const later = shortInstant(matures + injector.amount('early-release') * dayMs);
-    return { ...item, json: item.json.replace(maturity, () => `${before}${later}`) };
-  }
+/** A sale with a maturity date after that of its release. */
+function withLaterMaturity(injector: FaultInjector, item: LedgerItem): LedgerItem {
+  const { transactionId } = JSON.parse(item.json) as Readonly<Record<string, unknown>>;
+  const [, before = '', date = ''] = maturity.exec(item.json) ?? [];
+  const matures = parseInstant(date);
+  if (matures === undefined || !injector.hitsItem('early-release', String(transactionId))) return item;
+  injector.count('early-release');
+  const later = shortInstant(matures + injector.amount('early-release') * dayMs);
+  return { ...item, json: item.json.replace(maturity, () => `${before}${later}`) };
 }

@@ -1,4 +1,4 @@
-import type { Ledger, LedgerItem, LedgerPage, LedgerQuery, TransactionLedger } from '../../serve/http/ledger.js';
+import type { Ledger, LedgerItem, LedgerPage, LedgerQuery } from '../../serve/http/ledger.js';
 import type { FaultInjector } from './fault-injector.js';
 
 /** Items read at once. */
@@ -6,51 +6,40 @@ const mostItems = 500;
 
 type Order = (items: readonly LedgerItem[]) => readonly LedgerItem[];
 
-/** A ledger that lists in another order than by instant: the newest first, or shuffled. */
+/**
+ * A ledger that lists in another order than by instant: the newest first, or shuffled. Each page is cut from all items of
+ * its question, which are the same for all pages of a chain.
+ */
 export function reorderedLedger(ledger: Ledger, injector: FaultInjector): Ledger {
-  if (injector.has('newest-first')) {
-    return new ReorderedLedger(ledger, (items) => {
-      injector.count('newest-first');
-      return items.toReversed();
-    });
-  }
-  if (!injector.has('shuffled')) return ledger;
-  return new ReorderedLedger(ledger, (items) => {
-    injector.count('shuffled');
+  const kind = (['newest-first', 'shuffled'] as const).find((candidate) => injector.has(candidate));
+  if (kind === undefined) return ledger;
+  const order: Order = (items) => {
+    injector.count(kind);
+    if (kind === 'newest-first') return items.toReversed();
     return items
       .map((item, at) => ({ item, rank: injector.chance('shuffled', item.list, item.json, at) }))
       .toSorted((a, b) => a.rank - b.rank)
       .map(({ item }) => item);
-  });
-}
-
-/** Each page is cut from all items of its question, which are the same for all pages of a chain. */
-class ReorderedLedger implements Ledger {
-  readonly byTransaction: TransactionLedger | undefined;
-  readonly groups: Ledger['groups'];
-  readonly events: Ledger['events'];
-  readonly eventsOfGroup: Ledger['eventsOfGroup'];
-  readonly eventsOfOrder: Ledger['eventsOfOrder'];
-
-  constructor(ledger: Ledger, order: Order) {
-    const { byTransaction } = ledger;
-    this.groups = (range, query) => reordered(order, query, (each) => ledger.groups(range, each));
-    this.events = (range, query) => reordered(order, query, (each) => ledger.events(range, each));
-    this.eventsOfGroup = async (groupId, query, range) => {
+  };
+  const { byTransaction } = ledger;
+  return {
+    groups: (range, query) => reordered(order, query, (each) => ledger.groups(range, each)),
+    events: (range, query) => reordered(order, query, (each) => ledger.events(range, each)),
+    eventsOfGroup: async (groupId, query, range) => {
       const first = await ledger.eventsOfGroup(groupId, { ...query, cursor: undefined }, range);
       const ask = async (each: LedgerQuery) => (await ledger.eventsOfGroup(groupId, each, range)) ?? empty;
       return first && reordered(order, query, ask);
-    };
-    this.eventsOfOrder = async (orderId, query) => {
+    },
+    eventsOfOrder: async (orderId, query) => {
       const first = await ledger.eventsOfOrder(orderId, { ...query, cursor: undefined });
       return first && reordered(order, query, async (each) => (await ledger.eventsOfOrder(orderId, each)) ?? empty);
-    };
-    this.byTransaction = byTransaction && {
+    },
+    byTransaction: byTransaction && {
       transactions: (question, query) => reordered(order, query, (each) => byTransaction.transactions(question, each)),
       summaries: (question, query) => reordered(order, query, (each) => byTransaction.summaries(question, each)),
       payouts: (question, query) => reordered(order, query, (each) => byTransaction.payouts(question, each)),
-    };
-  }
+    },
+  };
 }
 
 const empty: LedgerPage = { items: [], next: undefined };
