@@ -1,71 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { LedgerlakeError } from '../../../src/core/errors.js';
 import { scan } from '../../../src/core/json/scan.js';
-import { kind, maxDepth, mostNodes, Tape } from '../../../src/core/json/tape.js';
+import { maxDepth, mostNodes, Tape } from '../../../src/core/json/tape.js';
 import { brokenBytes, brokenJsonText, jsonText } from '../../reference/arbitraries.js';
+import { hasLoneSurrogateInKey, outcome, parsedBytes, parsedText, tapeValue } from '../../reference/json-values.js';
 
 function scanned(bytes: Uint8Array): Tape {
   const tape = new Tape();
   scan(bytes, tape);
   return tape;
-}
-
-/** The value that a node of the tape stands for, as JSON.parse would give it. */
-function valueOf(tape: Tape, node: number): unknown {
-  switch (tape.kind(node)) {
-    case kind.object: {
-      tape.shadowKeys(node);
-      const value: Record<string, unknown> = {};
-      for (const key of tape.keys(node)) {
-        // Defined, not assigned: `__proto__` is a key like any other.
-        Object.defineProperty(value, tape.stringValue(key), {
-          value: valueOf(tape, key + 1),
-          enumerable: true,
-          configurable: true,
-          writable: true,
-        });
-      }
-      return value;
-    }
-    case kind.array: {
-      const items: unknown[] = [];
-      for (let at = node + 1; at < tape.next(node); at = tape.next(at)) items.push(valueOf(tape, at));
-      return items;
-    }
-    case kind.string:
-    case kind.escaped:
-      return tape.stringValue(node);
-    case kind.number:
-      return Number(tape.text(node));
-    default:
-      return JSON.parse(tape.text(node));
-  }
-}
-
-/** JSON.parse's value with lone surrogates replaced, as UTF-8 has none. */
-function judged(text: string): unknown {
-  return JSON.parse(text, (_key, value: unknown) => (typeof value === 'string' ? value.toWellFormed() : value));
-}
-
-function outcome(read: () => unknown): { value: unknown } | 'refused' {
-  try {
-    return { value: read() };
-  } catch (error) {
-    if (error instanceof SyntaxError) return 'refused';
-    if (error instanceof LedgerlakeError && error.code === 'JSON_SYNTAX') return 'refused';
-    throw error;
-  }
-}
-
-/** Keys too may hold lone surrogates; two that differ only by them are one once they are replaced. */
-function hasLoneSurrogateInKey(text: string): boolean {
-  let found = false;
-  JSON.parse(text, (key, value: unknown) => {
-    found ||= !key.isWellFormed();
-    return value;
-  });
-  return found;
 }
 
 describe('beside JSON.parse', () => {
@@ -74,7 +17,7 @@ describe('beside JSON.parse', () => {
       fc.property(jsonText, (text) => {
         fc.pre(!hasLoneSurrogateInKey(text));
         const tape = scanned(Buffer.from(text));
-        expect(valueOf(tape, 0)).toEqual(judged(text));
+        expect(tapeValue(tape, 0)).toEqual(parsedText(text));
       }),
       { numRuns: 3000 },
     );
@@ -84,9 +27,9 @@ describe('beside JSON.parse', () => {
     fc.assert(
       fc.property(brokenJsonText, (text) => {
         fc.pre(text.isWellFormed());
-        const expected = outcome(() => judged(text));
+        const expected = outcome(() => parsedText(text));
         fc.pre(expected === 'refused' || !hasLoneSurrogateInKey(text));
-        expect(outcome(() => valueOf(scanned(Buffer.from(text)), 0))).toEqual(expected);
+        expect(outcome(() => tapeValue(scanned(Buffer.from(text)), 0))).toEqual(expected);
       }),
       { numRuns: 6000 },
     );
@@ -96,7 +39,7 @@ describe('beside JSON.parse', () => {
     const unit = fc.constantFrom(...'{}[]:,"\\/ue0123-+.tfnrals \n\t\u0000\u00a0'.split(''));
     fc.assert(
       fc.property(fc.string({ unit, maxLength: 12 }), (text) => {
-        expect(outcome(() => valueOf(scanned(Buffer.from(text)), 0))).toEqual(outcome(() => judged(text)));
+        expect(outcome(() => tapeValue(scanned(Buffer.from(text)), 0))).toEqual(outcome(() => parsedText(text)));
       }),
       { numRuns: 20_000 },
     );
@@ -119,15 +62,8 @@ describe('bytes that are no JSON', () => {
   test('invalid UTF-8 is refused, wherever a decoder would refuse it', () => {
     fc.assert(
       fc.property(brokenBytes, (bytes) => {
-        const decoded = outcome(() => {
-          try {
-            return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-          } catch {
-            throw new SyntaxError('not UTF-8');
-          }
-        });
-        const expected = decoded === 'refused' ? decoded : outcome(() => judged(String(decoded.value)));
-        expect(outcome(() => valueOf(scanned(bytes), 0))).toEqual(expected);
+        const expected = outcome(() => parsedBytes(bytes));
+        expect(outcome(() => tapeValue(scanned(bytes), 0))).toEqual(expected);
       }),
       { numRuns: 2000 },
     );
@@ -165,7 +101,7 @@ test('a tape can be filled again', () => {
   scan(Buffer.from(JSON.stringify(Array.from({ length: 5000 }, (_, n) => n))), tape);
   scan(Buffer.from('{"a":"b"}'), tape);
   expect(tape.length).toBe(3);
-  expect(valueOf(tape, 0)).toEqual({ a: 'b' });
+  expect(tapeValue(tape, 0)).toEqual({ a: 'b' });
 });
 
 test('keys that differ only in lone surrogates stay two', () => {
