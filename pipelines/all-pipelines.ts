@@ -1,4 +1,4 @@
-import type { Api } from '../src/sources/finances/selling-partner/apis.js';
+import type { Api, ApiName } from '../src/sources/finances/finances-apis.js';
 import type { FinancesPipeline } from '../src/sources/finances/connect-finances.js';
 import { financialEventGroups } from './financial-event-groups.js';
 import { financialEvents } from './financial-events.js';
@@ -9,11 +9,15 @@ import { payoutsPipeline } from './payouts.js';
 import { settlementSummariesPipeline } from './settlement-summaries.js';
 import { transactionsPipeline } from './transactions.js';
 
-/** The pipelines of a command without named pipelines, by API. */
-export const defaultPipelines: Readonly<Record<Api, readonly FinancesPipeline[]>> = {
+const defaults: Readonly<Record<ApiName, readonly FinancesPipeline[]>> = {
   v0: [financialEventGroups, financialEvents, groupEventsPipeline],
   '2024-06-19': [financialEventGroups, transactionsPipeline],
-  both: [financialEventGroups, financialEvents, groupEventsPipeline, transactionsPipeline],
+};
+
+/** The pipelines of a command without named pipelines, by API. */
+export const defaultPipelines: Readonly<Record<Api, readonly FinancesPipeline[]>> = {
+  ...defaults,
+  both: [...new Set(Object.values(defaults).flat())],
 };
 
 /** All pipelines of this package: a new one is a definition in this folder and its name here. */

@@ -3,7 +3,7 @@ import { delimiter, join } from 'node:path';
 import { dayMs, type Window } from '../core/windows.js';
 import { isoInstant } from '../core/numeric/instant.js';
 import { formatCount } from '../core/text/amounts.js';
-import type { Api } from '../sources/finances/selling-partner/apis.js';
+import type { Api } from '../sources/finances/finances-apis.js';
 
 /** The arguments of a printed load command. */
 export interface LoadArguments {

@@ -88,7 +88,7 @@ export async function createFinancesClient(options: AccountOptions = {}): Promis
       const task = startTask({ outer: client.signal, signal: given.signal });
       try {
         task.signal.throwIfAborted();
-        yield* query({
+        yield* query(connection, {
           upstream: connection.upstream,
           account,
           counts: { requests: 0, retries: 0, throttled: 0, pages: 0 },

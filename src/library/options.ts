@@ -1,6 +1,7 @@
 import { usageError } from '../core/errors.js';
 import type { RunEvent } from '../core/events/run-event.js';
 import { nearestName } from '../core/text/fault-line.js';
+import type { Api } from '../sources/finances/finances-apis.js';
 
 /** The credentials of an account. They are sent to the token endpoint, and are never logged or written anywhere. */
 export interface Credentials {
@@ -39,7 +40,7 @@ export interface RunOptions extends AccountOptions {
   /** The lake: a folder, or `s3://BUCKET/PREFIX`; default: `data/lake`. */
   readonly lake?: string | undefined;
   /** API whose pipelines run if none is named; default: `v0`. */
-  readonly api?: 'v0' | '2024-06-19' | 'both' | undefined;
+  readonly api?: Api | undefined;
   /** Order ids, for `order-events` and `order-transactions`. */
   readonly orders?: readonly string[] | undefined;
   /** Accepts an empty answer for slices of which the lake has rows. */

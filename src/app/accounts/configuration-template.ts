@@ -16,6 +16,7 @@ import type { CommandContext } from '../context.js';
 import { configurationFile } from '../configuration/read-configuration.js';
 import { printable } from '../../core/printable.js';
 import { variableSuffix } from '../../core/environment.js';
+import { apiNames } from '../../sources/finances/finances-apis.js';
 import { accountVariables } from '../configuration/account-settings.js';
 
 interface InitOptions {
@@ -178,7 +179,7 @@ ${schema === undefined ? '' : `  "$schema": ${JSON.stringify(schema)},\n`}
     // "metricsPort": 9464,
     // "metricsHost": "127.0.0.1",
     // "metricsFile": "ledgerlake-{account}.prom",
-    // The API whose pipelines run if none is named: v0, 2024-06-19, or both (docs/transactions.md).
+    // The API whose pipelines run if none is named: ${apiNames.join(', ')}, or both (docs/transactions.md).
     // "api": "v0",
     // What sync reads again for late-arriving events: the last days, and the interval in days (0: on each run).
     // "lookBack": [{ "days": 2, "everyDays": 0 }, { "days": 14, "everyDays": 7 }, { "days": 35, "everyDays": 30 }],

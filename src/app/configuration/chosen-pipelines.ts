@@ -1,4 +1,4 @@
-import { defaultApi, type Api } from '../../sources/finances/selling-partner/apis.js';
+import { defaultApi, type Api } from '../../sources/finances/finances-apis.js';
 import { defaultPipelines, pipelines } from '../../../pipelines/all-pipelines.js';
 import { usageError } from '../../core/errors.js';
 import { nearestName } from '../../core/text/fault-line.js';

@@ -1,4 +1,4 @@
-import { apis } from '../../sources/finances/selling-partner/apis.js';
+import { apis } from '../../sources/finances/finances-apis.js';
 import { LedgerlakeError, messageOf, usageError } from '../../core/errors.js';
 import { scan } from '../../core/json/scan.js';
 import { kind, Tape } from '../../core/json/tape.js';

@@ -1,5 +1,5 @@
 import { join, resolve } from 'node:path';
-import { apis, type Api } from '../../sources/finances/selling-partner/apis.js';
+import { apis, type Api } from '../../sources/finances/finances-apis.js';
 import { variableOf, type Environment } from '../../core/environment.js';
 import { usageError } from '../../core/errors.js';
 import { userCache } from '../../core/io/home-folder.js';

@@ -1,7 +1,7 @@
 import { isCustom, type CustomPipeline } from '../../sources/custom/custom-pipeline.js';
 import { readEndpoint } from '../../engine/http/address.js';
 import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
-import type { Api } from '../../sources/finances/selling-partner/apis.js';
+import type { Api } from '../../sources/finances/finances-apis.js';
 import { readAccount, readCustomAccount } from '../configuration/account.js';
 import { rangeMarginMs } from '../configuration/range.js';
 import { areAllCustom, choosePipelines, readOrders } from '../configuration/chosen-pipelines.js';

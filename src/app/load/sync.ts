@@ -26,6 +26,7 @@ import { withNeeds } from '../configuration/chosen-pipelines.js';
 import { configuredRanges } from '../verify/checks/unfinished-ranges.js';
 import type { RequestedRange } from '../../lake/upkeep/requested-ranges.js';
 import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
+import { apiNames, defaultApi, type Api } from '../../sources/finances/finances-apis.js';
 import type { RunContext } from '../context.js';
 import { readJob } from './load-job.js';
 import { load, type Loaded, type LoadOptions } from './load.js';
@@ -217,9 +218,9 @@ function emitUnsyncedPipelines(lake: Lake, account: string, names: ReadonlySet<s
   const isLoaded = (pipeline: FinancesPipeline) => lake.loadKeys(pipeline.name, account).size > 0;
   const loaded = defaultPipelines.both.filter(isLoaded);
   const unsynced = loaded.flatMap(({ name }) => (names.has(name) ? [] : [name]));
-  const isOfV0 = loaded.some((pipeline) => !defaultPipelines['2024-06-19'].includes(pipeline));
-  if (unsynced.length > 0)
-    emit({ event: 'api-left', account, pipelines: unsynced, api: isOfV0 ? 'both' : '2024-06-19' });
+  const loadsAll = (api: Api) => loaded.every((pipeline) => defaultPipelines[api].includes(pipeline));
+  const api = apiNames.find((name) => name !== defaultApi && loadsAll(name)) ?? 'both';
+  if (unsynced.length > 0) emit({ event: 'api-left', account, pipelines: unsynced, api });
 }
 
 /** Reports the slices that a run has read to the sync that it belongs to. */

@@ -1,5 +1,5 @@
 import type { ForgottenNote } from '../../lake/upkeep/erasure.js';
-import { defaultApi, type Api } from '../../sources/finances/selling-partner/apis.js';
+import { apiNames, defaultApi, type Api } from '../../sources/finances/finances-apis.js';
 import { defaultPipelines, pipelineNamed, pipelines as allPipelines } from '../../../pipelines/all-pipelines.js';
 import type { GroupSpan } from '../../sources/finances/api-v0/collectors.js';
 import { groupSlices, type GroupSlice } from '../../sources/finances/api-v0/group-slices.js';
@@ -105,10 +105,13 @@ const namesOf = (api: Api): readonly string[] => defaultPipelines[api].map(({ na
 
 /** The default pipelines of the API that a lake was loaded from, by the pipelines that it uses. */
 function defaultsOf(used: readonly string[]): readonly string[] {
-  const usesExclusively = (api: Api, other: Api) =>
-    namesOf(api).some((name) => used.includes(name) && !namesOf(other).includes(name));
-  const isNewer = usesExclusively('2024-06-19', 'v0') && !usesExclusively('v0', '2024-06-19');
-  return namesOf(isNewer ? '2024-06-19' : defaultApi);
+  const isOfAnother = (name: string, api: Api) =>
+    apiNames.some((other) => other !== api && namesOf(other).includes(name));
+  const loadedFrom = apiNames.filter((api) =>
+    namesOf(api).some((name) => used.includes(name) && !isOfAnother(name, api)),
+  );
+  const [api = defaultApi] = loadedFrom.length === 1 ? loadedFrom : [];
+  return namesOf(api);
 }
 
 /** Computes what a lake holds for an account and what of a range it lacks, from the logs alone. */

@@ -2,7 +2,7 @@ import { defaultPipelines, pipelineNamed } from '../../../pipelines/all-pipeline
 import type { Window } from '../../core/windows.js';
 import { endpointToName } from '../../lake/upkeep/last-run.js';
 import type { Lease } from '../../lake/upkeep/leases.js';
-import { apis, defaultApi, type Api } from '../../sources/finances/selling-partner/apis.js';
+import { apis, defaultApi, type Api } from '../../sources/finances/finances-apis.js';
 import { loadCommand } from '../command-text.js';
 import { accountPattern } from '../configuration/account.js';
 import { withNeeds } from '../configuration/chosen-pipelines.js';

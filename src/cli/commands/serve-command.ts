@@ -3,6 +3,7 @@ import type { FaultInjection, Latency } from '../../serve/http/fault-injection.j
 import { usageError } from '../../core/errors.js';
 import { positiveNumber, wholeNumber } from '../../app/configuration/settings.js';
 import { isLoopbackHost } from '../../core/http-server/host-rule.js';
+import { burstsText } from '../../sources/finances/finances-apis.js';
 import { quoted } from '../../core/http-server/refusal.js';
 import type { SignInOptions } from '../../serve/http/sign-in.js';
 import { printResult, type CommandDefinition, type CommandArguments } from '../options/command-definition.js';
@@ -120,10 +121,7 @@ export const serveCommand: CommandDefinition = {
         '[default: plausible]',
     },
     rate: { default: '0.5', about: 'Requests per second for each operation' },
-    burst: {
-      about:
-        'Requests that each operation accepts at once [default: 30; 10 for operations of 2024-06-19, and for payouts]',
-    },
+    burst: { about: `Requests that each operation accepts at once [default: ${burstsText}]` },
     'token-life': { about: 'Minutes for which a NextToken is valid [default: for ever]' },
     latency: { about: 'Latency of an answer in milliseconds: MS, or MIN-MAX [default: none]' },
     faults: { about: 'Faults to inject, as above' },

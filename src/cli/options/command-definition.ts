@@ -1,5 +1,5 @@
 import { PassThrough } from 'node:stream';
-import { apis } from '../../sources/finances/selling-partner/apis.js';
+import { apis, burstsText, defaultApi } from '../../sources/finances/finances-apis.js';
 import { program, type CommandScope } from '../../app/command-text.js';
 import type { CommandContext, ReadingContext, RunContext } from '../../app/context.js';
 import { logFormats } from '../../observe/log/plain-log.js';
@@ -170,9 +170,9 @@ const sharedOptions = {
   config: { about: 'Configuration file [default: LEDGERLAKE_CONFIG, or ledgerlake.config.json if it exists]' },
   account: { about: 'Account to load [default: the only configured one, else demo, with the embedded service]' },
   endpoint: { about: "The service's base address [default: the account's, else the embedded service]" },
-  api: { choices: apis, about: 'API whose pipelines run if none is named [default: v0]' },
+  api: { choices: apis, about: `API whose pipelines run if none is named [default: ${defaultApi}]` },
   rate: { about: 'Requests per second for each operation, until the service announces its rate [default: 0.5]' },
-  burst: { about: 'Requests that each operation may send at once [default: 30; 10 for 2024-06-19]' },
+  burst: { about: `Requests that each operation may send at once [default: ${burstsText}]` },
   journal: { about: 'Folder for pages of unfinished slices [default: LAKE/_journal; for S3 your cache folder]' },
   cache: { about: 'Folder for copies of the files of a lake on S3 [default: in your cache folder]' },
   pipelines: { about: 'Folder with definitions of custom pipelines' },

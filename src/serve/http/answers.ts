@@ -27,7 +27,7 @@ import { SignIn, signInPath, type SignInOptions } from './sign-in.js';
 import { NextTokens } from './signed-tokens.js';
 
 /** Every operation of the service, grouped by API. */
-const servedOperations: readonly ServedOperation[] = [...eventOperations, ...transactionOperations];
+export const servedOperations: readonly ServedOperation[] = [...eventOperations, ...transactionOperations];
 
 const operationByName = new Map<FaultRequest['operation'], ServedOperation>(
   servedOperations.map((operation) => [operation.name, operation]),

@@ -1,12 +1,8 @@
 import { count } from '../../core/count.js';
-import type { OperationName as TransactionOperation } from '../../sources/finances/api-2024-06-19/operations.js';
-import type { OperationName as EventOperation } from '../../sources/finances/api-v0/operations.js';
-
-/** Name of an operation of either API. */
-export type ServedOperationName = EventOperation | TransactionOperation;
+import type { OperationName } from '../../sources/finances/finances-apis.js';
 
 /** The key of request counts: an operation, the sign-in, or `none` for any other path. */
-export type CountKey = ServedOperationName | 'SignIn' | 'none';
+export type CountKey = OperationName | 'SignIn' | 'none';
 
 /** Counts of a running service since it started. */
 export type Counts = Readonly<Pick<Tally, 'requests' | 'faults' | 'underWay' | 'peak'>>;

@@ -1,5 +1,5 @@
 import {
-  type DateRange,
+  type EventRange,
   limits,
   type Operation,
   type OperationName,
@@ -30,10 +30,9 @@ interface Parameters {
   readonly token: string | undefined;
 }
 
-/** The query parameters of an operation, by the specification's table of operations (section 4). */
-function parameterNames(operation: Operation): readonly string[] {
-  const range = operation.range === undefined ? [] : [operation.range.after, operation.range.before];
-  return ['MaxResultsPerPage', ...range, 'NextToken'];
+/** The query parameters of an operation besides the token, by the specification's table of operations (section 4). */
+function parameterNames({ range }: Operation): readonly string[] {
+  return ['MaxResultsPerPage', ...(range === undefined ? [] : [range.after, range.before])];
 }
 
 function pageSizeOf(text: string | undefined): number | undefined {
@@ -48,7 +47,7 @@ function pageSizeOf(text: string | undefined): number | undefined {
  * Throws a Refusal (400) for a name that is unknown, wrongly cased or repeated and for a value that is empty or malformed.
  */
 function readParameters(operation: Operation, query: string): Parameters {
-  const values = queryValues({ operation: operation.name, names: parameterNames(operation) }, query);
+  const values = queryValues({ operation: operation.name, names: [...parameterNames(operation), 'NextToken'] }, query);
   const bound = (name: string | undefined) => (name === undefined ? undefined : boundOf(name, values.get(name)));
   return {
     pageSize: pageSizeOf(values.get('MaxResultsPerPage')),
@@ -69,7 +68,7 @@ function subjectOf({ pathParameter: parameter }: Operation, rawSubject: string |
 }
 
 /** Throws a Refusal for bounds that the specification doesn't allow (sections 4.1 and 4.2). */
-function checkBounds(range: DateRange, { after, before }: Parameters, now: number): void {
+function checkBounds(range: EventRange, { after, before }: Parameters, now: number): void {
   if (before !== undefined && after === undefined && range.beforeNeedsAfter) {
     throw invalidInput(`${range.after} must also be specified whenever ${range.before} is specified.`, before.text);
   }
@@ -87,7 +86,7 @@ function checkBounds(range: DateRange, { after, before }: Parameters, now: numbe
 }
 
 /** The request of a token, which is sent alone or with the bounds of the first request. Only the page size may change. */
-function nextRequest(position: ChainPosition, range: DateRange | undefined, parameters: Parameters): CheckedRequest {
+function nextRequest(position: ChainPosition, range: EventRange | undefined, parameters: Parameters): CheckedRequest {
   const { chain } = position;
   const { after, before, pageSize, token } = parameters;
   const bounds = [after, before].flatMap((bound) => bound?.text ?? []);
@@ -121,7 +120,7 @@ function readEventRequest(operation: Operation, { rawSubject, query, rules, now 
  * The instants that a chain asks for, or undefined where nothing can match: bounds further apart than 180 days, and a
  * lower bound that meets the default of the upper one. Without a lower bound the range begins in 1970.
  */
-function rangeOf({ after, before, asOf }: Chain, range: DateRange): InstantRange | undefined {
+function rangeOf({ after, before, asOf }: Chain, range: EventRange): InstantRange | undefined {
   // Groups have no default for the upper bound: all that opened up to the request itself, and no span to check.
   const upper = before ?? (range.beforeDefaultsToNow ? asOf - limits.marginMs : undefined);
   if (after !== undefined && upper !== undefined && upper - after > limits.maxSpanMs) return undefined;
@@ -200,6 +199,7 @@ export function pageBody(
 export const eventOperations: readonly ServedOperation[] = Object.values<Operation>(operations).map((operation) => ({
   name: operation.name,
   path: operation.path,
+  parameters: parameterNames(operation),
   tokenParameter: 'NextToken',
   sizeParameter: 'MaxResultsPerPage',
   pageSize: limits.pageSize,

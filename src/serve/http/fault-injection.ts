@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/clock.js';
-import type { ServedOperationName } from './counts.js';
+import type { OperationName } from '../../sources/finances/finances-apis.js';
 import type { HttpAnswer } from '../../core/http-server/answer.js';
 import type { Outcome } from './outcome.js';
 import type { CheckedRequest } from './served-operation.js';
@@ -9,7 +9,7 @@ import { createHash } from 'node:crypto';
 
 /** A request as seen by `when` of a fault's settings, which selects the requests to hit. */
 export interface FaultRequest {
-  readonly operation: ServedOperationName | 'SignIn';
+  readonly operation: OperationName | 'SignIn';
   /** Number in the order of arrival, over all operations and the sign-in, from 1. */
   readonly number: number;
   /** Number within its operation, from 1. */

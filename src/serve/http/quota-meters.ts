@@ -1,5 +1,5 @@
 import { usageError } from '../../core/errors.js';
-import type { ServedOperationName } from './counts.js';
+import type { OperationName } from '../../sources/finances/finances-apis.js';
 
 /** Rate and size of a token bucket. */
 interface BucketSize {
@@ -18,7 +18,7 @@ export interface ServiceQuota {
 
 /** An operation with its default burst, in requests. */
 interface ThrottledOperation {
-  readonly name: ServedOperationName;
+  readonly name: OperationName;
   readonly burst: number;
 }
 

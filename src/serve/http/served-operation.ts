@@ -1,7 +1,7 @@
 import { requestRefusal, invalidInput, tokenExpired } from './outcome.js';
 import type { HttpRefusal } from '../../core/http-server/refusal.js';
-import type { ServedOperationName } from './counts.js';
 import type { Ledger, LedgerItem, LedgerPage } from './ledger.js';
+import type { OperationName } from '../../sources/finances/finances-apis.js';
 import { percentDecoded } from './query-parameters.js';
 import type { Chain, ChainPosition, NextTokens } from './signed-tokens.js';
 
@@ -47,9 +47,11 @@ export interface PageContents {
 
 /** An operation of the service: the differences between the APIs. */
 export interface ServedOperation {
-  readonly name: ServedOperationName;
+  readonly name: OperationName;
   /** Path with the path parameter in braces. */
   readonly path: string;
+  /** Query parameters besides the token. */
+  readonly parameters: readonly string[];
   /** Query parameter for the token of the next page. */
   readonly tokenParameter: string;
   /** Query parameter for the page size; undefined: none. */

@@ -1,10 +1,8 @@
 import { messageOf, usageError } from '../../core/errors.js';
 import type { Access, HttpRequest } from '../../core/http-server/answer.js';
 import { type RunningHttpServer, type ServerLimits, startHttpServer } from '../../core/http-server/http-server.js';
-import { type AnswerOptions, createAnswers } from './answers.js';
+import { type AnswerOptions, createAnswers, servedOperations } from './answers.js';
 import { type Counts, Tally } from './counts.js';
-import { operations as transactionOperations, parameters } from '../../sources/finances/api-2024-06-19/operations.js';
-import { operations } from '../../sources/finances/api-v0/operations.js';
 import { parseTarget } from '../../core/http-server/host-rule.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 
@@ -56,11 +54,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
 }
 
 /** Parameters whose values aren't secret. */
-const shownParameters = new Set<string>([
-  ...['MaxResultsPerPage', parameters.relatedIdentifierName, parameters.relatedIdentifierValue],
-  ...Object.values(operations).flatMap(({ range }) => (range === undefined ? [] : [range.after, range.before])),
-  ...Object.values(transactionOperations).flatMap(({ range, filters }) => [range.after, range.before, ...filters]),
-]);
+const shownParameters = new Set(servedOperations.flatMap(({ parameters }) => parameters));
 
 /** Length in characters beyond which a target is cut. */
 const longestTarget = 300;

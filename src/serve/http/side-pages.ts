@@ -1,6 +1,5 @@
-import { operations as transactionOperations } from '../../sources/finances/api-2024-06-19/operations.js';
-import { operations } from '../../sources/finances/api-v0/operations.js';
 import { version } from '../../core/version.js';
+import { servedOperations } from './answers.js';
 import type { Outcome, SidePage } from './outcome.js';
 
 /** The state of the service, as reported by `/healthz`. */
@@ -27,7 +26,7 @@ export function healthPage(checkHealth: () => Promise<Health>, onFault: (fault: 
 
 /** The page `/`, which names the service and its paths. It contains nothing of any event, as it needs no sign-in. */
 export function frontPage(ledgerName: string, notice = ''): SidePage {
-  const paths = Object.values({ ...operations, ...transactionOperations }).map(({ path }) => `GET ${path}\n`);
+  const paths = servedOperations.map(({ path }) => `GET ${path}\n`);
   const body = `Ledgerlake ${version}: the Financial Events Service over ${ledgerName}.\n\n${paths.join('')}GET /healthz\n${notice}`;
   return () => Promise.resolve({ status: 200, body, headers: { 'Content-Type': 'text/plain; charset=utf-8' } });
 }

@@ -1,5 +1,5 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { ServedOperationName } from './counts.js';
+import type { OperationName } from '../../sources/finances/finances-apis.js';
 
 /** The key that signs a service's tokens. Left out: random, so that tokens are valid for one process only. */
 type TokenKey = string | Uint8Array | undefined;
@@ -41,7 +41,7 @@ class Signer {
 
 /** The first request of a chain of pages, as its tokens keep it. */
 export interface Chain {
-  readonly operation: ServedOperationName;
+  readonly operation: OperationName;
   /** The path parameter, decoded. */
   readonly subject: string | undefined;
   /** Bounds given by the first request, milliseconds since 1970; defaults of missing ones follow from `asOf`. */

@@ -23,10 +23,9 @@ import type { Chain, ChainPosition } from './signed-tokens.js';
 
 type QueryValues = ReadonlyMap<string, string>;
 
-function parameterNames({ range, relatedIdentifiers, filters }: Operation): readonly string[] {
-  const { relatedIdentifierName, relatedIdentifierValue, nextToken } = parameters;
-  const related = relatedIdentifiers.length === 0 ? [] : [relatedIdentifierName, relatedIdentifierValue];
-  return [range.after, range.before, ...related, ...filters, nextToken];
+/** The query parameters of an operation besides the token. */
+function parameterNames({ range, parameters: others }: Operation): readonly string[] {
+  return [range.after, range.before, ...others];
 }
 
 /** A date as an instant: its midnight in UTC, as Amazon's SDK sends it. */
@@ -107,7 +106,10 @@ function tokenText(signed: string): string {
 
 function readTransactionRequest(operation: Operation, request: UncheckedRequest): CheckedRequest {
   const { name, range } = operation;
-  const values = queryValues({ operation: name, names: parameterNames(operation) }, request.query);
+  const values = queryValues(
+    { operation: name, names: [...parameterNames(operation), parameters.nextToken] },
+    request.query,
+  );
   const token = values.get(parameters.nextToken);
   if (token !== undefined) return { ...positionIn(token, name, values, request), token };
   const bound = range.bounds === 'dates' ? dateOf : boundOf;
@@ -193,6 +195,7 @@ export const transactionOperations: readonly ServedOperation[] = Object.values<O
   (operation) => ({
     name: operation.name,
     path: operation.path,
+    parameters: parameterNames(operation),
     tokenParameter: parameters.nextToken,
     sizeParameter: undefined,
     pageSize: limits.pageSize,

@@ -10,7 +10,13 @@ import {
 import type { Slice } from '../../engine/run/slice-queue.js';
 import type { Definition } from '../../engine/slicing/slicing.js';
 import { transactionsApi, type WithTransactions } from './api-2024-06-19/transactions-api.js';
-import type { FinancesApiOptions } from './selling-partner/api-options.js';
+import type {
+  ApiQuery,
+  FinancesClient,
+  FinancesApiOptions,
+  PagedFinancesApi,
+  ScannedApiPage,
+} from './selling-partner/finances-api.js';
 import { financesApi, type WithFinancesV0 } from './api-v0/finances-api.js';
 import type { LargeGroups } from './api-v0/large-groups.js';
 
@@ -27,6 +33,10 @@ interface ConnectionOptions extends FinancesApiOptions, Omit<PagedClientOptions,
   readonly transport?: TransportOptions | undefined;
 }
 
+/** Reads operations by their names. */
+type OperationClient = Pick<PagedClient<ApiQuery, ScannedApiPage>, 'pages'> &
+  Pick<PagedFinancesApi<ApiQuery, ScannedApiPage>, 'eachResult'>;
+
 export interface Connection {
   readonly upstream: FinancesUpstream;
   /** Removes the pages that dead runs left of this run's operations. */
@@ -34,6 +44,11 @@ export interface Connection {
   /** Removes every page that isn't committed: they belong to another account. */
   clear(): Promise<void>;
   close(): Promise<void>;
+}
+
+export interface FinancesConnection extends Connection {
+  /** The client of the API that has an operation. */
+  clientOf(operation: string): OperationClient;
 }
 
 /**
@@ -46,32 +61,40 @@ export function connectFinances({
   largeGroups,
   transport: timeouts,
   ...options
-}: ConnectionOptions): Connection {
+}: ConnectionOptions): FinancesConnection {
   const { clock } = options;
   const transport = createTransport({ clock, ...timeouts });
   const accessTokens = signIn && createAccessTokens({ ...signIn, transport, clock, ...signInRetries(options) });
   const common = { ...options, transport, accessTokens };
-  const v0 = connectApi(financesApi(options), common);
-  const transactions = connectApi(transactionsApi(options), common);
+  const connect = <Q extends ApiQuery, P extends ScannedApiPage>(api: PagedFinancesApi<Q, P>) => ({
+    ...api,
+    ...connectApi(api, common),
+  });
+  const clients = { v0: connect(financesApi(options)), transactions: connect(transactionsApi(options)) };
+  const all: readonly (OperationClient & { readonly operations: readonly string[] })[] = Object.values(clients);
   return {
     sweep: async () => {
-      await v0.sweep();
-      await transactions.sweep();
+      for (const client of Object.values(clients)) await client.sweep();
     },
-    // Both share one journal.
-    clear: () => v0.clear(),
+    // They share one journal.
+    clear: () => clients.v0.clear(),
+    clientOf: (operation) => {
+      const client = all.find(({ operations }) => operations.includes(operation));
+      if (client === undefined) throw new Error(`no API has the operation ${operation}`);
+      return client;
+    },
     close: async () => {
       await transport.close();
       await options.kept?.flush();
     },
-    upstream: { v0: { ...v0, largeGroups }, transactions },
+    upstream: { ...clients, largeGroups },
   };
 }
 
 /** For runs without requests to the Finances APIs. */
 export const noUpstream: FinancesUpstream = { v0: noClient(), transactions: noClient() };
 
-function noClient(): Pick<PagedClient<never, never>, 'pages' | 'pace' | 'begun'> {
+function noClient(): FinancesClient<never, never> {
   return {
     pages: () => {
       throw new Error('this run has no connection to the Finances APIs');

@@ -4,28 +4,26 @@ import type { RowSource } from '../model/slice-rows.js';
 import type { TransactionsPage } from './transaction-collector.js';
 import type { Window } from '../../../core/windows.js';
 import { isoDate, isoInstant } from '../../../core/numeric/instant.js';
-import type { PagedApi, Query } from '../../../engine/paging/paged-api.js';
-import type { PagedClient } from '../../../engine/paging/paged-client.js';
 import { ReadFailure } from '../../../engine/retry/read-failure.js';
 import type { Reading, SliceVerdict } from '../../../engine/run/pipeline.js';
-import { commonApi, type FinancesApiOptions } from '../selling-partner/api-options.js';
+import { finances20240619 } from './api.js';
+import {
+  commonApi,
+  type ApiQuery,
+  type FinancesApiOptions,
+  type FinancesClient,
+  type PagedFinancesApi,
+} from '../selling-partner/finances-api.js';
 import { financesRefusal, verdictOn, type RefusedQuery } from '../selling-partner/refusals.js';
 import { subjectFailure, unaskable } from '../selling-partner/subject-ids.js';
 import { limits, operations, parameters as names, type Operation, type OperationName } from './operations.js';
 import { eachResult, readResultsPage, type ResultsPage } from './results-page.js';
 
-/** A query: all parameters of the first request, dates in milliseconds since 1970. */
-interface TransactionsQuery extends Query {
-  readonly operation: OperationName;
-  readonly parameters: Readonly<Record<string, string | number | undefined>>;
-}
-
-/** Finances 2024-06-19 as pipelines read it. */
-type TransactionsClient = Pick<PagedClient<TransactionsQuery, ResultsPage>, 'pages' | 'pace' | 'begun'>;
+type TransactionsQuery = ApiQuery<OperationName>;
 
 /** An upstream that has this API. */
 export interface WithTransactions {
-  readonly transactions: TransactionsClient;
+  readonly transactions: FinancesClient<TransactionsQuery, ResultsPage>;
 }
 
 /**
@@ -34,23 +32,21 @@ export interface WithTransactions {
  *
  * @throws LedgerlakeError USAGE for an endpoint that isn't a base address
  */
-export function transactionsApi(options: FinancesApiOptions): PagedApi<TransactionsQuery, ResultsPage> {
-  const { prefix, common } = commonApi(options, limits);
+export function transactionsApi(options: FinancesApiOptions): PagedFinancesApi<TransactionsQuery, ResultsPage> {
+  const { prefix, common } = commonApi(options, finances20240619, (page: ResultsPage, visit) => {
+    eachResult(page, (node) => {
+      visit('', node);
+    });
+  });
   return {
     ...common,
-    id: `${String(options.endpoint)} 2024-06-19`,
-    operations: Object.keys(operations),
+    id: `${String(options.endpoint)} ${finances20240619.name}`,
     pageSizes: [limits.pageSize],
     isTooLargeWhereFaultLasts: true,
     request: (query, cursor) => ({ path: prefix + requestPath(query, cursor) }),
     windowOf,
     readPage: ({ operation }, { body, headers }) => readResultsPage(operation, body, headers),
     refusal: (query, answer) => financesRefusal(refusedQuery(query), answer),
-    resultTexts: (page) => {
-      const texts: string[] = [];
-      eachResult(page, (node) => texts.push(page.tape.text(node)));
-      return texts;
-    },
   };
 }
 
@@ -80,10 +76,10 @@ function windowOf(query: TransactionsQuery, now: number): Window | undefined {
 
 function refusedQuery(query: TransactionsQuery): RefusedQuery {
   const { operation, parameters } = query;
-  const { range, filters }: Operation = operations[operation];
+  const { range, parameters: others }: Operation = operations[operation];
   return {
     operation,
-    parameters: [range.after, range.before, ...filters, ...Object.values(names)],
+    parameters: [range.after, range.before, ...others, names.nextToken],
     hasSubject: parameters[names.relatedIdentifierValue] !== undefined,
     bounds: boundsOf(query).filter((bound) => bound !== undefined),
     marginMs: range.marginMs ?? -Infinity,

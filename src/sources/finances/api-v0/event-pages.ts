@@ -48,10 +48,10 @@ export async function* groupPages(
   { group }: GroupSlice,
   reading: Reading<WithFinancesV0>,
 ): AsyncGenerator<FinancesPage> {
-  const { v0 } = reading.upstream;
+  const { v0, largeGroups } = reading.upstream;
   const why = unaskable(group.id, { inPath: true });
   if (why !== undefined) throw new ReadFailure('unaskable', 'UPSTREAM_BODY', unaskableText(why));
-  const known = v0.largeGroups?.find(group);
+  const known = largeGroups?.find(group);
   if (known !== undefined) throw new ReadFailure('known', 'UPSTREAM_STATUS', knownText(known));
   let events = 0;
   try {
@@ -63,7 +63,7 @@ export async function* groupPages(
     const error = subjectFailure(cause, group.id);
     // A page is refused after accepted ones: only the size differs.
     if (!(error instanceof ReadFailure) || error.kind !== 'invalid' || events === 0) throw error;
-    if (events >= manyEvents) await v0.largeGroups?.add(group, events);
+    if (events >= manyEvents) await largeGroups?.add(group, events);
     throw error.with({ kind: 'too-large', why: sizeText(events) });
   }
 }

@@ -1,10 +1,14 @@
-import type { PagedApi } from '../../../engine/paging/paged-api.js';
-import type { PagedClient } from '../../../engine/paging/paged-client.js';
 import { DateRecovery } from './cursor-recovery.js';
-import { eachResult, readFinancesPage, resultText, type FinancesPage } from './finances-page.js';
+import { eachResult, readFinancesPage, type FinancesPage } from './finances-page.js';
 import type { LargeGroups } from './large-groups.js';
+import { financesV0 } from './api.js';
 import { limits, operations, type Operation } from './operations.js';
-import { commonApi, type FinancesApiOptions } from '../selling-partner/api-options.js';
+import {
+  commonApi,
+  type FinancesApiOptions,
+  type FinancesClient,
+  type PagedFinancesApi,
+} from '../selling-partner/finances-api.js';
 import { financesRefusal, type RefusedQuery } from '../selling-partner/refusals.js';
 import { pageParameters, requestPath, queriedWindow, type FinancesQuery } from './request-path.js';
 
@@ -16,12 +20,13 @@ const pageSizes = [limits.pageSize, 50, 25, 10, 5, 2, 1];
  *
  * @throws LedgerlakeError USAGE for an endpoint that isn't a base address
  */
-export function financesApi(options: FinancesApiOptions): PagedApi<FinancesQuery, FinancesPage> {
-  const { prefix, common } = commonApi(options, limits, { 'content-type': 'application/json' });
+export function financesApi(options: FinancesApiOptions): PagedFinancesApi<FinancesQuery, FinancesPage> {
+  const { prefix, common } = commonApi<FinancesPage>(options, financesV0, eachResult, {
+    'content-type': 'application/json',
+  });
   return {
     ...common,
     id: String(options.endpoint),
-    operations: Object.keys(operations),
     pageSizes,
     request: (query, cursor, pageSize) => ({
       path: prefix + requestPath(query.operation, pageParameters(query, cursor, pageSize)),
@@ -29,11 +34,6 @@ export function financesApi(options: FinancesApiOptions): PagedApi<FinancesQuery
     windowOf: queriedWindow,
     readPage: (_query, { body, headers }) => readFinancesPage(body, headers),
     refusal: (query, answer) => financesRefusal(refusedQuery(query), answer),
-    resultTexts: (page) => {
-      const texts: string[] = [];
-      eachResult(page, (list, node) => texts.push(resultText(page, list, node)));
-      return texts;
-    },
     recovery: (query) => new DateRecovery(query),
   };
 }
@@ -51,13 +51,9 @@ function refusedQuery({ operation, parameters }: FinancesQuery): RefusedQuery {
   };
 }
 
-/** Finances v0 as pipelines read it. */
-interface FinancesV0 extends Pick<PagedClient<FinancesQuery, FinancesPage>, 'pages' | 'pace' | 'begun'> {
-  /** Settlements that are too large to read; left out: they aren't recorded. */
-  readonly largeGroups?: LargeGroups | undefined;
-}
-
 /** An upstream that has this API. */
 export interface WithFinancesV0 {
-  readonly v0: FinancesV0;
+  readonly v0: FinancesClient<FinancesQuery, FinancesPage>;
+  /** Settlements that are too large to read; left out: they aren't recorded. */
+  readonly largeGroups?: LargeGroups | undefined;
 }

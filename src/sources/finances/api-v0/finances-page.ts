@@ -88,11 +88,6 @@ export function eachResult(page: ScannedPage, visit: (list: string, node: number
   });
 }
 
-/** The text of a result: its list as JSON and its bytes, which is unique for each pair of list and bytes. */
-export function resultText({ tape }: ScannedPage, list: string, node: number): string {
-  return `${JSON.stringify(list)}${tape.text(node)}`;
-}
-
 /**
  * Visits every event of a page, list by list. A list that isn't an array counts as one event, so that nothing is lost; null is
  * an empty list.

@@ -1,4 +1,5 @@
 import { dayMs } from '../../../core/windows.js';
+import type { ApiOperation, DateRange, FinancesApi } from '../selling-partner/finances-api.js';
 
 /**
  * The service's four operations as one table (specification, sections 4 and 8). The client builds its URLs from it and
@@ -7,15 +8,10 @@ import { dayMs } from '../../../core/windows.js';
 export type OperationName =
   'ListFinancialEventGroups' | 'ListFinancialEvents' | 'ListFinancialEventsByGroupId' | 'ListFinancialEventsByOrderId';
 
-export interface DateRange {
-  /** Query parameter of the inclusive lower bound. */
-  readonly after: string;
-  /** Query parameter of the exclusive upper bound. */
-  readonly before: string;
+/** A range, whose upper bound is exclusive. */
+export interface EventRange extends DateRange {
   /** Whether `after` must be given whenever `before` is. */
   readonly beforeNeedsAfter: boolean;
-  /** Whether a missing `before` means now less the margin. */
-  readonly beforeDefaultsToNow: boolean;
 }
 
 export interface PathParameter {
@@ -26,12 +22,10 @@ export interface PathParameter {
   readonly format: string;
 }
 
-export interface Operation {
+export interface Operation extends ApiOperation {
   readonly name: OperationName;
-  /** Path with the path parameter in braces. */
-  readonly path: string;
   readonly pathParameter: PathParameter | undefined;
-  readonly range: DateRange | undefined;
+  readonly range: EventRange | undefined;
   /** Member of the payload that holds the page's results. */
   readonly result: 'FinancialEventGroupList' | 'FinancialEvents';
 }
@@ -50,6 +44,7 @@ export const operations = {
       beforeNeedsAfter: false,
       beforeDefaultsToNow: false,
     },
+    parameters: [],
     result: 'FinancialEventGroupList',
   },
   ListFinancialEvents: {
@@ -57,6 +52,7 @@ export const operations = {
     path: '/finances/v0/financialEvents',
     pathParameter: undefined,
     range: { after: 'PostedAfter', before: 'PostedBefore', beforeNeedsAfter: true, beforeDefaultsToNow: true },
+    parameters: [],
     result: 'FinancialEvents',
   },
   ListFinancialEventsByGroupId: {
@@ -64,6 +60,7 @@ export const operations = {
     path: '/finances/v0/financialEventGroups/{eventGroupId}/financialEvents',
     pathParameter: { name: 'eventGroupId', pattern: undefined, format: 'an event group id' },
     range: { after: 'PostedAfter', before: 'PostedBefore', beforeNeedsAfter: true, beforeDefaultsToNow: true },
+    parameters: [],
     result: 'FinancialEvents',
   },
   ListFinancialEventsByOrderId: {
@@ -71,20 +68,17 @@ export const operations = {
     path: '/finances/v0/orders/{orderId}/financialEvents',
     pathParameter: { name: 'orderId', pattern: orderIdPattern, format: '3-7-7 digits, such as 902-1845936-5435065' },
     range: undefined,
+    parameters: [],
     result: 'FinancialEvents',
   },
 } as const satisfies Record<OperationName, Operation>;
 
 /** Limits that all four operations share (specification, section 8; the page's maximum is the public model's). */
 export const limits = {
-  /** Requests a second, for each operation. */
   rate: 0.5,
-  /** Requests at once, for each operation. */
   burst: 30,
-  /** Default and maximum of MaxResultsPerPage. */
+  /** Also the default of MaxResultsPerPage. */
   pageSize: 100,
-  /** Maximal distance of the two date bounds; beyond it the answer is empty. */
   maxSpanMs: 180 * dayMs,
-  /** Minimal age of a date bound at the request. */
   marginMs: 2 * 60_000,
-} as const;
+} as const satisfies FinancesApi['limits'];

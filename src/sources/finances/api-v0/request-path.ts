@@ -1,17 +1,13 @@
 import { LedgerlakeError, usageError } from '../../../core/errors.js';
 import { isoInstant } from '../../../core/numeric/instant.js';
 import type { Window } from '../../../core/windows.js';
-import type { Query } from '../../../engine/paging/paged-api.js';
+import type { ApiQuery } from '../selling-partner/finances-api.js';
 import { limits, operations, type Operation, type OperationName } from './operations.js';
 
-/** Query and path parameters by their names in the specification; dates in milliseconds since 1970. */
-export type RequestParameters = Readonly<Record<string, string | number | undefined>>;
+/** A query of the service: the query and path parameters of the first request, without the page size. */
+export type FinancesQuery = ApiQuery<OperationName>;
 
-/** A query of the service: the parameters of the first request without the page size. */
-export interface FinancesQuery extends Query {
-  readonly operation: OperationName;
-  readonly parameters: RequestParameters;
-}
+export type RequestParameters = FinancesQuery['parameters'];
 
 /**
  * Path and query of a request (specification, section 4): undefined values are omitted, others are percent-encoded,

@@ -1,0 +1,25 @@
+import { finances20240619 } from './api-2024-06-19/api.js';
+import { financesV0 } from './api-v0/api.js';
+import type { FinancesApi } from './selling-partner/finances-api.js';
+
+/** The Finances APIs, the oldest first. */
+export const financesApis = [financesV0, finances20240619] as const satisfies readonly FinancesApi[];
+
+type NameOfOperation<A> = A extends FinancesApi ? keyof A['operations'] : never;
+/** An operation of any of the APIs. */
+export type OperationName = NameOfOperation<(typeof financesApis)[number]>;
+
+export type ApiName = (typeof financesApis)[number]['name'];
+export const apiNames: readonly ApiName[] = financesApis.map(({ name }) => name);
+
+/** Values of `--api`: an API, or all of them. */
+export const apis = [...apiNames, 'both'] as const;
+export type Api = (typeof apis)[number];
+
+/** The API whose pipelines run by default. */
+export const defaultApi: ApiName = 'v0';
+
+/** Default bursts, for the help. */
+export const burstsText = financesApis
+  .map(({ name, limits }) => `${limits.burst}${name === defaultApi ? '' : ` for ${name}`}`)
+  .join('; ');
