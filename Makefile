@@ -31,7 +31,7 @@ DEVELOPS := $(or $(DEVELOPED),$(filter-out build backfill,$(MAKECMDGOALS)))
 # Shows what a command prints only where it fails.
 quietly = said=$$($(1) 2>&1) || { echo "$$said" >&2; exit 1; }
 BUILT := dist/.built
-SOURCES := $(shell find src pipelines -name '*.ts' 2>/dev/null) tsconfig.json tsconfig.build.json rolldown.config.ts
+SOURCES := $(shell find src pipelines -type f 2>/dev/null) tsconfig.json tsconfig.build.json rolldown.config.ts
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -119,7 +119,7 @@ torture: build ## Kill runs and fail store calls, everywhere: some minutes
 
 # SEEDS are numbers from FROM on, each of DAYS days; STEPS and CALM are of the line that plays a failing seed again; TRACE=1 prints all that happens.
 simulate: $(INSTALLED) ## Play whole years of sellers, faults and crashes, each from its seed: ten minutes (SEEDS, FROM)
-	@npx rolldown test/simulation/simulate.ts --platform node --format esm --external rolldown -d dist/simulation --logLevel silent > /dev/null
+	@npx rolldown test/simulation/simulate.ts --platform node --format esm --external rolldown --module-types .sql:text -d dist/simulation --logLevel silent > /dev/null
 	@$(foreach name,SEEDS FROM DAYS STEPS CALM TRACE,$(if $($(name)),$(name)='$($(name))')) node dist/simulation/simulate.js
 
 attack: build ## Damage lakes and send hostile input: some minutes

@@ -1,5 +1,6 @@
 import { configDefaults, defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { sqlTexts } from './test/sql-texts.js';
 
 /**
  * Vitest begins with the largest files. These are small and take minutes: begun last, they would keep one core and leave the
@@ -14,6 +15,7 @@ class LongestFirst extends BaseSequencer {
 }
 
 export default defineConfig({
+  plugins: [sqlTexts],
   test: {
     include: ['test/**/*.test.ts'],
     // These have targets of their own: they need more than Node.

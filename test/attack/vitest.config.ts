@@ -1,7 +1,9 @@
 import { defineConfig } from 'vitest/config';
+import { sqlTexts } from '../sql-texts.js';
 
 /** What an attacker and a bad night do to a lake and to the programs beside it: `make attack`. */
 export default defineConfig({
+  plugins: [sqlTexts],
   test: {
     include: ['test/attack/*.attack.ts'],
     // Trials start processes of their own: more at once would only wait for each other.

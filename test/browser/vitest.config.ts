@@ -1,6 +1,8 @@
 import { defineConfig } from 'vitest/config';
+import { sqlTexts } from '../sql-texts.js';
 
 export default defineConfig({
+  plugins: [sqlTexts],
   test: {
     include: ['test/browser/*.test.ts'],
     // One browser at a time.

@@ -1,7 +1,9 @@
 import { defineConfig } from 'vitest/config';
+import { sqlTexts } from '../sql-texts.js';
 
 /** A replica of a lake read by all of the clients that others wrote: `make test-clients`. */
 export default defineConfig({
+  plugins: [sqlTexts],
   test: {
     include: ['test/clients/*.clients.ts', 'test/clients/*.test.ts'],
     testTimeout: 600_000,

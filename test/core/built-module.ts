@@ -11,6 +11,7 @@ export async function builtModule(path: string): Promise<string> {
     input: { module: path },
     platform: 'node',
     resolve: { extensionAlias: { '.js': ['.ts', '.js'] } },
+    moduleTypes: { '.sql': 'text' },
     external: /^[@\w]/,
     output: { dir, entryFileNames: '[name].js' },
     logLevel: 'warn',

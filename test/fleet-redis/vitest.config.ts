@@ -1,6 +1,8 @@
 import { defineConfig } from 'vitest/config';
+import { sqlTexts } from '../sql-texts.js';
 
 export default defineConfig({
+  plugins: [sqlTexts],
   test: {
     include: ['test/fleet-redis/*.fleet.ts'],
     // Each starts workers of its own, and they share two cores.

@@ -1,7 +1,9 @@
 import { defineConfig } from 'vitest/config';
+import { sqlTexts } from '../sql-texts.js';
 
 /** Lakes read by ClickHouse: `make test-readers`. */
 export default defineConfig({
+  plugins: [sqlTexts],
   test: {
     include: ['test/readers/*.test.ts'],
     testTimeout: 600_000,

@@ -45,6 +45,7 @@ export async function bundled(name: string, replacements: readonly Replacement[]
   const bundle = await rolldown({
     input: `${here}main.ts`,
     platform: 'node',
+    moduleTypes: { '.sql': 'text' },
     logLevel: 'silent',
     plugins: [
       {

@@ -1,7 +1,9 @@
 import { defineConfig } from 'vitest/config';
+import { sqlTexts } from '../sql-texts.js';
 
 /** The same trials as in `make test`, all of them: `make torture`. */
 export default defineConfig({
+  plugins: [sqlTexts],
   test: {
     include: ['test/torture/*.torture.ts', 'test/app/load/nightly.slow.test.ts'],
     env: { LEDGERLAKE_TEST_NIGHTS: '40' },

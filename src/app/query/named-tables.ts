@@ -18,7 +18,7 @@ export class NamedTables {
     this.#definitions = definitions
       .map((definition) => ({
         name: /^CREATE OR REPLACE (?:VIEW|MACRO) "?(\w+)/.exec(definition)?.[1]?.toLowerCase() ?? '',
-        words: wordsOf(definition),
+        words: wordsOf(definition.replaceAll(/--.*/g, '')),
       }))
       .toReversed();
   }
