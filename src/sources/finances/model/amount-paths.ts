@@ -1,45 +1,14 @@
 import { KeyNode } from '../../../core/json/key-node.js';
+import { attributes, dateFields, quantityFields } from './attributes.js';
 import { Components } from './components.js';
 import { type Role, recordOf } from './records.js';
+import { none } from './slice-rows.js';
 
 /** The meaning of a key that is no attribute: none, or a member of money. */
 export const meaning = { none: -1, currencyCode: -2, currencyAmount: -3 } as const;
 
-/** Attributes that only the event itself has, and no item. */
-const eventOnly: ReadonlySet<Attribute | undefined> = new Set([
-  'amazonOrderId',
-  'sellerOrderId',
-  'marketplace',
-  'store',
-  'date',
-]);
-
-const dateFields = ['PostedDate', 'postedDate', 'TransactionPostedDate', 'TransactionCreationDate'];
-const sellerOrderFields = ['SellerOrderId', 'MerchantOrderId'];
-
-/** Attributes of an event or of an item that become columns, each with its fields in the order of preference, for one list. */
-function attributeFields(list: string) {
-  const record = recordOf(list);
-  const recordDate = record?.date === undefined ? [] : [record.date];
-  const orderFields = (record?.orderIds ?? ['OrderId']).filter((field) => !sellerOrderFields.includes(field));
-  return {
-    sku: ['SellerSKU', 'SKU'],
-    fnsku: ['FnSKU', 'FulfillmentNetworkSKU'],
-    asin: ['ASIN', 'ParentASIN'],
-    orderItemId: ['OrderItemId', 'OrderAdjustmentItemId', 'RemovalShipmentItemId'],
-    // A record may gain this field in a later version of the model.
-    amazonOrderId: [
-      ...new Set(record === undefined ? ['AmazonOrderId', ...orderFields] : [...orderFields, 'AmazonOrderId']),
-    ],
-    sellerOrderId: sellerOrderFields,
-    marketplace: ['MarketplaceName', 'MarketplaceId'],
-    store: ['StoreName', 'SellerStoreName'],
-    quantity: ['QuantityShipped', 'Quantity', 'AdjustedQuantity', 'quantity'],
-    date: [...recordDate, ...dateFields.filter((field) => !recordDate.includes(field))],
-  };
-}
-
-type Attribute = keyof ReturnType<typeof attributeFields>;
+/** The level of an object: the event, an item of it, or deeper. */
+export const level = { event: 0, item: 1, inner: 2 } as const;
 
 /** The slots of one attribute's fields, the best field's first. */
 export interface Slots {
@@ -48,24 +17,38 @@ export interface Slots {
   readonly end: number;
 }
 
-/** One slot for each field that gives an attribute. */
-interface FieldSlots {
-  readonly byField: ReadonlyMap<string, { readonly slot: number; readonly attribute: Attribute }>;
-  readonly byAttribute: Readonly<Record<Attribute, Slots>>;
+/** A field that gives an attribute, the quantity of an item, or the date of an event. */
+interface Field {
+  readonly slot: number;
+  /** The level at which it gives nothing; every field gives nothing at the inner one. */
+  readonly ignoredAt: number;
+  readonly isQuantity: boolean;
 }
 
-/** @throws Error where a field gives two attributes: an error of this file */
-function fieldSlots(list: string): FieldSlots {
-  const byField = new Map<string, { readonly slot: number; readonly attribute: Attribute }>();
-  const slots = Object.entries(attributeFields(list)).map(([attribute, fields]) => {
-    const first = byField.size;
+/** The fields of a list's events, each with its slot. */
+class FieldSlots {
+  readonly byName = new Map<string, Field>();
+  /** Those of each of `attributes`. */
+  readonly texts: readonly Slots[];
+  readonly quantity: Slots;
+  readonly date: Slots;
+
+  /** @throws Error where a field gives two attributes: an error of this file */
+  constructor(list: string) {
+    const record = recordOf(list);
+    this.texts = attributes.map(({ fields, ofItems }) => this.#add(fields(record), ofItems ? none : level.item));
+    this.quantity = this.#add(quantityFields, level.event, true);
+    this.date = this.#add(dateFields(record), level.item);
+  }
+
+  #add(fields: readonly string[], ignoredAt: number, isQuantity = false): Slots {
+    const first = this.byName.size;
     for (const field of fields) {
-      if (byField.has(field)) throw new Error(`${list}: the field ${field} gives two attributes`);
-      byField.set(field, { slot: byField.size, attribute: attribute as Attribute });
+      if (this.byName.has(field)) throw new Error(`the field ${field} gives two attributes`);
+      this.byName.set(field, { slot: this.byName.size, ignoredAt, isQuantity });
     }
-    return [attribute, { first, end: byField.size }];
-  });
-  return { byField, byAttribute: Object.fromEntries(slots) as Record<Attribute, Slots> };
+    return { first, end: this.byName.size };
+  }
 }
 
 const moneyFields: ReadonlyMap<string, number> = new Map([
@@ -82,7 +65,8 @@ export class PathNode extends KeyNode<PathNode> {
   readonly kind: string;
   /** A `meaning`, or the slot of a field that gives an attribute. */
   readonly meaning: number;
-  readonly eventOnly: boolean;
+  /** `ignoredAt` of a field, else `none`. */
+  readonly ignoredAt: number;
   readonly isQuantity: boolean;
   /** Whether the key names the type of the amounts beside it. */
   readonly isType: boolean;
@@ -105,10 +89,10 @@ export class PathNode extends KeyNode<PathNode> {
     const amount = list.amounts.get(path);
     this.role = amount?.role ?? 'unknown';
     this.kind = amount?.kind ?? 'unknown';
-    const field = list.fields.get(name);
+    const field = list.slots.byName.get(name);
     this.meaning = moneyFields.get(name) ?? field?.slot ?? meaning.none;
-    this.eventOnly = eventOnly.has(field?.attribute);
-    this.isQuantity = field?.attribute === 'quantity';
+    this.ignoredAt = field?.ignoredAt ?? none;
+    this.isQuantity = field?.isQuantity === true;
     this.isType = name.endsWith('Type');
     this.stem = path.endsWith('[]') && name === '' ? '[]' : name.replace(/(?:Type|Amount)$/, '').toLowerCase();
   }
@@ -133,8 +117,7 @@ export class PathNode extends KeyNode<PathNode> {
 export class ListPaths {
   readonly name: string;
   readonly isKnown: boolean;
-  readonly fields: FieldSlots['byField'];
-  readonly slots: FieldSlots['byAttribute'];
+  readonly slots: FieldSlots;
   /**
    * While an event is read: for each field's slot the node of its value, or its first byte, of the event itself and of the current
    * item.
@@ -157,13 +140,12 @@ export class ListPaths {
     const record = recordOf(name);
     this.name = name;
     this.isKnown = record !== undefined;
-    const { byField, byAttribute } = fieldSlots(name);
-    this.fields = byField;
-    this.slots = byAttribute;
-    this.eventFields = new Int32Array(byField.size);
-    this.itemFields = new Int32Array(byField.size);
-    this.eventEnds = new Int32Array(byField.size);
-    this.itemEnds = new Int32Array(byField.size);
+    this.slots = new FieldSlots(name);
+    const { size } = this.slots.byName;
+    this.eventFields = new Int32Array(size);
+    this.itemFields = new Int32Array(size);
+    this.eventEnds = new Int32Array(size);
+    this.itemEnds = new Int32Array(size);
     this.amounts = new Map(record?.amounts.map((amount) => [amount.path, amount]));
     this.root = new PathNode(this, '');
   }

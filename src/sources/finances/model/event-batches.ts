@@ -4,7 +4,7 @@ import type { ColumnMemory } from '../../../core/columns/memory.js';
 import type { Table } from '../../../core/columns/table.js';
 import { TableRows } from '../../../core/columns/table-rows.js';
 import { EntryArrays, EventArrays, type Finished } from './row-arrays.js';
-import { none, type EntryRows, type RowSource, type SliceRows } from './slice-rows.js';
+import { none, type AttributeColumn, type EntryRows, type RowSource, type SliceRows } from './slice-rows.js';
 import { decimalScale, decimalText } from '../../../core/numeric/decimal.js';
 
 export type FinishedEvents = Finished<SliceRows>;
@@ -49,11 +49,8 @@ export function eventBatch(
   const chosen = new EventArrays(rows, order, memory);
   return new TableRows(table, order.length, {
     ...chosen.shared(finished),
+    ...attributeColumns(table, rows, ({ values, numbers }) => chosen.texts(values, numbers)),
     event_list: chosen.texts(rows.lists, events.list),
-    amazon_order_id: chosen.texts(rows.orders, events.amazonOrderId),
-    seller_order_id: chosen.texts(rows.orders, events.sellerOrderId),
-    marketplace: chosen.texts(rows.marketplaces, events.marketplace),
-    store: chosen.texts(rows.marketplaces, events.store),
     group_id: chosen.sourceTexts(({ groupId }) => groupId),
   });
 }
@@ -71,21 +68,24 @@ export function entryBatch(
   const { arrays } = chosen;
   return new TableRows(table, chosen.length, {
     ...chosen.shared(finished),
+    ...attributeColumns(table, rows, ({ values, numbers, items: ofItems }) =>
+      ofItems === undefined ? chosen.eventTexts(values, numbers) : chosen.itemTexts(values, ofItems, numbers),
+    ),
     event_list: chosen.eventTexts(rows.lists, events.list),
-    amazon_order_id: chosen.eventTexts(rows.orders, events.amazonOrderId),
-    marketplace: chosen.eventTexts(rows.marketplaces, events.marketplace),
     group_id: chosen.sourceTexts(({ groupId }) => groupId),
     path: chosen.pathTexts(amountPaths, ({ path }) => path),
     item: chosen.perItem(arrays.integers(arrays.lookUp(items.index.values, chosen.items))),
-    sku: chosen.itemTexts(rows.skus, items.sku, events.sku),
-    fnsku: chosen.itemTexts(rows.fnskus, items.fnsku, events.fnsku),
-    asin: chosen.itemTexts(rows.asins, items.asin, events.asin),
-    order_item_id: chosen.itemTexts(rows.orderItems, items.orderItemId, events.orderItemId),
     quantity: chosen.perItem(arrays.bigints(new Int64Values(items.quantity), chosen.items)),
     kind: chosen.pathTexts(amountPaths, ({ kind }) => kind),
     name: arrays.dictionaryTexts(rows.names, chosen.gathered(entries.name)),
     role: chosen.pathTexts(amountPaths, ({ role }) => role),
   });
+}
+
+/** The columns of a table that are attributes. */
+function attributeColumns<Of>({ columns }: Table, rows: SliceRows, columnOf: (attribute: AttributeColumn) => Of) {
+  const given = rows.attributes.filter(({ column }) => columns.some(({ name }) => name === column));
+  return Object.fromEntries(given.map((attribute) => [attribute.column, columnOf(attribute)]));
 }
 
 const noCurrency = '';

@@ -17,12 +17,9 @@ import {
 } from '../../../core/json/text.js';
 import { numberEnd, readDecimal, readInteger, type Int64Halves } from '../../../core/numeric/decimal.js';
 import { readInstantBytes } from '../../../core/numeric/instant.js';
-import { meaning, type ListPaths, type PathNode, type Slots } from './amount-paths.js';
+import { level, meaning, type ListPaths, type PathNode, type Slots } from './amount-paths.js';
 import type { Component } from './components.js';
-import { none, type AttributeRows, type SliceRows } from './slice-rows.js';
-
-/** The level of an object: the event, an item of it, or deeper. */
-export const level = { event: 0, item: 1, inner: 2 } as const;
+import { none, type SliceRows } from './slice-rows.js';
 
 /** Maximal nesting of objects and arrays: the model has five levels. */
 const deepest = 32;
@@ -90,13 +87,7 @@ export class DirectFlattener {
       return none;
     }
     this.#rows.addEvent(listNumber(this.#rows, list), firstEntry, json.bytes, start, this.#at);
-    const { slots, eventFields, eventEnds } = list;
-    const { orders, marketplaces } = this.#rows;
-    this.#addShared(events, slots, eventFields, eventEnds);
-    events.amazonOrderId.push(this.#best(eventFields, eventEnds, slots.amazonOrderId, orders));
-    events.sellerOrderId.push(this.#best(eventFields, eventEnds, slots.sellerOrderId, orders));
-    events.marketplace.push(this.#best(eventFields, eventEnds, slots.marketplace, marketplaces));
-    events.store.push(this.#best(eventFields, eventEnds, slots.store, marketplaces));
+    this.#addTexts(list, level.event);
     events.postedAt.push(this.#postedAt);
     return this.#at;
   }
@@ -255,9 +246,7 @@ export class DirectFlattener {
     if (child.meaning < 0) return false;
     const { bytes } = this.#json;
     const first = bytes[start];
-    const isIgnored =
-      at === level.inner || at === (child.isQuantity ? level.event : child.eventOnly ? level.item : none);
-    if (isIgnored || first === nullText.first) return true;
+    if (at === level.inner || at === child.ignoredAt || first === nullText.first) return true;
     if (first !== quote && !(child.isQuantity && (first === minus || isDigit(first ?? 0)))) return false;
     const { eventFields, eventEnds, itemFields, itemEnds } = child.list;
     (at === level.event ? eventFields : itemFields)[child.meaning] = start;
@@ -375,9 +364,10 @@ export class DirectFlattener {
   }
 
   /** Completes the current item; false for an invalid quantity. */
-  #addItem({ slots, itemFields, itemEnds }: ListPaths): boolean {
+  #addItem(list: ListPaths): boolean {
+    const { slots, itemFields, itemEnds } = list;
     const { items } = this.#rows;
-    this.#addShared(items, slots, itemFields, itemEnds);
+    this.#addTexts(list, level.item);
     const slot = bestSlot(itemFields, slots.quantity);
     const quantity = slot === none ? undefined : this.#integer(itemFields[slot] ?? 0, itemEnds[slot] ?? 0);
     items.quantity.push(quantity);
@@ -393,19 +383,18 @@ export class DirectFlattener {
       : readInteger(bytes.toString('latin1', start, end));
   }
 
-  /** The attributes that both events and items have. */
-  #addShared(rows: AttributeRows, slots: ListPaths['slots'], fields: Int32Array, ends: Int32Array): void {
-    const { skus, fnskus, asins, orderItems } = this.#rows;
-    rows.sku.push(this.#best(fields, ends, slots.sku, skus));
-    rows.fnsku.push(this.#best(fields, ends, slots.fnsku, fnskus));
-    rows.asin.push(this.#best(fields, ends, slots.asin, asins));
-    rows.orderItemId.push(this.#best(fields, ends, slots.orderItemId, orderItems));
-  }
-
-  #best(fields: Int32Array, ends: Int32Array, slots: Slots, dictionary: Dictionary): number {
-    const slot = bestSlot(fields, slots);
-    if (slot === none) return none;
-    return this.#addText(fields[slot] ?? 0, ends[slot] ?? 0, dictionary);
+  /** Adds the attributes of the event, or those of the current item. */
+  #addTexts({ slots, eventFields, eventEnds, itemFields, itemEnds }: ListPaths, at: number): void {
+    const { attributes } = this.#rows;
+    const fields = at === level.event ? eventFields : itemFields;
+    const ends = at === level.event ? eventEnds : itemEnds;
+    for (let number = 0; number < attributes.length; number++) {
+      const attribute = attributes[number];
+      const texts = at === level.event ? attribute?.numbers : attribute?.items;
+      if (attribute === undefined || texts === undefined) continue;
+      const slot = bestSlot(fields, slots.texts[number]);
+      texts.push(slot === none ? none : this.#addText(fields[slot] ?? 0, ends[slot] ?? 0, attribute.values));
+    }
   }
 
   /** The number of a string's value in a dictionary. */
@@ -445,7 +434,8 @@ export function amountPath({ amountPaths, generation }: SliceRows, path: PathNod
   return path.amountPath;
 }
 
-function bestSlot(fields: Int32Array, { first, end }: Slots): number {
-  for (let slot = first; slot < end; slot++) if (fields[slot] !== none) return slot;
+function bestSlot(fields: Int32Array, slots: Slots | undefined): number {
+  if (slots === undefined) return none;
+  for (let slot = slots.first; slot < slots.end; slot++) if (fields[slot] !== none) return slot;
   return none;
 }

@@ -1,13 +1,12 @@
 import { isUtf8 } from 'node:buffer';
 import { bufferOf, type ByteRange } from '../../../core/columns/byte-ranges.js';
-import type { Dictionary } from '../../../core/columns/dictionary.js';
 import { addText, instantValue, integerValue } from '../../../core/json/node-values.js';
 import { scan, scanValue } from '../../../core/json/scan.js';
 import { kind, Tape } from '../../../core/json/tape.js';
 import type { JsonBytes } from '../../../core/json/text.js';
-import { amountPath, DirectFlattener, level, listNumber } from './flatten-direct.js';
-import { type EventWarnings, countWarning, none, type AttributeRows, type SliceRows } from './slice-rows.js';
-import { type PathNode, ListPaths, meaning, type Slots } from './amount-paths.js';
+import { type PathNode, level, ListPaths, meaning, type Slots } from './amount-paths.js';
+import { amountPath, DirectFlattener, listNumber } from './flatten-direct.js';
+import { type EventWarnings, countWarning, none, type SliceRows } from './slice-rows.js';
 
 /** A type field after the first one of its object. */
 interface TypeField {
@@ -115,7 +114,8 @@ export class Flattener {
     if (this.#hasWarnings) this.#countAmountWarnings(paths, firstEntry);
     const number = listNumber(this.#rows, paths);
     this.#rows.addEvent(number, firstEntry, tape.bytes, tape.start(node), tape.end(node));
-    this.#addAttributes(tape, paths.root);
+    this.#addTexts(tape, paths, level.event);
+    this.#rows.events.postedAt.push(this.#postedAt(tape, paths.root));
     for (const field of this.#oddFields) countWarning(this.#warnings.oddFields, `${list}: ${field}`);
     for (const text of this.#textAmounts) countWarning(this.#warnings.textAmounts, `${list}: ${text}`);
   }
@@ -199,8 +199,7 @@ export class Flattener {
   /** Stores a field's value for its event or item. */
   #field(tape: Tape, value: number, child: PathNode, at: number): void {
     const valueKind = tape.kind(value);
-    if (valueKind === kind.null || at === level.inner || (at === level.item && child.eventOnly)) return;
-    if (child.isQuantity && at === level.event) return;
+    if (valueKind === kind.null || at === level.inner || at === child.ignoredAt) return;
     if (!tape.isString(value) && !child.isQuantity) {
       this.#addOddField(child);
       return;
@@ -248,31 +247,21 @@ export class Flattener {
   #addItem(tape: Tape, element: PathNode): void {
     const { items } = this.#rows;
     const { itemFields, slots } = element.list;
-    this.#addShared(tape, items, itemFields, slots);
+    this.#addTexts(tape, element.list, level.item);
     const node = bestNode(itemFields, slots.quantity);
     const quantity = node === none ? undefined : integerValue(tape, node);
     if (node !== none && quantity === undefined) this.#addOddField(element, 'quantity');
     items.quantity.push(quantity);
   }
 
-  #addAttributes(tape: Tape, root: PathNode): void {
-    const { events, orders, marketplaces } = this.#rows;
-    const { eventFields, slots } = root.list;
-    this.#addShared(tape, events, eventFields, slots);
-    events.amazonOrderId.push(best(tape, eventFields, slots.amazonOrderId, orders));
-    events.sellerOrderId.push(best(tape, eventFields, slots.sellerOrderId, orders));
-    events.marketplace.push(best(tape, eventFields, slots.marketplace, marketplaces));
-    events.store.push(best(tape, eventFields, slots.store, marketplaces));
-    events.postedAt.push(this.#postedAt(tape, root));
-  }
-
-  /** The attributes that both events and items have. */
-  #addShared(tape: Tape, rows: AttributeRows, fields: Int32Array, slots: ListPaths['slots']): void {
-    const { skus, fnskus, asins, orderItems } = this.#rows;
-    rows.sku.push(best(tape, fields, slots.sku, skus));
-    rows.fnsku.push(best(tape, fields, slots.fnsku, fnskus));
-    rows.asin.push(best(tape, fields, slots.asin, asins));
-    rows.orderItemId.push(best(tape, fields, slots.orderItemId, orderItems));
+  /** Adds the attributes of the event, or those of the current item. */
+  #addTexts(tape: Tape, { slots, eventFields, itemFields }: ListPaths, at: number): void {
+    const fields = at === level.event ? eventFields : itemFields;
+    for (const [number, { values, numbers, items }] of this.#rows.attributes.entries()) {
+      const node = bestNode(fields, slots.texts[number]);
+      const texts = at === level.event ? numbers : items;
+      texts?.push(node === none ? none : addText(tape, node, values));
+    }
   }
 
   /** The first valid date of the event. */
@@ -304,15 +293,11 @@ export class Flattener {
   }
 }
 
-function bestNode(fields: Int32Array, { first, end }: Slots): number {
-  for (let slot = first; slot < end; slot++) {
+function bestNode(fields: Int32Array, slots: Slots | undefined): number {
+  if (slots === undefined) return none;
+  for (let slot = slots.first; slot < slots.end; slot++) {
     const node = fields[slot] ?? none;
     if (node !== none) return node;
   }
   return none;
-}
-
-function best(tape: Tape, fields: Int32Array, slots: Slots, dictionary: Dictionary): number {
-  const node = bestNode(fields, slots);
-  return node === none ? none : addText(tape, node, dictionary);
 }

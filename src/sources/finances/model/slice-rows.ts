@@ -7,45 +7,44 @@ import { Dictionary, type DictionaryTexts } from '../../../core/columns/dictiona
 import { numberRange } from '../../../core/json/node-values.js';
 import type { Tape } from '../../../core/json/tape.js';
 import { readDecimal, type Int64Halves } from '../../../core/numeric/decimal.js';
+import { attributes } from './attributes.js';
 
-/** Null in columns of dictionary numbers. */
+/** Null in columns of dictionary numbers, and no row, slot or level. */
 export const none = -1;
 
 /** Initial capacity, in rows. */
 const firstRoom = 1024;
 
-/** The attributes that both events and items have: numbers in the dictionaries of `SliceRows`. */
-export class AttributeRows {
-  readonly sku = new Int32List();
-  readonly fnsku = new Int32List();
-  readonly asin = new Int32List();
-  readonly orderItemId = new Int32List();
+/** An attribute's texts: the distinct ones, and the number of each event's and, where items have it, of each item's. */
+export class AttributeColumn {
+  readonly column: string;
+  readonly values = new Dictionary();
+  readonly numbers = new Int32List();
+  readonly items: Int32List | undefined;
 
-  /** All columns of numbers. */
-  get numbers(): readonly Int32List[] {
-    return [this.sku, this.fnsku, this.asin, this.orderItemId];
-  }
-
-  truncate(length: number): void {
-    for (const column of this.numbers) column.truncate(length);
+  constructor(column: string, ofItems: boolean) {
+    this.column = column;
+    this.items = ofItems ? new Int32List() : undefined;
   }
 }
 
 /** One row per element of the outermost array on an amount's path. */
-export class ItemRows extends AttributeRows {
+export class ItemRows {
   readonly index = new Int32List();
   readonly quantity: (bigint | undefined)[] = [];
+  /** All columns of numbers. */
+  readonly numbers: readonly Int32List[];
+
+  constructor(attributes: readonly Int32List[]) {
+    this.numbers = [this.index, ...attributes];
+  }
 
   get length(): number {
     return this.index.length;
   }
 
-  override get numbers(): readonly Int32List[] {
-    return [...super.numbers, this.index];
-  }
-
-  override truncate(length: number): void {
-    super.truncate(length);
+  truncate(length: number): void {
+    for (const column of this.numbers) column.truncate(length);
     this.quantity.length = length;
   }
 }
@@ -136,7 +135,7 @@ const copiedColumns = ['path', 'item', 'name', 'currency', 'low', 'high', 'exact
 const entryColumns = [...copiedColumns, 'holder'] as const;
 
 /** One row per event, in order of receipt. */
-export class EventRows extends AttributeRows {
+export class EventRows {
   readonly list = new Int32List();
   /** Number in `SliceRows.sources`. */
   readonly source = new Int32List();
@@ -144,28 +143,24 @@ export class EventRows extends AttributeRows {
   readonly position = new Int32List();
   /** Number of the page in the slice. */
   readonly page = new Int32List();
-  readonly amazonOrderId = new Int32List();
-  readonly sellerOrderId = new Int32List();
-  readonly marketplace = new Int32List();
-  readonly store = new Int32List();
   readonly raw = new ByteRanges();
   /** Microseconds since 1970, undefined for an event without a date. */
   readonly postedAt: (bigint | undefined)[] = [];
   /** Number of the event's first row in `EntryRows`. */
   readonly firstEntry = new Int32List();
+  /** All columns of numbers. */
+  readonly numbers: readonly Int32List[];
+
+  constructor(attributes: readonly Int32List[]) {
+    this.numbers = [this.list, this.source, this.position, this.page, this.firstEntry, ...attributes];
+  }
 
   get length(): number {
     return this.firstEntry.length;
   }
 
-  override get numbers(): readonly Int32List[] {
-    const { list, source, position, page, amazonOrderId, sellerOrderId, marketplace, store, firstEntry } = this;
-    const others = [list, source, position, page, amazonOrderId, sellerOrderId, marketplace, store, firstEntry];
-    return [...super.numbers, ...others];
-  }
-
-  override truncate(length: number): void {
-    super.truncate(length);
+  truncate(length: number): void {
+    for (const column of this.numbers) column.truncate(length);
     this.raw.truncate(length);
     this.postedAt.length = length;
   }
@@ -244,16 +239,12 @@ interface RowsMark {
 
 /** The rows of one slice so far, in order of receipt, with strings as numbers in dictionaries. */
 export class SliceRows {
-  readonly events = new EventRows();
-  readonly items = new ItemRows();
+  /** In the order of the model's `attributes`. */
+  readonly attributes = attributes.map(({ column, ofItems }) => new AttributeColumn(column, ofItems));
+  readonly events = new EventRows(this.attributes.map(({ numbers }) => numbers));
+  readonly items = new ItemRows(this.attributes.flatMap(({ items }) => items ?? []));
   readonly entries = new EntryRows();
   readonly lists = new Dictionary();
-  readonly orders = new Dictionary();
-  readonly marketplaces = new Dictionary();
-  readonly skus = new Dictionary();
-  readonly fnskus = new Dictionary();
-  readonly asins = new Dictionary();
-  readonly orderItems = new Dictionary();
   readonly names = new Dictionary();
   readonly currencies = new Dictionary();
   readonly amountTexts = new Dictionary();
@@ -264,8 +255,8 @@ export class SliceRows {
   /** How often the rows were cleared: numbers of lists and paths are valid in one generation only. */
   generation = 0;
   readonly #dictionaries = [
-    ...[this.lists, this.orders, this.marketplaces, this.skus, this.fnskus, this.asins],
-    ...[this.orderItems, this.names, this.currencies, this.amountTexts],
+    ...this.attributes.map(({ values }) => values),
+    ...[this.lists, this.names, this.currencies, this.amountTexts],
   ];
   readonly #keepsRaw: boolean;
   #firstEvent = 0;

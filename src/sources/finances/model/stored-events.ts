@@ -8,11 +8,18 @@ import { decodeText, type Derivation, type RowDeriver } from '../../../engine/ru
 import { entryBatch, netSumTexts } from './event-batches.js';
 import { Flattener } from './flatten.js';
 import type { Finished } from './row-arrays.js';
+import { attributes } from './attributes.js';
 import { emptySource, newWarnings, none, SliceRows } from './slice-rows.js';
+import { entries, events } from './tables.js';
+
+/** Attributes that entries copy from the stored row. */
+const storedAttributes = attributes
+  .map(({ column }) => column)
+  .filter((column) => [events, entries].every(({ columns }) => columns.some(({ name }) => name === column)));
 
 /** Derives entries from stored events. */
 export const eventDerivation: Derivation = {
-  texts: ['event_id', 'event_list', 'amazon_order_id', 'marketplace', 'group_id', 'raw'],
+  texts: ['event_id', 'event_list', ...storedAttributes, 'group_id', 'raw'],
   instants: ['posted_at', 'effective_at'],
   begin: () => entryDeriver(storedEvents()),
 };
@@ -92,7 +99,6 @@ function newFlattener(): (typeof free)[number] {
 function storedEvents(): EntryReader {
   const used = free.pop() ?? newFlattener();
   const { slice, flattener } = used;
-  const { events, orders, marketplaces } = slice;
   const lists = new Dictionary();
   const listNames: string[] = [];
   let group: string | undefined;
@@ -100,7 +106,9 @@ function storedEvents(): EntryReader {
     slice,
     reader: (cells) => {
       const [listAt, groupAt] = [cells.texts('event_list'), cells.texts('group_id')];
-      const [orderAt, marketplaceAt] = [cells.texts('amazon_order_id'), cells.texts('marketplace')];
+      const copied = slice.attributes
+        .filter(({ column }) => storedAttributes.includes(column))
+        .map(({ column, values, numbers }) => ({ values, numbers, textAt: cells.texts(column) }));
       return (raw, row, at) => {
         // Entries contain only the group id of their event's source.
         const groupId = decodeText(groupAt(row));
@@ -108,8 +116,7 @@ function storedEvents(): EntryReader {
         group = groupId;
         const list = cellNumber(lists, listAt(row) ?? noText);
         flattener.addWithin(raw, (listNames[list] ??= lists.value(list)));
-        events.amazonOrderId.set(at, cellNumber(orders, orderAt(row)));
-        events.marketplace.set(at, cellNumber(marketplaces, marketplaceAt(row)));
+        for (const { numbers, values, textAt } of copied) numbers.set(at, cellNumber(values, textAt(row)));
       };
     },
     entries: (table, known, order, memory) => entryBatch(table, { rows: slice, ...known }, order, memory),
