@@ -26,4 +26,5 @@ export {
   type ReadOptions,
 } from './library/finances-client.js';
 export type { AccountOptions, BackfillOptions, Credentials, RunOptions, SyncOptions } from './library/options.js';
-export type * from './library/results.js';
+export type * from './app/results.js';
+export type * from './library/finances-page.js';

@@ -12,7 +12,7 @@ export interface CommandContext {
   /** Prints results for people: a line, or several. */
   readonly print: (text: string) => void;
   /** Takes the summary for programs, which `--json` prints instead of text. */
-  readonly printJson: (summary: Readonly<Record<string, unknown>>) => void;
+  readonly printJson: (summary: object) => void;
   /** Sets the summary for programs of a run that fails before it has its own. */
   readonly setProvisionalSummary?: (known: () => Readonly<Record<string, unknown>>) => void;
   /** Prints a line of progress. */

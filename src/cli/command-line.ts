@@ -330,7 +330,7 @@ interface Summary extends Required<Pick<CommandContext, 'print' | 'printJson' | 
 /** @param isOneOfSeveral whether the command runs for other accounts too */
 function summaryOf(args: CommandArguments, isOneOfSeveral: boolean): Summary {
   const isJson = args.flag('json');
-  let object: Readonly<Record<string, unknown>> | undefined;
+  let object: object | undefined;
   let provisional = (): Readonly<Record<string, unknown>> => ({
     ...{ account: args.text('account'), lake: args.text('lake') },
     pipelines: {},

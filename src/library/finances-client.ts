@@ -1,7 +1,7 @@
 import { systemClock } from '../core/clock.js';
 import { LedgerlakeError } from '../core/errors.js';
 import { accountKinds, checkOptions, type AccountOptions, type OptionKinds } from './options.js';
-import type { FinancesPage, FinancesParameters, FinancesResult } from './results.js';
+import type { FinancesPage, FinancesParameters, FinancesResult } from './finances-page.js';
 import { startTask } from './task.js';
 
 /** An operation with pages, of Finances v0, Finances 2024-06-19 or Transfers 2024-06-01. */

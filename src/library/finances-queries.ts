@@ -7,7 +7,7 @@ import { JsonNode } from '../sources/custom/json-node.js';
 import type { FinancesConnection } from '../sources/finances/connect-finances.js';
 import { financesApis } from '../sources/finances/finances-apis.js';
 import type { ApiOperation, ApiQuery } from '../sources/finances/selling-partner/finances-api.js';
-import type { FinancesPage, FinancesParameters, FinancesResult } from './results.js';
+import type { FinancesPage, FinancesParameters, FinancesResult } from './finances-page.js';
 
 const operations = new Map(financesApis.flatMap((api) => Object.entries<ApiOperation>(api.operations)));
 

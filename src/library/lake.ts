@@ -1,6 +1,4 @@
 import { Mutex } from '../core/mutex.js';
-import { PassThrough } from 'node:stream';
-import { text } from 'node:stream/consumers';
 import { systemClock } from '../core/clock.js';
 import { usageError } from '../core/errors.js';
 import type { Emit, RunEvent } from '../core/events/run-event.js';
@@ -8,7 +6,7 @@ import { distinctNames } from '../core/text/rows.js';
 import type { ReadingContext } from '../app/context.js';
 import type { QueryResult } from '../core/duckdb/connection.js';
 import { checkOptions, textOf, type OptionKinds } from './options.js';
-import type { Certificate, LakeStatus } from './results.js';
+import type { Certificate, LakeStatus } from '../app/results.js';
 import { runTask } from './task.js';
 
 /** The options of `openLake`. */
@@ -114,16 +112,6 @@ export async function openLake(path: string, options: LakeOptions = {}): Promise
     read: (context: Omit<ReadingContext, 'output'>) => Promise<T>,
   ): Promise<T> =>
     runTask({ signal, onEvent }, (task) => read({ clock: systemClock, signal: task.signal, log: logTo(task.emit) }));
-  /** The object that a command prints. */
-  const printed = async (
-    signal: AbortSignal | undefined,
-    run: (context: ReadingContext) => Promise<unknown>,
-  ): Promise<unknown> => {
-    const output = new PassThrough();
-    const ended = reading(signal, (context) => run({ ...context, output })).finally(() => output.end());
-    const [json] = await Promise.all([text(output), ended]);
-    return JSON.parse(json);
-  };
 
   return {
     sql: async (query, given = {}) => {
@@ -140,19 +128,17 @@ export async function openLake(path: string, options: LakeOptions = {}): Promise
     },
     status: async (given = {}) => {
       checkOptions('status', given, statusKinds);
-      const { status } = await import('../app/status/status.js');
+      const { readStatus, statusObject } = await import('../app/status/status.js');
       const [from, to] = [textOf(given.from), textOf(given.to)];
       const { marginMinutes } = configured;
       const settings = { lake: path, config, account: given.account, from, to, marginMinutes };
-      const run = (context: ReadingContext) => status({ ...settings, format: 'json', color: false }, context);
-      return (await printed(undefined, run)) as LakeStatus;
+      return reading(undefined, async (context) => statusObject(await readStatus(settings, context)));
     },
     verify: async (given = {}) => {
       checkOptions('verify', given, verifyKinds);
-      const { verify } = await import('../app/verify/verify.js');
-      const settings = { lake: path, config, account: given.account, strict: false };
-      const run = (context: ReadingContext) => verify({ ...settings, format: 'json' }, context);
-      return (await printed(given.signal, run)) as Certificate;
+      const { certify } = await import('../app/verify/verify.js');
+      const settings = { lake: path, config, account: given.account };
+      return (await reading(given.signal, (context) => certify(settings, context))).certificate;
     },
     close: () =>
       (closed ??= queries.run(() => {

@@ -11,7 +11,7 @@ import {
   type RunOptions,
   type SyncOptions,
 } from './options.js';
-import type { RunSummary, SyncSummary } from './results.js';
+import type { RunSummary, SyncSummary } from '../app/results.js';
 import { runTask } from './task.js';
 
 /** The failure of a run, with the summary of what it had committed. `cause`: the failure; for STOPPED the signal's reason. */

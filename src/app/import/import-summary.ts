@@ -66,12 +66,15 @@ function notImported({ pipeline, known, leftOut, leftOutDays, dateless }: Import
 }
 
 /** The summary for programs: the keys of every run, and what an import leaves out. */
-export function importObject(report: RunReport, summaries: ImportSummaries): Readonly<Record<string, unknown>> {
+export function importObject(report: RunReport, summaries: ImportSummaries): object {
   const { all, skippedLines, undecided } = summaries;
   const left = all.map(({ pipeline, known, leftOut, leftOutDays, dateless }) => {
     return [pipeline, { known, left_out: leftOut + dateless, left_out_days: leftOutDays.size }] as const;
   });
-  return summaryObject(report, { skipped_lines: skippedLines, undecided, imported: Object.fromEntries(left) });
+  return {
+    ...summaryObject(report),
+    ...{ skipped_lines: skippedLines, undecided, imported: Object.fromEntries(left) },
+  };
 }
 
 /** The summary of one pipeline of an import, which sends no requests. */

@@ -58,7 +58,7 @@ export async function backfill(options: BackfillOptions, given: RunContext): Pro
         const nothing = emptyRunText(report, { firstEvent: firstEventOf(lake, report.account), hasRows, isSynthetic });
         if (nothing !== '') print(nothing);
         else if (isFirst && report.failure === undefined) print(nextSteps(report, options));
-        printJson(summaryObject(report, refresh ? findingsObject(findings) : {}));
+        printJson({ ...summaryObject(report), ...(refresh && findingsObject(findings)) });
       },
     },
     context,

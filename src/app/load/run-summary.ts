@@ -1,5 +1,5 @@
 import { isAbsolute, relative } from 'node:path';
-import type { catalogVersion } from '../catalog-version.js';
+import type { CatalogVersion, RunSummary } from '../results.js';
 import { countsOf, hasOtherRows } from '../row-counts.js';
 import { excerpt } from '../../engine/retry/api-refusal.js';
 import { count } from '../../core/count.js';
@@ -30,7 +30,7 @@ export interface RunReport {
   readonly summaries: readonly PipelineSummary[];
   readonly failure: unknown;
   /** The newest version of the lake's catalog that the run has read or written. */
-  readonly catalog: ReturnType<typeof catalogVersion>;
+  readonly catalog: CatalogVersion | null;
 }
 
 /** A run for people: its account, and its id as in the lines of its log. */
@@ -139,11 +139,9 @@ export function nextSteps(
   ].join('\n');
 }
 
-/** The summary for programs; the members of `more` follow those of every run. */
-export function summaryObject(
-  { account, run, range, lake, seconds, summaries, failure, catalog }: RunReport,
-  more: Readonly<Record<string, unknown>> = {},
-): Readonly<Record<string, unknown>> {
+/** The summary for programs; those of a command follow. */
+export function summaryObject(report: RunReport): RunSummary {
+  const { account, run, range, lake, seconds, summaries, failure, catalog } = report;
   return {
     status: failure === undefined ? 'done' : 'failed',
     account,
@@ -154,11 +152,10 @@ export function summaryObject(
     seconds,
     pipelines: Object.fromEntries(summaries.map((summary) => [summary.pipeline, pipelineObject(summary)])),
     catalog,
-    ...more,
   };
 }
 
-function pipelineObject({ rows, warnings, skipped, ...counts }: PipelineSummary): Readonly<Record<string, unknown>> {
+function pipelineObject({ rows, warnings, skipped, ...counts }: PipelineSummary): RunSummary['pipelines'][string] {
   const { slices, requests, retries, throttled, pages, files, bytes, seconds } = counts;
   return {
     ...{ slices, requests, retries, throttled, pages },

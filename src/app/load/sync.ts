@@ -190,7 +190,7 @@ async function presentSync(
     ? lagFailure(covered, maxLagMs, now, { remedy: 'the failure that ended this run is why' })
     : undefined;
   if (late !== undefined) emit({ event: 'lake-lags', reason: late.message });
-  printJson(summaryObject(report, { ...findingsObject(findings), lag_seconds: lagSeconds(covered, now) }));
+  printJson({ ...summaryObject(report), ...findingsObject(findings), lag_seconds: lagSeconds(covered, now) });
 }
 
 /**

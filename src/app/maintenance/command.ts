@@ -1,6 +1,7 @@
 import { emitDamage, emitOtherRuns, type RunContext } from '../context.js';
 import type { LedgerlakeError } from '../../core/errors.js';
 import { catalogVersion } from '../catalog-version.js';
+import type { CatalogVersion } from '../results.js';
 import { exportAfterRun, type ExportOptions } from '../export/export-after-run.js';
 import { printable } from '../../core/printable.js';
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
@@ -206,7 +207,7 @@ interface EndedMaintenance {
   readonly lake: string;
   readonly seconds: number;
   readonly summaries: readonly FamilySummary[];
-  readonly catalog: ReturnType<typeof catalogVersion>;
+  readonly catalog: CatalogVersion | null;
 }
 
 /** Reports the end of a run, and prints its summary. */

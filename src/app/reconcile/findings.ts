@@ -4,6 +4,7 @@ import type { SliceLoads } from '../../lake/loads/load-keys.js';
 import { groupBy } from '../../core/group-by.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { printable } from '../../core/printable.js';
+import type { EmptiedSlices, PipelineChanges, RunSummary, UncomparedSlices } from '../results.js';
 
 /** An example of a change, for people. */
 export interface ChangeExample {
@@ -43,18 +44,7 @@ export interface Change {
  * Load keys with stored rows whose answer is empty, a listing that lacks stored settlements, which don't vanish, or pages that lack
  * stored events and have some that can't be read. The lake keeps the rows unless the answer is accepted.
  */
-export interface Emptied {
-  readonly pipeline: string;
-  readonly units: readonly string[];
-  /** Rows in the lake, before the answer is accepted. */
-  readonly rows: number;
-  /** How many of the rows the answer lacks. */
-  readonly lacking: number;
-  /** How many other rows an answer has that lacks all; left out: none. */
-  readonly others?: number;
-  /** Parts of the answer are no JSON, so that it may have what it seems to lack. */
-  readonly holes?: true;
-  readonly accepted: boolean;
+export interface Emptied extends EmptiedSlices {
   /** `rows` is an upper bound: the file is damaged, and has rows of other load keys too. */
   readonly atMost?: true;
 }
@@ -65,18 +55,11 @@ export interface KnownOrders {
   readonly returned: number;
 }
 
-/** Load keys that were replaced without a comparison, because their file in the lake is damaged. */
-export interface Uncompared {
-  readonly pipeline: string;
-  readonly units: readonly string[];
-  readonly reason: string;
-}
-
 /** What a run found in the load keys that it read again. */
 export interface Findings {
   readonly changes: readonly Change[];
   readonly emptied: readonly Emptied[];
-  readonly uncompared: readonly Uncompared[];
+  readonly uncompared: readonly UncomparedSlices[];
 }
 
 /** Examples that are kept for each change. */
@@ -121,8 +104,12 @@ export function findingsText({ changes, emptied, uncompared }: Findings): string
 }
 
 /** The findings for programs. */
-export function findingsObject({ changes, emptied, uncompared }: Findings): Readonly<Record<string, unknown>> {
-  const pipelines = [...byPipeline(changes)].map(([pipeline, ofPipeline]) => [
+export function findingsObject({
+  changes,
+  emptied,
+  uncompared,
+}: Findings): Required<Pick<RunSummary, 'changes' | 'emptied' | 'uncompared'>> {
+  const pipelines = [...byPipeline(changes)].map(([pipeline, ofPipeline]): [string, PipelineChanges] => [
     pipeline,
     {
       ...sumOf(ofPipeline),
@@ -138,7 +125,7 @@ export function findingsObject({ changes, emptied, uncompared }: Findings): Read
       })),
     },
   ]);
-  return { changes: Object.fromEntries(pipelines) as unknown, emptied, uncompared };
+  return { changes: Object.fromEntries(pipelines), emptied, uncompared };
 }
 
 /** The failure of a run with refused empty answers; undefined where there is none. */
@@ -195,8 +182,8 @@ function byPipeline(changes: readonly Change[]): Map<string, Change[]> {
 }
 
 /** One for each pipeline and reason, with all load keys in order: a damaged merged file is the reason of many slices. */
-function byReason(uncompared: readonly Uncompared[]): readonly Uncompared[] {
-  const found = new Map<string, Uncompared>();
+function byReason(uncompared: readonly UncomparedSlices[]): readonly UncomparedSlices[] {
+  const found = new Map<string, UncomparedSlices>();
   for (const { pipeline, units, reason } of uncompared) {
     const key = `${pipeline} ${reason}`;
     found.set(key, { pipeline, units: [...(found.get(key)?.units ?? []), ...units].toSorted(), reason });

@@ -10,15 +10,9 @@ import { filesToSplit } from '../../lake/loads/replaced-files.js';
 import { hasColumn } from '../../lake/files/sorted-file.js';
 import { canSplitRows, loadKeyCondition } from '../../lake/files/load-key-rows.js';
 import type { Workspace } from '../../lake/files/workspace.js';
+import type { UncomparedSlices } from '../results.js';
 import { readWindow } from '../../engine/slicing/window-slices.js';
-import {
-  otherAccountFailure,
-  type Change,
-  type Emptied,
-  type Findings,
-  type KnownOrders,
-  type Uncompared,
-} from './findings.js';
+import { otherAccountFailure, type Change, type Emptied, type Findings, type KnownOrders } from './findings.js';
 import { countReturnedOrders, countStored, findDiffering, rowKey, sameRows, type States } from './differing-rows.js';
 import {
   CheckedFiles,
@@ -61,7 +55,7 @@ export class EventRevisions implements Revisions {
   readonly #findings = {
     changes: new Array<Change>(),
     emptied: new Array<Emptied>(),
-    uncompared: new Array<Uncompared>(),
+    uncompared: new Array<UncomparedSlices>(),
   };
   readonly #mutex = new Mutex();
 

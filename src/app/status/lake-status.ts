@@ -17,6 +17,7 @@ import { contains, dayMs, spanOf, type Window } from '../../core/windows.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 import { byGroup, listing, mainTablesOf, type PipelineTable } from '../verify/checks/main-tables.js';
 import { backfillCommandLine } from '../command-text.js';
+import type { TableStatus } from '../results.js';
 import type { Day, DayState } from '../../engine/slicing/day-states.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { unreadEvents, type UnreadEvent } from '../unread-events.js';
@@ -33,15 +34,6 @@ export interface PipelineStatus {
   readonly days: readonly Day[];
   /** The parts of the range that aren't loaded; for groups the days on which one opened that isn't. */
   readonly gaps: readonly Window[];
-}
-
-export interface TableStatus {
-  readonly table: string;
-  readonly files: number;
-  readonly bytes: number;
-  readonly rows: number;
-  /** Number of its amounts that no sum has, as DECIMAL(18,6) cannot hold them; 0 for tables without amounts. */
-  readonly unsummed: number;
 }
 
 export interface AccountStatus {

@@ -15,6 +15,7 @@ import { holeText } from '../../sources/finances/api-v0/settlement-holes.js';
 import { demoAccount, refuseUnknownAccount } from '../configuration/account.js';
 import { latestBound, readDateRange, readInstantOption, type RangeOptions } from '../configuration/range.js';
 import type { ReadingContext } from '../context.js';
+import type { LakeStatus, RunStatus, TableStatus, UnreadEvent } from '../results.js';
 import { allowMore, lagFailure, readMaxLag } from '../load/freshness.js';
 import { plainLog } from '../../observe/log/plain-log.js';
 import { mainTablesOf } from '../verify/checks/main-tables.js';
@@ -34,7 +35,6 @@ import {
   reportedRange,
   type AccountStatus,
   type PipelineStatus,
-  type TableStatus,
 } from './lake-status.js';
 import {
   endpointAddition,
@@ -47,7 +47,8 @@ import {
   type SuggestionContext,
 } from './suggestions.js';
 
-export interface StatusOptions
+/** What `status` asks of a lake. */
+export interface StatusQuery
   extends RangeOptions, Pick<SuggestionContext, 'lake' | 'pipelineFolder' | 'config' | 'configured' | 'api'> {
   /** Undefined: every account. */
   readonly account: string | undefined;
@@ -55,6 +56,9 @@ export interface StatusOptions
   readonly expected?: readonly string[];
   /** Where syncs of the configured accounts begin, ISO 8601; undefined: where they began. */
   readonly syncedFrom?: string | undefined;
+}
+
+export interface StatusOptions extends StatusQuery {
   /** The greatest age of the data, such as `2h`; undefined: any. */
   readonly maxLag?: string | undefined;
   readonly format: Format;
@@ -77,13 +81,10 @@ const defaultWidth = 80;
  * those of the lake and that no run has begun; LAKE_STORE and LAKE_LOG where the lake can't be read; LAKE_LAG after all
  * output where an account's data is older than `maxLag`, or a run was asked for settlements that aren't loaded
  */
-export async function status(options: StatusOptions, { clock, output, log }: ReadingContext): Promise<void> {
-  const now = clock.now();
-  // The range is checked before anything is read.
-  if (options.from !== undefined) readDateRange(options, now);
+export async function status(options: StatusOptions, context: ReadingContext): Promise<void> {
+  const { output } = context;
   const maxLagMs = readMaxLag(options.maxLag, options.marginMinutes);
-  const lake = await openExistingLake(options.lake, clock, log);
-  const report = await readReport(lake, options, { clock, log });
+  const report = await readStatus(options, context);
   switch (options.format) {
     case 'table': {
       const width = terminalWidth(output) ?? defaultWidth;
@@ -91,7 +92,7 @@ export async function status(options: StatusOptions, { clock, output, log }: Rea
       break;
     }
     case 'json':
-      await writeText(output, [`${JSON.stringify(reportObject(report, options), undefined, 2)}\n`]);
+      await writeText(output, [`${JSON.stringify(statusObject(report), undefined, 2)}\n`]);
       break;
     case 'vertical':
     case 'csv':
@@ -103,7 +104,7 @@ export async function status(options: StatusOptions, { clock, output, log }: Rea
 }
 
 /** The statuses of a lake's accounts, its runs, and the commands that load what is missing. */
-interface StatusReport {
+export interface StatusReport {
   readonly lake: Lake;
   /** Milliseconds since 1970. */
   readonly now: number;
@@ -117,12 +118,18 @@ interface StatusReport {
   readonly suggestionContext: SuggestionContext;
 }
 
-/** @throws LedgerlakeError USAGE for an unknown account */
-async function readReport(
-  lake: Lake,
-  options: StatusOptions,
+/**
+ * Reads what `status` shows.
+ *
+ * @throws as {@link status}, but for LAKE_LAG
+ */
+export async function readStatus(
+  options: StatusQuery,
   { clock, log }: Pick<ReadingContext, 'clock' | 'log'>,
 ): Promise<StatusReport> {
+  // The range is checked before anything is read.
+  if (options.from !== undefined) readDateRange(options, clock.now());
+  const lake = await openExistingLake(options.lake, clock, log);
   const lastRun = await readLastRun(lake.store);
   // By the API's clock: where ours is slow, the lake would look younger than it is.
   const now = clock.now() + (lastRun?.clockOffsetSeconds ?? 0) * 1000;
@@ -159,7 +166,7 @@ async function readReport(
 async function unsyncedRanges(
   lake: Lake,
   accounts: readonly string[],
-  { syncedFrom, configured = [], marginMinutes }: StatusOptions,
+  { syncedFrom, configured = [], marginMinutes }: StatusQuery,
   now: number,
 ): Promise<UnfinishedRange[]> {
   if (syncedFrom === undefined) return [];
@@ -178,8 +185,8 @@ async function unsyncedRanges(
 }
 
 /** The command that loads into an empty lake; undefined where the lake has rows. */
-function firstCommand({ statuses, known }: StatusReport, options: StatusOptions): Suggestion | undefined {
-  return statuses.length > 0 ? undefined : (known ?? demoLoad(options));
+function firstCommand({ statuses, known, suggestionContext }: StatusReport): Suggestion | undefined {
+  return statuses.length > 0 ? undefined : (known ?? demoLoad(suggestionContext));
 }
 
 /** The report for people. */
@@ -193,7 +200,7 @@ function reportTexts(report: StatusReport, options: StatusOptions, width: number
   const emptyLake = `${options.lake} has nothing${options.account === undefined ? '' : ` of ${options.account}`} yet.`;
   const loadText = (of: Suggestion) =>
     of.command === undefined ? `${suggestionText(of)}.\n\n` : `Load it with\n  ${suggestionText(of)}\n\n`;
-  const first = firstCommand(report, options);
+  const first = firstCommand(report);
   const runsLines = runsText(runs);
   const catalog = catalogVersion(lake);
   return [
@@ -214,19 +221,20 @@ function reportTexts(report: StatusReport, options: StatusOptions, width: number
 }
 
 /** The report for programs. */
-function reportObject(report: StatusReport, options: StatusOptions): unknown {
-  const { lake, now, lastRun, runs, statuses } = report;
+export function statusObject(report: StatusReport): LakeStatus {
+  const { lake, now, lastRun, runs, statuses, suggestionContext } = report;
   return {
-    lake: options.lake,
+    lake: suggestionContext.lake,
     at: isoInstant(now),
     runs: [...runs.active.map(runObject('active')), ...runs.died.map(runObject('died'))],
     last_run: lastRun ?? null,
     catalog: catalogVersion(lake),
     retention_hours: lake.retentionMs / 3_600_000,
-    command: firstCommand(report, options)?.command ?? null,
+    command: firstCommand(report)?.command ?? null,
     accounts: statuses.map((of) => {
       const isGone =
-        of.lackingCustom.length < of.lacking.length && isUnconfigured(of.account, lastRun, options.configured);
+        of.lackingCustom.length < of.lacking.length &&
+        isUnconfigured(of.account, lastRun, suggestionContext.configured);
       return accountObject(isGone ? { ...of, command: undefined } : of, now);
     }),
   };
@@ -257,7 +265,7 @@ function refuseLag(report: StatusReport, { account }: StatusOptions, maxLagMs: n
 }
 
 /** Configured accounts that the lake has no rows of, beside others that it has; none beside the synthetic seller. */
-function unloadedAccounts({ account, expected = [] }: StatusOptions, lake: Lake): readonly string[] {
+function unloadedAccounts({ account, expected = [] }: StatusQuery, lake: Lake): readonly string[] {
   const lakeAccounts = lake.accounts();
   if (lakeAccounts.size === 0 || lakeAccounts.has(demoAccount)) return [];
   return expected.filter((name) => !lakeAccounts.has(name) && (account === undefined || account === name));
@@ -304,7 +312,7 @@ function retentionText({ retentionMs }: Lake): string {
   );
 }
 
-function runObject(state: 'active' | 'died'): (lease: Lease) => unknown {
+function runObject(state: RunStatus['state']): (lease: Lease) => RunStatus {
   return ({ host, pid, startedAt, renewedAt, purpose }) => ({
     state,
     command: purpose?.command ?? null,
@@ -318,7 +326,7 @@ function runObject(state: 'active' | 'died'): (lease: Lease) => unknown {
 }
 
 /** The advice for a lake without any note of a run. */
-function demoLoad({ lake, config }: StatusOptions): Suggestion {
+function demoLoad({ lake, config }: SuggestionContext): Suggestion {
   return {
     command: commandIn({ lake, config }, 'ledgerlake backfill'),
     additions: ['which loads a synthetic seller unless an account is configured, or named by --account and --endpoint'],
@@ -355,7 +363,7 @@ function commandText(
   return `To load ${unfinished.length > 0 ? 'the rest' : 'the gaps'}${after}:\n  ${suggestionText({ command, additions: beside })}\n`;
 }
 
-function accountObject(of: AccountStatus, now: number): unknown {
+function accountObject(of: AccountStatus, now: number): LakeStatus['accounts'][number] {
   const group = ({ id, start, end }: AccountStatus['openGroups'][number]) => ({
     group_id: id,
     started_at: start === null ? null : isoInstant(start),
@@ -386,7 +394,7 @@ function accountObject(of: AccountStatus, now: number): unknown {
   };
 }
 
-function holeObject(hole: Hole): object {
+function holeObject(hole: Hole): Pick<UnreadEvent, 'byte'> & Partial<UnreadEvent> {
   if ('file' in hole) return hole;
   const { page, byte, requestId } = hole;
   return { page, byte, request_id: requestId ?? null };

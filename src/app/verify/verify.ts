@@ -2,6 +2,7 @@ import { dirname } from 'node:path';
 import type { Clock } from '../../core/clock.js';
 import { commandIn, withCommandsIn } from '../command-text.js';
 import type { ReadingContext } from '../context.js';
+import type { Certificate, Check, Problem } from '../results.js';
 import { tables } from '../../sources/finances/lake-tables.js';
 import { refuseUnknownAccount } from '../configuration/account.js';
 import { existingLake } from '../../lake/existing-lake.js';
@@ -15,7 +16,7 @@ import type { Lake } from '../../lake/lake.js';
 import { wrapWords } from '../../core/text/width.js';
 import { catalogLine, catalogVersion } from '../catalog-version.js';
 import type { ExpectedVersion } from './checks/catalog-chain.js';
-import type { Certificate, CheckResult, Problem, ProblemKind } from './checks/certificate.js';
+import type { Certificate as Findings, Problem as FoundProblem, ProblemKind } from './checks/certificate.js';
 import { repairCommand } from './repair-command.js';
 import { verifyLake } from './verify-lake.js';
 import { endpointToName, readLastRun } from '../../lake/upkeep/last-run.js';
@@ -48,33 +49,51 @@ export interface VerifyOptions {
  * LAKE_STORE where the lake can't be read; LAKE_LOG where its log is damaged, cut off or from a newer program
  */
 export async function verify(options: VerifyOptions, context: ReadingContext): Promise<0 | 1> {
-  const { clock, signal, output, log } = context;
+  const { output } = context;
+  const verified = await certify(options, context);
+  const { certificate, found } = verified;
+  if (options.format === 'json') await writeText(output, [`${JSON.stringify(certificate, undefined, 2)}\n`]);
+  else if (options.format === 'table') await writeTable(verified, options, output);
+  else await writeRows(output, options.format, flatColumns, chunksOf(flatRows(certificate)));
+  return failingKinds(options).some((kind) => found[kind] > 0) ? 1 : 0;
+}
+
+/** The kinds of problems that make the exit code 1. */
+function failingKinds({ strict }: VerifyOptions): readonly ProblemKind[] {
+  return strict ? ['lake', 'upstream'] : ['lake'];
+}
+
+/** The certificate of a lake, and the number of its problems of each kind, including those that it doesn't list. */
+interface Verified {
+  readonly certificate: Certificate;
+  readonly found: Readonly<Record<ProblemKind, number>>;
+}
+
+/**
+ * Verifies a lake.
+ *
+ * @throws as {@link verify}
+ */
+export async function certify(
+  options: Pick<VerifyOptions, 'lake' | 'account' | 'config' | 'expect'>,
+  { clock, signal, log }: Omit<ReadingContext, 'output'>,
+): Promise<Verified> {
   const expected = options.expect === undefined ? undefined : readExpected(options.expect);
   const lake = await openVerifiedLake(options, clock);
   const catalog = catalogVersion(lake);
-  const certificate = await verifyLake({ lake, account: options.account, expected, clock, signal, log });
-  const report: VerifyReport = {
+  const findings = await verifyLake({ lake, account: options.account, expected, clock, signal, log });
+  const problems = await problemsWithCommands(findings, lake, options);
+  const found = { lake: findings.found('lake'), upstream: findings.found('upstream'), note: findings.found('note') };
+  const certificate: Certificate = {
+    lake: options.lake,
+    account: options.account ?? null,
+    verified_at: isoInstant(clock.now()),
     catalog,
-    certificate,
-    results: certificate.results(),
-    problems: await problemsWithCommands(certificate, lake, options),
-    failing: options.strict ? ['lake', 'upstream'] : ['lake'],
+    verdict: found.lake > 0 ? 'broken' : found.upstream > 0 ? 'findings' : 'whole',
+    checks: findings.results(),
+    problems,
   };
-  const { results, problems, failing } = report;
-  if (options.format === 'json') await writeText(output, [`${reportJson(report, options, clock.now())}\n`]);
-  else if (options.format === 'table') await writeTable(report, options, output);
-  else await writeRows(output, options.format, flatColumns, chunksOf(flatRows(results, problems)));
-  return failing.some((kind) => certificate.found(kind) > 0) ? 1 : 0;
-}
-
-/** The certificate of a lake, with the commands that repair its problems. */
-interface VerifyReport {
-  readonly catalog: ReturnType<typeof catalogVersion>;
-  readonly certificate: Certificate;
-  readonly results: readonly CheckResult[];
-  readonly problems: readonly ProblemWithCommand[];
-  /** The kinds of problems that make the exit code 1. */
-  readonly failing: readonly ProblemKind[];
+  return { certificate, found };
 }
 
 /** @throws LedgerlakeError USAGE */
@@ -86,7 +105,10 @@ function readExpected(text: string): ExpectedVersion {
   );
 }
 
-async function openVerifiedLake({ lake: location, account }: VerifyOptions, clock: Clock): Promise<Lake> {
+async function openVerifiedLake(
+  { lake: location, account }: Pick<VerifyOptions, 'lake' | 'account'>,
+  clock: Clock,
+): Promise<Lake> {
   const lake = await existingLake(location, tables, clock);
   // A lake of which everything was forgotten still has its logs: it is verified.
   if (lake.tables.every(({ snapshot }) => snapshot.version < 0)) {
@@ -100,10 +122,10 @@ async function openVerifiedLake({ lake: location, account }: VerifyOptions, cloc
 
 /** The problems with the commands that repair them, in the order in which the commands are to be run. */
 async function problemsWithCommands(
-  certificate: Certificate,
+  findings: Findings,
   lake: Lake,
-  options: VerifyOptions,
-): Promise<readonly ProblemWithCommand[]> {
+  options: Pick<VerifyOptions, 'lake' | 'config'>,
+): Promise<readonly Problem[]> {
   const { config } = options;
   const lastRun = await readLastRun(lake.store);
   const repaired = { lake, location: options.lake, lastRun, config };
@@ -112,9 +134,9 @@ async function problemsWithCommands(
     config,
     endpoint: account === undefined ? undefined : endpointToName(lastRun, account),
   });
-  const folderOf = ({ check, file }: Problem) => `${check} ${dirname(file)}`;
-  const byFolder = groupBy(certificate.problems(), folderOf);
-  const unordered: ProblemWithCommand[] = certificate.problems().map(({ account, command, ...found }) => {
+  const folderOf = ({ check, file }: FoundProblem) => `${check} ${dirname(file)}`;
+  const byFolder = groupBy(findings.problems(), folderOf);
+  const unordered: Problem[] = findings.problems().map(({ account, command, ...found }) => {
     // Where many files of a folder are damaged, one command reads the whole month again.
     const isOneOfMany = (byFolder.get(folderOf(found)) ?? []).length > mostListed;
     return {
@@ -129,40 +151,22 @@ async function problemsWithCommands(
   return unordered.toSorted((a, b) => commandRank(a.mend) - commandRank(b.mend));
 }
 
-function reportJson(
-  { catalog, certificate, results, problems }: VerifyReport,
-  options: VerifyOptions,
-  now: number,
-): string {
-  const isWhole = certificate.found('lake') === 0;
-  const object = {
-    lake: options.lake,
-    account: options.account ?? null,
-    verified_at: isoInstant(now),
-    catalog,
-    verdict: isWhole ? (certificate.found('upstream') > 0 ? 'findings' : 'whole') : 'broken',
-    checks: results,
-    problems,
-  };
-  return JSON.stringify(object, undefined, 2);
-}
-
 /** Writes the table of checks, a paragraph for each problem, and the verdict. */
-async function writeTable(report: VerifyReport, options: VerifyOptions, output: Output): Promise<void> {
-  const { catalog, certificate, results, problems, failing } = report;
+async function writeTable({ certificate, found }: Verified, options: VerifyOptions, output: Output): Promise<void> {
+  const { catalog, checks, problems } = certificate;
   const isQuiet = options.quiet === true;
-  const kinds: readonly ProblemKind[] = isQuiet ? failing : ['lake', 'upstream', 'note'];
-  const found = kinds.reduce((sum, kind) => sum + certificate.found(kind), 0);
+  const kinds: readonly ProblemKind[] = isQuiet ? failingKinds(options) : ['lake', 'upstream', 'note'];
+  const total = kinds.reduce((sum, kind) => sum + found[kind], 0);
   const width = terminalWidth(output);
-  if (!isQuiet && width !== undefined && width < tableWidth) await writeText(output, checkLines(results));
+  if (!isQuiet && width !== undefined && width < tableWidth) await writeText(output, checkLines(checks));
   else if (!isQuiet) {
-    await writeRows(output, 'table', checkColumns, chunksOf(results.map(checkCells)), { footer: false });
+    await writeRows(output, 'table', checkColumns, chunksOf(checks.map(checkCells)), { footer: false });
   }
   const listed = problems.filter(({ kind }) => kinds.includes(kind));
-  await writeText(output, problemLines(listed, found - listed.length, width));
+  await writeText(output, problemLines(listed, total - listed.length, width));
   if (!isQuiet && catalog !== null) await writeText(output, [`\n${catalogLine(catalog)}`]);
-  if (!isQuiet || found > 0) {
-    await writeText(output, [`\n${paragraph(verdictLine(options, certificate, results, problems), width)}\n`]);
+  if (!isQuiet || total > 0) {
+    await writeText(output, [`\n${paragraph(verdictLine(options, certificate, found), width)}\n`]);
   }
 }
 
@@ -178,7 +182,7 @@ const checkColumns: readonly ResultColumn[] = [
 const tableWidth = 122;
 
 /** The checks as lines, for a terminal that is too narrow for the table. */
-function checkLines(results: readonly CheckResult[]): string[] {
+function checkLines(results: readonly Check[]): string[] {
   const cells = results.map(checkCells);
   const [checks, words] = [0, 4].map((at) => Math.max(...cells.map((row) => String(row[at]).length)));
   return cells.map(
@@ -192,12 +196,10 @@ function paragraph(text: string, width: number | undefined): string {
   return width === undefined ? text : wrapWords(text, width).join('\n');
 }
 
-function checkCells({ check, about, checked, counts, result, found }: CheckResult) {
+function checkCells({ check, about, checked, counts, result, found }: Check) {
   const words = result === 'failed' || result === 'finding' || result === 'note' ? `${result}: ${found}` : result;
   return [check, about, checked, counts, words];
 }
-
-type ProblemWithCommand = Problem & { readonly mend: string | null };
 
 /**
  * The order in which commands are to be run: `repair`, then those that read rows again, then those that
@@ -215,7 +217,7 @@ const mostListed = 3;
  * A paragraph for each problem, as a table would cut the names of files. A missing folder would fill pages: JSON lists
  * each of its files.
  */
-function problemLines(problems: readonly ProblemWithCommand[], hidden: number, width: number | undefined): string[] {
+function problemLines(problems: readonly Problem[], hidden: number, width: number | undefined): string[] {
   const groups = groupBy(problems, ({ check, kind, table, mend }) => JSON.stringify([check, kind, table, mend]));
   const lines = [...groups.values()].flatMap((alike) => [
     ...alike.slice(0, mostListed).map((of) => problemText(of, width)),
@@ -224,15 +226,12 @@ function problemLines(problems: readonly ProblemWithCommand[], hidden: number, w
   return hidden > 0 ? [...lines, `\nand ${formatCount(hidden, 'more problem')}, which are not listed\n`] : lines;
 }
 
-function problemText(
-  { check, kind, table, file, slice, problem, mend }: ProblemWithCommand,
-  width: number | undefined,
-): string {
+function problemText({ check, kind, table, file, slice, problem, mend }: Problem, width: number | undefined): string {
   const location = [table, slice, file].filter((text) => text !== '').join('  ');
   return `\n${paragraph(`${kind} ${check}: ${printable(shortenMessage(problem))}`, width)}\n  ${printable(shortenMessage(location))}\n${mend === null ? '' : `  ${printable(mend)}\n`}`;
 }
 
-function moreText(alike: readonly ProblemWithCommand[]): string {
+function moreText(alike: readonly Problem[]): string {
   const [{ check, kind, table, mend } = { check: '', kind: '', table: '', mend: null }] = alike;
   const whose = table === '' ? '' : ` of ${printable(table)}`;
   const remedy = mend === null ? '' : ', which the same command mends';
@@ -241,40 +240,39 @@ function moreText(alike: readonly ProblemWithCommand[]): string {
 
 function verdictLine(
   { lake, strict }: VerifyOptions,
-  certificate: Certificate,
-  results: readonly CheckResult[],
-  problems: readonly ProblemWithCommand[],
+  { checks, problems }: Certificate,
+  found: Verified['found'],
 ): string {
   const where = printable(lake);
-  const counted = (check: string) => results.find((result) => result.check === check)?.checked ?? 0;
+  const counted = (check: string) => checks.find((result) => result.check === check)?.checked ?? 0;
   const what = [
     formatCount(counted('file-bytes'), 'file'),
     formatCount(counted('unique-ids'), 'event'),
     formatCount(counted('amounts'), 'amount'),
     formatCount(counted('group-totals'), 'closed group'),
   ].join(', ');
-  const broken = certificate.found('lake');
-  const asked = results.find(({ check, result }) => check === 'asked-ranges' && result === 'finding');
+  const broken = found.lake;
+  const asked = checks.find(({ check, result }) => check === 'asked-ranges' && result === 'finding');
   const isOne = asked?.found === 1;
   const lacking = `${formatCount(asked?.found ?? 0, 'range')} that ${isOne ? 'was' : 'were'} requested`;
-  const findings = certificate.found('upstream') - (asked?.found ?? 0);
+  const findings = found.upstream - (asked?.found ?? 0);
   const upstream = findings === 0 ? '' : `, ${formatCount(findings, 'finding')} about the data of the service`;
-  const notes = certificate.found('note') === 0 ? '' : `, ${formatCount(certificate.found('note'), 'note')}`;
+  const notes = found.note === 0 ? '' : `, ${formatCount(found.note, 'note')}`;
   if (broken > 0) return `NOT WHOLE: ${where} has ${formatCount(broken, 'problem')}${upstream}${notes} (${what})`;
   if (asked !== undefined && strict) return `NOT WHOLE: ${where} lacks ${lacking}${upstream}${notes} (${what})`;
   const [loads] = problems.flatMap(({ check, mend }) => (check === 'asked-ranges' && mend !== null ? [mend] : []));
   const remedy = isOne && loads !== undefined ? `run \`${loads}\`` : 'run the commands above';
   const but = asked === undefined ? '' : `, but ${lacking} ${isOne ? 'is' : 'are'} not loaded: ${remedy}`;
   if (counted('file-bytes') === 0) return `Nothing to verify: ${where} has no file${but}${notes}`;
-  const hint = certificate.found('upstream') > 0 && !strict ? '; with --strict the exit code is 1' : '';
+  const hint = found.upstream > 0 && !strict ? '; with --strict the exit code is 1' : '';
   return `WHOLE${but === '' ? ':' : `${but};`} ${where} has exactly what was read${upstream}${hint}${notes} (${what})`;
 }
 
 const flatNames = ['check', 'checked', 'counts', 'result', 'kind', 'table', 'file', 'slice', 'problem'];
 const flatColumns = flatNames.map((name): ResultColumn => ({ name, kind: name === 'checked' ? 'number' : 'text' }));
 
-function flatRows(results: readonly CheckResult[], problems: readonly Problem[]): ResultRows {
-  return results.flatMap(({ check, checked, counts, result }) => {
+function flatRows({ checks, problems }: Certificate): ResultRows {
+  return checks.flatMap(({ check, checked, counts, result }) => {
     const ofCheck = problems.filter((problem) => problem.check === check);
     const head = [check, checked, counts, result];
     if (ofCheck.length === 0) return [[...head, null, null, null, null, null]];

@@ -18,7 +18,7 @@ import { diskStore } from '../../../src/lake/store/disk.js';
 import { loadKeysOf } from '../../../src/lake/delta/file-tags.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { readForgottenBefore } from '../../../src/lake/upkeep/erasure.js';
-import type { LakeStatus } from '../../../src/library/results.js';
+import type { LakeStatus } from '../../../src/app/results.js';
 import { thisWriter } from '../../../src/lake/store/writer-name.js';
 import { Kept } from '../../core/text/streams.js';
 import { hashesOf } from '../../lake/hashes-of.js';

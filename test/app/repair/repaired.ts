@@ -14,7 +14,7 @@ export async function repaired(
   yes = true,
 ): Promise<Repaired> {
   const printed: string[] = [];
-  const summaries: Record<string, unknown>[] = [];
+  const summaries: object[] = [];
   const code = await repair(
     { lake: root, yes },
     {
@@ -27,5 +27,5 @@ export async function repaired(
       printJson: (summary) => summaries.push(summary),
     },
   );
-  return { code, text: printed.join('\n'), summary: summaries[0] ?? {} };
+  return { code, text: printed.join('\n'), summary: { ...summaries[0] } };
 }

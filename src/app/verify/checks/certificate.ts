@@ -4,6 +4,7 @@ import { formatCount } from '../../../core/text/amounts.js';
 import { shortenMessage } from '../../../core/printable.js';
 import type { Database } from '../../../core/duckdb/connection.js';
 import type { Lake } from '../../../lake/lake.js';
+import type { Check } from '../../results.js';
 import { unsummedText } from '../../unsummed-amounts.js';
 
 /** Every check by its stable name, in the order of the certificate: what it proves, and what it counts. */
@@ -67,20 +68,8 @@ export interface Problem extends ProblemLocation {
   readonly problem: string;
 }
 
-/** The result of one check. */
-export interface CheckResult {
+export interface CheckResult extends Check {
   readonly check: CheckName;
-  readonly about: string;
-  /** How many of `counts` were checked. */
-  readonly checked: number;
-  readonly counts: string;
-  /**
-   * `failed` for a problem of the lake, `finding` for one of the service, `note` for a note; `none` where there was
-   * nothing to check.
-   */
-  readonly result: 'ok' | 'failed' | 'finding' | 'note' | 'none';
-  /** Number of problems, including those that are not listed. */
-  readonly found: number;
 }
 
 /** Problems of one check that are listed; further ones are only counted. */

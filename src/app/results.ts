@@ -1,5 +1,3 @@
-import type { Json } from '../sources/custom/definition.js';
-
 /** The result of one pipeline in a run. */
 export interface PipelineSummary {
   /** Committed slices. */
@@ -170,6 +168,8 @@ export interface LakeStatus {
   readonly last_run: Readonly<Record<string, unknown>> | null;
   /** The newest version of the lake's catalog; null where nothing was ever committed. */
   readonly catalog: CatalogVersion | null;
+  /** Hours for which replaced files stay. */
+  readonly retention_hours: number;
   /** The command that loads an empty lake; null where something is loaded. */
   readonly command: string | null;
   /** Sorted by name. */
@@ -362,25 +362,4 @@ export interface Problem {
   readonly problem: string;
   /** The command that repairs it; null: none. */
   readonly mend: string | null;
-}
-
-/** The parameters of an operation by the service's names, except those of paging. */
-export type FinancesParameters = Readonly<Record<string, string | Date | undefined>>;
-
-/** One result of a page: an event, a settlement, a transaction, a summary, a payout. */
-export interface FinancesResult {
-  /** The list of an event of Finances v0, such as `ShipmentEventList`; empty for all other results. */
-  readonly list: string;
-  /** The result as received: numbers are exact, `raw` is its JSON byte for byte. */
-  readonly json: Json;
-}
-
-/** A page. */
-export interface FinancesPage {
-  /** The response body, byte for byte. One that is no JSON is repaired: its texts, and without what can't be read. */
-  readonly body: Uint8Array;
-  /** In the order of the page. */
-  readonly results: readonly FinancesResult[];
-  /** What could not be read and is left out: list, bytes and request id. */
-  readonly holes: readonly string[];
 }
