@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { isIPv6 } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { type Access, type HttpAnswer, answerHeaders, type HttpRequest, deliver } from './answer.js';
 import { type AnsweredHosts, hostRefusal, parseTarget } from './host-rule.js';
 import { Pipelining, Undelivered } from './pipelining.js';
@@ -135,8 +136,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<Runni
   server.maxConnections = limits.connections;
   server.on('checkExpectation', serve);
   server.on('clientError', (error, socket) => {
-    const access = refuseBytes(error, socket, now());
-    if (access !== undefined) requests.log(access);
+    requests.refuse(error, socket);
   });
   server.on('connect', ({ method = '', url: target = '' }, socket) => {
     requests.log({ ...refuseSocket(connectRefusal, socket, now()), method, target });
@@ -181,6 +181,8 @@ class Requests {
   readonly #undelivered: Undelivered;
   /** One for each active request: aborts when nobody waits for a late answer any more. */
   readonly #active = new Set<AbortController>();
+  /** The newest request of each connection. */
+  readonly #newest = new WeakMap<Duplex, IncomingMessage>();
   /** Called once no request is active; undefined while the server accepts requests. */
   #whenOver: (() => void) | undefined;
 
@@ -203,9 +205,20 @@ class Requests {
     // The client disconnected: the reader of the body gets the error.
     request.on('error', () => undefined);
     response.on('error', () => undefined);
+    this.#newest.set(request.socket, request);
     this.#pipelining.enter(request.socket, () => {
       this.#begin(request, response);
     });
+  }
+
+  /** Refuses bytes that are no request, once the requests before them are answered: a client takes answers in order (RFC 9112, section 9.3.2). */
+  refuse(error: Error, socket: Duplex): void {
+    const refuse = (): void => {
+      const access = refuseBytes(error, socket, this.#options.now());
+      if (access !== undefined) this.log(access);
+    };
+    if (this.#newest.get(socket)?.complete === true) this.#pipelining.enter(socket, refuse);
+    else refuse();
   }
 
   log(access: Access): void {

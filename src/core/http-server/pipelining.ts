@@ -1,4 +1,4 @@
-import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 
 /**
  * HTTP pipelining: requests that wait for an earlier one of their connection. They are answered in turn, each once the
@@ -7,7 +7,7 @@ import type { Socket } from 'node:net';
  */
 export class Pipelining {
   readonly #most: number;
-  readonly #connections = new WeakMap<Socket, Connection>();
+  readonly #connections = new WeakMap<Duplex, Connection>();
   #waiting = 0;
 
   /** @param most maximum number of waiting requests over all connections */
@@ -20,7 +20,7 @@ export class Pipelining {
   }
 
   /** Calls `begin` at once, or when the earlier requests are finished; where too many wait, the connection is closed instead. */
-  enter(socket: Socket, begin: () => void): void {
+  enter(socket: Duplex, begin: () => void): void {
     if (socket.destroyed) return;
     const connection = this.#connections.get(socket) ?? this.#open(socket);
     if (!connection.isBusy) {
@@ -38,7 +38,7 @@ export class Pipelining {
   }
 
   /** The connection's request is finished: starts the next one. */
-  over(socket: Socket): void {
+  over(socket: Duplex): void {
     const connection = this.#connections.get(socket);
     if (connection === undefined) return;
     const next = connection.queue.shift();
@@ -51,7 +51,7 @@ export class Pipelining {
     next();
   }
 
-  #open(socket: Socket): Connection {
+  #open(socket: Duplex): Connection {
     const connection: Connection = { isBusy: false, queue: [] };
     this.#connections.set(socket, connection);
     socket.once('close', () => {
