@@ -6,20 +6,15 @@ import type { Add } from '../../lake/delta/actions.js';
 import type { LakeTable } from '../../lake/lake-table.js';
 import { columnStatistics, isDerivedFile, loadKeysOf } from '../../lake/delta/file-tags.js';
 import { localFile, defaultLimits, makeLakeFolder, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
-import { loadKeysText } from '../../lake/files/load-key-rows.js';
+import { keyExpression, loadKeysText } from '../../lake/files/load-key-rows.js';
 import { countRows, checkRowCount } from '../../lake/files/local-parquet.js';
 import type { StoredLoadKey } from '../../lake/catalog/load-key.js';
 import type { Lake } from '../../lake/lake.js';
 import type { NewFile } from '../../lake/commit-files.js';
 import { notedLoads, writeForgetNote, type Load } from '../../lake/upkeep/erasure.js';
 import { groupSpansOf } from '../../sources/finances/api-v0/collectors.js';
-import {
-  orderTransactions,
-  payouts,
-  settlementSummaries,
-  transactions,
-} from '../../sources/finances/api-2024-06-19/transaction-tables.js';
-import { eventHistory, events, groupEvents, groups, orderEvents } from '../../sources/finances/model/tables.js';
+import { groups } from '../../sources/finances/model/tables.js';
+import { pipelineTable } from '../verify/checks/main-tables.js';
 import { fileTargetOf, writeBundle, writeFiltered } from '../maintenance/file-bundles.js';
 
 /** The rule by which rows of a main table, and of its derived tables, are forgotten before an instant. */
@@ -30,26 +25,13 @@ interface AgingRule {
   readonly loadKey?: string;
 }
 
-/**
- * Events and transactions, with their entries, are compared by `effective_at`, groups and summaries of settlements by their end,
- * payouts by their creation. An open group stays, and so does an order's event where the order has no date.
- */
-const rules: ReadonlyMap<string, AgingRule> = new Map([
-  [groups.name, { instant: 'ended_at' }],
-  [events.name, { instant: 'effective_at' }],
-  [groupEvents.name, { instant: 'effective_at', loadKey: "'group/' || group_id" }],
-  [orderEvents.name, { instant: 'effective_at', loadKey: "'order/' || requested_order_id" }],
-  [transactions.name, { instant: 'effective_at' }],
-  [orderTransactions.name, { instant: 'effective_at', loadKey: "'order/' || requested_order_id" }],
-  [settlementSummaries.name, { instant: 'period_end', loadKey: "'settlement/' || settlement_id" }],
-  [payouts.name, { instant: 'created_at' }],
-  [eventHistory.name, { instant: 'effective_at' }],
-]);
-
 /** Rows of a custom table are forgotten window by window: a window that ends after the instant stays whole. */
-function ruleOf({ name, customPipeline, linesOf }: Table): AgingRule | undefined {
+function ruleOf(table: Table): AgingRule | undefined {
+  const { agedBy, customPipeline, linesOf } = table;
   if (linesOf !== undefined) return undefined;
-  return customPipeline === undefined ? rules.get(name) : { instant: "window_end - INTERVAL '1 microsecond'" };
+  const instant = customPipeline === undefined ? agedBy : "window_end - INTERVAL '1 microsecond'";
+  const kind = pipelineTable(table)?.loadKey ?? 'window';
+  return instant === undefined ? undefined : { instant, ...(kind !== 'window' && { loadKey: keyExpression(kind) }) };
 }
 
 interface Retention {

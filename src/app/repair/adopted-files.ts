@@ -15,7 +15,7 @@ import { hasColumn } from '../../lake/files/sorted-file.js';
 import { parseNote } from '../../lake/store/store.js';
 import { writeBundle, writeFiltered } from '../maintenance/file-bundles.js';
 import { familiesIn, type RepairedFiles } from './damaged-files.js';
-import { keyExpression, loadKeyOf } from './row-keys.js';
+import { keyOfRow, loadKeyOf } from './row-keys.js';
 
 /** A data file that the catalog doesn't know, with what it says of itself. */
 export interface AdoptableFile {
@@ -98,7 +98,7 @@ async function claimOf(
   try {
     // The hash reads every value.
     const rows = await database.rows(
-      `SELECT ${keyExpression(family.main)} AS key, bool_or(${isSpanId(family)}) AS is_span, ` +
+      `SELECT ${keyOfRow(family.main)} AS key, bool_or(${isSpanId(family)}) AS is_span, ` +
         `bool_or(${isUndated(family)} AND NOT (${isSpanId(family)})) AS is_window, bit_xor(hash(of)) AS read ` +
         `FROM ${rowsIn([local])} AS of GROUP BY 1 ORDER BY 1`,
     );

@@ -24,7 +24,7 @@ import { historyFamily } from '../reconcile/event-history.js';
 import type { CheckName } from '../verify/checks/certificate.js';
 import { verifyLake } from '../verify/verify-lake.js';
 import { parseNote } from '../../lake/store/store.js';
-import { keyExpression, loadKeyOf } from './row-keys.js';
+import { keyOfRow, loadKeyOf } from './row-keys.js';
 
 /** A damaged or missing data file, and what becomes of its rows. */
 export interface DamagedData {
@@ -113,7 +113,7 @@ async function keysOf(
   if (tagged !== undefined) return tagged;
   const path = await localFile(store, table.pathOf(add), newPath);
   if (path === undefined || table.schema !== family.main) return [];
-  const query = `SELECT DISTINCT ${keyExpression(family.main)} AS key FROM ${rowsIn([path])}`;
+  const query = `SELECT DISTINCT ${keyOfRow(family.main)} AS key FROM ${rowsIn([path])}`;
   const rows = await database.rows(query).catch((error: unknown) => {
     if (codeOf(error) !== 'SQL') throw error;
     return [];

@@ -48,6 +48,8 @@ export interface Table {
   readonly appendOnly?: true;
   /** The first sort columns; left out: those of `lake/files/sorted-file.ts`. */
   readonly sort?: readonly string[];
+  /** Of a main table that `forget --before` removes rows of: the instant by which they are old. A row without it stays. */
+  readonly agedBy?: string;
   /** The custom pipeline that fills the table, window by window; left out for built-in tables. */
   readonly customPipeline?: string;
   /** The table whose records have these rows as lines; this table is derived from it. Custom pipelines only. */

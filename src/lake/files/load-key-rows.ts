@@ -28,6 +28,13 @@ export function canSplitRows(main: Table, derived: readonly Table[], loadKeys: r
   return canSplit(main) && derived.every(follows);
 }
 
+/** SQL expression for the load key of a row, by the key's kind. */
+export function keyExpression(kind: string): string {
+  const text = (column: string) =>
+    kind === 'window' ? `strftime(${column}, '%Y-%m-%dT%H:%M:%S.%gZ')` : identifier(column);
+  return [`'${kind}'`, ...(columnsOf[kind] ?? []).map(text)].join(" || '/' || ");
+}
+
 /** SQL expression for the instant that tells whether an imported row of a main table is of a window. */
 export function instantColumn(main: Table): string {
   return hasColumn(main, 'effective_at') ? 'effective_at' : 'coalesce(started_at, window_start)';

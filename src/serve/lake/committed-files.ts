@@ -5,13 +5,7 @@ import type { LakeTable } from '../../lake/lake-table.js';
 import { columnStatistics, loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Clock } from '../../core/clock.js';
 import { Lake } from '../../lake/lake.js';
-import {
-  orderTransactions,
-  payouts,
-  settlementSummaries,
-  transactions,
-} from '../../sources/finances/api-2024-06-19/transaction-tables.js';
-import { events, groupEvents, groups, orderEvents } from '../../sources/finances/model/tables.js';
+import { tables } from '../../sources/finances/lake-tables.js';
 import type { Store } from '../../lake/store/store.js';
 
 /** A committed file of one account, with statistics of its rows from the log. */
@@ -125,20 +119,10 @@ export function nearestFiles(files: readonly CommittedFile[], from: bigint, to: 
   };
 }
 
-/** Schemas of the main tables, which store the received JSON. */
-const schemas = {
-  ...{ events, groups, group_events: groupEvents, order_events: orderEvents },
-  ...{ transactions, order_transactions: orderTransactions },
-  ...{ payouts, settlement_summaries: settlementSummaries },
-};
-
-export type MainTableName = keyof typeof schemas;
-
-/** The results of a function for all main tables, by table. */
-export function eachTable<T>(create: (name: MainTableName) => T): Readonly<Record<MainTableName, T>> {
-  const names = Object.keys(schemas) as MainTableName[];
-  return Object.fromEntries(names.map((name) => [name, create(name)])) as Record<MainTableName, T>;
-}
+/** The tables that store the received JSON. */
+const storedTables = tables.filter(
+  (table) => table.appendOnly !== true && table.columns.some(({ name }) => name === 'raw'),
+);
 
 /** Default age of the read catalog: on a disk a refresh costs next to nothing. */
 function defaultFreshMs(store: Store): number {
@@ -165,21 +149,20 @@ export class MainTables {
    * @throws LedgerlakeError LAKE_STORE, LAKE_LOG where the lake's catalog can't be read or lacks commits
    */
   static async open(store: Store, clock: Clock, freshMs = defaultFreshMs(store)): Promise<MainTables> {
-    return new MainTables(await Lake.open(store, Object.values(schemas), clock), clock, freshMs);
+    return new MainTables(await Lake.open(store, storedTables, clock), clock, freshMs);
   }
 
   get store(): Store {
     return this.lake.store;
   }
 
-  table(name: MainTableName): LakeTable {
+  table(name: string): LakeTable {
     return this.lake.table(name);
   }
 
   /** Version by table, for tables that have one. */
   versions(): Readonly<Record<string, number>> {
-    const names = Object.keys(schemas) as MainTableName[];
-    const versions = names.map((name) => [name, this.table(name).snapshot.version] as const);
+    const versions = storedTables.map(({ name }) => [name, this.table(name).snapshot.version] as const);
     return Object.fromEntries(versions.filter(([, at]) => at >= 0));
   }
 

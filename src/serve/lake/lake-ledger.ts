@@ -14,14 +14,7 @@ import type {
   TransactionLedger,
 } from '../http/ledger.js';
 import { invalidInput } from '../http/outcome.js';
-import {
-  CommittedFiles,
-  eachTable,
-  nearestFiles,
-  type CommittedFile,
-  type MainTableName,
-  type MainTables,
-} from './committed-files.js';
+import { CommittedFiles, nearestFiles, type CommittedFile, type MainTables } from './committed-files.js';
 import { localCopies, MissingFile, type LocalCopies } from './local-copies.js';
 import { OrderIndex } from './order-index.js';
 import * as stored from './stored-rows.js';
@@ -46,13 +39,6 @@ const latestMs = Date.parse('9999-12-31');
 /** Largest number of attempts at a question whose files are replaced by commits while they are read. */
 const mostAttempts = 5;
 
-/** The column with the instant of a row, where it isn't `effective_at`. */
-const instantColumns: Readonly<Partial<Record<MainTableName, string>>> = {
-  groups: 'started_at',
-  payouts: 'created_at',
-  settlement_summaries: 'period_start',
-};
-
 interface Question {
   /** Unique to the question and the versions of its tables. */
   readonly key: string;
@@ -70,7 +56,7 @@ interface Question {
 export class LakeLedger implements Ledger {
   readonly #tables: MainTables;
   readonly #account: string;
-  readonly #files: Readonly<Record<MainTableName, CommittedFiles>>;
+  readonly #files = new Map<string, CommittedFiles>();
   readonly #readers: Readers;
   readonly #copies: LocalCopies;
   readonly #orders: OrderIndex;
@@ -79,9 +65,6 @@ export class LakeLedger implements Ledger {
   private constructor(tables: MainTables, account: string, readers: Readers, copies: LocalCopies) {
     this.#tables = tables;
     this.#account = account;
-    this.#files = eachTable(
-      (name) => new CommittedFiles(tables.table(name), account, instantColumns[name] ?? 'effective_at'),
-    );
     this.#readers = readers;
     this.#copies = copies;
     this.#orders = new OrderIndex(readers, this.#copies);
@@ -105,7 +88,7 @@ export class LakeLedger implements Ledger {
     const within = range && boundsOf(range);
     const key = JSON.stringify([`group ${groupId}`, String(within?.from), String(within?.to)]);
     const page = await this.#page(query, () => {
-      const files = this.#files.group_events.withLoadKey(loadKey);
+      const files = this.#filesOf('group_events').withLoadKey(loadKey);
       return this.#withoutRange(key, ['group_events'], files, async (start) => {
         const addresses = await this.#addresses(files);
         return this.#rows(addresses, stored.eventsOfGroup(groupId, addresses, within, start));
@@ -118,8 +101,8 @@ export class LakeLedger implements Ledger {
   async eventsOfOrder(orderId: string, query: LedgerQuery): Promise<LedgerPage | undefined> {
     const loadKey = `order/${orderId}`;
     const page = await this.#page(query, () => {
-      const files = this.#files.order_events.withLoadKey(loadKey);
-      const { all } = this.#files.events;
+      const files = this.#filesOf('order_events').withLoadKey(loadKey);
+      const { all } = this.#filesOf('events');
       return this.#withoutRange(`order ${orderId}`, ['order_events', 'events'], [...files, ...all], async (start) => {
         const requested = await this.#addresses(files);
         const found = await this.#orders.rowsOf(orderId, all);
@@ -133,7 +116,6 @@ export class LakeLedger implements Ledger {
     return isKnown || this.#isLoaded(orderEventsPipeline, loadKey) ? page : undefined;
   }
 
-  /** The tables of Finances 2024-06-19 and of payouts. */
   readonly byTransaction: TransactionLedger = {
     transactions: ({ range, orderId, ...filters }, query) =>
       this.#page(query, () => {
@@ -142,10 +124,10 @@ export class LakeLedger implements Ledger {
           const byDate: typeof stored.eventsByDate = (...selection) => stored.transactionsByDate(...selection, filters);
           return this.#byDate('transactions', byDate, within, filters);
         }
-        const dated = this.#files.transactions.all;
-        const requested = this.#files.order_transactions.withLoadKey(`order/${orderId}`);
+        const dated = this.#filesOf('transactions').all;
+        const requested = this.#filesOf('order_transactions').withLoadKey(`order/${orderId}`);
         const key = JSON.stringify(['order', orderId, within, filters]);
-        const tables = ['transactions', 'order_transactions'] as const;
+        const tables = ['transactions', 'order_transactions'];
         return this.#withoutRange(key, tables, [...dated, ...requested], async (page) => {
           const files = { dated: await this.#addresses(dated), requested: await this.#addresses(requested) };
           const sql = stored.transactionsOfOrder(orderId, files, boundsOf(within), filters, page);
@@ -156,7 +138,7 @@ export class LakeLedger implements Ledger {
       // Sums of periods aren't stored, and an empty answer would be wrong.
       if (question.settlementId === undefined) return Promise.reject(noPeriods(question));
       return this.#page(query, () => {
-        const files = this.#files.settlement_summaries.all;
+        const files = this.#filesOf('settlement_summaries').all;
         return this.#withoutRange(JSON.stringify(question), ['settlement_summaries'], files, async (page) => {
           const addresses = await this.#addresses(files);
           return this.#rows(addresses, stored.summariesOf(question, addresses, page));
@@ -165,7 +147,7 @@ export class LakeLedger implements Ledger {
     },
     payouts: (question, query) =>
       this.#page(query, () => {
-        const files = this.#files.payouts.all;
+        const files = this.#filesOf('payouts').all;
         const range = storable(question.range);
         const key = JSON.stringify(['payouts', { ...question, range }]);
         return this.#withoutRange(key, ['payouts'], files, async (page) => {
@@ -179,6 +161,14 @@ export class LakeLedger implements Ledger {
   async close(): Promise<void> {
     this.#readers.close();
     await this.#copies.clear();
+  }
+
+  /** The account's files in a table. */
+  #filesOf(table: string): CommittedFiles {
+    const instant = table === 'groups' ? 'started_at' : 'effective_at';
+    const files = this.#files.get(table) ?? new CommittedFiles(this.#tables.table(table), this.#account, instant);
+    this.#files.set(table, files);
+    return files;
   }
 
   #isLoaded({ name }: { readonly name: string }, loadKey: string): boolean {
@@ -224,7 +214,7 @@ export class LakeLedger implements Ledger {
     filters: object = {},
   ): Question {
     const { from, to } = boundsOf(range);
-    const { all } = this.#files[table];
+    const { all } = this.#filesOf(table);
     return {
       key: JSON.stringify([table, String(from), String(to), this.#tables.table(table).snapshot.version, filters]),
       rowsAtOnce: rowsPerRead(all),
@@ -247,7 +237,7 @@ export class LakeLedger implements Ledger {
   /** A question without a range of dates. `rows` reads at most `count` rows from the cursor's instant and key on. */
   #withoutRange(
     key: string,
-    tables: readonly MainTableName[],
+    tables: readonly string[],
     files: readonly CommittedFile[],
     rows: (page: stored.PageStart) => Promise<stored.StoredRow[]>,
   ): Question {

@@ -115,6 +115,7 @@ export const transactions: Table = {
   name: 'transactions',
   about: 'One row per transaction received by date.',
   columns: transactionColumns(effectiveAt),
+  agedBy: 'effective_at',
 };
 export const transactionEntries: Table = {
   name: 'transaction_entries',
@@ -125,6 +126,7 @@ export const orderTransactions: Table = {
   name: 'order_transactions',
   about: 'One row per transaction received by order.',
   columns: transactionColumns(maybeEffectiveAt),
+  agedBy: 'effective_at',
 };
 export const orderTransactionEntries: Table = {
   name: 'order_transaction_entries',
@@ -154,6 +156,7 @@ export const settlementSummaries: Table = {
     raw,
   ],
   sort: ['settlement_id'],
+  agedBy: 'period_end',
 };
 
 export const payouts: Table = {
@@ -181,4 +184,5 @@ export const payouts: Table = {
     raw,
   ],
   sort: ['created_at'],
+  agedBy: 'created_at',
 };

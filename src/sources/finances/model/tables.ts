@@ -130,6 +130,7 @@ export const events: Table = {
   name: 'events',
   about: 'One row per event received by date.',
   columns: eventColumns(effectiveAt),
+  agedBy: 'effective_at',
 };
 export const entries: Table = {
   name: 'entries',
@@ -140,6 +141,7 @@ export const groupEvents: Table = {
   name: 'group_events',
   about: 'One row per event received by group, with its settlement.',
   columns: eventColumns(effectiveAt),
+  agedBy: 'effective_at',
 };
 export const groupEntries: Table = {
   name: 'group_entries',
@@ -150,6 +152,7 @@ export const orderEvents: Table = {
   name: 'order_events',
   about: 'One row per event received by order.',
   columns: eventColumns(maybeEffectiveAt),
+  agedBy: 'effective_at',
 };
 export const orderEntries: Table = {
   name: 'order_entries',
@@ -184,6 +187,7 @@ export const groups: Table = {
       "The group's JSON exactly as received, byte for byte; only texts that are no JSON are repaired.",
     ),
   ],
+  agedBy: 'ended_at',
 };
 
 /** Events that a re-read of a window added or removed. Rows are only appended. */
@@ -208,4 +212,5 @@ export const eventHistory: Table = {
     ),
   ],
   appendOnly: true,
+  agedBy: 'effective_at',
 };
