@@ -5,21 +5,24 @@ import { isoInstant } from '../core/numeric/instant.js';
 import { formatCount } from '../core/text/amounts.js';
 import type { Api } from '../sources/finances/finances-apis.js';
 
-/** The arguments of a printed load command. */
+/** The arguments of a printed load command. Those that are undefined it doesn't name. */
 export interface LoadArguments {
   /** Names of pipelines; empty: the default set. */
   readonly pipelines: readonly string[];
-  /** Undefined: the command doesn't name it. */
   readonly api?: Api | undefined;
   readonly lake: string;
   readonly account: string;
   readonly range?: Window | undefined;
-  /** The folder of custom pipelines; undefined: the command doesn't name it. */
+  /** The ids of orders, which the command reads from standard input. */
+  readonly orders?: readonly string[] | undefined;
+  /** The folder of custom pipelines. */
   readonly pipelineFolder?: string | undefined;
-  /** Undefined: the embedded service. */
+  /** Undefined: the embedded service, or one that is configured. */
   readonly endpoint: string | undefined;
-  /** The configuration file; undefined: the command doesn't name it. */
+  /** The configuration file. */
   readonly config?: string | undefined;
+  /** Whether it reads again what is loaded. */
+  readonly refresh?: boolean;
 }
 
 /** The program's name in printed commands: with `npx` where npx runs it, or where it isn't on the PATH. */
@@ -38,25 +41,20 @@ export function programCommand(words: readonly string[]): string {
   return `${program} ${words.map(shellWord).join(' ')}`;
 }
 
-/** The command line of a backfill, quoted for a shell. */
-export function backfillCommandLine(args: LoadArguments & { readonly range: Window }): string {
-  return loadCommand('backfill', args);
-}
-
 /** The command line of a command that takes the options of a backfill, quoted for a shell. */
 export function loadCommand(
   command: 'backfill' | 'backfill --dry-run' | 'plan --probe' | 'sync',
-  { pipelines, api, lake, account, range, endpoint, pipelineFolder, config }: LoadArguments,
+  { pipelines, api, lake, account, range, orders, endpoint, pipelineFolder, config, refresh }: LoadArguments,
 ): string {
-  const words = [
-    ...[...command.split(' '), ...pipelines, '--lake', lake, '--account', account],
-    ...(api === undefined ? [] : ['--api', api]),
-    ...(pipelineFolder === undefined ? [] : ['--pipelines', pipelineFolder]),
-    ...(endpoint === undefined ? [] : ['--endpoint', endpoint]),
-    ...(config === undefined ? [] : ['--config', config]),
-    ...(range === undefined ? [] : ['--from', shortIsoInstant(range.start), '--to', shortIsoInstant(range.end)]),
-  ];
-  return programCommand(words);
+  const named = {
+    ...{ lake, account, api, pipelines: pipelineFolder, endpoint, config },
+    ...(range && { from: shortIsoInstant(range.start), to: shortIsoInstant(range.end) }),
+    orders: orders && '-',
+  };
+  const options = Object.entries(named).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}`, value]));
+  const flags = refresh === true ? ['--refresh'] : [];
+  const line = programCommand([...command.split(' '), ...pipelines, ...options, ...flags]);
+  return orders === undefined ? line : `printf '%s\\n' ${orders.map(shellWord).join(' ')} | ${line}`;
 }
 
 /** The options that a command repeats in the commands that it prints; undefined: the user did not give it. */
@@ -109,11 +107,15 @@ export function shortIsoInstant(ms: number): string {
   return ms % dayMs === 0 ? text.slice(0, 10) : text.replace('.000Z', 'Z');
 }
 
-/** The command that loads an account's windows, which are in order; it names no lake. */
-export function loadingCommand(
-  pipeline: string,
-  { account, windows }: { readonly account: string; readonly windows: readonly Window[] },
-): string {
+/** Windows of an account that a pipeline is to load, in order. */
+export interface LoadingArguments {
+  readonly pipeline: string;
+  readonly account: string;
+  readonly windows: readonly Window[];
+}
+
+/** The command that loads an account's windows; it names no lake. */
+export function loadingCommand({ pipeline, account, windows }: LoadingArguments): string {
   const [first, last] = [windows[0], windows.at(-1)];
   const range = first && last ? ` --from ${shortIsoInstant(first.start)} --to ${shortIsoInstant(last.end)}` : '';
   return `ledgerlake backfill ${pipeline} --account ${shellWord(account)}${range}`;

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
-  backfillCommandLine,
   commandIn,
+  loadCommand,
   shortIsoInstant,
   programOf,
   shellWord,
@@ -19,10 +19,10 @@ const asked = {
 };
 
 test('a command names what is missing', () => {
-  expect(backfillCommandLine(asked)).toBe(
+  expect(loadCommand('backfill', asked)).toBe(
     'ledgerlake backfill group-events --lake s3://bucket/lake --account shop --from 2025-03-01 --to 2025-03-02T03:04:05Z',
   );
-  expect(backfillCommandLine({ ...asked, pipelines: [], lake: "my lake's", endpoint: 'http://[::1]:8080' })).toBe(
+  expect(loadCommand('backfill', { ...asked, pipelines: [], lake: "my lake's", endpoint: 'http://[::1]:8080' })).toBe(
     String.raw`ledgerlake backfill --lake 'my lake'\''s' --account shop --endpoint 'http://[::1]:8080' ` +
       '--from 2025-03-01 --to 2025-03-02T03:04:05Z',
   );
@@ -51,7 +51,7 @@ test('commands within a text get what they lack of the place where the user work
     expect(commandIn(place, command)).toBe(command);
   }
   expect(withCommandsIn({}, '`ledgerlake verify`')).toBe('`ledgerlake verify`');
-  expect(backfillCommandLine({ ...asked, config: 'c.json' })).toContain(
+  expect(loadCommand('backfill', { ...asked, config: 'c.json' })).toContain(
     ' --account shop --config c.json --from 2025-03-01 ',
   );
 });

@@ -10,7 +10,7 @@ import { pipelineNamed, pipelines } from '../../../pipelines/all-pipelines.js';
 import { commandIn, type CommandScope } from '../command-text.js';
 import type { RunContext } from '../context.js';
 import { tables } from '../../sources/finances/lake-tables.js';
-import { rereadCommand, type RepairedLake } from '../reread-command.js';
+import { remedyCommand, rereadRemedy, type NamedLake } from '../remedy.js';
 import { readLastRun } from '../../lake/upkeep/last-run.js';
 import { loadKeysText } from '../../lake/files/load-key-rows.js';
 import { DamagedFile, accountOf, addOf, contentOf, loadKeysOf } from '../../lake/delta/file-tags.js';
@@ -98,7 +98,7 @@ async function rebuildFamilies(
   const { lake, families } = run;
   await withWorkspace(run.limits, lake.store, async (workspace) => {
     try {
-      const repaired = { lake, location, config };
+      const repaired = { location, config };
       const unread: UnreadFile[] = [];
       for (const family of derivable(families)) {
         const summary = run.summarize(family);
@@ -191,7 +191,7 @@ interface RebuildContext {
   readonly threads: RederivingThreads;
   readonly family: Family;
   readonly summary: FamilySummary;
-  readonly repaired: Omit<RepairedLake, 'lastRun'>;
+  readonly repaired: Omit<NamedLake, 'lastRun'>;
 }
 
 /** Rebuilds one family: files are derived again concurrently, and committed one after the other. */
@@ -256,7 +256,8 @@ class FamilyRebuild {
     const repaired = { ...this.#context.repaired, lastRun: await (this.#lastRun ??= readLastRun(run.lake.store)) };
     const loadKeys = loadKeysOf(main);
     const location = { table: family.main.name, file: run.lake.table(family.main.name).pathOf(main) };
-    const mend = rereadCommand({ ...location, slice: loadKeys.length === 1 ? (loadKeys[0] ?? '') : '' }, repaired);
+    const remedy = rereadRemedy({ ...location, slice: loadKeys.length === 1 ? (loadKeys[0] ?? '') : '' }, run.lake);
+    const mend = remedy && remedyCommand(remedy, repaired);
     const slice = loadKeysText(loadKeys);
     run.emit({ event: 'file-unread', file: location.file, slice, reason: damaged.fault, mend: mend ?? null });
     return { damaged, mend };

@@ -7,7 +7,8 @@ import { footerFault } from '../../lake/files/footer-fault.js';
 import type { Lake } from '../../lake/lake.js';
 import { readLastRun } from '../../lake/upkeep/last-run.js';
 import { commandIn, type CommandScope } from '../command-text.js';
-import { repairCommand } from '../verify/repair-command.js';
+import { remedyCommand } from '../remedy.js';
+import { problemRemedy } from '../verify/problem-remedy.js';
 
 interface FileFault {
   readonly file: LakeFile;
@@ -115,14 +116,10 @@ export async function damageText(
     ...({ check: 'file-bytes', kind: 'lake', table: file.table.schema.name, file: path, problem: fault } as const),
     slice: others.length === 0 ? first : '',
   };
-  const mend = repairCommand(problem, {
-    lake,
-    location: scope.lake,
-    config: scope.config,
-    lastRun: await readLastRun(lake.store),
-  });
-  const copy = mend === undefined || file.table.schema.appendOnly === true ? ['restore it from a copy'] : [];
-  const run = mend === undefined ? [] : [`run \`${commandIn(scope, mend)}\``];
+  const remedy = problemRemedy(problem, lake);
+  const named = { location: scope.lake, config: scope.config, lastRun: await readLastRun(lake.store) };
+  const copy = remedy === undefined || file.table.schema.appendOnly === true ? ['restore it from a copy'] : [];
+  const run = remedy === undefined ? [] : [`run \`${remedyCommand(remedy, named)}\``];
   const address = lake.store.address(path);
   const advice = [...copy, ...run].join(', or ');
   return `expected the file ${address} (${slice === '' ? 'no slice' : slice}), ${fault}: ${advice}; \`${verify}\` names what else is wrong`;

@@ -54,7 +54,7 @@ export function leftOutText({ account, windows, loaded }: LeftOutDays): string {
   return (
     `${account}: v0 has ${spansText(windows)}, transactions have only ${spansText(loaded)}: ledger, pnl_by_month, fees_by_type and the report ` +
     'leave out what transactions lack, as v0 counts only before their first day; ' +
-    `\`${loadingCommand(byTransaction.pipeline, { account, windows })}\` loads it`
+    `\`${loadingCommand({ pipeline: byTransaction.pipeline, account, windows })}\` loads it`
   );
 }
 

@@ -48,7 +48,7 @@ export function emptyNote(statement: string, lake: Lake): string | undefined {
       const end = Math.max(...windows.map((window) => window.end));
       const orders = of.loadKey === 'order' ? ' --orders FILE' : '';
       const range = orders === '' && windows.length > 0 ? [{ start, end }] : [];
-      const command = `\`${loadingCommand(of.pipeline, { account, windows: range })}${orders}\``;
+      const command = `\`${loadingCommand({ pipeline: of.pipeline, account, windows: range })}${orders}\``;
       const instead =
         name === 'payouts' && isLoaded(listing) ? ', and settlement_payouts has those of settlements' : '';
       return `WARNING: ${name}: nothing of ${of.pipeline} is loaded, so there are no rows: ${command} loads them${instead}`;
@@ -78,7 +78,7 @@ function unloadedNote(lake: Lake, accounts: readonly string[]): string | undefin
     const opened = slices.map((slice) => slice.opened);
     if (opened.length === 0) continue;
     const windows = [{ start: Math.min(...opened), end: Math.max(...opened) + 1000 }];
-    const command = `\`${loadingCommand(byGroup.pipeline, { account, windows })}\``;
+    const command = `\`${loadingCommand({ pipeline: byGroup.pipeline, account, windows })}\``;
     const found = formatCount(slices.length, 'closed settlement');
     return `WARNING: payout_lines: the events of ${found} of ${account} are not loaded, which have no lines but their beginning balances: ${command} loads them`;
   }
@@ -124,7 +124,7 @@ function faultAt(instant: number | undefined, account: string, lake: Lake): stri
   const loaded = storedWindows(lake, byTransaction, account).filter(({ end }) => end > since);
   const end = loaded.at(-1)?.end;
   const load = (windows: readonly Window[]) =>
-    `\`${loadingCommand(byTransaction.pipeline, { account, windows })}\` loads `;
+    `\`${loadingCommand({ pipeline: byTransaction.pipeline, account, windows })}\` loads `;
   if (end === undefined) return `no transactions of ${account} are loaded, so there are no rows: ${load([])}them`;
   const from = `transactions of ${account} are loaded from ${shortIsoInstant(since)} on`;
   if (instant !== undefined && instant < since) {

@@ -17,7 +17,7 @@ import { tables } from '../../sources/finances/lake-tables.js';
 import { catalogVersion } from '../catalog-version.js';
 import { commandIn } from '../command-text.js';
 import type { CommandContext } from '../context.js';
-import { monthRange } from '../reread-command.js';
+import { monthRange } from '../remedy.js';
 import { existingStore, type LakeAddress } from '../maintenance/command.js';
 import { rederiveEntries } from '../maintenance/rebuild-lake.js';
 import { adoptableFiles, adoptFiles, adoptionTexts, removeDerivedRemains, type Adoption } from './adopted-files.js';

@@ -54,7 +54,7 @@ export function basisSection({ since, hasEarlier, deferred, leftOut, compared }:
       html`<p class="look">
         <b>The figures leave days out</b>: Finances v0 has ${spansText(leftOut.windows)}, and transactions have only
         ${spansText(leftOut.loaded)}. This loads the missing ones:
-        <code>${commandIn({ lake }, loadingCommand(byTransaction.pipeline, leftOut))}</code>
+        <code>${commandIn({ lake }, loadingCommand({ pipeline: byTransaction.pipeline, ...leftOut }))}</code>
       </p>`
     }
     ${

@@ -4,7 +4,8 @@ import type { LastRun } from '../../lake/upkeep/last-run.js';
 import { dayMs, type Window } from '../../core/windows.js';
 import { shortIsoInstant } from '../command-text.js';
 import type { Day, DayState } from '../../engine/slicing/day-states.js';
-import { coverageText, needsEndpoint, type AccountStatus, type PipelineStatus } from '../status/lake-status.js';
+import { coverageText, type AccountStatus, type PipelineStatus } from '../status/lake-status.js';
+import { needsEndpoint } from '../status/suggestions.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { byDate, byTransaction } from '../verify/checks/main-tables.js';
 import type { BasisFigures } from './basis-section.js';
@@ -27,7 +28,7 @@ const stateTexts: Readonly<Record<DayState, string>> = {
 
 /** The loaded days of each pipeline, and the command that loads the gaps. */
 export function coverageSection(status: AccountStatus, basis: BasisFigures, lastRun: LastRun | undefined): Html {
-  const { pipelines, range, command, account, unused, forgotten } = status;
+  const { pipelines, range, load, account, unused, forgotten } = status;
   const fault = forgotten && noteFault(forgotten);
   const dated = pipelines.filter(({ days }) => days.length > 0);
   if (dated.length === 0) return html`<p class="none">No data of this account was loaded by date.</p>`;
@@ -45,13 +46,13 @@ export function coverageSection(status: AccountStatus, basis: BasisFigures, last
     </ul>
     ${dated.map((pipeline) => pipelineCalendar(pipeline, figuresText(pipeline.pipeline, basis)))}
     ${
-      command === undefined
+      load === undefined
         ? html`<p>
             No gap:
             ${unused.length === 0 ? 'everything in this period is loaded' : `the pipelines in use are loaded; nothing yet of ${unused.join(', ')}`}.
           </p>`
         : html`<p>This loads the gaps${hint}:</p>
-            <pre tabindex="0"><code>${command}</code></pre>`
+            <pre tabindex="0"><code>${load.command}</code></pre>`
     }`;
 }
 

@@ -5,10 +5,9 @@ import type { GroupSpan } from '../../sources/finances/api-v0/collectors.js';
 import { groupSlices, type GroupSlice } from '../../sources/finances/api-v0/group-slices.js';
 import { settlementBreaks, type SettlementHole } from '../../sources/finances/api-v0/settlement-holes.js';
 import type { Lake } from '../../lake/lake.js';
-import { endpointToName, type LastRun } from '../../lake/upkeep/last-run.js';
+import { endpointToName } from '../../lake/upkeep/last-run.js';
 import type { UnfinishedRange } from '../verify/checks/unfinished-ranges.js';
 import type { Lease } from '../../lake/upkeep/leases.js';
-import { demoAccount } from '../configuration/account.js';
 import { rangeMarginMs, readDateRange, type RangeOptions } from '../configuration/range.js';
 import { importedDays } from '../../lake/loads/imported-spans.js';
 import { loadedWindows } from '../../engine/slicing/window-slices.js';
@@ -16,12 +15,12 @@ import { coveredTo, syncRange } from '../../engine/slicing/sync-windows.js';
 import { contains, dayMs, spanOf, type Window } from '../../core/windows.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 import { byGroup, listing, mainTablesOf, type PipelineTable } from '../verify/checks/main-tables.js';
-import { backfillCommandLine } from '../command-text.js';
 import type { TableStatus } from '../results.js';
 import type { Day, DayState } from '../../engine/slicing/day-states.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { unreadEvents, type UnreadEvent } from '../unread-events.js';
 import { unsummedIn } from '../unsummed-amounts.js';
+import { rangeOf, suggestion, type Suggestion, type SuggestionContext } from './suggestions.js';
 
 /** The coverage of one pipeline for one account. */
 export interface PipelineStatus {
@@ -64,33 +63,21 @@ export interface AccountStatus {
   readonly holes: readonly SettlementHole[];
   readonly unread: readonly UnreadEvent[];
   readonly tables: readonly TableStatus[];
-  /** The command that loads the gaps; undefined where there are none. */
-  readonly command: string | undefined;
-  /** The pipelines that have gaps or are unfinished, and the custom ones among them. */
+  /** What loads the gaps; undefined where there are none. */
+  readonly load: Suggestion | undefined;
+  /** The pipelines that have gaps or are unfinished. */
   readonly lacking: readonly string[];
-  readonly lackingCustom: readonly string[];
 }
 
-export interface StatusQuestion {
+export interface StatusQuestion extends SuggestionContext {
   readonly lake: Lake;
-  /** The lake as the command line names it. */
-  readonly location: string;
   readonly account: string;
   /** Begins at the first loaded instant; without `start` or `end` where the range says so. */
   readonly range: Window;
-  readonly lastRun: LastRun | undefined;
-  /** The ranges of any account that runs were asked for and have not loaded. */
-  readonly unfinishedRanges?: readonly UnfinishedRange[];
   /** What the lake has noted of forgotten rows of the account. */
   readonly forgotten?: ForgottenNote | undefined;
   /** Runs that died. */
   readonly died?: readonly Lease[];
-  /** The folder of custom pipelines, if the command line names one. */
-  readonly pipelineFolder?: string | undefined;
-  /** The configuration file, if the command line names one. */
-  readonly config?: string | undefined;
-  /** The API of commands that name none; undefined: v0. */
-  readonly api?: Api | undefined;
 }
 
 const namesOf = (api: Api): readonly string[] => defaultPipelines[api].map(({ name }) => name);
@@ -108,7 +95,7 @@ function defaultsOf(used: readonly string[]): readonly string[] {
 
 /** Computes what a lake holds for an account and what of a range it lacks, from the logs alone. */
 export function accountStatus(question: StatusQuestion): AccountStatus {
-  const { lake, location, account, range, lastRun, died = [] } = question;
+  const { lake, account, range, lastRun, died = [] } = question;
   const askedRanges = unfinishedOf(question);
   const used = mainTablesOf(lake).filter(({ pipeline }) => lake.loadKeys(pipeline, account).size > 0);
   const pipelines = used.map((main) => pipelineStatus(main, question));
@@ -129,17 +116,13 @@ export function accountStatus(question: StatusQuestion): AccountStatus {
     ...notBegun,
     ...(unfinished.length === 0 || notBegun.length > 0 ? [] : [isBroken ? rangeOf(lastRun) : range]),
   ];
-  const isUserDefined = (name: string) => used.some(({ pipeline, isCustom }) => pipeline === name && isCustom === true);
   const unnamed = namesOf(question.api ?? defaultApi);
   const isDefault = lacking.length === unnamed.length && unnamed.every((pipeline) => lacking.includes(pipeline));
-  const command = {
+  const named = {
     pipelines: isDefault ? [] : lacking,
-    lake: location,
-    account,
-    range: spans.length === 0 ? range : spanOf(spans),
+    api: undefined,
     endpoint: endpointToName(lastRun, account),
     pipelineFolder: question.pipelineFolder,
-    config: question.config,
   };
   const { listed, lacking: toLoad } = groupsOf(question);
   const isListed = used.includes(byGroup);
@@ -168,18 +151,15 @@ export function accountStatus(question: StatusQuestion): AccountStatus {
     ).holes.filter(({ at }) => contains(range, at)),
     unread: unreadEvents(lake, account),
     tables: tableStatuses(lake, account),
-    command: spans.length === 0 ? undefined : backfillCommandLine(command),
+    load:
+      spans.length === 0
+        ? undefined
+        : suggestion('backfill', account, lacking, question, { ...named, range: spanOf(spans) }),
     lacking,
-    lackingCustom: lacking.filter(isUserDefined),
   };
 }
 
 const pipelineNames = allPipelines.map(({ name }) => name);
-
-/** The range that a run was asked for. */
-export function rangeOf({ from, to }: LastRun): Window {
-  return { start: Date.parse(from), end: Date.parse(to) };
-}
 
 /** The watermark: the instant up to which every pipeline that reads windows has loaded them, as `sync` computes it. */
 function coveredBy(used: readonly PipelineTable[], question: StatusQuestion): number | undefined {
@@ -293,22 +273,4 @@ export function coverageText(days: readonly Day[], imported = 'imported only'): 
     `${formatCount(count('full', 'empty'))} of ${formatCount(days.length, 'day')} loaded`,
     ...others.flatMap(([found, what]) => (found === 0 ? [] : [`${formatCount(found)} ${what}`])),
   ].join(', ');
-}
-
-/** Whether the configuration has accounts, and neither it nor the last run an upstream for this one. */
-export function isUnconfigured(
-  account: string,
-  lastRun: LastRun | undefined,
-  configured: readonly string[] = [],
-): boolean {
-  return configured.length > 0 && needsEndpoint(account, lastRun, configured);
-}
-
-/** Whether a backfill for an account needs `--endpoint`; `configured`: accounts whose upstream the configuration names. */
-export function needsEndpoint(
-  account: string,
-  lastRun: LastRun | undefined,
-  configured: readonly string[] = [],
-): boolean {
-  return account !== demoAccount && !configured.includes(account) && endpointToName(lastRun, account) === undefined;
 }

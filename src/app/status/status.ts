@@ -30,26 +30,16 @@ import {
   accountStatus,
   coverageText,
   loadedRange,
-  isUnconfigured,
-  needsEndpoint,
   reportedRange,
   type AccountStatus,
   type PipelineStatus,
 } from './lake-status.js';
-import {
-  endpointAddition,
-  unconfiguredText,
-  pipelinesAddition,
-  firstLoad,
-  firstSync,
-  nextSync,
-  type Suggestion,
-  type SuggestionContext,
-} from './suggestions.js';
+import { firstLoad, firstSync, nextSync, type Suggestion, type SuggestionContext } from './suggestions.js';
 
 /** What `status` asks of a lake. */
 export interface StatusQuery
-  extends RangeOptions, Pick<SuggestionContext, 'lake' | 'pipelineFolder' | 'config' | 'configured' | 'api'> {
+  extends RangeOptions, Pick<SuggestionContext, 'pipelineFolder' | 'config' | 'configured' | 'api'> {
+  readonly lake: string;
   /** Undefined: every account. */
   readonly account: string | undefined;
   /** Those of them that load into this lake; they are listed also where the lake has no rows of them. */
@@ -146,14 +136,13 @@ export async function readStatus(
     ...(await unsyncedRanges(lake, accounts, options, now)),
   ];
   const { lake: location, pipelineFolder, config, configured, api } = options;
-  const common = { pipelineFolder, config, lastRun, unfinishedRanges, api };
+  const suggestionContext = { location, pipelineFolder, config, lastRun, unfinishedRanges, configured, api };
   const forgotten = await Promise.all(accounts.map((account) => readForgottenNote(lake.store, account)));
   const statuses = accounts.map((account, at) => {
     const range = reportedRange(options, loadedRange(lake, account, unfinishedRanges), now);
     const known = { died: runs.died, forgotten: forgotten[at] };
-    return accountStatus({ ...common, ...known, lake, location, account, range });
+    return accountStatus({ ...suggestionContext, ...known, lake, account, range });
   });
-  const suggestionContext = { ...common, lake: location, configured };
   const unloaded = unloadedAccounts(options, lake).map((account) => ({
     account,
     ...firstSync(account, suggestionContext),
@@ -195,18 +184,18 @@ function reportTexts(report: StatusReport, options: StatusOptions, width: number
   const style = { width, color: options.color };
   const text = (of: AccountStatus) => {
     const isLoading = runs.active.some(({ purpose }) => purpose?.account === of.account);
-    return `${accountText(of, style)}\n${commandText(of, options, lastRun, { now, isLoading })}\n`;
+    return `${accountText(of, style)}\n${loadText(of, { now, isLoading })}\n`;
   };
   const emptyLake = `${options.lake} has nothing${options.account === undefined ? '' : ` of ${options.account}`} yet.`;
-  const loadText = (of: Suggestion) =>
+  const firstText = (of: Suggestion) =>
     of.command === undefined ? `${suggestionText(of)}.\n\n` : `Load it with\n  ${suggestionText(of)}\n\n`;
   const first = firstCommand(report);
   const runsLines = runsText(runs);
   const catalog = catalogVersion(lake);
   return [
-    ...(first === undefined ? statuses.map(text) : [`${printable(emptyLake)} ${loadText(first)}`]),
+    ...(first === undefined ? statuses.map(text) : [`${printable(emptyLake)} ${firstText(first)}`]),
     overviewText(statuses),
-    ...unloaded.map((of) => `${printable(of.account)}: nothing loaded yet. ${loadText(of)}`),
+    ...unloaded.map((of) => `${printable(of.account)}: nothing loaded yet. ${firstText(of)}`),
     runsLines,
     ...statuses
       .flatMap(({ forgotten }) => (forgotten && noteFault(forgotten)) ?? [])
@@ -224,19 +213,14 @@ function reportTexts(report: StatusReport, options: StatusOptions, width: number
 export function statusObject(report: StatusReport): LakeStatus {
   const { lake, now, lastRun, runs, statuses, suggestionContext } = report;
   return {
-    lake: suggestionContext.lake,
+    lake: suggestionContext.location,
     at: isoInstant(now),
     runs: [...runs.active.map(runObject('active')), ...runs.died.map(runObject('died'))],
     last_run: lastRun ?? null,
     catalog: catalogVersion(lake),
     retention_hours: lake.retentionMs / 3_600_000,
     command: firstCommand(report)?.command ?? null,
-    accounts: statuses.map((of) => {
-      const isGone =
-        of.lackingCustom.length < of.lacking.length &&
-        isUnconfigured(of.account, lastRun, suggestionContext.configured);
-      return accountObject(isGone ? { ...of, command: undefined } : of, now);
-    }),
+    accounts: statuses.map((of) => accountObject(of, now)),
   };
 }
 
@@ -326,9 +310,9 @@ function runObject(state: RunStatus['state']): (lease: Lease) => RunStatus {
 }
 
 /** The advice for a lake without any note of a run. */
-function demoLoad({ lake, config }: SuggestionContext): Suggestion {
+function demoLoad({ location, config }: SuggestionContext): Suggestion {
   return {
-    command: commandIn({ lake, config }, 'ledgerlake backfill'),
+    command: commandIn({ lake: location, config }, 'ledgerlake backfill'),
     additions: ['which loads a synthetic seller unless an account is configured, or named by --account and --endpoint'],
   };
 }
@@ -342,25 +326,18 @@ function remedyText({ command, additions: beside }: Suggestion): string {
   return [...(command === undefined ? [] : [`run \`${command}\``]), ...beside].join(', ');
 }
 
-function commandText(
-  { command, account, range, lacking, lackingCustom, unused, unfinished }: AccountStatus,
-  { pipelineFolder, configured }: StatusOptions,
-  lastRun: LastRun | undefined,
+/** What loads the gaps of an account; `isLoading`: whether a run is loading it. */
+function loadText(
+  { load, range, unused, unfinished }: AccountStatus,
   { now, isLoading }: { readonly now: number; readonly isLoading: boolean },
 ): string {
-  if (command === undefined) {
+  if (load === undefined) {
     const what = unused.length === 0 ? 'everything in the range' : 'every pipeline that has begun';
     return `No gap: ${what} is loaded, up to ${formatSpan(now - range.end)} ago.\n`;
   }
-  if (lackingCustom.length < lacking.length && isUnconfigured(account, lastRun, configured)) {
-    return `There are gaps: ${printable(unconfiguredText(account))}.\n`;
-  }
-  const beside = [
-    ...(lackingCustom.length < lacking.length && needsEndpoint(account, lastRun, configured) ? [endpointAddition] : []),
-    ...(lackingCustom.length > 0 && pipelineFolder === undefined ? [pipelinesAddition(lackingCustom)] : []),
-  ];
+  if (load.command === undefined) return `There are gaps: ${suggestionText(load)}.\n`;
   const after = isLoading ? ', if the active run leaves any' : '';
-  return `To load ${unfinished.length > 0 ? 'the rest' : 'the gaps'}${after}:\n  ${suggestionText({ command, additions: beside })}\n`;
+  return `To load ${unfinished.length > 0 ? 'the rest' : 'the gaps'}${after}:\n  ${suggestionText(load)}\n`;
 }
 
 function accountObject(of: AccountStatus, now: number): LakeStatus['accounts'][number] {
@@ -373,7 +350,7 @@ function accountObject(of: AccountStatus, now: number): LakeStatus['accounts'][n
     account: of.account,
     from: isoInstant(of.range.start),
     to: isoInstant(of.range.end),
-    command: of.command ?? null,
+    command: of.load?.command ?? null,
     forgotten_before: of.forgotten?.before === undefined ? null : isoInstant(of.forgotten.before),
     forgotten_fault: (of.forgotten && noteFault(of.forgotten)) ?? null,
     pipelines: of.pipelines.map(({ pipeline, loadKey, loaded, days, gaps }) => ({

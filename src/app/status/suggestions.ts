@@ -1,12 +1,12 @@
 import { defaultPipelines, pipelineNamed } from '../../../pipelines/all-pipelines.js';
 import type { Window } from '../../core/windows.js';
-import { endpointToName } from '../../lake/upkeep/last-run.js';
+import { endpointToName, type LastRun } from '../../lake/upkeep/last-run.js';
 import type { Lease } from '../../lake/upkeep/leases.js';
 import { apis, defaultApi, type Api } from '../../sources/finances/finances-apis.js';
-import { loadCommand } from '../command-text.js';
-import { accountPattern } from '../configuration/account.js';
+import { loadCommand, type LoadArguments } from '../command-text.js';
+import { accountPattern, demoAccount } from '../configuration/account.js';
 import { withNeeds } from '../configuration/chosen-pipelines.js';
-import { isUnconfigured, needsEndpoint, rangeOf, type AccountStatus, type StatusQuestion } from './lake-status.js';
+import type { UnfinishedRange } from '../verify/checks/unfinished-ranges.js';
 
 /** A command to be pasted into a shell, and the options that only the user can add. */
 export interface Suggestion {
@@ -16,11 +16,17 @@ export interface Suggestion {
   readonly additions: readonly string[];
 }
 
-export interface SuggestionContext extends Pick<
-  StatusQuestion,
-  'pipelineFolder' | 'config' | 'lastRun' | 'unfinishedRanges'
-> {
-  readonly lake: string;
+/** What commands are computed from. */
+export interface SuggestionContext {
+  /** The lake as the command line names it. */
+  readonly location: string;
+  readonly lastRun: LastRun | undefined;
+  /** The ranges of any account that runs were asked for and have not loaded. */
+  readonly unfinishedRanges?: readonly UnfinishedRange[];
+  /** The folder of custom pipelines, if the command line names one. */
+  readonly pipelineFolder?: string | undefined;
+  /** The configuration file, if the command line names one. */
+  readonly config?: string | undefined;
   /** Accounts that the configuration has an endpoint for. */
   readonly configured?: readonly string[] | undefined;
   /** The API of commands that name none; undefined: v0. */
@@ -62,7 +68,7 @@ export function firstLoad(
   if (target === undefined) return undefined;
   const first = newest?.command === 'sync' ? 'sync' : 'backfill';
   const range = newest?.command === 'backfill' ? (newest.range ?? notedRange(target, context)) : undefined;
-  const { command, additions } = suggestion(first, target, newest?.pipelines ?? [], context, range);
+  const { command, additions } = suggestion(first, target, newest?.pipelines ?? [], context, { range });
   const hasUnknownRange = newest?.command === 'backfill' && range === undefined;
   return {
     command,
@@ -84,52 +90,74 @@ export function firstSync(account: string, context: SuggestionContext): Suggesti
 }
 
 /** The command that brings an account of a lake up to date. */
-export function nextSync({ account, pipelines, unfinished }: AccountStatus, context: SuggestionContext): Suggestion {
+export function nextSync(
+  {
+    account,
+    pipelines,
+    unfinished,
+  }: {
+    readonly account: string;
+    readonly pipelines: readonly { readonly pipeline: string; readonly loadKey: string }[];
+    readonly unfinished: readonly string[];
+  },
+  context: SuggestionContext,
+): Suggestion {
   const names = pipelines.filter(({ loadKey }) => loadKey !== 'order').map(({ pipeline }) => pipeline);
   const notBegun = unfinished.filter((name) => pipelineNamed(name)?.loadKey !== 'order');
   return suggestion('sync', account, [...names, ...notBegun], context);
 }
 
-function suggestion(
+/**
+ * The command that loads pipelines of an account, by their names.
+ *
+ * @param named arguments that it names otherwise
+ */
+export function suggestion(
   command: 'backfill' | 'sync',
   account: string,
   names: readonly string[],
-  { lake, pipelineFolder, config, configured, lastRun, api }: SuggestionContext,
-  range?: Window,
+  { location, pipelineFolder, config, configured = [], lastRun, api }: SuggestionContext,
+  named: Partial<LoadArguments> = {},
 ): Suggestion {
   const custom = names.filter((name) => pipelineNamed(name) === undefined);
   const isCustomOnly = names.length > 0 && custom.length === names.length;
-  if (!isCustomOnly && isUnconfigured(account, lastRun, configured)) {
-    return { command: undefined, additions: [unconfiguredText(account)] };
+  const lacksEndpoint = !isCustomOnly && needsEndpoint(account, lastRun, configured);
+  if (lacksEndpoint && configured.length > 0) {
+    const unconfigured = `${account} is not configured: add it to the configuration, or name its --endpoint`;
+    return { command: undefined, additions: [unconfigured] };
   }
-  const endpoint = endpointToName(lastRun, account);
   return {
     command: loadCommand(command, {
       ...pipelineArguments(names, api),
-      lake,
+      lake: location,
       account,
-      endpoint: isCustomOnly ? undefined : endpoint,
+      endpoint: isCustomOnly ? undefined : endpointToName(lastRun, account),
       pipelineFolder: custom.length > 0 ? pipelineFolder : undefined,
       config,
-      range,
+      ...named,
     }),
     additions: [
-      ...(!isCustomOnly && needsEndpoint(account, lastRun, configured) ? [endpointAddition] : []),
-      ...(custom.length > 0 && pipelineFolder === undefined ? [pipelinesAddition(custom)] : []),
+      ...(lacksEndpoint ? ['beside the --endpoint that serves the account'] : []),
+      ...(custom.length > 0 && pipelineFolder === undefined
+        ? [`beside the --pipelines that defines ${custom.join(', ')}, unless it is configured`]
+        : []),
       ...(names.some((name) => pipelineNamed(name)?.loadKey === 'order') ? ['beside its --orders'] : []),
     ],
   };
 }
 
-/** The advice for an account of the lake that can't be loaded any more. */
-export function unconfiguredText(account: string): string {
-  return `${account} is not configured: add it to the configuration, or name its --endpoint`;
+/** Whether a load of an account needs `--endpoint`; `configured`: accounts whose upstream the configuration names. */
+export function needsEndpoint(
+  account: string,
+  lastRun: LastRun | undefined,
+  configured: readonly string[] = [],
+): boolean {
+  return account !== demoAccount && !configured.includes(account) && endpointToName(lastRun, account) === undefined;
 }
 
-export const endpointAddition = 'beside the --endpoint that serves the account';
-
-export function pipelinesAddition(custom: readonly string[]): string {
-  return `beside the --pipelines that defines ${custom.join(', ')}, unless it is configured`;
+/** The range that a run was asked for. */
+export function rangeOf({ from, to }: LastRun): Window {
+  return { start: Date.parse(from), end: Date.parse(to) };
 }
 
 /** The arguments that select these pipelines: none, `--api`, or their names. */

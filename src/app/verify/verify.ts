@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import type { Clock } from '../../core/clock.js';
-import { commandIn, withCommandsIn } from '../command-text.js';
+import { withCommandsIn } from '../command-text.js';
 import type { ReadingContext } from '../context.js';
 import type { Certificate, Check, Problem } from '../results.js';
 import { tables } from '../../sources/finances/lake-tables.js';
@@ -17,7 +17,8 @@ import { wrapWords } from '../../core/text/width.js';
 import { catalogLine, catalogVersion } from '../catalog-version.js';
 import type { ExpectedVersion } from './checks/catalog-chain.js';
 import type { Certificate as Findings, Problem as FoundProblem, ProblemKind } from './checks/certificate.js';
-import { repairCommand } from './repair-command.js';
+import { remedyCommand, remedyRanks, type Remedy } from '../remedy.js';
+import { problemRemedy } from './problem-remedy.js';
 import { verifyLake } from './verify-lake.js';
 import { endpointToName, readLastRun } from '../../lake/upkeep/last-run.js';
 import { printable, shortenMessage } from '../../core/printable.js';
@@ -124,31 +125,28 @@ async function openVerifiedLake(
 async function problemsWithCommands(
   findings: Findings,
   lake: Lake,
-  options: Pick<VerifyOptions, 'lake' | 'config'>,
+  { lake: location, config }: Pick<VerifyOptions, 'lake' | 'config'>,
 ): Promise<readonly Problem[]> {
-  const { config } = options;
   const lastRun = await readLastRun(lake.store);
-  const repaired = { lake, location: options.lake, lastRun, config };
-  const scopeOf = (account: string | undefined) => ({
-    lake: options.lake,
-    config,
-    endpoint: account === undefined ? undefined : endpointToName(lastRun, account),
-  });
   const folderOf = ({ check, file }: FoundProblem) => `${check} ${dirname(file)}`;
   const byFolder = groupBy(findings.problems(), folderOf);
-  const unordered: Problem[] = findings.problems().map(({ account, command, ...found }) => {
+  const withRemedies = findings.problems().map((found) => {
     // Where many files of a folder are damaged, one command reads the whole month again.
     const isOneOfMany = (byFolder.get(folderOf(found)) ?? []).length > mostListed;
-    return {
-      ...found,
-      problem: withCommandsIn(scopeOf(account), found.problem),
-      mend:
-        command === undefined
-          ? (repairCommand(isOneOfMany ? { ...found, slice: '' } : found, repaired) ?? null)
-          : commandIn(scopeOf(account), command),
-    };
+    return { found, remedy: problemRemedy(isOneOfMany ? { ...found, slice: '' } : found, lake) };
   });
-  return unordered.toSorted((a, b) => commandRank(a.mend) - commandRank(b.mend));
+  const rankOf = ({ remedy }: { remedy: Remedy | undefined }) => (remedy === undefined ? 0 : remedyRanks[remedy.kind]);
+  return withRemedies
+    .toSorted((a, b) => rankOf(a) - rankOf(b))
+    .map(({ found, remedy }) => {
+      const { check, kind, table, file, slice, account } = found;
+      const endpoint = account === undefined ? undefined : endpointToName(lastRun, account);
+      return {
+        ...{ check, kind, table, file, slice },
+        problem: withCommandsIn({ lake: location, config, endpoint }, found.problem),
+        mend: remedy === undefined ? null : remedyCommand(remedy, { location, lastRun, config }),
+      };
+    });
 }
 
 /** Writes the table of checks, a paragraph for each problem, and the verdict. */
@@ -199,15 +197,6 @@ function paragraph(text: string, width: number | undefined): string {
 function checkCells({ check, about, checked, counts, result, found }: Check) {
   const words = result === 'failed' || result === 'finding' || result === 'note' ? `${result}: ${found}` : result;
   return [check, about, checked, counts, words];
-}
-
-/**
- * The order in which commands are to be run: `repair`, then those that read rows again, then those that
- * derive other rows from them; those that read every file come last.
- */
-function commandRank(mend: string | null): number {
-  if (mend === null || / repair( |$)|^(?:mv|aws) /.test(mend)) return 0;
-  return / compact( |$)/.test(mend) ? 3 : / rebuild( |$)/.test(mend) ? 2 : 1;
 }
 
 /** Problems of one check with the same command that the table lists; further ones are counted. */

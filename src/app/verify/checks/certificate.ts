@@ -4,6 +4,7 @@ import { formatCount } from '../../../core/text/amounts.js';
 import { shortenMessage } from '../../../core/printable.js';
 import type { Database } from '../../../core/duckdb/connection.js';
 import type { Lake } from '../../../lake/lake.js';
+import type { Remedy } from '../../remedy.js';
 import type { Check } from '../../results.js';
 import { unsummedText } from '../../unsummed-amounts.js';
 
@@ -58,8 +59,8 @@ export interface ProblemLocation {
   readonly slice: string;
   /** The account of the rows, for the commands in the text; left out where the check doesn't know it. */
   readonly account?: string;
-  /** The command that repairs the problem, without `--lake`; left out where `repairCommand` finds it. */
-  readonly command?: string;
+  /** What repairs the problem; left out where its check, table and file suggest it. */
+  readonly remedy?: Remedy;
 }
 
 export interface Problem extends ProblemLocation {
@@ -89,14 +90,14 @@ export class Certificate {
   add(
     check: CheckName,
     kind: ProblemKind,
-    { table, file, slice, account, command }: ProblemLocation,
+    { table, file, slice, account, remedy }: ProblemLocation,
     problem: string,
   ): void {
     const { found, listed } = this.#tallyOf(check);
     found[kind]++;
     if (listed.length < mostListed) {
       // The text may quote bytes of a damaged file: it is cut to a bounded length.
-      const loads = { ...(account === undefined ? {} : { account }), ...(command === undefined ? {} : { command }) };
+      const loads = { ...(account === undefined ? {} : { account }), ...(remedy && { remedy }) };
       listed.push({ check, kind, table, file, slice, ...loads, problem: shortenMessage(problem) });
     }
   }

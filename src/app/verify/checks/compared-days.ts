@@ -38,10 +38,10 @@ export function comparedWindows(
 export function comparedText({ account, both, isBroken, v0Only, transactionsOnly }: ComparedDays): string {
   const lacks = [
     v0Only.length > 0 &&
-      `transactions lack ${spansText(v0Only)}, which v0 has (\`${loadingCommand(byTransaction.pipeline, { account, windows: v0Only })}\` loads it)`,
+      `transactions lack ${spansText(v0Only)}, which v0 has (\`${loadingCommand({ pipeline: byTransaction.pipeline, account, windows: v0Only })}\` loads it)`,
     transactionsOnly.length > 0 &&
       `v0 lacks ${spansText(transactionsOnly)}, which transactions have ` +
-        `(\`${loadingCommand(byDate.pipeline, { account, windows: transactionsOnly })}\` loads it)`,
+        `(\`${loadingCommand({ pipeline: byDate.pipeline, account, windows: transactionsOnly })}\` loads it)`,
   ].filter((text) => text !== false);
   const compared = both.length === 0 ? 'compares nothing of it' : `compares only ${spansText(both)}`;
   const gaps = isBroken ? ', and has the orders of days between these that one of them lacks' : '';

@@ -10,7 +10,7 @@ import { instantColumn, loadKeyCondition } from '../../../lake/files/load-key-ro
 import { hasColumn } from '../../../lake/files/sorted-file.js';
 import { countRows, misfitIn, rowsWithSource, sourceColumn } from '../../../lake/files/local-parquet.js';
 import { importedKey, loadedOf, parseImportedKey } from '../../../lake/loads/imported-spans.js';
-import { monthRange } from '../../reread-command.js';
+import { monthRange } from '../../remedy.js';
 import { RowFaults, type CheckContext } from './certificate.js';
 import { isWithinMonth } from './loaded-windows.js';
 import type { LogFile } from './log-files.js';

@@ -133,8 +133,8 @@ export async function checkUnreferenced(
       const problem = !isDataFile(file) ? foreign : isRunning ? maybeRunning : orphanText;
       // A file that the next run removes harms only readers that bypass the log.
       const kind = problem === foreign ? 'lake' : 'note';
-      const mend = problem === orphanText ? { command: 'ledgerlake compact' } : {};
-      certificate.add('unnamed-files', kind, { table: name, file, slice: '', ...mend }, problem);
+      const remedy = problem === orphanText ? ({ remedy: { kind: 'compact' } } as const) : {};
+      certificate.add('unnamed-files', kind, { table: name, file, slice: '', ...remedy }, problem);
     }
   }
   const note = { table: '', file: '', slice: '' };

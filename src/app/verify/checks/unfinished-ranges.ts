@@ -10,7 +10,8 @@ import {
   type RequestedRangesNote,
   type RequestedRange,
 } from '../../../lake/upkeep/requested-ranges.js';
-import { shortIsoInstant, loadingCommand } from '../../command-text.js';
+import { shortIsoInstant } from '../../command-text.js';
+import type { Remedy } from '../../remedy.js';
 import type { Certificate } from './certificate.js';
 import { mainTablesOf } from './main-tables.js';
 
@@ -93,12 +94,12 @@ export function checkRequestedRanges(
     const { table = '', isCustom } = mainTablesOf(lake).find((main) => main.pipeline === pipeline) ?? {};
     const also = gaps.length === 1 ? '' : `, in ${gaps.length} gaps`;
     // The command that loads a custom pipeline needs --pipelines too.
-    const command = isCustom === true ? 'ledgerlake status' : loadingCommand(pipeline, { account, windows: gaps });
+    const remedy: Remedy = isCustom === true ? { kind: 'status' } : { kind: 'load', pipeline, account, windows: gaps };
     const hint = isCustom === true ? '; status prints the command that loads it' : '';
     certificate.add(
       'asked-ranges',
       isRunning ? 'note' : 'upstream',
-      { table, file: '', slice: '', account, command },
+      { table, file: '', slice: '', account, remedy },
       `${shortIsoInstant(start)} to ${shortIsoInstant(end)} of ${pipeline} for ${account} is not loaded${also}, though a ${commands} requested it${hint}`,
     );
   }

@@ -1,0 +1,119 @@
+import { pipelines } from '../../pipelines/all-pipelines.js';
+import { months, type Window } from '../core/windows.js';
+import { readWindow } from '../engine/slicing/window-slices.js';
+import { loadKeysOf } from '../lake/delta/file-tags.js';
+import type { Lake } from '../lake/lake.js';
+import { parseImportedKey } from '../lake/loads/imported-spans.js';
+import { endpointToName, type LastRun } from '../lake/upkeep/last-run.js';
+import {
+  commandIn,
+  loadCommand,
+  loadingCommand,
+  shellWord,
+  type LoadArguments,
+  type LoadingArguments,
+} from './command-text.js';
+
+/** What repairs a problem of a lake. */
+export type Remedy =
+  /** Moves a file, which is none of the lake's, out of the tables' folders. */
+  | { readonly kind: 'move'; readonly file: string }
+  /** Restores the catalog, and takes damaged files out. */
+  | { readonly kind: 'repair' }
+  /** Loads windows that the lake lacks. */
+  | ({ readonly kind: 'load' } & LoadingArguments)
+  /** Reads rows again, of a range or of orders. */
+  | ({ readonly kind: 'reread'; readonly pipeline: string } & Pick<LoadArguments, 'account' | 'range' | 'orders'>)
+  /** Names the command that loads what is missing. */
+  | { readonly kind: 'status' }
+  /** Derives the derived tables again, which costs no quota. */
+  | { readonly kind: 'rebuild' }
+  /** Reads and writes every file. */
+  | { readonly kind: 'compact'; readonly dropsDamagedHistory?: boolean };
+
+/**
+ * The order in which remedies are to be applied: those that read rows again come before those that derive other rows from them;
+ * those that read every file come last.
+ */
+export const remedyRanks: Readonly<Record<Remedy['kind'], number>> = {
+  ...{ move: 0, repair: 0 },
+  ...{ load: 1, reread: 1, status: 1 },
+  ...{ rebuild: 2, compact: 3 },
+};
+
+/** A lake as commands name it. */
+export interface NamedLake {
+  /** As the user wrote it. */
+  readonly location: string;
+  readonly lastRun: LastRun | undefined;
+  /** The configuration file; undefined: commands don't name it. */
+  readonly config?: string | undefined;
+}
+
+/** The command that applies a remedy, quoted for a shell. */
+export function remedyCommand(remedy: Remedy, { location, lastRun, config }: NamedLake): string {
+  const scope = { lake: location, config };
+  switch (remedy.kind) {
+    case 'move':
+      return moveCommand(location, remedy.file);
+    case 'load':
+      return commandIn({ ...scope, endpoint: endpointToName(lastRun, remedy.account) }, loadingCommand(remedy));
+    case 'reread': {
+      const { pipeline, account, range, orders } = remedy;
+      const rows = { pipelines: [pipeline], account, range, orders, endpoint: endpointToName(lastRun, account) };
+      return loadCommand('backfill', { ...scope, ...rows, refresh: true });
+    }
+    case 'compact':
+      return commandIn(
+        scope,
+        `ledgerlake compact${remedy.dropsDamagedHistory === true ? ' --drop-damaged-history' : ''}`,
+      );
+    case 'repair':
+    case 'status':
+    case 'rebuild':
+      return commandIn(scope, `ledgerlake ${remedy.kind}`);
+  }
+}
+
+/** The command that moves a file to a name in the lake that no reader takes for data. */
+function moveCommand(location: string, file: string): string {
+  const root = location.replace(/\/+$/, '');
+  const words = location.startsWith('s3://') ? ['aws', 's3', 'mv'] : ['mv', '--'];
+  return [...words, `${root}/${file}`, `${root}/_moved-${file.replaceAll('/', '-')}`].map(shellWord).join(' ');
+}
+
+/** Rows of a main table to read again. */
+interface RowsToReread {
+  readonly table: string;
+  /** Their file, within the lake. */
+  readonly file: string;
+  /** Their load key; empty: all load keys of the file. */
+  readonly slice: string;
+}
+
+/** Orders that a command line may name. */
+const mostOrders = 100;
+
+/** What reads rows again: their window, the month of their folder, or their orders. Undefined where none of these is known. */
+export function rereadRemedy({ table, file, slice }: RowsToReread, lake: Lake): Remedy | undefined {
+  const delta = lake.tables.find(({ schema }) => schema.name === table);
+  const filled = pipelines.find(({ tables }) => tables.at(-1)?.name === table);
+  const pipeline = filled?.name ?? delta?.schema.customPipeline;
+  const [, account, month = ''] = /\/account=([^/]+)\/month=([^/]+)\//.exec(file) ?? [];
+  if (delta === undefined || pipeline === undefined || account === undefined) return undefined;
+  if (filled?.loadKey === 'order') {
+    const add = delta.fileAt(file);
+    const keys = add === undefined ? [slice] : loadKeysOf(add);
+    const orders = keys.flatMap((key) => /^order\/(.+)$/.exec(key)?.[1] ?? []);
+    const isShort = orders.length > 0 && orders.length <= mostOrders;
+    return isShort ? { kind: 'reread', pipeline, account, orders } : undefined;
+  }
+  const range = readWindow(slice) ?? parseImportedKey(slice) ?? monthRange(month);
+  return range && { kind: 'reread', pipeline, account, range };
+}
+
+/** The month of a folder's name; undefined for `unknown`. */
+export function monthRange(month: string): Window | undefined {
+  const start = /^\d{4}-\d{2}$/.test(month) ? Date.parse(`${month}-01T00:00:00Z`) : NaN;
+  return Number.isNaN(start) ? undefined : months({ start, end: start + 40 * 86_400_000 })[0];
+}
