@@ -1,10 +1,10 @@
-import PQueue, { PriorityQueue, type Queue, type QueueAddOptions } from 'p-queue';
+import PQueue from 'p-queue';
 import type { Clock } from '../../core/clock.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { excerpt } from '../retry/api-refusal.js';
 import type { Pace } from '../run/pipeline.js';
 import type { PersistedQuota } from '../journal/persisted-quota.js';
-import { TokenBucket } from './token-bucket.js';
+import { readNamedRate, TokenBucket } from './token-bucket.js';
 
 interface RequestQueueOptions {
   /** Paces the starts. Left out: not throttled. */
@@ -30,6 +30,8 @@ interface WaitingJob {
   readonly id: string;
   /** Milliseconds since 1970. */
   readonly since: number;
+  /** Removes the job from p-queue. */
+  readonly removal: AbortController;
 }
 
 /** Higher than every priority of a job. */
@@ -50,20 +52,18 @@ export function isWorthPacing(rate: number): boolean {
  * Requests by priority, with limited concurrency and no faster than the bucket allows: p-queue manages the jobs, their order
  * and their concurrency, the bucket paces the starts.
  *
- * A token is taken only while a job waits and a slot is free. The job is chosen when the token is available, so that a later
- * job of higher priority gets it. So p-queue sees the waiting jobs through a gate, which a token opens for one job. A job that
- * has waited for `patienceMs` gets the next token, as its cursor may expire.
+ * With a bucket p-queue is paused. It is started for one job at a time, while a token is available and a slot is free, and the
+ * job that starts pauses it and takes the token. So the job is chosen when the token is available, and a later job of higher
+ * priority gets it. A job that has waited for `patienceMs` is next, as its cursor may expire.
  */
 export class RequestQueue {
-  readonly #queue: PQueue<Jobs>;
-  readonly #gate: Gate;
-  readonly #concurrency: number;
+  readonly #queue: PQueue;
   readonly #bucket: TokenBucket | undefined;
-  /** One for each waiting job, in order of arrival: aborting it removes the job from p-queue. */
-  readonly #waiting = new Map<AbortController, WaitingJob>();
   readonly #patienceMs: number;
-  /** Ends the sleep until the next token; undefined without a sleep. */
-  #alarm: AbortController | undefined;
+  /** In order of arrival. */
+  readonly #waiting = new Set<WaitingJob>();
+  /** Ends the sleep until the next token. */
+  #alarm = new AbortController();
   #jobs = 0;
   #latency: number | undefined;
   #onUnfitRate: RequestQueueOptions['onUnfitRate'];
@@ -71,15 +71,90 @@ export class RequestQueue {
   /** @throws TypeError for a concurrency below 1 */
   constructor({ bucket, concurrency, patienceMs = Infinity, onUnfitRate }: RequestQueueOptions) {
     this.#bucket = bucket;
-    this.#concurrency = concurrency;
     this.#onUnfitRate = onUnfitRate;
     this.#patienceMs = patienceMs;
-    this.#gate = { slots: bucket === undefined ? Infinity : 0 };
-    this.#queue = new PQueue({ concurrency, queueClass: jobsBehind(this.#gate) });
+    this.#queue = new PQueue({ concurrency, autoStart: bucket === undefined });
     // A job has ended, or a waiting one was aborted.
     this.#queue.on('next', () => {
       this.#startJobs();
     });
+  }
+
+  /**
+   * Runs the job in its turn and returns its result. Every job that starts takes one token, so that a retry is a separate call. A
+   * started job occupies its slot until it has settled, and must end when the signal aborts.
+   *
+   * @returns undefined for a job that may not start when its turn has come: it takes no token
+   * @throws what the job throws; the signal's reason when it aborts before the job has started
+   */
+  run<T>(job: Job<T>, options: QueuedJobOptions): Promise<T>;
+  run<T>(job: Job<T>, options: QueuedJobOptions & { readonly mayStart: () => boolean }): Promise<T | undefined>;
+  async run<T>(
+    job: Job<T>,
+    { priority, signal, mayStart = () => true }: QueuedJobOptions & { readonly mayStart?: () => boolean },
+  ): Promise<T | undefined> {
+    signal.throwIfAborted();
+    const id = String(this.#jobs++);
+    const waiting = { id, since: this.#bucket?.clock.now() ?? 0, removal: new AbortController() };
+    const endWait = (): void => {
+      this.#waiting.delete(waiting);
+      signal.removeEventListener('abort', giveUp);
+    };
+    const giveUp = (): void => {
+      endWait();
+      waiting.removal.abort(signal.reason);
+    };
+    const start = (): Promise<T | undefined> => {
+      endWait();
+      if (this.#bucket !== undefined) this.#queue.pause();
+      if (!mayStart()) return Promise.resolve(undefined);
+      this.#bucket?.take();
+      return job(signal);
+    };
+
+    this.#waiting.add(waiting);
+    signal.addEventListener('abort', giveUp, { once: true });
+    // With the job's own signal p-queue would free the slot before the job has ended.
+    const result = this.#queue.add(start, { id, priority: -priority, signal: waiting.removal.signal });
+    this.#startJobs();
+    try {
+      return await result;
+    } finally {
+      endWait();
+    }
+  }
+
+  /** Starts the jobs of highest priority while there are tokens and slots, and sleeps until the next token. */
+  #startJobs(): void {
+    const bucket = this.#bucket;
+    if (bucket === undefined) return;
+    this.#alarm.abort();
+    while (this.#queue.size > 0 && this.#queue.pending < this.#queue.concurrency && !bucket.isProbing) {
+      const now = bucket.clock.now();
+      const waitMs = bucket.nextTokenAt() - now;
+      if (waitMs > 0) {
+        this.#sleep(waitMs, bucket.clock);
+        return;
+      }
+      const [longest] = this.#waiting;
+      if (longest !== undefined && now - longest.since >= this.#patienceMs)
+        this.#queue.setPriority(longest.id, topPriority);
+      this.#queue.start();
+    }
+  }
+
+  /** Timers can be early, and last at most 24 days: `#startJobs` checks the clock after the sleep. */
+  #sleep(ms: number, clock: Clock): void {
+    const { signal } = (this.#alarm = new AbortController());
+    clock.sleep(Math.min(ms, longestTimer), signal).then(
+      () => {
+        if (!signal.aborted) this.#startJobs();
+      },
+      (error: unknown) => {
+        if (signal.aborted) return;
+        for (const { removal } of this.#waiting) removal.abort(error);
+      },
+    );
   }
 
   /** The rate of requests, and their latency; undefined: not throttled. */
@@ -94,176 +169,32 @@ export class RequestQueue {
     const before = this.#latency ?? seconds;
     this.#latency = before + (seconds - before) * newestShare;
     this.#bucket?.granted();
-    this.#restart();
+    this.#startJobs();
   }
 
   /** Records a throttled request: none is sent for `waitMs`. */
   refused(waitMs: number): void {
     this.#bucket?.refused(waitMs);
-    this.#restart();
+    this.#startJobs();
   }
 
   /** Records a request that failed for another reason. */
   failed(): void {
     this.#bucket?.failed();
-    this.#restart();
+    this.#startJobs();
   }
 
   /** Applies the rate of an answer's header, limited to plausible rates; undefined: no header. */
   takeNamedRate(header: string | undefined): void {
     if (header === undefined || this.#bucket === undefined) return;
     const { rate, isFit } = readNamedRate(header);
-    if (rate !== undefined) {
-      this.#bucket.setRate(rate);
-      this.#restart();
+    if (rate !== undefined) this.#bucket.setRate(rate);
+    if (!isFit) {
+      this.#onUnfitRate?.(header, this.#bucket.rate);
+      this.#onUnfitRate = undefined;
     }
-    if (isFit) return;
-    this.#onUnfitRate?.(header, this.#bucket.rate);
-    this.#onUnfitRate = undefined;
-  }
-
-  /**
-   * Runs the job in its turn and returns its result. Every call takes one token, so that a retry is a separate call. A started
-   * job occupies its slot until it has settled, and must end when the signal aborts.
-   *
-   * @returns undefined for a job that may not start when its turn has come: its token is given back
-   * @throws what the job throws; the signal's reason when it aborts before the job has started
-   */
-  run<T>(job: Job<T>, options: QueuedJobOptions): Promise<T>;
-  run<T>(job: Job<T>, options: QueuedJobOptions & { readonly mayStart: () => boolean }): Promise<T | undefined>;
-  async run<T>(
-    job: Job<T>,
-    { priority, signal, mayStart = () => true }: QueuedJobOptions & { readonly mayStart?: () => boolean },
-  ): Promise<T | undefined> {
-    signal.throwIfAborted();
-    const waiting = new AbortController();
-    const endWait = (): void => {
-      this.#waiting.delete(waiting);
-      signal.removeEventListener('abort', giveUp);
-    };
-    const giveUp = (): void => {
-      endWait();
-      waiting.abort(signal.reason);
-      if (this.#waiting.size === 0) this.#stopSleeping();
-    };
-
-    const id = String(this.#jobs++);
-    this.#waiting.set(waiting, { id, since: this.#bucket?.clock.now() ?? 0 });
-    signal.addEventListener('abort', giveUp, { once: true });
-    // p-queue gets the signal of the wait only: with the job's signal it would free the slot before the job has ended.
-    const result = this.#queue.add(
-      () => {
-        endWait();
-        if (mayStart()) return job(signal);
-        this.#bucket?.giveBack();
-        return Promise.resolve(undefined);
-      },
-      { id, priority: -priority, signal: waiting.signal },
-    );
-    this.#startJobs();
-    try {
-      return await result;
-    } finally {
-      endWait();
-    }
-  }
-
-  /** Called after a change of the bucket, which may allow waiting jobs to start. */
-  #restart(): void {
-    this.#stopSleeping();
     this.#startJobs();
   }
-
-  /** Starts the jobs of highest priority while there are tokens and slots, and sleeps until the next token. */
-  #startJobs(): void {
-    const bucket = this.#bucket;
-    if (bucket === undefined || this.#alarm !== undefined) return;
-    while (this.#waiting.size > 0 && this.#queue.pending < this.#concurrency) {
-      if (!bucket.take()) {
-        if (!bucket.isProbing) this.#sleep(bucket.nextTokenAt() - bucket.clock.now());
-        return;
-      }
-      this.#promoteImpatient(bucket.clock.now());
-      this.#gate.slots = 1;
-      // The setter makes p-queue start jobs.
-      this.#queue.concurrency = this.#concurrency;
-      this.#gate.slots = 0;
-    }
-  }
-
-  /** Gives the longest waiting job top priority once it has waited for `patienceMs`. */
-  #promoteImpatient(now: number): void {
-    const [longest] = this.#waiting.values();
-    if (longest !== undefined && now - longest.since >= this.#patienceMs)
-      this.#queue.setPriority(longest.id, topPriority);
-  }
-
-  /** Timers can be early, and last at most 24 days: `#startJobs` checks the clock after the sleep. */
-  #sleep(ms: number): void {
-    const alarm = new AbortController();
-    this.#alarm = alarm;
-    this.#bucket?.clock.sleep(Math.min(ms, longestTimer), alarm.signal).then(
-      () => {
-        if (this.#alarm !== alarm) return;
-        this.#alarm = undefined;
-        this.#startJobs();
-      },
-      (error: unknown) => {
-        // Aborted by `#stopSleeping`.
-        if (this.#alarm !== alarm) return;
-        this.#alarm = undefined;
-        const failed = [...this.#waiting.keys()];
-        this.#waiting.clear();
-        for (const waiting of failed) waiting.abort(error);
-      },
-    );
-  }
-
-  #stopSleeping(): void {
-    const alarm = this.#alarm;
-    this.#alarm = undefined;
-    alarm?.abort();
-  }
-}
-
-/** Limits how many waiting jobs may start. */
-interface Gate {
-  slots: number;
-}
-
-type Jobs = Queue<RunFunction, QueueAddOptions>;
-type RunFunction = () => Promise<unknown>;
-
-/** p-queue's priority queue, which shows it as many jobs as the gate has slots. */
-function jobsBehind(gate: Gate): new () => Jobs {
-  return class implements Jobs {
-    readonly #jobs = new PriorityQueue();
-
-    get size(): number {
-      return Math.min(gate.slots, this.#jobs.size);
-    }
-
-    dequeue(): RunFunction | undefined {
-      gate.slots--;
-      return this.#jobs.dequeue();
-    }
-
-    enqueue(run: RunFunction, options?: Partial<QueueAddOptions>): void {
-      this.#jobs.enqueue(run, options);
-    }
-
-    setPriority(id: string, priority: number): void {
-      this.#jobs.setPriority(id, priority);
-    }
-
-    remove(id: string): void {
-      this.#jobs.remove(id);
-    }
-
-    filter(options: Readonly<Partial<QueueAddOptions>>): RunFunction[] {
-      return this.#jobs.filter(options);
-    }
-  };
 }
 
 interface PacedQueueOptions {
@@ -306,19 +237,4 @@ export function pacedQueue({ name, quota, clock, cursorLifeMs, kept, emit }: Pac
     emit?.({ event: 'rate-unfit', operation: name, named: excerpt(named, 40), rate });
   };
   return new RequestQueue({ concurrency, bucket, patienceMs: cursorLifeMs / 4, onUnfitRate });
-}
-
-/** Requests a second: the limits of a plausible rate. One in 200 s is below all known rates of the service. */
-const least = 0.005;
-const most = 10_000;
-
-/**
- * Reads the rate of an answer's header. Too low a rate would stop a run for years, too high a rate is no quota: the nearest
- * limit applies (`isFit`: the rate itself). A text that isn't a positive number has no rate.
- */
-export function readNamedRate(header: string): { rate: number | undefined; isFit: boolean } {
-  const named = header.trim() === '' ? NaN : Number(header);
-  if (!(Number.isFinite(named) && named > 0)) return { rate: undefined, isFit: false };
-  const rate = Math.min(most, Math.max(least, named));
-  return { rate, isFit: rate === named };
 }

@@ -61,6 +61,32 @@ export class TokenBucket {
     this.#spent = state === undefined ? 0 : (Math.max(0, Math.ceil(state) - this.#origin) * this.#rate) / 1000;
   }
 
+  /** Takes a token; false where none is available. */
+  take(): boolean {
+    if (this.#isProbing || this.nextTokenAt() > this.#now()) return false;
+    this.#spent += 1;
+    this.#isProbing = this.#refusals > 0;
+    this.#changed();
+    return true;
+  }
+
+  /** When a token is available: now, or at a later whole millisecond since 1970. */
+  nextTokenAt(): number {
+    const now = this.#refill();
+    return Math.max(now, this.#pausedUntil, this.#origin + this.#msFor(this.#spent + 1 - this.burst));
+  }
+
+  /** Whether the outcome of the first request after a refusal is pending: no other one starts. */
+  get isProbing(): boolean {
+    return this.#isProbing;
+  }
+
+  /** Available tokens, with the fraction of the next one: 0 to `burst`. */
+  level(): number {
+    const missing = this.#missingAt(this.#refill());
+    return Math.min(this.burst, Math.max(0, this.burst - missing));
+  }
+
   /** The number to persist between runs: when the bucket is full, in whole milliseconds since 1970. */
   get state(): number {
     return this.#origin + this.#msFor(this.#spent);
@@ -71,16 +97,33 @@ export class TokenBucket {
     return this.#rate;
   }
 
-  /** Available tokens, with the fraction of the next one: 0 to `burst`. */
-  level(): number {
-    const missing = this.#missingAt(this.#refill());
-    return Math.min(this.burst, Math.max(0, this.burst - missing));
+  /** Updates `#origin` and returns the time. */
+  #refill(): number {
+    const now = this.#now();
+    // The clock was set back: no time counts as elapsed.
+    if (now < this.#origin) this.#origin = now;
+    if (this.state <= now) {
+      this.#origin = now;
+      this.#spent = 0;
+    } else if (this.state > now + this.#msFor(this.burst) + 1) {
+      // The clock was ahead earlier: the bucket is at worst empty.
+      this.#origin = now;
+      this.#spent = this.burst;
+    }
+    return now;
   }
 
-  /** When a token is available: now, or at a later whole millisecond since 1970. */
-  nextTokenAt(): number {
-    const now = this.#refill();
-    return Math.max(now, this.#pausedUntil, this.#origin + this.#msFor(this.#spent + 1 - this.burst));
+  #missingAt(now: number): number {
+    return this.#spent - ((now - this.#origin) * this.#rate) / 1000;
+  }
+
+  #now(): number {
+    return Math.floor(this.clock.now());
+  }
+
+  /** Whole milliseconds to refill this many tokens. */
+  #msFor(tokens: number): number {
+    return Math.ceil((tokens * 1000) / this.#rate - grain);
   }
 
   /**
@@ -134,56 +177,6 @@ export class TokenBucket {
     this.#rate = rate;
     this.#changed();
   }
-
-  /** Whether the outcome of the first request after a refusal is pending: no other one starts. */
-  get isProbing(): boolean {
-    return this.#isProbing;
-  }
-
-  /** Takes a token; false where none is available. */
-  take(): boolean {
-    if (this.#isProbing || this.nextTokenAt() > this.#now()) return false;
-    this.#spent += 1;
-    this.#isProbing = this.#refusals > 0;
-    this.#changed();
-    return true;
-  }
-
-  /** Takes back a token whose request was not sent. */
-  giveBack(): void {
-    this.#spent = Math.max(0, this.#spent - 1);
-    this.#isProbing = false;
-    this.#changed();
-  }
-
-  /** Updates `#origin` and returns the time. */
-  #refill(): number {
-    const now = this.#now();
-    // The clock was set back: no time counts as elapsed.
-    if (now < this.#origin) this.#origin = now;
-    if (this.state <= now) {
-      this.#origin = now;
-      this.#spent = 0;
-    } else if (this.state > now + this.#msFor(this.burst) + 1) {
-      // The clock was ahead earlier: the bucket is at worst empty.
-      this.#origin = now;
-      this.#spent = this.burst;
-    }
-    return now;
-  }
-
-  #missingAt(now: number): number {
-    return this.#spent - ((now - this.#origin) * this.#rate) / 1000;
-  }
-
-  #now(): number {
-    return Math.floor(this.clock.now());
-  }
-
-  /** Whole milliseconds to refill this many tokens. */
-  #msFor(tokens: number): number {
-    return Math.ceil((tokens * 1000) / this.#rate - grain);
-  }
 }
 
 function checkedRate(rate: number): number {
@@ -194,4 +187,19 @@ function checkedRate(rate: number): number {
 
 function unexpected(option: string, expected: string, got: unknown): Error {
   return usageError(`expected \`${option}\` to be ${expected}, got \`${String(got)}\` (${typeof got})`);
+}
+
+/** Requests a second: the limits of a plausible rate. One in 200 s is below all known rates of the service. */
+const least = 0.005;
+const most = 10_000;
+
+/**
+ * Reads the rate of an answer's header. Too low a rate would stop a run for years, too high a rate is no quota: the nearest
+ * limit applies (`isFit`: the rate itself). A text that isn't a positive number has no rate.
+ */
+export function readNamedRate(header: string): { rate: number | undefined; isFit: boolean } {
+  const named = header.trim() === '' ? NaN : Number(header);
+  if (!(Number.isFinite(named) && named > 0)) return { rate: undefined, isFit: false };
+  const rate = Math.min(most, Math.max(least, named));
+  return { rate, isFit: rate === named };
 }

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { RunEvent } from '../../../src/core/events/run-event.js';
-import { readNamedRate, pacedQueue } from '../../../src/engine/rate-limit/request-queue.js';
+import { pacedQueue } from '../../../src/engine/rate-limit/request-queue.js';
+import { readNamedRate } from '../../../src/engine/rate-limit/token-bucket.js';
 import { HandClock } from '../../core/clock.js';
 
 test.each([
