@@ -1,7 +1,6 @@
 import { count } from '../../core/count.js';
 import { readFile } from 'node:fs/promises';
 import { familiesOf, type Table, type Family } from '../../core/columns/table.js';
-import type { ParquetSource } from '../../core/parquet/parquet-source.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { LedgerlakeError, usageError } from '../../core/errors.js';
 import { tuneForComputation } from '../../core/v8-flags.js';
@@ -15,7 +14,7 @@ import { readLastRun } from '../../lake/upkeep/last-run.js';
 import { loadKeysText } from '../../lake/files/load-key-rows.js';
 import { DamagedFile, accountOf, addOf, contentOf, loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { NewFile } from '../../lake/commit-files.js';
-import { checkedSource, damagedFile } from '../../lake/files/checked-file.js';
+import { checkedFile, checkedSource, damagedFile } from '../../lake/files/checked-file.js';
 import type { Lake } from '../../lake/lake.js';
 import { rowsIn, type LocalParquet } from '../../lake/files/local-parquet.js';
 import { isRewritten, sharedTags } from '../../lake/files/new-file.js';
@@ -39,7 +38,13 @@ import {
 } from './command.js';
 import { addSize, areLive, bundleKey, bundlesOf, bundleBytes, whileLive, type Bundle } from './file-bundles.js';
 import type * as CustomRebuild from './rebuild-custom.js';
-import { derivedTableOf, estimatedRawBytes, type RederivedEntries, type StoredEntries } from './rederived-entries.js';
+import {
+  derivedTableOf,
+  estimatedRawBytes,
+  hasSameRows,
+  type RederivedEntries,
+  type StoredEntries,
+} from './rederived-entries.js';
 import { RederivingThreads } from './rederiving-threads.js';
 
 /** Entries have fewer bytes than events, and need less memory. */
@@ -175,8 +180,8 @@ function refuseUnread([first, ...others]: readonly UnreadFile[], location: Comma
 interface StartedBundle {
   readonly bundle: Bundle;
   readonly workspace: Workspace;
-  /** Whether the stored entries were compared by their file's bytes first. */
-  readonly isComparedByBytes: boolean;
+  /** Undefined where they aren't compared: one is missing or damaged, or the last file's entries differed. */
+  readonly stored: StoredEntries | undefined;
   readonly entries: RederivedEntries;
 }
 
@@ -290,7 +295,7 @@ class FamilyRebuild {
           const fault = `it can't be read as a file of ${family.main.name} (${error.message})`;
           throw damagedFile(lake.store, lake.table(family.main.name), main, fault);
         });
-      return { bundle, workspace, isComparedByBytes: stored?.sha256 !== undefined, entries };
+      return { bundle, workspace, stored, entries };
     } catch (error) {
       await workspace.clear();
       throw error;
@@ -302,10 +307,10 @@ class FamilyRebuild {
     const { run } = this.#context;
     const table = this.#table;
     const adds = derived.filter((file) => file.table === table).map(({ add }) => add);
-    const files: ParquetSource[] = [];
+    const files: string[] = [];
     for (const add of adds) {
       try {
-        files.push(await checkedSource(run.lake.store, run.lake.table(table.name), add, workspace));
+        files.push(await checkedFile(run.lake.store, run.lake.table(table.name), add, workspace));
       } catch (error) {
         if (!(error instanceof DamagedFile)) throw error;
         // Its rows are derived again.
@@ -319,12 +324,14 @@ class FamilyRebuild {
   }
 
   /** Commits entries that differ, and removes the bundle's files from the workspace. */
-  async #finish({ bundle, workspace, isComparedByBytes, entries }: StartedBundle): Promise<void> {
+  async #finish({ bundle, workspace, stored, entries }: StartedBundle): Promise<void> {
     const { run, family, summary } = this.#context;
     const { lake, emit } = run;
-    const isSame = entries.sameBy !== undefined;
+    const hasSameBytes = entries.files === undefined;
+    const isSame =
+      hasSameBytes || (stored !== undefined && (await hasSameRows(workspace.database, this.#table, stored, entries)));
     this.#isDiffering = !isSame;
-    this.#hasOtherEncoding ||= isComparedByBytes && entries.sameBy === 'rows';
+    this.#hasOtherEncoding ||= stored?.sha256 !== undefined && isSame && !hasSameBytes;
     if (!isSame && !(await this.#commit(bundle, workspace, entries))) {
       // Another run has replaced it meanwhile.
       await lake.refresh();
@@ -348,7 +355,7 @@ class FamilyRebuild {
   /** Joins a bundle's entries in one local file; undefined where there is none. */
   #joined(
     workspace: Workspace,
-    { files, metadata }: RederivedEntries,
+    { files = [], metadata }: RederivedEntries,
   ): Promise<LocalParquet> | LocalParquet | undefined {
     if (files.length < 2) return files[0];
     const paths = files.map(({ path }) => path);

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { instantCells, textCells, type RowCells } from '../../core/columns/column-data.js';
 import { columnBytes, ReusedMemory, type ColumnMemory } from '../../core/columns/memory.js';
-import { RowSums } from '../../core/columns/row-sums.js';
 import { familiesOf, type Table } from '../../core/columns/table.js';
-import { LedgerlakeError, messageOf } from '../../core/errors.js';
+import type { Database } from '../../core/duckdb/connection.js';
+import { codeOf, LedgerlakeError, messageOf } from '../../core/errors.js';
 import { millionths } from '../../core/numeric/decimal.js';
 import { encodeFile } from '../../core/parquet/encode-file.js';
 import { footerTexts } from '../../core/parquet/footer.js';
@@ -14,11 +14,12 @@ import { encodedColumns } from '../../core/parquet/decode-columns.js';
 import type { ParquetSource } from '../../core/parquet/parquet-source.js';
 import type { Derivation, DerivedBatch } from '../../engine/run/derivation.js';
 import type { Add } from '../../lake/delta/actions.js';
-import { contentOf, loadKeysOf } from '../../lake/delta/file-tags.js';
+import { contentOf, DamagedFile, loadKeysOf } from '../../lake/delta/file-tags.js';
 import { loadKeysLabel } from '../../lake/files/load-key-rows.js';
-import type { LocalParquet } from '../../lake/files/local-parquet.js';
+import { rowsIn, type LocalParquet } from '../../lake/files/local-parquet.js';
 import { parseNote } from '../../lake/store/store.js';
 import { addNets, fileMetadata, type NetSums } from '../../lake/files/new-file.js';
+import { sameRows } from '../reconcile/differing-rows.js';
 import { pipelineNamed } from '../../../pipelines/all-pipelines.js';
 
 /** Bytes that parquet-wasm reads at once: it copies them several times, and never releases memory. */
@@ -84,19 +85,6 @@ async function* storedCells(derivation: Derivation, file: ParquetSource): AsyncG
   }
 }
 
-/** Bytes of stored entries that are read at once; repeated values take many times as much memory. */
-const storedBytes = 200_000;
-
-/** The sums over the rows of stored files. */
-export async function storedSums(table: Table, stored: readonly ParquetSource[]): Promise<RowSums> {
-  const { parquetBatches } = await import('../../core/parquet/wasm.js');
-  const sums = new RowSums(table);
-  for (const file of stored) {
-    for await (const batch of parquetBatches(file, 'all', storedBytes)) sums.add(batch);
-  }
-  return sums;
-}
-
 /** A derived table, and the derivation of its rows from those of the main table. */
 interface DerivedTable {
   readonly table: Table;
@@ -121,7 +109,7 @@ export interface StoredEvents {
   readonly pipeline: string;
   readonly main: Add;
   readonly file: ParquetSource;
-  /** The entries to compare with; undefined: the derived entries are written without a comparison. */
+  /** The entries whose bytes are compared; undefined: the derived entries are written without a comparison. */
   readonly stored: StoredEntries | undefined;
   /** Bytes of `raw` that are derived at once. */
   readonly rawBytes: number;
@@ -129,8 +117,10 @@ export interface StoredEvents {
   readonly folder: string;
 }
 
+/** The stored entries of a file of events. */
 export interface StoredEntries {
-  readonly files: readonly ParquetSource[];
+  /** Local files. */
+  readonly files: readonly string[];
   /** The net sums of each, as the log has them. */
   readonly nets: readonly string[];
   /** The hash of the only file, where its bytes are probably equal: comparing bytes takes half the time of comparing rows. */
@@ -142,16 +132,14 @@ export interface RederivedEntries {
   readonly events: number;
   readonly rows: number;
   readonly net: NetSums;
-  /** The comparison by which the stored entries are the same; undefined where they differ, or weren't compared. */
-  readonly sameBy: 'bytes' | 'rows' | undefined;
-  /** The local files with the entries, in order, where `sameBy` is undefined; empty where there is no entry. */
-  readonly files: readonly LocalParquet[];
+  /** The local files with the entries, in order; undefined where the stored file has the same bytes. */
+  readonly files: readonly LocalParquet[] | undefined;
   readonly metadata: ReadonlyMap<string, string>;
 }
 
 /**
- * Derives the entries of a file of events again, in batches that bound the memory, and writes them where they differ from the stored
- * ones.
+ * Derives the entries of a file of events again, in batches that bound the memory, and writes them where their bytes differ from
+ * those of the stored file.
  *
  * @throws LedgerlakeError LAKE_STORE where the file can't be read as one of events, what the encoder throws, or the signal's reason
  */
@@ -160,12 +148,8 @@ export async function rederivedEntries(
   events: StoredEvents,
   signal?: AbortSignal,
 ): Promise<RederivedEntries> {
-  const { stored } = events;
-  if (stored !== undefined) {
-    const same =
-      (await sameByBytes(derived, events, stored, signal)) ?? (await sameByRows(derived, events, stored, signal));
-    if (same !== undefined) return same;
-  }
+  const same = events.stored && (await sameByBytes(derived, events, events.stored, signal));
+  if (same !== undefined) return same;
   const metadata = await metadataLike(events.main, events.file);
   const files: LocalParquet[] = [];
   await mkdir(events.folder, { mode: 0o700 });
@@ -175,7 +159,7 @@ export async function rederivedEntries(
     await writeNewFile(path, bytes, { mode: 0o600 });
     files.push({ path, rows, stats });
   });
-  return { ...totals, sameBy: undefined, files, metadata };
+  return { ...totals, files, metadata };
 }
 
 /** The result where the entries encode to the bytes of the only stored file, with its footer's metadata; else undefined. */
@@ -195,27 +179,32 @@ async function sameByBytes(
     hashes.push(contentOf(bytes).sha256);
   });
   const isSame = hashes.length === 1 && hashes[0] === sha256 && hasNet(nets, totals.net);
-  return isSame ? { ...totals, sameBy: 'bytes', files: [], metadata: footer.metadata } : undefined;
+  return isSame ? { ...totals, files: undefined, metadata: footer.metadata } : undefined;
 }
 
-/** The result where the stored files have the same rows, in any order; else undefined. */
-async function sameByRows(
-  derived: DerivedTable,
-  events: StoredEvents,
-  { files, nets }: StoredEntries,
-  signal: AbortSignal | undefined,
-): Promise<RederivedEntries | undefined> {
-  const sums = new RowSums(derived.table);
-  const totals = await eachBatch(derived, events, signal, ({ rows }) => {
-    sums.add(rows.batch);
-  });
-  if (!hasNet(nets, totals.net)) return undefined;
-  const stored = await storedSums(derived.table, files).catch((error: unknown) => {
-    if (error instanceof LedgerlakeError) throw error;
-    return undefined;
-  });
-  const isSame = stored !== undefined && sums.equals(stored);
-  return isSame ? { ...totals, sameBy: 'rows', files: [], metadata: new Map() } : undefined;
+/** Whether the stored files have the same net sums, columns and rows, in any order; false where they can't be read. */
+export async function hasSameRows(
+  database: Database,
+  table: Table,
+  { files: stored, nets }: StoredEntries,
+  { files = [], net }: RederivedEntries,
+): Promise<boolean> {
+  if (!hasNet(nets, net)) return false;
+  const derived = files.map(({ path }) => path);
+  if (stored.length === 0 || derived.length === 0) return stored.length === derived.length;
+  const columnsOf = async (paths: readonly string[]) =>
+    JSON.stringify(
+      await database.rows(`SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM ${rowsIn(paths)})`),
+    );
+  const rowsOf = (paths: readonly string[]) => `SELECT *, NULL AS month_ FROM ${rowsIn(paths)}`;
+  try {
+    const hasSameColumns = (await columnsOf(stored)) === (await columnsOf(derived));
+    return hasSameColumns && (await sameRows(database, table, rowsOf(stored), rowsOf(derived)));
+  } catch (error) {
+    // Their rows are derived again.
+    if (error instanceof DamagedFile || codeOf(error) === 'SQL') return false;
+    throw error;
+  }
 }
 
 /** The memory of a batch's columns, one for each thread. */

@@ -66,14 +66,6 @@ export function textsOf(data: Data): Texts | undefined {
   return { nulls: nullsOf(data), bytes, offsets, numbers };
 }
 
-/** Undefined where the column isn't UTF-8. */
-export function utf8Of(data: Data): Texts | undefined {
-  const { type } = data;
-  return arrow().DataType.isUtf8(arrow().DataType.isDictionary(type) ? type.dictionary : type)
-    ? textsOf(data)
-    : undefined;
-}
-
 /** A column's numbers as they are in memory. */
 export interface Numbers {
   readonly nulls: Nulls;

@@ -165,12 +165,12 @@ const mostRepeatedBytes = 64_000_000;
  */
 export async function* parquetBatches(
   source: ParquetSource,
-  columns: readonly string[] | 'all',
+  columns: readonly string[],
   batchBytes: number,
 ): AsyncGenerator<RecordBatch> {
   const blob = await blobOf(source);
   const { largestDictionary } = await checkPages(blob, columns);
-  const mostRows = columns === 'all' ? Infinity : Math.ceil(mostRepeatedBytes / Math.max(1, largestDictionary));
+  const mostRows = Math.ceil(mostRepeatedBytes / Math.max(1, largestDictionary));
   const file = await ParquetFile.fromFile(blob);
   try {
     for (const [number, group] of file.metadata().rowGroups().entries()) {
@@ -180,7 +180,7 @@ export async function* parquetBatches(
       // A stream from the group's start, because an offset makes arrow-rs skip rows, and it can't skip DuckDB's deltas,
       // whose miniblocks have 256 values (apache/arrow-rs#9793, #11018).
       const stream: AsyncIterable<WasmBatch> = await file.stream({
-        ...(columns === 'all' ? {} : { columns: [...columns] }),
+        columns: [...columns],
         rowGroups: [number],
         batchSize,
       });

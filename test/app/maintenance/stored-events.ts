@@ -1,5 +1,13 @@
 import { join } from 'node:path';
-import type { StoredEntries, StoredEvents } from '../../../src/app/maintenance/rederived-entries.js';
+import type { Database } from '../../../src/core/duckdb/connection.js';
+import {
+  derivedTableOf,
+  hasSameRows,
+  rederivedEntries,
+  type RederivedEntries,
+  type StoredEntries,
+  type StoredEvents,
+} from '../../../src/app/maintenance/rederived-entries.js';
 import { defaultLimits } from '../../../src/lake/files/workspace.js';
 import { temporaryFolder } from '../lake-run.js';
 
@@ -12,4 +20,18 @@ export async function storedEvents(
   const about = { path: '', partitionValues: {}, size: file.length, modificationTime: 0, dataChange: true };
   const folder = join(await temporaryFolder(), 'written');
   return { pipeline, main: about, file, stored, rawBytes: defaultLimits.rawBytes, folder };
+}
+
+/** A file's entries, derived again, and by what they are the same as the stored ones; undefined where they are others. */
+export async function comparedEntries(
+  database: Database,
+  pipeline: string,
+  file: Uint8Array,
+  stored: StoredEntries,
+  signal?: AbortSignal,
+): Promise<RederivedEntries & { readonly sameBy: 'bytes' | 'rows' | undefined }> {
+  const derived = derivedTableOf(pipeline);
+  const again = await rederivedEntries(derived, await storedEvents(pipeline, file, stored), signal);
+  if (again.files === undefined) return { ...again, sameBy: 'bytes' };
+  return { ...again, sameBy: (await hasSameRows(database, derived.table, stored, again)) ? 'rows' : undefined };
 }
