@@ -1,4 +1,5 @@
 import { dayMs, dayStart } from '../../core/windows.js';
+import { clamped, pageInstants, type DatesOfPage } from '../../sources/finances/model/event-ids.js';
 
 /** The dates of an input's pages, page by page. */
 export interface PageDates {
@@ -103,17 +104,12 @@ class Pages {
 
   spansWithin(ranges: readonly PageRange[]): PageSpans {
     for (const { start, end } of ranges) {
-      const before: (bigint | undefined)[] = [];
-      for (let page = start, last: bigint | undefined; page < end; page++) {
-        before.push(last);
-        last = this.#datesOf(page)?.[1] ?? last;
-      }
-      for (let page = end - 1, after: bigint | undefined; page >= start; page--) {
-        const [first] = this.#datesOf(page) ?? [];
-        const last = before[page - start];
-        this.#set(page, last ?? this.first, after ?? this.last, first ?? last ?? after ?? this.first);
-        after = first ?? after;
-      }
+      const pages = Array.from({ length: end - start }, (_, at): DatesOfPage => {
+        const [first, last] = this.#datesOf(start + at) ?? [];
+        return { first, last };
+      });
+      for (const [at, { instant, before, after }] of pageInstants(pages).entries())
+        this.#set(start + at, before ?? this.first, after ?? this.last, instant ?? this.first);
     }
     return this.#spans;
   }
@@ -141,9 +137,7 @@ class Pages {
     const end = dayStart(millisOf(to)) + dayMs;
     this.#spans.starts[page] = start;
     this.#spans.ends[page] = end;
-    const least = BigInt(start) * 1000n;
-    const most = BigInt(end) * 1000n - 1n;
-    this.#spans.instants[page] = instant < least ? least : instant > most ? most : instant;
+    this.#spans.instants[page] = clamped(instant, BigInt(start) * 1000n, BigInt(end) * 1000n);
   }
 }
 

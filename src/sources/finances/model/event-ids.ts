@@ -205,11 +205,7 @@ function prefix(source: RowSource): string {
 
 /**
  * `effective_at` of each event, in order of receipt: microseconds since 1970, or undefined for an order's event where
- * the order has no date at all.
- *
- * Pages are in order of time, but within a page events are in order of list. So an event without a date gets the instant at which
- * its page begins: the page's earliest date, else the latest date of the pages before it, else the earliest of the first later
- * page with a date, else the source's fallback.
+ * the order has no date at all. Events without a date have that of their page (`pageInstants`), else the source's fallback.
  */
 export function effectiveInstants(rows: SliceRows): (bigint | undefined)[] {
   const { events, sources } = rows;
@@ -232,27 +228,68 @@ function dateUndated(
   effective: (bigint | undefined)[],
 ): void {
   const { page, postedAt } = rows.events;
-  const earliest = new Map<number, bigint>();
+  const pages = new Map<number, DatesOfPage>();
   for (let row = first; row < end; row++) {
     const posted = postedAt[row];
-    const known = earliest.get(page.get(row));
-    if (posted !== undefined && (known === undefined || posted < known)) earliest.set(page.get(row), posted);
+    const dates = pages.get(page.get(row));
+    if (dates === undefined) pages.set(page.get(row), { first: posted, last: posted });
+    else if (posted !== undefined) {
+      if (dates.first === undefined || posted < dates.first) dates.first = posted;
+      if (dates.last === undefined || posted > dates.last) dates.last = posted;
+    }
   }
-  // Before the first page with a date, that page's beginning is the nearest known instant.
-  let before = earliest.values().next().value ?? micros(source.fallback);
-  let latest: bigint | undefined;
+  const instants = pageInstants([...pages.values()]);
+  const numbers = new Map([...pages.keys()].map((number, at) => [number, at]));
+  const start = micros(source.windowStart);
+  const last = micros(source.windowEnd);
   for (let row = first; row < end; row++) {
-    if (row > first && page.get(row) !== page.get(row - 1)) before = latest ?? before;
-    const posted = postedAt[row];
-    if (posted === undefined) effective[row] = clamped(earliest.get(page.get(row)) ?? before, source);
-    else if (latest === undefined || posted > latest) latest = posted;
+    if (postedAt[row] !== undefined) continue;
+    const instant = instants[numbers.get(page.get(row)) ?? 0]?.instant ?? micros(source.fallback);
+    const isClamped = source.clamp && instant !== undefined && start !== undefined && last !== undefined;
+    effective[row] = isClamped ? clamped(instant, start, last) : instant;
   }
 }
 
-function clamped(instant: bigint | undefined, source: RowSource): bigint | undefined {
-  const start = micros(source.windowStart);
-  const end = micros(source.windowEnd);
-  if (!source.clamp || instant === undefined || start === undefined || end === undefined) return instant;
+/** The earliest and the latest date of a page's events, in microseconds since 1970; undefined: it has none. */
+export interface DatesOfPage {
+  first: bigint | undefined;
+  last: bigint | undefined;
+}
+
+/** The instant of a page's events without a date, and the dates around it. */
+interface PageInstant {
+  readonly instant: bigint | undefined;
+  /** The latest date of the pages before it. */
+  readonly before: bigint | undefined;
+  /** The earliest date of the first later page with a date. */
+  readonly after: bigint | undefined;
+}
+
+/**
+ * The instants of events without a date, by page. Pages are in order of time, but within a page events are in order of list. So the
+ * instant is that at which the page begins: the page's earliest date, else the latest date of the pages before it, else the
+ * earliest of the first later page with a date.
+ */
+export function pageInstants(pages: readonly DatesOfPage[]): PageInstant[] {
+  let before: bigint | undefined;
+  let after: bigint | undefined;
+  const afters = pages
+    .toReversed()
+    .map(({ first }) => {
+      const found = after;
+      after = first ?? after;
+      return found;
+    })
+    .reverse();
+  return pages.map(({ first, last }, at) => {
+    const found = { instant: first ?? before ?? afters[at], before, after: afters[at] };
+    if (last !== undefined && (before === undefined || last > before)) before = last;
+    return found;
+  });
+}
+
+/** The instant of a range, from `start` to before `end`, that is nearest to an instant, all in microseconds. */
+export function clamped(instant: bigint, start: bigint, end: bigint): bigint {
   if (instant < start) return start;
   return instant < end ? instant : end - 1n;
 }
