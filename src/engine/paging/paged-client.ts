@@ -8,7 +8,7 @@ import type { PersistedQuota } from '../journal/persisted-quota.js';
 import { pacedQueue, type RequestQueue } from '../rate-limit/request-queue.js';
 import { clockWarning, RetryPolicy, waitWarning } from '../retry/retry-policy.js';
 import type { Pace, Reading } from '../run/pipeline.js';
-import { pagedRequests } from './paged-requests.js';
+import { pagedRequests } from './api-client.js';
 import { LearnedPageSize } from './page-size.js';
 import type { ApiPage, PagedApi, Query } from './paged-api.js';
 import { readPages } from './paginator.js';

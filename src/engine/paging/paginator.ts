@@ -5,8 +5,7 @@ import { formatBytes } from '../../core/text/amounts.js';
 import { dayMs } from '../../core/windows.js';
 import type { JournalPage } from '../journal/journal.js';
 import { ReadFailure } from '../retry/read-failure.js';
-import type { PagePosition, ReceivedPage } from './api-client.js';
-import type { RequestOptions, RequestPage } from './paged-requests.js';
+import type { PagePosition, ReceivedPage, RequestOptions, RequestPage } from './api-client.js';
 import { LearnedPageSize, PageSize } from './page-size.js';
 import type { ApiPage, CursorRecovery, PagedApi, Query } from './paged-api.js';
 

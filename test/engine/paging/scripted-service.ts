@@ -1,7 +1,11 @@
 import type { ServerResponse } from 'node:http';
 import { onTestFinished } from 'vitest';
-import type { ApiClientOptions } from '../../../src/engine/paging/api-client.js';
-import { pagedRequests, type RequestOptions, type RequestPage } from '../../../src/engine/paging/paged-requests.js';
+import {
+  pagedRequests,
+  type ApiClientOptions,
+  type RequestOptions,
+  type RequestPage,
+} from '../../../src/engine/paging/api-client.js';
 import type { PagedApi } from '../../../src/engine/paging/paged-api.js';
 import { createTransport, type TransportOptions } from '../../../src/engine/http/transport.js';
 import { RetryPolicy, type RetryPolicyOptions } from '../../../src/engine/retry/retry-policy.js';
