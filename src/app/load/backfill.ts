@@ -4,7 +4,6 @@ import { withNeeds } from '../configuration/chosen-pipelines.js';
 import { futureEndText, readDateRange, type RangeOptions } from '../configuration/range.js';
 import { withProvisionalSummary } from '../provisional-summary.js';
 import { nextSteps, emptyRunText, summaryObject, summaryText } from './run-summary.js';
-import type { Lake } from '../../lake/lake.js';
 import { firstInstant } from '../../engine/slicing/window-slicing.js';
 import { byDate, byTransaction } from '../verify/checks/main-tables.js';
 import type { RunContext } from '../context.js';
@@ -53,9 +52,11 @@ export async function backfill(options: BackfillOptions, given: RunContext): Pro
         print(summaryText(report));
         const found = findingsText(findings);
         if (found !== '') print(found);
-        const hasRows = lake.tables.some(({ snapshot }) => [...snapshot.filesOf(report.account)].length > 0);
+        const hasRows = lake.tables.some(({ snapshot }) => [...snapshot.filesOf(account)].length > 0);
         const isSynthetic = options.endpoint === undefined && !job.isCustomOnly;
-        const nothing = emptyRunText(report, { firstEvent: firstEventOf(lake, report.account), hasRows, isSynthetic });
+        const events = [byDate, byTransaction].flatMap(({ pipeline, table }) => lake.files(pipeline, table, account));
+        const firstEvent = firstInstant(events, 'effective_at');
+        const nothing = emptyRunText(report, { firstEvent, hasRows, isSynthetic });
         if (nothing !== '') print(nothing);
         else if (isFirst && report.failure === undefined) print(nextSteps(report, options));
         printJson({ ...summaryObject(report), ...(refresh && findingsObject(findings)) });
@@ -63,10 +64,4 @@ export async function backfill(options: BackfillOptions, given: RunContext): Pro
     },
     context,
   );
-}
-
-/** The first event or transaction of an account, by the statistics of the files; undefined where the lake has none. */
-function firstEventOf(lake: Lake, account: string): number | undefined {
-  const files = [byDate, byTransaction].flatMap(({ pipeline, table }) => lake.files(pipeline, table, account));
-  return firstInstant(files, 'effective_at');
 }

@@ -82,25 +82,16 @@ export function lagFailure(
 ): LedgerlakeError | undefined {
   if (maxLagMs === undefined) return undefined;
   const { subject = 'it', remedy = `run again, ${allowMore}`, unfinished = [] } = about;
-  const found = lagOf(covered, maxLagMs, now, unfinished);
-  if (found === undefined) return undefined;
+  let found: string;
+  if (covered === undefined) found = 'has nothing with a date';
+  else if (now - covered > maxLagMs)
+    found = `is ${formatSpan(now - covered)} old: it is complete up to ${shortInstant(covered)}`;
+  else if (unfinished.length > 0) found = `lacks some of ${unfinished.join(', ')}, which were requested`;
+  else return undefined;
   return new LedgerlakeError(
     'LAKE_LAG',
     `expected the lake to be at most ${formatSpan(maxLagMs)} old, ${subject} ${found}; ${remedy}`,
   );
-}
-
-function lagOf(
-  covered: number | undefined,
-  maxLagMs: number,
-  now: number,
-  unfinished: readonly string[],
-): string | undefined {
-  if (covered === undefined) return 'has nothing with a date';
-  if (now - covered > maxLagMs) {
-    return `is ${formatSpan(now - covered)} old: it is complete up to ${shortInstant(covered)}`;
-  }
-  return unfinished.length === 0 ? undefined : `lacks some of ${unfinished.join(', ')}, which were requested`;
 }
 
 /** The age of the lake after a run, for people. */

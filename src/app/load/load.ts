@@ -173,7 +173,7 @@ async function loadInto(
     if (started.hasNotes) await removeLoadedNotes(lake, account, emit);
     emitEnd(lake, report, emit);
     await request.present({ lake, report, findings, now: serviceNow() });
-    if (failure !== undefined) throw asError(failure);
+    if (failure !== undefined) throw failure instanceof Error ? failure : new Error(messageOf(failure));
   } finally {
     await lease.release();
   }
@@ -278,8 +278,4 @@ async function removeLoadedNotes(lake: Lake, account: string, emit: Emit): Promi
   } catch (error) {
     emit({ event: 'note-not-written', note: 'asked', reason: messageOf(error) });
   }
-}
-
-function asError(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error(String(thrown));
 }

@@ -51,12 +51,13 @@ export function summaryText(report: RunReport): string {
     return `\n${nothingLoaded(summaries)}: ${printable(lake)} already has ${what}${forgotten}. --refresh reads it again.\n`;
   }
   const events = summaries.reduce((sum, { rows }) => sum + countsOf(rows).events, 0);
+  const rate = formatCount(Math.round(events / Math.max(seconds, 0.001)));
   const lines = [
     '',
     failure === undefined ? `Loaded ${what}` : `Not done: ${what}; what is listed here is in the lake and stays`,
     '',
     ...summaryGrid(summaries),
-    ...(events === 0 ? [] : ['', speed(events, seconds)]),
+    ...(events === 0 ? [] : ['', `${formatCount(events, 'event')} in ${seconds.toFixed(1)} s, ${rate} a second`]),
     ...warningLines(summaries),
   ];
   return `${lines.join('\n')}\n`;
@@ -70,11 +71,6 @@ function nothingLoaded(summaries: readonly PipelineSummary[]): string {
   return summaries.some(({ conflicts }) => conflicts > 0)
     ? `Nothing new to commit, because another run committed these windows meanwhile; ${sent}`
     : `Nothing new to commit; ${sent}`;
-}
-
-function speed(events: number, seconds: number): string {
-  const rate = formatCount(Math.round(events / Math.max(seconds, 0.001)));
-  return `${formatCount(events, 'event')} in ${seconds.toFixed(1)} s, ${rate} a second`;
 }
 
 /** What is known of an account without events in a range. */

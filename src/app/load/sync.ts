@@ -97,7 +97,7 @@ export async function sync(options: SyncOptions, given: RunContext): Promise<voi
       },
       judge: (lake, serviceNow) => lagFailure(covered(lake), maxLagMs, serviceNow),
       present: async (loaded) => {
-        if (inTurns !== undefined) await noteReadSlices(inTurns, committed);
+        for (const [pipeline, slices] of committed) await inTurns?.read(pipeline, slices);
         await presentSync(loaded, { planned, covered: covered(loaded.lake), maxLagMs }, context);
       },
     },
@@ -221,13 +221,6 @@ function emitUnsyncedPipelines(lake: Lake, account: string, names: ReadonlySet<s
   const loadsAll = (api: Api) => loaded.every((pipeline) => defaultPipelines[api].includes(pipeline));
   const api = apiNames.find((name) => name !== defaultApi && loadsAll(name)) ?? 'both';
   if (unsynced.length > 0) emit({ event: 'api-left', account, pipelines: unsynced, api });
-}
-
-/** Reports the slices that a run has read to the sync that it belongs to. */
-async function noteReadSlices(inTurns: SyncInTurns, committed: ReadonlyMap<string, readonly string[]>): Promise<void> {
-  for (const [pipeline, slices] of committed) {
-    await inTurns.read(pipeline, slices);
-  }
 }
 
 /** Emits each event, and collects the committed slices by pipeline. */

@@ -199,9 +199,9 @@ interface RunEvents {
   };
   /** Another run has loaded the slice meanwhile: the pages read are dropped. */
   'slice-conflict': SliceEvent;
-  /** A long wait for the service has begun; reported once a minute at most. */
   /** This machine's clock differs from the API's. `seconds`: to add to ours. */
   'clock-differs': { readonly seconds: number };
+  /** A long wait for the service has begun; reported once a minute at most. */
   'service-awaited': {
     readonly operation: string;
     readonly cause: string;
