@@ -24,7 +24,7 @@ export interface AccessTokens {
 }
 
 interface AccessTokensOptions extends SignIn {
-  readonly transport: Pick<Transport, 'post'>;
+  readonly transport: Pick<Transport, 'send'>;
   readonly clock: Clock;
   /** Left out: each token is requested once. */
   readonly policy?: RetryPolicy | undefined;

@@ -27,7 +27,7 @@ export interface SignIn {
 }
 
 export interface TokenConnection {
-  readonly transport: Pick<Transport, 'post'>;
+  readonly transport: Pick<Transport, 'send'>;
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }
@@ -99,7 +99,7 @@ export async function requestToken(
   const expected = `expected an access token for the account ${account} from ${host}`;
   let answer: HttpResponse;
   try {
-    answer = await transport.post({
+    answer = await transport.send({
       origin,
       path: pathname,
       ...tokenMessage(signIn),

@@ -30,24 +30,21 @@ export interface TransportOptions {
   readonly environment?: Environment | undefined;
 }
 
-export interface GetRequest {
+export interface TransportRequest {
   /** `http://host:port` or `https://host:port`. */
   readonly origin: string;
   /** Path and query exactly as sent, beginning with `/`. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** Posted exactly as it is; never part of an error. Left out: a GET. */
+  readonly body?: string | undefined;
+  /** For messages: the option or setting of the address; default the endpoint. */
+  readonly addressOf?: string;
   readonly signal: AbortSignal;
   /** Bytes of the largest accepted body with status 200; default 64 MB. */
   readonly mostBytes?: number;
   /** Called while an answer takes long, at most twice a minute. */
   readonly onSlow?: ((slow: SlowAnswer) => void) | undefined;
-}
-
-export interface PostRequest extends GetRequest {
-  /** Exactly as sent; never part of an error. */
-  readonly body: string;
-  /** For messages: the option or setting of the address. */
-  readonly addressOf: string;
 }
 
 export interface HttpResponse {
@@ -58,7 +55,7 @@ export interface HttpResponse {
   readonly body: Uint8Array;
 }
 
-/** GET and POST over persistent connections. */
+/** Requests over persistent connections. */
 export interface Transport {
   /**
    * Sends the request once and reads the complete answer, whatever its status; redirects aren't followed.
@@ -66,9 +63,7 @@ export interface Transport {
    * @throws LedgerlakeError UPSTREAM_UNREACHABLE without a complete answer in time, UPSTREAM_BODY for a body that is encoded
    *   otherwise than with gzip, TOO_LARGE for one that is larger than `mostBytes` when decoded, or the signal's reason
    */
-  get(request: GetRequest): Promise<HttpResponse>;
-  /** The same with a body. */
-  post(request: PostRequest): Promise<HttpResponse>;
+  send(request: TransportRequest): Promise<HttpResponse>;
   /** Waits for the pending requests, then closes every connection. Nothing can be sent afterwards. */
   close(): Promise<void>;
 }
@@ -87,19 +82,18 @@ export function createTransport({
   environment,
 }: TransportOptions = {}): Transport {
   const pool = openConnectionPool({ timeoutMs: connectTimeoutMs, headersTimeoutMs, bodyTimeoutMs, environment });
-  const send = async (request: GetRequest & Partial<PostRequest>, method: 'GET' | 'POST'): Promise<HttpResponse> => {
-    const { origin, path, signal, addressOf = 'the endpoint' } = request;
-    signal.throwIfAborted();
-    try {
-      return await exchange(pool, request, method, answerCheck(clock, answerTimeoutMs, request.onSlow));
-    } catch (error) {
-      signal.throwIfAborted();
-      throw error instanceof LedgerlakeError ? error : failureOf(error, { origin, path, method, addressOf });
-    }
-  };
   return {
-    get: (request) => send(request, 'GET'),
-    post: (request) => send(request, 'POST'),
+    send: async (request) => {
+      const { origin, path, body, signal, addressOf = 'the endpoint' } = request;
+      const method = body === undefined ? 'GET' : 'POST';
+      signal.throwIfAborted();
+      try {
+        return await exchange(pool, request, method, answerCheck(clock, answerTimeoutMs, request.onSlow));
+      } catch (error) {
+        signal.throwIfAborted();
+        throw error instanceof LedgerlakeError ? error : failureOf(error, { origin, path, method, addressOf });
+      }
+    },
     close: () => pool.close(),
   };
 }
@@ -107,7 +101,7 @@ export function createTransport({
 /** Sends a request and reads its whole answer. */
 async function exchange(
   pool: ConnectionPool,
-  request: GetRequest & Partial<PostRequest>,
+  request: TransportRequest,
   method: 'GET' | 'POST',
   check: (bytes: number) => void,
 ): Promise<HttpResponse> {
@@ -190,7 +184,7 @@ const slowMs = 30_000;
  * Checks the duration of an answer: called for each chunk with the bytes of the body so far. A silent server is subject to
  * the connection's timeouts. Throws an Error with the code `answerTimeout`.
  */
-function answerCheck(clock: Clock, timeoutMs: number, onSlow: GetRequest['onSlow']): (bytes: number) => void {
+function answerCheck(clock: Clock, timeoutMs: number, onSlow: TransportRequest['onSlow']): (bytes: number) => void {
   const since = clock.now();
   let reportAt = since + slowMs;
   return (bytes) => {

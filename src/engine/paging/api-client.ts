@@ -118,11 +118,10 @@ export class ApiClient<Q extends Query, P extends ApiPage> {
     const { api, transport } = this.#options;
     const { origin, setting, tokenHeader = { name: accessTokenHeader, before: '' } } = api.address;
     const signed = token === undefined ? {} : { [tokenHeader.name]: tokenHeader.before + token };
-    const request = {
+    return transport.send({
       ...{ origin, path, headers: { ...api.address.headers, ...headers, ...signed } },
-      ...{ addressOf: setting, signal: options.signal, onSlow: options.onSlow },
-    };
-    return body === undefined ? transport.get(request) : transport.post({ ...request, body });
+      ...{ body, addressOf: setting, signal: options.signal, onSlow: options.onSlow },
+    });
   }
 
   /** The redaction of a token and the address's secrets; that of the last token is kept. */

@@ -95,8 +95,7 @@ async function commitConcurrently<Upstream>(slices: AsyncIterable<WholeSlice>, p
 
 /** Whether a slice is loaded, at least partly. */
 function isReread<Upstream>({ loadKeys, retires = [] }: Slice, { pipeline, job }: Pass<Upstream>): boolean {
-  const main = pipeline.tables.at(-1);
-  if (!job.refresh || main === undefined) return false;
+  if (!job.refresh) return false;
   const loaded = job.lake.loadKeys(pipeline.name, job.account);
   return [...loadKeys, ...retires].some((loadKey) => loaded.has(loadKey));
 }

@@ -87,12 +87,12 @@ test('no token is handed out in the last minute or tenth of its life, and none i
     fc.asyncProperty(fc.integer({ min: 1, max: 7200 }), steps, async (seconds, waits) => {
       const clock = new HandClock(1_700_000_000_000);
       const birth = new Map<string, number>();
-      const post = (): ReturnType<Transport['post']> => {
+      const send = (): ReturnType<Transport['send']> => {
         const reply = issued(birth.size + 1, seconds);
         birth.set(tokenOf(birth.size + 1), clock.now());
         return Promise.resolve({ status: 200, headers: new Map(), body: Buffer.from(reply.body) });
       };
-      const tokens = createAccessTokens({ ...signInAt('https://token.test/'), transport: { post }, clock });
+      const tokens = createAccessTokens({ ...signInAt('https://token.test/'), transport: { send }, clock });
       for (const wait of waits) {
         const held = [...birth].at(-1);
         await clock.advance(wait);

@@ -7,7 +7,7 @@ import { causeOf } from '../../../src/engine/retry/retry-policy.js';
 import type { LedgerlakeError } from '../../../src/core/errors.js';
 import {
   createTransport,
-  type GetRequest,
+  type TransportRequest,
   type HttpResponse,
   type SlowAnswer,
 } from '../../../src/engine/http/transport.js';
@@ -16,10 +16,10 @@ import { recordingServer } from './recording-server.js';
 
 const megabyte = 1024 * 1024;
 
-function get(origin: string, more: Partial<GetRequest> = {}, clock = new HandClock()): Promise<HttpResponse> {
+function get(origin: string, more: Partial<TransportRequest> = {}, clock = new HandClock()): Promise<HttpResponse> {
   const transport = createTransport({ clock });
   onTestFinished(() => transport.close());
-  return transport.get({ origin, path: '/', headers: {}, signal: new AbortController().signal, ...more });
+  return transport.send({ origin, path: '/', headers: {}, signal: new AbortController().signal, ...more });
 }
 
 async function failureOf(answer: Promise<unknown>): Promise<LedgerlakeError> {

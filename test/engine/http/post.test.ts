@@ -1,10 +1,10 @@
 import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { expect, onTestFinished, test } from 'vitest';
-import { createTransport, type PostRequest } from '../../../src/engine/http/transport.js';
+import { createTransport, type TransportRequest } from '../../../src/engine/http/transport.js';
 import { tokenEndpoint } from '../auth/token-endpoint.js';
 
-function request(address: string, body: string): PostRequest {
+function request(address: string, body: string): TransportRequest {
   const { origin, pathname } = new URL(address);
   const headers = { 'content-type': 'text/plain' };
   return {
@@ -22,7 +22,7 @@ test('a body is sent whole with its length, once', async () => {
   const transport = createTransport();
   onTestFinished(() => transport.close());
   const body = 'ä'.repeat(100_000);
-  const answer = await transport.post(request(server.url, body));
+  const answer = await transport.send(request(server.url, body));
   expect([answer.status, answer.headers.get('x-a'), Buffer.from(answer.body).toString()]).toEqual([418, 'b', 'no']);
   expect(server.asked).toMatchObject([
     { method: 'POST', url: '/auth/o2/token', headers: { 'content-length': '200000', 'content-type': 'text/plain' } },
@@ -39,7 +39,7 @@ test('a failure names what has the address, and nothing of the body', async () =
   const transport = createTransport();
   onTestFinished(() => transport.close());
   const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/t`;
-  const failure = await transport.post(request(address, 'a secret')).then(
+  const failure = await transport.send(request(address, 'a secret')).then(
     () => undefined,
     (error: unknown) => error,
   );

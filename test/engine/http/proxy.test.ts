@@ -15,7 +15,7 @@ import { recordingServer } from './recording-server.js';
 const get = (origin: string, environment: Record<string, string>): Promise<HttpResponse> => {
   const transport = createTransport({ environment, connectTimeoutMs: 5000 });
   onTestFinished(() => transport.close());
-  return transport.get({ origin, path: '/page?a=b', headers: {}, signal: new AbortController().signal });
+  return transport.send({ origin, path: '/page?a=b', headers: {}, signal: new AbortController().signal });
 };
 
 const failureOf = (answer: Promise<unknown>): Promise<LedgerlakeError> =>
@@ -94,7 +94,7 @@ describe('a certificate', () => {
       import { createTransport } from ${JSON.stringify(await builtModule('src/engine/http/transport.ts'))};
       const transport = createTransport();
       for (const origin of ['https://127.0.0.1:${front.port}', 'https://upstream.test:8443', 'https://other.test:8443'])
-        await transport.get({ origin, path: '/', headers: {}, signal: new AbortController().signal }).then(
+        await transport.send({ origin, path: '/', headers: {}, signal: new AbortController().signal }).then(
           ({ status }) => console.log(status), (error) => console.log(error.message));
       await transport.close();`;
     const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], {

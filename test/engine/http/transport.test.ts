@@ -20,7 +20,7 @@ function transport(options?: TransportOptions): Transport {
 }
 
 function get(origin: string, options?: TransportOptions, signal = never): Promise<HttpResponse> {
-  return transport(options).get({ origin, path: '/finances?a=1', headers: { accept: 'application/json' }, signal });
+  return transport(options).send({ origin, path: '/finances?a=1', headers: { accept: 'application/json' }, signal });
 }
 
 async function failureOf(answer: Promise<unknown>): Promise<LedgerlakeError> {
@@ -90,7 +90,7 @@ describe('answers', () => {
     const server = await recordingServer((_, response) => response.end('{}'));
     const shared = transport();
     for (let n = 0; n < 20; n++) {
-      await shared.get({ origin: server.origin, path: `/${n}`, headers: {}, signal: never });
+      await shared.send({ origin: server.origin, path: `/${n}`, headers: {}, signal: never });
     }
     expect([server.requests.length, server.connections]).toEqual([20, 1]);
   });
@@ -220,13 +220,13 @@ test('close waits for what is under way and lets go of the connections', async (
   let arrived: (() => void) | undefined;
   const underWay = new Promise<void>((resolve) => (arrived = resolve));
   const made = createTransport();
-  const answer = made.get({ origin: server.origin, path: '/', headers: {}, signal: never });
+  const answer = made.send({ origin: server.origin, path: '/', headers: {}, signal: never });
   await underWay;
   const closed = made.close();
   finish?.();
   expect((await answer).status).toBe(200);
   await closed;
-  await expect(made.get({ origin: server.origin, path: '/', headers: {}, signal: never })).rejects.toThrow(
+  await expect(made.send({ origin: server.origin, path: '/', headers: {}, signal: never })).rejects.toThrow(
     'cannot read from',
   );
   expect(server.requests).toHaveLength(1);

@@ -1,4 +1,4 @@
-import type { GetRequest, PostRequest, Transport, HttpResponse } from '../../../src/engine/http/transport.js';
+import type { Transport, TransportRequest, HttpResponse } from '../../../src/engine/http/transport.js';
 import { failureOf } from '../../../src/engine/http/transport-failure.js';
 import { currentProcess, currentWorld } from '../world/world.js';
 import { networkOf, type WireAnswer } from '../world/network.js';
@@ -12,8 +12,8 @@ export function createTransport(): Transport {
   const world = currentWorld();
   const process = currentProcess();
   if (process === undefined) throw new Error('a request is of a process');
-  const send = async (request: GetRequest & Partial<PostRequest>, method: 'GET' | 'POST'): Promise<HttpResponse> => {
-    const { origin, path, signal, headers, body = '' } = request;
+  const send = async ({ origin, path, signal, headers, body }: TransportRequest): Promise<HttpResponse> => {
+    const method = body === undefined ? 'GET' : 'POST';
     signal.throwIfAborted();
     const end = process.call();
     if (end === 'dead') return never();
@@ -22,7 +22,7 @@ export function createTransport(): Transport {
         reject(signal.reason as Error);
       });
     });
-    const sent = networkOf(world).send(process, { method, origin, path, headers, body }, signal);
+    const sent = networkOf(world).send(process, { method, origin, path, headers, body: body ?? '' }, signal);
     if (end === 'last') return never();
     const answer: WireAnswer = await Promise.race([sent, aborted]);
     if (process.isDead) return never();
@@ -32,11 +32,7 @@ export function createTransport(): Transport {
     }
     return answer;
   };
-  return {
-    get: (request) => send(request, 'GET'),
-    post: (request) => send(request, 'POST'),
-    close: () => Promise.resolve(),
-  };
+  return { send, close: () => Promise.resolve() };
 }
 
 function never(): Promise<never> {
