@@ -106,7 +106,7 @@ async function requested(bytes: string): Promise<{ readonly got: unknown[]; read
   const got: unknown[] = [];
   for (let times = 0; times < 2; times++) {
     got.push(
-      await transport.get({ origin, path: '/', headers: {}, signal }).then(
+      await transport.send({ origin, path: '/', headers: {}, signal }).then(
         ({ body }) => Buffer.from(body).toString('latin1'),
         (error: unknown) => error,
       ),
