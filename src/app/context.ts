@@ -61,3 +61,15 @@ export function emitOtherRuns({ others }: RunLease, account: string | undefined,
     emit({ event: 'message', message });
   }
 }
+
+/** Also emits `stopping` where the signal aborts between the run's start and its end. */
+export function withStoppingEvent(emit: Emit, signal: AbortSignal): Emit {
+  const stopping = (): void => {
+    emit({ event: 'stopping' });
+  };
+  return (event) => {
+    if (event.event === 'run-started') signal.addEventListener('abort', stopping, { once: true });
+    if (event.event === 'run-ended') signal.removeEventListener('abort', stopping);
+    emit(event);
+  };
+}

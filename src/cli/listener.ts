@@ -8,7 +8,8 @@ import { resolveLogSettings, type LogSettings } from '../app/configuration/setti
 import { codeOf, messageOf, usageError, LedgerlakeError } from '../core/errors.js';
 import { isFolder } from '../core/io/files.js';
 import { replaceFile } from '../core/io/write-file.js';
-import { withStoppingEvent, type Level, type Emit, type RunEvent } from '../core/events/run-event.js';
+import { withStoppingEvent } from '../app/context.js';
+import type { Level, Emit, RunEvent } from '../core/events/run-event.js';
 import { plainLog, type LogFormat } from '../observe/log/plain-log.js';
 import { isColoured } from '../core/environment.js';
 import { paintIn, paintLevel } from '../observe/live-view/view-lines.js';

@@ -1,7 +1,6 @@
-import type { RunContext } from '../app/context.js';
+import { withStoppingEvent, type RunContext } from '../app/context.js';
 import { systemClock } from '../core/clock.js';
 import { LedgerlakeError } from '../core/errors.js';
-import { withStoppingEvent } from '../core/events/run-event.js';
 import {
   backfillKinds,
   checkOptions,

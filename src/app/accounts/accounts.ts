@@ -12,6 +12,7 @@ import { readEndpoint } from '../../engine/http/address.js';
 import { chunksOf, writeRows } from '../../core/text/formats.js';
 import type { ResultColumn } from '../../core/text/rows.js';
 import { writeText } from '../../core/text/sink.js';
+import { plainLog } from '../../observe/log/plain-log.js';
 import type { ReadingContext } from '../context.js';
 import { printable } from '../../core/printable.js';
 import { unknownName } from '../../core/text/fault-line.js';
@@ -22,7 +23,6 @@ import { financesApi } from '../../sources/finances/api-v0/finances-api.js';
 import { createTransport, type Transport } from '../../engine/http/transport.js';
 import { accountPattern } from '../configuration/account.js';
 import { rangeMarginMs } from '../configuration/range.js';
-import { exposedText } from '../../core/events/run-event.js';
 import { createAccessTokens } from '../../engine/auth/access-token-cache.js';
 import { dayMs } from '../../core/windows.js';
 
@@ -164,7 +164,8 @@ async function check(account: string, options: CheckOptions, context: CheckConte
     if (resolved.endpoint === undefined) {
       return { account, ok: true, endpoint: null, code: null, message: 'served by the embedded service' };
     }
-    for (const file of resolved.exposed ?? []) context.log(exposedText(file));
+    const log = plainLog(context.log);
+    for (const file of resolved.exposed ?? []) log({ event: 'secret-exposed', file });
     shown = shownAddress(resolved.endpoint);
     await sendCheapRequest({ ...resolved, endpoint: resolved.endpoint }, context);
     const how = resolved.signIn === undefined ? 'without sign-in' : 'signed in';

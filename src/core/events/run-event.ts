@@ -423,20 +423,3 @@ export function dispatch<R, Name extends keyof EventsByName>(
 ): R | undefined {
   return handlers[event.event]?.(event);
 }
-
-/** Also emits `stopping` where the signal aborts between the run's start and its end. */
-export function withStoppingEvent(emit: Emit, signal: AbortSignal): Emit {
-  const stopping = (): void => {
-    emit({ event: 'stopping' });
-  };
-  return (event) => {
-    if (event.event === 'run-started') signal.addEventListener('abort', stopping, { once: true });
-    if (event.event === 'run-ended') signal.removeEventListener('abort', stopping);
-    emit(event);
-  };
-}
-
-/** The warning on a file with secrets that others can read. */
-export function exposedText(file: string): string {
-  return `${file} contains secrets, and every user of this machine can read it; run chmod 600 on it`;
-}

@@ -1,12 +1,4 @@
-import {
-  exposedText,
-  dispatch,
-  type Handlers,
-  levels,
-  type Level,
-  type RunEvent,
-  type Emit,
-} from '../../core/events/run-event.js';
+import { dispatch, type Handlers, levels, type Level, type RunEvent, type Emit } from '../../core/events/run-event.js';
 import { printable, printableLines, truncateText } from '../../core/printable.js';
 import { formatBytes, formatCount, formatSpan } from '../../core/text/amounts.js';
 
@@ -125,7 +117,8 @@ const lines: Handlers<string | undefined> = {
     'ranges without --to end by this clock: correct it',
   'service-awaited': ({ operation, cause, reason, until }) =>
     `${operation}: waiting until ${until.slice(0, 19)}Z before the next attempt: ${awaitedTexts[cause] ?? reason}`,
-  'secret-exposed': ({ file }) => exposedText(file),
+  'secret-exposed': ({ file }) =>
+    `${file} contains secrets, and every user of this machine can read it; run chmod 600 on it`,
   'variable-misspelt': ({ variable, nearest }) => `the variable ${variable} is not read; did you mean ${nearest}?`,
   'answer-slow': ({ pipeline, operation, seconds, bytes }) =>
     `${pipeline}: ${operation} is slow: ${formatBytes(bytes)} in ${formatSpan(seconds * 1000)}, and the answer is not complete`,
