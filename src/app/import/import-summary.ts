@@ -5,7 +5,7 @@ import { runText, warningLines, summaryGrid, summaryObject, type RunReport } fro
 import { printable } from '../../core/printable.js';
 import { count } from '../../core/count.js';
 import type { EventWarnings } from '../../sources/finances/model/slice-rows.js';
-import type { PipelineSummary } from '../../engine/run/pipeline-summary.js';
+import { PipelineSummary } from '../../engine/run/pipeline-summary.js';
 import { dayMs, type Window } from '../../core/windows.js';
 
 /** The result of adding events or groups. */
@@ -77,23 +77,8 @@ export function importObject(report: RunReport, summaries: ImportSummaries): obj
   };
 }
 
-/** The summary of one pipeline of an import, which sends no requests. */
-export class ImportSummary implements PipelineSummary {
-  readonly pipeline: string;
-  readonly requests = 0;
-  readonly conflicts = 0;
-  readonly retries = 0;
-  readonly throttled = 0;
-  readonly skipped = [];
-  /** Number of commits. */
-  slices = 0;
-  pages = 0;
-  files = 0;
-  bytes = 0;
-  seconds = 0;
-  /** Imported rows, by table. */
-  readonly rows = new Map<string, number>();
-  readonly warnings = new Map<string, Map<string, number>>();
+/** The summary of one pipeline of an import, which sends no requests; its slices are commits. */
+export class ImportSummary extends PipelineSummary {
   /** Events or groups that the lake had before. */
   known = 0;
   /** Events that a loaded window lacks, and groups of days with one. */
@@ -104,10 +89,6 @@ export class ImportSummary implements PipelineSummary {
   dateless = 0;
   #first = Infinity;
   #last = -Infinity;
-
-  constructor(pipeline: string) {
-    this.pipeline = pipeline;
-  }
 
   /** Counts the rows and files of one commit. */
   add({ rows, files, bytes, known }: AddedRows): void {

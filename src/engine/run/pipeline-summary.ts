@@ -2,20 +2,28 @@ import type { RunEvent } from '../../core/events/run-event.js';
 import type { Warnings, RequestCounts } from './pipeline.js';
 
 /** The result of one pipeline in a run. */
-export interface PipelineSummary extends RequestCounts {
+export class PipelineSummary implements RequestCounts {
   readonly pipeline: string;
-  slices: number;
+  slices = 0;
   /** Slices that another run loaded meanwhile: their rows are discarded. */
-  conflicts: number;
+  conflicts = 0;
+  requests = 0;
+  retries = 0;
+  throttled = 0;
+  pages = 0;
   /** Committed rows, by table; a slice that was read twice counts once. */
-  readonly rows: Map<string, number>;
-  files: number;
-  bytes: number;
-  seconds: number;
+  readonly rows = new Map<string, number>();
+  files = 0;
+  bytes = 0;
+  seconds = 0;
   /** Counts of unexpected data, by kind and subject. */
-  readonly warnings: Map<string, Map<string, number>>;
+  readonly warnings = new Map<string, Map<string, number>>();
   /** Slices that could not be read, and why. */
-  readonly skipped: SkippedSlice[];
+  readonly skipped: SkippedSlice[] = [];
+
+  constructor(pipeline: string) {
+    this.pipeline = pipeline;
+  }
 }
 
 /** A slice that could not be read: the next run tries it again. */
@@ -32,24 +40,6 @@ export interface SliceResult {
   readonly files: number;
   readonly bytes: number;
   readonly warnings: Warnings;
-}
-
-export function newSummary(pipeline: string): PipelineSummary {
-  return {
-    pipeline,
-    slices: 0,
-    conflicts: 0,
-    requests: 0,
-    retries: 0,
-    throttled: 0,
-    pages: 0,
-    rows: new Map(),
-    files: 0,
-    bytes: 0,
-    seconds: 0,
-    warnings: new Map(),
-    skipped: [],
-  };
 }
 
 /** Counts a slice; `earlier` is the result of an earlier read in this run, which it replaces. */

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { LedgerlakeError, messageOf } from '../../core/errors.js';
 import { failureKindOf, loadSlices, type PipelineRunOptions } from './load-slices.js';
-import { addWarnings, newSummary, pipelineEnded, type PipelineSummary } from './pipeline-summary.js';
+import { addWarnings, pipelineEnded, PipelineSummary } from './pipeline-summary.js';
 import type { Job, Pipeline } from './pipeline.js';
 
 /**
@@ -38,7 +38,7 @@ export async function runPipelines<Upstream>(
       failures.push(options.closing?.reason);
       return;
     }
-    const summary = newSummary(pipeline.name);
+    const summary = new PipelineSummary(pipeline.name);
     summaries.push(summary);
     try {
       await runPipeline(pipeline, { ...options, signal }, summary);
