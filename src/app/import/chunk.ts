@@ -10,6 +10,7 @@ import { dayOf } from '../../lake/loads/imported-spans.js';
 import { eventBatches } from '../../sources/finances/api-v0/collectors.js';
 import { addPageDirectly } from '../../sources/finances/api-v0/direct-page.js';
 import { eachEvent, scanPage, type ScannedPage } from '../../sources/finances/api-v0/finances-page.js';
+import { apiWith } from '../../sources/finances/finances-apis.js';
 import { HashedIds, type IdHashes } from '../../sources/finances/model/event-ids.js';
 import { Flattener } from '../../sources/finances/model/flatten.js';
 import {
@@ -432,10 +433,11 @@ function refuseOtherResults({ tape, payload }: ScannedPage): void {
     const value = tape.kind(key + 1);
     if (value !== kind.array && value !== kind.object) continue;
     const found = tape.stringValue(key).slice(0, 80);
+    const api = apiWith(found);
     throw new LedgerlakeError(
       'UPSTREAM_BODY',
       `expected a payload with FinancialEvents or FinancialEventGroupList, found ${found}` +
-        (found === 'transactions' ? ': pages of Finances 2024-06-19 cannot be imported' : ''),
+        (api === undefined ? '' : `: pages of ${api.title} cannot be imported`),
     );
   }
 }

@@ -1,13 +1,14 @@
+import { financialEvents } from '../../../pipelines/financial-events.js';
+import { transactionsPipeline } from '../../../pipelines/transactions.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 import { joined } from '../../core/windows.js';
 import type { LoadedSpan } from '../../lake/catalog/load-key.js';
 import type { Snapshot } from '../../lake/catalog/snapshot.js';
 import type { Lake } from '../../lake/lake.js';
+import { mainTable } from '../../engine/slicing/slicing.js';
 import { loadedSpans } from '../../lake/loads/loaded-spans.js';
 import { sqlType, type Column, type Table } from '../../core/columns/table.js';
 import { identifier, literal } from '../../core/duckdb/literals.js';
-import { transactionEntries, transactions } from '../../sources/finances/api-2024-06-19/transaction-tables.js';
-import { entries, events } from '../../sources/finances/model/tables.js';
 import { spansText } from '../command-text.js';
 import { attributesOf, entriesOf, extraColumns } from '../reconcile/event-history.js';
 import { byDate, byTransaction, type PipelineTable } from '../verify/checks/main-tables.js';
@@ -92,12 +93,11 @@ function macro(main: Table, table: Table, packed: string): string {
  * rows that the lake held at that instant, over the views of the tables and `loaded_spans()`. A row was there once its part of the
  * window was loaded; from then on `event_history` has what changed.
  */
-export const asKnownMacros: readonly string[] = [
-  macro(events, events, attributesOf(events)),
-  macro(events, entries, entriesOf(entries)),
-  macro(transactions, transactions, attributesOf(transactions)),
-  macro(transactions, transactionEntries, entriesOf(transactionEntries)),
-];
+export const asKnownMacros: readonly string[] = [financialEvents, transactionsPipeline].flatMap((pipeline) => {
+  const main = mainTable(pipeline);
+  const derived = pipeline.tables.filter((table) => table !== main);
+  return [macro(main, main, attributesOf(main)), ...derived.map((entries) => macro(main, entries, entriesOf(entries)))];
+});
 
 /** The pipelines whose tables have such macros. */
 const asKnownPipelines: readonly PipelineTable[] = [byDate, byTransaction];

@@ -62,7 +62,7 @@ export interface PayoutQuestion extends AccountQuestion {
 }
 
 /**
- * A ledger's transactions, summaries and payouts (Finances 2024-06-19). Each item appears exactly once in the pages of
+ * A ledger's transactions, summaries and payouts (`transaction-operations.ts`). Each item appears exactly once in the pages of
  * a question; a page may be empty without being the last one. An unknown id has no items.
  */
 export interface TransactionLedger {

@@ -1,6 +1,6 @@
 import { finances20240619 } from './api-2024-06-19/api.js';
 import { financesV0 } from './api-v0/api.js';
-import type { FinancesApi } from './selling-partner/finances-api.js';
+import type { ApiOperation, FinancesApi } from './selling-partner/finances-api.js';
 
 /** The Finances APIs, the oldest first. */
 export const financesApis = [financesV0, finances20240619] as const satisfies readonly FinancesApi[];
@@ -8,6 +8,12 @@ export const financesApis = [financesV0, finances20240619] as const satisfies re
 type NameOfOperation<A> = A extends FinancesApi ? keyof A['operations'] : never;
 /** An operation of any of the APIs. */
 export type OperationName = NameOfOperation<(typeof financesApis)[number]>;
+
+/** The API that has an operation, or whose answers name their results like this. */
+export function apiWith(name: string): FinancesApi | undefined {
+  const isNamed = (operation: ApiOperation) => operation.name === name || operation.result === name;
+  return financesApis.find(({ operations }) => Object.values<ApiOperation>(operations).some(isNamed));
+}
 
 export type ApiName = (typeof financesApis)[number]['name'];
 export const apiNames: readonly ApiName[] = financesApis.map(({ name }) => name);

@@ -4,10 +4,10 @@ export interface MoneyKeys {
   readonly amount: string;
 }
 
-/** The keys of Finances v0. */
+/** The keys of events and groups. */
 export const eventMoney: MoneyKeys = { code: 'CurrencyCode', amount: 'CurrencyAmount' };
 
-/** The keys of Finances 2024-06-19 and Transfers 2024-06-01. */
+/** The keys of transactions, summaries and payouts. */
 export const laterMoney: MoneyKeys = { code: 'currencyCode', amount: 'currencyAmount' };
 
 /** A row of an entries table. */

@@ -1,3 +1,4 @@
+import { transactionsPipeline } from '../../../../pipelines/transactions.js';
 import { literal } from '../../../core/duckdb/literals.js';
 import { millionths, millionthsText } from '../../../core/numeric/decimal.js';
 import { formatCount } from '../../../core/text/amounts.js';
@@ -6,6 +7,7 @@ import { joined } from '../../../core/windows.js';
 import { comparedWindows, comparedText } from './compared-days.js';
 import type { CheckContext, ProblemLocation } from './certificate.js';
 import { rowsIn } from '../../../lake/files/local-parquet.js';
+import { apiWith } from '../../../sources/finances/finances-apis.js';
 import type { ReadableFile } from './file-contents.js';
 import { groupKey } from './index-tables.js';
 import { loadedWindows } from './loaded-windows.js';
@@ -117,7 +119,7 @@ async function checkBothApis(
   const found = Number(row?.['events']);
   if (found === 0 || Number(row?.['transactions']) > 0) return;
   const problem =
-    `Finances 2024-06-19 returned no transaction for days in which v0 has ${formatCount(found, 'event')} of ${account}: ` +
+    `${apiWith(transactionsPipeline.operation)?.title ?? ''} returned no transaction for days in which v0 has ${formatCount(found, 'event')} of ${account}: ` +
     'continue with --api v0, and ask the API\u2019s support';
   certificate.add('both-apis', 'upstream', location, problem);
 }

@@ -3,9 +3,7 @@ import { readInstant } from '../../../core/numeric/instant.js';
 import { textOrNull, type ResultCell } from '../../../core/text/rows.js';
 import { isObject } from '../../../lake/delta/actions.js';
 import { rowsIn } from '../../../lake/files/local-parquet.js';
-import { payouts, settlementSummaries } from '../../../sources/finances/api-2024-06-19/transaction-tables.js';
 import { recordOf } from '../../../sources/finances/model/records.js';
-import { groups } from '../../../sources/finances/model/tables.js';
 import { RowFaults, type CheckContext } from './certificate.js';
 import type { ReadableFile } from './file-contents.js';
 import {
@@ -131,7 +129,7 @@ function orderFields(list: string): readonly string[] {
   return own === undefined ? ['AmazonOrderId', 'OrderId'] : [...own, 'AmazonOrderId'];
 }
 
-/** Of events of Finances v0. */
+/** Of events. */
 export const eventColumns: RawColumns = [
   instant('posted_at', (event, list) => [recordOf(list)?.date ?? '', ...dates].map((name) => at(event, name))),
   texts('amazon_order_id', (event, list) => first(orderFields(list).map((field) => textOf(at(event, field))))),
@@ -186,7 +184,7 @@ function totalOf(transaction: unknown): Readonly<Record<string, unknown>> | unde
     : undefined;
 }
 
-/** Of transactions of Finances 2024-06-19. */
+/** Of transactions. */
 export const transactionColumns: RawColumns = [
   text('transaction_id', 'transactionId'),
   text('transaction_type', 'transactionType'),
@@ -239,7 +237,7 @@ const partner: RawColumns = [
 ];
 
 const recordRules: Readonly<Record<string, RecordRules>> = {
-  [groups.name]: {
+  groups: {
     money: eventMoney,
     columns: [
       text('group_id', 'FinancialEventGroupId'),
@@ -255,7 +253,7 @@ const recordRules: Readonly<Record<string, RecordRules>> = {
       text('account_tail', 'AccountTail'),
     ],
   },
-  [payouts.name]: {
+  payouts: {
     money: laterMoney,
     columns: [
       scalar('payout_id', 'id'),
@@ -272,7 +270,7 @@ const recordRules: Readonly<Record<string, RecordRules>> = {
       instantAt('period_end', 'period', 'endDate'),
     ],
   },
-  [settlementSummaries.name]: {
+  settlement_summaries: {
     money: laterMoney,
     columns: [
       ...partner,

@@ -23,6 +23,8 @@ export interface ApiOperation {
   readonly range: DateRange | undefined;
   /** Query parameters besides the range, the page size and the token. */
   readonly parameters: readonly string[];
+  /** Member with the page's results. */
+  readonly result: string;
 }
 
 /** A version of the Finances API: what is the same for all readers of it. */
