@@ -1,11 +1,9 @@
 import type { Table } from '../../../core/columns/table.js';
 import type { Batch, Collector } from '../../../engine/run/pipeline.js';
-import type { SliceHole } from '../../../engine/run/slice-holes.js';
 import type { SourcePage } from '../model/source-pages.js';
-import { eventsByMonth, netSumTexts, sortedEvents } from '../model/event-batches.js';
-import { count } from '../../../core/count.js';
+import { netSumTexts, sortedEvents } from '../model/event-batches.js';
 import { countWarning, newWarnings, type RowSource } from '../model/slice-rows.js';
-import { sourceHoles } from '../selling-partner/page-holes.js';
+import { sourceCollector } from '../selling-partner/source-collector.js';
 import { eachResult, type ScannedResults } from './results-page.js';
 import {
   finishedTransactions,
@@ -37,40 +35,30 @@ export function transactionCollector(
   const { slice } = rows;
   const warnings = newWarnings();
   const reader = new TransactionReader(rows, warnings);
-  const holes: SliceHole[] = [];
-  let pages = 0;
-  return {
-    warnings,
-    holes,
-    // Pages have no order, so their dates don't show the progress.
-    reach: undefined,
-    add: ({ page, source }) => {
-      if (slice.sources.at(-1) !== source) {
-        slice.begin(source);
-        pages = 0;
-      }
-      if (page === undefined) {
-        count(warnings.unknownOrders, source.requestedOrderId ?? '');
-        return 0;
-      }
-      const before = slice.events.length;
-      slice.pages++;
-      holes.push(...sourceHoles(page.holes, pages++, source));
-      eachResult(page, (node) => {
-        reader.add(page.tape, node);
-      });
-      return slice.events.length - before;
+  return sourceCollector(
+    {
+      // Pages have no order, so their dates don't show the progress.
+      ...{ slice, warnings, isOrdered: false },
+      read: (page: ScannedResults) => {
+        eachResult(page, (node) => {
+          reader.add(page.tape, node);
+        });
+      },
+      finish: () => {
+        const finished = finishedTransactions(rows);
+        const { repeated } = finished;
+        for (const row of repeated) countWarning(warnings.repeated, rows.typeOf(row));
+        return (month, received) =>
+          transactionBatches(
+            tables,
+            finished,
+            month,
+            received.filter((row) => !repeated.has(row)),
+          );
+      },
     },
-    finish: () => {
-      const finished = finishedTransactions(rows);
-      const { repeated } = finished;
-      for (const row of repeated) countWarning(warnings.repeated, rows.typeOf(row));
-      return [...eventsByMonth(slice, monthOfSource)].flatMap(([month, received]) => {
-        const chosen = received.filter((row) => !repeated.has(row));
-        return [...transactionBatches(tables, finished, month, chosen)];
-      });
-    },
-  };
+    monthOfSource,
+  );
 }
 
 /** The chosen transactions of one month as batches: entries first, as transactions reference them. Each is built on demand. */

@@ -7,20 +7,13 @@ import { sliceHoles, type SliceHole } from '../../../engine/run/slice-holes.js';
 import { type Window, monthOf } from '../../../core/windows.js';
 import type { SourcePage } from '../model/source-pages.js';
 import { effectiveInstants, eventIds } from '../model/event-ids.js';
-import {
-  entryBatch,
-  eventBatch,
-  eventsByMonth,
-  sortedEvents,
-  type FinishedEvents,
-  netSumTexts,
-} from '../model/event-batches.js';
+import { entryBatch, eventBatch, sortedEvents, type FinishedEvents, netSumTexts } from '../model/event-batches.js';
 import { Flattener } from '../model/flatten.js';
 import { groupBatch, readGroup, type GroupRow } from '../model/group-rows.js';
 import { count } from '../../../core/count.js';
 import { newWarnings, SliceRows, type RowSource } from '../model/slice-rows.js';
 import { type ScannedPage, eachEvent, eachGroup } from './finances-page.js';
-import { sourceHoles } from '../selling-partner/page-holes.js';
+import { sourceCollector } from '../selling-partner/source-collector.js';
 import { unaskable } from '../selling-partner/subject-ids.js';
 
 /** A page of events, with its source. */
@@ -43,48 +36,21 @@ export function eventCollector(
   const rows = new SliceRows();
   const warnings = newWarnings();
   const flattener = new Flattener(rows, warnings);
-  let reach: bigint | undefined;
-  let first: bigint | undefined;
-  const holes: SliceHole[] = [];
-  let pages = 0;
-  return {
-    warnings,
-    holes,
-    get reach() {
-      return milliseconds(reach) ?? undefined;
+  return sourceCollector(
+    {
+      ...{ slice: rows, warnings, isOrdered: true },
+      read: (page: ScannedPage) => {
+        eachEvent(page, (list, event) => {
+          flattener.add(page.tape, list, event);
+        });
+      },
+      finish: () => {
+        const finished = { rows, ids: eventIds(rows), effective: effectiveInstants(rows) };
+        return (month, chosen) => eventBatches(tables, finished, month, chosen);
+      },
     },
-    get first() {
-      return milliseconds(first) ?? undefined;
-    },
-    add: ({ page, source }) => {
-      if (rows.sources.at(-1) !== source) {
-        rows.begin(source);
-        pages = 0;
-      }
-      if (page === undefined) {
-        count(warnings.unknownOrders, source.requestedOrderId ?? '');
-        return 0;
-      }
-      const before = rows.events.length;
-      rows.pages++;
-      holes.push(...sourceHoles(page.holes, pages++, source));
-      eachEvent(page, (list, event) => {
-        flattener.add(page.tape, list, event);
-      });
-      for (const posted of rows.events.postedAt.slice(before)) {
-        if (posted === undefined) continue;
-        if (reach === undefined || posted > reach) reach = posted;
-        if (first === undefined || posted < first) first = posted;
-      }
-      return rows.events.length - before;
-    },
-    finish: () => {
-      const finished = { rows, ids: eventIds(rows), effective: effectiveInstants(rows) };
-      return [...eventsByMonth(rows, monthOfSource)].flatMap(([month, chosen]) => [
-        ...eventBatches(tables, finished, month, chosen),
-      ]);
-    },
-  };
+    monthOfSource,
+  );
 }
 
 /** The chosen events of one month as batches: entries first, as events reference them. Each is built on demand. */

@@ -1,7 +1,5 @@
 import type { Hole, Tape } from '../../../core/json/tape.js';
-import { sliceHoles, type SliceHole, type PageHole } from '../../../engine/run/slice-holes.js';
-import { orderKey } from '../../../engine/slicing/order-slicing.js';
-import type { RowSource } from '../model/slice-rows.js';
+import type { PageHole } from '../../../engine/run/slice-holes.js';
 
 /** A hole of a line for people: `AdjustmentEventList, bytes 120 to 310`. */
 export function holeText({ list, start, end }: Hole): string {
@@ -12,13 +10,4 @@ export function holeText({ list, start, end }: Hole): string {
 export function holesOf(tape: Tape, headers?: ReadonlyMap<string, string>): readonly PageHole[] {
   const requestId = headers?.get('x-amzn-requestid');
   return (tape.repairs?.holes ?? []).map((hole) => ({ ...hole, ...(requestId !== undefined && { requestId }) }));
-}
-
-/** The holes of one page of a source; `page`: its number, from 0, among those of the source. */
-export function sourceHoles(
-  found: readonly PageHole[] | undefined,
-  page: number,
-  { requestedOrderId }: RowSource,
-): SliceHole[] {
-  return sliceHoles(found, page, requestedOrderId === undefined ? undefined : orderKey(requestedOrderId));
 }

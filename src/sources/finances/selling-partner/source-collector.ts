@@ -1,0 +1,73 @@
+import { count } from '../../../core/count.js';
+import type { Batch, Collector } from '../../../engine/run/pipeline.js';
+import { sliceHoles, type PageHole, type SliceHole } from '../../../engine/run/slice-holes.js';
+import { orderKey } from '../../../engine/slicing/order-slicing.js';
+import { eventsByMonth } from '../model/event-batches.js';
+import type { EventWarnings, RowSource, SliceRows } from '../model/slice-rows.js';
+import type { SourcePage } from '../model/source-pages.js';
+
+/** How the pages of one API become rows. */
+interface PageReader<Page> {
+  readonly slice: SliceRows;
+  readonly warnings: EventWarnings;
+  /** Whether pages are in order of dates, so that these show the progress. */
+  readonly isOrdered: boolean;
+  /** Adds the events or transactions of a page. */
+  readonly read: (page: Page) => void;
+  /** After the last page: returns the batches of chosen rows of one month. */
+  readonly finish: () => (month: string, received: number[]) => Iterable<Batch>;
+}
+
+/**
+ * Collects the events or transactions of a slice. `monthOfSource` returns the partition of one source's rows, given their dates in
+ * microseconds since 1970.
+ */
+export function sourceCollector<Page extends { readonly holes?: readonly PageHole[] }>(
+  { slice, warnings, isOrdered, read, finish }: PageReader<Page>,
+  monthOfSource: (source: RowSource, dates: readonly bigint[]) => string,
+): Collector<SourcePage<Page>> {
+  let reach: bigint | undefined;
+  let first: bigint | undefined;
+  const holes: SliceHole[] = [];
+  let pages = 0;
+  return {
+    warnings,
+    holes,
+    get reach() {
+      return milliseconds(reach);
+    },
+    get first() {
+      return milliseconds(first);
+    },
+    add: ({ page, source }) => {
+      if (slice.sources.at(-1) !== source) {
+        slice.begin(source);
+        pages = 0;
+      }
+      const { requestedOrderId } = source;
+      if (page === undefined) {
+        count(warnings.unknownOrders, requestedOrderId ?? '');
+        return 0;
+      }
+      const before = slice.events.length;
+      slice.pages++;
+      const loadKey = requestedOrderId === undefined ? undefined : orderKey(requestedOrderId);
+      holes.push(...sliceHoles(page.holes, pages++, loadKey));
+      read(page);
+      for (const posted of isOrdered ? slice.events.postedAt.slice(before) : []) {
+        if (posted === undefined) continue;
+        if (reach === undefined || posted > reach) reach = posted;
+        if (first === undefined || posted < first) first = posted;
+      }
+      return slice.events.length - before;
+    },
+    finish: () => {
+      const batches = finish();
+      return [...eventsByMonth(slice, monthOfSource)].flatMap(([month, received]) => [...batches(month, received)]);
+    },
+  };
+}
+
+function milliseconds(micros: bigint | undefined): number | undefined {
+  return micros === undefined ? undefined : Number(micros / 1000n);
+}
