@@ -8,7 +8,6 @@ import { familiesOf, type Family, type PipelineTables } from '../../core/columns
 import { CheckedFiles } from '../../lake/files/month-files.js';
 import { markHandled, subWorkspace, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
 import { scanPage } from '../../sources/finances/api-v0/finances-page.js';
-import { holeText } from '../../sources/finances/selling-partner/page-holes.js';
 import { countWarning, newWarnings } from '../../sources/finances/model/slice-rows.js';
 import type { GroupRow } from '../../sources/finances/model/group-rows.js';
 import { addGroups, GroupList } from './add-groups.js';
@@ -279,7 +278,7 @@ async function handOutLines(
   };
   const hole = (line: number, left: Hole): void => {
     const isGroup = left.list === 'FinancialEventGroupList';
-    const place = `${input.name}, line ${line}, ${holeText(left)}`;
+    const place = `${input.name}, line ${line}, ${left.list}, bytes ${left.start} to ${left.end}`;
     countWarning(isGroup ? list.warnings.holes : staging.warnings.holes, place);
     emit({ event: 'hole-left', pipeline: (isGroup ? groupFamily : eventFamily).pipeline, place });
   };

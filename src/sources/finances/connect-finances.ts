@@ -10,14 +10,9 @@ import {
 import type { Slice } from '../../engine/run/slice-queue.js';
 import type { Definition } from '../../engine/slicing/slicing.js';
 import { transactionsApi, type WithTransactions } from './api-2024-06-19/transactions-api.js';
-import type {
-  ApiQuery,
-  FinancesClient,
-  FinancesApiOptions,
-  PagedFinancesApi,
-  ScannedApiPage,
-} from './selling-partner/finances-api.js';
+import type { ApiQuery, FinancesClient, FinancesApiOptions, PagedFinancesApi } from './selling-partner/finances-api.js';
 import { financesApi, type WithFinancesV0 } from './api-v0/finances-api.js';
+import type { ScannedApiPage } from './selling-partner/scanned-page.js';
 import type { LargeGroups } from './api-v0/large-groups.js';
 
 /** The Finances APIs. */

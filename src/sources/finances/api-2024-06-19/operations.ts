@@ -12,8 +12,6 @@ interface TransactionRange extends DateRange {
   readonly bounds: 'instants' | 'dates';
   /** Maximal distance of the bounds, in milliseconds; beyond it the answer is empty. */
   readonly maxSpanMs: number;
-  /** Minimal age of both bounds at the request, in milliseconds; undefined: no limit. */
-  readonly marginMs: number | undefined;
 }
 
 export interface Operation extends ApiOperation {

@@ -1,9 +1,7 @@
-import { LedgerlakeError } from '../../../core/errors.js';
 import { scanRepaired, type Envelope } from '../../../core/json/repair.js';
 import { kind, Tape } from '../../../core/json/tape.js';
-import type { ApiPage } from '../../../engine/paging/paged-api.js';
 import type { PageHole } from '../../../engine/run/slice-holes.js';
-import { holesOf } from '../selling-partner/page-holes.js';
+import { cursorOf, holesOf, unexpected, type ScannedApiPage } from '../selling-partner/scanned-page.js';
 import { operations, parameters, type Operation, type OperationName } from './operations.js';
 
 /** A list of results in JSON, scanned. */
@@ -16,7 +14,7 @@ export interface ScannedResults {
 }
 
 /** A page of one of the operations. */
-export interface ResultsPage extends ScannedResults, ApiPage {}
+export interface ResultsPage extends ScannedResults, ScannedApiPage {}
 
 /** The key of a page's token, behind its list. */
 const envelope: Envelope = { keys: /"(nextToken)"\s*:\s*(?:"|null)/g, ends: () => 1 };
@@ -45,7 +43,7 @@ export function readResultsPage(
   if (list === undefined || tape.kind(list) !== kind.array) throw unexpected(tape, `a body with a list "${result}"`);
   let results = 0;
   eachResult({ tape, list }, () => results++);
-  const cursor = cursorOf(tape, tape.member(content, parameters.nextToken));
+  const cursor = cursorOf(tape, content, parameters.nextToken);
   return { tape, list, results, cursor, holes: holesOf(tape, headers) };
 }
 
@@ -53,18 +51,4 @@ export function readResultsPage(
 export function eachResult({ tape, list }: ScannedResults, visit: (result: number) => void): void {
   const end = tape.next(list);
   for (let at = list + 1; at < end; at = tape.next(at)) visit(at);
-}
-
-/** The cursor of the next page; null, absent and empty mean the last page. */
-function cursorOf(tape: Tape, token: number | undefined): string | undefined {
-  if (token === undefined || tape.kind(token) === kind.null) return undefined;
-  if (!tape.isString(token)) throw unexpected(tape, 'nextToken to be a string', token);
-  const cursor = tape.stringValue(token);
-  return cursor === '' ? undefined : cursor;
-}
-
-function unexpected(tape: Tape, expected: string, node = 0): LedgerlakeError {
-  const errors = node === 0 ? tape.member(0, 'errors') : undefined;
-  const got = errors === undefined ? tape.text(node).slice(0, 80) : `errors: ${tape.text(errors).slice(0, 200)}`;
-  return new LedgerlakeError('UPSTREAM_BODY', `expected ${expected}, got ${got}`);
 }

@@ -2,20 +2,20 @@ import { JsonNode } from '../../custom/json-node.js';
 import type { RecordPage } from '../../custom/record-collector.js';
 import type { RowSource } from '../model/slice-rows.js';
 import type { TransactionsPage } from './transaction-collector.js';
-import type { Window } from '../../../core/windows.js';
 import { isoDate, isoInstant } from '../../../core/numeric/instant.js';
 import { ReadFailure } from '../../../engine/retry/read-failure.js';
 import type { Reading, SliceVerdict } from '../../../engine/run/pipeline.js';
 import { finances20240619 } from './api.js';
 import {
   commonApi,
+  refusedQuery,
   type ApiQuery,
   type FinancesApiOptions,
   type FinancesClient,
   type PagedFinancesApi,
 } from '../selling-partner/finances-api.js';
-import { financesRefusal, verdictOn, type RefusedQuery } from '../selling-partner/refusals.js';
-import { subjectFailure, unaskable } from '../selling-partner/subject-ids.js';
+import { financesRefusal, verdictOn } from '../selling-partner/refusals.js';
+import { subjectPages } from '../selling-partner/subject-ids.js';
 import { limits, operations, parameters as names, type Operation, type OperationName } from './operations.js';
 import { eachResult, readResultsPage, type ResultsPage } from './results-page.js';
 
@@ -44,9 +44,11 @@ export function transactionsApi(options: FinancesApiOptions): PagedFinancesApi<T
     pageSizes: [limits.pageSize],
     isTooLargeWhereFaultLasts: true,
     request: (query, cursor) => ({ path: prefix + requestPath(query, cursor) }),
-    windowOf,
     readPage: ({ operation }, { body, headers }) => readResultsPage(operation, body, headers),
-    refusal: (query, answer) => financesRefusal(refusedQuery(query), answer),
+    refusal: (query, answer) => {
+      const hasSubject = query.parameters[names.relatedIdentifierValue] !== undefined;
+      return financesRefusal(refusedQuery(operations[query.operation], query, [names.nextToken], hasSubject), answer);
+    },
   };
 }
 
@@ -59,31 +61,6 @@ function requestPath({ operation, parameters }: TransactionsQuery, cursor: strin
     value === undefined ? [] : [`${name}=${encodeURIComponent(text(value))}`],
   );
   return `${path}?${query.join('&')}`;
-}
-
-function boundsOf({ operation, parameters }: TransactionsQuery): (number | undefined)[] {
-  const { range }: Operation = operations[operation];
-  return [range.after, range.before].map((name) => {
-    const bound = parameters[name];
-    return typeof bound === 'number' ? bound : undefined;
-  });
-}
-
-function windowOf(query: TransactionsQuery, now: number): Window | undefined {
-  const [start, end = now - limits.marginMs] = boundsOf(query);
-  return start === undefined ? undefined : { start, end };
-}
-
-function refusedQuery(query: TransactionsQuery): RefusedQuery {
-  const { operation, parameters } = query;
-  const { range, parameters: others }: Operation = operations[operation];
-  return {
-    operation,
-    parameters: [range.after, range.before, ...others, names.nextToken],
-    hasSubject: parameters[names.relatedIdentifierValue] !== undefined,
-    bounds: boundsOf(query).filter((bound) => bound !== undefined),
-    marginMs: range.marginMs ?? -Infinity,
-  };
 }
 
 /** The verdict on a slice that failed with an error. Without a page size, one that is too large is split. */
@@ -106,26 +83,14 @@ export function relatedQuery(operation: OperationName, name: string, value: stri
   return { operation, parameters: { [names.relatedIdentifierName]: name, [names.relatedIdentifierValue]: value } };
 }
 
-/**
- * The summary of a settlement.
- *
- * @throws ReadFailure `unaskable`, without a request, for an id that can't be part of one; `unknown-subject` for a malformed id
- * that is refused; and the errors of reading pages
- */
-export async function* summaryPages(
-  settlement: string,
-  reading: Reading<WithTransactions>,
-): AsyncGenerator<RecordPage> {
-  const why = unaskable(settlement, { inPath: false });
-  if (why !== undefined) {
-    const message = `expected a settlement id that can be requested, but ${why}; a transaction has it`;
-    throw new ReadFailure('unaskable', 'UPSTREAM_BODY', message);
-  }
-  try {
-    yield* recordPages(relatedQuery('listSummary', 'SETTLEMENT_ID', settlement), reading);
-  } catch (error) {
-    throw subjectFailure(error, settlement);
-  }
+/** The summary of a settlement; throws what `subjectPages` throws. */
+export function summaryPages(settlement: string, reading: Reading<WithTransactions>): AsyncIterable<RecordPage> {
+  return subjectPages({
+    id: settlement,
+    inPath: false,
+    refusalText: (why) => `expected a settlement id that can be requested, but ${why}; a transaction has it`,
+    pages: () => recordPages(relatedQuery('listSummary', 'SETTLEMENT_ID', settlement), reading),
+  });
 }
 
 /** The pages of a query as records. */

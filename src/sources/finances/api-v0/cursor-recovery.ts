@@ -1,7 +1,7 @@
 import { parseInstant } from '../../../core/numeric/instant.js';
 import type { RequestOnePage, CursorRecovery, FoundCursor } from '../../../engine/paging/paged-api.js';
 import { count } from '../../../core/count.js';
-import { resultText } from '../selling-partner/finances-api.js';
+import { resultText } from '../selling-partner/scanned-page.js';
 import { eachResult, type FinancesPage } from './finances-page.js';
 import { operations, type Operation, type OperationName } from './operations.js';
 import type { FinancesQuery, RequestParameters } from './request-path.js';

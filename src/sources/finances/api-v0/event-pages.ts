@@ -6,8 +6,7 @@ import type { WithFinancesV0 } from './finances-api.js';
 import { formatCount } from '../../../core/text/amounts.js';
 import { patienceMs, type LargeGroup } from './large-groups.js';
 import { ReadFailure } from '../../../engine/retry/read-failure.js';
-import { subjectFailure, unaskable } from '../selling-partner/subject-ids.js';
-import type { FinancesQuery } from './request-path.js';
+import { subjectPages } from '../selling-partner/subject-ids.js';
 import { isoDate } from '../../../core/numeric/instant.js';
 
 /** Events of a settlement, whose start and end are the window. */
@@ -25,42 +24,31 @@ export async function* storedThenRead(
   yield* pages;
 }
 
-const groupQuery = (eventGroupId: string): FinancesQuery => ({
-  operation: 'ListFinancialEventsByGroupId',
-  parameters: { eventGroupId },
-});
-
 /** Events from which a refused settlement counts as too large, and is not retried soon. */
 const manyEvents = 10_000;
 
 /**
  * The pages of a settlement.
  *
- * @throws ReadFailure:
- * - `too-large` where its size is the likely reason of a refusal
- * - `known`, without a request, where that was so recently
- * - `unaskable`, without a request, for an id that can't be part of one
- * - `unknown-subject` for a malformed id that is refused
- *
- * and the errors of reading pages
+ * @throws ReadFailure `too-large` where its size is the likely reason of a refusal; `known`, without a request, where that was so
+ * recently; and what `subjectPages` throws
  */
 export async function* groupPages(
   { group }: GroupSlice,
   reading: Reading<WithFinancesV0>,
 ): AsyncGenerator<FinancesPage> {
   const { v0, largeGroups } = reading.upstream;
-  const why = unaskable(group.id, { inPath: true });
-  if (why !== undefined) throw new ReadFailure('unaskable', 'UPSTREAM_BODY', unaskableText(why));
   const known = largeGroups?.find(group);
   if (known !== undefined) throw new ReadFailure('known', 'UPSTREAM_STATUS', knownText(known));
   let events = 0;
   try {
-    for await (const page of v0.pages(groupQuery(group.id), reading)) {
+    const query = { operation: 'ListFinancialEventsByGroupId', parameters: { eventGroupId: group.id } } as const;
+    const pages = () => v0.pages(query, reading);
+    for await (const page of subjectPages({ id: group.id, inPath: true, refusalText: unaskableText, pages })) {
       events += page.results;
       yield page;
     }
-  } catch (cause) {
-    const error = subjectFailure(cause, group.id);
+  } catch (error) {
     // A page is refused after accepted ones: only the size differs.
     if (!(error instanceof ReadFailure) || error.kind !== 'invalid' || events === 0) throw error;
     if (events >= manyEvents) await largeGroups?.add(group, events);

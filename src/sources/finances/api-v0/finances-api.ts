@@ -5,12 +5,13 @@ import { financesV0 } from './api.js';
 import { limits, operations, type Operation } from './operations.js';
 import {
   commonApi,
+  refusedQuery,
   type FinancesApiOptions,
   type FinancesClient,
   type PagedFinancesApi,
 } from '../selling-partner/finances-api.js';
-import { financesRefusal, type RefusedQuery } from '../selling-partner/refusals.js';
-import { pageParameters, requestPath, queriedWindow, type FinancesQuery } from './request-path.js';
+import { financesRefusal } from '../selling-partner/refusals.js';
+import { pageParameters, requestPath, type FinancesQuery } from './request-path.js';
 
 /** Page sizes, tried in this order where a page is too large for the service. */
 const pageSizes = [limits.pageSize, 50, 25, 10, 5, 2, 1];
@@ -31,23 +32,18 @@ export function financesApi(options: FinancesApiOptions): PagedFinancesApi<Finan
     request: (query, cursor, pageSize) => ({
       path: prefix + requestPath(query.operation, pageParameters(query, cursor, pageSize)),
     }),
-    windowOf: queriedWindow,
     readPage: (_query, { body, headers }) => readFinancesPage(body, headers),
-    refusal: (query, answer) => financesRefusal(refusedQuery(query), answer),
+    refusal: (query, answer) => {
+      const operation: Operation = operations[query.operation];
+      const refused = refusedQuery(
+        operation,
+        query,
+        ['MaxResultsPerPage', 'NextToken'],
+        operation.pathParameter !== undefined,
+      );
+      return financesRefusal(refused, answer);
+    },
     recovery: (query) => new DateRecovery(query),
-  };
-}
-
-function refusedQuery({ operation, parameters }: FinancesQuery): RefusedQuery {
-  const { pathParameter, range }: Operation = operations[operation];
-  const dates = range === undefined ? [] : [range.after, range.before];
-  const bounds = dates.flatMap((name) => parameters[name] ?? []).filter((bound) => typeof bound === 'number');
-  return {
-    operation,
-    parameters: ['MaxResultsPerPage', 'NextToken', ...(pathParameter ? [pathParameter.name] : []), ...dates],
-    hasSubject: pathParameter !== undefined,
-    bounds,
-    marginMs: limits.marginMs,
   };
 }
 

@@ -1,9 +1,7 @@
-import { LedgerlakeError } from '../../../core/errors.js';
 import { scanRepaired, type Envelope } from '../../../core/json/repair.js';
 import { kind, Tape } from '../../../core/json/tape.js';
-import type { ApiPage } from '../../../engine/paging/paged-api.js';
 import type { PageHole } from '../../../engine/run/slice-holes.js';
-import { holesOf } from '../selling-partner/page-holes.js';
+import { cursorOf, holesOf, unexpected, type ScannedApiPage } from '../selling-partner/scanned-page.js';
 
 /** A body of one of the four operations, scanned. */
 export interface ScannedPage {
@@ -17,7 +15,7 @@ export interface ScannedPage {
 }
 
 /** A page whose results were counted. */
-export interface FinancesPage extends ScannedPage, ApiPage {}
+export interface FinancesPage extends ScannedPage, ScannedApiPage {}
 
 /** The keys of a page's lists and token. No key within an event is like those of the lists. */
 const envelope: Envelope = {
@@ -51,21 +49,10 @@ export function scanPage(
   if (tape.kind(0) === kind.object) tape.shadowKeys(0);
   const payload = tape.member(0, 'payload') ?? (isBare ? barePayload(tape) : undefined);
   if (payload === undefined || tape.kind(payload) !== kind.object) {
-    const errors = tape.member(0, 'errors');
-    const found = errors === undefined ? tape.text(0).slice(0, 80) : `errors: ${tape.text(errors).slice(0, 200)}`;
-    throw new LedgerlakeError('UPSTREAM_BODY', `expected a body with a "payload" object, found ${found}`);
+    throw unexpected(tape, 'a body with a "payload" object');
   }
   tape.shadowKeys(payload);
-  const token = tape.member(payload, 'NextToken');
-  if (token === undefined || tape.kind(token) === kind.null) return { tape, payload, cursor: undefined };
-  if (!tape.isString(token)) {
-    throw new LedgerlakeError(
-      'UPSTREAM_BODY',
-      `expected NextToken to be a string, found ${tape.text(token).slice(0, 80)}`,
-    );
-  }
-  const cursor = tape.stringValue(token);
-  return { tape, payload, cursor: cursor === '' ? undefined : cursor };
+  return { tape, payload, cursor: cursorOf(tape, payload, 'NextToken') };
 }
 
 /** The node of a payload without its envelope, as client libraries return it. */
@@ -98,8 +85,7 @@ export function eachEvent({ tape, payload }: ScannedPage, visit: (list: string, 
   const lists = tape.member(payload, 'FinancialEvents');
   if (lists === undefined || tape.kind(lists) === kind.null) return;
   if (tape.kind(lists) !== kind.object) {
-    const found = tape.text(lists).slice(0, 80);
-    throw new LedgerlakeError('UPSTREAM_BODY', `expected FinancialEvents to be an object, found ${found}`);
+    throw unexpected(tape, 'FinancialEvents to be an object', lists);
   }
   tape.shadowKeys(lists);
   for (const key of tape.keys(lists)) {

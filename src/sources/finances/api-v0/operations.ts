@@ -33,6 +33,21 @@ export interface Operation extends ApiOperation {
 /** Three digits, seven digits, seven digits (specification, section 2). */
 export const orderIdPattern = /^\d{3}-\d{7}-\d{7}$/;
 
+/** Limits that all four operations share (specification, section 8; the page's maximum is the public model's). */
+export const limits = {
+  rate: 0.5,
+  burst: 30,
+  /** Also the default of MaxResultsPerPage. */
+  pageSize: 100,
+  maxSpanMs: 180 * dayMs,
+  marginMs: 2 * 60_000,
+} as const satisfies FinancesApi['limits'];
+
+const postedRange = {
+  ...{ after: 'PostedAfter', before: 'PostedBefore', beforeNeedsAfter: true, beforeDefaultsToNow: true },
+  marginMs: limits.marginMs,
+} as const;
+
 export const operations = {
   ListFinancialEventGroups: {
     name: 'ListFinancialEventGroups',
@@ -43,6 +58,7 @@ export const operations = {
       before: 'FinancialEventGroupStartedBefore',
       beforeNeedsAfter: false,
       beforeDefaultsToNow: false,
+      marginMs: limits.marginMs,
     },
     parameters: [],
     result: 'FinancialEventGroupList',
@@ -51,7 +67,7 @@ export const operations = {
     name: 'ListFinancialEvents',
     path: '/finances/v0/financialEvents',
     pathParameter: undefined,
-    range: { after: 'PostedAfter', before: 'PostedBefore', beforeNeedsAfter: true, beforeDefaultsToNow: true },
+    range: postedRange,
     parameters: [],
     result: 'FinancialEvents',
   },
@@ -59,7 +75,7 @@ export const operations = {
     name: 'ListFinancialEventsByGroupId',
     path: '/finances/v0/financialEventGroups/{eventGroupId}/financialEvents',
     pathParameter: { name: 'eventGroupId', pattern: undefined, format: 'an event group id' },
-    range: { after: 'PostedAfter', before: 'PostedBefore', beforeNeedsAfter: true, beforeDefaultsToNow: true },
+    range: postedRange,
     parameters: [],
     result: 'FinancialEvents',
   },
@@ -72,13 +88,3 @@ export const operations = {
     result: 'FinancialEvents',
   },
 } as const satisfies Record<OperationName, Operation>;
-
-/** Limits that all four operations share (specification, section 8; the page's maximum is the public model's). */
-export const limits = {
-  rate: 0.5,
-  burst: 30,
-  /** Also the default of MaxResultsPerPage. */
-  pageSize: 100,
-  maxSpanMs: 180 * dayMs,
-  marginMs: 2 * 60_000,
-} as const satisfies FinancesApi['limits'];

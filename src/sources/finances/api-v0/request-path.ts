@@ -1,8 +1,7 @@
 import { LedgerlakeError, usageError } from '../../../core/errors.js';
 import { isoInstant } from '../../../core/numeric/instant.js';
-import type { Window } from '../../../core/windows.js';
 import type { ApiQuery } from '../selling-partner/finances-api.js';
-import { limits, operations, type Operation, type OperationName } from './operations.js';
+import { operations, type Operation, type OperationName } from './operations.js';
 
 /** A query of the service: the query and path parameters of the first request, without the page size. */
 export type FinancesQuery = ApiQuery<OperationName>;
@@ -69,15 +68,4 @@ function encoded(parameter: string, value: string): string {
 
 function unsendable(parameter: string, expected: string, got: unknown): LedgerlakeError {
   return usageError(`expected ${parameter} to be ${expected}, got \`${String(got)}\` (${typeof got})`);
-}
-
-/**
- * The range of dates of a query, with the service's default for a missing end; undefined without dates.
- * `now`: milliseconds since 1970.
- */
-export function queriedWindow({ operation, parameters }: FinancesQuery, now: number): Window | undefined {
-  const { range }: Operation = operations[operation];
-  if (range === undefined) return undefined;
-  const [start, end = now - limits.marginMs] = [parameters[range.after], parameters[range.before]];
-  return typeof start === 'number' && typeof end === 'number' ? { start, end } : undefined;
 }

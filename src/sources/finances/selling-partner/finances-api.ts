@@ -1,8 +1,10 @@
 import type { Table } from '../../../core/columns/table.js';
+import type { Window } from '../../../core/windows.js';
 import { readEndpoint } from '../../../engine/http/address.js';
-import type { Tape } from '../../../core/json/tape.js';
 import type { ApiPage, PagedApi, Query } from '../../../engine/paging/paged-api.js';
 import type { PagedClient } from '../../../engine/paging/paged-client.js';
+import type { RefusedQuery } from './refusals.js';
+import { resultText, type ScannedApiPage } from './scanned-page.js';
 
 /** Query parameters for a range of dates. */
 export interface DateRange {
@@ -12,6 +14,8 @@ export interface DateRange {
   readonly before: string;
   /** Whether a missing `before` means now less the margin. */
   readonly beforeDefaultsToNow: boolean;
+  /** Minimal age of both bounds at the request, in milliseconds; undefined: no limit. */
+  readonly marginMs: number | undefined;
 }
 
 /** An operation of an API: what the client builds its URLs from, and the service its routes and checks. */
@@ -60,11 +64,6 @@ export interface FinancesApiOptions {
   readonly cursorLifeMs: number;
 }
 
-/** A page whose results are nodes of its JSON. */
-export interface ScannedApiPage extends ApiPage {
-  readonly tape: Tape;
-}
-
 /** A query: the parameters of its first request, dates in milliseconds since 1970. */
 export interface ApiQuery<Operation extends string = string> extends Query {
   readonly operation: Operation;
@@ -80,9 +79,38 @@ export interface PagedFinancesApi<Q extends ApiQuery, P extends ScannedApiPage> 
 /** A Finances API as pipelines read it. */
 export type FinancesClient<Q extends Query, P extends ApiPage> = Pick<PagedClient<Q, P>, 'pages' | 'pace' | 'begun'>;
 
-/** The text of a result: its list as JSON and its bytes, which is unique for each pair of list and bytes. */
-export function resultText({ tape }: ScannedApiPage, list: string, node: number): string {
-  return `${JSON.stringify(list)}${tape.text(node)}`;
+/** The bounds of a query's range of dates: milliseconds since 1970; none for an operation without one. */
+function datesOf(
+  operation: ApiOperation | undefined,
+  parameters: ApiQuery['parameters'],
+): readonly (number | undefined)[] {
+  const { range } = operation ?? {};
+  return [range?.after, range?.before].map((name) => {
+    const bound = name === undefined ? undefined : parameters[name];
+    return typeof bound === 'number' ? bound : undefined;
+  });
+}
+
+/**
+ * A query as far as the cause of its refusal depends on it.
+ *
+ * @param paging names of the parameters for paging
+ * @param hasSubject whether it is for a group, an order or a settlement, which may not exist
+ */
+export function refusedQuery(
+  { name, pathParameter, range, parameters: others }: ApiOperation,
+  { parameters }: ApiQuery,
+  paging: readonly string[],
+  hasSubject: boolean,
+): RefusedQuery {
+  const dates = range === undefined ? [] : [range.after, range.before];
+  return {
+    operation: name,
+    parameters: [...paging, ...(pathParameter === undefined ? [] : [pathParameter.name]), ...dates, ...others],
+    hasSubject,
+    bounds: dates.flatMap((date) => parameters[date] ?? []).filter((bound) => typeof bound === 'number'),
+    marginMs: range?.marginMs ?? -Infinity,
+  };
 }
 
 /**
@@ -92,7 +120,7 @@ export function resultText({ tape }: ScannedApiPage, list: string, node: number)
  */
 export function commonApi<P extends ScannedApiPage>(
   { endpoint, quota, cursorLifeMs }: FinancesApiOptions,
-  { operations, limits: { burst, maxSpanMs } }: FinancesApi,
+  { operations, limits: { burst, maxSpanMs, marginMs } }: FinancesApi,
   eachResult: (page: P, visit: (list: string, node: number) => void) => void,
   headers: Readonly<Record<string, string>> = {},
 ) {
@@ -105,6 +133,10 @@ export function commonApi<P extends ScannedApiPage>(
     requestIdHeader: 'x-amzn-requestid',
     cursorLifeMs,
     longestWindowMs: maxSpanMs,
+    windowOf: ({ operation, parameters }: ApiQuery, now: number): Window | undefined => {
+      const [start, end = now - marginMs] = datesOf(operations[operation], parameters);
+      return start === undefined ? undefined : { start, end };
+    },
     operations: Object.keys(operations),
     eachResult,
     resultTexts: (page: P): readonly string[] => {

@@ -11,10 +11,30 @@ export function unaskable(id: string, { inPath }: { readonly inPath: boolean }):
   return length > longestId ? `it takes ${length} bytes of the ${inPath ? 'path' : 'query'}` : undefined;
 }
 
-/** The failure to read a subject: `unknown-subject` where a malformed id is refused before any page. */
-export function subjectFailure(error: unknown, id: string): unknown {
-  const isRefused = error instanceof ReadFailure && error.status !== undefined && error.pages === 0;
-  return isRefused && isMalformed(id) ? error.with({ kind: 'unknown-subject' }) : error;
+/** The pages of a subject, and what is said where its id can't be part of a request. */
+interface SubjectPages<Page> {
+  readonly id: string;
+  readonly inPath: boolean;
+  refusalText(why: string): string;
+  pages(): AsyncIterable<Page>;
+}
+
+/**
+ * The pages of a group or a settlement.
+ *
+ * @throws ReadFailure `unaskable`, without a request, for an id that can't be part of one; `unknown-subject` for a malformed id
+ * that is refused before any page; and the errors of reading pages
+ */
+export async function* subjectPages<Page>(subject: SubjectPages<Page>): AsyncGenerator<Page> {
+  const { id } = subject;
+  const why = unaskable(id, subject);
+  if (why !== undefined) throw new ReadFailure('unaskable', 'UPSTREAM_BODY', subject.refusalText(why));
+  try {
+    yield* subject.pages();
+  } catch (error) {
+    const isRefused = error instanceof ReadFailure && error.status !== undefined && error.pages === 0;
+    throw isRefused && isMalformed(id) ? error.with({ kind: 'unknown-subject' }) : error;
+  }
 }
 
 /** Whether an id is malformed: its refusal is independent of other ids. */
