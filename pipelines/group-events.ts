@@ -4,7 +4,7 @@ import { eventCollector, type EventsPage } from '../src/sources/finances/api-v0/
 import { groupPages, groupSource } from '../src/sources/finances/api-v0/event-pages.js';
 import { withSource } from '../src/sources/finances/model/source-pages.js';
 import type { GroupSlice } from '../src/sources/finances/api-v0/group-slices.js';
-import { groupSlicing, hasLoadedGroups } from '../src/sources/finances/api-v0/slicing/group-slicing.js';
+import { groupSlicing } from '../src/sources/finances/api-v0/slicing/group-slicing.js';
 import { listingProbes } from '../src/sources/finances/api-v0/slicing/listing-slicing.js';
 import { limits } from '../src/sources/finances/api-v0/operations.js';
 import type { FinancesPipeline } from '../src/sources/finances/connect-finances.js';
@@ -32,7 +32,7 @@ export const groupEventsPipeline: FinancesPipeline<GroupSlice, EventsPage> = {
   // Settlements need no probes themselves: the density of events by date applies to them.
   probes: (job) => [
     ...listingProbes(financialEventGroups, job),
-    ...(hasLoadedGroups(job, name) ? [] : windowProbes(financialEvents, job)),
+    ...(job.lake.loadKeys(name, job.account).size > 0 ? [] : windowProbes(financialEvents, job)),
   ],
   pace: (upstream) => upstream.v0.pace(operation),
   judge: settlementVerdict,

@@ -7,18 +7,15 @@ import { EntryArrays, EventArrays, type Finished } from '../model/row-arrays.js'
 import { none } from '../model/slice-rows.js';
 import { type TextName, textColumns, type TransactionRows } from './transaction-rows.js';
 
-export type FinishedTransactions = Finished<TransactionRows>;
-
-/** Finished transactions, with the rows that are left out as duplicates. */
-interface ReceivedTransactions extends FinishedTransactions {
-  readonly repeated: ReadonlySet<number>;
-}
+type FinishedTransactions = Finished<TransactionRows>;
 
 /**
  * The ids and instants of a slice's transactions. One without a readable date gets the start of its window: answers have no
- * order, so its neighbours don't indicate its date.
+ * order, so its neighbours don't indicate its date. `repeated`: the rows that are left out as duplicates.
  */
-export function finishedTransactions(rows: TransactionRows): ReceivedTransactions {
+export function finishedTransactions(
+  rows: TransactionRows,
+): FinishedTransactions & { readonly repeated: ReadonlySet<number> } {
   const { events, sources } = rows.slice;
   const fallbacks = sources.map(({ windowStart }) => micros(windowStart));
   const effective = events.postedAt.map((posted, row) => posted ?? fallbacks[events.source.get(row)]);

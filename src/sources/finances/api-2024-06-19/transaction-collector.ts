@@ -1,16 +1,11 @@
 import type { Table } from '../../../core/columns/table.js';
-import type { Batch, Collector } from '../../../engine/run/pipeline.js';
+import type { Collector } from '../../../engine/run/pipeline.js';
 import type { SourcePage } from '../model/source-pages.js';
 import { netSumTexts, sortedEvents } from '../model/event-batches.js';
 import { countWarning, newWarnings, type RowSource } from '../model/slice-rows.js';
 import { sourceCollector } from '../selling-partner/source-collector.js';
 import { eachResult, type ScannedResults } from './results-page.js';
-import {
-  finishedTransactions,
-  transactionBatch,
-  transactionEntryBatch,
-  type FinishedTransactions,
-} from './transaction-batches.js';
+import { finishedTransactions, transactionBatch, transactionEntryBatch } from './transaction-batches.js';
 import { TransactionReader } from './transaction-reader.js';
 import { TransactionRows } from './transaction-rows.js';
 
@@ -48,30 +43,17 @@ export function transactionCollector(
         const finished = finishedTransactions(rows);
         const { repeated } = finished;
         for (const row of repeated) countWarning(warnings.repeated, rows.typeOf(row));
-        return (month, received) =>
-          transactionBatches(
-            tables,
-            finished,
-            month,
-            received.filter((row) => !repeated.has(row)),
-          );
+        return function* (month, received) {
+          const chosen = received.filter((row) => !repeated.has(row));
+          const order = sortedEvents(finished.effective, chosen);
+          const tags = { net: JSON.stringify(netSumTexts(slice, chosen)) };
+          // Entries first, as transactions reference them; without amounts no empty file is written. Each is built on demand.
+          const entries = transactionEntryBatch(tables.entries, finished, order);
+          if (entries.length > 0) yield { month, rows: entries, tags };
+          yield { month, rows: transactionBatch(tables.transactions, finished, order), tags };
+        };
       },
     },
     monthOfSource,
   );
-}
-
-/** The chosen transactions of one month as batches: entries first, as transactions reference them. Each is built on demand. */
-function* transactionBatches(
-  { transactions, entries }: TransactionTables,
-  finished: FinishedTransactions,
-  month: string,
-  chosen: number[],
-): Generator<Batch> {
-  const order = sortedEvents(finished.effective, chosen);
-  const tags = { net: JSON.stringify(netSumTexts(finished.rows.slice, chosen)) };
-  // Transactions without amounts have no entries: no empty file is written.
-  const rows = transactionEntryBatch(entries, finished, order);
-  if (rows.length > 0) yield { month, rows, tags };
-  yield { month, rows: transactionBatch(transactions, finished, order), tags };
 }

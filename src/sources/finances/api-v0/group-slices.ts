@@ -16,8 +16,7 @@ export interface GroupSlice extends Slice {
 /** The groups that opened in the job's range and that the lake lacks; to refresh, all of them. */
 export function groupSlices(job: Job, pipeline: string, listing: string): GroupSlice[] {
   const loaded = job.lake.loadKeys(pipeline, job.account);
-  return listedGroups(job.lake, listing, job.account)
-    .map(groupSlice)
+  return listedSettlements(job.lake, listing, job.account)
     .filter(({ opened, loadKeys: [loadKey = ''] }) =>
       job.onlyLoadKeys === undefined ? contains(job.range, opened) : job.onlyLoadKeys.has(loadKey),
     )
@@ -50,11 +49,13 @@ function shownId(id: string): string {
   return id.length > mostShown ? `${id.slice(0, mostShown)}…` : id;
 }
 
-/** Every group that the pipeline `listing` has loaded, oldest first. */
-export function listedGroups(lake: Lake, listing: string, account: string): { group: GroupSpan; listedFrom: number }[] {
-  const listed = lake.files(listing, groups.name, account).flatMap((add) => {
-    const listedFrom = Date.parse(`${add.partitionValues['month'] ?? ''}-01T00:00:00Z`);
-    return groupSpansOf(add).map((group) => ({ group, listedFrom }));
-  });
-  return listed.toSorted((a, b) => (a.group.start ?? a.listedFrom) - (b.group.start ?? b.listedFrom));
+/** Every settlement that the pipeline `listing` has loaded, the oldest first. */
+export function listedSettlements(lake: Lake, listing: string, account: string): GroupSlice[] {
+  return lake
+    .files(listing, groups.name, account)
+    .flatMap((add) => {
+      const listedFrom = Date.parse(`${add.partitionValues['month'] ?? ''}-01T00:00:00Z`);
+      return groupSpansOf(add).map((group) => groupSlice({ group, listedFrom }));
+    })
+    .toSorted((a, b) => a.opened - b.opened);
 }

@@ -6,7 +6,6 @@ import {
   meanPages,
   type Expectation,
 } from '../../../../engine/slicing/volume-estimate.js';
-import type { Job } from '../../../../engine/run/pipeline.js';
 import { loadedSamples, loadedWindows } from '../../../../engine/slicing/window-slices.js';
 import { listQueue, type SliceQueue } from '../../../../engine/run/slice-queue.js';
 import { dayStates, type Day } from '../../../../engine/slicing/day-states.js';
@@ -25,8 +24,8 @@ import { loadKeysOf } from '../../../../lake/delta/file-tags.js';
 import type { StoredLoadKey } from '../../../../lake/catalog/load-key.js';
 import type { Add } from '../../../../lake/delta/actions.js';
 import type { Lake } from '../../../../lake/lake.js';
-import { groupSlices, spanOfGroup, type GroupSlice } from '../group-slices.js';
-import { isOpen, listedSettlements, settlementsOf } from './listing-slicing.js';
+import { groupSlices, listedSettlements, spanOfGroup, type GroupSlice } from '../group-slices.js';
+import { isOpen, settlementsOf } from './listing-slicing.js';
 import { mostSimultaneous } from '../settlement-holes.js';
 import { count } from '../../../../core/count.js';
 
@@ -60,6 +59,13 @@ function isIn(loaded: ReadonlyMap<string, StoredLoadKey>): (slice: GroupSlice) =
   return ({ loadKeys }) => loadKeys.some((loadKey) => loaded.has(loadKey));
 }
 
+/** How long after its end the service may still add events to a settlement. */
+const settlingMs = 5 * 60_000;
+
+/**
+ * The groups that a sync reads: missing ones, open ones, and those that closed after they were read. The events of a closed
+ * group no longer change: it is read once after its end, and the read is recorded even if nothing changed.
+ */
 function syncedGroups(job: SyncJob, { pipeline, listing }: GroupSlicingOptions): GroupSlice[] {
   const { lake, account, refresh, range, requestedLookBackFrom, asked } = job;
   const loaded = lake.loadKeys(pipeline, account);
@@ -70,9 +76,17 @@ function syncedGroups(job: SyncJob, { pipeline, listing }: GroupSlicingOptions):
     read.length === 0
       ? syncRange([], range.end, asked).start
       : Math.min(requestedFrom(asked, range.end), syncedFrom(read, range.end));
-  return groupsToRead({ listed, loaded, from, lookBackFrom: requestedLookBackFrom }).filter(
-    (slice) => (refresh || !isLoaded(slice)) && !job.wasRead(slice.label),
-  );
+  const toRead = (slice: GroupSlice): GroupSlice | undefined => {
+    const known = slice.loadKeys.map((loadKey) => loaded.get(loadKey)).find((key) => key !== undefined);
+    if (known === undefined) return slice.opened >= from ? slice : undefined;
+    if (isOpen(slice)) return { ...slice, grows: true };
+    const end = slice.group.end ?? 0;
+    if (known.readAt < end + settlingMs) return { ...slice, noted: true, grows: true };
+    return end >= requestedLookBackFrom ? slice : undefined;
+  };
+  return listed
+    .flatMap((slice) => toRead(slice) ?? [])
+    .filter((slice) => (refresh || !isLoaded(slice)) && !job.wasRead(slice.label));
 }
 
 function groupForecast(
@@ -116,11 +130,6 @@ function datedEvents(
   };
 }
 
-/** Whether any settlement is loaded. */
-export function hasLoadedGroups({ lake, account }: Job, pipeline: string): boolean {
-  return lake.loadKeys(pipeline, account).size > 0;
-}
-
 /** A day counts as loaded by group when its groups are listed and all that opened on it are loaded. */
 function groupCoverage(
   lake: Lake,
@@ -158,46 +167,13 @@ function syncedFrom(loaded: readonly GroupSlice[], end: number): number {
   return Math.max(Math.min(...opened), Math.min(Math.max(...opened) + 1, start));
 }
 
-/** How long after its end the service may still add events to a settlement. */
-const settlingMs = 5 * 60_000;
-
-interface GroupSelection {
-  readonly listed: readonly GroupSlice[];
-  /** Loaded load keys, with the time of the last read. */
-  readonly loaded: ReadonlyMap<string, StoredLoadKey>;
-  /** Missing groups are read that opened at or after this instant: milliseconds since 1970. */
-  readonly from: number;
-  /** Groups that closed at or after this instant are read again; `Infinity`: none. */
-  readonly lookBackFrom: number;
-}
-
-/**
- * The groups that a sync reads: missing ones, open ones, and those that closed after they were read. The events of a closed
- * group no longer change: it is read once after its end, and the read is recorded even if nothing changed.
- */
-function groupsToRead({ listed, loaded, from, lookBackFrom }: GroupSelection): GroupSlice[] {
-  return listed.flatMap((slice): GroupSlice[] => {
-    const read = slice.loadKeys.map((loadKey) => loaded.get(loadKey)).find((key) => key !== undefined);
-    if (read === undefined) return slice.opened >= from ? [slice] : [];
-    if (isOpen(slice)) return [{ ...slice, grows: true }];
-    const end = slice.group.end ?? 0;
-    if (read.readAt < end + settlingMs) return [{ ...slice, noted: true, grows: true }];
-    return end >= lookBackFrom ? [slice] : [];
-  });
-}
-
-/** A loaded settlement, and its number of events. */
-interface LoadedSettlement {
-  readonly slice: GroupSlice;
-  readonly events: number;
-}
-
+/** The loaded settlements, each with its number of events. */
 function loadedSettlements(
   files: readonly Add[],
   read: ReadonlyMap<string, StoredLoadKey>,
   listed: readonly GroupSlice[],
   now: number,
-): LoadedSettlement[] {
+): { readonly slice: GroupSlice; readonly events: number }[] {
   const lengths = new Map(
     listed.flatMap((slice) => {
       const { start, end } = spanOf(slice, now);

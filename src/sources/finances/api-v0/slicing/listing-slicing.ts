@@ -16,7 +16,7 @@ import {
 import { count } from '../../../../core/count.js';
 import { groups } from '../../model/tables.js';
 import type { GroupSpan } from '../collectors.js';
-import { groupSlice, listedGroups, type GroupSlice } from '../group-slices.js';
+import { groupSlice, listedSettlements, type GroupSlice } from '../group-slices.js';
 import {
   holeText,
   settlementBreaks,
@@ -49,7 +49,7 @@ const recentDays = 60;
 /** The holes in the list of settlements that concern a run: those of its range, and recent ones. */
 function breaksOf({ lake, account, range }: Job, listing: string, windows: readonly Window[]): SettlementBreaks {
   const from = Math.min(range.start, range.end - recentDays * dayMs);
-  const spans = listedGroups(lake, listing, account).map(({ group }) => group);
+  const spans = listedSettlements(lake, listing, account).map(({ group }) => group);
   const { holes, beginnings } = settlementBreaks(spans, windows);
   const isConcerned = ({ at }: SettlementHole) => at >= from;
   return { holes: holes.filter(isConcerned), beginnings: beginnings.filter(isConcerned) };
@@ -152,11 +152,6 @@ export function listingProbes<Upstream>(pipeline: Definition<Upstream>, job: Job
   const gap = gapToProbe(job.range, listed, listed.length > 0);
   if (gap === undefined) return [];
   return [{ pipeline, gap, window: { start: Math.max(gap.start, gap.end - probedDays * dayMs), end: gap.end } }];
-}
-
-/** Every listed settlement, the oldest first. */
-export function listedSettlements(lake: Lake, listing: string, account: string): GroupSlice[] {
-  return listedGroups(lake, listing, account).map(groupSlice);
 }
 
 /** Whether a settlement can still receive events, by its listing. */
