@@ -1,6 +1,6 @@
 # Ledgerlake: a marketplace seller's financial events as partitioned Parquet.
 .DEFAULT_GOAL := help
-.PHONY: help install install-all build backfill check types lint rules formatting test test-slow test-s3 test-clients test-browser test-fleet test-package test-nodes test-readers torture simulate attack test-all docs-api bench bench-queries bench-fleet bench-lake bench-catalog clean
+.PHONY: help install install-all build backfill check types lint rules formatting test test-slow test-s3 test-clients test-browser test-fleet test-fleet-short test-package test-nodes test-readers torture torture-short simulate attack attack-short test-all docs-api bench bench-queries bench-fleet bench-lake bench-catalog clean
 
 LAKE ?= data/lake
 # Of `make bench`: megabytes of input, rounds that the medians are of, lists of events (34 or 4), and which ways take part (all).
@@ -34,7 +34,7 @@ BUILT := dist/.built
 SOURCES := $(shell find src pipelines -type f 2>/dev/null) tsconfig.json tsconfig.build.json rolldown.config.ts
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
 	@node -e "const before = (days) => new Date(Date.now() - days * 86400000).toISOString().slice(0, 10); \
 		console.log('  make backfill FROM=' + before(60) + ' TO=' + before(30) + ' LAKE=data/lake ENDPOINT=https://… ACCOUNT=my-shop')"
@@ -87,7 +87,7 @@ rules: $(INSTALLED)
 formatting: $(INSTALLED)
 	npm run --silent formatting
 
-test: check ## Types, lint and the tests: five minutes, with nothing but Node
+test: check ## Types, lint and the tests: four minutes, with nothing but Node
 	npm run --silent test:built
 
 test-slow: build ## The tests that run whole commands, kill, race and repeat: twenty minutes
@@ -114,8 +114,15 @@ test-readers: build ## Lakes read by ClickHouse (chdb from npm, about 550 MB)
 test-fleet: build ## A fleet of worker processes on a real Redis (Debian's package)
 	sh test/fleet-redis/run.sh
 
+# The short forms take one trial in so many, others each time, and print what repeats them.
+test-fleet-short: build ## The same with a quarter of the accounts
+	LEDGERLAKE_TEST_SHARE=4 sh test/fleet-redis/run.sh
+
 torture: build ## Kill runs and fail store calls, everywhere: some minutes
 	npx vitest run --config test/torture/vitest.config.ts
+
+torture-short: build ## The same with a tenth of the trials: two minutes
+	LEDGERLAKE_TEST_SHARE=10 npx vitest run --config test/torture/vitest.config.ts test/torture
 
 # SEEDS are numbers from FROM on, each of DAYS days; STEPS and CALM are of the line that plays a failing seed again; TRACE=1 prints all that happens.
 simulate: $(INSTALLED) ## Play whole years of sellers, faults and crashes, each from its seed: ten minutes (SEEDS, FROM)
@@ -123,7 +130,10 @@ simulate: $(INSTALLED) ## Play whole years of sellers, faults and crashes, each 
 	@$(foreach name,SEEDS FROM DAYS STEPS CALM TRACE,$(if $($(name)),$(name)='$($(name))')) node dist/simulation/simulate.js
 
 attack: build ## Damage lakes and send hostile input: some minutes
-	npx vitest run --passWithNoTests --config test/attack/vitest.config.ts
+	npx vitest run --config test/attack/vitest.config.ts
+
+attack-short: build ## The same with a twentieth of the trials: two minutes
+	LEDGERLAKE_TEST_SHARE=20 npx vitest run --config test/attack/vitest.config.ts
 
 test-all: test test-slow test-s3 test-clients test-browser test-fleet test-package test-nodes test-readers torture attack ## Everything that this machine can run
 

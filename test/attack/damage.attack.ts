@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { seed, sharedOut, trialsOf } from '../campaign.js';
 import { CommandProcess } from './command-process.js';
 import { damageTrial, heldBy, lostLogTrial, type Held, type Trial } from './damage-trial.js';
 import { damageKinds, fileKinds, logDamages } from './damages.js';
 import { seedLakes } from './seed-lakes.js';
 
 /** LEDGERLAKE_TEST_DAMAGES=5000 is the whole campaign. */
-const trials = Number(process.env['LEDGERLAKE_TEST_DAMAGES'] ?? 300);
-const seed = Number(process.env['LEDGERLAKE_TEST_SEED'] ?? Date.now() % 1e9);
+const trials = trialsOf('DAMAGES', 300);
 /** LEDGERLAKE_TEST_ONLY='both' damages the lakes whose name the pattern fits. */
 const only = new RegExp(process.env['LEDGERLAKE_TEST_ONLY'] ?? '');
 const hangMs = 60_000;
@@ -22,7 +22,7 @@ test(`${trials} damages of a lake (LEDGERLAKE_TEST_SEED=${seed}): no row lost or
       if (first !== undefined && only.test(lake.name)) lakes.push(await heldBy(lake, first));
     }
     // Of each lake every command, where a log is lost; then damages and commands as chance has it.
-    const lostLogs = lakes.flatMap((held) => logDamages.map((damage) => ({ held, damage })));
+    const lostLogs = sharedOut(lakes.flatMap((held) => logDamages.map((damage) => ({ held, damage }))));
     const done: Trial[] = [];
     let next = 0;
     const work = async (process: CommandProcess): Promise<void> => {

@@ -21,6 +21,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../src/core/clock.js';
 import { startService } from '../../src/serve/http/server.js';
 import { settlement, shipment } from '../app/verify/small-ledger.js';
+import { sharedOut } from '../campaign.js';
 import { arrayLedger, type DatedItem } from '../serve/http/array-ledger.js';
 import { arrayTransactions, type Sale } from '../serve/http/array-transactions.js';
 import { parcelService, shipmentsOf, token } from '../sources/custom/parcel-service.js';
@@ -398,7 +399,7 @@ test.each(['description', 'path', 'value', 'link', 'fifo'])(
   'no lake that an attacker hands over with a %s reaches, shows or changes what is outside of it',
   async (wanted) => {
     const trials: Trial[] = [];
-    const left = attacks().filter(({ kind, name }) => kind === wanted && only.test(`${kind} ${name}`));
+    const left = [...sharedOut(attacks().filter(({ kind, name }) => kind === wanted && only.test(`${kind} ${name}`)))];
     const work = async (run: CommandProcess, folder: string): Promise<void> => {
       for (let attack = left.shift(); attack !== undefined; attack = left.shift()) {
         const trial = await trialOf(seed, attack, run, folder);

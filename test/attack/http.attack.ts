@@ -2,13 +2,14 @@ import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
 import { serveMetrics } from '../../src/observe/metrics/metrics-server.js';
 import { startService } from '../../src/serve/http/server.js';
+import { trialsOf } from '../campaign.js';
 import { hostileRequests } from '../core/http-server/hostile-requests.js';
 import { exchange, statusesOf } from '../core/http-server/raw-client.js';
 import { arrayLedger, event } from '../serve/http/array-ledger.js';
 import { handClock } from '../serve/http/hand-clock.js';
 
 const clock = handClock('2026-03-20T12:00:00Z');
-const requestsOfAKind = 1000;
+const requestsOfAKind = trialsOf('REQUESTS', 1000);
 const alive = 'GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n';
 
 const figures: Record<string, string> = {};

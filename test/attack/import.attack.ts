@@ -6,6 +6,7 @@ import { createGzip } from 'node:zlib';
 import { afterAll, test } from 'vitest';
 import { fileOf } from '../app/import/imported.js';
 import { temporaryFolder } from '../app/lake-run.js';
+import { sharedOut } from '../campaign.js';
 import { expectHeld, Figures, measuredCommand } from './measured-command.js';
 
 const megabyte = 1024 * 1024;
@@ -44,22 +45,24 @@ const many = /line 1: expected JSON of at most 4194304 values, found more; corre
 const noPage = /line 1: expected a body with a "payload" object, found 0; correct it/;
 const cutOff = /line \d+: expected a value, found the end at byte 1; correct it/;
 
-test.each<[string, () => Iterable<Buffer>, boolean, number, RegExp?]>([
-  ['gzip bomb of `0,` (250 MB)', () => repeated('0,', 250, '[', '0]\n'), true, 1, noPage],
-  ['gzip bomb of one digit (500 MB)', () => repeated('0', 500, '['), true, 1, long],
-  ['gzip bomb of newlines (300 MB)', () => repeated('\n', 300), true, 0],
-  ['gzip bomb of blanks in a line', () => repeated(' ', 500), true, 1, long],
-  ['gzip bomb of line ends of Windows (300 MB)', () => repeated('\r\n', 300), true, 0],
-  ['32 MB of `[`', () => [Buffer.alloc(32 * megabyte - 1, '[')], false, 1, cutOff],
-  ['32 MB of `{"a":`', () => [Buffer.alloc(32 * megabyte - 2, '{"a":')], false, 1, /line 1: .*512/],
-  ['32 MB of `0,`', () => repeated('0,', 31, '[', '0]\n'), false, 1, noPage],
-  ['32 MB of `"",` in a body', () => repeated('"",', 30, '{"payload":{"a":[', '""]}}\n'), false, 1, many],
-  ['32 MB of NUL', () => repeated('\0', 31), false, 1, /line 1: expected/],
-  ['a string without an end', () => repeated('\\u0000', 31, '{"payload":"'), false, 1, /line 1: expected/],
-  ['a number of 30 MB', () => repeated('9', 30, '{"payload":', '}\n'), false, 1, /line 1: expected a body/],
-  ['a line of 33 MB that is a body', () => repeated('x', 33, '{"payload":{"a":"', '"}}\n'), false, 1, long],
-  ['1,000 lines of 32 kB of `[`', () => repeated(`${'['.repeat(32 * 1024 - 1)}\n`, 31), false, 1, cutOff],
-])('%s', async (kind, pieces, isGzip, code, says) => {
+test.each(
+  sharedOut<[string, () => Iterable<Buffer>, boolean, number, RegExp?]>([
+    ['gzip bomb of `0,` (250 MB)', () => repeated('0,', 250, '[', '0]\n'), true, 1, noPage],
+    ['gzip bomb of one digit (500 MB)', () => repeated('0', 500, '['), true, 1, long],
+    ['gzip bomb of newlines (300 MB)', () => repeated('\n', 300), true, 0],
+    ['gzip bomb of blanks in a line', () => repeated(' ', 500), true, 1, long],
+    ['gzip bomb of line ends of Windows (300 MB)', () => repeated('\r\n', 300), true, 0],
+    ['32 MB of `[`', () => [Buffer.alloc(32 * megabyte - 1, '[')], false, 1, cutOff],
+    ['32 MB of `{"a":`', () => [Buffer.alloc(32 * megabyte - 2, '{"a":')], false, 1, /line 1: .*512/],
+    ['32 MB of `0,`', () => repeated('0,', 31, '[', '0]\n'), false, 1, noPage],
+    ['32 MB of `"",` in a body', () => repeated('"",', 30, '{"payload":{"a":[', '""]}}\n'), false, 1, many],
+    ['32 MB of NUL', () => repeated('\0', 31), false, 1, /line 1: expected/],
+    ['a string without an end', () => repeated('\\u0000', 31, '{"payload":"'), false, 1, /line 1: expected/],
+    ['a number of 30 MB', () => repeated('9', 30, '{"payload":', '}\n'), false, 1, /line 1: expected a body/],
+    ['a line of 33 MB that is a body', () => repeated('x', 33, '{"payload":{"a":"', '"}}\n'), false, 1, long],
+    ['1,000 lines of 32 kB of `[`', () => repeated(`${'['.repeat(32 * 1024 - 1)}\n`, 31), false, 1, cutOff],
+  ]),
+)('%s', async (kind, pieces, isGzip, code, says) => {
   const ended = await measuredCommand([
     'import',
     '--account',
@@ -72,12 +75,14 @@ test.each<[string, () => Iterable<Buffer>, boolean, number, RegExp?]>([
   figures.held(kind, ended);
 });
 
-test.each<[string, string]>([
-  ['newlines without an end, and SIGINT', '\n'],
-  ['a line without an end, and SIGINT', '0'],
-  ['broken lines without an end, and SIGINT', '[1\n\n'],
-  ['empty pages without an end, and SIGINT', '{"payload":{} }\n'],
-])('%s', async (kind, text) => {
+test.each(
+  sharedOut<[string, string]>([
+    ['newlines without an end, and SIGINT', '\n'],
+    ['a line without an end, and SIGINT', '0'],
+    ['broken lines without an end, and SIGINT', '[1\n\n'],
+    ['empty pages without an end, and SIGINT', '{"payload":{} }\n'],
+  ]),
+)('%s', async (kind, text) => {
   const ended = await measuredCommand(['import', '--account', 'shop', '--quiet', '--skip-broken', '-'], {
     input: endless(text),
     interruptMs: 3000,

@@ -17,7 +17,7 @@ const hook = fileURLToPath(new URL('measured-hook.mjs', import.meta.url));
 export const mostMegabytes = 700;
 
 /** A command that takes longer is taken to hang. */
-const hangMs = 90_000;
+const hangMs = 300_000;
 
 export interface MeasuredOptions {
   readonly environment?: Readonly<Record<string, string>>;

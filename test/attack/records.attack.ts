@@ -8,6 +8,7 @@ import { database, ran, serving, temporaryFolder } from '../app/lake-run.js';
 import { reported } from '../app/report/reported-lake.js';
 import { synced } from '../app/load/synced.js';
 import { verified } from '../app/verify/verified.js';
+import { seed, trialsOf } from '../campaign.js';
 import { Kept } from '../core/text/streams.js';
 import { referenceRows } from '../reference/flatten.js';
 import { servingLake } from '../serve/lake/served-lake.js';
@@ -22,8 +23,7 @@ import {
 } from './record-mutations.js';
 
 /** LEDGERLAKE_TEST_RECORDS=200 is the whole campaign. */
-const trials = Number(process.env['LEDGERLAKE_TEST_RECORDS'] ?? 24);
-const seed = Number(process.env['LEDGERLAKE_TEST_SEED'] ?? Date.now() % 1e9);
+const trials = trialsOf('RECORDS', 24);
 const range = { from: '2025-05-01', to: '2025-05-29', account: 'shop' };
 
 /** A clock on which whoever sleeps has slept at once. */

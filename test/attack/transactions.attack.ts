@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { afterAll, expect, test } from 'vitest';
 import { builtCommand } from '../app/built-command.js';
+import { sharedOut } from '../campaign.js';
 import { serving, type Answer } from './hostile-server.js';
 import { expectHeld, Figures, measuredCommand, type Measured } from './measured-command.js';
 
@@ -181,7 +182,7 @@ const cases = Object.keys(sources).flatMap((pipeline, at) =>
     .map((kind) => [pipeline, kind] as const),
 );
 
-test.each(cases)('%s: %s', async (pipeline, kind) => {
+test.each(sharedOut(cases))('%s: %s', async (pipeline, kind) => {
   const source = sources[pipeline];
   const [answer, says] = broken[kind] ?? [];
   if (source === undefined || answer === undefined || says === undefined) throw new Error('no such case');

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { afterAll, expect, test } from 'vitest';
+import { sharedOut } from '../campaign.js';
 import { secrets } from '../engine/auth/token-endpoint.js';
 import { serving, type Answer } from './hostile-server.js';
 import { everythingIn, expectHeld, Figures, measuredCommand, type Measured } from './measured-command.js';
@@ -94,61 +95,65 @@ const flooded = (piece: Buffer | string, more: Parameters<typeof flood>[2] = {},
   };
 };
 
-test.each<[string, Answer, RegExp, Trial?]>([
-  ['body without an end', flooded(blanks), /at most 64 MB from 127\.0\.0\.1:\d+, got a larger one/],
-  ['body without an end in pieces of a byte', flooded('{', { everyMs: 1 }), /took too long/, { speed: 1000 }],
-  ['body that drips', flooded(' ', { everyMs: 50 }), /its whole answer took too long/, { speed: 500 }],
-  ['body of 63 MB of `[`', flooded(Buffer.alloc(megabyte, '['), { most: 63 }), /512/],
-  ['body of 63 MB of `0,`', flooded(Buffer.alloc(megabyte, '0,'), { most: 63 }), /expected/i],
-  ['body of 60 MB of values', flooded('{"a":[],"b":0},'.repeat(4000), { most: 1000 }), /expected/i],
-  [
-    'gzip bomb (500 MB)',
-    plain(bomb, { 'content-encoding': 'gzip' }),
-    /at most 64 MB from 127\.0\.0\.1:\d+, got a larger one/,
-  ],
-  [
-    'gzip without an end',
-    flooded(bomb, {}, { 'content-encoding': 'gzip' }),
-    /at most 64 MB from 127\.0\.0\.1:\d+, got a larger one/,
-  ],
-  ['gzip that nobody announced', plain(bomb), /expected/i],
-  ['header of 1 MB', plain(noGroups, { 'x-amzn-requestid': 'x'.repeat(megabyte) }), /header/i, { speed: 1000 }],
-  [
-    'refusal without an end',
-    (response) => {
-      response.writeHead(400);
-      flood(response, blanks);
-    },
-    /400/,
-  ],
-  ['redirect to itself', plain('', { location: '/' }, 307), /307/],
-  ['NextToken of 20 MB', plain(`{"payload":{"NextToken":"${'x'.repeat(20 * megabyte)}"}}`), /expected/i],
-  [
-    'length that is none',
-    (response) => {
-      response.socket?.end('HTTP/1.1 200 OK\r\ncontent-length: 99999999999999\r\n\r\n{"payload"');
-    },
-    /./,
-    { speed: 1000 },
-  ],
-])('%s', async (kind, answer, says, trial) => {
+test.each(
+  sharedOut<[string, Answer, RegExp, Trial?]>([
+    ['body without an end', flooded(blanks), /at most 64 MB from 127\.0\.0\.1:\d+, got a larger one/],
+    ['body without an end in pieces of a byte', flooded('{', { everyMs: 1 }), /took too long/, { speed: 1000 }],
+    ['body that drips', flooded(' ', { everyMs: 50 }), /its whole answer took too long/, { speed: 500 }],
+    ['body of 63 MB of `[`', flooded(Buffer.alloc(megabyte, '['), { most: 63 }), /512/],
+    ['body of 63 MB of `0,`', flooded(Buffer.alloc(megabyte, '0,'), { most: 63 }), /expected/i],
+    ['body of 60 MB of values', flooded('{"a":[],"b":0},'.repeat(4000), { most: 1000 }), /expected/i],
+    [
+      'gzip bomb (500 MB)',
+      plain(bomb, { 'content-encoding': 'gzip' }),
+      /at most 64 MB from 127\.0\.0\.1:\d+, got a larger one/,
+    ],
+    [
+      'gzip without an end',
+      flooded(bomb, {}, { 'content-encoding': 'gzip' }),
+      /at most 64 MB from 127\.0\.0\.1:\d+, got a larger one/,
+    ],
+    ['gzip that nobody announced', plain(bomb), /expected/i],
+    ['header of 1 MB', plain(noGroups, { 'x-amzn-requestid': 'x'.repeat(megabyte) }), /header/i, { speed: 1000 }],
+    [
+      'refusal without an end',
+      (response) => {
+        response.writeHead(400);
+        flood(response, blanks);
+      },
+      /400/,
+    ],
+    ['redirect to itself', plain('', { location: '/' }, 307), /307/],
+    ['NextToken of 20 MB', plain(`{"payload":{"NextToken":"${'x'.repeat(20 * megabyte)}"}}`), /expected/i],
+    [
+      'length that is none',
+      (response) => {
+        response.socket?.end('HTTP/1.1 200 OK\r\ncontent-length: 99999999999999\r\n\r\n{"payload"');
+      },
+      /./,
+      { speed: 1000 },
+    ],
+  ]),
+)('%s', async (kind, answer, says, trial) => {
   const ended = await backfill(await signingIn(answer), trial);
   await expectHeld(ended, { code: 1, says });
   figures.held(kind, ended);
 });
 
-test.each<[string, Answer, RegExp, Trial?]>([
-  ['sign-in without an end', flooded(blanks), /access token/],
-  ['sign-in that drips', flooded(' ', { everyMs: 50 }), /access token/, { speed: 500 }],
-  ['sign-in as a gzip bomb', plain(bomb, { 'content-encoding': 'gzip' }), /access token/, { speed: 500 }],
-  [
-    'access token of 900 kB',
-    plain(JSON.stringify({ access_token: 'x'.repeat(900_000), expires_in: 3600 })),
-    /access token/,
-  ],
-  ['access token with line ends', plain('{"access_token":"a\\r\\nx: y","expires_in":3600}'), /./],
-  ['access token of an age of 1e308 s', plain('{"access_token":"aaaaaaaaaaaa","expires_in":1e308}'), /503/],
-])('%s', async (kind, signIn, says, trial) => {
+test.each(
+  sharedOut<[string, Answer, RegExp, Trial?]>([
+    ['sign-in without an end', flooded(blanks), /access token/],
+    ['sign-in that drips', flooded(' ', { everyMs: 50 }), /access token/, { speed: 500 }],
+    ['sign-in as a gzip bomb', plain(bomb, { 'content-encoding': 'gzip' }), /access token/, { speed: 500 }],
+    [
+      'access token of 900 kB',
+      plain(JSON.stringify({ access_token: 'x'.repeat(900_000), expires_in: 3600 })),
+      /access token/,
+    ],
+    ['access token with line ends', plain('{"access_token":"a\\r\\nx: y","expires_in":3600}'), /./],
+    ['access token of an age of 1e308 s', plain('{"access_token":"aaaaaaaaaaaa","expires_in":1e308}'), /503/],
+  ]),
+)('%s', async (kind, signIn, says, trial) => {
   const refused = plain('', {}, 400);
   const ended = await backfill(await signingIn(refused, signIn), trial);
   await expectHeld(ended, { code: 1, says: kind.includes('1e308') ? /400/ : says });
@@ -161,7 +166,7 @@ test('page of 10 MB with 200,000 names of lists', async () => {
   figures.held('page of 10 MB with 200,000 names of lists', ended);
 });
 
-test.each(['1e-10', '0', '-1', 'NaN', '1e308', 'Infinity', '0x10', ' ', '1, 1e-10'])(
+test.each(sharedOut(['1e-10', '0', '-1', 'NaN', '1e308', 'Infinity', '0x10', ' ', '1, 1e-10']))(
   'rate of %j in a header',
   async (rate) => {
     const endpoint = await signingIn(plain(noGroups, { 'x-amzn-ratelimit-limit': rate }));
@@ -181,7 +186,7 @@ const echoes: Readonly<Record<string, string>> = {
   hex: Buffer.from(accessToken).toString('hex'),
 };
 
-test.each(Object.entries(echoes))('token echoed in headers and bodies, %s', async (_form, echo) => {
+test.each(sharedOut(Object.entries(echoes)))('token echoed in headers and bodies, %s', async (_form, echo) => {
   const headers = { 'x-amzn-requestid': echo, 'www-authenticate': echo, location: `/${echo}`, 'retry-after': echo };
   const body = JSON.stringify({ errors: [{ code: echo, message: echo, details: echo }] });
   const words = ['--verbose', '--log-format', 'json', '--journal', 'journal'];
@@ -199,22 +204,24 @@ test.each(Object.entries(echoes))('token echoed in headers and bodies, %s', asyn
   figures.held('token echoed by a page', refusedPage);
 });
 
-test.each<[string, string | Buffer, RegExp]>([
-  ['NUL', '902-1845936-5435065\0\n', /line 1/],
-  ['path', '../../etc/passwd\n', /line 1/],
-  ['steps', '902-1845936-5435065\n..\n', /line 2/],
-  ['20 kB', `${'9'.repeat(20_000)}\n`, /line 1/],
-  ['30 MB without a line end', '9'.repeat(30 * megabyte), /line 1/],
-  ['control characters', '902-1845936-5435065\n902-1845936-543506\u001b[2J\u0007\u009b\n', /line 2/],
-  ['two in a line', '902-1845936-5435065\r902-1845936-5435065\n', /line 1/],
-  ['other digits', '٩٠٢-1845936-5435065\n', /line 1/],
-  ['text that turns', '902-1845936-543506\u202e5\n', /line 1/],
-  ['half a character', Buffer.of(0xed, 0xa0, 0x80), /line 1/],
-  ['bytes that are no UTF-8', Buffer.of(0xff, 0xfe, 0x00), /line 1/],
-  ['query', '902-1845936-5435065?x=1\n', /line 1/],
-  ['nothing', '', /got none/],
-  ['blank lines', '\n'.repeat(1_000_000), /got none/],
-])('order id: %s', async (_kind, text, says) => {
+test.each(
+  sharedOut<[string, string | Buffer, RegExp]>([
+    ['NUL', '902-1845936-5435065\0\n', /line 1/],
+    ['path', '../../etc/passwd\n', /line 1/],
+    ['steps', '902-1845936-5435065\n..\n', /line 2/],
+    ['20 kB', `${'9'.repeat(20_000)}\n`, /line 1/],
+    ['30 MB without a line end', '9'.repeat(30 * megabyte), /line 1/],
+    ['control characters', '902-1845936-5435065\n902-1845936-543506\u001b[2J\u0007\u009b\n', /line 2/],
+    ['two in a line', '902-1845936-5435065\r902-1845936-5435065\n', /line 1/],
+    ['other digits', '٩٠٢-1845936-5435065\n', /line 1/],
+    ['text that turns', '902-1845936-543506\u202e5\n', /line 1/],
+    ['half a character', Buffer.of(0xed, 0xa0, 0x80), /line 1/],
+    ['bytes that are no UTF-8', Buffer.of(0xff, 0xfe, 0x00), /line 1/],
+    ['query', '902-1845936-5435065?x=1\n', /line 1/],
+    ['nothing', '', /got none/],
+    ['blank lines', '\n'.repeat(1_000_000), /got none/],
+  ]),
+)('order id: %s', async (_kind, text, says) => {
   let asked = 0;
   const endpoint = await signingIn(() => asked++);
   const ended = await measuredCommand(

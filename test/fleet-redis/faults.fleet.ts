@@ -61,7 +61,18 @@ test('SIGTERM lets turns come to their end, and what is left goes to the next wo
     await fleet.enqueue(name, { work: 'backfill', from: sellers.from, to: sellers.to }, Date.now());
   }
   const worker = workerProcess(sellers.config, redis.url, '--grace', '100s');
-  await until('pages under way', () => sellers.names.every((name) => (sellers.times.get(name)?.length ?? 0) > 5));
+  const isUnderWay = (name: string): boolean => (sellers.times.get(name)?.length ?? 0) > 5;
+  // On a busy machine one account would be done before the other has begun.
+  let isHeld = true;
+  for (const [name, service] of sellers.services) {
+    const { onRequest } = service;
+    service.onRequest = () => {
+      onRequest();
+      service.slowness = isHeld && isUnderWay(name) ? 5000 : 100;
+    };
+  }
+  await until('pages under way', () => sellers.names.every(isUnderWay));
+  isHeld = false;
   worker.run.process.kill('SIGTERM');
   expect(await worker.run.ended).toMatchObject({ code: 0 });
   expect(worker.ended().map(({ end, next }) => [end, next])).toEqual([

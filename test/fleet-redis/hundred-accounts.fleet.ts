@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/core/clock.js';
 import { enqueue } from '../../src/app/fleet/enqueue.js';
+import { trialsOf } from '../campaign.js';
 import { childRun } from '../engine/run/child-run.js';
 import { fleetAt, isEmpty } from './fleet-at.js';
 import { redisServer } from './redis-server.js';
@@ -10,9 +11,12 @@ import { until, workerProcess, type WorkerProcess } from './worker-process.js';
 /** A request that began so shortly before a kill may not have been answered, or on a busy machine its page not been kept. */
 const inFlightMs = 1500;
 
-test('a hundred accounts, four workers of which two are killed, and a Redis that restarts', async () => {
+/** In the short form 25. */
+const accounts = trialsOf('ACCOUNTS', 100);
+
+test(`${accounts} accounts, four workers of which two are killed, and a Redis that restarts`, async () => {
   const redis = await redisServer();
-  const sellers = await startSellers({ count: 100 });
+  const sellers = await startSellers({ count: accounts });
   const place = { redis: { url: redis.url, shown: redis.url }, fleet: 'ledgerlake' };
   const started = performance.now();
   const silent = { ...{ clock: systemClock, log: () => undefined, emit: () => undefined }, output: process.stdout };
@@ -42,11 +46,11 @@ test('a hundred accounts, four workers of which two are killed, and a Redis that
   };
   const [first, second, third] = workers;
   if (first === undefined || second === undefined || third === undefined) throw new Error('there are four');
-  await until('fifteen turns', () => ended() >= 15);
+  await until('some turns', () => ended() >= 0.15 * accounts);
   await kill(first);
-  await until('thirty turns', () => ended() >= 30);
+  await until('more turns', () => ended() >= 0.3 * accounts);
   await redis.restart();
-  await until('forty-five turns', () => ended() >= 45);
+  await until('nearly half of the turns', () => ended() >= 0.45 * accounts);
   await kill(second);
 
   const fleet = await fleetAt(redis.url);

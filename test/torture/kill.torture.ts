@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { seed, trialsOf } from '../campaign.js';
 import {
   type Killable,
   killables,
@@ -9,20 +10,20 @@ import {
   type Survived,
 } from '../engine/run/kill-trials.js';
 
-/** Two kills a lake, then a run to the end. */
-const trials: readonly (readonly [keyof typeof killables, number])[] = [
-  ['backfill', 130],
-  ['backfill of transactions', 30],
-  ['sync of transactions that were deferred and are released', 40],
+/** Lakes; two kills of each, then a run to the end. */
+const lakes: readonly (readonly [keyof typeof killables, number])[] = [
+  ['backfill', trialsOf('LAKES', 65)],
+  ['backfill of transactions', trialsOf('LAKES', 15)],
+  ['sync of transactions that were deferred and are released', trialsOf('LAKES', 20)],
 ];
-const seed = Number(process.env['LEDGERLAKE_TEST_SEED'] ?? Date.now() % 1e9);
 
-test.each(trials)(`%s, killed at %d points (LEDGERLAKE_TEST_SEED=${seed})`, async (name, kills) => {
+test.each(lakes)(`%s, killed twice on each of %d lakes (LEDGERLAKE_TEST_SEED=${seed})`, async (name, count) => {
+  const kills = 2 * count;
   const of: Killable = killables[name];
   const wanted = await undisturbed(of);
   try {
     const points = killPoints(seed, kills, wanted);
-    const pairs = Array.from({ length: kills / 2 }, (_, index) => points.slice(2 * index, 2 * index + 2));
+    const pairs = Array.from({ length: count }, (_, index) => points.slice(2 * index, 2 * index + 2));
     const results: Survived[] = [];
     const worker = async (): Promise<void> => {
       for (let trial = pairs.shift(); trial !== undefined; trial = pairs.shift()) results.push(await tried(trial));
@@ -35,8 +36,8 @@ test.each(trials)(`%s, killed at %d points (LEDGERLAKE_TEST_SEED=${seed})`, asyn
         `${(repeated.reduce((sum, count) => sum + count, 0) / repeated.length).toFixed(1)} on average, ` +
         `${Math.max(...repeated)} at most, of ${wanted.asked.length}`,
     );
-    // Points behind a run's end kill nothing; most lie before it.
-    expect(dead).toBeGreaterThan(kills / 2);
+    // Points behind a run's end kill nothing; most lie before it, but of a few it may be any.
+    expect(dead).toBeGreaterThan(count < 10 ? 0 : kills / 2);
   } finally {
     await wanted.remove();
   }

@@ -3,8 +3,9 @@ import { expect, test } from 'vitest';
 import { systemClock } from '../../src/core/clock.js';
 import { builtCommand } from '../app/built-command.js';
 import { database, temporaryFolder } from '../app/lake-run.js';
+import { trialsOf } from '../campaign.js';
 
-const seconds = Number(process.env['LEDGERLAKE_TEST_SECONDS'] ?? 120);
+const seconds = trialsOf('SECONDS', 120);
 
 const dayMs = 86_400_000;
 const today = Math.floor(Date.now() / dayMs) * dayMs;

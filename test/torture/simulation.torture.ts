@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
+import { sharedOut, trialsOf } from '../campaign.js';
 import { mutations } from '../lake/simulation/mutations.js';
 import { lineOf, simulate, type Figures } from '../lake/simulation/simulate.js';
 
-const seeds = Number(process.env['LEDGERLAKE_TEST_SEEDS'] ?? 3000);
+const seeds = trialsOf('SEEDS', 3000);
 
 test(`${seeds} runs of writers and readers on one lake`, async () => {
   const total: Record<string, number> = {};
@@ -17,6 +18,6 @@ test(`${seeds} runs of writers and readers on one lake`, async () => {
   expect(failed).toEqual([]);
 });
 
-test.each(mutations)('rule $rule: a writer that $name is found by seed $seed', async (mutation) => {
+test.each(sharedOut(mutations))('rule $rule: a writer that $name is found by seed $seed', async (mutation) => {
   expect((await simulate(mutation.seed, mutation)).failure).toBeInstanceOf(Error);
 });

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
+import { sharedOut, trialsOf } from '../campaign.js';
 import { bundled } from '../simulation/bundle.js';
 import { mutations } from '../simulation/mutations.js';
 import { replayLine, runSeeds } from '../simulation/run-seeds.js';
 
-const years = Number(process.env['LEDGERLAKE_TEST_YEARS'] ?? 4);
+const years = trialsOf('YEARS', 4);
 
 test(`${years} whole years`, async () => {
   const seeds = Array.from({ length: years }, (_, at) => at + 1);
@@ -23,10 +24,13 @@ const chosen: ReadonlySet<string> = new Set([
   ],
 ]);
 
-test.each(mutations.filter(({ name }) => chosen.has(name)))('$name is found by seed $seed', async (mutation) => {
-  const [played] = await runSeeds(await bundled(mutation.name, [mutation]), { seeds: [mutation.seed], days: 42 });
-  expect(played?.failure).toBeDefined();
-});
+test.each(sharedOut(mutations.filter(({ name }) => chosen.has(name))))(
+  '$name is found by seed $seed',
+  async (mutation) => {
+    const [played] = await runSeeds(await bundled(mutation.name, [mutation]), { seeds: [mutation.seed], days: 42 });
+    expect(played?.failure).toBeDefined();
+  },
+);
 
 test('what fails is shrunk, and its line plays it again', async () => {
   const mutation = mutations.find(({ name }) => name === 'quota-refilled-fast');

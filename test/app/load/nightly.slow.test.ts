@@ -3,13 +3,14 @@ import { type Database, openDatabase } from '../../../src/core/duckdb/connection
 import { lakeTables, openLakeReader } from '../../../src/app/query/lake-files.js';
 import { createViews } from '../../../src/core/duckdb/views.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
+import { trialsOf } from '../../campaign.js';
 import { ran, serving, temporaryFolder } from '../lake-run.js';
 import { verified } from '../verify/verified.js';
 import { hidingLedger, lot, postedAt, setClock, synced } from './synced.js';
 
 const dayMs = 86_400_000;
 /** `make torture` has all of them. */
-const nights = Number(process.env['LEDGERLAKE_TEST_NIGHTS'] ?? 16);
+const nights = trialsOf('NIGHTS', 16);
 /** The night on which a month has gone by since the backfill, so that the longest look-back is due. */
 const longNight = 12;
 
