@@ -28,6 +28,15 @@ const parsed = all.map((body) => JSON.parse(body) as unknown);
 const utf16 = (text: string, mark = '\ufeff') => Buffer.from(mark + text, 'utf16le');
 const lines = all.map((body) => `${body}\r\n`).join('');
 
+let ofLines: Promise<string> | undefined;
+
+/** The rows of a body a line. */
+async function rowsOfLines(): Promise<string> {
+  const root = await temporaryFolder();
+  await imported({ root, clock }, [await fileOf(all)]);
+  return rows(root);
+}
+
 test.each<[string, string | Buffer]>([
   ['UTF-16 with its low byte first, as PowerShell writes it', utf16(lines)],
   ['UTF-16 with its high byte first', utf16(lines).swap16()],
@@ -43,13 +52,13 @@ test.each<[string, string | Buffer]>([
   ['an array of payloads behind a byte order mark', `\ufeff${JSON.stringify(all.map(inner), null, '\t')}`],
   ['UTF-16, printed on several lines and compressed', zlib.gzipSync(utf16(JSON.stringify(parsed, null, 2)))],
 ])('%s: the same rows as a body a line', async (_, text) => {
-  const [expected, got] = [await temporaryFolder(), await temporaryFolder()];
-  await imported({ root: expected, clock }, [await fileOf(all)]);
+  ofLines ??= rowsOfLines();
+  const got = await temporaryFolder();
   const { failure } = await imported({ root: got, clock }, [
     await fileOf(Buffer.isBuffer(text) ? text : Buffer.from(text)),
   ]);
   expect(failure).toBeUndefined();
-  expect(await rows(got)).toBe(await rows(expected));
+  expect(await rows(got)).toBe(await ofLines);
   expect(await value(await database(got, clock), 'SELECT count(*) FROM events')).toBe('3');
 });
 

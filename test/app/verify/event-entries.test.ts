@@ -71,7 +71,7 @@ test('stored transactions are found to be what their bytes say, whatever is in t
     fc.asyncProperty(fc.gen(), async (draw) => {
       expect(await problems(transactionsPage(draw))).toEqual([]);
     }),
-    { numRuns: 60 },
+    { numRuns: 25 },
   );
 });
 

@@ -101,7 +101,7 @@ describe.each([
         const pages = [transactionsPage(draw), transactionsPage(draw)];
         expect(collected(asked, pages)).toEqual(expected(asked, pages));
       }),
-      { numRuns: 150 },
+      { numRuns: 75 },
     );
   });
 

@@ -47,6 +47,6 @@ test('entries that are derived from stored transactions are what they were when 
       expect([again.sameBy, again.events]).toEqual(['rows', batches.at(-1)?.rows.length]);
       expect(JSON.stringify(again.net)).toBe(net);
     }),
-    { numRuns: 40, endOnFailure: true },
+    { numRuns: 20, endOnFailure: true },
   );
 });

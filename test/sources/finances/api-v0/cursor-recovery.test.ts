@@ -76,7 +76,7 @@ describe('a chain whose tokens die on the way gives every row once, or says that
         whole++;
         expect(rows).toEqual(events.map(rowOf).sort());
       }),
-      { numRuns: 700 },
+      { numRuns: 400 },
     );
     expect(whole).toBeGreaterThan(100);
   });
@@ -92,7 +92,7 @@ describe('a chain whose tokens die on the way gives every row once, or says that
           expect(without(events.map(rowOf), rows)).toEqual([]);
           expect(without(rows, ledger.map(rowOf))).toEqual([]);
         }),
-        { numRuns: 700 },
+        { numRuns: 300 },
       );
     },
   );
