@@ -15,18 +15,9 @@ import { summaryFields } from '../app/built-command.js';
 import { fileContents, fileHashes, temporaryFolder } from '../app/lake-run.js';
 import { secrets } from '../engine/auth/token-endpoint.js';
 import { early, from, servedShop, to } from './served.js';
+import { failureOf } from '../failure-of.js';
 
 const pipelines = ['financial-events'];
-
-/** What a call is rejected with. */
-async function failureOf(call: Promise<unknown>): Promise<LedgerlakeError> {
-  const failure = await call.then(
-    () => undefined,
-    (error: unknown) => error,
-  );
-  if (!(failure instanceof LedgerlakeError)) throw new Error('expected a LedgerlakeError', { cause: failure });
-  return failure;
-}
 
 /** What a run that failed on its way had come to; undefined of any other failure. */
 function summaryOf(failure: LedgerlakeError): RunSummary | undefined {

@@ -9,7 +9,6 @@ import { forget, type ForgetContext, type ForgetOptions } from '../../../src/app
 import { status } from '../../../src/app/status/status.js';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import { literal } from '../../../src/core/duckdb/literals.js';
-import { LedgerlakeError } from '../../../src/core/errors.js';
 import { zstd } from '../../../src/core/parquet/encoder/zstd.js';
 import { tables } from '../../../src/sources/finances/lake-tables.js';
 import { groups } from '../../../src/sources/finances/model/tables.js';
@@ -25,6 +24,7 @@ import { hashesOf } from '../../lake/hashes-of.js';
 import { database, fileHashes, temporaryFolder } from '../lake-run.js';
 import { compacted } from '../maintenance/kept-lake.js';
 import { clock, filesBelow, orderId, shopsTemplate, type ShopsTemplate } from '../two-shops.js';
+import { failureOf } from '../../failure-of.js';
 
 let shops: ShopsTemplate;
 beforeAll(async () => {
@@ -48,15 +48,6 @@ async function forgot(options: Partial<ForgetOptions>, context: Partial<ForgetCo
     },
   );
   return printed.join('\n');
-}
-
-async function failure(work: Promise<unknown>): Promise<LedgerlakeError> {
-  const error: unknown = await work.then(
-    () => undefined,
-    (thrown: unknown) => thrown,
-  );
-  if (error instanceof LedgerlakeError) return error;
-  throw new Error(`expected a LedgerlakeError, got ${String(error)}`);
 }
 
 /** What `status` prints of an account's range. */
@@ -254,7 +245,7 @@ describe('an account that is forgotten', () => {
   test('is unknown then, and the lake names those it holds', async () => {
     const { lake } = await shops.copy();
     await forgot({ lake });
-    const error = await failure(forgot({ lake }));
+    const error = await failureOf(forgot({ lake }));
     expect([error.exitCode, error.message]).toEqual([
       2,
       `expected --account to be an account of ${lake} (shop-b), got "shop-a"`,
@@ -399,7 +390,7 @@ describe('rows before a date', () => {
       /^group_events\/account=shop-a\/.*\.parquet$/.test(one),
     );
     await writeFile(join(lake, path), 'no Parquet at all');
-    const error = await failure(forgot({ lake, before }));
+    const error = await failureOf(forgot({ lake, before }));
     expect(error.code).toBe('SQL');
     expect(error.message).toMatch(/ \(group\/GROUP-A\d+( and \d+ more)?\), it can't be read \(/);
     expect(error.message).toContain(`expected rows in ${join(lake, path)} (`);
@@ -560,7 +551,7 @@ describe('nothing is touched', () => {
   ])('%s', async (_, options, message) => {
     const { lake } = await shops.copy();
     const files = hashesOf(await filesBelow(lake));
-    const error = await failure(forgot({ lake, ...options }));
+    const error = await failureOf(forgot({ lake, ...options }));
     expect(error.exitCode).toBe(2);
     expect(error.message).toContain(message);
     expect(hashesOf(await filesBelow(lake))).toEqual(files);
@@ -576,9 +567,9 @@ describe('nothing is touched', () => {
       },
     });
     const files = hashesOf(await filesBelow(lake));
-    expect((await failure(forgot({ lake, yes: false }, answering(false)))).code).toBe('STOPPED');
+    expect((await failureOf(forgot({ lake, yes: false }, answering(false)))).code).toBe('STOPPED');
     expect(hashesOf(await filesBelow(lake))).toEqual(files);
-    expect((await failure(forgot({ lake, yes: false }))).exitCode).toBe(2);
+    expect((await failureOf(forgot({ lake, yes: false }))).exitCode).toBe(2);
     expect(hashesOf(await filesBelow(lake))).toEqual(files);
     await forgot({ lake, yes: false, before: '2025-05-01' }, answering(true));
     expect(questions).toEqual([
@@ -608,7 +599,7 @@ describe('nothing is touched', () => {
     await mkdir(join(lake, '_runs'), { recursive: true });
     await writeFile(join(lake, '_runs/other.json'), JSON.stringify(lease));
     const files = hashesOf(await filesBelow(lake));
-    const error = await failure(forgot({ lake }));
+    const error = await failureOf(forgot({ lake }));
     expect([error.code, error.exitCode]).toEqual(['LAKE_CONFLICT', 1]);
     expect(error.message).toContain(`got one (process ${child.pid} on ${hostname()}`);
     expect(hashesOf(await filesBelow(lake))).toEqual(files);

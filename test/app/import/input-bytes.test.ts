@@ -1,10 +1,10 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { inflated, inputsOf } from '../../../src/app/import/input-bytes.js';
+import { temporaryFolder } from '../lake-run.js';
 
 /** Bytes that don't repeat within a chunk. */
 function pattern(length: number): Buffer {
@@ -14,8 +14,7 @@ function pattern(length: number): Buffer {
 }
 
 async function readBack(bytes: Uint8Array): Promise<Buffer> {
-  const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-input-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const folder = await temporaryFolder();
   const path = join(folder, 'pages.ndjson');
   await writeFile(path, bytes);
   const [input] = await inputsOf([path], () => expect.unreachable());

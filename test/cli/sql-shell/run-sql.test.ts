@@ -10,6 +10,7 @@ import { entriesQuery, lakeFolder, tables, type LakeFolder } from '../../core/du
 import { Kept } from '../../core/text/streams.js';
 import { temporaryFolder } from '../../app/lake-run.js';
 import type { LakeFiles } from '../../../src/core/duckdb/views.js';
+import { failureOf } from '../../failure-of.js';
 
 let folder: LakeFolder;
 let files: LakeFiles;
@@ -46,15 +47,6 @@ async function sql(options: Partial<RunSqlOptions> & { readonly typed?: string }
   return { code, out: output.text, err: errorOutput.text };
 }
 
-async function failure(work: Promise<unknown>): Promise<LedgerlakeError> {
-  const error: unknown = await work.then(
-    () => undefined,
-    (thrown: unknown) => thrown,
-  );
-  if (error instanceof LedgerlakeError) return error;
-  throw new Error(`expected a LedgerlakeError, got ${String(error)}`);
-}
-
 describe('views over those of the tables', () => {
   const counted = () => {
     let created = 0;
@@ -75,7 +67,7 @@ describe('views over those of the tables', () => {
   });
 
   test('are suggested for a misspelt name, and are there again after a transaction that is undone', async () => {
-    const misspelt = await failure(sql({ ...counted(), query: 'FROM double' }));
+    const misspelt = await failureOf(sql({ ...counted(), query: 'FROM double' }));
     expect(misspelt.message).toContain('doubled');
     const undone = 'BEGIN; FROM doubled LIMIT 0; ROLLBACK; SELECT count(*) AS n FROM doubled';
     expect((await sql({ ...counted(), query: undone, format: 'ndjson' })).out).toBe('{"n":3}\n');
@@ -145,7 +137,7 @@ describe('a query', () => {
     const two = 'SELECT 1; WITH x AS (SELECT 2) FROM x';
     for (const format of ['csv', 'csv-safe', 'json'] as const) {
       const output = new Kept();
-      const { exitCode, message } = await failure(sql({ query: two, format, output }));
+      const { exitCode, message } = await failureOf(sql({ query: two, format, output }));
       expect([exitCode, output.text, message]).toEqual([
         2,
         '',
@@ -153,7 +145,7 @@ describe('a query', () => {
       ]);
     }
     const own = await temporaryFolder();
-    const { exitCode } = await failure(sql({ query: two, format: 'ndjson', outputFile: join(own, 'out.ndjson') }));
+    const { exitCode } = await failureOf(sql({ query: two, format: 'ndjson', outputFile: join(own, 'out.ndjson') }));
     expect([exitCode, readdirSync(own)]).toEqual([2, []]);
   });
 
@@ -166,7 +158,7 @@ describe('a query', () => {
     'ALTER TABLE entries ADD COLUMN x INTEGER',
     'CREATE TABLE entries (x INTEGER)',
   ])('%s says that the lake is read only', async (query) => {
-    const { code, message } = await failure(sql({ query }));
+    const { code, message } = await failureOf(sql({ query }));
     expect([code, message]).toEqual([
       'SQL',
       expect.stringMatching(/^the lake is read only here, and its tables are views: (?:Catalog|Binder) Error: /),
@@ -178,14 +170,14 @@ describe('a query', () => {
 
   test('that fails is DuckDB’s error, and nothing is printed', async () => {
     const output = new Kept();
-    const error = await failure(sql({ query: 'SELECT nothing FROM entries', output, format: 'json' }));
+    const error = await failureOf(sql({ query: 'SELECT nothing FROM entries', output, format: 'json' }));
     expect([error.code, error.exitCode, output.text]).toEqual(['SQL', 1, '']);
     expect(error.message).toMatch(/^Binder Error: .*LINE 1: SELECT nothing FROM entries\n {15}\^$/s);
   });
 
   test('without a statement is the user’s mistake', async () => {
-    expect((await failure(sql({ query: ' ; -- ' }))).exitCode).toBe(2);
-    const { exitCode, message } = await failure(sql({ query: '.tables' }));
+    expect((await failureOf(sql({ query: ' ; -- ' }))).exitCode).toBe(2);
+    const { exitCode, message } = await failureOf(sql({ query: '.tables' }));
     expect([exitCode, message]).toEqual([
       2,
       expect.stringMatching(/^expected SQL, got \.tables; .* only in the shell/),
@@ -223,7 +215,7 @@ describe('a query', () => {
     const outputFile = join(own, 'out.csv');
     writeFileSync(outputFile, 'before');
     const failing = "SELECT CASE WHEN range = 5000 THEN error('late') END AS x FROM range(10000)";
-    expect((await failure(sql({ query: failing, outputFile }))).message).toContain('late');
+    expect((await failureOf(sql({ query: failing, outputFile }))).message).toContain('late');
     expect(readFileSync(outputFile, 'utf8')).toBe('before');
     const three = { query: 'SELECT range AS x FROM range(3)', outputFile };
     expect(await sql(three)).toEqual({ code: 0, out: '', err: '' });
@@ -231,7 +223,7 @@ describe('a query', () => {
     expect(await sql({ ...three, reportsFile: true })).toEqual({ code: 0, out: '', err });
     expect(readFileSync(outputFile, 'utf8')).toBe('x\n0\n1\n2\n');
     for (const nowhere of [own, '/dev/null', join(own, 'no/such/folder')]) {
-      expect((await failure(sql({ query: 'SELECT 1', outputFile: nowhere }))).exitCode).toBe(2);
+      expect((await failureOf(sql({ query: 'SELECT 1', outputFile: nowhere }))).exitCode).toBe(2);
     }
     expect(readdirSync(own)).toEqual(['out.csv']);
   });
@@ -248,7 +240,7 @@ describe('a query', () => {
   test('stops with the signal', async () => {
     const controller = new AbortController();
     const query = 'SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b';
-    const running = failure(sql({ query, signal: controller.signal }));
+    const running = failureOf(sql({ query, signal: controller.signal }));
     setImmediate(() => {
       controller.abort();
     });
@@ -423,7 +415,7 @@ describe('the shell', () => {
     const controller = new AbortController();
     const output = new Kept();
     const input = new PassThrough();
-    const running = failure(sql({ input, output, signal: controller.signal }));
+    const running = failureOf(sql({ input, output, signal: controller.signal }));
     input.write('SELECT 1 AS x;\n');
     while (!output.text.includes('x\n1\n')) await new Promise(setImmediate);
     controller.abort();
@@ -439,7 +431,7 @@ test('an error over a file of the lake is what the lake makes of it', async () =
   const faultOf = (error: unknown) => Promise.resolve(new LedgerlakeError('SQL', `known: ${String(error)}`));
   const queries = ['FROM entries', 'CREATE TABLE own AS FROM entries; SELECT 1'];
   for (const query of queries) {
-    const error = await failure(sql({ query, lakeFiles, faultOf }));
+    const error = await failureOf(sql({ query, lakeFiles, faultOf }));
     expect(error.message).toContain(`known: LedgerlakeError: Invalid Input Error: No magic bytes`);
   }
   own.remove();

@@ -6,6 +6,7 @@ import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import { fileLiteral } from '../../../src/core/duckdb/literals.js';
 import { LedgerlakeError } from '../../../src/core/errors.js';
 import type { Database } from '../../../src/core/duckdb/connection.js';
+import { failureOf } from '../../failure-of.js';
 
 let database: Database;
 beforeAll(async () => {
@@ -19,15 +20,6 @@ afterAll(() => {
 async function cell(expression: string): Promise<unknown> {
   const [row] = await database.rows(`SELECT ${expression} AS x`);
   return row?.['x'];
-}
-
-async function failure(work: Promise<unknown>): Promise<LedgerlakeError> {
-  const error: unknown = await work.then(
-    () => undefined,
-    (thrown: unknown) => thrown,
-  );
-  if (error instanceof LedgerlakeError) return error;
-  throw new Error(`expected a LedgerlakeError, got ${String(error)}`);
 }
 
 test.each([
@@ -132,7 +124,7 @@ test('who stops reading early can go on with another query', async () => {
 
 test('queries that are asked for at once run one after the other, and each gets all of its rows', async () => {
   const asked = Array.from({ length: 12 }, async (_, number) => {
-    if (number % 4 === 1) return failure(database.rows('SELEC'));
+    if (number % 4 === 1) return failureOf(database.rows('SELEC'));
     if (number % 4 === 2) return database.execute(`CREATE OR REPLACE TEMP TABLE at_once AS SELECT ${number} AS number`);
     if (number % 4 === 3) return database.rows('FROM at_once');
     return database.rows(`SELECT ${number} AS number, i FROM range(5000) AS rows(i)`);
@@ -166,22 +158,24 @@ test('parameters are values, not text', async () => {
 
 describe('errors', () => {
   test('are DuckDB’s own, with the line and its caret', async () => {
-    const error = await failure(database.query('SELECT one\nFROM range(1)'));
+    const error = await failureOf(database.query('SELECT one\nFROM range(1)'));
     expect(error.code).toBe('SQL');
     expect(error.message).toMatch(
       /^Binder Error: Referenced column "one" not found.*\n\nLINE 1: SELECT one\n {15}\^$/s,
     );
-    expect((await failure(database.query('SELEC'))).message).toMatch(/^Parser Error: syntax error at or near "SELEC"/);
+    expect((await failureOf(database.query('SELEC'))).message).toMatch(
+      /^Parser Error: syntax error at or near "SELEC"/,
+    );
   });
 
   test('may come with the rows', async () => {
     const sql = `SELECT CASE WHEN range = 50000 THEN error('at row 50000') ELSE range END FROM range(100000)`;
-    expect((await failure(database.execute(sql))).message).toContain('at row 50000');
+    expect((await failureOf(database.execute(sql))).message).toContain('at row 50000');
     expect(await cell('1')).toBe(1);
   });
 
   test('say so when there is no statement', async () => {
-    expect((await failure(database.query(' -- nothing'))).message).toBe('expected a statement, got none');
+    expect((await failureOf(database.query(' -- nothing'))).message).toBe('expected a statement, got none');
   });
 });
 
@@ -190,7 +184,7 @@ describe('a signal', () => {
 
   test('that aborts while a query runs stops it', async () => {
     const controller = new AbortController();
-    const running = failure(database.query(endless, { signal: controller.signal }));
+    const running = failureOf(database.query(endless, { signal: controller.signal }));
     controller.abort();
     expect((await running).code).toBe('STOPPED');
     expect(await cell('1')).toBe(1);
@@ -203,7 +197,7 @@ describe('a signal', () => {
     const reading = (async () => {
       for await (const rows of chunks) if (rows.length > 0) controller.abort(reason);
     })();
-    expect(await failure(reading)).toBe(reason);
+    expect(await failureOf(reading)).toBe(reason);
   });
 
   test('that aborts while rows are fetched never lets what came pass for all of them', async () => {
@@ -228,9 +222,9 @@ describe('a signal', () => {
   });
 
   test('that has aborted before lets nothing run', async () => {
-    const stopped = failure(database.execute('CREATE TABLE never (i INTEGER)', { signal: AbortSignal.abort() }));
+    const stopped = failureOf(database.execute('CREATE TABLE never (i INTEGER)', { signal: AbortSignal.abort() }));
     expect((await stopped).code).toBe('STOPPED');
-    expect((await failure(database.query('FROM never'))).message).toContain('does not exist');
+    expect((await failureOf(database.query('FROM never'))).message).toContain('does not exist');
   });
 });
 
@@ -267,7 +261,7 @@ describe('confined to folders', () => {
       `SET allowed_directories = ['/']`,
       'SET threads = 2',
     ]) {
-      expect([sql, (await failure(confined.execute(sql))).code]).toEqual([sql, 'SQL']);
+      expect([sql, (await failureOf(confined.execute(sql))).code]).toEqual([sql, 'SQL']);
     }
     expect(await readdir(outside)).toEqual(['canary.csv']);
   });
@@ -293,14 +287,14 @@ describe('confined to folders', () => {
     }
     const inside = await openDatabase({ folders: [odd] });
     expect(await inside.rows(`FROM read_parquet(${fileLiteral(join(odd, 'x.parquet'))})`)).toEqual([{ x: 1 }]);
-    expect((await failure(inside.execute(`FROM read_parquet('${alike}/x.parquet')`))).code).toBe('SQL');
-    expect((await failure(inside.execute(`FROM read_parquet('${odd}/../lake2xy/x.parquet')`))).code).toBe('SQL');
+    expect((await failureOf(inside.execute(`FROM read_parquet('${alike}/x.parquet')`))).code).toBe('SQL');
+    expect((await failureOf(inside.execute(`FROM read_parquet('${odd}/../lake2xy/x.parquet')`))).code).toBe('SQL');
     inside.close();
   });
 
   test('two statements are none', async () => {
-    const error = await failure(confined.execute('CREATE TABLE t (i INTEGER); SELECT 1'));
+    const error = await failureOf(confined.execute('CREATE TABLE t (i INTEGER); SELECT 1'));
     expect(error.message).toBe('expected one statement, got 2: nothing was run');
-    expect((await failure(confined.execute('FROM t'))).message).toMatch(/does not exist/);
+    expect((await failureOf(confined.execute('FROM t'))).message).toMatch(/does not exist/);
   });
 });

@@ -2,12 +2,12 @@ import fc from 'fast-check';
 import { inspect } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/core/clock.js';
-import { LedgerlakeError } from '../../../src/core/errors.js';
 import { createTransport, type Transport } from '../../../src/engine/http/transport.js';
 import { RetryPolicy, type FailedAttempt } from '../../../src/engine/retry/retry-policy.js';
 import { createAccessTokens, type AccessTokens } from '../../../src/engine/auth/access-token-cache.js';
 import { HandClock, settled } from '../../core/clock.js';
 import { issued, secrets, signInAt, tokenEndpoint, tokenOf, type Reply, type TokenEndpoint } from './token-endpoint.js';
+import { failureOf } from '../../failure-of.js';
 
 const never = new AbortController().signal;
 
@@ -23,15 +23,6 @@ function tokensOf({ url }: TokenEndpoint, clock = new HandClock()): AccessTokens
 
 function policyOf(clock: HandClock, random = 1): RetryPolicy {
   return new RetryPolicy({ clock, random: () => random });
-}
-
-async function failureOf(promise: Promise<unknown>): Promise<LedgerlakeError> {
-  const error: unknown = await promise.then(
-    () => 'no failure',
-    (reason: unknown) => reason,
-  );
-  if (!(error instanceof LedgerlakeError)) throw new Error(`expected a LedgerlakeError, got ${String(error)}`);
-  return error;
 }
 
 /** A gate that lets an answer out. */

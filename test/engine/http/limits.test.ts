@@ -4,7 +4,6 @@ import { createServer, type AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { expect, onTestFinished, test } from 'vitest';
 import { causeOf } from '../../../src/engine/retry/retry-policy.js';
-import type { LedgerlakeError } from '../../../src/core/errors.js';
 import {
   createTransport,
   type TransportRequest,
@@ -13,6 +12,7 @@ import {
 } from '../../../src/engine/http/transport.js';
 import { HandClock } from '../../core/clock.js';
 import { recordingServer } from './recording-server.js';
+import { failureOf } from '../../failure-of.js';
 
 const megabyte = 1024 * 1024;
 
@@ -20,13 +20,6 @@ function get(origin: string, more: Partial<TransportRequest> = {}, clock = new H
   const transport = createTransport({ clock });
   onTestFinished(() => transport.close());
   return transport.send({ origin, path: '/', headers: {}, signal: new AbortController().signal, ...more });
-}
-
-async function failureOf(answer: Promise<unknown>): Promise<LedgerlakeError> {
-  return answer.then(
-    () => Promise.reject(new Error('expected a failure')),
-    (error: unknown) => error as LedgerlakeError,
-  );
 }
 
 /** Writes a piece again and again for as long as anybody reads; how many bytes that took. */

@@ -4,25 +4,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { LedgerlakeError } from '../../../src/core/errors.js';
 import { createTransport, type HttpResponse } from '../../../src/engine/http/transport.js';
 import { causeOf, retryRules } from '../../../src/engine/retry/retry-policy.js';
 import { authority } from '../../core/connections/certificates.js';
 import { closedPort, proxyServer, tlsFront } from '../../core/connections/proxy-server.js';
 import { builtModule } from '../../core/built-module.js';
 import { recordingServer } from './recording-server.js';
+import { failureOf } from '../../failure-of.js';
 
 const get = (origin: string, environment: Record<string, string>): Promise<HttpResponse> => {
   const transport = createTransport({ environment, connectTimeoutMs: 5000 });
   onTestFinished(() => transport.close());
   return transport.send({ origin, path: '/page?a=b', headers: {}, signal: new AbortController().signal });
 };
-
-const failureOf = (answer: Promise<unknown>): Promise<LedgerlakeError> =>
-  answer.then(
-    () => Promise.reject(new Error('expected a failure')),
-    (error: unknown) => error as LedgerlakeError,
-  );
 
 describe('a proxy', () => {
   test('is asked for a connection, with its user and password, and the request goes through it', async () => {

@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { brotliCompressSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { LedgerlakeError } from '../../../src/core/errors.js';
 import {
   createTransport,
   type HttpResponse,
@@ -10,6 +9,7 @@ import {
   type TransportOptions,
 } from '../../../src/engine/http/transport.js';
 import { recordingServer } from './recording-server.js';
+import { failureOf } from '../../failure-of.js';
 
 const never = new AbortController().signal;
 
@@ -21,15 +21,6 @@ function transport(options?: TransportOptions): Transport {
 
 function get(origin: string, options?: TransportOptions, signal = never): Promise<HttpResponse> {
   return transport(options).send({ origin, path: '/finances?a=1', headers: { accept: 'application/json' }, signal });
-}
-
-async function failureOf(answer: Promise<unknown>): Promise<LedgerlakeError> {
-  const error: unknown = await answer.then(
-    () => 'no failure',
-    (reason: unknown) => reason,
-  );
-  if (!(error instanceof LedgerlakeError)) throw new Error(`expected a LedgerlakeError, got ${String(error)}`);
-  return error;
 }
 
 /** A server below HTTP: each connection that has sent something gets these bytes and, mostly, its end. */

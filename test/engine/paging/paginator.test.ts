@@ -10,7 +10,6 @@ import {
   day,
   emptyPage,
   events,
-  failureOf,
   invalidInput,
   refusal,
   setup,
@@ -19,6 +18,7 @@ import {
   type Scripted,
   type Setup,
 } from './scripted-service.js';
+import { failureOf } from '../../failure-of.js';
 
 const weekQuery = 'PostedAfter=2025-06-23T12:00:00.000Z&PostedBefore=2025-06-30T12:00:00.000Z';
 

@@ -12,7 +12,6 @@ import {
   day,
   emptyPage,
   events,
-  failureOf,
   invalidInput,
   refusal,
   send,
@@ -22,6 +21,7 @@ import {
   type Scripted,
   type Setup,
 } from './scripted-service.js';
+import { failureOf } from '../../failure-of.js';
 
 const minute = 60_000;
 

@@ -110,16 +110,3 @@ export function connected(
     stop,
   };
 }
-
-/** What a promise fails with, of a class. */
-export async function failureOf<T extends Error>(
-  promise: Promise<unknown>,
-  type: abstract new (...args: never[]) => T,
-): Promise<T> {
-  const error: unknown = await promise.then(
-    () => 'no failure',
-    (reason: unknown) => reason,
-  );
-  if (!(error instanceof type)) throw new Error(`expected ${type.name}, got ${String(error)}`, { cause: error });
-  return error;
-}

@@ -1,7 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { tables } from '../../../src/sources/finances/lake-tables.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
@@ -10,10 +7,10 @@ import { runPipelines } from '../../../src/engine/run/runner.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
 import { noUpstream } from '../../../src/sources/finances/connect-finances.js';
 import { clock, upstreamOf } from './small-run.js';
+import { temporaryFolder } from '../../app/lake-run.js';
 
 test('a first slice that holds far more than a chain of pages may have is given up after a page, and cut anew', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-recut-test-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = await temporaryFolder();
   const seller = createSeller({ seed: 4, events: 16_000, days: 10, profile: 'edge-cases' }, clock);
   const range = { start: Date.UTC(2026, 2, 10), end: Date.UTC(2026, 2, 20) };
   const { items } = await seller.events(

@@ -1,8 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { choosePipelines } from '../../../src/app/configuration/chosen-pipelines.js';
 import { systemClock } from '../../../src/core/clock.js';
 import type { RunEvent } from '../../../src/core/events/run-event.js';
@@ -13,12 +10,7 @@ import type { Store } from '../../../src/lake/store/store.js';
 import { tables } from '../../../src/sources/finances/lake-tables.js';
 import { noUpstream } from '../../../src/sources/finances/connect-finances.js';
 import { clock, range, smallSeller, upstreamOf } from './small-run.js';
-
-async function folder(): Promise<string> {
-  const path = await mkdtemp(join(tmpdir(), 'ledgerlake-runner-test-'));
-  onTestFinished(() => rm(path, { recursive: true, force: true }));
-  return path;
-}
+import { temporaryFolder } from '../../app/lake-run.js';
 
 /** Loads events by date on a store, as fast as a service of one request a second and slice allows. */
 async function loaded(store: Store, tell: (event: RunEvent) => void, signal = new AbortController().signal) {
@@ -35,7 +27,7 @@ async function loaded(store: Store, tell: (event: RunEvent) => void, signal = ne
 }
 
 test('told to stop during a commit, a run ends behind it, with the slice in the lake and the others as they were', async () => {
-  const store = openStore(await folder(), { clock });
+  const store = openStore(await temporaryFolder(), { clock });
   const stop = new AbortController();
   const commits = { begun: 0, ended: 0 };
   const slow: Store = {
@@ -62,7 +54,7 @@ test('told to stop during a commit, a run ends behind it, with the slice in the 
 });
 
 test('a commit that fails ends the run with its error, and nothing further is opened', async () => {
-  const store = openStore(await folder(), { clock });
+  const store = openStore(await temporaryFolder(), { clock });
   const failure = new Error('the disk is gone');
   const openedOn = async (on: Store) => {
     const told: RunEvent[] = [];

@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Access } from '../../../src/core/http-server/answer.js';
@@ -7,6 +6,7 @@ import { startService, type ServiceOptions } from '../../../src/serve/http/serve
 import { arrayLedger, event } from './array-ledger.js';
 import { paths, start } from './client.js';
 import { handClock } from './hand-clock.js';
+import { socketTo } from './socket-to.js';
 
 const clock = handClock(start);
 /** An answer of 20 MB: more than any socket keeps for a client that doesn't read. One event, as pages of several end at 10 MB. */
@@ -18,15 +18,6 @@ async function started(options: Partial<ServiceOptions> = {}) {
   const service = await startService({ ledger: arrayLedger(large), clock, onAccess, ...options });
   onTestFinished(() => service.close());
   return { service, accesses };
-}
-
-async function socketTo(port: number): Promise<Socket> {
-  const socket = connect(port, '127.0.0.1');
-  onTestFinished(() => {
-    socket.destroy();
-  });
-  await once(socket, 'connect');
-  return socket;
 }
 
 /** What comes back to bytes until the connection ends. */

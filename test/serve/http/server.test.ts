@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Agent, request } from 'node:http';
-import { connect, type Socket } from 'node:net';
+import { type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Ledger } from '../../../src/serve/http/ledger.js';
@@ -9,6 +9,7 @@ import { arrayLedger, event } from './array-ledger.js';
 import { paths, start, startClient } from './client.js';
 import { gate } from './gate.js';
 import { handClock } from './hand-clock.js';
+import { socketTo } from './socket-to.js';
 
 const items = [event('2025-06-01', 1), event('2025-06-02', 2)];
 const options = { ledger: arrayLedger(items), clock: handClock(start) };
@@ -42,15 +43,6 @@ function failingLedger(): Ledger {
     eventsOfGroup: fail,
     eventsOfOrder: fail,
   };
-}
-
-async function socketTo(port: number): Promise<Socket> {
-  const socket = connect(port, '127.0.0.1');
-  onTestFinished(() => {
-    socket.destroy();
-  });
-  await once(socket, 'connect');
-  return socket;
 }
 
 /** Resolves once the socket is closed, cleanly or reset. */
