@@ -1,12 +1,18 @@
 import { groupBy } from '../core/group-by.js';
 import type { Table } from '../core/columns/table.js';
-import { lakePathOf, removedFile, type Change, type RemovedFile, type TableChange } from './catalog/change.js';
+import {
+  accountOf,
+  lakePathOf,
+  removedFile,
+  type Change,
+  type RemovedFile,
+  type TableChange,
+} from './catalog/change.js';
 import { grownSchema } from './catalog/grown-schema.js';
 import type { Snapshot } from './catalog/snapshot.js';
 import { dataFilePath } from './data-files.js';
 import type { Add } from './delta/actions.js';
-import { accountOf } from './delta/file-tags.js';
-import { newMetaData, widenedMetaData } from './delta/table-metadata.js';
+import { deltaSchema, newMetaData } from './delta/table-metadata.js';
 import type { KeyChange } from './loads/load-keys.js';
 import { TableSnapshot } from './catalog/table-snapshot.js';
 import { descriptionOf } from './table-descriptions.js';
@@ -93,7 +99,7 @@ export function replacedFiles(snapshot: Snapshot, main: string, { replaced, othe
   for (const add of replaced) {
     note({ table: main, add });
     for (const table of snapshot.tables.keys()) {
-      for (const derived of new TableSnapshot(snapshot, table).derivedFrom(accountOf(add) ?? '', lakePathOf(main, add)))
+      for (const derived of new TableSnapshot(snapshot, table).derivedFrom(accountOf(add), lakePathOf(main, add)))
         note({ table, add: derived });
     }
   }
@@ -132,7 +138,7 @@ export function schemaChange(
   const metaData =
     stored === undefined
       ? newMetaData(table, now, snapshot.config.retentionMs)
-      : widenedMetaData(stored.metaData, table);
+      : { ...stored.metaData, schemaString: deltaSchema(table) };
   const description = descriptionOf(table);
-  return grownSchema(stored, { ...(metaData && { metaData }), ...(description && { description }) });
+  return grownSchema(stored, { metaData, ...(description && { description }) });
 }

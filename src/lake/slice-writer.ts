@@ -9,7 +9,7 @@ import type { Add } from './delta/actions.js';
 import { loadKeysOf, rowsInLog } from './delta/file-tags.js';
 import { TableSnapshot } from './catalog/table-snapshot.js';
 import { hasConflict, keyChange } from './loads/load-keys.js';
-import { emptiedKeys, filesReached, filesToReplace, filesToSplit, importsReached } from './loads/replaced-files.js';
+import { emptiedKeys, reachedRows, type ReachedRows } from './loads/replaced-files.js';
 import {
   sliceAdd,
   type ComparedLake,
@@ -54,11 +54,12 @@ export class SliceWriter {
       const revision = replaces ? await this.#revisions?.compare(this.#lake, slice) : undefined;
       if (revision?.verdict === 'same') return { isCommitted: true, files: 0, bytes: 0 };
       if (revision?.verdict === 'refused') return notCommitted;
-      const splits = split !== undefined && this.#isMixed(slice, main) ? split : undefined;
+      const reached = () => reachedRows(this.#lake.snapshot, main.name, slice);
+      // A file may have rows that the slice replaces, and others.
+      const splits = [...reached().mixed, ...reached().partialFiles].length > 0 ? split : undefined;
       const commit = async (): Promise<SliceResult> => {
-        const imports = reachedState(this.#lake.snapshot, slice, main);
-        const isCurrent = (snapshot: Snapshot) => reachedState(snapshot, slice, main) === imports;
-        const one = { slice, main, revision, isCurrent };
+        const imports = importsState(this.#lake.snapshot, main, slice, reached());
+        const one = { slice, main, revision, imports };
         if (splits === undefined) return this.#commitOne(one, undefined);
         return splits(slice, (remainder) => this.#commitOne(one, remainder));
       };
@@ -73,13 +74,6 @@ export class SliceWriter {
     }
   }
 
-  /** Whether a file may have rows that the slice replaces, and others. */
-  #isMixed(slice: SliceCommit, main: Table): boolean {
-    const { snapshot } = this.#lake;
-    const table = new TableSnapshot(snapshot, main.name);
-    return filesToSplit(snapshot, table, slice).length > 0 || filesReached(snapshot, table, slice).length > 0;
-  }
-
   /**
    * Refuses to replace imported rows by nothing, and by fewer that could not all be read: they may be the only copy, as the upstream has
    * no data older than two years.
@@ -90,7 +84,7 @@ export class SliceWriter {
     const unread = [...(slice.holes?.values() ?? [])].flat().length;
     if (answered > 0 && unread === 0) return;
     const { snapshot } = this.#lake;
-    const { covered } = importsReached(snapshot, slice);
+    const { covered } = reachedRows(snapshot, main.name, slice);
     const copied = new Set(remainder?.mains.map(({ path }) => path));
     const files = new TableSnapshot(snapshot, main.name).filesWith(slice.account, slice.pipeline, covered);
     const rows = rowsInLog(files.filter(({ path }) => !copied.has(path))) + (remainder?.importedRows ?? 0);
@@ -104,7 +98,7 @@ export class SliceWriter {
   }
 
   async #commitOne(
-    { slice, main, revision, isCurrent }: OneCommit,
+    { slice, main, revision, imports }: OneCommit,
     remainder: Remainder | undefined,
   ): Promise<SliceResult> {
     this.#refuseLosing(slice, main, remainder);
@@ -127,13 +121,16 @@ export class SliceWriter {
       decide: (snapshot) => {
         const table = new TableSnapshot(snapshot, main.name);
         const copied = new Set(remainder?.mains.map(({ path }) => path));
-        mixed = filesToSplit(snapshot, table, slice).find(({ path }) => !copied.has(path));
+        const reached = reachedRows(snapshot, main.name, slice);
+        mixed = reached.mixed.find(({ path }) => !copied.has(path));
         const isWhole = mixed === undefined && [...copied].every((path) => table.file(path) !== undefined);
-        isStale = !isCurrent(snapshot) || !isWhole || revision?.isCurrent(snapshot) === false;
+        const isReached = importsState(snapshot, main, slice, reached) === imports;
+        isStale = !isReached || !isWhole || revision?.isCurrent(snapshot) === false;
         if (isStale || hasConflict(snapshot, slice)) return undefined;
-        const replaced = [...new Set([...filesToReplace(snapshot, table, slice), ...storedOf(table, copied)])];
+        const rewritten = [...copied].flatMap((path) => table.file(path) ?? []);
+        const replaced = [...new Set([...reached.files, ...rewritten])];
         const kept = new Set(remainder?.files.flatMap(({ add }) => loadKeysOf(add)));
-        const emptied = emptiedKeys(snapshot, table, slice, { replaced, kept });
+        const emptied = emptiedKeys(table, slice, reached, { replaced, kept });
         const keys = keyChange(snapshot, slice, now, { emptied, isCompared: revision?.isCompared === true });
         return { replaced, keys };
       },
@@ -143,25 +140,18 @@ export class SliceWriter {
 }
 
 /** The imported rows that a slice's window reaches, as one text: their files, and which spans are loaded with it. */
-function reachedState(snapshot: Snapshot, slice: SliceCommit, main: Table): string {
-  const { covered, partial } = importsReached(snapshot, slice);
-  const files = new TableSnapshot(snapshot, main.name).filesWith(slice.account, slice.pipeline, [
-    ...covered,
-    ...partial,
-  ]);
+function importsState(snapshot: Snapshot, main: Table, slice: SliceCommit, { covered, partial }: ReachedRows): string {
+  const table = new TableSnapshot(snapshot, main.name);
+  const files = table.filesWith(slice.account, slice.pipeline, [...covered, ...partial]);
   return JSON.stringify([covered, partial, files.map(({ path }) => path)]);
-}
-
-function storedOf(table: TableSnapshot, paths: ReadonlySet<string>): Add[] {
-  return [...paths].flatMap((path) => table.file(path) ?? []);
 }
 
 interface OneCommit {
   readonly slice: SliceCommit;
   readonly main: Table;
   readonly revision: RevisionToCommit | undefined;
-  /** Whether the imported rows that the slice reaches are still the same. */
-  readonly isCurrent: (snapshot: Snapshot) => boolean;
+  /** The imported rows that it reaches: see `importsState`. */
+  readonly imports: string;
 }
 
 interface SliceResult extends CommitResult {

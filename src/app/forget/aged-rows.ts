@@ -108,10 +108,12 @@ function listedGroups(table: LakeTable, { account, before }: Retention): Set<str
 
 /** A table's files, and the load keys of their rows: `filled` with rows that stay, `emptied` without. */
 async function agedFiles(
-  { workspace: { database, newPath, clear }, lake, account, before }: Retention,
+  retention: Retention,
   table: LakeTable,
   rule: AgingRule,
 ): Promise<{ files: AgedFile[]; emptied: Set<string>; filled: Set<string> }> {
+  const { account, before } = retention;
+  const { database, clear } = retention.workspace;
   const found = { files: new Array<AgedFile>(), emptied: new Set<string>(), filled: new Set<string>() };
   for (const add of table.snapshot.filesOf(account)) {
     if (isDerivedFile(add)) continue;
@@ -122,13 +124,10 @@ async function agedFiles(
       continue;
     }
     const path = table.pathOf(add);
-    const source = readParquet([await fetchFile(lake, path, newPath)]);
-    const counts = await namingFile(
-      database.rows(
-        `SELECT ${rule.loadKey ?? 'NULL'} AS load_key, count(*) FILTER (${staysCondition(rule, before)}) AS kept ` +
-          `FROM ${source} GROUP BY load_key`,
-      ),
-      ...([lake, path, add] as const),
+    const source = readParquet([await fetchFile(retention, path, add)]);
+    const counts = await database.rows(
+      `SELECT ${rule.loadKey ?? 'NULL'} AS load_key, count(*) FILTER (${staysCondition(rule, before)}) AS kept ` +
+        `FROM ${source} GROUP BY load_key`,
     );
     for (const { load_key, kept } of counts) (kept === 0n ? found.emptied : found.filled).add(String(load_key));
     found.files.push({ add, rows, kept: counts.reduce((sum, { kept }) => sum + Number(kept), 0) });
@@ -177,12 +176,13 @@ async function removeRows(
 
 /** Rewrites a main table's file and its derived files without the forgotten rows. */
 async function rewriteBundle(
-  { lake, clock, workspace, account, before }: Retention,
+  retention: Retention,
   main: LakeTable,
   rule: AgingRule,
   { add: old, kept }: AgedFile,
   loadKeys: readonly string[],
 ): Promise<NewFile[]> {
+  const { lake, clock, workspace, account, before } = retention;
   const sources = lake.tables.flatMap((table) =>
     table.snapshot.derivedFrom(account, main.pathOf(old)).map((add) => ({ table, path: table.pathOf(add) })),
   );
@@ -191,11 +191,8 @@ async function rewriteBundle(
   const tables = [...sources, { table: main, path: main.pathOf(old) }].map(({ table, path }) => ({
     table: table.schema,
     write: async (metadata: ReadonlyMap<string, string>) => {
-      const source = await fetchFile(lake, path, workspace.newPath);
-      const local = await namingFile(
-        writeFiltered(workspace, table.schema, [source], staysCondition(rule, before), metadata),
-        ...([lake, path, old] as const),
-      );
+      const source = await fetchFile(retention, path, old);
+      const local = await writeFiltered(workspace, table.schema, [source], staysCondition(rule, before), metadata);
       // The source is deleted for good, so the rows are counted first; those of the main file have been counted.
       const rows = table === main ? kept : await countRows(workspace.database, source, staysCondition(rule, before));
       checkRowCount(table.schema, rows, local.rows);
@@ -206,29 +203,22 @@ async function rewriteBundle(
   return writeBundle(workspace, { target, key: old.path, tags: old.tags ?? {}, tables }, clock.now());
 }
 
-/** Copies a lake's file to the local disk without checking its bytes: damaged files are forgotten too. */
-async function fetchFile({ store }: Lake, path: string, newPath: () => string): Promise<string> {
+/**
+ * A lake's file as a local file, whose bytes aren't checked, because damaged files are forgotten too. Where DuckDB can't read it, the
+ * error names the lake's file and the slice of the main table's.
+ */
+async function fetchFile(
+  { lake: { store }, workspace: { newPath, faults } }: Retention,
+  path: string,
+  main: Add,
+): Promise<string> {
   const file = await localFile(store, path, newPath);
-  if (file !== undefined) return file;
-  throw new LedgerlakeError(
-    'LAKE_STORE',
-    `expected the file ${path} in ${store.location}, which the log names, got none; \`ledgerlake verify\` lists what else is missing`,
-  );
-}
-
-/** Names the lake's file and its slice in an error of DuckDB, which may know only the path of a copy. */
-async function namingFile<T>(reading: Promise<T>, { store }: Lake, path: string, add: Add): Promise<T> {
-  try {
-    return await reading;
-  } catch (error) {
-    if (!(error instanceof LedgerlakeError) || error.code !== 'SQL') throw error;
-    const slice = loadKeysText(loadKeysOf(add)) || 'no slice';
-    throw new LedgerlakeError(
-      'SQL',
-      `expected rows in ${store.address(path)} (${slice}), it can't be read (${error.message}); \`ledgerlake verify\` names what else is wrong`,
-      { cause: error },
-    );
-  }
+  const slice = loadKeysText(loadKeysOf(main)) || 'no slice';
+  faults.set(file, (text) => {
+    const found = `expected rows in ${store.address(path)} (${slice}), it can't be read (${text})`;
+    return new LedgerlakeError('SQL', `${found}; \`ledgerlake verify\` names what else is wrong`);
+  });
+  return file;
 }
 
 /** In SQL: whether a row stays. */

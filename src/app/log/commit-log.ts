@@ -4,7 +4,7 @@ import { chunksOf, writeRows, type Format } from '../../core/text/formats.js';
 import type { ResultCell, ResultColumn } from '../../core/text/rows.js';
 import { CatalogFiles } from '../../lake/catalog/catalog-files.js';
 import { chainDown } from '../../lake/catalog/chain.js';
-import { accountOfFile } from '../../lake/catalog/change.js';
+import { accountOf } from '../../lake/catalog/change.js';
 import type { Commit } from '../../lake/catalog/commit.js';
 import { rowsInLog } from '../../lake/delta/file-tags.js';
 import { refuseUnknownAccount } from '../configuration/account.js';
@@ -70,8 +70,7 @@ function rowsOf(
 ): ResultCell[][] {
   const head = [version, isoInstant(at), run, operation];
   const changed = Object.entries(tables).flatMap(([table, { add = [], remove = [] }]) => {
-    const isAsked = (file: Parameters<typeof accountOfFile>[0]) =>
-      account === undefined || accountOfFile(file) === account;
+    const isAsked = (file: Parameters<typeof accountOf>[0]) => account === undefined || accountOf(file) === account;
     const [added, removed] = [add.filter(isAsked), remove.filter(isAsked)];
     if (added.length + removed.length === 0) return [];
     return [[...head, table, rowsInLog(added), added.length, removed.length]];

@@ -11,8 +11,8 @@ import { isRewritten } from '../../lake/files/new-file.js';
 import { leadingColumn } from '../../lake/files/sorted-file.js';
 import { canSplitRows, loadKeysText } from '../../lake/files/load-key-rows.js';
 import { defaultLimits, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
-import { accountOf, columnStatistics, loadKeysOf } from '../../lake/delta/file-tags.js';
-import { removedFile } from '../../lake/catalog/change.js';
+import { columnStatistics, loadKeysOf } from '../../lake/delta/file-tags.js';
+import { accountOf, removedFile } from '../../lake/catalog/change.js';
 import type { Add } from '../../lake/delta/actions.js';
 import { damageOf } from '../../lake/files/checked-file.js';
 

@@ -4,10 +4,10 @@ import { footerTexts } from '../../core/parquet/footer.js';
 import { loadKeysText } from '../../lake/files/load-key-rows.js';
 import type { Table, Family } from '../../core/columns/table.js';
 import type { Add } from '../../lake/delta/actions.js';
-import { lakePathOf } from '../../lake/catalog/change.js';
+import { accountOf, lakePathOf } from '../../lake/catalog/change.js';
 import type { Snapshot } from '../../lake/catalog/snapshot.js';
 import type { CommitResult, FileCommit, NewFile } from '../../lake/commit-files.js';
-import { accountOf, loadKeysOf } from '../../lake/delta/file-tags.js';
+import { loadKeysOf } from '../../lake/delta/file-tags.js';
 import { TableSnapshot } from '../../lake/catalog/table-snapshot.js';
 import { filesOf } from '../../lake/loads/load-keys.js';
 import type { Lake } from '../../lake/lake.js';
@@ -52,7 +52,7 @@ export function bundlesOf({ snapshot }: Pick<Lake, 'snapshot'>, family: Family, 
 function derivedFiles(snapshot: Snapshot, { main: { name }, derived }: Family, main: Add): Bundle['derived'] {
   return derived.flatMap((table) =>
     new TableSnapshot(snapshot, table.name)
-      .derivedFrom(accountOf(main) ?? '', lakePathOf(name, main))
+      .derivedFrom(accountOf(main), lakePathOf(name, main))
       .map((add) => ({ table, add })),
   );
 }

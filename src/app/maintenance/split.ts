@@ -10,10 +10,9 @@ import type { NewFile } from '../../lake/commit-files.js';
 import { loadKeysOf, rowsInLog } from '../../lake/delta/file-tags.js';
 import type { Lake, Split } from '../../lake/lake.js';
 import type { Remainder, SliceCommit } from '../../lake/slice-commit.js';
-import { TableSnapshot } from '../../lake/catalog/table-snapshot.js';
 import { importedKey, parseImportedKey } from '../../lake/loads/imported-spans.js';
 import { replacedKeys, touchedFiles } from '../../lake/loads/load-keys.js';
-import { filesReached, filesToSplit, importsReached, vanishingKeys } from '../../lake/loads/replaced-files.js';
+import { reachedRows, type ReachedRows } from '../../lake/loads/replaced-files.js';
 import {
   bundlesOf,
   fetchFiles,
@@ -56,9 +55,8 @@ export function splitter(lake: Lake, clock: Clock, limits = defaultLimits): Spli
 
 /** The bundles that may have rows which a slice replaces, and others. */
 function mixedBundles(lake: Lake, family: Family, slice: SliceCommit): Bundle[] {
-  const { snapshot } = lake;
-  const table = new TableSnapshot(snapshot, family.main.name);
-  const mixed = [...filesToSplit(snapshot, table, slice), ...filesReached(snapshot, table, slice)];
+  const reached = reachedRows(lake.snapshot, family.main.name, slice);
+  const mixed = [...reached.mixed, ...reached.partialFiles];
   const unsplittable = mixed.find((add) => !canSplitRows(family.main, family.derived, loadKeysOf(add)));
   if (unsplittable !== undefined) throw unsplittableFailure(lake, family, unsplittable);
   const paths = new Set(mixed.map(({ path }) => path));
@@ -106,8 +104,9 @@ async function replacedRows(
 ): Promise<ReplacedRows> {
   const { lake, family } = rewriting;
   const { main } = family;
-  const vanishing = vanishingKeys(lake.snapshot, slice);
-  const partial = new Set(importsReached(lake.snapshot, slice).partial);
+  const imports = reachedRows(lake.snapshot, main.name, slice);
+  const { vanishing } = imports;
+  const partial = new Set(imports.partial);
   const { window } = slice;
   if (window === undefined || partial.size === 0) return { vanishing, partial, ofPartial: 'false' };
   const instant = instantColumn(main);
@@ -115,7 +114,7 @@ async function replacedRows(
   if (!['posted_at', 'content_hash', 'event_id'].every((column) => hasColumn(main, column)))
     return { vanishing, partial, ofPartial: isInside };
   const reached = bundles.filter((bundle) => loadKeysOf(bundle.main).some((key) => partial.has(key)));
-  const ids = await replacedUndated(rewriting, slice, window, reached);
+  const ids = await replacedUndated(rewriting, slice, window, imports, reached);
   const undated = ids.length === 0 ? 'false' : `event_id IN (${ids.map(literal).join(', ')})`;
   return { vanishing, partial, ofPartial: `(posted_at IS NOT NULL AND ${isInside}) OR ${undated}` };
 }
@@ -125,12 +124,15 @@ async function replacedUndated(
   rewriting: Rewriting,
   slice: SliceCommit,
   window: Window,
+  { covered, partial }: ReachedRows,
   reached: readonly Bundle[],
 ): Promise<string[]> {
   const { lake, workspace, family } = rewriting;
-  const paths = await writtenPaths(rewriting, slice);
+  const paths: string[] = [];
+  for (const { table, bytes } of slice.files) {
+    if (table === family.main) paths.push(await workspace.writeLocal(bytes));
+  }
   if (paths.length === 0) return [];
-  const { covered, partial } = importsReached(lake.snapshot, slice);
   const keys = new Set(partial);
   const rows = await workspace.database.rows(
     'SELECT event_id, content_hash, epoch_ms(window_start) AS start, epoch_ms(window_end) AS "end" FROM ' +
@@ -169,13 +171,6 @@ function countsOf(paths: readonly string[], condition: string, sign: number): st
 
 function storedCounts(paths: readonly string[], loadKeys: readonly string[]): string[] {
   return paths.length === 0 ? [] : [countsOf(paths, loadKeyCondition(loadKeys), -1)];
-}
-
-/** Writes a slice's files of the main table to the local disk, and returns their paths. */
-async function writtenPaths({ workspace, family }: Rewriting, { files }: SliceCommit): Promise<string[]> {
-  const paths: string[] = [];
-  for (const { table, bytes } of files) if (table === family.main) paths.push(await workspace.writeLocal(bytes));
-  return paths;
 }
 
 function mainPaths(rewriting: Rewriting, bundles: readonly Bundle[]): Promise<string[]> {

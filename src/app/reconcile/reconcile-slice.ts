@@ -6,7 +6,7 @@ import type { Add } from '../../lake/delta/actions.js';
 import { DamagedFile, contentOf, rowsInLog } from '../../lake/delta/file-tags.js';
 import type { SliceCommit, ComparedLake, Revision, Revisions, RevisionToCommit } from '../../lake/slice-commit.js';
 import { replacedKeys, loadVersion } from '../../lake/loads/load-keys.js';
-import { filesToSplit } from '../../lake/loads/replaced-files.js';
+import { reachedRows } from '../../lake/loads/replaced-files.js';
 import { hasColumn } from '../../lake/files/sorted-file.js';
 import { canSplitRows, loadKeyCondition } from '../../lake/files/load-key-rows.js';
 import type { Workspace } from '../../lake/files/workspace.js';
@@ -97,7 +97,7 @@ export class EventRevisions implements Revisions {
     // A load key without rows has no file.
     const isEmptied = mains.length > 0 && !slice.files.some(({ table }) => table === main);
     const rows = rowsInLog(mains);
-    const isShared = filesToSplit(lake.snapshot, lake.table(main.name).snapshot, slice).length > 0;
+    const isShared = reachedRows(lake.snapshot, main.name, slice).mixed.length > 0;
     const emptied = { pipeline, units: loadKeys, rows, lacking: rows, ...(isShared && { atMost: true as const }) };
     if (isEmptied && !this.#options.acceptEmpty) {
       this.#findings.emptied.push({ ...emptied, accepted: false });
@@ -121,7 +121,7 @@ export class EventRevisions implements Revisions {
 
     const hasSameHoles = loadKeys.every((key) => slice.holes?.get(key)?.length === stored.get(key)?.holes?.length);
     const mayStay = hasSameHoles && loadKeys.every(isKnown) && known.length === loadKeys.length && slice.noted !== true;
-    const isMixed = filesToSplit(lake.snapshot, lake.table(main.name).snapshot, slice).length > 0;
+    const isMixed = reachedRows(lake.snapshot, main.name, slice).mixed.length > 0;
     if (mayStay && !isMixed && sameFiles(lake, main, slice)) {
       const rows = rowsInLog(replacedAdds(lake, main, slice).mains);
       this.#addOrders(pipeline, { stored: rows, returned: rows });

@@ -1,5 +1,5 @@
 import { logError, type Add } from '../delta/actions.js';
-import { accountOfFile, accountOfPath, lakePathOf, type Change, type RemovedFile } from './change.js';
+import { accountOf, accountOfPath, lakePathOf, type Change, type RemovedFile } from './change.js';
 import type { LoadKey, LoadKeyId, StoredLoadKey } from './load-key.js';
 
 /** What a version changes of one account. */
@@ -26,8 +26,8 @@ export function byAccount(change: Change, version: number, retiredAt: number | u
     return found;
   };
   for (const [table, { add = [], remove = [] }] of Object.entries(change.tables ?? {})) {
-    for (const file of remove) of(accountOfFile(file)).remove.push({ table, file });
-    for (const file of add) of(accountOfFile(file)).add.push({ table, file });
+    for (const file of remove) of(accountOf(file)).remove.push({ table, file });
+    for (const file of add) of(accountOf(file)).add.push({ table, file });
   }
   for (const id of change.keys?.delete ?? []) of(id.account).delete.push(id);
   for (const key of change.keys?.set ?? []) of(key.account).set.push(key);

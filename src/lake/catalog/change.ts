@@ -54,7 +54,7 @@ export function accountOfPath(path: string): string | undefined {
 }
 
 /** The account of a file, by its partition: each file is of one. */
-export function accountOfFile({ partitionValues }: Pick<Add, 'partitionValues'>): string {
+export function accountOf({ partitionValues }: Pick<Add, 'partitionValues'>): string {
   return partitionValues['account'] ?? '';
 }
 

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { logError, isObject, type Fields, type MetaData } from '../delta/actions.js';
+import { fieldsOf } from '../delta/table-metadata.js';
 import type { TableChange } from './change.js';
 
 /** What a snapshot knows of a table. */
@@ -78,18 +79,6 @@ export function checkGrown(stored: TableState | undefined, { metaData, descripti
   ];
   if (lost !== undefined)
     throw logError(`expected every column in the schema of ${where}, it has lost ${nameOf(lost)}`);
-}
-
-function fieldsOf(schema: string): readonly Fields[] {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(schema);
-  } catch {
-    // Reported below.
-  }
-  const fields = isObject(parsed) ? parsed['fields'] : undefined;
-  if (Array.isArray(fields) && fields.every(isObject)) return fields;
-  throw logError(`expected a table's schema in the catalog, found ${schema.slice(0, 60)}`);
 }
 
 function columnsOf(description: Fields | undefined): readonly Fields[] {

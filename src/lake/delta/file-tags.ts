@@ -12,14 +12,6 @@ export function isDerivedFile(add: Add): boolean {
   return mainOf(add) !== undefined;
 }
 
-/**
- * The account of a file's rows: by its partition, which `checkLoggedPaths` compares with the folder, or by its tag
- * where there is no partition.
- */
-export function accountOf(add: Add): string | undefined {
-  return add.partitionValues['account'] ?? add.tags?.['account'];
-}
-
 /** The total rows of files by their log entries. */
 export function rowsInLog(adds: readonly Add[]): number {
   return adds.reduce((sum, { tags }) => sum + Number(tags?.['rows'] ?? 0), 0);

@@ -1,6 +1,6 @@
 import type { LedgerlakeError } from '../../core/errors.js';
 import { logError, type Action } from './actions.js';
-import { accountOf, mainOf } from './file-tags.js';
+import { mainOf } from './file-tags.js';
 import { pathFault } from '../store/store.js';
 
 /**
@@ -13,7 +13,7 @@ import { pathFault } from '../store/store.js';
 export function checkLoggedPaths(action: Action, location: string): void {
   if ('add' in action) {
     const { add } = action;
-    const account = accountOf(add);
+    const { account } = add.partitionValues;
     const fault = fileFault(add.path, account);
     if (fault !== undefined) throw strayPath(location, add.path, fault);
     const main = mainOf(add);

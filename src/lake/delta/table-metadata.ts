@@ -1,35 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { type Table, digitsOf, type Column, type ColumnType } from '../../core/columns/table.js';
 import { isObject, logError, type Fields, type MetaData } from './actions.js';
-import { dayMs, hourMs } from '../../core/windows.js';
+import { hourMs } from '../../core/windows.js';
 
-/** How long a removed path stays tombstoned: the remover may still be about to delete the file. */
-export const tombstoneMs = dayMs;
-
+/** Delta's property of the retention. */
 const retentionProperty = 'delta.deletedFileRetentionDuration';
 /** The property without a retention: tombstones stay for a day, and replaced files are deleted immediately. */
 const noRetention = 'interval 1 day';
 
-const unitsMs: Readonly<Record<string, number>> = {
-  week: 7 * dayMs,
-  day: dayMs,
-  hour: hourMs,
-  minute: 60_000,
-  second: 1000,
-};
-
-/**
- * The retention of replaced files, in milliseconds, from Delta's property, which this program sets in hours. `interval
- * 1 day` is 0, because logs had it before retention was supported.
- */
-export function retentionOf({ configuration }: MetaData): number {
-  const interval = configuration[retentionProperty] ?? noRetention;
-  if (interval === noRetention) return 0;
-  const parts = [...interval.toLowerCase().matchAll(/(\d+)\s*(week|day|hour|minute|second)s?\b/g)];
-  return parts.reduce((sum, [, count, unit = '']) => sum + Number(count) * (unitsMs[unit] ?? 0), 0);
-}
-
-/** The same with another retention, in milliseconds. */
+/** The table's metadata with another retention of replaced files, in milliseconds. */
 export function withRetention(metaData: MetaData, retentionMs: number): MetaData {
   return { ...metaData, configuration: { ...metaData.configuration, [retentionProperty]: intervalOf(retentionMs) } };
 }
@@ -49,12 +28,6 @@ export function newMetaData(table: Table, createdTime: number, retentionMs = 0):
     configuration: { [retentionProperty]: intervalOf(retentionMs) },
     createdTime,
   };
-}
-
-/** The same with the table's columns that the log lacks; undefined where it has all. */
-export function widenedMetaData(metaData: MetaData, table: Table): MetaData | undefined {
-  const schemaString = widenedSchema(metaData.schemaString, table);
-  return schemaString === undefined ? undefined : { ...metaData, schemaString };
 }
 
 /** The columns of a table's files: those of its schema, then those that a newer program version has added to the log. */
@@ -88,25 +61,6 @@ export type LogColumn = Pick<Column, 'name' | 'type' | 'digits'>;
 export function deltaSchema(table: Table): string {
   const partitions = partitionColumns.map((name) => ({ name, type: 'string', nullable: false, metadata: {} }));
   return JSON.stringify({ type: 'struct', fields: [...table.columns.map(deltaField), ...partitions] });
-}
-
-/**
- * A log's schema with the table's nullable columns made nullable, and with the table's columns that it lacks, nullable
- * because older files don't have them; undefined where nothing changes.
- *
- * @throws LedgerlakeError LAKE_LOG where it isn't a schema
- */
-export function widenedSchema(schema: string, table: Table): string | undefined {
-  const fields = fieldsOf(schema);
-  const names = new Set(fields.map(({ name }) => name.toLowerCase()));
-  const added = table.columns.filter(({ name }) => !names.has(name.toLowerCase()));
-  const loosened = new Set(table.columns.filter(({ nullable }) => nullable).map(({ name }) => name));
-  const existing = fields.map((field) =>
-    field['nullable'] === false && loosened.has(field.name) ? { ...field, nullable: true } : field,
-  );
-  if (added.length === 0 && existing.every((field, at) => field === fields[at])) return undefined;
-  const appended = added.map((column) => ({ ...deltaField(column), nullable: true }));
-  return JSON.stringify({ type: 'struct', fields: [...existing, ...appended] });
 }
 
 /** A column of a log's schema with its Delta type and its position from 0. */
@@ -154,7 +108,8 @@ function deltaField(column: Column) {
   return { name, type, nullable, metadata: { comment: about } };
 }
 
-function fieldsOf(schema: string): readonly DeltaField[] {
+/** @throws LedgerlakeError LAKE_LOG where it isn't a schema */
+export function fieldsOf(schema: string): readonly DeltaField[] {
   let fields: unknown;
   try {
     fields = (JSON.parse(schema) as { fields?: unknown } | null)?.fields;

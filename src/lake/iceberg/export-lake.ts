@@ -5,7 +5,8 @@ import { groupBy } from '../../core/group-by.js';
 import { dayMs } from '../../core/windows.js';
 import type { Add } from '../delta/actions.js';
 import type { LakeTable } from '../lake-table.js';
-import { accountOf, rowsInLog } from '../delta/file-tags.js';
+import { accountOf } from '../catalog/change.js';
+import { rowsInLog } from '../delta/file-tags.js';
 import type { Lake } from '../lake.js';
 import { parseNote, type Store } from '../store/store.js';
 import { type Exported, exportTables, locationOf } from '../table-export.js';
@@ -214,7 +215,7 @@ async function newestMetadata(store: Store, folder: string): Promise<Previous> {
 }
 
 function addsByAccount(table: LakeTable): ReadonlyMap<string, readonly Add[]> {
-  const adds = groupBy([...table.snapshot.files()], (add) => accountOf(add) ?? '');
+  const adds = groupBy([...table.snapshot.files()], accountOf);
   for (const accountAdds of adds.values()) accountAdds.sort((a, b) => (a.path < b.path ? -1 : 1));
   return adds;
 }

@@ -1,53 +1,49 @@
 import type { Snapshot } from '../catalog/snapshot.js';
-import type { TableSnapshot } from '../catalog/table-snapshot.js';
+import { TableSnapshot } from '../catalog/table-snapshot.js';
 import type { Add } from '../delta/actions.js';
 import { loadKeysOf } from '../delta/file-tags.js';
 import { parseImportedKey, reachedImports, type ReachedImports } from './imported-spans.js';
 import { replacedKeys, type SliceLoads } from './load-keys.js';
 
-/** The imported load keys that the window of a slice reaches. */
-export function importsReached(snapshot: Snapshot, { pipeline, account, window }: SliceLoads): ReachedImports {
-  return window === undefined ? { covered: [], partial: [] } : reachedImports(snapshot, pipeline, account, window);
+/** What a slice reaches of the rows that a snapshot has in its main table. */
+export interface ReachedRows extends ReachedImports {
+  /** The load keys of which no row stays: those that the slice has read or retires, and imported ones whose span is loaded then. */
+  readonly vanishing: ReadonlySet<string>;
+  /** The files with any rows of these. */
+  readonly files: readonly Add[];
+  /** Those of them that have rows of other load keys, too. */
+  readonly mixed: readonly Add[];
+  /** The files with imported rows of which some may stay. */
+  readonly partialFiles: readonly Add[];
 }
 
-/** The load keys of which no stored row stays: those that a slice has read or retires, and imported ones whose span is loaded then. */
-export function vanishingKeys(snapshot: Snapshot, slice: SliceLoads): ReadonlySet<string> {
-  return new Set([...replacedKeys(slice), ...importsReached(snapshot, slice).covered]);
-}
-
-/** The files of a table with any rows of these load keys. */
-export function filesToReplace(snapshot: Snapshot, table: TableSnapshot, slice: SliceLoads): Add[] {
-  return table.filesWith(slice.account, slice.pipeline, vanishingKeys(snapshot, slice));
-}
-
-/** Those of them that have rows of other load keys, too. */
-export function filesToSplit(snapshot: Snapshot, table: TableSnapshot, slice: SliceLoads): Add[] {
-  const keys = vanishingKeys(snapshot, slice);
-  return table
-    .filesWith(slice.account, slice.pipeline, keys)
-    .filter((add) => loadKeysOf(add).some((key) => !keys.has(key)));
-}
-
-/** The files with imported rows of which some may stay. */
-export function filesReached(snapshot: Snapshot, table: TableSnapshot, slice: SliceLoads): Add[] {
-  return table.filesWith(slice.account, slice.pipeline, importsReached(snapshot, slice).partial);
+export function reachedRows(snapshot: Snapshot, main: string, slice: SliceLoads): ReachedRows {
+  const { pipeline, account, window } = slice;
+  const table = new TableSnapshot(snapshot, main);
+  const { covered, partial } =
+    window === undefined ? { covered: [], partial: [] } : reachedImports(snapshot, pipeline, account, window);
+  const vanishing = new Set([...replacedKeys(slice), ...covered]);
+  const files = table.filesWith(account, pipeline, vanishing);
+  const mixed = files.filter((add) => loadKeysOf(add).some((key) => !vanishing.has(key)));
+  return { covered, partial, vanishing, files, mixed, partialFiles: table.filesWith(account, pipeline, partial) };
 }
 
 /**
  * The imported load keys without rows once a slice is committed.
  *
+ * @param covered those that the slice covers
  * @param options.replaced the files that it replaces
  * @param options.kept the load keys of the files that it adds in their place
  */
 export function emptiedKeys(
-  snapshot: Snapshot,
   table: TableSnapshot,
-  slice: SliceLoads,
+  { account, pipeline }: SliceLoads,
+  { covered }: ReachedRows,
   { replaced, kept }: { readonly replaced: readonly Add[]; readonly kept: ReadonlySet<string> },
 ): string[] {
   const paths = new Set(replaced.map(({ path }) => path));
   const has = (key: string) =>
-    kept.has(key) || table.filesWith(slice.account, slice.pipeline, [key]).some(({ path }) => !paths.has(path));
-  const keys = new Set([...importsReached(snapshot, slice).covered, ...replaced.flatMap(loadKeysOf)]);
+    kept.has(key) || table.filesWith(account, pipeline, [key]).some(({ path }) => !paths.has(path));
+  const keys = new Set([...covered, ...replaced.flatMap(loadKeysOf)]);
   return [...keys].filter((key) => parseImportedKey(key) !== undefined && !has(key));
 }

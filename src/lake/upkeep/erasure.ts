@@ -1,6 +1,6 @@
 import { isoInstant } from '../../core/numeric/instant.js';
 import { accountOfPath, removedFile } from '../catalog/change.js';
-import type { LoadKeyId } from '../catalog/load-key.js';
+import { loadKeyId } from '../catalog/load-key.js';
 import { runOfDataFile } from '../data-files.js';
 import type { Add } from '../delta/actions.js';
 import type { Lake } from '../lake.js';
@@ -38,7 +38,7 @@ export async function removeAccount(lake: Lake, account: string): Promise<void> 
     const keys = [...snapshot.allKeysOf(account)];
     return tables.length + keys.length === 0
       ? undefined
-      : { tables: Object.fromEntries(tables), keys: { delete: keys.map(idOf) } };
+      : { tables: Object.fromEntries(tables), keys: { delete: keys.map(loadKeyId) } };
   });
 }
 
@@ -46,12 +46,8 @@ export async function removeAccount(lake: Lake, account: string): Promise<void> 
 export async function removeLoadKeys(lake: Lake, account: string, forgets: (load: Load) => boolean): Promise<void> {
   await lake.commitChange('DELETE', (snapshot) => {
     const keys = [...snapshot.allKeysOf(account)].filter(({ pipeline, key }) => forgets({ pipeline, loadKey: key }));
-    return keys.length === 0 ? undefined : { keys: { delete: keys.map(idOf) } };
+    return keys.length === 0 ? undefined : { keys: { delete: keys.map(loadKeyId) } };
   });
-}
-
-function idOf({ account, pipeline, key }: LoadKeyId): LoadKeyId {
-  return { account, pipeline, key };
 }
 
 /** The files that were erased, besides the logs. */
@@ -106,29 +102,20 @@ export interface ForgetNote {
   readonly loads: readonly Load[];
 }
 
-interface WrittenNote {
-  readonly account: string;
-  readonly units: readonly { readonly pipeline: string; readonly unit: string }[];
-}
-
 /** The path of the note within the lake. */
 export function forgetNotePath(account: string): string {
   return `${folder}/${account}.json`;
 }
 
-export async function writeForgetNote(lake: Lake, begun: ForgetNote): Promise<void> {
-  const units = begun.loads.map(({ pipeline, loadKey }) => ({ pipeline, unit: loadKey }));
-  const note: WrittenNote = { account: begun.account, units };
-  await lake.store.write(forgetNotePath(begun.account), Buffer.from(JSON.stringify(note)));
+export async function writeForgetNote(lake: Lake, note: ForgetNote): Promise<void> {
+  await lake.store.write(forgetNotePath(note.account), Buffer.from(JSON.stringify(note)));
 }
 
 /** Load keys in the note of an earlier `forget` that didn't finish. */
 export async function notedLoads(lake: Lake, account: string): Promise<readonly Load[]> {
   const bytes = await lake.store.read(forgetNotePath(account));
   // Notes are written atomically, and only by this program.
-  if (bytes === undefined) return [];
-  const { units } = JSON.parse(Buffer.from(bytes).toString('utf8')) as WrittenNote;
-  return units.map(({ pipeline, unit }) => ({ pipeline, loadKey: unit }));
+  return bytes === undefined ? [] : (JSON.parse(Buffer.from(bytes).toString('utf8')) as ForgetNote).loads;
 }
 
 /** The path of the note within the lake that says which of an account's rows were forgotten. */

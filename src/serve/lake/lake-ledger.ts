@@ -15,7 +15,8 @@ import type {
 } from '../http/ledger.js';
 import { invalidInput } from '../http/outcome.js';
 import { CommittedFiles, nearestFiles, type CommittedFile, type MainTables } from './committed-files.js';
-import { localCopies, MissingFile, type LocalCopies } from './local-copies.js';
+import { MissingFile } from '../../lake/files/workspace.js';
+import { localCopies, type LocalCopies } from './local-copies.js';
 import { OrderIndex } from './order-index.js';
 import * as stored from './stored-rows.js';
 import { cursorAfter, cursorText, readCursor, undeliveredRows, type RowCursor, type StoredRow } from './stored-rows.js';

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { LedgerlakeError } from '../../core/errors.js';
 import { localFile } from '../../lake/files/workspace.js';
 import type { Store } from '../../lake/store/store.js';
 import type { CommittedFile } from './committed-files.js';
@@ -21,16 +20,6 @@ export interface LocalCopies {
   clear(): Promise<void>;
 }
 
-/** A file of the log that a later commit has replaced and that no longer exists. */
-export class MissingFile extends LedgerlakeError {
-  constructor(path: string, { location }: Store) {
-    super(
-      'LAKE_STORE',
-      `expected the file ${path} in ${location}, which the log names, got none; \`ledgerlake verify\` lists what else is missing`,
-    );
-  }
-}
-
 interface Copy {
   readonly size: number;
   readonly path: Promise<string>;
@@ -46,13 +35,6 @@ export async function localCopies(store: Store, capacity: number): Promise<Local
   const root = store.localPath('');
   const folder = root ?? (await mkdtemp(join(tmpdir(), 'ledgerlake-serve-')));
 
-  async function copy(path: string): Promise<string> {
-    // A new name each time: the copy that was dropped last may still be there.
-    const file = await localFile(store, path, () => join(folder, `${randomUUID()}.parquet`));
-    if (file === undefined) throw new MissingFile(path, store);
-    return file;
-  }
-
   function drop(path: string, { size, path: target }: Copy): void {
     copies.delete(path);
     used -= size;
@@ -66,7 +48,9 @@ export async function localCopies(store: Store, capacity: number): Promise<Local
       const localPath = store.localPath(path);
       if (localPath !== undefined) return Promise.resolve(localPath);
       const found = copies.get(path);
-      const localCopy = found ?? { size, path: copy(path) };
+      // A new name each time: the copy that was dropped last may still be there.
+      const newPath = () => join(folder, `${randomUUID()}.parquet`);
+      const localCopy = found ?? { size, path: localFile(store, path, newPath) };
       copies.delete(path);
       copies.set(path, localCopy);
       if (found === undefined) {

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { zstd } from '../../../src/core/parquet/encoder/zstd.js';
 import type { MetaData } from '../../../src/lake/delta/actions.js';
-import { accountOfFile, removedFile } from '../../../src/lake/catalog/change.js';
+import { accountOf, removedFile } from '../../../src/lake/catalog/change.js';
 import { decodeCheckpoint, encodeCheckpoint } from '../../../src/lake/catalog/checkpoint.js';
 import { commitRules, nextCommit } from '../../../src/lake/catalog/next-commit.js';
 import { Snapshot } from '../../../src/lake/catalog/snapshot.js';
@@ -138,7 +138,7 @@ test('accounts that a version has emptied leave no block', () => {
       const first = nextCommit(Snapshot.empty, attempt, { tables: { t: { metaData, add: [file] } } }, commitRules);
       const full = Snapshot.empty.apply([first]);
       const second = nextCommit(full, attempt, { tables: { t: { remove: [removedFile(file)] } } }, commitRules);
-      expect([...full.accounts()]).toEqual([accountOfFile(file)]);
+      expect([...full.accounts()]).toEqual([accountOf(file)]);
       expect([...full.apply([second]).accounts()]).toEqual([]);
       const read = decoded(encodeCheckpoint(decoded(encodeCheckpoint(full, codec)).apply([second]), codec));
       expect([...read.accounts()]).toEqual([]);

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { commitPath } from '../../../src/lake/catalog/catalog-files.js';
-import { accountOfFile, lakePathOf } from '../../../src/lake/catalog/change.js';
+import { accountOf, lakePathOf } from '../../../src/lake/catalog/change.js';
 import {
   canonicalCommit,
   noHash,
@@ -147,7 +147,7 @@ export class Checks implements Observer {
     const known = this.#rows.get(path);
     if (known !== undefined) return known;
     if (hash('sha256', bytes) !== file.tags?.['sha256']) throw new Violation(`${path} has changed`);
-    const account = accountOfFile(file);
+    const account = accountOf(file);
     const rows = decodeRows(bytes).map((row) => (row.change === undefined ? `${account} ${textOf(row)}` : textOf(row)));
     this.#rows.set(path, rows);
     return rows;

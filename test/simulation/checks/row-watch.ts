@@ -1,4 +1,4 @@
-import { accountOfFile, lakePathOf } from '../../../src/lake/catalog/change.js';
+import { accountOf, lakePathOf } from '../../../src/lake/catalog/change.js';
 import type { LoadKey } from '../../../src/lake/catalog/load-key.js';
 import { dayMs, type Window } from '../../../src/core/windows.js';
 import { Violation } from '../../lake/simulation/violation.js';
@@ -141,7 +141,7 @@ export class RowWatch {
     if (bytes === undefined && times > 0) throw new Violation(`${path} is gone before it was compared`);
     if (damaged.has(path) && times > 0) return;
     for (const [answer, set] of await rows.of(table, path, bytes ?? new Uint8Array())) {
-      const name = `${accountOfFile(file)} ${table} ${answer}`;
+      const name = `${accountOf(file)} ${table} ${answer}`;
       const stored = this.#stored.get(name) ?? new Multiset();
       this.#stored.set(name, stored.addAll(set, times));
       touched.add(name);
