@@ -97,7 +97,7 @@ export async function exportAll(
   night: number,
 ): Promise<{ readonly bytes: number; readonly files: number }> {
   const { clock } = contextAt(night);
-  const lake = await existingLake(lakeOf(fleet), tables, clock);
+  const lake = await existingLake({ lake: lakeOf(fleet) }, tables, { clock });
   const { bytes } = await exportIceberg(lake, clock);
   return { bytes, files: lake.committedAdds().length };
 }

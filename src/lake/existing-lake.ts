@@ -5,26 +5,47 @@ import { systemCode, usageError } from '../core/errors.js';
 import { Lake } from './lake.js';
 import { inspectLocation } from './inspect-location.js';
 import { lakeFolder, openStore, type StoreOptions } from './store/open-store.js';
+import type { S3Encryption } from './store/s3-encryption.js';
 import type { Store } from './store/store.js';
+
+/** The location of a lake. */
+export interface LakeAddress {
+  /** As the user wrote it. */
+  readonly lake: string;
+  /** Used instead of the store that `lake` names. */
+  readonly store?: Store | undefined;
+  /** Of new objects of a lake on S3; undefined: as the bucket has it. */
+  readonly encryption?: S3Encryption | undefined;
+}
+
+type OpeningContext = Pick<StoreOptions, 'emit'> & { readonly clock: Clock };
+
+/** Opens the store of an existing lake. Throws a USAGE error where its folder is missing. */
+export async function existingStore(
+  { lake, store, encryption }: LakeAddress,
+  { clock, emit }: OpeningContext,
+): Promise<Store> {
+  if (store !== undefined) return store;
+  const opened = openStore(lake, { clock, emit, encryption });
+  await refuseWithoutFolder(lake);
+  return opened;
+}
 
 /**
  * Opens an existing lake, for commands that load nothing: a missing folder, or one with other content, is a mistyped location. An
  * empty folder is an empty lake.
  *
- * @param location as the user wrote it
  * @throws LedgerlakeError USAGE where there is none, LAKE_STORE where the location can't be read, LAKE_LOG where its log can't
  */
 export async function existingLake(
-  location: string,
+  address: LakeAddress,
   tables: readonly Table[],
-  clock: Clock,
-  options: Omit<StoreOptions, 'clock'> = {},
+  context: OpeningContext,
 ): Promise<Lake> {
-  const store = openStore(location, { ...options, clock });
-  await refuseWithoutFolder(location);
-  const lake = await Lake.open(store, tables, clock);
-  if (lake.tables.some(({ snapshot }) => snapshot.version >= 0)) return lake;
-  await refuseOther(store, location, tables);
+  const store = await existingStore(address, context);
+  const lake = await Lake.open(store, tables, context.clock);
+  const isFound = address.store !== undefined || lake.tables.some(({ snapshot }) => snapshot.version >= 0);
+  if (!isFound) await refuseOther(store, address.lake, tables);
   return lake;
 }
 

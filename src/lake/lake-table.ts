@@ -4,18 +4,15 @@ import type { Snapshot } from './catalog/snapshot.js';
 import { TableSnapshot } from './catalog/table-snapshot.js';
 import type { Add, MetaData } from './delta/actions.js';
 import { fileColumns, type LogColumn } from './delta/table-metadata.js';
-import type { Store } from './store/store.js';
 
 /** A table of an open lake. */
 export class LakeTable {
   readonly schema: Table;
-  readonly #store: Store;
   readonly #newest: () => Snapshot;
 
   /** @param newest the newest snapshot that was read */
-  constructor(schema: Table, store: Store, newest: () => Snapshot) {
+  constructor(schema: Table, newest: () => Snapshot) {
     this.schema = schema;
-    this.#store = store;
     this.#newest = newest;
   }
 
@@ -32,16 +29,6 @@ export class LakeTable {
   /** The columns of its files: those of the schema, then those that a newer program version has added. */
   get columns(): readonly LogColumn[] {
     return fileColumns(this.schema, this.metaData);
-  }
-
-  /** When the table was created, in milliseconds since 1970; undefined where it doesn't exist. */
-  get createdAt(): number | undefined {
-    return this.metaData?.createdTime;
-  }
-
-  /** `LAKE/TABLE/_delta_log`, for messages. */
-  get logLocation(): string {
-    return `${this.#store.location}/${this.schema.name}/_delta_log`;
   }
 
   /** The file's path within the lake. */

@@ -68,7 +68,7 @@ export class Lake {
     const names = new Set(tables.map(({ name }) => name));
     const all = [...tables, ...described.filter(({ name }) => !names.has(name))];
     const newest = () => this.snapshot;
-    this.#tables = new Map(all.map((table) => [table.name, new LakeTable(table, store, newest)]));
+    this.#tables = new Map(all.map((table) => [table.name, new LakeTable(table, newest)]));
   }
 
   /**

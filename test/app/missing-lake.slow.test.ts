@@ -90,7 +90,7 @@ describe('a place without a log', () => {
   test('is a lake where a run has begun', async () => {
     const folder = await places();
     const lake = join(folder, 'others');
-    const open = () => existingLake(lake, tables, systemClock);
+    const open = () => existingLake({ lake }, tables, { clock: systemClock });
     await expect(open()).rejects.toMatchObject({ code: 'USAGE', exitCode: 2 });
     await mkdir(join(lake, '_runs'));
     await expect(open()).rejects.toMatchObject({ code: 'USAGE' });
@@ -104,6 +104,8 @@ describe('a place without a log', () => {
     await Promise.all(many);
     // Behind the others by name.
     await mkdir(join(folder, 'others', 'zz'));
-    await expect(existingLake(join(folder, 'others'), tables, systemClock)).rejects.toThrow('got something else');
+    await expect(existingLake({ lake: join(folder, 'others') }, tables, { clock: systemClock })).rejects.toThrow(
+      'got something else',
+    );
   });
 });

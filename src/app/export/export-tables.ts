@@ -17,7 +17,7 @@ export async function printRedshiftTables(
   { lake: location }: { readonly lake: string },
   { clock, print }: Pick<RunContext, 'clock' | 'print'>,
 ): Promise<void> {
-  const lake = await existingLake(location, tables, clock);
+  const lake = await existingLake({ lake: location }, tables, { clock });
   if (lake.store.localPath('') !== undefined) {
     throw usageError(
       `expected --lake s3://BUCKET/PREFIX with --ddl, because Redshift reads nothing else, got ${printable(location)}`,
@@ -43,7 +43,7 @@ export async function runExport(
   { lake: location, format, encryption }: ExportRequest,
   { clock, emit, print, printJson }: Pick<RunContext, 'clock' | 'emit' | 'print' | 'printJson'>,
 ): Promise<void> {
-  const lake = await existingLake(location, tables, clock, { emit, encryption });
+  const lake = await existingLake({ lake: location, encryption }, tables, { clock, emit });
   if (lake.tables.every(({ snapshot }) => snapshot.version < 0)) {
     print(`\nNothing to do: ${printable(location)} holds nothing yet.\n`);
     printJson({ status: 'done', lake: location, tables: 0, changed: 0, bytes: 0 });

@@ -68,9 +68,7 @@ export async function forget(options: ForgetOptions, context: ForgetContext): Pr
   const known = { account, lake, before: before === undefined ? null : isoInstant(before) };
   context.setProvisionalSummary?.(() => known);
   const emit = context.emit ?? plainLog(context.log);
-  const { encryption } = options;
-  const opened = await existingLake(lake, tables, context.clock, { emit, encryption });
-  await forgetIn(opened, before, options, context);
+  await forgetIn(await existingLake(options, tables, { clock: context.clock, emit }), before, options, context);
 }
 
 /** Forgets rows in an open lake; `before` in milliseconds since 1970. */

@@ -44,8 +44,9 @@ export async function commitLog(
 ): Promise<void> {
   const most = /^[1-9]\d{0,8}$/.test(limit) ? Number(limit) : undefined;
   if (most === undefined) throw usageError(`expected --limit to be a number of commits, got ${JSON.stringify(limit)}`);
-  const { store, snapshot, ...lake } = await openedLake(location, { clock, log });
-  refuseUnknownAccount(account, lake.accounts, location);
+  const lake = await openExistingLake(location, clock, log);
+  const { store, snapshot } = lake;
+  refuseUnknownAccount(account, lake.accounts(), location);
   const rows: ResultCell[][] = [];
   let commits = 0;
   for await (const { commit, fault } of chainDown(new CatalogFiles(store), snapshot.version, snapshot.hash)) {
@@ -56,11 +57,6 @@ export async function commitLog(
     if (++commits === most) break;
   }
   await writeRows(output, format, columns, chunksOf(rows));
-}
-
-async function openedLake(location: string, { clock, log }: Pick<ReadingContext, 'clock' | 'log'>) {
-  const lake = await openExistingLake(location, clock, log);
-  return { store: lake.store, snapshot: lake.snapshot, accounts: lake.accounts() };
 }
 
 /** The rows of a commit; none where it changes nothing of the account. */

@@ -10,52 +10,12 @@ import { tables } from '../../sources/finances/lake-tables.js';
 import { unknownPipeline } from '../configuration/chosen-pipelines.js';
 import { refuseUnknownAccount } from '../configuration/account.js';
 import { countsOf } from '../row-counts.js';
-import { existingLake, refuseWithoutFolder } from '../../lake/existing-lake.js';
-import { Lake } from '../../lake/lake.js';
+import { existingLake, type LakeAddress } from '../../lake/existing-lake.js';
+import type { Lake } from '../../lake/lake.js';
 import { acquireLease, type RunLease } from '../../lake/upkeep/leases.js';
-import type { S3Encryption } from '../../lake/store/s3-encryption.js';
-import { openStore } from '../../lake/store/open-store.js';
-import type { Store } from '../../lake/store/store.js';
 import { vacuumLake } from '../../lake/upkeep/vacuum.js';
-import {
-  customPipelinesOf,
-  familiesOf,
-  type Family,
-  type Table,
-  type PipelineTables,
-} from '../../core/columns/table.js';
+import { customPipelinesOf, familiesOf, type Family, type PipelineTables } from '../../core/columns/table.js';
 import type { Limits } from '../../lake/files/workspace.js';
-
-/** The location of a lake. */
-export interface LakeAddress {
-  /** As the user wrote it. */
-  readonly lake: string;
-  /** Used instead of the store that `lake` names. */
-  readonly store?: Store | undefined;
-  /** Of new objects of a lake on S3; undefined: as the bucket has it. */
-  readonly encryption?: S3Encryption | undefined;
-}
-
-/** Opens the store of an existing lake. Throws a USAGE error where its folder is missing. */
-export async function existingStore(
-  { lake, store, encryption }: LakeAddress,
-  { clock, emit }: Pick<RunContext, 'clock'> & Partial<Pick<RunContext, 'emit'>>,
-): Promise<Store> {
-  if (store !== undefined) return store;
-  const opened = openStore(lake, { clock, emit, encryption });
-  await refuseWithoutFolder(lake);
-  return opened;
-}
-
-/** Opens an existing lake. Throws as `existingLake` does. */
-export function openExisting(
-  { lake, store, encryption }: LakeAddress,
-  schemas: readonly Table[],
-  { clock, emit }: Pick<RunContext, 'clock' | 'emit'>,
-): Promise<Lake> {
-  if (store !== undefined) return Lake.open(store, schemas, clock);
-  return existingLake(lake, schemas, clock, { emit, encryption });
-}
 
 /** The options that `compact` and `rebuild` share. */
 export interface MaintenanceOptions extends ExportOptions, LakeAddress {
@@ -133,7 +93,7 @@ export async function maintain(
     pipelines: {},
     catalog: null,
   }));
-  const lake = await openExisting(options, tables, context);
+  const lake = await existingLake(options, tables, context);
   const accounts = lake.accounts();
   const known = [...command.pipelines, ...customPipelinesOf(lake.tables.map(({ schema }) => schema))];
   const families = chosenFamilies(options.pipelines, known, accounts);

@@ -10,6 +10,7 @@ import { commandIn, type CommandScope } from '../command-text.js';
 import type { RunContext } from '../context.js';
 import { tables } from '../../sources/finances/lake-tables.js';
 import { remedyCommand, rereadRemedy, type NamedLake } from '../remedy.js';
+import { existingLake } from '../../lake/existing-lake.js';
 import { readLastRun } from '../../lake/upkeep/last-run.js';
 import { accountOf } from '../../lake/catalog/change.js';
 import { loadKeysText } from '../../lake/files/load-key-rows.js';
@@ -29,14 +30,7 @@ import {
   type Limits,
   type Workspace,
 } from '../../lake/files/workspace.js';
-import {
-  maintain,
-  newSummary,
-  openExisting,
-  type FamilySummary,
-  type MaintenanceOptions,
-  type MaintenanceRun,
-} from './command.js';
+import { maintain, newSummary, type FamilySummary, type MaintenanceOptions, type MaintenanceRun } from './command.js';
 import { addSize, areLive, bundleKey, bundlesOf, bundleBytes, whileLive, type Bundle } from './file-bundles.js';
 import type * as CustomRebuild from './rebuild-custom.js';
 import {
@@ -68,7 +62,7 @@ export interface RebuildOptions extends MaintenanceOptions {
  */
 export async function rebuild(options: RebuildOptions, context: RunContext): Promise<void> {
   const { customPipelines = [] } = options;
-  const lake = await openExisting(options, tables, context);
+  const lake = await existingLake(options, tables, context);
   reportUndefined(lake.described, options, context);
   // Imported only where there are custom pipelines, because it loads an HTTP client.
   const custom = customPipelines.length === 0 ? undefined : await import('./rebuild-custom.js');

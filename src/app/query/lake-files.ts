@@ -47,7 +47,7 @@ interface LakeReader extends Required<Omit<LakeDatabaseOptions, 'database' | 'si
  * @throws LedgerlakeError as `existingLake`
  */
 export async function openExistingLake(location: string, clock: Clock, log: (line: string) => void): Promise<Lake> {
-  const lake = await existingLake(location, tables, clock);
+  const lake = await existingLake({ lake: location }, tables, { clock });
   emitDamage(lake, plainLog(log));
   return lake;
 }
@@ -128,7 +128,7 @@ export async function openLakeReader(
 /** When the oldest table was created. The logs of a foreign lake can contain any value. */
 function firstLoadOf(lake: Lake, now: number): number | undefined {
   return lake.tables
-    .flatMap(({ createdAt }) => createdAt ?? [])
+    .flatMap(({ metaData }) => metaData?.createdTime ?? [])
     .filter((at) => Number.isInteger(at) && at > 0 && at <= now)
     .toSorted((one, other) => one - other)[0];
 }

@@ -3,7 +3,7 @@ import type { Emit } from '../../core/events/run-event.js';
 import { groupBy } from '../../core/group-by.js';
 import { printable } from '../../core/printable.js';
 import { formatCount } from '../../core/text/amounts.js';
-import { refuseOther } from '../../lake/existing-lake.js';
+import { existingStore, refuseOther, type LakeAddress } from '../../lake/existing-lake.js';
 import type { LoadKey } from '../../lake/catalog/load-key.js';
 import { runName } from '../../lake/catalog/run-name.js';
 import { defaultLimits, withWorkspace } from '../../lake/files/workspace.js';
@@ -18,7 +18,6 @@ import { catalogVersion } from '../catalog-version.js';
 import { commandIn } from '../command-text.js';
 import type { CommandContext } from '../context.js';
 import { monthRange } from '../remedy.js';
-import { existingStore, type LakeAddress } from '../maintenance/command.js';
 import { rederiveEntries } from '../maintenance/rebuild-lake.js';
 import { adoptableFiles, adoptFiles, adoptionTexts, removeDerivedRemains, type Adoption } from './adopted-files.js';
 import {

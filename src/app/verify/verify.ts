@@ -110,7 +110,7 @@ async function openVerifiedLake(
   { lake: location, account }: Pick<VerifyOptions, 'lake' | 'account'>,
   clock: Clock,
 ): Promise<Lake> {
-  const lake = await existingLake(location, tables, clock);
+  const lake = await existingLake({ lake: location }, tables, { clock });
   // A lake of which everything was forgotten still has its logs: it is verified.
   if (lake.tables.every(({ snapshot }) => snapshot.version < 0)) {
     throw usageError(

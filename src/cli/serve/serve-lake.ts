@@ -39,7 +39,7 @@ export async function openServedLake(
   emitDamage(tables.lake, plainLog(log));
   const accounts = [...tables.accounts()].toSorted();
   // A location without a lake has a more precise error.
-  if (accounts.length === 0) await existingLake(location, allTables, clock);
+  if (accounts.length === 0) await existingLake({ lake: location }, allTables, { clock });
   const served = servedAccount(location, account, accounts);
   const checkHealth = async (): Promise<Health> => {
     await tables.refresh();

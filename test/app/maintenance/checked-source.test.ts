@@ -12,7 +12,7 @@ import { events } from '../../../src/sources/finances/model/tables.js';
 import { temporaryFolder } from '../lake-run.js';
 import { memoryStore } from '../../lake/memory-store.js';
 
-const tableOf = (store: Store) => new LakeTable(events, store, () => Snapshot.empty);
+const table = new LakeTable(events, () => Snapshot.empty);
 
 /** The commit of a file, and a lake that holds it. */
 async function kept(store: Store, bytes: Buffer): Promise<{ add: Add; path: string }> {
@@ -22,7 +22,7 @@ async function kept(store: Store, bytes: Buffer): Promise<{ add: Add; path: stri
     partitionValues: { account: 'a', month: '2025-06' },
   };
   const add = { ...partition, size: bytes.length, modificationTime: 0, dataChange: true, tags: { sha256 } };
-  const path = tableOf(store).pathOf(add);
+  const path = table.pathOf(add);
   await store.write(path, bytes);
   return { add, path };
 }
@@ -30,7 +30,7 @@ async function kept(store: Store, bytes: Buffer): Promise<{ add: Add; path: stri
 /** What a source holds, and whether it is a file. */
 async function read(store: Store, add: Add): Promise<{ bytes: Buffer; from: string }> {
   const copy = join(await temporaryFolder(), 'copy');
-  const source = await checkedSource(store, tableOf(store), add, { newPath: () => copy, faults: new Map() });
+  const source = await checkedSource(store, table, add, { newPath: () => copy, faults: new Map() });
   if (typeof source !== 'string') return { bytes: Buffer.from(source), from: 'memory' };
   return { bytes: await readFile(source), from: source === copy ? 'a copy' : 'the lake' };
 }

@@ -86,9 +86,7 @@ describe('a merged file that is damaged', () => {
     expect(history?.name).toBe('event_history');
     const add = { path: 'x.parquet', partitionValues: {}, size: 1, modificationTime: 0, dataChange: true };
     const messageOf = (table: (typeof tables)[number]) =>
-      checkedBytes(memoryStore(), new LakeTable(table, memoryStore(), () => Snapshot.empty), add).catch(
-        (error: unknown) => error,
-      );
+      checkedBytes(memoryStore(), new LakeTable(table, () => Snapshot.empty), add).catch((error: unknown) => error);
     return Promise.all(
       tables.map(async (table) => {
         const message = String(await messageOf(table));
