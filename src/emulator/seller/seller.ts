@@ -7,7 +7,7 @@ import { edgeCases } from '../profiles/edge-cases-profile.js';
 import { plausible } from '../profiles/plausible-profile.js';
 import { keyOf } from '../profiles/seeded-random.js';
 import type { Profile } from '../profiles/seller-profile.js';
-import { createPeriodSums, groupJson, type PeriodSums } from './settlement-groups.js';
+import { createPeriodSums, groupJson } from './settlement-groups.js';
 import type { Period } from './event-calendar.js';
 import { TransactionBooks } from './transaction-books.js';
 
@@ -94,105 +94,74 @@ export function createSeller(options: SellerOptions, clock: Clock): Seller {
   checkWhole('number of days', days, 1, limits.days);
 
   const key = keyOf(seed);
-  const events = createEventStream(seed, count, days, profiles[options.profile]);
-  const sums = createPeriodSums(events);
-  const historyOf = ({ asOf }: LedgerQuery) => historyAt(events, days, Math.min(asOf, clock.now()));
-  const groups = new GroupPages(key, events, sums);
-  const pages = new EventPages(events);
-  return {
-    stream: events,
-    history: () => historyAt(events, days, clock.now()),
-    groups: async (range, query) => groups.page(range, historyOf(query), query),
-    events: (range, query) => promised(() => pages.inRange(range, historyOf(query), query)),
-    eventsOfGroup: (groupId, query, range) => promised(() => pages.ofGroup(groupId, range, historyOf(query), query)),
-    eventsOfOrder: (orderId, query) => promised(() => pages.ofOrder(orderId, historyOf(query), query)),
-    byTransaction: new TransactionBooks({
-      ...{ seed, key, events, sums, historyOf },
-      totalOf: async (period, until) => (await groups.balancesOf(period, until)).total,
-    }),
-  };
-}
+  const stream = createEventStream(seed, count, days, profiles[options.profile]);
+  const sums = createPeriodSums(stream);
+  const historyOf = ({ asOf }: LedgerQuery) => historyAt(stream, days, Math.min(asOf, clock.now()));
+  const { profile, periods } = stream;
+  const sink = new JsonSink(stream.orderIds, profile);
 
-/** Pages of a seller's events. */
-class EventPages {
-  readonly #events: EventStream;
-  readonly #sink: JsonSink;
-
-  constructor(events: EventStream) {
-    this.#events = events;
-    this.#sink = new JsonSink(events.orderIds, events.profile);
-  }
-
-  inRange(range: InstantRange, history: SellerHistory, query: LedgerQuery): LedgerPage {
-    return this.#page(history.events(range, undefined, ordinalIn(query.cursor)), query);
-  }
-
-  ofGroup(groupId: string, within = allTime, history: SellerHistory, query: LedgerQuery): LedgerPage | undefined {
-    const period = history.periods.find((candidate) => this.#events.periods.idOf(candidate) === groupId);
-    if (period === undefined) return undefined;
-    const range = { from: Math.max(period.start, within.from), to: Math.min(period.end, within.to) };
-    return this.#page(history.events(range, period.marketplace, ordinalIn(query.cursor)), query);
-  }
-
-  ofOrder(orderId: string, history: SellerHistory, query: LedgerQuery): LedgerPage | undefined {
-    const order = this.#events.orderIds.ordinalOf(orderId);
-    if (order === undefined || this.#events.density.perDay === 0) return undefined;
-    const found = this.#events.eventsOf(order).map(this.#events.factsOf).filter(history.has);
-    const after = ordinalIn(query.cursor) ?? -Infinity;
-    const remaining = found.filter(({ ordinal }) => ordinal > after);
-    return found.length === 0 ? undefined : this.#page(remaining, query);
-  }
-
-  #page(found: Iterable<EventFacts>, { limit }: LedgerQuery): LedgerPage {
+  function eventPage(found: Iterable<EventFacts>, { limit }: LedgerQuery): LedgerPage {
     const { first, last } = firstItems(found, limit);
-    return { items: first.map((event) => this.#itemOf(event)), next: last && String(last.ordinal) };
-  }
-
-  #itemOf(event: EventFacts): LedgerItem {
-    this.#events.write(event, this.#sink);
-    return { list: event.list, json: this.#sink.finish() };
-  }
-}
-
-/** Pages of a seller's financial event groups. */
-class GroupPages {
-  readonly #key: number;
-  readonly #events: EventStream;
-  readonly #sums: PeriodSums;
-
-  constructor(key: number, events: EventStream, sums: PeriodSums) {
-    this.#key = key;
-    this.#events = events;
-    this.#sums = sums;
-  }
-
-  async page({ from, to }: InstantRange, history: SellerHistory, { cursor, limit }: LedgerQuery): Promise<LedgerPage> {
-    const { idOf } = this.#events.periods;
-    const position = history.periods.findIndex((period) => idOf(period) === cursor);
-    if (position === -1 && cursor !== undefined) {
-      throw usageError(`expected the cursor to be the id of a group that a page ended with, got "${cursor}"`);
-    }
-    const found = history.periods.slice(position + 1).filter(({ start }) => start >= from && start < to);
-    const { first, last } = firstItems(found, limit);
-    const items: LedgerItem[] = [];
-    for (const period of first) items.push(await this.#itemOf(period, history.until));
-    return { items, next: last && idOf(last) };
+    const items = first.map((event): LedgerItem => {
+      stream.write(event, sink);
+      return { list: event.list, json: sink.finish() };
+    });
+    return { items, next: last && String(last.ordinal) };
   }
 
   /** The beginning balance of a settlement period and its total at an instant, in millionths. */
-  async balancesOf(period: Period, until: number) {
-    const { profile, periods } = this.#events;
+  async function balancesOf(period: Period, until: number) {
     const previous = periods.byIndex(period.marketplace, period.index - 1);
     const isCarriedOver = profile.isCarriedOver(period.marketplace, previous.index);
-    const carriedOver = isCarriedOver ? await this.#sums.netOf(previous, until) : 0n;
+    const carriedOver = isCarriedOver ? await sums.netOf(previous, until) : 0n;
     const beginningBalance = periods.openingBalanceOf(period) + carriedOver;
-    return { beginningBalance, total: beginningBalance + (await this.#sums.netOf(period, until)) };
+    return { beginningBalance, total: beginningBalance + (await sums.netOf(period, until)) };
   }
 
-  async #itemOf(period: Period, until: number): Promise<LedgerItem> {
-    const { profile, periods } = this.#events;
-    const balances = await this.balancesOf(period, until);
+  async function groupItem(period: Period, until: number): Promise<LedgerItem> {
+    const balances = await balancesOf(period, until);
     const facts = { id: periods.idOf(period), period, isOpen: period.end > until, ...balances };
-    return { list: '', json: groupJson(this.#key, profile, facts) };
+    return { list: '', json: groupJson(key, profile, facts) };
   }
+
+  return {
+    stream,
+    history: () => historyAt(stream, days, clock.now()),
+    groups: async ({ from, to }, query) => {
+      const { cursor, limit } = query;
+      const history = historyOf(query);
+      const position = history.periods.findIndex((period) => periods.idOf(period) === cursor);
+      if (position === -1 && cursor !== undefined) {
+        throw usageError(`expected the cursor to be the id of a group that a page ended with, got "${cursor}"`);
+      }
+      const found = history.periods.slice(position + 1).filter(({ start }) => start >= from && start < to);
+      const { first, last } = firstItems(found, limit);
+      const items: LedgerItem[] = [];
+      for (const period of first) items.push(await groupItem(period, history.until));
+      return { items, next: last && periods.idOf(last) };
+    },
+    events: (range, query) =>
+      promised(() => eventPage(historyOf(query).events(range, undefined, ordinalIn(query.cursor)), query)),
+    eventsOfGroup: (groupId, query, within = allTime) =>
+      promised(() => {
+        const history = historyOf(query);
+        const period = history.periods.find((candidate) => periods.idOf(candidate) === groupId);
+        if (period === undefined) return undefined;
+        const range = { from: Math.max(period.start, within.from), to: Math.min(period.end, within.to) };
+        return eventPage(history.events(range, period.marketplace, ordinalIn(query.cursor)), query);
+      }),
+    eventsOfOrder: (orderId, query) =>
+      promised(() => {
+        const order = stream.orderIds.ordinalOf(orderId);
+        if (order === undefined || stream.density.perDay === 0) return undefined;
+        const found = stream.eventsOf(order).map(stream.factsOf).filter(historyOf(query).has);
+        const after = ordinalIn(query.cursor) ?? -Infinity;
+        const remaining = found.filter(({ ordinal }) => ordinal > after);
+        return found.length === 0 ? undefined : eventPage(remaining, query);
+      }),
+    byTransaction: new TransactionBooks({
+      ...{ seed, key, events: stream, sums, historyOf },
+      totalOf: async (period, until) => (await balancesOf(period, until)).total,
+    }),
+  };
 }

@@ -123,101 +123,72 @@ export function moneyJson({ currency, scale }: Marketplace, millionths: number |
   return `{"currencyCode":"${currency}","currencyAmount":${numberText(millionths, scale, choice)}}`;
 }
 
-/** Writes transactions as JSON. */
-class TransactionWriter {
-  readonly #facts: TransactionFacts;
-  #variety: number;
+/** The JSON of a transaction. */
+export function transactionJson(facts: TransactionFacts): string {
+  const { name, id: marketplaceId } = facts.marketplace;
+  let variety = facts.variety ?? 0;
 
-  constructor(facts: TransactionFacts) {
-    this.#facts = facts;
-    this.#variety = facts.variety ?? 0;
+  function choice(): number {
+    if (facts.variety === undefined) return usualChoice;
+    variety = (Math.imul(variety, 1_664_525) + 1_013_904_223) | 0;
+    return variety >>> 16;
+  }
+  const money = (millionths: number | bigint) => moneyJson(facts.marketplace, millionths, choice());
+  const object = (members: readonly (string | undefined)[]) =>
+    `{${members.filter((member) => member !== undefined).join(',')}}`;
+
+  /** An empty list is sometimes null, and sometimes absent. */
+  function list(listName: string, elements: string): string | undefined {
+    if (elements !== '') return `"${listName}":[${elements}]`;
+    const chosen = choice() % 8;
+    return chosen === 0 ? `"${listName}":null` : chosen === 1 ? undefined : `"${listName}":[]`;
   }
 
-  write(): string {
-    const { id, type, status, description, postedAt, total, sellerId, marketplace, items, breakdowns } = this.#facts;
-    const { name, id: marketplaceId } = marketplace;
-    return this.#object([
-      `"sellingPartnerMetadata":{"sellingPartnerId":"${sellerId}","accountType":"${accountType}","marketplaceId":"${marketplaceId}"}`,
-      `"relatedIdentifiers":${relatedIdentifiersJson(this.#facts.identifiers)}`,
-      `"transactionType":"${type}"`,
-      `"transactionId":"${id}"`,
-      `"transactionStatus":"${status}"`,
-      `"description":"${description}"`,
-      `"postedDate":"${shortInstant(postedAt)}"`,
-      `"totalAmount":${this.#money(total)}`,
-      this.#facts.isOfAccount
-        ? undefined
-        : `"marketplaceDetails":{"marketplaceId":"${marketplaceId}","marketplaceName":"${name}"}`,
-      this.#list('items', items.map(this.#item, this)),
-      this.#list('contexts', this.#contexts()),
-      this.#list('breakdowns', breakdowns.map(this.#node, this)),
-    ]);
+  /** The most frequent call: it writes the node at once. */
+  function node({ type, amount, children }: BreakdownNode): string {
+    const nodeMoney = money(amount);
+    let below = '';
+    for (const child of children) below += (below === '' ? '' : ',') + node(child);
+    const breakdowns = list('breakdowns', below);
+    return `{"breakdownType":"${type}","breakdownAmount":${nodeMoney}${breakdowns === undefined ? '' : `,${breakdowns}`}}`;
   }
 
-  #contexts(): string[] {
-    const { deferral } = this.#facts;
-    if (deferral === undefined) return [];
-    const maturity = shortInstant(deferral.maturesAt);
-    return [`{"contextType":"DeferredContext","deferralReason":"${deferral.reason}","maturityDate":"${maturity}"}`];
-  }
-
-  #item({ sku, asin, quantity, id, stated, amounts }: SoldItem): string {
+  function item({ sku, asin, quantity, id, stated, amounts }: SoldItem): string {
+    // The marketplace charges a fee for an item that it stores and ships.
+    const isFulfilled = amounts.some(({ path: [, fee = ''] }) => fee.startsWith('FBA'));
     const product = [
       '"contextType":"ProductContext"',
       ...(asin === undefined ? [] : [`"asin":"${asin}"`]),
       ...(sku === undefined ? [] : [`"sku":${sku}`]),
       ...(quantity === undefined ? [] : [`"quantityShipped":${quantity}`]),
-      ...(sku === undefined ? [] : [`"fulfillmentNetwork":"${isFulfilled(amounts) ? 'AFN' : 'MFN'}"`]),
+      ...(sku === undefined ? [] : [`"fulfillmentNetwork":"${isFulfilled ? 'AFN' : 'MFN'}"`]),
     ];
-    return this.#object([
-      this.#list('relatedIdentifiers', id === undefined ? [] : [quotedPairs('itemRelatedIdentifier', [id])]),
-      `"totalAmount":${this.#money(amounts.length === 0 ? (stated ?? 0) : totalOf(amounts))}`,
-      this.#list('breakdowns', fineTree(amounts, this.#facts.marketplace).map(this.#node, this)),
-      this.#list('contexts', product.length === 1 ? [] : [`{${product.join(',')}}`]),
+    return object([
+      list('relatedIdentifiers', id === undefined ? '' : quotedPairs('itemRelatedIdentifier', [id])),
+      `"totalAmount":${money(amounts.length === 0 ? (stated ?? 0) : totalOf(amounts))}`,
+      list('breakdowns', fineTree(amounts, facts.marketplace).map(node).join(',')),
+      list('contexts', product.length === 1 ? '' : `{${product.join(',')}}`),
     ]);
   }
 
-  /** The most frequent call: it writes the node at once. */
-  #node({ type, amount, children }: BreakdownNode): string {
-    const money = this.#money(amount);
-    let below = '';
-    for (const child of children) below += (below === '' ? '' : ',') + this.#node(child);
-    const list = this.#listOf('breakdowns', below);
-    return `{"breakdownType":"${type}","breakdownAmount":${money}${list === undefined ? '' : `,${list}`}}`;
-  }
-
-  #list(name: string, elements: readonly string[]): string | undefined {
-    return this.#listOf(name, elements.join(','));
-  }
-
-  /** An empty list is sometimes null, and sometimes absent. */
-  #listOf(name: string, elements: string): string | undefined {
-    if (elements !== '') return `"${name}":[${elements}]`;
-    const choice = this.#choice() % 8;
-    return choice === 0 ? `"${name}":null` : choice === 1 ? undefined : `"${name}":[]`;
-  }
-
-  #object(members: readonly (string | undefined)[]): string {
-    return `{${members.filter((member) => member !== undefined).join(',')}}`;
-  }
-
-  #money(millionths: number | bigint): string {
-    return moneyJson(this.#facts.marketplace, millionths, this.#choice());
-  }
-
-  #choice(): number {
-    if (this.#facts.variety === undefined) return usualChoice;
-    this.#variety = (Math.imul(this.#variety, 1_664_525) + 1_013_904_223) | 0;
-    return this.#variety >>> 16;
-  }
-}
-
-/** Whether the marketplace stores and ships the item: it charges a fee for that. */
-function isFulfilled(amounts: readonly CountedAmount[]): boolean {
-  return amounts.some(({ path: [, name = ''] }) => name.startsWith('FBA'));
-}
-
-/** The JSON of a transaction. */
-export function transactionJson(facts: TransactionFacts): string {
-  return new TransactionWriter(facts).write();
+  const { deferral } = facts;
+  const context =
+    deferral &&
+    `{"contextType":"DeferredContext","deferralReason":"${deferral.reason}","maturityDate":"${shortInstant(deferral.maturesAt)}"}`;
+  return object([
+    `"sellingPartnerMetadata":{"sellingPartnerId":"${facts.sellerId}","accountType":"${accountType}","marketplaceId":"${marketplaceId}"}`,
+    `"relatedIdentifiers":${relatedIdentifiersJson(facts.identifiers)}`,
+    `"transactionType":"${facts.type}"`,
+    `"transactionId":"${facts.id}"`,
+    `"transactionStatus":"${facts.status}"`,
+    `"description":"${facts.description}"`,
+    `"postedDate":"${shortInstant(facts.postedAt)}"`,
+    `"totalAmount":${money(facts.total)}`,
+    facts.isOfAccount
+      ? undefined
+      : `"marketplaceDetails":{"marketplaceId":"${marketplaceId}","marketplaceName":"${name}"}`,
+    list('items', facts.items.map(item).join(',')),
+    list('contexts', context ?? ''),
+    list('breakdowns', facts.breakdowns.map(node).join(',')),
+  ]);
 }
