@@ -3,26 +3,15 @@ import { nearestName } from '../../core/text/fault-line.js';
 import { Secret } from '../../engine/auth/secret.js';
 import { accountVariables } from './account-settings.js';
 import type { Configuration } from './configuration.js';
+import { settingNames, settingVariable } from './settings.js';
 
 const prefix = 'LEDGERLAKE_';
 
 /** The variables that the program reads, without those of the accounts. */
 const variables = [
-  ...[
-    'LAKE',
-    'ACCOUNT',
-    'FROM',
-    'RATE',
-    'BURST',
-    'MARGIN_MINUTES',
-    'TOKEN_LIFE_MINUTES',
-    'JOURNAL',
-    'PIPELINES',
-    'API',
-  ],
-  ...['RETENTION_HOURS', 'EXPORT', 'SSE', 'KMS_KEY', 'LOG_FORMAT', 'METRICS_PORT', 'METRICS_HOST', 'METRICS_FILE'],
-  ...['CONFIG', 'SERVE_CLIENT_ID', 'SERVE_CLIENT_SECRET'],
-].map((name) => prefix + name);
+  ...settingNames.map(settingVariable),
+  ...['ACCOUNT', 'CONFIG', 'SERVE_CLIENT_ID', 'SERVE_CLIENT_SECRET'].map((name) => prefix + name),
+];
 
 export interface MisspeltVariable {
   readonly variable: string;

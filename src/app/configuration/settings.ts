@@ -35,7 +35,8 @@ export type CacheOptions = Partial<Pick<Settings, 'cacheFolder' | 'cacheBytes'>>
  * @throws LedgerlakeError as `userCache`
  */
 export function cacheOf({ cacheFolder, cacheBytes }: CacheOptions = {}): CacheSettings {
-  const folder = cacheFolder ?? variableOf(process.env, 'LEDGERLAKE_CACHE') ?? join(userCache(), 'ledgerlake', 'files');
+  const folder =
+    cacheFolder ?? variableOf(process.env, settingVariable('cache')) ?? join(userCache(), 'ledgerlake', 'files');
   return { folder, bytes: cacheBytes ?? 1e9 * defaultCacheGigabytes };
 }
 
@@ -93,12 +94,33 @@ export interface SettingSources {
   readonly workingFolder: string;
 }
 
+/** The settings that an option (`--metrics-port`) or a variable (`LEDGERLAKE_METRICS_PORT`) can have, by the option's name. */
+export const settingNames = [
+  ...([
+    'lake',
+    'from',
+    'rate',
+    'burst',
+    'margin-minutes',
+    'token-life-minutes',
+    'journal',
+    'pipelines',
+    'api',
+  ] as const),
+  ...(['cache', 'cache-gigabytes', 'retention-hours', 'export', 'sse', 'kms-key'] as const),
+  ...(['log-format', 'metrics-port', 'metrics-host', 'metrics-file'] as const),
+];
+
+export function settingVariable(name: (typeof settingNames)[number]): string {
+  return `LEDGERLAKE_${name.toUpperCase().replaceAll('-', '_')}`;
+}
+
 type Reader<T> = (name: string, text: string) => T;
 
-/** Reads a setting from its option (`--metrics-port`), else from its variable (`LEDGERLAKE_METRICS_PORT`). */
+/** Reads a setting from its option, else from its variable. */
 function settingReader(options: OptionTexts, environment: Environment) {
-  return <T>(name: string, read: Reader<T>): T | undefined => {
-    const variable = `LEDGERLAKE_${name.toUpperCase().replaceAll('-', '_')}`;
+  return <T>(name: (typeof settingNames)[number], read: Reader<T>): T | undefined => {
+    const variable = settingVariable(name);
     const [option, text] = [options[name], variableOf(environment, variable)];
     if (option !== undefined) return read(`--${name}`, option);
     return text === undefined ? undefined : read(variable, text);

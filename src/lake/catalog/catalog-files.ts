@@ -1,6 +1,6 @@
 import { LedgerlakeError } from '../../core/errors.js';
 import { logError, isObject } from '../delta/actions.js';
-import type { Store } from '../store/store.js';
+import { hasFile, type Store } from '../store/store.js';
 import { ErasedCommit } from './catalog-errors.js';
 import type { EncodedCheckpoint } from './checkpoint.js';
 import { readCommit, sealStub, type ErasedStub, type SealedCommit } from './commit.js';
@@ -155,13 +155,13 @@ export class CatalogFiles {
     }
   }
 
-  async hasCommit(version: number): Promise<boolean> {
-    return (await this.#store.readRange(commitPath(version), 0, 1)) !== undefined;
+  hasCommit(version: number): Promise<boolean> {
+    return hasFile(this.#store, commitPath(version));
   }
 
   /** Whether a version of a table is published. */
-  async isPublished(table: string, version: number): Promise<boolean> {
-    return (await this.#store.readRange(publishedPath(table, version), 0, 1)) !== undefined;
+  isPublished(table: string, version: number): Promise<boolean> {
+    return hasFile(this.#store, publishedPath(table, version));
   }
 
   /** The checkpoint that the hint names; undefined where the hint is missing or damaged. It may be wrong. */

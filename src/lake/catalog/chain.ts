@@ -2,7 +2,7 @@ import { codeOf, messageOf } from '../../core/errors.js';
 import type { Zstd } from '../../core/parquet/encoder/zstd.js';
 import { commitPath, type CatalogFault, type CatalogFiles, type CheckpointName } from './catalog-files.js';
 import { decodeCheckpoint } from './checkpoint.js';
-import { noHash, type SealedCommit } from './commit.js';
+import { hashesOf, noHash, type SealedCommit } from './commit.js';
 import type { Snapshot } from './snapshot.js';
 
 /** One version of the chain. */
@@ -29,8 +29,7 @@ export async function* chainDown(
 ): AsyncGenerator<ChainLink> {
   let hash = expected;
   for await (const { version, found, fault } of storedDown(files, from)) {
-    const own = found === undefined ? undefined : 'erased' in found ? found.erased : found.hash;
-    const previous = found === undefined ? undefined : 'erased' in found ? found.previous : found.value.previous;
+    const { own, previous } = found === undefined ? {} : hashesOf(found);
     const isOther = own !== undefined && hash !== undefined && own !== hash;
     const isFirst = version > 0 || previous === undefined || previous === noHash;
     const wrong =

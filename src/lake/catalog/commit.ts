@@ -50,6 +50,13 @@ export interface ErasedStub {
   readonly erased: string;
 }
 
+/** The hashes of a commit, and of the one before it, also where only its stub is left. */
+export function hashesOf(found: SealedCommit | ErasedStub): { readonly own: string; readonly previous: string } {
+  return 'erased' in found
+    ? { own: found.erased, previous: found.previous }
+    : { own: found.hash, previous: found.value.previous };
+}
+
 /** The `previous` of the first commit. */
 export const noHash = '0'.repeat(64);
 

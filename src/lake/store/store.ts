@@ -47,6 +47,11 @@ export interface Store {
   removeUnfinished(all?: boolean): Promise<number>;
 }
 
+/** Whether a file exists. */
+export async function hasFile(store: Pick<Store, 'readRange'>, path: string): Promise<boolean> {
+  return (await store.readRange(path, 0, 1)) !== undefined;
+}
+
 /**
  * Parses the JSON of a note in a lake; undefined where it is missing or damaged. Notes aren't essential, because the
  * log is authoritative.

@@ -4,6 +4,7 @@ import type { Change } from '../catalog/change.js';
 import { encodeCheckpoint } from '../catalog/checkpoint.js';
 import {
   canonicalCommit,
+  hashesOf,
   noHash,
   sealCommit,
   sealStub,
@@ -64,10 +65,10 @@ export async function restoreCommits(
   let expected: string | undefined;
   for (let version = newest; version >= 0; version--) {
     const found = await readable(files, version);
-    const own = found && ('erased' in found ? found.erased : found.hash);
-    if (found !== undefined && own !== undefined && (expected === undefined || own === expected)) {
-      hashes.set(version, own);
-      expected = 'erased' in found ? found.previous : found.value.previous;
+    const known = found && hashesOf(found);
+    if (known !== undefined && (expected === undefined || known.own === expected)) {
+      hashes.set(version, known.own);
+      expected = known.previous;
       continue;
     }
     const hash = expected ?? [...published].find(([, parts]) => parts.version === version)?.[0];

@@ -6,7 +6,7 @@ import { firstVersionOf } from '../catalog/run-name.js';
 import type { Snapshot } from '../catalog/snapshot.js';
 import { isDataFile, runOfDataFile, symlinkFolder } from '../data-files.js';
 import type { Lake } from '../lake.js';
-import type { StoredFile, Store } from '../store/store.js';
+import { hasFile, type StoredFile, type Store } from '../store/store.js';
 import { otherLeases, type RunLease } from './leases.js';
 
 interface VacuumOptions {
@@ -90,7 +90,7 @@ async function isOlderCopy(
       for (const add of snapshot.filesOf(table, name).values()) {
         const path = `${table}/${add.path}`;
         // A file that was committed meanwhile isn't in the list but exists.
-        if (!paths.has(path) && (await store.readRange(path, 0, 1)) === undefined) return true;
+        if (!paths.has(path) && !(await hasFile(store, path))) return true;
       }
     }
   }

@@ -7,7 +7,7 @@ import { ErasedCommit } from '../../catalog/catalog-errors.js';
 import { checkpointHintPath, checkpointPath, publishedPath } from '../../catalog/catalog-files.js';
 import type { SealedCommit } from '../../catalog/commit.js';
 import type { Snapshot } from '../../catalog/snapshot.js';
-import { parseNote, type Store, type StoredFile } from '../../store/store.js';
+import { hasFile, parseNote, type Store, type StoredFile } from '../../store/store.js';
 import { encodeDeltaCheckpoint } from './delta-checkpoint.js';
 import { deltaCommit, publishedHash } from './delta-commit.js';
 
@@ -181,7 +181,10 @@ export class DeltaPublisher {
         touched.map(async ({ name, own }) => {
           const known = missing.get(name) ?? [];
           // The newest is created without asking.
-          if (own <= (this.#published.get(name) ?? -1) || (known.length > 0 && (await this.#isPublished(name, own)))) {
+          if (
+            own <= (this.#published.get(name) ?? -1) ||
+            (known.length > 0 && (await hasFile(this.#store, publishedPath(name, own))))
+          ) {
             next.delete(name);
             return;
           }
@@ -207,10 +210,6 @@ export class DeltaPublisher {
       `expected version ${version} of the catalog of ${this.#store.location}, which a Delta log lacks, got none; ` +
         'restore the file from a copy of the lake',
     );
-  }
-
-  async #isPublished(table: string, version: number): Promise<boolean> {
-    return (await this.#store.readRange(publishedPath(table, version), 0, 1)) !== undefined;
   }
 
   async #publishOne(table: string, { version, commit }: Missing): Promise<void> {
