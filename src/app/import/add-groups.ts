@@ -12,11 +12,9 @@ import { imported, metadataOf, newFile, type FileTarget } from '../../lake/files
 import { splitter } from '../maintenance/split.js';
 import { encodeFile } from '../../core/parquet/encode-file.js';
 import { dayOf, importedKey } from '../../lake/loads/imported-spans.js';
-import type { CheckedFiles } from '../../lake/files/month-files.js';
-import type { Workspace } from '../../lake/files/workspace.js';
 import { monthOf, overlap } from '../../core/windows.js';
 import type { AddedRows } from './import-summary.js';
-import { commitImported, storedRows, untilCommitted, type ImportTarget } from './stored-imports.js';
+import { commitImported, storedRows, untilCommitted, type ImportTarget, type StoredReading } from './stored-imports.js';
 import { isoDate } from '../../core/numeric/instant.js';
 import type { Database } from '../../core/duckdb/connection.js';
 import { timestampLiteral } from '../../core/duckdb/literals.js';
@@ -28,7 +26,7 @@ const nothing: AddedRows = { rows: { groups: 0 }, files: 0, bytes: 0, known: 0, 
 /** Adds the groups of a day to the lake, which has each group once, in the latest state that was imported. */
 export async function addGroups(
   target: ImportTarget,
-  { workspace, files: localFiles }: { readonly workspace: Workspace; readonly files: CheckedFiles },
+  { workspace, files: localFiles }: StoredReading,
   family: Family,
   day: number,
   rows: readonly GroupRow[],

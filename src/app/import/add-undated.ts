@@ -17,9 +17,9 @@ import { numberInId, sharedMeanwhile } from './month-union.js';
 import {
   newFilesOf,
   loadKeysOfStaged,
+  rowCounts,
   stageMonths,
   type EncodedStage,
-  type Positions,
   type StagedMonth,
 } from './staged-months.js';
 import {
@@ -31,6 +31,8 @@ import {
   type StoredReading,
   type StoredRows,
 } from './stored-imports.js';
+import type { ImportResources } from './event-staging.js';
+import type { AddedRows } from './import-summary.js';
 import type { UndatedEvents } from './undated-lines.js';
 
 /** The events without a date of an input. */
@@ -44,20 +46,11 @@ export interface UndatedInput {
   readonly isShared: boolean;
 }
 
-export interface AddedUndated {
-  readonly rows: Readonly<Record<string, number>>;
-  readonly files: number;
-  readonly bytes: number;
-  readonly known: number;
+export interface AddedUndated extends AddedRows {
   readonly undecided: number;
-  /** Events of loaded windows that lack them, by the start of their span. */
-  readonly leftOut: ReadonlyMap<number, number>;
 }
 
-interface Resources extends StoredReading {
-  readonly threads: ChunkThreads;
-  readonly positions: Positions;
-}
+type Resources = ImportResources & StoredReading;
 
 /** An event of an input. */
 interface UndatedEvent extends Window {
@@ -106,9 +99,7 @@ export async function addUndated(
       },
     });
     if (!isCommitted) return undefined;
-    const sum = (rowsOf: (month: StagedMonth) => number) => staged.reduce((rows, month) => rows + rowsOf(month), 0);
-    const rows = { events: sum((month) => month.events.rows), entries: sum((month) => month.entries?.rows ?? 0) };
-    return { rows, ...written, known, undecided, leftOut };
+    return { rows: rowCounts(staged), ...written, known, undecided, leftOut };
   });
 }
 

@@ -20,7 +20,7 @@ import type { ChunkThreads } from './chunk-threads.js';
 import { EventStaging, type ImportResources } from './event-staging.js';
 import type { AddedRows, ImportSummaries, ImportSummary } from './import-summary.js';
 import { uniteMonth, type InputMonth } from './month-union.js';
-import { newFilesOf, loadKeysOfStaged, Positions, type EncodedStage, type StagedMonth } from './staged-months.js';
+import { newFilesOf, loadKeysOfStaged, Positions, rowCounts, type EncodedStage } from './staged-months.js';
 import { commitImported, untilCommitted, type ImportOptions } from './stored-imports.js';
 import type { PageSpans } from '../spans/page-spans.js';
 import type { Input } from './input-bytes.js';
@@ -200,14 +200,13 @@ class Batch {
 
   /** @param shared gets the inputs that have an event in common with the lake or with an input before */
   #commitMonth(month: string, staged: readonly InputMonth[], shared: Set<number>): Promise<AddedRows> {
-    const { workspace, positions } = this.#resources;
     return untilCommitted(this.#options, month, async () => {
       this.#options.signal.throwIfAborted();
-      const files = new CheckedFiles(workspace);
-      const union = await uniteMonth(this.#options, eventFamily, { workspace, files, positions }, staged);
+      const files = new CheckedFiles(this.#resources.workspace);
+      const union = await uniteMonth(this.#options, eventFamily, { ...this.#resources, files }, staged);
       for (const input of union.shared) shared.add(input);
       const { known, leftOut, stored, added } = union;
-      const rows = rowsOf(added);
+      const rows = rowCounts(added);
       if (added.length === 0) return { rows, files: 0, bytes: 0, known, leftOut };
       const newFiles = await newFilesOf(this.#options, eventFamily, added);
       const loads = { stored, files: newFiles, loadKeys: loadKeysOfStaged(added) };
@@ -359,13 +358,6 @@ function noteAdded(summary: ImportSummary, added: AddedRows, emit: Emit): void {
   summary.add(added);
   for (const [day, events] of leftOut) summary.leaveOut(day, events);
   if (files > 0) emit({ event: 'rows-imported', pipeline: summary.pipeline, rows, files, bytes });
-}
-
-function rowsOf(months: readonly StagedMonth[]): Record<string, number> {
-  return {
-    events: months.reduce((sum, { events: { rows } }) => sum + rows, 0),
-    entries: months.reduce((sum, { entries: { rows } = { rows: 0 } }) => sum + rows, 0),
-  };
 }
 
 /** The input with a report of its progress as it is read. */

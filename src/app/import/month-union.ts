@@ -19,7 +19,8 @@ import {
   type StoredReading,
   type StoredRows,
 } from './stored-imports.js';
-import type { EncodedStage, Positions, StagedMonth } from './staged-months.js';
+import type { ImportResources } from './event-staging.js';
+import type { EncodedStage, StagedMonth } from './staged-months.js';
 
 /** A staged month of one input; inputs are numbered in their order. */
 export interface InputMonth extends EncodedStage {
@@ -38,10 +39,6 @@ export interface MonthUnion {
   readonly shared: ReadonlySet<number>;
 }
 
-interface UnionResources extends StoredReading {
-  readonly positions: Positions;
-}
-
 /** In SQL: the number of an event among equal ones, which is at the end of its id. */
 export const numberInId = "coalesce(TRY_CAST(split_part(event_id, '-', 2) AS INTEGER), 1)";
 
@@ -54,7 +51,7 @@ export const numberInId = "coalesce(TRY_CAST(split_part(event_id, '-', 2) AS INT
 export async function uniteMonth(
   target: ImportOptions,
   family: Family,
-  resources: UnionResources,
+  resources: ImportResources & StoredReading,
   staged: readonly InputMonth[],
 ): Promise<MonthUnion> {
   const { workspace, positions } = resources;

@@ -113,6 +113,14 @@ export async function newFilesOf(
   return files;
 }
 
+/** The rows of staged months, by table. */
+export function rowCounts(staged: readonly StagedMonth[]): Record<string, number> {
+  return {
+    events: staged.reduce((sum, { events: { rows } }) => sum + rows, 0),
+    entries: staged.reduce((sum, { entries: { rows } = { rows: 0 } }) => sum + rows, 0),
+  };
+}
+
 /** The load keys of staged months. */
 export function loadKeysOfStaged(staged: readonly StagedMonth[]): string[] {
   return [...new Set(staged.flatMap(({ spans }) => spans.map(importedKey)))].toSorted();

@@ -3,7 +3,16 @@ import { historyFamily } from '../reconcile/event-history.js';
 import { pipelines } from '../../../pipelines/all-pipelines.js';
 import type { RunContext } from '../context.js';
 import { maintain, type FamilySummary, type MaintenanceOptions, type MaintenanceRun } from './command.js';
-import { addSize, bundlesOf, bundleBytes, rewriteBundles, tablesOf, type Bundle } from './file-bundles.js';
+import {
+  addsOf,
+  addSize,
+  bundlesOf,
+  bundleBytes,
+  countReplacement,
+  rewriteBundles,
+  tablesOf,
+  type Bundle,
+} from './file-bundles.js';
 import type { Family } from '../../core/columns/table.js';
 import { groupBy } from '../../core/group-by.js';
 import { mergedFiles } from './merge.js';
@@ -129,10 +138,7 @@ async function commitMerge(
   if (result.outcome !== 'done') return false;
   const { written, added } = result;
   summary.slices++;
-  summary.files += written.files;
-  summary.bytes += written.bytes;
-  summary.replacedFiles += bundles.reduce((sum, { derived }) => sum + 1 + derived.length, 0);
-  summary.replacedBytes += bundleBytes(bundles);
+  countReplacement(summary, written, bundles);
   for (const { table, add } of added) {
     count(summary.rows, table.name, Number(add.tags?.['rows'] ?? 0));
   }
@@ -156,7 +162,10 @@ function mergesOf(family: Family, bundles: readonly Bundle[], targetBytes: numbe
       bundle,
       // The target applies to the largest file of a merge.
       bytes: Math.max(...tablesOf(family, [bundle]).map(({ adds }) => adds.reduce(addSize, 0))),
-      sliceBytes: sliceBytesOf(bundle),
+      // Of files that slices wrote.
+      sliceBytes: addsOf(bundle)
+        .filter((add) => !isRewritten(add))
+        .reduce(addSize, 0),
       first: leastValue(family, bundle),
     }))
     .toSorted((a, b) =>
@@ -164,11 +173,6 @@ function mergesOf(family: Family, bundles: readonly Bundle[], targetBytes: numbe
     );
   const merges = planMerges(items, targetBytes);
   return merges.map((merge) => merge.map(({ bundle }) => bundle));
-}
-
-/** Bytes of a bundle's files that slices wrote. */
-function sliceBytesOf({ main, derived }: Bundle): number {
-  return [main, ...derived.map(({ add }) => add)].filter((add) => !isRewritten(add)).reduce(addSize, 0);
 }
 
 /** The least value of the column that files are sorted by; empty where the log lacks it. */

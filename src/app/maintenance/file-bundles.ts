@@ -1,4 +1,5 @@
 import type { Clock } from '../../core/clock.js';
+import type { FamilySummary } from './command.js';
 import { messageOf } from '../../core/errors.js';
 import { footerTexts } from '../../core/parquet/footer.js';
 import { loadKeysText } from '../../lake/files/load-key-rows.js';
@@ -75,17 +76,32 @@ export function tablesOf({ main, derived }: Family, bundles: readonly Bundle[]):
 }
 
 /** A key of a bundle's files: names are used once. */
-export function bundleKey({ main, derived }: Bundle): string {
-  return [main, ...derived.map(({ add }) => add)].map(({ path }) => path).join(' ');
+export function bundleKey(bundle: Bundle): string {
+  return addsOf(bundle)
+    .map(({ path }) => path)
+    .join(' ');
+}
+
+/** The log entries of a bundle's files. */
+export function addsOf({ main, derived }: Bundle): readonly Add[] {
+  return [main, ...derived.map(({ add }) => add)];
 }
 
 /** The size of bundles' files in bytes. */
 export function bundleBytes(bundles: readonly Bundle[]): number {
-  return bundles.flatMap(({ main, derived }) => [main, ...derived.map(({ add }) => add)]).reduce(addSize, 0);
+  return bundles.flatMap(addsOf).reduce(addSize, 0);
 }
 
 export function addSize(sum: number, { size }: Add): number {
   return sum + size;
+}
+
+/** Counts the files that replace bundles, and theirs. */
+export function countReplacement(summary: FamilySummary, written: CommitResult, bundles: readonly Bundle[]): void {
+  summary.files += written.files;
+  summary.bytes += written.bytes;
+  summary.replacedFiles += bundles.flatMap(addsOf).length;
+  summary.replacedBytes += bundleBytes(bundles);
 }
 
 /** Whether a snapshot has exactly these files of the bundles. Only then may files with the same rows replace them. */

@@ -20,7 +20,7 @@ import {
   addSize,
   bundleKey,
   bundlesOf,
-  bundleBytes,
+  countReplacement,
   fetchFiles,
   rewriteBundles,
   tablesOf,
@@ -87,10 +87,7 @@ export async function rebuildCustom(
     const changed = result.outcome === 'done';
     if (changed) {
       const { written, added } = result;
-      summary.files += written.files;
-      summary.bytes += written.bytes;
-      summary.replacedFiles += 1 + bundle.derived.length;
-      summary.replacedBytes += bundleBytes([bundle]);
+      countReplacement(summary, written, [bundle]);
       for (const live of bundlesOf(lake, family, account)) {
         if (added.some(({ add }) => add.tags?.['sha256'] === live.main.tags?.['sha256'])) seen.add(bundleKey(live));
       }
