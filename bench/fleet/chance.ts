@@ -1,4 +1,4 @@
-import { Draw, keyOf } from '../../src/emulator/profiles/seeded-random.js';
+import { Draw, seedKey } from '../../src/emulator/profiles/seeded-random.js';
 
 /** What a seed decides: equal seeds, equal draws. */
 export class Chance {
@@ -6,7 +6,7 @@ export class Chance {
 
   /** `of`: what the draws are about, so that those about one thing don't move with those about another. */
   constructor(seed: number, of: number) {
-    this.#draw.begin(keyOf(seed), of, 1);
+    this.#draw.begin(seedKey(seed), of, 1);
   }
 
   /** From 0 up to 1. */

@@ -52,7 +52,7 @@ function readParameters(
     if (![...dates, ...others].includes(name)) {
       throw unknownName(`a parameter of ${operation}`, name, [...dates, ...others]);
     }
-    if (value !== undefined) read[name] = dates.includes(name) ? instantOf(name, value) : textOf(name, value);
+    if (value !== undefined) read[name] = dates.includes(name) ? instantOf(name, value) : parameterText(name, value);
   }
   return read;
 }
@@ -66,7 +66,7 @@ function instantOf(name: string, value: unknown): number {
   );
 }
 
-function textOf(name: string, value: unknown): string {
+function parameterText(name: string, value: unknown): string {
   if (typeof value === 'string' && value !== '') return value;
   throw usageError(`expected ${name} to be a text that is not empty, got ${JSON.stringify(String(value))}`);
 }

@@ -5,7 +5,7 @@ import type { Emit, RunEvent } from '../core/events/run-event.js';
 import { distinctNames } from '../core/text/rows.js';
 import type { ReadingContext } from '../app/context.js';
 import type { QueryResult } from '../core/duckdb/connection.js';
-import { checkOptions, textOf, type OptionKinds } from './options.js';
+import { checkOptions, optionText, type OptionKinds } from './options.js';
 import type { Certificate, LakeStatus } from '../app/results.js';
 import { runTask } from './task.js';
 
@@ -122,14 +122,14 @@ export async function openLake(path: string, options: LakeOptions = {}): Promise
           if (closed !== undefined) throw usageError('expected an open lake, got a closed one');
           await lake.update(signal);
           for (const note of reader.notesOn(query)) log(note);
-          return lake.run(query, rowsOf, { signal, ...(parameters && { parameters }) });
+          return lake.run(query, sqlRows, { signal, ...(parameters && { parameters }) });
         }),
       );
     },
     status: async (given = {}) => {
       checkOptions('status', given, statusKinds);
       const { readStatus, statusObject } = await import('../app/status/status.js');
-      const [from, to] = [textOf(given.from), textOf(given.to)];
+      const [from, to] = [optionText(given.from), optionText(given.to)];
       const { marginMinutes } = configured;
       const settings = { lake: path, config, account: given.account, from, to, marginMinutes };
       return reading(undefined, async (context) => statusObject(await readStatus(settings, context)));
@@ -154,7 +154,7 @@ function logTo(emit: Emit): (message: string) => void {
   };
 }
 
-async function rowsOf({ columns, chunks }: QueryResult): Promise<readonly SqlRow[]> {
+async function sqlRows({ columns, chunks }: QueryResult): Promise<readonly SqlRow[]> {
   const names = distinctNames(columns);
   const rows: SqlRow[] = [];
   for await (const chunk of chunks) {

@@ -167,7 +167,7 @@ export function checkOptions<T extends object>(subject: string, options: T, know
 }
 
 /** An option's value as a text of the command line. */
-export function textOf(value: string | number | Date | undefined): string | undefined {
+export function optionText(value: string | number | Date | undefined): string | undefined {
   if (value === undefined) return undefined;
   // The text of an invalid date is an invalid instant, which is refused later.
   return value instanceof Date && !Number.isNaN(value.getTime()) ? value.toISOString() : String(value);

@@ -1,7 +1,7 @@
 import type { SecretCredentials } from '../app/configuration/account-settings.js';
 import { readRunSettings, type RunSettings } from '../app/load/run-settings.js';
 import { Secret } from '../engine/auth/secret.js';
-import { textOf, type BackfillOptions, type Credentials } from './options.js';
+import { optionText, type BackfillOptions, type Credentials } from './options.js';
 
 /**
  * The settings from the options, the environment and the configuration.
@@ -19,7 +19,7 @@ export async function readOptions(options: BackfillOptions): Promise<RunSettings
     export: options.export && (options.export.join(',') || 'none'),
   };
   return readRunSettings({
-    texts: Object.fromEntries(Object.entries(given).map(([name, value]) => [name, textOf(value)])),
+    texts: Object.fromEntries(Object.entries(given).map(([name, value]) => [name, optionText(value)])),
     environment: process.env,
     workingFolder: process.cwd(),
     pipelines,

@@ -5,7 +5,7 @@ import {
   backfillKinds,
   checkOptions,
   syncKinds,
-  textOf,
+  optionText,
   type BackfillOptions,
   type RunOptions,
   type SyncOptions,
@@ -45,7 +45,7 @@ export async function backfill(options: BackfillOptions = {}): Promise<RunSummar
   ]);
   const settings = await readOptions(options);
   const { refresh = false } = options;
-  const to = textOf(options.to);
+  const to = optionText(options.to);
   return summaryOf(options, (context) => load({ ...settings, ...jobOf(options), to, refresh }, context));
 }
 

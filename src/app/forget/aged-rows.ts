@@ -66,7 +66,7 @@ export async function removeAged(
   before: number,
   clock: Clock,
 ): Promise<(load: Load) => boolean> {
-  const noted = new Set((await notedLoads(lake, account)).map(keyOf));
+  const noted = new Set((await notedLoads(lake, account)).map(loadText));
   const remove = async (workspace: Workspace): Promise<(load: Load) => boolean> => {
     const retention: Retention = { lake, clock, workspace, account, before };
     const listed = listedGroups(lake.table(groups.name), retention);
@@ -81,14 +81,14 @@ export async function removeAged(
       for (const { pipeline, key: loadKey } of pipelineKeys(lake, account, table)) {
         const load = { pipeline, loadKey };
         if (filled.has(loadKey)) continue;
-        const hadRows = emptied.has(loadKey) || noted.has(keyOf(load));
+        const hadRows = emptied.has(loadKey) || noted.has(loadText(load));
         const staysLoaded = loadKey.startsWith('group/') ? listed.has(loadKey) : !hadRows;
-        if (!staysLoaded) forgotten.set(keyOf(load), load);
+        if (!staysLoaded) forgotten.set(loadText(load), load);
       }
     }
     await writeForgetNote(lake, { account, loads: [...forgotten.values()] });
     for (const { table, rule, files } of aged) await removeRows(retention, table, rule, files, forgotten);
-    return (load) => forgotten.has(keyOf(load));
+    return (load) => forgotten.has(loadText(load));
   };
   // The workspace is in the lake, so that the next run deletes copies of the rows if this run is killed.
   return withWorkspace(defaultLimits, lake.store, remove, () => makeLakeFolder(lake.store));
@@ -167,7 +167,7 @@ async function removeRows(
     const { add, kept, rows } = file;
     const pipeline = add.tags?.['pipeline'] ?? '';
     // A file has all load keys of its slice, also those with rows only in other files.
-    const loadKeys = loadKeysOf(add).filter((loadKey) => !forgotten.has(keyOf({ pipeline, loadKey })));
+    const loadKeys = loadKeysOf(add).filter((loadKey) => !forgotten.has(loadText({ pipeline, loadKey })));
     if (emptied.includes(file) || (kept === rows && loadKeys.length === loadKeysOf(add).length)) continue;
     await replace([file], await rewriteBundle(retention, table, rule, file, loadKeys));
     await retention.workspace.clear();
@@ -227,6 +227,6 @@ function staysCondition({ instant }: AgingRule, before: number): string {
 }
 
 /** A unique key, as a pipeline's name has no slash. */
-function keyOf({ pipeline, loadKey }: Load): string {
+function loadText({ pipeline, loadKey }: Load): string {
   return `${pipeline}/${loadKey}`;
 }

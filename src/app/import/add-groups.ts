@@ -89,9 +89,9 @@ export class GroupList {
     eachGroup(page, (group) => rows.push(readGroup(page.tape, group, this.warnings)));
     if (rows.length > 0) this.lines.push(line);
     for (const row of rows) {
-      const known = this.#groups.get(keyOf(row));
+      const known = this.#groups.get(groupKey(row));
       if (known === undefined || later(known.row, row) === row) {
-        this.#groups.set(keyOf(row), { row: detached(row), line });
+        this.#groups.set(groupKey(row), { row: detached(row), line });
       }
     }
   }
@@ -119,8 +119,8 @@ export class GroupList {
 function joinedGroups(rows: readonly GroupRow[]): GroupRow[] {
   const groups = new Map<string, GroupRow>();
   for (const row of rows) {
-    const known = groups.get(keyOf(row));
-    groups.set(keyOf(row), known === undefined ? row : later(known, row));
+    const known = groups.get(groupKey(row));
+    groups.set(groupKey(row), known === undefined ? row : later(known, row));
   }
   return [...groups.values()];
 }
@@ -131,7 +131,7 @@ function rawText({ raw }: GroupRow): string {
 }
 
 /** A group's id, or its raw text where it has none. */
-function keyOf(row: GroupRow): string {
+function groupKey(row: GroupRow): string {
   return row.id === undefined || row.id === '' ? ` ${rawText(row)}` : row.id;
 }
 

@@ -51,7 +51,7 @@ export async function commitLog(
   let commits = 0;
   for await (const { commit, fault } of chainDown(new CatalogFiles(store), snapshot.version, snapshot.hash)) {
     if (commit === undefined && fault === undefined) break;
-    const found = commit === undefined ? [] : rowsOf(commit.value, account);
+    const found = commit === undefined ? [] : commitRows(commit.value, account);
     if (found.length === 0) continue;
     rows.push(...found);
     if (++commits === most) break;
@@ -60,7 +60,7 @@ export async function commitLog(
 }
 
 /** The rows of a commit; none where it changes nothing of the account. */
-function rowsOf(
+function commitRows(
   { version, at, run, operation, tables, keys = {} }: Commit,
   account: string | undefined,
 ): ResultCell[][] {

@@ -163,10 +163,10 @@ async function hasSameRows(
   stored: ReadonlyMap<Table, readonly string[]>,
   derived: ReadonlyMap<string, readonly string[]>,
 ): Promise<boolean> {
-  const rowsOf = (table: Table, paths: readonly string[] = []) =>
+  const selectOf = (table: Table, paths: readonly string[] = []) =>
     selectRows(table, paths.length === 0 ? [] : [{ month, paths }], 'true');
   for (const table of [...family.derived, family.main]) {
-    const [before, after] = [rowsOf(table, stored.get(table)), rowsOf(table, derived.get(table.name))];
+    const [before, after] = [selectOf(table, stored.get(table)), selectOf(table, derived.get(table.name))];
     if (!(await sameRows(database, table, before, after))) return false;
   }
   return true;

@@ -220,7 +220,7 @@ async function keptFiles(
     ? await chosenEvents(rewriting, mains, condition)
     : undefined;
   /** In SQL: rows of a table that the slice replaces, or those that stay. */
-  const rowsOf = (table: Table, columns: string, isReplaced: boolean, range: string): string => {
+  const chosenRows = (table: Table, columns: string, isReplaced: boolean, range: string): string => {
     const paths = local.get(table) ?? [];
     if (table !== main && events !== undefined) return derivedRows(table, columns, paths, events, isReplaced, range);
     return (
@@ -233,10 +233,10 @@ async function keptFiles(
     write: async (metadata: ReadonlyMap<string, string>) => {
       const paths = local.get(table) ?? [];
       const columns = await columnList(workspace.database, table, paths);
-      const select = (range: string) => rowsOf(table, columns, false, range);
+      const select = (range: string) => chosenRows(table, columns, false, range);
       const file = await sortedFile(workspace, table, { paths, metadata, select }, {});
       const [counted] = await workspace.database.rows(
-        `SELECT count(*) AS rows FROM (${rowsOf(table, '1', true, 'true')})`,
+        `SELECT count(*) AS rows FROM (${chosenRows(table, '1', true, 'true')})`,
       );
       // No row is both, and none is neither.
       checkRowCount(table, rowsInLog(adds), file.rows + Number(counted?.['rows']));

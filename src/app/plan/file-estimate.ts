@@ -31,11 +31,11 @@ export function fileSizes(
     .map(({ table, add }) => ({ table: table.schema.name, rows: Number(add.tags?.['rows'] ?? 0), size: add.size }));
   const filesOf = (table: Table) => committed.filter((file) => file.table === table.name && file.rows > 0);
   const main = tables.at(-1);
-  const results = main === undefined ? 0 : rowsOf(filesOf(main));
+  const results = main === undefined ? 0 : rowCount(filesOf(main));
   if (results === 0) return undefined;
   const models = tables.map((table) => {
     const files = filesOf(table);
-    return { rowsPerResult: rowsOf(files) / results, line: lineThrough(files, table.columns.length) };
+    return { rowsPerResult: rowCount(files) / results, line: lineThrough(files, table.columns.length) };
   });
   return (expected) => {
     // The probability that a slice has events, by a Poisson distribution: one without events has no file.
@@ -57,7 +57,7 @@ const bytesOfColumn = 350;
 function lineThrough(files: readonly { rows: number; size: number }[], columns: number): Line {
   if (files.length === 0) return { fixed: 0, perRow: 0 };
   const size = files.reduce((sum, file) => sum + file.size, 0);
-  const mean = { rows: rowsOf(files) / files.length, size: size / files.length };
+  const mean = { rows: rowCount(files) / files.length, size: size / files.length };
   const least = Math.min(bytesOfColumn * columns, mean.size * 0.9);
   const usual = { fixed: least, perRow: (mean.size - least) / mean.rows };
   let squares = 0;
@@ -71,7 +71,7 @@ function lineThrough(files: readonly { rows: number; size: number }[], columns: 
   return squares > 0 && perRow > 0 && fixed >= 0 ? { fixed, perRow } : usual;
 }
 
-function rowsOf(files: readonly { rows: number }[]): number {
+function rowCount(files: readonly { rows: number }[]): number {
   return files.reduce((sum, file) => sum + file.rows, 0);
 }
 

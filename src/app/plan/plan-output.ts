@@ -103,7 +103,7 @@ export function planText(report: PlanReport): string {
     : [
         `Loading ${what} into ${printable(lake)} would be`,
         '',
-        ...alignedLines(rowsOf(report)),
+        ...alignedLines(gridRows(report)),
         '',
         totalLine(report),
         ...notes(report),
@@ -111,7 +111,7 @@ export function planText(report: PlanReport): string {
   return `${lines.join('\n')}\n`;
 }
 
-function rowsOf({ pipelines, range }: PlanReport): string[][] {
+function gridRows({ pipelines, range }: PlanReport): string[][] {
   const days = (range.end - range.start) / dayMs;
   const row = (name: string, cellOf: (plan: PipelinePlan) => string): string[] => [name, ...pipelines.map(cellOf)];
   return [

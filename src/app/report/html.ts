@@ -16,15 +16,15 @@ export type HtmlValue = Html | string | number | false | undefined | readonly Ht
 export function html(strings: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
   let text = strings[0] ?? '';
   values.forEach((value, at) => {
-    text += textOf(value) + (strings[at + 1] ?? '');
+    text += htmlText(value) + (strings[at + 1] ?? '');
   });
   return new Html(text);
 }
 
-function textOf(value: HtmlValue): string {
+function htmlText(value: HtmlValue): string {
   if (value === undefined || value === false) return '';
   if (value instanceof Html) return value.text;
-  if (typeof value === 'object') return value.map(textOf).join('');
+  if (typeof value === 'object') return value.map(htmlText).join('');
   return escaped(String(value));
 }
 

@@ -26,7 +26,7 @@ export class TableRows {
     this.#columns = columns;
     for (const { name } of table.columns) {
       const values = columns[name];
-      const rows = values === undefined ? 'none' : isRunLengths(values) ? rowsOf(values) : values.length;
+      const rows = values === undefined ? 'none' : isRunLengths(values) ? runRows(values) : values.length;
       if (rows !== length) throw new Error(`${table.name}.${name}: expected ${length} values, got ${rows}`);
     }
     const others = Object.keys(columns).length - table.columns.length;
@@ -54,7 +54,7 @@ export class TableRows {
   }
 }
 
-function rowsOf({ values, lengths }: RunLengths): number {
+function runRows({ values, lengths }: RunLengths): number {
   if (values.length !== lengths.length) return NaN;
   return lengths.reduce((sum, length) => sum + length, 0);
 }
@@ -70,7 +70,7 @@ export function expandRuns(values: ColumnValues): Data {
   const isNumbered = arrow().DataType.isDictionary(type) || arrow().DataType.isDate(type);
   const wordsPerValue = isNumbered ? 1 : (numbersOf(values.values)?.wordsPerValue ?? NaN);
   if (Number.isNaN(wordsPerValue)) throw new Error('expected numbers, or texts of a dictionary');
-  const length = rowsOf(values);
+  const length = runRows(values);
   const into = separateMemory.int32s(length * wordsPerValue);
   const nulls = nullsOf(values.values);
   const nullBitmap = nulls.nullCount === 0 ? undefined : new Uint8Array((length + 7) >> 3).fill(0xff);

@@ -222,7 +222,7 @@ async function* chunksOf(
       const chunk = await interruptible(connection, signal, () => result.fetchChunk());
       ended = chunk === null || chunk.rowCount === 0;
       if (chunk === null || ended) return;
-      yield rowsOf(chunk, converters);
+      yield chunkRows(chunk, converters);
     }
   } finally {
     // A reader that stops early doesn't need the rest computed.
@@ -230,7 +230,7 @@ async function* chunksOf(
   }
 }
 
-function rowsOf(chunk: DuckDBDataChunk, converters: readonly ((value: DuckDBValue) => ResultCell)[]): ResultRows {
+function chunkRows(chunk: DuckDBDataChunk, converters: readonly ((value: DuckDBValue) => ResultCell)[]): ResultRows {
   const columns = converters.map((convert, at) => chunk.getColumnValues(at).map(convert));
   return Array.from({ length: chunk.rowCount }, (_, row) => columns.map((column) => column[row] ?? null));
 }
@@ -345,7 +345,7 @@ function jsonOf(value: DuckDBValue): string {
     return `{${names.map((name) => `${JSON.stringify(name)}:${jsonOf(value.entries[name] ?? null)}`).join(',')}}`;
   }
   if (value instanceof DuckDBMapValue) {
-    return `{${value.entries.map((entry) => `${keyOf(entry.key)}:${jsonOf(entry.value)}`).join(',')}}`;
+    return `{${value.entries.map((entry) => `${mapKey(entry.key)}:${jsonOf(entry.value)}`).join(',')}}`;
   }
   if (value instanceof DuckDBUnionValue || value instanceof DuckDBVariantValue) return jsonOf(value.value);
   const cell = cellOf(value);
@@ -356,7 +356,7 @@ function jsonOf(value: DuckDBValue): string {
 }
 
 /** A map's key as the name of a JSON member. */
-function keyOf(key: DuckDBValue): string {
+function mapKey(key: DuckDBValue): string {
   const text = jsonOf(key);
   return text.startsWith('"') ? text : JSON.stringify(text);
 }

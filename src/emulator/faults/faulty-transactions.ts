@@ -13,21 +13,21 @@ type MemberRewriter = (name: string, json: string) => string | undefined;
 export function rewritten(json: string, rewrite: MemberRewriter): string {
   const tape = new Tape();
   scan(Buffer.from(json), tape);
-  function textOf(node: number): string {
+  function rewrittenNode(node: number): string {
     const text = tape.text(node);
     if (text.startsWith('{')) {
       const members = [...tape.keys(node)].flatMap((key) => {
-        const value = rewrite(tape.stringValue(key), textOf(key + 1));
+        const value = rewrite(tape.stringValue(key), rewrittenNode(key + 1));
         return value === undefined ? [] : [`${tape.text(key)}:${value}`];
       });
       return `{${members.join(',')}}`;
     }
     if (!text.startsWith('[')) return text;
     const elements: string[] = [];
-    for (let at = node + 1; at < tape.next(node); at = tape.next(at)) elements.push(textOf(at));
+    for (let at = node + 1; at < tape.next(node); at = tape.next(at)) elements.push(rewrittenNode(at));
     return `[${elements.join(',')}]`;
   }
-  return textOf(0);
+  return rewrittenNode(0);
 }
 
 /** Makes empty lists null and absent alternately. */

@@ -16,7 +16,7 @@ function mixBits(word: number): number {
 }
 
 /** A seed as 32 bits; different seeds below 2^32 stay different. */
-export function keyOf(seed: number): number {
+export function seedKey(seed: number): number {
   return (mixBits((seed % two32) | 0) ^ mixBits(Math.floor(seed / two32) + 0x9e3779b9) ^ mixBits(0x9e3779b9)) >>> 0;
 }
 

@@ -6,7 +6,7 @@ import { createCalendar, createPeriods, type Period, type Periods } from './even
 import { createEventMix, createFollowUps, type EventMix } from './event-mix.js';
 import type { EventContext, EventSink, EventWriter } from './event-writer.js';
 import { orderWriters } from './order-writers.js';
-import { createOrderIds, Draw, hash, keyOf, type OrderIds } from '../profiles/seeded-random.js';
+import { createOrderIds, Draw, hash, seedKey, type OrderIds } from '../profiles/seeded-random.js';
 import type { EventDensity, Marketplace, Profile } from '../profiles/seller-profile.js';
 import { shipmentWriters } from './shipment-writers.js';
 
@@ -52,7 +52,7 @@ export interface EventStream {
 
 /** The events of a seed: `count` in `days` days. */
 export function createEventStream(seed: number, count: number, days: number, profile: Profile): EventStream {
-  const key = keyOf(seed);
+  const key = seedKey(seed);
   const density = profile.density(count, days);
   const mix = createEventMix(key, profile.blockCounts((count * 90) / days), profile.oddities);
   const followUps = createFollowUps(key, density.perDay, mix);

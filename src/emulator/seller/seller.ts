@@ -5,7 +5,7 @@ import { createEventStream, type EventFacts, type EventStream, type SellerHistor
 import { JsonSink } from './json-sink.js';
 import { edgeCases } from '../profiles/edge-cases-profile.js';
 import { plausible } from '../profiles/plausible-profile.js';
-import { keyOf } from '../profiles/seeded-random.js';
+import { seedKey } from '../profiles/seeded-random.js';
 import type { Profile } from '../profiles/seller-profile.js';
 import { createPeriodSums, groupJson } from './settlement-groups.js';
 import type { Period } from './event-calendar.js';
@@ -93,7 +93,7 @@ export function createSeller(options: SellerOptions, clock: Clock): Seller {
   checkWhole('number of events', count, 0, limits.events);
   checkWhole('number of days', days, 1, limits.days);
 
-  const key = keyOf(seed);
+  const key = seedKey(seed);
   const stream = createEventStream(seed, count, days, profiles[options.profile]);
   const sums = createPeriodSums(stream);
   const historyOf = ({ asOf }: LedgerQuery) => historyAt(stream, days, Math.min(asOf, clock.now()));

@@ -192,8 +192,8 @@ export function windowExpectation(
 ): Expectation<WindowSlice> | undefined {
   if (!samples.some((sample) => sample.results > 0)) return undefined;
   const { expected, basis } = densityFromStart(samples, firstResult);
-  const loaded = new Map(samples.map(({ window, results }) => [keyOf(window), results]));
-  const results = ({ window }: WindowSlice): number => loaded.get(keyOf(window)) ?? expected(window) ?? 0;
+  const loaded = new Map(samples.map(({ window, results }) => [windowKey(window), results]));
+  const results = ({ window }: WindowSlice): number => loaded.get(windowKey(window)) ?? expected(window) ?? 0;
   return { results, pages: (slice) => meanPages(results(slice), perPage), basis };
 }
 
@@ -211,6 +211,6 @@ function probedExpectation(
   return { ...near, results, pages: (slice) => meanPages(results(slice) ?? 0, perPage) };
 }
 
-function keyOf({ start, end }: Window): string {
+function windowKey({ start, end }: Window): string {
   return `${start}/${end}`;
 }

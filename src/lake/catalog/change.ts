@@ -68,13 +68,13 @@ export function joinedChange(changes: readonly Change[], hasKey: (id: LoadKeyId)
   for (const { tables: changed = {}, keys = {} } of changes) {
     for (const [name, change] of Object.entries(changed)) joinTable(tables, name, change);
     for (const id of keys.delete ?? []) {
-      set.delete(textOf(id));
+      set.delete(loadKeyText(id));
       // One that an earlier change has set may not be there before the commit.
-      if (hasKey(id)) deleted.set(textOf(id), id);
+      if (hasKey(id)) deleted.set(loadKeyText(id), id);
     }
     for (const key of keys.set ?? []) {
-      deleted.delete(textOf(key));
-      set.set(textOf(key), key);
+      deleted.delete(loadKeyText(key));
+      set.set(loadKeyText(key), key);
     }
   }
   const fences = changes.flatMap(({ fence }) => fence ?? []);
@@ -103,6 +103,6 @@ function joinTable(tables: Map<string, JoinedTable>, name: string, { add, remove
   for (const file of add ?? []) before.add.set(file.path, file);
 }
 
-function textOf({ account, pipeline, key }: LoadKeyId): string {
+function loadKeyText({ account, pipeline, key }: LoadKeyId): string {
   return `${account}/${pipeline}/${key}`;
 }

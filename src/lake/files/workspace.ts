@@ -160,7 +160,7 @@ function lazyDatabase(faults: Workspace['faults'], open: () => Promise<Database>
     }
     throw error;
   };
-  const rowsOf = async function* (chunks: QueryResult['chunks']): QueryResult['chunks'] {
+  const namedChunks = async function* (chunks: QueryResult['chunks']): QueryResult['chunks'] {
     try {
       yield* chunks;
     } catch (error) {
@@ -170,7 +170,7 @@ function lazyDatabase(faults: Workspace['faults'], open: () => Promise<Database>
   return {
     query: async (...query) => {
       const result = await (await database()).query(...query).catch(fault);
-      return { ...result, chunks: rowsOf(result.chunks) };
+      return { ...result, chunks: namedChunks(result.chunks) };
     },
     execute: async (...query) => (await database()).execute(...query).catch(fault),
     rows: async (...query) => (await database()).rows(...query).catch(fault),

@@ -26,7 +26,7 @@ export function s3Store(location: string, options: S3Options = {}): Store {
   /** Whether `emit` has received that uploads are left. */
   let hasLeftUploads = false;
   const target = { bucket: name, endpoint: endpoint?.host, isEncrypted: options.encryption !== undefined };
-  const keyOf = (path: string): string => {
+  const objectKey = (path: string): string => {
     checkPath(path);
     return prefix + path;
   };
@@ -44,17 +44,17 @@ export function s3Store(location: string, options: S3Options = {}): Store {
     },
     localPath: () => undefined,
 
-    read: async (path) => (await bucket.get(keyOf(path)).catch(failing('read', path)))?.bytes,
+    read: async (path) => (await bucket.get(objectKey(path)).catch(failing('read', path)))?.bytes,
 
     readRange: async (path, start, length) => {
       checkRange(start, length);
-      return readRange(bucket, keyOf(path), start, length).catch(failing('read', path));
+      return readRange(bucket, objectKey(path), start, length).catch(failing('read', path));
     },
 
-    write: async (path, bytes) => bucket.put(keyOf(path), bytes).catch(failing('write', path)),
+    write: async (path, bytes) => bucket.put(objectKey(path), bytes).catch(failing('write', path)),
 
     create: async (path, bytes, existing) =>
-      bucket.putOnce(keyOf(path), bytes, existing && keyOf(existing)).catch(failing('write', path)),
+      bucket.putOnce(objectKey(path), bytes, existing && objectKey(existing)).catch(failing('write', path)),
 
     list: async function* (folder, after) {
       checkFolder(folder);
@@ -65,7 +65,7 @@ export function s3Store(location: string, options: S3Options = {}): Store {
       }
     },
 
-    remove: async (path) => bucket.remove(keyOf(path)).catch(failing('remove', path)),
+    remove: async (path) => bucket.remove(objectKey(path)).catch(failing('remove', path)),
 
     removeUnfinished: (all = false) =>
       bucket.abortUploads(prefix, all ? -Infinity : dayMs).catch((error: unknown) => {

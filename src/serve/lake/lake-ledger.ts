@@ -106,7 +106,7 @@ export class LakeLedger implements Ledger {
       const { all } = this.#filesOf('events');
       return this.#withoutRange(`order ${orderId}`, ['order_events', 'events'], [...files, ...all], async (start) => {
         const requested = await this.#addresses(files);
-        const found = await this.#orders.rowsOf(orderId, all);
+        const found = await this.#orders.orderRows(orderId, all);
         const addresses = await this.#addresses(found.map(({ file }) => file));
         const dated = found.map(({ rows }, at) => ({ file: addresses[at] ?? '', rows }));
         return this.#rows([...requested, ...addresses], stored.eventsOfOrder(orderId, requested, dated, start));

@@ -34,7 +34,7 @@ export class OrderIndex {
   }
 
   /** All rows of an order in the files, and, where hashes collide, rows of other orders. Calls run one after the other. */
-  rowsOf(order: string, files: readonly CommittedFile[]): Promise<OrderRows[]> {
+  orderRows(order: string, files: readonly CommittedFile[]): Promise<OrderRows[]> {
     return this.#mutex.run(async () => {
       await this.#index(files);
       const found = await this.#readers.rows({

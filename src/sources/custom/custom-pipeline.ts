@@ -65,12 +65,12 @@ export function collectorOf(
 ): Collector<RecordPage> {
   const month = monthOf(window.start);
   const withRows = new Set<Json>();
-  const rowsOf = (record: Json) => {
+  const recordRows = (record: Json) => {
     const rows = callDefinition(file, 'rows', () => definition.rows(record));
     if (!Array.isArray(rows) || rows.length > 0) withRows.add(record);
     return rows;
   };
-  const records = new RecordCollector({ file, table, month, rows: rowsOf }, window);
+  const records = new RecordCollector({ file, table, month, rows: recordRows }, window);
   const { lines: defined } = definition;
   if (defined === undefined || linesTable === undefined) return records;
   const linesOf = (record: Json) =>

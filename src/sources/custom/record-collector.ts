@@ -204,8 +204,8 @@ function hashOf(raw: string): string {
 /** Row indexes sorted by the sort columns, nulls last, then by order of receipt: DuckDB's order. */
 function sorted(values: ReadonlyMap<string, Value[]>, length: number, sort: readonly string[]): number[] {
   // By bytes, as DuckDB does: JavaScript compares UTF-16 code units.
-  const keyOf = (value: Value) => (typeof value === 'string' ? Buffer.from(value) : value);
-  const keys = sort.map((name) => values.get(name)?.map(keyOf) ?? []);
+  const sortKey = (value: Value) => (typeof value === 'string' ? Buffer.from(value) : value);
+  const keys = sort.map((name) => values.get(name)?.map(sortKey) ?? []);
   return Array.from({ length }, (_, row) => row).toSorted((a, b) => {
     for (const key of keys) {
       const order = compare(key[a], key[b]);
@@ -251,7 +251,7 @@ interface ColumnKind {
 
 const columnKinds: Readonly<Record<ColumnType, ColumnKind>> = {
   text: {
-    read: textOf,
+    read: cellText,
     array: (values) => {
       const dictionary = new Dictionary();
       return dictionaryArray(dictionary, values.length, (row) => {
@@ -315,7 +315,7 @@ function asBoolean(value: Value): boolean | undefined {
   return typeof value === 'boolean' ? value : undefined;
 }
 
-function textOf(cell: Cell): string | undefined {
+function cellText(cell: Cell): string | undefined {
   if (cell instanceof JsonNode) return cell.text;
   return typeof cell === 'string' || typeof cell === 'bigint' || typeof cell === 'boolean' ? String(cell) : undefined;
 }
@@ -337,7 +337,7 @@ function exactNumber(
 ): Value | Unfit {
   const isWhole = typeof cell === 'bigint' || (typeof cell === 'number' && Number.isSafeInteger(cell));
   const isText = typeof cell === 'string' || (cell instanceof JsonNode && cell.kind !== 'boolean');
-  const text = isWhole ? String(cell) : isText ? textOf(cell) : undefined;
+  const text = isWhole ? String(cell) : isText ? cellText(cell) : undefined;
   return text === undefined || !grammar.test(text) ? undefined : (read(text) ?? inexact);
 }
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { openLakeReader } from '../../../src/app/query/lake-files.js';
 import { dayMs } from '../../../src/core/windows.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
-import { hash, keyOf } from '../../../src/emulator/profiles/seeded-random.js';
+import { hash, seedKey } from '../../../src/emulator/profiles/seeded-random.js';
 import type { Ledger } from '../../../src/serve/http/ledger.js';
 import { database, ran, serving, temporaryFolder } from '../lake-run.js';
 import { setClock } from '../load/synced.js';
@@ -53,7 +53,7 @@ test('what is outstanding at an instant is what the seller had as deferred then,
     ...Array.from({ length: 26 }, (_, at) => {
       // Half of them in the first ten days, where most sales were deferred before the lake begins.
       const span = at < 13 ? 10 * dayMs : last - first;
-      return first + Math.floor(((hash(keyOf(7), at, 1) / 2 ** 32) * span) / 1000) * 1000;
+      return first + Math.floor(((hash(seedKey(7), at, 1) / 2 ** 32) * span) / 1000) * 1000;
     }),
   ];
   let ofBefore = 0;

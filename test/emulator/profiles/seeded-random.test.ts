@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Draw, hash, keyOf } from '../../../src/emulator/profiles/seeded-random.js';
+import { Draw, hash, seedKey } from '../../../src/emulator/profiles/seeded-random.js';
 
 const numbers = fc.integer({ min: -Number.MAX_SAFE_INTEGER, max: Number.MAX_SAFE_INTEGER });
 
@@ -52,5 +52,5 @@ test('a hash is 32 bits, and neighbours, salts and keys all change it', () => {
 
 test('seeds have keys of their own', () => {
   const seeds = [...Array.from({ length: 5000 }, (_, n) => n), 2 ** 32, 2 ** 32 + 1, 2 ** 53 - 1];
-  expect(new Set(seeds.map(keyOf)).size).toBe(seeds.length);
+  expect(new Set(seeds.map(seedKey)).size).toBe(seeds.length);
 });

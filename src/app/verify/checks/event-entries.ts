@@ -230,7 +230,7 @@ function entriesFault({ amounts, isOrdered, numbers }: Walked, entries: readonly
   if (amounts.length !== entries.length) return `raw has ${amounts.length} amounts, entries ${entries.length}`;
   const odd = entries.findIndex(({ entry }, index) => entry !== index);
   if (odd >= 0) return `expected entry ${odd}, found ${entries[odd]?.entry ?? 'none'}`;
-  const inText = isOrdered ? amounts : amounts.toSorted((a, b) => compare(keyOf(a), keyOf(b)));
+  const inText = isOrdered ? amounts : amounts.toSorted((a, b) => compare(amountKey(a), amountKey(b)));
   const inTable = isOrdered ? entries : entries.toSorted((a, b) => compare(rowKey(a), rowKey(b)));
   for (const [index, amount] of inText.entries()) {
     const fault = amountFault(amount, inTable[index]);
@@ -257,11 +257,11 @@ function amountFault(amount: WalkedAmount, row: EntryRow | undefined): string | 
   return undefined;
 }
 
-function keyOf({ path, amount, currency }: WalkedAmount): string {
+function amountKey({ path, amount, currency }: WalkedAmount): string {
   return JSON.stringify([path, amount === null ? null : String(amount + 0), currency]);
 }
 
 function rowKey({ path, amount, amountText, currency }: EntryRow): string {
   const text = amount ?? amountText;
-  return keyOf({ path, amount: text === null ? null : Number(text), currency });
+  return amountKey({ path, amount: text === null ? null : Number(text), currency });
 }

@@ -111,9 +111,9 @@ async function checkBothApis(
   const successor = datedWindows(comparable, byTransaction, account);
   if (successor.length === 0) return;
   const isIn = successor.map(({ start, end }) => `(instant >= ${start} AND instant < ${end})`).join(' OR ');
-  const rowsOf = (table: string) => `FILTER (tab = ${literal(table)} AND (${isIn}))`;
+  const rowsFilter = (table: string) => `FILTER (tab = ${literal(table)} AND (${isIn}))`;
   const [row] = await events.rows(
-    `SELECT count(*) ${rowsOf(byDate.table)} AS events, count(*) ${rowsOf(byTransaction.table)} AS transactions ` +
+    `SELECT count(*) ${rowsFilter(byDate.table)} AS events, count(*) ${rowsFilter(byTransaction.table)} AS transactions ` +
       `FROM seen WHERE account = ${literal(account)}`,
   );
   const found = Number(row?.['events']);

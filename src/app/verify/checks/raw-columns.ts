@@ -85,7 +85,7 @@ function at(record: unknown, ...path: readonly string[]): unknown {
   return path.reduce<unknown>((found, name) => (isObject(found) ? found[name] : undefined), record);
 }
 
-function textOf(value: unknown): string | null {
+function rawText(value: unknown): string | null {
   return typeof value === 'string' ? value.toWellFormed() : null;
 }
 
@@ -99,7 +99,7 @@ function instantOf(value: unknown): bigint | null {
 
 /** A column with the first text of several. */
 function texts(name: string, ...of: readonly ((record: unknown, list: string) => unknown)[]): RawColumn {
-  return { name, sql: identifier(name), of: (record, list) => first(of.map((each) => textOf(each(record, list)))) };
+  return { name, sql: identifier(name), of: (record, list) => first(of.map((each) => rawText(each(record, list)))) };
 }
 
 const member =
@@ -132,7 +132,7 @@ function orderFields(list: string): readonly string[] {
 /** Of events. */
 export const eventColumns: RawColumns = [
   instant('posted_at', (event, list) => [recordOf(list)?.date ?? '', ...dates].map((name) => at(event, name))),
-  texts('amazon_order_id', (event, list) => first(orderFields(list).map((field) => textOf(at(event, field))))),
+  texts('amazon_order_id', (event, list) => first(orderFields(list).map((field) => rawText(at(event, field))))),
   texts('seller_order_id', member('SellerOrderId'), member('MerchantOrderId')),
   texts('marketplace', member('MarketplaceName'), member('MarketplaceId')),
   texts('store', member('StoreName'), member('SellerStoreName')),
@@ -160,7 +160,7 @@ function objectsOf(list: unknown, name: string): Readonly<Record<string, unknown
 function identifierOf(transaction: unknown, name: string): string | null {
   const found = objectsOf(at(transaction, 'relatedIdentifiers'), 'relatedIdentifiers')
     .filter((each) => each['relatedIdentifierName'] === name)
-    .map((each) => textOf(each['relatedIdentifierValue']));
+    .map((each) => rawText(each['relatedIdentifierValue']));
   return found.find((value) => value !== null && value !== '') ?? null;
 }
 
@@ -188,7 +188,7 @@ function totalOf(transaction: unknown): Readonly<Record<string, unknown>> | unde
 export const transactionColumns: RawColumns = [
   text('transaction_id', 'transactionId'),
   text('transaction_type', 'transactionType'),
-  texts('status', (transaction) => textOf(at(transaction, 'transactionStatus'))?.toUpperCase()),
+  texts('status', (transaction) => rawText(at(transaction, 'transactionStatus'))?.toUpperCase()),
   text('description', 'description'),
   instant('posted_at', (transaction) => [at(transaction, 'postedDate')]),
   amount('total_amount', (transaction) => totalOf(transaction)?.['currencyAmount'], 'total_text'),
@@ -202,7 +202,7 @@ export const transactionColumns: RawColumns = [
   text('marketplace', 'marketplaceDetails', 'marketplaceName'),
   ...Object.entries(identifiers).map(([column, name]) => texts(column, (record) => identifierOf(record, name))),
   texts('deferral_reason', (transaction) =>
-    first(deferrals(transaction).map((each) => textOf(each['deferralReason']))),
+    first(deferrals(transaction).map((each) => rawText(each['deferralReason']))),
   ),
   instant('maturity_at', (transaction) => deferrals(transaction).map((each) => each['maturityDate'])),
 ];

@@ -26,7 +26,7 @@ interface Worth {
  * @param entries in the order of its amounts
  */
 export function transactionRolesFault(transaction: unknown, entries: readonly EntryRow[]): string | undefined {
-  const type = isObject(transaction) ? textOf(transaction['transactionType']) : null;
+  const type = isObject(transaction) ? textOrNull(transaction['transactionType']) : null;
   const found = amountsOf(transaction);
   const rows = new Map(found.map(({ money }, index) => [money, entries[index]]));
   const net = type === 'Transfer' ? new Set<EntryRow>() : netOf(transaction, rows);
@@ -41,7 +41,7 @@ export function transactionRolesFault(transaction: unknown, entries: readonly En
   return undefined;
 }
 
-function textOf(value: unknown): string | null {
+function textOrNull(value: unknown): string | null {
   return typeof value === 'string' ? value.toWellFormed() : null;
 }
 
@@ -57,7 +57,7 @@ function amountsOf(transaction: unknown): { readonly money: Fields; readonly typ
       for (const each of value) visit(each, level === 'transaction' ? 'other' : level, above);
     }
     if (!isObject(value)) return;
-    const type = level === 'breakdowns' ? textOf(value['breakdownType']) : null;
+    const type = level === 'breakdowns' ? textOrNull(value['breakdownType']) : null;
     const types = type === null ? above : [...above, type];
     if (isMoney(value)) found.push({ money: value, types });
     for (const [key, member] of Object.entries(value)) visit(member, levelOf(level, key), types);

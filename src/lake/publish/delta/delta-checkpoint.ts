@@ -54,12 +54,12 @@ const groupRows = 1000;
  * all versions. Returns the number of actions as well.
  */
 export async function encodeDeltaCheckpoint(state: PublishedState): Promise<{ bytes: Uint8Array; actions: number }> {
-  const { bytes, rows } = await encodeRecords(columns, rowsOf(state), groupRows, `${writerName}${programVersion}`);
+  const { bytes, rows } = await encodeRecords(columns, actionRows(state), groupRows, `${writerName}${programVersion}`);
   checkFooterRows(bytes, rows, 'a checkpoint', 'what was committed stands without it');
   return { bytes, actions: rows };
 }
 
-function* rowsOf({ metaData, files, removed }: PublishedState): Generator<RecordValue> {
+function* actionRows({ metaData, files, removed }: PublishedState): Generator<RecordValue> {
   yield { protocol: { ...protocol } };
   yield { metaData: metaDataRow(metaData) };
   for (const add of files) yield { add: addRow(add) };

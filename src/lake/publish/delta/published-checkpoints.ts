@@ -154,7 +154,7 @@ async function readAll(store: Store, table: string, versions: readonly number[])
       if (bytes === undefined) continue;
       const path = join(folder, `${version}.parquet`);
       await writeNewFile(path, bytes, { mode: 0o600 });
-      read.set(version, { bytes, rows: await rowsOf(database, path) });
+      read.set(version, { bytes, rows: await checkpointRows(database, path) });
       await rm(path);
     }
   } finally {
@@ -164,7 +164,7 @@ async function readAll(store: Store, table: string, versions: readonly number[])
   return read;
 }
 
-async function rowsOf(database: Database, path: string): Promise<ReadCheckpoint['rows']> {
+async function checkpointRows(database: Database, path: string): Promise<ReadCheckpoint['rows']> {
   const add = ['path', 'size', 'modificationTime', 'stats', 'tags', 'partitionValues'];
   const columns = [
     ...add.map((name) => `"add"."${name}" AS "${name}"`),

@@ -44,8 +44,8 @@ export async function* listed(
   for await (const { tape, list } of pages) {
     const results: Listed[] = [];
     eachResult({ tape, list }, (node) => {
-      const posted = readInstant(textOf(tape, node, 'postedDate'));
-      const id = textOf(tape, node, 'transactionId');
+      const posted = readInstant(memberText(tape, node, 'postedDate'));
+      const id = memberText(tape, node, 'transactionId');
       const raw = tape.bytes.subarray(tape.start(node), tape.end(node));
       results.push({
         id: id === '' ? contentHashOf(listName, raw) : id,
@@ -60,7 +60,7 @@ export async function* listed(
 }
 
 /** A member that is a string; empty for another type. */
-function textOf(tape: Tape, node: number, name: string): string {
+function memberText(tape: Tape, node: number, name: string): string {
   const value = tape.member(node, name);
   return value !== undefined && tape.isString(value) ? tape.stringValue(value) : '';
 }
@@ -78,7 +78,7 @@ function totalOf(tape: Tape, node: number): string {
   const amount = tape.member(total, 'currencyAmount');
   const number = amount === undefined ? undefined : numberRange(tape, amount);
   const text = number === undefined ? '' : bufferOf(number).toString('latin1');
-  return totalText(textOf(tape, total, 'currencyCode'), text);
+  return totalText(memberText(tape, total, 'currencyCode'), text);
 }
 
 function idPaidBy(tape: Tape, node: number): string {
@@ -86,8 +86,8 @@ function idPaidBy(tape: Tape, node: number): string {
   let id = '';
   if (list === undefined || tape.kind(list) !== kind.array) return id;
   eachResult({ tape, list }, (identifier) => {
-    if (textOf(tape, identifier, 'relatedIdentifierName') !== 'DEFERRED_TRANSACTION_ID') return;
-    id = textOf(tape, identifier, 'relatedIdentifierValue');
+    if (memberText(tape, identifier, 'relatedIdentifierName') !== 'DEFERRED_TRANSACTION_ID') return;
+    id = memberText(tape, identifier, 'relatedIdentifierValue');
   });
   return id;
 }

@@ -92,7 +92,7 @@ export function groupCollector(window: Window, isRelisted = false): Collector<Sc
       eachGroup(page, (group) => {
         const row = readGroup(page.tape, group, warnings);
         rows.push(row);
-        keys.push(isRelisted ? keyOf(row, times) : '');
+        keys.push(isRelisted ? groupKey(row, times) : '');
       });
       // The first page is the stored one.
       if (before === 0) times = new Map();
@@ -108,7 +108,7 @@ export function groupCollector(window: Window, isRelisted = false): Collector<Sc
 }
 
 /** The key of a group: its id, or without a usable id its bytes with their occurrence. */
-function keyOf({ id = '', raw }: GroupRow, times: Map<string, number>): string {
+function groupKey({ id = '', raw }: GroupRow, times: Map<string, number>): string {
   if (unaskable(id, { inPath: true }) === undefined) return `id ${id}`;
   const bytes = raw.page.toString('utf8', raw.start, raw.end);
   count(times, bytes);

@@ -233,11 +233,12 @@ export class DirectFlattener {
     const end = codeEnd + 1 + codeFirst.middle.length;
     // The first brace after a number ends its object; the next one ends the component.
     if (bytes.indexOf(braceEnd, end) !== this.#at - 2) return undefined;
-    const textOf = (from: number, to: number): string => bytes.toString('utf8', from, to);
-    const text = textOf(start, end);
+    const textBetween = (from: number, to: number): string => bytes.toString('utf8', from, to);
+    const text = textBetween(start, end);
     const { components } = element;
     const component =
-      components.known(text) ?? components.add(text, path, textOf(typeStart, typeEnd), textOf(codeStart, codeEnd));
+      components.known(text) ??
+      components.add(text, path, textBetween(typeStart, typeEnd), textBetween(codeStart, codeEnd));
     return component && components.addFollower(component, before);
   }
 
