@@ -46,7 +46,7 @@ export function sliceAdd(slice: SliceCommit, file: SliceFile, now: number): Add 
       content: contentOf(file.bytes),
       rows: file.rows,
       stats: file.stats,
-      tags: { pipeline: slice.pipeline, ...file.tags, account, units: JSON.stringify(slice.loadKeys) },
+      tags: { pipeline: slice.pipeline, ...file.tags, account, loadKeys: JSON.stringify(slice.loadKeys) },
     },
     now,
   );

@@ -41,11 +41,11 @@ async function stateOf(store: MemoryStore): Promise<unknown> {
   const stem = (path: string) => path.replace(/-\d+-[0-9a-z]+-\d+\.parquet$/, '');
   const adds = lake
     .committedAdds()
-    .map(({ table, add }) => [table.schema.name, stem(add.path), add.tags?.['rows'], add.tags?.['units']]);
-  const units = [...lake.accounts()].flatMap((account) =>
+    .map(({ table, add }) => [table.schema.name, stem(add.path), add.tags?.['rows'], add.tags?.['loadKeys']]);
+  const loadKeys = [...lake.accounts()].flatMap((account) =>
     [...lake.snapshot.allKeysOf(account)].map(({ pipeline, key }) => `${account} ${pipeline} ${key}`).toSorted(),
   );
-  return { adds: adds.map((add) => add.join(' ')).toSorted(), units };
+  return { adds: adds.map((add) => add.join(' ')).toSorted(), loadKeys };
 }
 
 function traces(store: MemoryStore, trace: string): string[] {

@@ -55,7 +55,7 @@ export async function heldBy(seed: SeedLake, process: CommandProcess): Promise<H
   const ofImports = new Map(
     [...truth.live].flatMap(([path, { tags }]) => {
       const main = tags?.['main'] ?? '';
-      return truth.live.get(main)?.tags?.['units']?.includes('"imported/') === true ? [[path, main] as const] : [];
+      return truth.live.get(main)?.tags?.['loadKeys']?.includes('"imported/') === true ? [[path, main] as const] : [];
     }),
   );
   return { seed, tables, files: sizes, ofImports, rows: plain };

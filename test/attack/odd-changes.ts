@@ -25,9 +25,9 @@ const oddAdds: Readonly<Record<string, object>> = {
 const oddTags: Readonly<Record<string, object>> = {
   'rows that are words': { rows: 'many' },
   'rows that no number holds': { rows: '9'.repeat(400) },
-  'tags that are numbers': { rows: 5, sha256: 7, units: {}, main: 3 },
-  'load keys that are no list': { units: '{"a":1}' },
-  'load keys that are none': { units: '[1,null,{}]' },
+  'tags that are numbers': { rows: 5, sha256: 7, loadKeys: {}, main: 3 },
+  'load keys that are no list': { loadKeys: '{"a":1}' },
+  'load keys that are none': { loadKeys: '[1,null,{}]' },
   'sums that are no JSON': { net: '{', groups: '[' },
   'sums of another shape': { net: '[1]', groups: '{"a":1}' },
   'sums that are words': { net: '{"USD":"x"}', groups: '[{"a":1},null,7]' },

@@ -138,7 +138,7 @@ function doubledUnits(live: ReadonlyMap<string, Add>): string[] {
     // The history has the changes of a load key, each in a file of its own.
     if (path.startsWith('event_history/')) return [];
     const partition = path.slice(0, path.lastIndexOf('/'));
-    return tags(add, 'units').flatMap((loadKey) => {
+    return tags(add, 'loadKeys').flatMap((loadKey) => {
       const key = `${partition} ${add.tags?.['pipeline'] ?? ''} ${loadKey}`;
       if (seen.has(key)) return [`${loadKey} is in two files of ${partition}`];
       seen.add(key);
@@ -152,7 +152,7 @@ function unreadUnits(live: ReadonlyMap<string, Add>, read: ReadonlyMap<string, K
   return [...live].flatMap(([path, add]) => {
     if (path.startsWith('event_history/')) return [];
     const owner = `${add.tags?.['pipeline'] ?? ''}/${add.partitionValues['account'] ?? ''}`;
-    const unread = tags(add, 'units').filter((loadKey) => !read.has(`${owner}/${loadKey}`));
+    const unread = tags(add, 'loadKeys').filter((loadKey) => !read.has(`${owner}/${loadKey}`));
     return unread.map((loadKey) => `${path} has rows of ${loadKey}, which wasn't read`);
   });
 }

@@ -135,7 +135,9 @@ test('a file that another slice of the same commit replaces is deleted, with a r
         main: things,
         files: [{ table: things, add: newAdd(text), read: () => Promise.resolve(Buffer.from(text)) }],
         decide: (snapshot) => ({
-          replaced: replaced ? [...snapshot.files('things')].filter(({ tags }) => tags?.['units'] === '["first"]') : [],
+          replaced: replaced
+            ? [...snapshot.files('things')].filter(({ tags }) => tags?.['loadKeys'] === '["first"]')
+            : [],
         }),
       });
     await Promise.all([add('first', false), add('second', true)]);
@@ -149,7 +151,7 @@ function newAdd(text: string) {
     path: 'account=a/month=2025-06/file',
     partitionValues: { account: 'a', month: '2025-06' },
     ...{ size: text.length, modificationTime: 0, dataChange: true, stats: '{}' },
-    tags: { pipeline: 'p', account: 'a', units: JSON.stringify([text]), rows: '1' },
+    tags: { pipeline: 'p', account: 'a', loadKeys: JSON.stringify([text]), rows: '1' },
   };
 }
 

@@ -236,7 +236,7 @@ test('forget deletes what was retained of its account, and leaves that of others
 async function replaceFile(lake: Lake, account: string, name: string): Promise<void> {
   const groups = lake.table('groups').schema;
   const partitionValues = { account, month: '2026-01' };
-  const tags = { pipeline: 'financial-event-groups', account, units: '[]', rows: '1' };
+  const tags = { pipeline: 'financial-event-groups', account, loadKeys: '[]', rows: '1' };
   const add = { partitionValues, size: name.length, modificationTime: 0, dataChange: true, stats: '{}', tags };
   await lake.commitFiles({
     operation: 'WRITE',

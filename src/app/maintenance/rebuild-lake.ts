@@ -391,7 +391,7 @@ class FamilyRebuild {
     const bytes = await readFile(local.path);
     const { partitionValues } = main;
     const added = { path: main.path.replace(/(-\d+-[0-9a-z]+-\d+)?\.parquet$/, ''), partitionValues };
-    const tags = { ...sharedTags([main.tags ?? {}]), units: JSON.stringify(loadKeysOf(main)), net };
+    const tags = { ...sharedTags([main.tags ?? {}]), loadKeys: JSON.stringify(loadKeysOf(main)), net };
     const described = { ...added, content: contentOf(bytes), rows: local.rows, stats: local.stats, tags };
     return {
       table: this.#table,

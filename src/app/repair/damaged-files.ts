@@ -109,7 +109,7 @@ async function keysOf(
   { family, table, add }: Pick<DamagedData, 'family' | 'table' | 'add'>,
   { database, newPath }: Workspace,
 ): Promise<readonly string[]> {
-  const tagged = parseNote(add.tags?.['units'], (value) => (Array.isArray(value) ? value.map(String) : undefined));
+  const tagged = parseNote(add.tags?.['loadKeys'], (value) => (Array.isArray(value) ? value.map(String) : undefined));
   if (tagged !== undefined) return tagged;
   const path = await localFile(store, table.pathOf(add), newPath);
   if (path === undefined || table.schema !== family.main) return [];

@@ -19,7 +19,7 @@ export function rowsInLog(adds: readonly Add[]): number {
 
 /** The load keys of a file's rows. */
 export function loadKeysOf(add: Add): readonly string[] {
-  const tag = add.tags?.['units'];
+  const tag = add.tags?.['loadKeys'];
   if (tag === undefined) return [];
   const keys = loggedJson(tag, 'a list', (value): value is unknown => value !== undefined);
   return Array.isArray(keys) ? keys.map(String) : [];

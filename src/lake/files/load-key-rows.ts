@@ -82,7 +82,7 @@ export function loadKeysLabel(loadKeys: readonly string[]): string {
     const ends = bounds.map(([, end = '']) => end).toSorted();
     return `${starts[0] ?? ''}/${ends.at(-1) ?? ''}`;
   }
-  if (!loadKeys.every((loadKey) => parseLoadKey(loadKey).kind === kind)) return `${loadKeys.length} units`;
+  if (!loadKeys.every((loadKey) => parseLoadKey(loadKey).kind === kind)) return `${loadKeys.length} load keys`;
   return loadKeys.length === 1 ? `${kind} ${name}` : `${loadKeys.length} ${kind}s`;
 }
 

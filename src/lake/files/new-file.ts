@@ -78,7 +78,7 @@ export async function newFile(
     content,
     rows: local.rows,
     stats: local.stats,
-    tags: { ...tags, units: JSON.stringify(loadKeys) },
+    tags: { ...tags, loadKeys: JSON.stringify(loadKeys) },
   };
   return { table, read: () => readFile(local.path), add: addOf(add, now) };
 }
@@ -94,7 +94,7 @@ export function fileMetadata(pipeline: string, account: string, window: string):
 type Tags = Readonly<Record<string, string>>;
 
 /** Tags that are set for each file and never merged. */
-const perFileTags: ReadonlySet<string> = new Set(['units', 'rows', 'sha256', 'main', 'net', 'groups']);
+const perFileTags: ReadonlySet<string> = new Set(['loadKeys', 'rows', 'sha256', 'main', 'net', 'groups']);
 
 /** Sums by currency: `{"USD":"12.340000"}`. */
 export type NetSums = Readonly<Record<string, string>>;
@@ -102,7 +102,7 @@ export type NetSums = Readonly<Record<string, string>>;
 /** The tags of a file with the rows of several: the union of load keys and groups, exact sums, and other tags where all are equal. */
 export function mergedTags(adds: readonly Add[]): Record<string, string> {
   const tags = sharedTags(adds.map((add) => add.tags ?? {}));
-  tags['units'] = JSON.stringify([...new Set(adds.flatMap(loadKeysOf))].toSorted());
+  tags['loadKeys'] = JSON.stringify([...new Set(adds.flatMap(loadKeysOf))].toSorted());
   const nets = valuesOf(adds, 'net');
   if (nets.length > 0) tags['net'] = JSON.stringify(addNets(nets.map(readNetSums)));
   const groups = valuesOf(adds, 'groups');

@@ -22,8 +22,8 @@ export interface RequestedRangesNote {
 }
 
 /** Each run has a separate note, so that concurrent runs don't overwrite each other's. */
-const folder = '_asked';
-const notePath = /^_asked\/(.+)\.[\w-]+\.json$/;
+const folder = '_requested';
+const notePath = /^_requested\/(.+)\.[\w-]+\.json$/;
 
 /** Limits, above what a run writes. */
 const mostBytes = 1_000_000;
@@ -39,7 +39,7 @@ const instant = z
 const noteSchema = z.object({
   /** Used to delete the note when the account is forgotten. */
   account: z.string().max(1000),
-  asked: z
+  ranges: z
     .array(
       z
         .object({ command: z.enum(commands), pipeline: z.string().max(1000), from: instant, to: instant })
@@ -71,7 +71,7 @@ export async function readRequestedRanges(
     const note = parseNote(bytes, (value) => noteSchema.parse(value));
     if (note === undefined || note.account !== noteAccount) onUnreadable(path);
     else {
-      const ranges = note.asked.map(({ from, to, ...others }) => ({ ...others, start: from, end: to }));
+      const ranges = note.ranges.map(({ from, to, ...others }) => ({ ...others, start: from, end: to }));
       notes.push({ path, account: noteAccount, ranges });
     }
     if (notes.length === mostNotes) break;
@@ -90,17 +90,17 @@ export async function noteRequestedRanges(
   store: Store,
   account: string,
   id: string,
-  asked: readonly RequestedRange[],
+  requested: readonly RequestedRange[],
   notes: readonly RequestedRangesNote[],
 ): Promise<void> {
   const noted = merged(notes.flatMap(({ ranges }) => ranges));
   const isNoted = (range: RequestedRange) =>
     noted.some((other) => isAlike(other, range) && other.start <= range.start && other.end >= range.end);
-  if (asked.every(isNoted)) return;
-  const all = merged([...noted, ...asked]);
+  if (requested.every(isNoted)) return;
+  const all = merged([...noted, ...requested]);
   const isTooMuch = all.length > mostRanges;
   const path = `${folder}/${account}.${id}.json`;
-  await writeNote(store, { path, account, ranges: isTooMuch ? asked : all });
+  await writeNote(store, { path, account, ranges: isTooMuch ? requested : all });
   if (!isTooMuch) for (const { path } of notes) await store.remove(path);
 }
 
@@ -125,11 +125,11 @@ export async function forgetRequestedRanges(store: Store, account: string, befor
 }
 
 function writeNote(store: Store, { path, account, ranges }: RequestedRangesNote): Promise<void> {
-  const asked = ranges.map(({ command, pipeline, start, end }) => ({
+  const noted = ranges.map(({ command, pipeline, start, end }) => ({
     ...{ command, pipeline },
     ...{ from: isoInstant(start), to: isoInstant(end) },
   }));
-  return store.write(path, Buffer.from(`${JSON.stringify({ account, asked }, undefined, 2)}\n`));
+  return store.write(path, Buffer.from(`${JSON.stringify({ account, ranges: noted }, undefined, 2)}\n`));
 }
 
 function isAlike(one: RequestedRange, other: RequestedRange): boolean {

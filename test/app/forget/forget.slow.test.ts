@@ -166,7 +166,7 @@ async function expectLogsToNameTheFiles(lake: string): Promise<void> {
 /** Commits a file of an account's groups. */
 async function addGroups(lake: Lake, account: string): Promise<void> {
   const bytes = Buffer.from(`groups of ${account}`);
-  const tags = { pipeline: 'financial-event-groups', account, units: '[]', rows: '1' };
+  const tags = { pipeline: 'financial-event-groups', account, loadKeys: '[]', rows: '1' };
   const add = { size: bytes.length, modificationTime: 0, dataChange: true, stats: '{}', tags };
   const path = `account=${account}/month=2026-01/groups`;
   await lake.commitFiles({

@@ -62,7 +62,7 @@ describe('what a sync loads', () => {
     const again = await synced({ ...given, from: '2026-03-05' }, { clock });
     // The last two days, and today.
     expect(again.summary.pipelines['financial-events']).toMatchObject({ requests: 3 });
-    await expect(readdir(join(lake, '_asked'))).resolves.toEqual([]);
+    await expect(readdir(join(lake, '_requested'))).resolves.toEqual([]);
   });
 
   test('begin where the configuration says also for the next sync, if this one stops', async () => {

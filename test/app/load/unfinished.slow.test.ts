@@ -135,7 +135,7 @@ async function forgotten(lake: string, before: string, clock: SetClock): Promise
 
 const notes = async (lake: string): Promise<string[]> => {
   const paths: string[] = [];
-  for await (const { path } of openStore(lake).list('_asked')) paths.push(path);
+  for await (const { path } of openStore(lake).list('_requested')) paths.push(path);
   return paths;
 };
 
@@ -177,7 +177,7 @@ describe.each(['v0', '2024-06-19'] as const)('a first sync of %s that leaves its
       [],
     );
     expect(await verdictOf(given.lake, clock, true)).toContain(`NOT WHOLE: ${lacking}`);
-    await openStore(given.lake).remove('_asked/shop.other.json');
+    await openStore(given.lake).remove('_requested/shop.other.json');
     expect(await verdictOf(given.lake, clock, false)).toMatch(
       /^WHOLE, but \d ranges that were requested are not loaded: run the commands above; .* with --strict the exit code is 1/,
     );
@@ -302,25 +302,25 @@ test('a lake on S3 keeps what was asked for, too', async () => {
 });
 
 test.each([
-  ['no JSON', '{"asked"'],
-  ['no list', '{"asked":{}}'],
-  ['another account', JSON.stringify({ account: 'other', asked: [noted()] })],
-  ['another command', JSON.stringify({ account: 'shop', asked: [{ ...noted(), command: 'rm -rf' }] })],
-  ['an end before its beginning', JSON.stringify({ account: 'shop', asked: [noted({ to: '2020-01-01' })] })],
-  ['a time that never was', JSON.stringify({ account: 'shop', asked: [noted({ from: '-200000-01-01T00:00:00Z' })] })],
-  ['too many ranges', JSON.stringify({ account: 'shop', asked: Array.from({ length: 1001 }, () => noted()) })],
-  ['too many bytes', JSON.stringify({ account: 'shop', asked: [], more: 'x'.repeat(1_000_001) })],
+  ['no JSON', '{"ranges"'],
+  ['no list', '{"ranges":{}}'],
+  ['another account', JSON.stringify({ account: 'other', ranges: [noted()] })],
+  ['another command', JSON.stringify({ account: 'shop', ranges: [{ ...noted(), command: 'rm -rf' }] })],
+  ['an end before its beginning', JSON.stringify({ account: 'shop', ranges: [noted({ to: '2020-01-01' })] })],
+  ['a time that never was', JSON.stringify({ account: 'shop', ranges: [noted({ from: '-200000-01-01T00:00:00Z' })] })],
+  ['too many ranges', JSON.stringify({ account: 'shop', ranges: Array.from({ length: 1001 }, () => noted()) })],
+  ['too many bytes', JSON.stringify({ account: 'shop', ranges: [], more: 'x'.repeat(1_000_001) })],
 ])('a note with %s is passed over with a line', async (_name, written) => {
   const of = await shop('v0');
   const { given, clock } = of;
   const pipelines = ['financial-events'];
   await ran({ ...given, pipelines, from: '2026-03-01' }, { clock });
-  const folder = join(given.lake, '_asked');
+  const folder = join(given.lake, '_requested');
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, 'shop.note.json'), written);
   const lines: string[] = [];
   expect((await statusOf(given.lake, clock, (line) => lines.push(line))).accounts[0]).toMatchObject({ command: null });
-  expect(lines).toEqual([expect.stringContaining('ignored _asked/shop.note.json')]);
+  expect(lines).toEqual([expect.stringContaining('ignored _requested/shop.note.json')]);
   const { logged, failure } = await synced({ ...given, pipelines }, { clock });
   expect(failure).toBeUndefined();
   expect(logged.split('\n').filter((line) => line.includes('ignored'))).toHaveLength(1);

@@ -373,7 +373,7 @@ describe('a lake whose first run came to nothing', () => {
     expect(text).toBe(
       'LAKE has nothing yet. Load it with\n  ledgerlake backfill --lake LAKE --account shop --from 2025-01-03 --to 2025-02-01',
     );
-    rmSync(join(lake.root, '_asked'), { recursive: true });
+    rmSync(join(lake.root, '_requested'), { recursive: true });
   });
 
   test('of pipelines of its own: no endpoint, and the folder where it is known', async () => {

@@ -237,7 +237,7 @@ describe('the log', () => {
       /EUR: the log has 1.000000, the rows add up to 0.000000/,
     ],
     ['sha256', '0'.repeat(64), 'file-bytes', /SHA-256/],
-    ['units', '["window/2025-03-01T00:00:00.000Z/', 'log-tags', /expected the tag units to be a list/],
+    ['loadKeys', '["window/2025-03-01T00:00:00.000Z/', 'log-tags', /expected the tag loadKeys to be a list/],
     ['account', 'other', 'log-tags', /expected the tag account to be shop, got "other"/],
   ])('whose tag %s says %s is told', async (tag, value, check, problem) => {
     const table = tag === 'net' ? 'entries' : 'events';

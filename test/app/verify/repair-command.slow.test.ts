@@ -216,7 +216,7 @@ const cases: readonly (readonly [what: string, mend: RegExp, damage: Damage])[] 
   ['another number of rows in the log', log, tag('rows', '8')],
   ['another hash in the log', reread, tag('sha256', '0'.repeat(64))],
   ['another account in the log', log, tag('account', 'other')],
-  ['no load keys in the log', log, tag('units', '["window/2025-03-01T00:00:00.000Z/')],
+  ['no load keys in the log', log, tag('loadKeys', '["window/2025-03-01T00:00:00.000Z/')],
   ['statistics that do not hold', log, stats({ minValues: { effective_at: '2025-03-01T02:00:00.001Z' } })],
   ['windows that overlap', log, loaded('2025-03-02', '2025-03-04')],
   ['a window that crosses a month', log, loaded('2025-01-31', '2025-02-02')],

@@ -13,19 +13,19 @@ import {
 const january = 'window/2026-01-01T00:00:00.000Z/2026-01-08T00:00:00.000Z';
 const later = 'window/2026-01-08T00:00:00.000Z/2026-01-15T00:00:00.000Z';
 
-describe('units for people and names', () => {
+describe('load keys for people and names', () => {
   test('windows are told as one, single orders by their number, several by how many', () => {
     expect(loadKeysLabel([later, january])).toBe('2026-01-01T00:00:00.000Z/2026-01-15T00:00:00.000Z');
     expect(loadKeysLabel(['order/1-2/3'])).toBe('order 1-2/3');
     expect(loadKeysLabel(['group/a', 'group/b'])).toBe('2 groups');
-    expect(loadKeysLabel(['group/a', 'order/b'])).toBe('2 units');
+    expect(loadKeysLabel(['group/a', 'order/b'])).toBe('2 load keys');
     expect(firstStart([later, january])).toBe('20260101T000000Z');
     expect(firstStart(['group/a'])).toBeUndefined();
     expect(keyColumn(['group/a', 'group/b'])).toEqual({ column: 'group_id', prefix: 'group/' });
     expect(keyColumn([january])).toBeUndefined();
   });
 
-  test('units that nobody knows, and tables without the columns, are left alone', () => {
+  test('load keys that nobody knows, and tables without the columns, are left alone', () => {
     expect(canSplitRows(events, [entries], [january, later])).toBe(true);
     expect(canSplitRows(events, [entries], [january, 'page/1'])).toBe(false);
     expect(canSplitRows(groups, [], ['order/1'])).toBe(false);
@@ -34,7 +34,7 @@ describe('units for people and names', () => {
   });
 });
 
-describe('rows of units', () => {
+describe('rows of load keys', () => {
   let database: Database;
   beforeAll(async () => {
     database = await openDatabase();

@@ -37,11 +37,11 @@ test('a sum that is none is refused', () => {
   expect(() => addNets([{ USD: '1.5000005' }])).toThrow('six decimals');
 });
 
-test('a merged file has the units of all, the sum of the rows, and of other tags what all say alike', () => {
+test('a merged file has the load keys of all, the sum of the rows, and of other tags what all say alike', () => {
   const adds = [
-    add({ units: '["window/b"]', rows: '2', sha256: 'a', pipeline: 'p', custom: 'x', groups: '[{"id":"1"}]' }),
+    add({ loadKeys: '["window/b"]', rows: '2', sha256: 'a', pipeline: 'p', custom: 'x', groups: '[{"id":"1"}]' }),
     add({
-      units: '["window/a","window/b"]',
+      loadKeys: '["window/a","window/b"]',
       rows: '40',
       sha256: 'b',
       pipeline: 'p',
@@ -50,7 +50,7 @@ test('a merged file has the units of all, the sum of the rows, and of other tags
     }),
   ];
   expect(mergedTags(adds)).toEqual({
-    units: '["window/a","window/b"]',
+    loadKeys: '["window/a","window/b"]',
     pipeline: 'p',
     groups: '[{"id":"1"},{"id":"2"}]',
   });

@@ -5,7 +5,7 @@ import { LoadKeyWindows } from '../../../src/lake/loads/load-keys.js';
 /** As a snapshot has them: every commit makes another map. */
 const keysOf = (loadKeys: ReadonlySet<string>) => new Map([...loadKeys].map((loadKey) => [loadKey, {}]));
 
-test('windows are those of the units that are there, in order, whatever came and went since they were asked for', () => {
+test('windows are those of the load keys that are there, in order, whatever came and went since they were asked for', () => {
   const read = (loadKey: string) =>
     loadKey.startsWith('w') ? { start: loadKey.length, end: loadKey.length + 1 } : undefined;
   const loadKey = fc.constantFrom('w', 'ww', 'www', 'wwww', 'other', 'another');

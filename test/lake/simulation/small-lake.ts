@@ -355,7 +355,7 @@ export class SmallLake {
       const path = `account=${account}/month=${month}/${this.catalog.run}_${number}.parquet`;
       written.paths.add(`${table}/${path}`);
       await store.write(`${table}/${path}`, bytes);
-      const tags = { units: JSON.stringify([...keys]), rows: String(some.length), sha256: hash('sha256', bytes) };
+      const tags = { loadKeys: JSON.stringify([...keys]), rows: String(some.length), sha256: hash('sha256', bytes) };
       const stats = JSON.stringify({ numRecords: some.length });
       const times = { modificationTime: now(), dataChange: true };
       adds.push({ path, partitionValues: { account, month }, size: bytes.length, ...times, stats, tags });

@@ -64,7 +64,7 @@ export function logFiles(
       if (typeof file !== 'string') files.push(file);
       else {
         obscure.push({ table: delta.schema.name, account: add.partitionValues['account'] ?? '' });
-        const slice = add.tags?.['units'] ?? '';
+        const slice = add.tags?.['loadKeys'] ?? '';
         certificate.add('log-tags', 'lake', { table: delta.schema.name, file: delta.pathOf(add), slice }, file);
       }
     }
@@ -78,12 +78,12 @@ function readFile(delta: LakeTable, add: Add): LogFile | string {
   const table = delta.schema.name;
   const file = delta.pathOf(add);
   if (tags?.['pipeline'] === undefined) return 'the file has none of the tags of ledgerlake: another program added it';
-  const loadKeys = parsed(strings, tags['units']);
+  const loadKeys = parsed(strings, tags['loadKeys']);
   const net = parsed(netSums, tags['net']);
   const stats = parsed(statistics, add.stats);
   const { account = '', month = '' } = add.partitionValues as Readonly<Record<string, string | undefined>>;
   if (loadKeys === undefined || loadKeys.length === 0)
-    return `expected the tag units to be a list, got ${shown(tags['units'])}`;
+    return `expected the tag loadKeys to be a list, got ${shown(tags['loadKeys'])}`;
   if (!/^\d+$/.test(tags['rows'] ?? '')) return `expected the tag rows to be a number, got ${shown(tags['rows'])}`;
   if (!/^[0-9a-f]{64}$/.test(tags['sha256'] ?? '')) return `expected the tag sha256, got ${shown(tags['sha256'])}`;
   if (tags['account'] !== account) return `expected the tag account to be ${account}, got ${shown(tags['account'])}`;
