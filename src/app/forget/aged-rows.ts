@@ -5,7 +5,13 @@ import { LedgerlakeError } from '../../core/errors.js';
 import type { Add } from '../../lake/delta/actions.js';
 import type { LakeTable } from '../../lake/lake-table.js';
 import { columnStatistics, isDerivedFile, loadKeysOf } from '../../lake/delta/file-tags.js';
-import { localFile, defaultLimits, makeLakeFolder, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
+import {
+  requiredFile,
+  defaultLimits,
+  makeLakeFolder,
+  withWorkspace,
+  type Workspace,
+} from '../../lake/files/workspace.js';
 import { keyExpression, loadKeysText } from '../../lake/files/load-key-rows.js';
 import { countRows, checkRowCount } from '../../lake/files/local-parquet.js';
 import type { StoredLoadKey } from '../../lake/catalog/load-key.js';
@@ -212,7 +218,7 @@ async function fetchFile(
   path: string,
   main: Add,
 ): Promise<string> {
-  const file = await localFile(store, path, newPath);
+  const file = await requiredFile(store, path, newPath);
   const slice = loadKeysText(loadKeysOf(main)) || 'no slice';
   faults.set(file, (text) => {
     const found = `expected rows in ${store.address(path)} (${slice}), it can't be read (${text})`;

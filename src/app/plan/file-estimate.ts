@@ -1,6 +1,6 @@
 import type { Table } from '../../core/columns/table.js';
 import { fileLiteral } from '../../core/duckdb/literals.js';
-import { defaultLimits, localFile, MissingFile, withWorkspace } from '../../lake/files/workspace.js';
+import { defaultLimits, localFile, withWorkspace } from '../../lake/files/workspace.js';
 import type { Lake } from '../../lake/lake.js';
 
 /** The expected files of a slice. */
@@ -102,13 +102,9 @@ export async function rawSize(
       const path = lake.table(table).pathOf(add);
       const isLocal = lake.store.localPath(path) !== undefined;
       if (isLocal || add.size <= most.remoteBytes) {
-        try {
-          files.push(await localFile(lake.store, path, newPath));
-        } catch (error) {
-          // Another run has replaced it meanwhile.
-          if (!(error instanceof MissingFile)) throw error;
-          continue;
-        }
+        const file = await localFile(lake.store, path, newPath);
+        if (file === undefined) continue;
+        files.push(file);
       }
       if (files.length >= (isLocal ? most.local : most.remote)) break;
     }

@@ -197,14 +197,17 @@ export class MissingFile extends LedgerlakeError {
   }
 }
 
-/**
- * A lake's file as a local file, not verified: the lake's file, or a copy at a new path.
- *
- * @throws MissingFile
- */
-export async function localFile(store: Store, path: string, newPath: () => string): Promise<string> {
+/** A lake's file as a local file, not verified: the lake's file, or a copy at a new path. Undefined where there is none. */
+export async function localFile(store: Store, path: string, newPath: () => string): Promise<string | undefined> {
   const localPath = store.localPath(path);
   const bytes = await (localPath === undefined ? store.read(path) : store.readRange(path, 0, 1));
-  if (bytes === undefined) throw new MissingFile(path, store);
-  return localPath ?? localWriter(newPath)(bytes);
+  if (bytes === undefined || localPath !== undefined) return bytes && localPath;
+  return localWriter(newPath)(bytes);
+}
+
+/** The same. Throws MissingFile where there is none. */
+export async function requiredFile(store: Store, path: string, newPath: () => string): Promise<string> {
+  const file = await localFile(store, path, newPath);
+  if (file === undefined) throw new MissingFile(path, store);
+  return file;
 }

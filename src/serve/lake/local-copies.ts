@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { localFile } from '../../lake/files/workspace.js';
+import { requiredFile } from '../../lake/files/workspace.js';
 import type { Store } from '../../lake/store/store.js';
 import type { CommittedFile } from './committed-files.js';
 
@@ -50,7 +50,7 @@ export async function localCopies(store: Store, capacity: number): Promise<Local
       const found = copies.get(path);
       // A new name each time: the copy that was dropped last may still be there.
       const newPath = () => join(folder, `${randomUUID()}.parquet`);
-      const localCopy = found ?? { size, path: localFile(store, path, newPath) };
+      const localCopy = found ?? { size, path: requiredFile(store, path, newPath) };
       copies.delete(path);
       copies.set(path, localCopy);
       if (found === undefined) {
