@@ -30,12 +30,12 @@ import { LakeTable } from './lake-table.js';
 import { filesOf } from './loads/load-keys.js';
 import { DeltaPublisher } from './publish/delta/publisher.js';
 import type { Revisions, SliceCommit } from './slice-commit.js';
-import { SliceWriter, type Split } from './slice-writer.js';
+import { SliceWriter, type WithRemainder } from './slice-writer.js';
 import type { Store } from './store/store.js';
 import { describedTables } from './table-descriptions.js';
 
 export type { SliceCommit, SliceFile } from './slice-commit.js';
-export type { Split } from './slice-writer.js';
+export type { WithRemainder } from './slice-writer.js';
 
 /** The tables of a lake in one store, and the catalog that says what they have. */
 export class Lake {
@@ -370,17 +370,17 @@ export class Lake {
   /**
    * Writes and commits a slice's files: readers see either the whole slice or nothing of it.
    *
-   * Of a file that also holds other load keys `split` writes what stays, for the same commit.
+   * Of a file that also holds other load keys `withRemainder` writes what stays, for the same commit.
    *
    * Differences from the stored rows are added to an append-only table (see `Revisions`) in the same commit. Of two writers that
    * compared the same rows the first wins, and the other compares again.
    *
    * @returns what changed; nothing where another run has committed conflicting load keys, or `Revisions` refused the slice
    * @throws LedgerlakeError LAKE_STORE, LAKE_UNCLEAR; UPSTREAM_EMPTY where it has no rows and would replace imported ones;
-   * LAKE_CONFLICT where a file that it replaces has other load keys and can't be split; DamagedFile where such a file can't be read
+   * LAKE_CONFLICT where a file that it replaces has other load keys whose rows can't be told apart; DamagedFile where such a file can't be read
    */
-  commit(slice: SliceCommit, split?: Split): Promise<CommitResult> {
-    return this.#slices.commit(slice, split);
+  commit(slice: SliceCommit, withRemainder?: WithRemainder): Promise<CommitResult> {
+    return this.#slices.commit(slice, withRemainder);
   }
 
   /** Removes files that no version has. */

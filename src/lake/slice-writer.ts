@@ -26,7 +26,10 @@ import {
  *
  * @throws DamagedFile for a file that can't be read; what `use` throws
  */
-export type Split = <T>(slice: SliceCommit, use: (remainder: Remainder | undefined) => Promise<T>) => Promise<T>;
+export type WithRemainder = <T>(
+  slice: SliceCommit,
+  use: (remainder: Remainder | undefined) => Promise<T>,
+) => Promise<T>;
 
 /** A lake that slices are committed to. */
 interface WrittenLake extends ComparedLake {
@@ -38,7 +41,7 @@ export class SliceWriter {
   readonly #lake: WrittenLake;
   readonly #clock: Clock;
   readonly #revisions: Revisions | undefined;
-  readonly #splitting = new Mutex();
+  readonly #rewriting = new Mutex();
 
   constructor(lake: WrittenLake, clock: Clock, revisions: Revisions | undefined) {
     this.#lake = lake;
@@ -46,7 +49,7 @@ export class SliceWriter {
     this.#revisions = revisions;
   }
 
-  async commit(slice: SliceCommit, split?: Split): Promise<CommitResult> {
+  async commit(slice: SliceCommit, withRemainder?: WithRemainder): Promise<CommitResult> {
     const main = slice.tables.at(-1);
     if (main === undefined) throw new Error(`the pipeline ${slice.pipeline} has no table`);
     for (let attempt = 1; ; attempt++) {
@@ -56,19 +59,19 @@ export class SliceWriter {
       if (revision?.verdict === 'refused') return notCommitted;
       const reached = () => reachedRows(this.#lake.snapshot, main.name, slice);
       // A file may have rows that the slice replaces, and others.
-      const splits = [...reached().mixed, ...reached().partialFiles].length > 0 ? split : undefined;
+      const write = [...reached().mixed, ...reached().partialFiles].length > 0 ? withRemainder : undefined;
       const commit = async (): Promise<SliceResult> => {
         const imports = importsState(this.#lake.snapshot, main, slice, reached());
         const one = { slice, main, revision, imports };
-        if (splits === undefined) return this.#commitOne(one, undefined);
-        return splits(slice, (remainder) => this.#commitOne(one, remainder));
+        if (write === undefined) return this.#commitOne(one, undefined);
+        return write(slice, (remainder) => this.#commitOne(one, remainder));
       };
       // Slices of one merged file replace it one after the other, because each would copy all of it, all but one in vain.
-      const committing = splits === undefined ? commit() : this.#splitting.run(commit);
+      const committing = write === undefined ? commit() : this.#rewriting.run(commit);
       const { isStale, mixed, ...committed } = await committing;
       if (committed.isCommitted) revision?.committed();
       if (!isStale) return committed;
-      if (attempt < mostSplits) continue;
+      if (attempt < mostAttempts) continue;
       if (mixed !== undefined) throw mixedFailure(this.#lake.store.address(lakePathOf(main.name, mixed)), slice);
       return committed;
     }
@@ -162,7 +165,7 @@ interface SliceResult extends CommitResult {
 }
 
 /** Maximum number of attempts at a commit while other runs merge files. */
-const mostSplits = 5;
+const mostAttempts = 5;
 
 function mixedFailure(file: string, { loadKeys }: SliceCommit): LedgerlakeError {
   return new LedgerlakeError(

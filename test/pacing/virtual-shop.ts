@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { latestBound } from '../../src/app/configuration/range.js';
 import { choosePipelines } from '../../src/app/configuration/chosen-pipelines.js';
-import { splitter } from '../../src/app/maintenance/split.js';
+import { remainderWriter } from '../../src/app/maintenance/remainder.js';
 import { EventRevisions } from '../../src/app/reconcile/reconcile-slice.js';
 import { syncedPipelines } from '../../src/app/load/synced-pipelines.js';
 import { openDatabase } from '../../src/core/duckdb/connection.js';
@@ -113,7 +113,7 @@ export async function openShop({ seller, now, lake, faults }: ShopOptions): Prom
               range: range ?? syncRange(loaded, end),
             },
             ...{ upstream: connection.upstream, clock, signal: new AbortController().signal, emit: () => undefined },
-            ...{ openSlices: 4, judge: verdictOn, split: splitter(opened, clock) },
+            ...{ openSlices: 4, judge: verdictOn, split: remainderWriter(opened, clock) },
           },
         );
         return { summaries, failure, emptied: revisions.findings.emptied.length };

@@ -129,7 +129,7 @@ export const mutations: readonly Mutation[] = [
     'remainder-lost',
     'of a merged file nothing stays where one of its windows is read again',
     1,
-    'src/app/maintenance/split',
+    'src/app/maintenance/remainder',
     'files.push(...kept.files);',
     'void kept.files;',
   ),

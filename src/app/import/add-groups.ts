@@ -9,7 +9,7 @@ import { compare } from '../../core/compare.js';
 import type { Family } from '../../core/columns/table.js';
 import { rowsIn } from '../../lake/files/local-parquet.js';
 import { imported, metadataOf, newFile, type FileTarget } from '../../lake/files/new-file.js';
-import { splitter } from '../maintenance/split.js';
+import { remainderWriter } from '../maintenance/remainder.js';
 import { encodeFile } from '../../core/parquet/encode-file.js';
 import { dayOf, importedKey } from '../../lake/loads/imported-spans.js';
 import { monthOf, overlap } from '../../core/windows.js';
@@ -52,7 +52,7 @@ export async function addGroups(
     const file = { path: await workspace.writeLocal(bytes), ...about };
     const tags = { pipeline, account, groups: JSON.stringify(all.map(groupSpan)) };
     const newGroups = await newFile(groups, fileTarget, file, tags, clock.now(), imported);
-    const { isCommitted, ...written } = await splitter(
+    const { isCommitted, ...written } = await remainderWriter(
       lake,
       clock,
       workspace.limits,

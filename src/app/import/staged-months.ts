@@ -82,14 +82,14 @@ export async function stageMonths(
     if (files === undefined || fingerprints === undefined) throw new Error(`expected the files of ${month}, got none`);
     staged.push({
       ...{ month, spans, net: files.net, fingerprints },
-      events: await localFile(workspace, files.events),
-      entries: files.entries && (await localFile(workspace, files.entries)),
+      events: await stagedFile(workspace, files.events),
+      entries: files.entries && (await stagedFile(workspace, files.entries)),
     });
   }
   return staged;
 }
 
-async function localFile({ writeLocal }: Workspace, { bytes, rows, stats }: EncodedFile): Promise<LocalParquet> {
+async function stagedFile({ writeLocal }: Workspace, { bytes, rows, stats }: EncodedFile): Promise<LocalParquet> {
   return { path: await writeLocal(bytes), rows, stats, content: contentOf(bytes) };
 }
 

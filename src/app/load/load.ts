@@ -17,7 +17,7 @@ import type { S3Encryption } from '../../lake/store/s3-encryption.js';
 import { openStore } from '../../lake/store/open-store.js';
 import type { Store } from '../../lake/store/store.js';
 import { vacuumLake } from '../../lake/upkeep/vacuum.js';
-import { splitter } from '../maintenance/split.js';
+import { remainderWriter } from '../maintenance/remainder.js';
 import { defaultLimits, withWorkspace } from '../../lake/files/workspace.js';
 import { demoAccount, refuseMixing } from '../configuration/account.js';
 import { withNeeds } from '../configuration/chosen-pipelines.js';
@@ -245,7 +245,7 @@ async function runConnected(
         emit: emitWithWatermarks,
         openSlices,
         judge: verdictOn,
-        split: splitter(lake, clock),
+        withRemainder: remainderWriter(lake, clock),
         acceptsEmpty: options.acceptEmpty === true,
       });
       for (const connection of [finances, connected]) {

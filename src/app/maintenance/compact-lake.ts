@@ -18,7 +18,7 @@ import { groupBy } from '../../core/group-by.js';
 import { mergedFiles } from './merge.js';
 import { isRewritten } from '../../lake/files/new-file.js';
 import { leadingColumn } from '../../lake/files/sorted-file.js';
-import { canSplitRows, loadKeysText } from '../../lake/files/load-key-rows.js';
+import { canSelectRows, loadKeysText } from '../../lake/files/load-key-rows.js';
 import { defaultLimits, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
 import { columnStatistics, loadKeysOf } from '../../lake/delta/file-tags.js';
 import { accountOf, removedFile } from '../../lake/catalog/change.js';
@@ -157,7 +157,7 @@ function partitionsOf(bundles: readonly Bundle[]): Map<string, Bundle[]> {
 /** The merges of one partition's bundles, in the order of their first rows. Bundles that couldn't be split again are left out. */
 function mergesOf(family: Family, bundles: readonly Bundle[], targetBytes: number): Bundle[][] {
   const items = bundles
-    .filter(({ main }) => canSplitRows(family.main, family.derived, loadKeysOf(main)))
+    .filter(({ main }) => canSelectRows(family.main, family.derived, loadKeysOf(main)))
     .map((bundle) => ({
       bundle,
       // The target applies to the largest file of a merge.

@@ -8,7 +8,7 @@ import type { SliceCommit, ComparedLake, Revision, Revisions, RevisionToCommit }
 import { replacedKeys, loadVersion } from '../../lake/loads/load-keys.js';
 import { reachedRows } from '../../lake/loads/replaced-files.js';
 import { hasColumn } from '../../lake/files/sorted-file.js';
-import { canSplitRows, loadKeyCondition } from '../../lake/files/load-key-rows.js';
+import { canSelectRows, loadKeyCondition } from '../../lake/files/load-key-rows.js';
 import type { Workspace } from '../../lake/files/workspace.js';
 import type { UncomparedSlices } from '../results.js';
 import { readWindow } from '../../engine/slicing/window-slices.js';
@@ -117,7 +117,7 @@ export class EventRevisions implements Revisions {
     const isKnown = (loadKey: string) => stored.has(loadKey);
     const known = replacedKeys(slice).filter(isKnown);
     const derived = slice.tables.filter((table) => table !== main);
-    if (known.length === 0 || !canSplitRows(main, derived, known)) return revision(lake, main, slice, uncompared);
+    if (known.length === 0 || !canSelectRows(main, derived, known)) return revision(lake, main, slice, uncompared);
 
     const hasSameHoles = loadKeys.every((key) => slice.holes?.get(key)?.length === stored.get(key)?.holes?.length);
     const mayStay = hasSameHoles && loadKeys.every(isKnown) && known.length === loadKeys.length && slice.noted !== true;

@@ -19,7 +19,7 @@ import type { Lake } from '../../lake/lake.js';
 import type { LakeTable } from '../../lake/lake-table.js';
 import { retentionDays } from '../../sources/finances/selling-partner/history-limit.js';
 import { bundlesOf, fileTargetOf, writeBundle, writeFiltered } from '../maintenance/file-bundles.js';
-import { splitter } from '../maintenance/split.js';
+import { remainderWriter } from '../maintenance/remainder.js';
 import { historyFamily } from '../reconcile/event-history.js';
 import type { CheckName } from '../verify/checks/certificate.js';
 import { verifyLake } from '../verify/verify-lake.js';
@@ -329,7 +329,7 @@ export async function takeOutUnloaded({ lake, clock }: RepairedFiles): Promise<v
       if (keys.length === 0) continue;
       const tables = [...family.derived, family.main];
       const slice = { pipeline: family.pipeline, account, loadKeys: keys, refresh: true, name: '', tables, files: [] };
-      await splitter(lake, clock)(slice, async (remainder) => {
+      await remainderWriter(lake, clock)(slice, async (remainder) => {
         await lake.commitFiles({
           operation: 'REPAIR',
           main: family.main,

@@ -7,7 +7,7 @@ import type { Emit } from '../../core/events/run-event.js';
 import { encodeFile } from '../../core/parquet/encode-file.js';
 import { DamagedFile } from '../../lake/delta/file-tags.js';
 import { fileMetadata } from '../../lake/files/new-file.js';
-import type { SliceFile, Split } from '../../lake/lake.js';
+import type { SliceFile, WithRemainder } from '../../lake/lake.js';
 import { oversizedPages } from './concurrency-plan.js';
 import { addSlice, type PipelineSummary, type SliceResult } from './pipeline-summary.js';
 import type { Batch, Collector, Job, Pipeline, Reading, SliceVerdict } from './pipeline.js';
@@ -28,7 +28,7 @@ export interface PipelineRunOptions<Upstream> {
   /** The verdict on a slice that can't be read, by its error. */
   readonly judge: (error: unknown) => SliceVerdict;
   /** Splits files that contain more than the refreshed rows; without it such a refresh fails. */
-  readonly split?: Split;
+  readonly withRemainder?: WithRemainder;
   /** Whether an empty slice replaces imported rows; default false. */
   readonly acceptsEmpty?: boolean;
 }
@@ -241,7 +241,7 @@ async function* encoded(
 
 /** Commits a slice and counts it. Its failure is the pass's, and none of this function. */
 async function commitSlice<Upstream>(whole: WholeSlice, pass: Pass<Upstream>): Promise<void> {
-  const { pipeline, queue, summary, counted, job, split, acceptsEmpty } = pass;
+  const { pipeline, queue, summary, counted, job, withRemainder, acceptsEmpty } = pass;
   const { open, files, rows, collector, afterwards } = whole;
   const { slice } = open;
   const { name, loadKeys, excludes, window, retires, noted, grows } = slice;
@@ -255,7 +255,7 @@ async function commitSlice<Upstream>(whole: WholeSlice, pass: Pass<Upstream>): P
         holes: holesByKey(collector.holes, loadKeys),
         refresh: job.refresh || slice.isReread === true,
       },
-      split,
+      withRemainder,
     );
     for (const then of afterwards) await then();
     for (const place of holes.keys()) pass.emit({ event: 'hole-left', pipeline: pipeline.name, place });

@@ -13,7 +13,7 @@ import { pathFault } from '../store/store.js';
 export function checkLoggedPaths(action: Action, location: string): void {
   if ('add' in action) {
     const { add } = action;
-    const { account } = add.partitionValues;
+    const account = add.partitionValues['account'] ?? add.tags?.['account'];
     const fault = fileFault(add.path, account);
     if (fault !== undefined) throw strayPath(location, add.path, fault);
     const main = mainOf(add);

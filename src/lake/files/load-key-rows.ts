@@ -17,7 +17,7 @@ function parseLoadKey(loadKey: string): { readonly kind: string; readonly name: 
 }
 
 /** Whether the rows of each of these load keys can be selected in the main table's files and in the derived ones. */
-export function canSplitRows(main: Table, derived: readonly Table[], loadKeys: readonly string[]): boolean {
+export function canSelectRows(main: Table, derived: readonly Table[], loadKeys: readonly string[]): boolean {
   const canSplit = (table: Table) =>
     loadKeys.every(
       (loadKey) => columnsOf[parseLoadKey(loadKey).kind]?.every((column) => hasColumn(table, column)) === true,

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { mainOf } from '../../../src/lake/delta/file-tags.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import { acquireLease } from '../../../src/lake/upkeep/leases.js';
-import { splitter } from '../../../src/app/maintenance/split.js';
+import { remainderWriter } from '../../../src/app/maintenance/remainder.js';
 import { interruptedStore } from './failing-store.js';
 import { compacted, contentsOf, copied, dataFiles, rebuilt, steppingClock } from './kept-lake.js';
 import { load, open, shipment, shipments, smallLake, within } from './small-lake.js';
@@ -73,8 +73,9 @@ describe('a compaction beside other runs', () => {
       const opened = await open(lake, clock);
       // A run without one counts as dead.
       const lease = await acquireLease(opened, clock);
-      const split = splitter(opened, clock);
-      for (const number of [1, 2, 3, 2, 1]) await load(opened, number, shipments(number), { refresh: true, split });
+      const withRemainder = remainderWriter(opened, clock);
+      for (const number of [1, 2, 3, 2, 1])
+        await load(opened, number, shipments(number), { refresh: true, withRemainder });
       lease.cleared();
       await lease.release();
     };

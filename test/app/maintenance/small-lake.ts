@@ -6,7 +6,7 @@ import { systemClock, type Clock } from '../../../src/core/clock.js';
 import { scanPage } from '../../../src/sources/finances/api-v0/finances-page.js';
 import { windowSource } from '../../../src/sources/finances/model/slice-rows.js';
 import { tables } from '../../../src/sources/finances/lake-tables.js';
-import { Lake, type Split } from '../../../src/lake/lake.js';
+import { Lake, type WithRemainder } from '../../../src/lake/lake.js';
 import { noUpstream } from '../../../src/sources/finances/connect-finances.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import type { Store } from '../../../src/lake/store/store.js';
@@ -40,7 +40,7 @@ export async function load(
   lake: Lake,
   number: number,
   events: readonly string[],
-  { refresh = false, split }: { refresh?: boolean; split?: Split } = {},
+  { refresh = false, withRemainder }: { refresh?: boolean; withRemainder?: WithRemainder } = {},
 ): Promise<void> {
   const slice = window(number);
   const body = Buffer.from(`{"payload":{"FinancialEvents":{"ShipmentEventList":[${events.join(',')}]}}}`);
@@ -60,7 +60,7 @@ export async function load(
     emit: () => undefined,
     openSlices: 1,
     judge: () => 'abort',
-    ...(split && { split }),
+    ...(withRemainder && { withRemainder }),
   });
   if (failure !== undefined) throw failure as Error;
 }

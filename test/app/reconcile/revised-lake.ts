@@ -6,7 +6,7 @@ import { Lake } from '../../../src/lake/lake.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import type { Store } from '../../../src/lake/store/store.js';
 import { defaultLimits, withWorkspace } from '../../../src/lake/files/workspace.js';
-import { splitter } from '../../../src/app/maintenance/split.js';
+import { remainderWriter } from '../../../src/app/maintenance/remainder.js';
 import { database } from '../lake-run.js';
 import { load } from '../maintenance/small-lake.js';
 
@@ -26,7 +26,7 @@ export async function refreshed(
     const revisions = new EventRevisions(workspace, { clock, acceptEmpty });
     const lake = await Lake.open(store, tables, clock, revisions);
     for (const [number, events] of windows) {
-      await load(lake, number, events, { refresh: true, split: splitter(lake, clock) });
+      await load(lake, number, events, { refresh: true, withRemainder: remainderWriter(lake, clock) });
     }
     return revisions.findings;
   });

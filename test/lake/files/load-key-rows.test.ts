@@ -4,7 +4,7 @@ import { openDatabase, type Database } from '../../../src/core/duckdb/connection
 import { entries, events, groups, orderEvents } from '../../../src/sources/finances/model/tables.js';
 import {
   firstStart,
-  canSplitRows,
+  canSelectRows,
   loadKeysLabel,
   keyColumn,
   loadKeyCondition,
@@ -26,11 +26,11 @@ describe('load keys for people and names', () => {
   });
 
   test('load keys that nobody knows, and tables without the columns, are left alone', () => {
-    expect(canSplitRows(events, [entries], [january, later])).toBe(true);
-    expect(canSplitRows(events, [entries], [january, 'page/1'])).toBe(false);
-    expect(canSplitRows(groups, [], ['order/1'])).toBe(false);
-    expect(canSplitRows(groups, [entries], [january])).toBe(false);
-    expect(canSplitRows(orderEvents, [], ['order/1'])).toBe(true);
+    expect(canSelectRows(events, [entries], [january, later])).toBe(true);
+    expect(canSelectRows(events, [entries], [january, 'page/1'])).toBe(false);
+    expect(canSelectRows(groups, [], ['order/1'])).toBe(false);
+    expect(canSelectRows(groups, [entries], [january])).toBe(false);
+    expect(canSelectRows(orderEvents, [], ['order/1'])).toBe(true);
   });
 });
 

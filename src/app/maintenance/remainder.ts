@@ -8,7 +8,7 @@ import { LedgerlakeError } from '../../core/errors.js';
 import type { Add } from '../../lake/delta/actions.js';
 import type { NewFile } from '../../lake/commit-files.js';
 import { loadKeysOf, rowsInLog } from '../../lake/delta/file-tags.js';
-import type { Lake, Split } from '../../lake/lake.js';
+import type { Lake, WithRemainder } from '../../lake/lake.js';
 import type { Remainder, SliceCommit } from '../../lake/slice-commit.js';
 import { importedKey, parseImportedKey } from '../../lake/loads/imported-spans.js';
 import { replacedKeys, touchedFiles } from '../../lake/loads/load-keys.js';
@@ -24,7 +24,7 @@ import {
   type Rewriting,
 } from './file-bundles.js';
 import { hasColumn, sortedFile } from '../../lake/files/sorted-file.js';
-import { canSplitRows, instantColumn, loadKeyCondition } from '../../lake/files/load-key-rows.js';
+import { canSelectRows, instantColumn, loadKeyCondition } from '../../lake/files/load-key-rows.js';
 import { defaultLimits, withWorkspace } from '../../lake/files/workspace.js';
 import { replacedEvents } from '../spans/undated-events.js';
 
@@ -35,7 +35,7 @@ import { replacedEvents } from '../spans/undated-events.js';
  * Of imported rows a loaded window replaces those with a date within it, those without one whose span is loaded then, and of the others
  * that may be of the window as many as its answer has equal ones beyond these.
  */
-export function splitter(lake: Lake, clock: Clock, limits = defaultLimits): Split {
+export function remainderWriter(lake: Lake, clock: Clock, limits = defaultLimits): WithRemainder {
   return async (slice, use) => {
     const [family] = familiesOf([{ name: slice.pipeline, tables: slice.tables }]);
     if (family === undefined) return use(undefined);
@@ -57,8 +57,8 @@ export function splitter(lake: Lake, clock: Clock, limits = defaultLimits): Spli
 function mixedBundles(lake: Lake, family: Family, slice: SliceCommit): Bundle[] {
   const reached = reachedRows(lake.snapshot, family.main.name, slice);
   const mixed = [...reached.mixed, ...reached.partialFiles];
-  const unsplittable = mixed.find((add) => !canSplitRows(family.main, family.derived, loadKeysOf(add)));
-  if (unsplittable !== undefined) throw unsplittableFailure(lake, family, unsplittable);
+  const unselectable = mixed.find((add) => !canSelectRows(family.main, family.derived, loadKeysOf(add)));
+  if (unselectable !== undefined) throw unselectableFailure(lake, family, unselectable);
   const paths = new Set(mixed.map(({ path }) => path));
   return bundlesOf(lake, family, slice.account).filter(({ main }) => paths.has(main.path));
 }
@@ -78,7 +78,7 @@ async function remainderOf(rewriting: Rewriting, slice: SliceCommit, bundles: re
   return { files, mains, importedRows };
 }
 
-function unsplittableFailure(lake: Lake, { main }: Family, add: Add): LedgerlakeError {
+function unselectableFailure(lake: Lake, { main }: Family, add: Add): LedgerlakeError {
   const file = lake.store.address(lake.table(main.name).pathOf(add));
   return new LedgerlakeError(
     'LAKE_CONFLICT',
