@@ -3,8 +3,7 @@ import type { FaultInjection } from '../serve/http/fault-injection.js';
 import { startService, type RunningService, type ServiceOptions } from '../serve/http/server.js';
 import { FaultInjector } from './faults/fault-injector.js';
 import type { Faults } from './faults/fault-settings.js';
-import { faultyLedger, unknownList } from './faults/faulty-ledger.js';
-import { reorderedLedger } from './faults/reordered-ledger.js';
+import { faultyLedger, unknownList, reorderedLedger } from './faults/faulty-ledger.js';
 import { createRequestFaults } from './faults/request-faults.js';
 import { createSeller } from './seller/seller.js';
 

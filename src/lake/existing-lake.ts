@@ -5,8 +5,7 @@ import { systemCode, usageError } from '../core/errors.js';
 import { Lake } from './lake.js';
 import { inspectLocation } from './inspect-location.js';
 import { lakeFolder, openStore, type StoreOptions } from './store/open-store.js';
-import type { S3Encryption } from './store/s3-encryption.js';
-import type { Store } from './store/store.js';
+import type { Store, S3Encryption } from './store/store.js';
 
 /** The location of a lake. */
 export interface LakeAddress {

@@ -8,10 +8,9 @@ import { Catalog } from './catalog/catalog.js';
 import { CatalogFiles } from './catalog/catalog-files.js';
 import { pastSnapshot, type PastVersion } from './catalog/past-snapshot.js';
 import { ErasedCommit } from './catalog/catalog-errors.js';
-import { lakePathOf, type Change } from './catalog/change.js';
+import { lakePathOf, type Change, firstVersionOf } from './catalog/change.js';
 import type { SealedCommit } from './catalog/commit.js';
 import type { StoredLoadKey } from './catalog/load-key.js';
-import { firstVersionOf } from './catalog/run-name.js';
 import type { Snapshot } from './catalog/snapshot.js';
 import {
   changeOf,

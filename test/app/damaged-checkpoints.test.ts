@@ -5,7 +5,7 @@ import { forget } from '../../src/app/forget/forget.js';
 import { openLakeReader } from '../../src/app/query/lake-files.js';
 import { report } from '../../src/app/report/report.js';
 import { status } from '../../src/app/status/status.js';
-import { seal } from '../../src/lake/catalog/seal.js';
+import { seal } from '../../src/lake/catalog/commit.js';
 import { openServedLake } from '../../src/cli/serve/serve-lake.js';
 import { arrayLedger } from '../serve/http/array-ledger.js';
 import { Kept } from '../core/text/streams.js';

@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { Change } from '../../src/lake/catalog/change.js';
-import { seal } from '../../src/lake/catalog/seal.js';
+import { seal } from '../../src/lake/catalog/commit.js';
 import { changingTable, oddChanges } from './odd-changes.js';
 
 /** Where an attack is made. */

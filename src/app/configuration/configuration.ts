@@ -10,7 +10,7 @@ import { accountForm, accountPattern, regionNames } from './account.js';
 import { Secret } from '../../engine/auth/secret.js';
 import { isTokenAddress, tokenAddress, isBaseAddress } from '../../engine/http/address.js';
 import { exportFormats } from '../export/export-formats.js';
-import { sseAlgorithms } from '../../lake/store/s3-encryption.js';
+import { sseAlgorithms } from '../../lake/store/store.js';
 import { logFormats } from '../../observe/log/plain-log.js';
 import { object, text } from '../../core/text/schema-nodes.js';
 import { mostRetentionHours } from '../../core/windows.js';

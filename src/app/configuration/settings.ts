@@ -5,7 +5,7 @@ import { usageError } from '../../core/errors.js';
 import { userCache } from '../../core/io/home-folder.js';
 import type { CacheSettings } from '../../lake/files/file-cache.js';
 import { lakeFolder } from '../../lake/store/open-store.js';
-import { sseAlgorithms, type S3Encryption } from '../../lake/store/s3-encryption.js';
+import { sseAlgorithms, type S3Encryption } from '../../lake/store/store.js';
 import { exportFormats, type ExportFormat } from '../export/export-formats.js';
 import { logFormats, type LogFormat } from '../../observe/log/plain-log.js';
 import { limits } from '../../sources/finances/api-v0/operations.js';

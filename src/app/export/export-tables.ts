@@ -2,7 +2,7 @@ import { formatBytes, formatCount } from '../../core/text/amounts.js';
 import { printable } from '../../core/printable.js';
 import { tables } from '../../sources/finances/lake-tables.js';
 import { existingLake } from '../../lake/existing-lake.js';
-import type { S3Encryption } from '../../lake/store/s3-encryption.js';
+import type { S3Encryption } from '../../lake/store/store.js';
 import { acquireLease } from '../../lake/upkeep/leases.js';
 import { usageError } from '../../core/errors.js';
 import type { RunContext } from '../context.js';

@@ -11,8 +11,7 @@ import { importedKey } from '../../lake/loads/imported-spans.js';
 import { events } from '../../sources/finances/model/tables.js';
 import type { PageSpans } from '../spans/page-spans.js';
 import { compareEvents, type StoredEvents } from '../spans/undated-events.js';
-import type { ChunkThreads } from './chunk-threads.js';
-import { GatheredLines } from './gathered-lines.js';
+import { type ChunkThreads, GatheredLines } from './chunk-threads.js';
 import { numberInId, sharedMeanwhile } from './month-union.js';
 import {
   newFilesOf,

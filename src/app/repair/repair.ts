@@ -5,7 +5,7 @@ import { printable } from '../../core/printable.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { existingStore, refuseOther, type LakeAddress } from '../../lake/existing-lake.js';
 import type { LoadKey } from '../../lake/catalog/load-key.js';
-import { runName } from '../../lake/catalog/run-name.js';
+import { runName } from '../../lake/catalog/change.js';
 import { defaultLimits, withWorkspace } from '../../lake/files/workspace.js';
 import { Lake } from '../../lake/lake.js';
 import { plannedStore } from '../../lake/store/planned-store.js';

@@ -3,8 +3,7 @@ import { logError, isObject } from '../delta/actions.js';
 import { hasFile, type Store } from '../store/store.js';
 import { ErasedCommit } from './catalog-errors.js';
 import type { EncodedCheckpoint } from './checkpoint.js';
-import { readCommit, sealStub, type ErasedStub, type SealedCommit } from './commit.js';
-import { seal, unseal } from './seal.js';
+import { readCommit, sealStub, type ErasedStub, type SealedCommit, seal, unseal } from './commit.js';
 
 /** The folder of a lake with its catalog. */
 export const catalogFolder = '_catalog';

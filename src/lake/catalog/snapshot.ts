@@ -1,11 +1,9 @@
 import { logError, type Add } from '../delta/actions.js';
 import { AccountState, byAccount, type AccountChange } from './account-state.js';
-import { accountOfPath, type CatalogConfig, type Change, type Fence } from './change.js';
-import { noHash, type Commit, type CommitHeader } from './commit.js';
+import { accountOfPath, type CatalogConfig, type Change, type Fence, firstVersionOf } from './change.js';
+import { noHash, type Commit, type CommitHeader, type Sealed } from './commit.js';
 import { checkGrown, type TableState } from './grown-schema.js';
 import type { LoadKeyId, StoredLoadKey } from './load-key.js';
-import { firstVersionOf } from './run-name.js';
-import type { Sealed } from './seal.js';
 
 /** What a snapshot has of the lake as a whole. */
 export interface LakeState extends Pick<CommitHeader, 'version' | 'at' | 'minReaderVersion' | 'minWriterVersion'> {

@@ -11,15 +11,20 @@ import type { Lake } from '../lake.js';
 import { parseNote, type Store } from '../store/store.js';
 import { type Exported, exportTables, locationOf } from '../table-export.js';
 import { icebergFolder } from '../upkeep/vacuum.js';
-import { count, manifestEntries, manifestFile, manifestList, manifestSchema, type Manifest } from './manifests.js';
 import {
+  count,
+  manifestEntries,
+  manifestFile,
+  manifestList,
+  manifestSchema,
+  type Manifest,
   icebergFields,
   icebergSchema,
   nameMapping,
   partitionFields,
   specFields,
   type IcebergField,
-} from './iceberg-schema.js';
+} from './manifests.js';
 
 /**
  * Writes Iceberg metadata (version 2) of every table beside the Delta logs, over the same committed data files. A version of the

@@ -1,12 +1,10 @@
-import { link, lstat, readdir, rename, stat, unlink } from 'node:fs/promises';
+import { link, lstat, readdir, rename, stat, unlink, rmdir } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { type Clock, systemClock } from '../../core/clock.js';
 import { makeFolders, openToRead, openUnlinked, readFileRange } from '../../core/io/files.js';
 import { refuseLinkedFolder, refuseLinks } from '../../core/io/links.js';
 import { writeNewFile } from '../../core/io/write-file.js';
-import { systemCode } from '../../core/errors.js';
-import { diskFailure } from './disk-failure.js';
-import { listFiles, removeEmptyPartitions } from './disk-folders.js';
+import { systemCode, LedgerlakeError, messageOf } from '../../core/errors.js';
 import {
   type Store,
   type StoredFile,
@@ -15,9 +13,11 @@ import {
   checkRange,
   clampRange,
   temporaryFolder,
+  compareBytes,
 } from './store.js';
 import { type Writer, isAlive, temporaryNames, thisWriter, writerOf } from './writer-name.js';
 import { dayMs } from '../../core/windows.js';
+import type { Dirent, Stats } from 'node:fs';
 
 export interface DiskOptions {
   /** Measures the age of temporary files. */
@@ -274,4 +274,130 @@ async function sweepFolder(folder: string, self: Writer, now: number): Promise<n
     removed++;
   }
   return removed;
+}
+
+const advice: Readonly<Record<string, string>> = {
+  EACCES: 'permission denied; give this user read and write access to it, or choose another --lake',
+  EPERM: 'the system does not permit it; check its owner and its mount options, or choose another --lake',
+  ENOSPC: 'the disk is full; free space and run again, what was committed stays',
+  EDQUOT: 'the disk quota is used up; free space and run again, what was committed stays',
+  EROFS: 'the file system is read-only; mount it for writing or choose another --lake',
+  ENOENT:
+    'a folder of the path is missing and cannot be created; check where its symbolic links lead, or choose another --lake',
+  ENOTDIR: 'a part of the path is a file or a broken link, not a folder; choose another --lake or move that file away',
+  EISDIR: 'it is a folder, not a file; move it away',
+  EEXIST: 'it is a file, not a folder; choose another --lake or move that file away',
+  ENAMETOOLONG: 'the name is too long for this file system; choose a shorter account id or --lake',
+  EMFILE: 'too many files are open; raise the limit (ulimit -n)',
+  ENFILE: 'too many files are open on this machine; close other programs or raise its limit',
+  EIO: 'the disk reports an input/output error; check the disk before you run again',
+  ELOOP: 'its symbolic links form a loop; remove one of them',
+  EFBIG: 'it is larger than the file system allows; choose another --lake',
+  ESTALE: 'the network file system lost it; mount it again and run again',
+};
+
+/** The error for a failed file system call: the path, the fault and the advice. */
+export function diskFailure(verb: 'read' | 'write' | 'list' | 'remove', path: string, error: unknown): LedgerlakeError {
+  if (error instanceof LedgerlakeError) return error;
+  const code = systemCode(error);
+  const what = (code === undefined ? undefined : advice[code]) ?? messageOf(error);
+  return new LedgerlakeError('LAKE_STORE', `cannot ${verb} ${path}: ${what}${code === undefined ? '' : ` (${code})`}`, {
+    cause: error,
+    details: messageOf(error),
+  });
+}
+
+const partition = /^(?:account|month)=/;
+
+/** Error codes of a folder that isn't empty or doesn't exist any more. */
+const ignoredCodes = new Set(['ENOTEMPTY', 'EEXIST', 'ENOENT', 'ENOTDIR']);
+
+/**
+ * Removes empty partition folders (`account=…/month=…`) below a lake's tables, also those with only empty partition
+ * folders. A concurrent writer creates its folder again.
+ *
+ * @throws the system's error
+ */
+export async function removeEmptyPartitions(root: string): Promise<void> {
+  for (const table of await foldersIn(root)) {
+    if (table.startsWith('_')) continue;
+    for (const name of await foldersIn(join(root, table))) {
+      const folder = join(root, table, name);
+      if (partition.test(name)) await removeEmpty(folder);
+      // Symlink manifests have the same partition folders.
+      else
+        for (const child of await foldersIn(folder)) if (partition.test(child)) await removeEmpty(join(folder, child));
+    }
+  }
+}
+
+async function removeEmpty(folder: string): Promise<void> {
+  for (const name of await foldersIn(folder)) if (partition.test(name)) await removeEmpty(join(folder, name));
+  try {
+    await rmdir(folder);
+  } catch (error) {
+    if (!ignoredCodes.has(systemCode(error) ?? '')) throw error;
+  }
+}
+
+async function foldersIn(folder: string): Promise<string[]> {
+  try {
+    const entries = await readdir(folder, { withFileTypes: true });
+    return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  } catch (error) {
+    if (ignoredCodes.has(systemCode(error) ?? '')) return [];
+    throw error;
+  }
+}
+
+/** Number of concurrent calls of `lstat`. */
+const batch = 32;
+
+/**
+ * The files below a folder of a lake on disk, in the byte order of their paths, only those behind `after`. Files that
+ * are removed meanwhile are left out, and so is anything but files and folders: a link may lead out of the lake.
+ * `prefix` is the folder relative to the lake with a slash at its end, or `''`.
+ */
+export async function* listFiles(root: string, prefix: string, after: string): AsyncIterable<StoredFile> {
+  // Sort keys: paths relative to the lake, with a slash at the end of a folder.
+  const keys: string[] = [];
+  for (const found of await entriesOf(join(root, prefix))) {
+    const path = prefix + found.name;
+    if (path === temporaryFolder) continue;
+    if (found.isDirectory()) keys.push(`${path}/`);
+    else if (found.isFile()) keys.push(path);
+  }
+  // The slash sorts a folder like its files: `a-b` before `a/b`, because `-` is before `/`.
+  keys.sort(compareBytes);
+  const wanted = keys.filter((key) => compareBytes(key, after) > 0 || (key.endsWith('/') && after.startsWith(key)));
+  for (let from = 0; from < wanted.length; from += batch) {
+    const some = wanted.slice(from, from + batch);
+    const found = await Promise.all(
+      some.map(async (key) => (key.endsWith('/') ? undefined : statsOf(join(root, key)))),
+    );
+    for (const [at, key] of some.entries()) {
+      const file = found[at];
+      if (key.endsWith('/')) yield* listFiles(root, key, after);
+      else if (file?.isFile() === true)
+        yield { path: key, size: file.size, modifiedAt: file.mtimeMs, changedAt: file.ctimeMs };
+    }
+  }
+}
+
+async function entriesOf(folder: string): Promise<Dirent[]> {
+  try {
+    return await readdir(folder, { withFileTypes: true });
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+async function statsOf(path: string): Promise<Stats | undefined> {
+  try {
+    return await lstat(path);
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return undefined;
+    throw error;
+  }
 }

@@ -4,9 +4,8 @@ import { usageError } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { diskStore } from './disk.js';
 import type { S3Options } from './s3-bucket.js';
-import type { S3Encryption } from './s3-encryption.js';
 import { s3Store } from './s3.js';
-import type { Store } from './store.js';
+import type { Store, S3Encryption } from './store.js';
 
 export interface StoreOptions {
   /** Measures the age of files. */

@@ -4,7 +4,7 @@ import { type Clock, systemClock } from '../../core/clock.js';
 import type { Environment } from '../../core/environment.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
-import type { S3Encryption } from './s3-encryption.js';
+import type { S3Encryption } from './store.js';
 import { answerOf, isDenied, isUnclear, mayRefuseChecksum, s3Unclear } from './s3-failure.js';
 
 /** Omitted options come from the AWS SDK's environment and files. */

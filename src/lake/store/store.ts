@@ -1,4 +1,5 @@
 import { LedgerlakeError } from '../../core/errors.js';
+
 /** A file of the lake. */
 export interface StoredFile {
   /** Relative to the lake, with forward slashes. */
@@ -133,4 +134,14 @@ export function checkRange(start: number, length: number): void {
   if (!Number.isSafeInteger(start) || !Number.isSafeInteger(length) || length < 0) {
     throw new RangeError(`expected a whole start and a length of 0 or more, got ${start} and ${length}`);
   }
+}
+
+/** What S3 encrypts objects with, by its own names. */
+export const sseAlgorithms = ['AES256', 'aws:kms', 'aws:kms:dsse'] as const;
+
+/** The encryption that every new object of a lake on S3 asks for. */
+export interface S3Encryption {
+  readonly sse: (typeof sseAlgorithms)[number];
+  /** Id or ARN of a key of KMS; undefined: the account's default. */
+  readonly kmsKey?: string | undefined;
 }

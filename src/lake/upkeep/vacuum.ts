@@ -2,7 +2,7 @@ import type { Clock } from '../../core/clock.js';
 import { count } from '../../core/count.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { catalogFolder } from '../catalog/catalog-files.js';
-import { firstVersionOf } from '../catalog/run-name.js';
+import { firstVersionOf } from '../catalog/change.js';
 import type { Snapshot } from '../catalog/snapshot.js';
 import { isDataFile, runOfDataFile, symlinkFolder } from '../data-files.js';
 import type { Lake } from '../lake.js';

@@ -3,7 +3,7 @@ import { cp, mkdir, readFile, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { seal } from '../../../src/lake/catalog/seal.js';
+import { seal } from '../../../src/lake/catalog/commit.js';
 import { hashesOf } from '../../lake/hashes-of.js';
 import { globbed, truthOf } from '../../lake/lake-truth.js';
 import { childRun } from './child-run.js';

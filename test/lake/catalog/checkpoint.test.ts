@@ -4,7 +4,7 @@ import { zstd } from '../../../src/core/parquet/encoder/zstd.js';
 import type { MetaData } from '../../../src/lake/delta/actions.js';
 import { accountOf, removedFile } from '../../../src/lake/catalog/change.js';
 import { decodeCheckpoint, encodeCheckpoint } from '../../../src/lake/catalog/checkpoint.js';
-import { commitRules, nextCommit } from '../../../src/lake/catalog/next-commit.js';
+import { commitRules, nextCommit } from '../../../src/lake/catalog/catalog.js';
 import { Snapshot } from '../../../src/lake/catalog/snapshot.js';
 import { files, loadKeys } from './arbitraries.js';
 

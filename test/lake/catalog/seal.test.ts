@@ -8,8 +8,9 @@ import {
   sealCommit,
   sealStub,
   supported,
+  seal,
+  unseal,
 } from '../../../src/lake/catalog/commit.js';
-import { seal, unseal } from '../../../src/lake/catalog/seal.js';
 import { deltaCommit, readPublished } from '../../../src/lake/publish/delta/delta-commit.js';
 import { changes, headers } from './arbitraries.js';
 

@@ -1,5 +1,5 @@
 import { codeOf } from '../../../src/core/errors.js';
-import { commitRules, type CommitRules } from '../../../src/lake/catalog/next-commit.js';
+import { commitRules, type CommitRules } from '../../../src/lake/catalog/catalog.js';
 import type { Store } from '../../../src/lake/store/store.js';
 
 /** A rule that a writer of the simulation breaks. */

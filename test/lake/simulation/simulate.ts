@@ -1,10 +1,9 @@
 import { codeOf } from '../../../src/core/errors.js';
 import { zstd } from '../../../src/core/parquet/encoder/zstd.js';
-import { Catalog, type CatalogOptions } from '../../../src/lake/catalog/catalog.js';
+import { Catalog, type CatalogOptions, commitRules } from '../../../src/lake/catalog/catalog.js';
 import { FencedRun } from '../../../src/lake/catalog/catalog-errors.js';
 import { commitPath, publishedPath } from '../../../src/lake/catalog/catalog-files.js';
 import { lakePathOf } from '../../../src/lake/catalog/change.js';
-import { commitRules } from '../../../src/lake/catalog/next-commit.js';
 import { DamagedFile } from '../../../src/lake/delta/file-tags.js';
 import { deltaCommit } from '../../../src/lake/publish/delta/delta-commit.js';
 import { DeltaPublisher } from '../../../src/lake/publish/delta/publisher.js';

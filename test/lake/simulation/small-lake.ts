@@ -5,9 +5,14 @@ import type { Add, MetaData } from '../../../src/lake/delta/actions.js';
 import { DamagedFile, loadKeysOf } from '../../../src/lake/delta/file-tags.js';
 import type { Catalog } from '../../../src/lake/catalog/catalog.js';
 import { FencedRun } from '../../../src/lake/catalog/catalog-errors.js';
-import { lakePathOf, removedFile, type Change, type TableChange } from '../../../src/lake/catalog/change.js';
+import {
+  lakePathOf,
+  removedFile,
+  type Change,
+  type TableChange,
+  firstVersionOf,
+} from '../../../src/lake/catalog/change.js';
 import type { SealedCommit } from '../../../src/lake/catalog/commit.js';
-import { firstVersionOf } from '../../../src/lake/catalog/run-name.js';
 import type { Snapshot } from '../../../src/lake/catalog/snapshot.js';
 import type { Store } from '../../../src/lake/store/store.js';
 import type { Habit } from './mutations.js';

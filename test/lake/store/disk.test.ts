@@ -15,8 +15,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { diskFailure } from '../../../src/lake/store/disk-failure.js';
-import { type DiskOptions, diskStore } from '../../../src/lake/store/disk.js';
+import { type DiskOptions, diskStore, diskFailure } from '../../../src/lake/store/disk.js';
 import { thisWriter } from '../../../src/lake/store/writer-name.js';
 import { HandClock } from '../../core/clock.js';
 import { compileDiskStore, firstOutput, outputOf, runOnLake } from '../disk-writer.js';

@@ -1,7 +1,6 @@
 import { isObject, type Action, type Remove } from '../../delta/actions.js';
 import type { RemovedFile, TableChange } from '../../catalog/change.js';
-import type { Commit } from '../../catalog/commit.js';
-import type { Sealed } from '../../catalog/seal.js';
+import type { Commit, Sealed } from '../../catalog/commit.js';
 
 /** The Delta protocol of plain tables. */
 export const protocol = { minReaderVersion: 1, minWriterVersion: 2 } as const;
