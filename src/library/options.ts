@@ -1,7 +1,6 @@
 import { usageError } from '../core/errors.js';
 import type { RunEvent } from '../core/events/run-event.js';
 import { nearestName } from '../core/text/fault-line.js';
-import type { Api } from '../sources/finances/finances-apis.js';
 
 /** The credentials of an account. They are sent to the token endpoint, and are never logged or written anywhere. */
 export interface Credentials {
@@ -40,7 +39,7 @@ export interface RunOptions extends AccountOptions {
   /** The lake: a folder, or `s3://BUCKET/PREFIX`; default: `data/lake`. */
   readonly lake?: string | undefined;
   /** API whose pipelines run if none is named; default: `v0`. */
-  readonly api?: Api | undefined;
+  readonly api?: 'v0' | '2024-06-19' | 'both' | undefined;
   /** Order ids, for `order-events` and `order-transactions`. */
   readonly orders?: readonly string[] | undefined;
   /** Accepts an empty answer for slices of which the lake has rows. */
