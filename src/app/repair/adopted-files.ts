@@ -14,8 +14,7 @@ import { readWindow } from '../../engine/slicing/window-slices.js';
 import { hasColumn } from '../../lake/files/sorted-file.js';
 import { parseNote } from '../../lake/store/store.js';
 import { writeBundle, writeFiltered } from '../maintenance/file-bundles.js';
-import { familiesIn, type RepairedFiles } from './damaged-files.js';
-import { keyOfRow, loadKeyOf } from './row-keys.js';
+import { familiesIn, keyOfRow, loadKeyOf, type RepairedFiles } from './damaged-files.js';
 
 /** A data file that the catalog doesn't know, with what it says of itself. */
 export interface AdoptableFile {

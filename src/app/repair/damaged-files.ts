@@ -12,7 +12,7 @@ import type { NewFile } from '../../lake/commit-files.js';
 import type { Add } from '../../lake/delta/actions.js';
 import { loadKeysOf, mainOf } from '../../lake/delta/file-tags.js';
 import { damageOf } from '../../lake/files/checked-file.js';
-import { loadKeyCondition, loadKeysText } from '../../lake/files/load-key-rows.js';
+import { keyExpression, loadKeyCondition, loadKeysText } from '../../lake/files/load-key-rows.js';
 import { rowsIn } from '../../lake/files/local-parquet.js';
 import { localFile, type Workspace } from '../../lake/files/workspace.js';
 import type { Lake } from '../../lake/lake.js';
@@ -22,9 +22,12 @@ import { bundlesOf, fileTargetOf, writeBundle, writeFiltered } from '../maintena
 import { remainderWriter } from '../maintenance/remainder.js';
 import { historyFamily } from '../reconcile/event-history.js';
 import type { CheckName } from '../verify/checks/certificate.js';
+import { readWindow } from '../../engine/slicing/window-slices.js';
+import { hasColumn } from '../../lake/files/sorted-file.js';
+import { parseImportedKey } from '../../lake/loads/imported-spans.js';
+import { pipelineTable } from '../verify/checks/main-tables.js';
 import { verifyLake } from '../verify/verify-lake.js';
 import { parseNote } from '../../lake/store/store.js';
-import { keyOfRow, loadKeyOf } from './row-keys.js';
 
 /** A damaged or missing data file, and what becomes of its rows. */
 export interface DamagedData {
@@ -45,6 +48,20 @@ export interface DamagedData {
 export function familiesIn(lake: Lake): readonly Family[] {
   const custom = customPipelinesOf(lake.tables.map(({ schema }) => schema));
   return familiesOf([...pipelines, ...custom, historyFamily]);
+}
+
+/** In SQL: the load key of a row of a main table. */
+export function keyOfRow(main: Table): string {
+  const kind = pipelineTable(main)?.loadKey ?? 'window';
+  return kind === 'window' && !hasColumn(main, 'window_start') ? 'NULL' : keyExpression(kind);
+}
+
+/** What a load key says of itself, as the entry of one whose own is lost. */
+export function loadKeyOf({ account, pipeline, key }: LoadKeyId, readAt: number): LoadKey {
+  const span = parseImportedKey(key);
+  const window = readWindow(key) ?? span;
+  const origin = span === undefined ? 'api' : 'import';
+  return { account, pipeline, key, ...(window && { window }), readAt, since: readAt, origin };
 }
 
 /**
