@@ -5,9 +5,9 @@ import type { GroupSpan } from '../../sources/finances/api-v0/collectors.js';
 import { groupSlices, type GroupSlice } from '../../sources/finances/api-v0/group-slices.js';
 import { settlementBreaks, type SettlementHole } from '../../sources/finances/api-v0/settlement-holes.js';
 import type { Lake } from '../../lake/lake.js';
-import { endpointToName } from '../../lake/upkeep/last-run.js';
+import { endpointToName, type LastRun } from '../../lake/upkeep/last-run.js';
 import type { UnfinishedRange } from '../verify/checks/unfinished-ranges.js';
-import type { Lease } from '../../lake/upkeep/leases.js';
+import type { LakeRuns, Lease } from '../../lake/upkeep/leases.js';
 import { rangeMarginMs, readDateRange, type RangeOptions } from '../configuration/range.js';
 import { importedDays } from '../../lake/loads/imported-spans.js';
 import { loadedWindows } from '../../engine/slicing/window-slices.js';
@@ -67,6 +67,25 @@ export interface AccountStatus {
   readonly load: Suggestion | undefined;
   /** The pipelines that have gaps or are unfinished. */
   readonly lacking: readonly string[];
+}
+
+/** The statuses of a lake's accounts, its runs, and the commands that load what is missing. */
+export interface StatusReport {
+  /** The lake as the command line names it. */
+  readonly location: string;
+  readonly lake: Lake;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  readonly lastRun: LastRun | undefined;
+  readonly runs: LakeRuns;
+  readonly statuses: readonly AccountStatus[];
+  /** Configured accounts without rows, with the commands that load them. */
+  readonly unloaded: readonly (Suggestion & { readonly account: string })[];
+  /** The command that loads into an empty lake, by the notes of earlier runs; undefined without a note. */
+  readonly known: Suggestion | undefined;
+  /** The command that loads into an empty lake; undefined where the lake has rows. */
+  readonly first: Suggestion | undefined;
+  readonly suggestionContext: SuggestionContext;
 }
 
 export interface StatusQuestion extends SuggestionContext {

@@ -1,0 +1,198 @@
+import { printable, printableLines } from '../../core/printable.js';
+import { formatBytes, formatCount, formatSpan } from '../../core/text/amounts.js';
+import { alignedLines, wrapWords } from '../../core/text/width.js';
+import type { Window } from '../../core/windows.js';
+import type { Lake } from '../../lake/lake.js';
+import { noteFault } from '../../lake/upkeep/erasure.js';
+import type { LastRun } from '../../lake/upkeep/last-run.js';
+import { leaseText, type LakeRuns } from '../../lake/upkeep/leases.js';
+import { holeText } from '../../sources/finances/api-v0/settlement-holes.js';
+import { catalogLine, catalogVersion } from '../catalog-version.js';
+import { shortIsoInstant } from '../command-text.js';
+import type { TableStatus } from '../results.js';
+import { unreadText } from '../unread-events.js';
+import { unsummedText } from '../unsummed-amounts.js';
+import { calendarLines, legendLines, type CalendarOptions } from './calendar.js';
+import { coverageText, type AccountStatus, type PipelineStatus, type StatusReport } from './lake-status.js';
+import type { Suggestion } from './suggestions.js';
+
+/** Width of the output in cells where it isn't a terminal. */
+const defaultWidth = 80;
+
+/** The report for people. */
+export function reportTexts(
+  report: StatusReport,
+  { account, color }: { readonly account: string | undefined; readonly color: boolean },
+  width = defaultWidth,
+): readonly string[] {
+  const { location, lake, now, lastRun, runs, statuses, unloaded, first } = report;
+  const style = { width, color };
+  const text = (of: AccountStatus) => {
+    const isLoading = runs.active.some(({ purpose }) => purpose?.account === of.account);
+    return `${accountText(of, style)}\n${loadText(of, { now, isLoading })}\n`;
+  };
+  const emptyLake = `${location} has nothing${account === undefined ? '' : ` of ${account}`} yet.`;
+  const firstText = (of: Suggestion) =>
+    of.command === undefined ? `${suggestionText(of)}.\n\n` : `Load it with\n  ${suggestionText(of)}\n\n`;
+  const runsLines = runsText(runs);
+  const catalog = catalogVersion(lake);
+  return [
+    ...(first === undefined ? statuses.map(text) : [`${printable(emptyLake)} ${firstText(first)}`]),
+    overviewText(statuses),
+    ...unloaded.map((of) => `${printable(of.account)}: nothing loaded yet. ${firstText(of)}`),
+    runsLines,
+    ...statuses
+      .flatMap(({ forgotten }) => (forgotten && noteFault(forgotten)) ?? [])
+      .map((fault) => `${wrapWords(printable(fault), defaultWidth).join('\n')}\n\n`),
+    retentionText(lake),
+    catalog === null ? '' : catalogLine(catalog),
+    // A dead run without a note is shown instead of the last run.
+    lastRun === undefined && runs.died.length > 0
+      ? ''
+      : `${runsLines === '' ? '' : '\n'}${lastRunText(lastRun, account)}`,
+  ];
+}
+
+function runsText({ active, died }: LakeRuns): string {
+  const lines = [
+    ...active.map((lease) => `Active: ${leaseText(lease)}\n`),
+    ...died.map(
+      (lease) => `Died: ${leaseText(lease)}; what it committed stays, and the next successful run removes the rest\n`,
+    ),
+  ];
+  return lines.map((line) => printableLines(line)).join('');
+}
+
+/** Several accounts in one line each, as the full text of one fills a screen. */
+function overviewText(statuses: readonly AccountStatus[]): string {
+  if (statuses.length < 2) return '';
+  const width = Math.max(...statuses.map(({ account }) => printable(account).length));
+  const lines = statuses.map(({ account, coveredTo, lacking }) => {
+    const upTo = coveredTo === undefined ? 'nothing by date' : `loaded up to ${shortIsoInstant(coveredTo)}`;
+    const gaps = lacking.length === 0 ? 'no gap' : `gaps in ${printable(lacking.join(', '))}`;
+    return `${printable(account).padEnd(width)}  ${upTo}, ${gaps}\n`;
+  });
+  return `${lines.join('')}\n`;
+}
+
+/** A warning that the folders hold files beside those of the tables. */
+function retentionText({ retentionMs }: Lake): string {
+  if (retentionMs === 0) return '';
+  return (
+    `Replaced files stay for ${formatSpan(retentionMs)}: read the tables through their logs, because a plain read_parquet of the ` +
+    'folders returns rows twice\n'
+  );
+}
+
+function suggestionText({ command, additions: beside }: Suggestion): string {
+  return [...(command === undefined ? [] : [command]), ...beside].map(printable).join('\n');
+}
+
+/** What loads the gaps of an account; `isLoading`: whether a run is loading it. */
+function loadText(
+  { load, range, unused, unfinished }: AccountStatus,
+  { now, isLoading }: { readonly now: number; readonly isLoading: boolean },
+): string {
+  if (load === undefined) {
+    const what = unused.length === 0 ? 'everything in the range' : 'every pipeline that has begun';
+    return `No gap: ${what} is loaded, up to ${formatSpan(now - range.end)} ago.\n`;
+  }
+  if (load.command === undefined) return `There are gaps: ${suggestionText(load)}.\n`;
+  const after = isLoading ? ', if the active run leaves any' : '';
+  return `To load ${unfinished.length > 0 ? 'the rest' : 'the gaps'}${after}:\n  ${suggestionText(load)}\n`;
+}
+
+/** Things of one kind that are listed; further ones are counted. */
+const mostListed = 10;
+
+/** The text about one account. */
+function accountText(status: AccountStatus, options: CalendarOptions): string {
+  const { account, range, pipelines, unused, unfinished, openGroups, groupsToLoad, holes, unread, tables } = status;
+  const lines = [`${printable(account)}, ${rangeText(range)}`, ''];
+  for (const pipeline of pipelines) lines.push(...pipelineLines(pipeline, options), '');
+  const allDays = pipelines.flatMap(({ days }) => days);
+  if (allDays.length > 0) lines.push(...legendLines(allDays, options), '');
+  if (unfinished.length > 0) {
+    lines.push(`Requested and not begun, because the run ended early: ${printable(unfinished.join(', '))}`, '');
+  }
+  if (unused.length > 0) lines.push(`Nothing loaded yet of: ${printable(unused.join(', '))}`, '');
+  const opened = ({ id, start }: { id: string; start: number | null }) =>
+    `${printable(id)}${start === null ? '' : `, since ${shortIsoInstant(start)}`}`;
+  lines.push(...listLines('Open groups', openGroups.map(opened)));
+  lines.push(...listLines('Groups listed and not loaded by group-events', groupsToLoad.map(opened)));
+  lines.push(
+    ...listLines(
+      'Settlements that the list may have omitted',
+      holes.map((hole) => printable(holeText(hole))),
+    ),
+  );
+  lines.push(
+    ...listLines(
+      'Events that could not be read',
+      unread.map((event) => printable(unreadText(event))),
+    ),
+  );
+  lines.push(...tableLines(tables));
+  return `${lines.join('\n')}\n`;
+}
+
+/** The text about the last run, for one account or all. */
+function lastRunText(run: LastRun | undefined, asked: string | undefined): string {
+  if (run === undefined) return 'Last run: unknown\n';
+  if (asked !== undefined && run.account !== asked) {
+    return `Last run: of another account (${printable(run.account)}, ${shortIsoInstant(Date.parse(run.endedAt))})\n`;
+  }
+  const { command, status, startedAt, endedAt, account, from, to, failure, code, pipelines } = run;
+  const seconds = (Date.parse(endedAt) - Date.parse(startedAt)) / 1000;
+  // An import without rows shows when it ran in the place of its days.
+  const isOfDays = from !== startedAt || to !== endedAt;
+  const days = isOfDays ? ` of ${shortIsoInstant(Date.parse(from))} to ${shortIsoInstant(Date.parse(to))}` : '';
+  const lines = [
+    `Last run: ${printable(command)}${days} for ${printable(account)}`,
+    `  ${code === 'STOPPED' ? 'stopped' : printable(status)} at ${shortIsoInstant(Date.parse(endedAt))} after ${seconds.toFixed(1)} s`,
+    ...(failure === null ? [] : [`  ${printable(code === undefined ? failure : `${code}: ${failure}`)}`]),
+    ...Object.entries(pipelines).map(
+      ([name, { slices, requests, files, bytes }]) =>
+        `  ${printable(name)}: ${formatCount(slices, 'slice')}, ${formatCount(requests, 'request')}, ` +
+        `${formatCount(files, 'file')}, ${formatBytes(bytes)}`,
+    ),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+/** `2025-03-01 to 2025-03-08`; the end is not part of it. */
+function rangeText({ start, end }: Window): string {
+  return `${shortIsoInstant(start)} to ${shortIsoInstant(end)}`;
+}
+
+function pipelineLines({ pipeline, loadKey, loaded, days, gaps }: PipelineStatus, options: CalendarOptions): string[] {
+  const read = formatCount(loaded, loadKey);
+  if (days.length === 0) return [`${printable(pipeline)}: ${read}`];
+  return [
+    `${printable(pipeline)}: ${read}, ${coverageText(days, 'imported')}`,
+    ...calendarLines(days, options),
+    ...(gaps.length === 0 ? ['No gap'] : listLines('Gaps', gaps.map(rangeText), false)),
+  ];
+}
+
+function listLines(title: string, items: readonly string[], spaced = true): string[] {
+  if (items.length === 0) return [];
+  const more = items.length > mostListed ? [`  and ${formatCount(items.length - mostListed)} more`] : [];
+  const end = spaced ? [''] : [];
+  return [`${title}:`, ...items.slice(0, mostListed).map((item) => `  ${item}`), ...more, ...end];
+}
+
+function tableLines(tables: readonly TableStatus[]): string[] {
+  const cells = ({ table, files, bytes, rows }: TableStatus) => [
+    printable(table),
+    formatCount(files),
+    formatBytes(bytes),
+    formatCount(rows),
+  ];
+  return [
+    ...alignedLines([['table', 'files', 'size', 'rows'], ...tables.map(cells)]),
+    ...tables
+      .filter(({ unsummed }) => unsummed > 0)
+      .map(({ table, unsummed }) => `${table}: ${unsummedText(unsummed)}`),
+  ];
+}
