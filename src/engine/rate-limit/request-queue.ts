@@ -130,10 +130,11 @@ export class RequestQueue {
     if (bucket === undefined) return;
     this.#alarm.abort();
     while (this.#queue.size > 0 && this.#queue.pending < this.#queue.concurrency && !bucket.isProbing) {
+      const nextTokenAt = bucket.nextTokenAt();
+      // Read after the bucket has read it: a clock that goes on meanwhile makes no request wait.
       const now = bucket.clock.now();
-      const waitMs = bucket.nextTokenAt() - now;
-      if (waitMs > 0) {
-        this.#sleep(waitMs, bucket.clock);
+      if (nextTokenAt > now) {
+        this.#sleep(nextTokenAt - now, bucket.clock);
         return;
       }
       const [longest] = this.#waiting;

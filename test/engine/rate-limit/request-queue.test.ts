@@ -237,6 +237,14 @@ test('a clock that fails fails every job that waits', async () => {
   ]);
 });
 
+test('a clock that goes on while it is read makes no request wait', async () => {
+  let now = 0;
+  const clock = { now: () => (now += 1000), sleep: () => Promise.reject(new Error('a request waits')) };
+  const queue = new RequestQueue({ bucket: new TokenBucket({ rate: 1, burst: 2, clock }), concurrency: 3 });
+  const run = (): Promise<string> => queue.run(() => Promise.resolve('done'), { priority: 1, signal: never });
+  expect(await Promise.all([run(), run(), run()])).toEqual(['done', 'done', 'done']);
+});
+
 test('a concurrency below 1 is refused', () => {
   expect(() => new RequestQueue({ concurrency: 0 })).toThrow('Expected `concurrency` to be a number from 1 and up');
 });
