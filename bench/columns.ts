@@ -7,7 +7,7 @@ import type { Column, Encoding, Table } from '../src/core/columns/table.js';
 import { TableRows } from '../src/core/columns/table-rows.js';
 import { openDatabase, type Database } from '../src/core/duckdb/connection.js';
 import { encodeTable } from '../src/core/parquet/encoder/encode-table.js';
-import { parquetFile } from '../src/core/parquet/wasm.js';
+import { wasmFile } from '../test/core/parquet/wasm-file.js';
 import { dayBatches } from './load/ours.js';
 import { writePages } from './load/pages.js';
 
@@ -64,7 +64,7 @@ async function measured(
   const tableOf = (encoding: Encoding): Table => ({ name: 'one', about: '', columns: [{ ...column, encoding }] });
   const rowsOf = (table: Table) => new TableRows(table, rows.numRows, { [column.name]: data });
   const chosen: readonly Encoding[] =
-    column.type === 'text' ? ['dictionary', 'plain', 'delta-length'] : ['dictionary', 'plain', 'delta'];
+    column.type === 'text' ? ['dictionary', 'plain', 'delta-length'] : ['dictionary', 'plain'];
   const candidate = (name: string, encode: Candidate['encode']): Candidate => {
     return { name, encode, path: join(folder, `${name}.parquet`), writeMs: Infinity, readMs: Infinity, bytes: 0 };
   };
@@ -72,9 +72,7 @@ async function measured(
     ...chosen.map((encoding) =>
       candidate(encoding, async () => (await encodeTable(rowsOf(tableOf(encoding)), new Map(), 'bench')).bytes),
     ),
-    candidate('parquet-wasm', () =>
-      Promise.resolve(parquetFile(tableOf(column.encoding), [rowsOf(tableOf(column.encoding)).batch], new Map())),
-    ),
+    candidate('parquet-wasm', () => Promise.resolve(wasmFile(rowsOf(tableOf(column.encoding))))),
   ];
   // In turn, so that a busy moment of the machine falls on all of them.
   for (let at = 0; at < runs; at++) {

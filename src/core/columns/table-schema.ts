@@ -27,7 +27,7 @@ const column = object('an object with `name` and `type`', {
   type: z.enum(['text', 'instant', 'date', 'decimal', 'bigint', 'integer', 'boolean'] satisfies ColumnType[], {
     error: "a column's type",
   }),
-  encoding: z.enum(['dictionary', 'plain', 'delta', 'delta-length'] satisfies Encoding[], { error: 'an encoding' }),
+  encoding: z.enum(['dictionary', 'plain', 'delta-length'] satisfies Encoding[], { error: 'an encoding' }),
   nullable: z.boolean({ error: 'true or false' }),
   about: z.string({ error: 'a text' }),
   digits: object('an object with `precision` and `scale`', {

@@ -7,9 +7,9 @@ export type ColumnType = 'text' | 'instant' | 'date' | 'decimal' | 'bigint' | 'i
 
 /**
  * The Parquet encoding of a column's values, chosen for its data; a dictionary that saves nothing becomes plain. Some engines
- * can't read deltas and lengths: of the built-in tables only ids have lengths, until DuckDB merges the files.
+ * can't read lengths: of the built-in tables only ids have them, until DuckDB merges the files.
  */
-export type Encoding = 'dictionary' | 'plain' | 'delta' | 'delta-length';
+export type Encoding = 'dictionary' | 'plain' | 'delta-length';
 
 /** Precision and scale of a decimal. */
 export interface Digits {

@@ -222,10 +222,6 @@ class ColumnPages {
     const { isOfTexts } = this.#column;
     if (valueEncoding === encoding.plain) return this.#plainValues(page, start, count);
     if (valueEncoding === encoding.deltaLengthByteArray && isOfTexts) return deltaLengthTexts(page, start, count);
-    if (valueEncoding === encoding.deltaBinaryPacked && !isOfTexts) {
-      const { values } = readDeltas(page, start, count);
-      return { ...noValues, count, integers: BigInt64Array.from(values, BigInt) };
-    }
     throw this.#mismatch('an encoding of its type', `${valueEncoding}`);
   }
 

@@ -1,4 +1,3 @@
-import { deltaStatistics } from '../columns/statistics.js';
 import type { TableRows } from '../columns/table-rows.js';
 import { LedgerlakeError, messageOf } from '../errors.js';
 import { version } from '../version.js';
@@ -14,10 +13,10 @@ export interface EncodedFile {
 }
 
 /**
- * Encodes the rows of a table as one Parquet file with `metadata` as key-value pairs. Custom tables are encoded by
- * parquet-wasm, all others by `encodeTable`. The same rows and metadata give the same bytes.
+ * Encodes the rows of a table as one Parquet file with `metadata` as key-value pairs. The same rows and metadata give the
+ * same bytes.
  *
- * @param createdBy the writer that the footer of `encodeTable` names
+ * @param createdBy the writer that the footer names
  * @throws LedgerlakeError PARQUET_MISMATCH where the file doesn't have these rows, ENCODER where encoding fails
  */
 export async function encodeFile(
@@ -26,11 +25,6 @@ export async function encodeFile(
   createdBy = `${writerName}${version}`,
 ): Promise<EncodedFile> {
   const { table, length } = rows;
-  if (table.customPipeline !== undefined) {
-    const { parquetFile } = await import('./wasm.js');
-    const bytes = parquetFile(table, [rows.batch], metadata);
-    return { bytes, rows: length, stats: deltaStatistics(table, rows.batch) };
-  }
   try {
     const { bytes, stats } = await encodeTable(rows, metadata, createdBy);
     checkFooterRows(bytes, length, table.name, 'nothing was committed');

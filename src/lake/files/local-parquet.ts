@@ -138,7 +138,7 @@ export async function countRows(database: Database, address: string, condition: 
   return Number(row?.['rows'] ?? 0);
 }
 
-/** Statistics of a Parquet file in Delta's JSON form, like those of `deltaStatistics` for a batch. */
+/** Statistics of a Parquet file in Delta's JSON form, like those of `encodeTable`. */
 export async function statistics(database: Database, table: Table, address: string, rows: number): Promise<string> {
   const filtered = table.columns.filter((column) => column.filtered === true);
   const selected = filtered.flatMap(({ name, type }, at) => {

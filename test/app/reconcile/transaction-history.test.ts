@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { findDiffering } from '../../../src/app/reconcile/differing-rows.js';
 import { historyFiles, keepsHistory } from '../../../src/app/reconcile/event-history.js';
 import type { Table } from '../../../src/core/columns/table.js';
-import { parquetFile } from '../../../src/core/parquet/wasm.js';
+import { encodeFile } from '../../../src/core/parquet/encode-file.js';
 import { defaultLimits, withWorkspace } from '../../../src/lake/files/workspace.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import { readResultsPage } from '../../../src/sources/finances/api-2024-06-19/results-page.js';
@@ -34,10 +34,10 @@ async function stored(newPath: () => string, transaction: string): Promise<(tabl
   collector.add({ page: readResultsPage('listTransactions', Buffer.from(page)), source });
   const paths = new Map<Table, string>();
   for (const { rows } of collector.finish()) {
-    const { table, batch } = rows;
+    const { table } = rows;
     const path = newPath();
     paths.set(table, path);
-    await writeFile(path, parquetFile(table, [batch], new Map()));
+    await writeFile(path, (await encodeFile(rows, new Map())).bytes);
   }
   return (table) => `SELECT *, '2024-03' AS month_ FROM '${paths.get(table) ?? ''}'`;
 }

@@ -7,7 +7,7 @@ import { checkEvents } from '../../../src/app/verify/checks/event-entries.js';
 import type { ReadableFile } from '../../../src/app/verify/checks/file-contents.js';
 import type { Table } from '../../../src/core/columns/table.js';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
-import { parquetFile } from '../../../src/core/parquet/wasm.js';
+import { encodeFile } from '../../../src/core/parquet/encode-file.js';
 import { readResultsPage } from '../../../src/sources/finances/api-2024-06-19/results-page.js';
 import { transactionCollector } from '../../../src/sources/finances/api-2024-06-19/transaction-collector.js';
 import { transactionEntries, transactions } from '../../../src/sources/finances/api-2024-06-19/transaction-tables.js';
@@ -46,9 +46,9 @@ async function problems(page: string, change?: string): Promise<string[]> {
   };
   const files = new Map<Table, ReadableFile>();
   for (const { rows } of collector.finish()) {
-    const { table, batch } = rows;
+    const { table } = rows;
     const path = join(folder, `${table.name}.parquet`);
-    await writeFile(path, parquetFile(table, [batch], new Map()));
+    await writeFile(path, (await encodeFile(rows, new Map())).bytes);
     files.set(table, readable(table, path));
   }
   const stored = files.get(transactionEntries);

@@ -8,7 +8,7 @@ import { TableRows } from '../../../src/core/columns/table-rows.js';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import { encodeTable } from '../../../src/core/parquet/encoder/encode-table.js';
 import { encodedColumns } from '../../../src/core/parquet/decode-columns.js';
-import { parquetFile } from '../../../src/core/parquet/wasm.js';
+import { wasmFile } from './wasm-file.js';
 import { decodeText } from '../../../src/engine/run/derivation.js';
 import { temporaryFolder } from '../../app/lake-run.js';
 
@@ -17,7 +17,7 @@ import { temporaryFolder } from '../../app/lake-run.js';
 const raw: Column = { name: 'raw', type: 'text', nullable: false, encoding: 'plain', about: '', unbounded: true };
 const id: Column = { ...raw, name: 'id', encoding: 'delta-length' };
 const list: Column = { ...raw, name: 'list', encoding: 'dictionary', nullable: true };
-const at: Column = { ...raw, name: 'at', type: 'instant', encoding: 'delta', nullable: true };
+const at: Column = { ...raw, name: 'at', type: 'instant', encoding: 'dictionary', nullable: true };
 const samples: Table = { name: 'samples', about: '', columns: [raw, id, list, at] };
 const chosen = { texts: ['raw', 'id', 'list'], instants: ['at'] };
 
@@ -63,8 +63,7 @@ test('a file of others or of the other encoder, and a column that is not there, 
   expect(await encodedColumns(file, { ...chosen, texts: ['other'] })).toBeUndefined();
   expect(await encodedColumns(file, { texts: ['at'], instants: [] })).toBeUndefined();
   const rows = rowsOf(['one']);
-  const snappy = parquetFile(rows.table, [rows.batch], new Map());
-  expect(await encodedColumns(snappy, chosen)).toBeUndefined();
+  expect(await encodedColumns(wasmFile(rows), chosen)).toBeUndefined();
   const path = join(await temporaryFolder(), 'rows.parquet');
   const database = await openDatabase();
   await database.execute(`COPY (SELECT 'one' AS raw) TO '${path}' (FORMAT parquet)`);

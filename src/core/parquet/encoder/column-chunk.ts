@@ -4,15 +4,15 @@ import { ReusedMemory } from '../../columns/memory.js';
 import type { Column } from '../../columns/table.js';
 import { expandRuns, isRunLengths, type ColumnValues } from '../../columns/table-rows.js';
 import { bloomFilter } from './bloom-filter.js';
-import { boundValue, textBounds, wordBounds, type Bounds } from './bounds.js';
+import { textBounds, wordBounds, type Bounds } from './bounds.js';
 import { ByteBuffer } from './byte-buffer.js';
 import { columnRows, type ColumnRows, type TextValues, type Values } from './column-values.js';
-import { deltaLimit, writeDeltas } from './delta-binary-packed.js';
+import { writeDeltas } from './delta-binary-packed.js';
 import { numberTexts, numberWords, writePlainTexts, type NumberedTexts } from './dictionary-page.js';
+import { packedPage } from './file-writer.js';
 import { codec, encoding, pageType } from './format.js';
 import { widthOf, writeHybrid, writeLevels, writeRun } from './rle.js';
 import { cutRunPages, cutRuns, runsWithin, writeRunLevels, writeRunNumbers } from './run-pages.js';
-import { writeStruct, type StructWriter } from './thrift.js';
 import type { Hash64 } from './xxhash64.js';
 import type { Compress } from './zstd.js';
 
@@ -119,7 +119,10 @@ export function columnChunk(
   // Where all rows are equal, a call of the codec costs more than it saves.
   const isCompressed = values.count > 0 && (nulls > 0 || writer.dictionary?.count !== 1);
   const bytes = new ChunkBytes(column.name, isCompressed ? compress : (page) => page.slice());
-  if (writer.dictionary !== undefined) writeDictionaryPage(bytes, writer.dictionary);
+  if (writer.dictionary !== undefined) {
+    const { count, write } = writer.dictionary;
+    bytes.writePage(write, { type: pageType.dictionary, count, encoding: encoding.plain });
+  }
   const dataOffset = bytes.size;
   const pages = Array.from(content.pages, (page) => writeDataPage(bytes, content, page));
   const { pieces, size, uncompressedSize } = bytes;
@@ -148,35 +151,22 @@ class ChunkBytes {
   }
 
   /** @throws Error where the content exceeds 2 GiB */
-  writePage(type: number, write: (to: ByteBuffer) => void, writeHeader: (to: StructWriter) => void): void {
+  writePage(write: (to: ByteBuffer) => void, values: Parameters<typeof packedPage>[2]): void {
     pageBuffer.clear();
     write(pageBuffer);
     const raw = pageBuffer.written;
     if (raw.length >= 2 ** 31) throw new Error(`${this.#column}: expected a page below 2 GiB, got ${raw.length} bytes`);
-    const bytes = this.#compress(raw);
-    const header = new ByteBuffer(64);
-    writeStruct(header, (to) => {
-      to.i32(1, type).i32(2, raw.length).i32(3, bytes.length);
-      writeHeader(to);
-    });
-    this.pieces.push(header.written, bytes);
+    const [header, bytes] = packedPage(raw, this.#compress, values);
+    this.pieces.push(header, bytes);
     this.size += header.length + bytes.length;
     this.uncompressedSize += header.length + raw.length;
   }
 }
 
-function writeDictionaryPage(bytes: ChunkBytes, { count, write }: ChunkDictionary): void {
-  bytes.writePage(pageType.dictionary, write, (to) => {
-    to.struct(7, (page) => page.i32(1, count).i32(2, encoding.plain));
-  });
-}
-
 function writeDataPage(bytes: ChunkBytes, { writer, values }: ChunkContent, page: PageContent): EncodedPage {
   const { firstRow, rows, nulls, first, last, write } = page;
   const offset = bytes.size;
-  bytes.writePage(pageType.data, write, (to) => {
-    to.struct(5, (data) => data.i32(1, rows).i32(2, writer.encoding).i32(3, encoding.rle).i32(4, encoding.rle));
-  });
+  bytes.writePage(write, { type: pageType.data, count: rows, encoding: writer.encoding });
   const bounds = values.of === 'words' ? wordBounds(values.words, values.size, first, last) : undefined;
   return { offset, size: bytes.size - offset, firstRow, rows, nulls, bounds };
 }
@@ -238,7 +228,7 @@ function valueContent(
 ): Pick<ChunkContent, 'writer' | 'values' | 'bounds' | 'distinct'> {
   const distinct = values.of === 'texts' ? numberTexts(values.texts, memory) : undefined;
   const bounds = column.unbounded === true ? undefined : boundsOf(values, distinct?.used);
-  return { values, distinct, bounds, writer: valueWriter(column, values, distinct, bounds, rows) };
+  return { values, distinct, bounds, writer: valueWriter(column, values, distinct, rows) };
 }
 
 function* mapped<From, To>(all: Iterable<From>, map: (one: From) => To): Generator<To> {
@@ -285,19 +275,13 @@ function* cutPages({ values, nulls }: ColumnRows, rows: number, { bytesOf }: Val
 /** The pages of a column of nulls: some readers fail on a dictionary without values. */
 const noValues: ValueWriter = { encoding: encoding.plain, write: () => undefined };
 
-function valueWriter(
-  column: Column,
-  values: Values,
-  distinct: NumberedTexts | undefined,
-  bounds: Bounds | undefined,
-  rows: number,
-): ValueWriter {
+function valueWriter(column: Column, values: Values, distinct: NumberedTexts | undefined, rows: number): ValueWriter {
   if (values.count === 0) return noValues;
   switch (values.of) {
     case 'texts':
       return textWriter(column, values.texts, distinct ?? numberTexts(values.texts, memory), rows);
     case 'words':
-      return wordWriter(column, values.words, values.size, bounds, rows);
+      return wordWriter(column, values.words, values.size, rows);
     case 'booleans':
       return {
         encoding: encoding.plain,
@@ -363,13 +347,7 @@ function textWriter(column: Column, texts: TextValues, distinct: NumberedTexts, 
   };
 }
 
-function wordWriter(
-  column: Column,
-  words: Int32Array,
-  size: 1 | 2,
-  bounds: Bounds | undefined,
-  rows: number,
-): ValueWriter {
+function wordWriter(column: Column, words: Int32Array, size: 1 | 2, rows: number): ValueWriter {
   if (column.encoding === 'dictionary') {
     const distinct = numberWords(words, size, Math.min(mostDistinct, Math.max(1, rows >> 1)), memory);
     if (distinct !== undefined) {
@@ -378,33 +356,12 @@ function wordWriter(
       });
     }
   }
-  if (column.encoding === 'delta' && isWithinDeltas(words, size, bounds)) {
-    const at =
-      size === 1
-        ? (value: number) => words[value] ?? 0
-        : (value: number) => (words[value * 2 + 1] ?? 0) * 2 ** 32 + ((words[value * 2] ?? 0) >>> 0);
-    return {
-      encoding: encoding.deltaBinaryPacked,
-      write: (to, start, end) => {
-        writeDeltas(to, start, end, at);
-      },
-    };
-  }
   return {
     encoding: encoding.plain,
     write: (to, start, end) => {
       writePlainWords(to, words.subarray(start * size, end * size));
     },
   };
-}
-
-/** Whether the differences of the values, and the differences of these differences, are exact as doubles and fit into the type. */
-function isWithinDeltas(words: Int32Array, size: 1 | 2, bounds: Bounds | undefined): boolean {
-  const found = bounds ?? wordBounds(words, size, 0, words.length / size);
-  if (found === undefined) return true;
-  const [min, max] = [found.min, found.max].map((bound) => Number(boundValue(bound)));
-  if (min === undefined || max === undefined) return false;
-  return size === 1 ? max - min < 2 ** 31 : Math.max(-min, max) < deltaLimit && max - min < deltaLimit / 2;
 }
 
 /** Integers as they are in memory: little-endian, as on every platform of Node. */

@@ -4,13 +4,10 @@ const blockValues = 128;
 const miniblocks = 4;
 const miniblockValues = blockValues / miniblocks;
 
-/** Limit for exact arithmetic in doubles: values must be nearer to zero, and differ by less than half of it. */
-export const deltaLimit = 2 ** 52;
-
 const deltas = new Float64Array(blockValues);
 
 /**
- * Writes integers within `deltaLimit` as differences (Encodings.md, "Delta encoding", DELTA_BINARY_PACKED).
+ * Writes the lengths of texts, from 0 to 2^31, as differences (Encodings.md, "Delta encoding", DELTA_BINARY_PACKED).
  *
  * @param at returns the value with a number from `start` to before `end`
  */
@@ -40,7 +37,7 @@ export function writeDeltas(to: ByteBuffer, start: number, end: number, at: (ind
       const until = Math.min(from + miniblockValues, size);
       let most = 0;
       for (let slot = from; slot < until; slot++) most = Math.max(most, (deltas[slot] ?? 0) - least);
-      const width = bitsOf(most);
+      const width = 32 - Math.clz32(most);
       to.room(0)[widthsAt + miniblock] = width;
       packMiniblock(to, from, until, least, width);
     }
@@ -61,7 +58,6 @@ function packMiniblock(to: ByteBuffer, from: number, until: number, least: numbe
     const value = (deltas[index] ?? 0) - least;
     let half = value | 0;
     for (let left = width; left > 0; left -= 16) {
-      if (left === width - 32) half = (value / 2 ** 32) | 0;
       rest |= (half & 0xffff) << bits;
       half >>>= 16;
       for (bits += Math.min(16, left); bits >= 8; bits -= 8) {
@@ -71,10 +67,6 @@ function packMiniblock(to: ByteBuffer, from: number, until: number, least: numbe
     }
   }
   if (bits > 0) into[offset] = rest;
-}
-
-function bitsOf(value: number): number {
-  return value < 2 ** 32 ? 32 - Math.clz32(value) : 64 - Math.clz32(Math.floor(value / 2 ** 32));
 }
 
 /**

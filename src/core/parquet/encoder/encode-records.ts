@@ -1,7 +1,7 @@
 import { ByteBuffer } from './byte-buffer.js';
-import { codec, convertedType, encoding, magic, pageType, physicalType, repetition } from './format.js';
+import { FileWriter, packedPage, type ChunkMetadata, type GroupMetadata, type SchemaElement } from './file-writer.js';
+import { codec, convertedType, encoding, pageType, physicalType, repetition } from './format.js';
 import { writeLevels, writeRun } from './rle.js';
-import { writeStruct, type StructWriter } from './thrift.js';
 import { zstd, type Compress } from './zstd.js';
 
 /** Pages of fewer bytes aren't worth a call of the codec. */
@@ -61,9 +61,8 @@ export async function encodeRecords(
   const { compress } = await zstd();
   const columns = fields.map((field) => columnOf(field, [], { definition: 0, repetition: 0 }));
   const leaves = columns.flatMap((column) => column.leaves);
-  const file = new ByteBuffer();
-  file.bytes(magic);
-  const groups: RowGroup[] = [];
+  const file = new FileWriter();
+  const groups: GroupMetadata[] = [];
   let count = 0;
   const endGroup = (): void => {
     groups.push({ rows: count, chunks: leaves.map((leaf) => leaf.write(file, compress)) });
@@ -74,38 +73,9 @@ export async function encodeRecords(
     if (++count === groupRows) endGroup();
   }
   if (count > 0) endGroup();
-  const start = file.length;
   const total = groups.reduce((sum, group) => sum + group.rows, 0);
-  writeStruct(file, (to) => {
-    to.i32(1, 1)
-      .structs(2, [undefined, ...fields.flatMap(flattened)], (element, field) => {
-        if (field === undefined) element.text(4, 'schema').i32(5, fields.length);
-        else schemaElement(element, field);
-      })
-      .i64(3, total)
-      .structs(4, groups, rowGroup)
-      .text(6, createdBy);
-  });
-  file.uint32(file.length - start);
-  file.bytes(magic);
-  return { bytes: file.written.slice(), rows: total };
-}
-
-interface RowGroup {
-  readonly rows: number;
-  readonly chunks: readonly Chunk[];
-}
-
-/** A column chunk, and its offset in the file. */
-interface Chunk {
-  readonly path: readonly string[];
-  readonly type: number;
-  readonly codec: number;
-  readonly values: number;
-  readonly nulls: number;
-  readonly offset: number;
-  readonly size: number;
-  readonly uncompressedSize: number;
+  const bytes = file.end({ schema: fields.flatMap(schemaElements), fields: fields.length, groups, createdBy });
+  return { bytes, rows: total };
 }
 
 /** Maximum definition and repetition level of a field (Dremel encoding). */
@@ -233,7 +203,7 @@ class Leaf {
   }
 
   /** Writes the added values as a page, and clears them. */
-  write(to: ByteBuffer, compress: Compress): Chunk {
+  write(to: FileWriter, compress: Compress): ChunkMetadata {
     const content = new ByteBuffer(this.#values.length + 1024);
     this.#repetitions.write(content);
     this.#definitions.write(content);
@@ -241,29 +211,17 @@ class Leaf {
     content.bytes(this.#values.written);
     this.#values.clear();
     const isCompressed = content.length >= leastCompressed;
-    const bytes = isCompressed ? compress(content.written) : content.written;
-    const head = new ByteBuffer(64);
-    writeStruct(head, (page) =>
-      page
-        .i32(1, pageType.data)
-        .i32(2, content.length)
-        .i32(3, bytes.length)
-        .struct(5, (header) =>
-          header.i32(1, this.#count).i32(2, encoding.plain).i32(3, encoding.rle).i32(4, encoding.rle),
-        ),
-    );
-    const chunk: Chunk = {
-      path: this.#path,
-      type: physicalTypes[this.#type],
+    const [header, bytes] = packedPage(content.written, isCompressed ? compress : (raw) => raw, {
+      ...{ type: pageType.data, count: this.#count, encoding: encoding.plain },
+    });
+    const { offset, length } = to.append(header);
+    to.append(bytes);
+    const chunk: ChunkMetadata = {
+      ...{ path: this.#path, type: physicalTypes[this.#type], encoding: encoding.plain },
       codec: isCompressed ? codec.zstd : codec.uncompressed,
-      values: this.#count,
-      nulls: this.#nulls,
-      offset: to.length,
-      size: head.length + bytes.length,
-      uncompressedSize: head.length + content.length,
+      ...{ values: this.#count, nulls: this.#nulls, dataOffset: offset },
+      ...{ size: length + bytes.length, uncompressedSize: length + content.length },
     };
-    to.bytes(head.written);
-    to.bytes(bytes);
     this.#count = 0;
     this.#nulls = 0;
     return chunk;
@@ -300,38 +258,9 @@ class Leaf {
   }
 }
 
-function flattened(field: RecordField): readonly RecordField[] {
-  return typeof field.type === 'string' ? [field] : [field, ...field.type.flatMap(flattened)];
-}
-
-function schemaElement(to: StructWriter, { name, type, repetition: rule = 'optional', converted }: RecordField): void {
-  to.i32(1, typeof type === 'string' ? physicalTypes[type] : undefined)
-    .i32(3, repetition[rule])
-    .text(4, name)
-    .i32(5, typeof type === 'string' ? undefined : type.length)
-    .i32(6, converted !== undefined ? convertedType[converted] : type === 'text' ? convertedType.utf8 : undefined);
-}
-
-function rowGroup(to: StructWriter, { rows, chunks }: RowGroup): void {
-  to.structs(1, chunks, (columnChunk, chunk) =>
-    columnChunk.i64(2, 0).struct(3, (metadata) => columnMetadata(metadata, chunk)),
-  )
-    .i64(
-      2,
-      chunks.reduce((sum, { uncompressedSize }) => sum + uncompressedSize, 0),
-    )
-    .i64(3, rows);
-}
-
-function columnMetadata(to: StructWriter, chunk: Chunk): StructWriter {
-  return to
-    .i32(1, chunk.type)
-    .i32s(2, [encoding.plain, encoding.rle])
-    .texts(3, chunk.path)
-    .i32(4, chunk.codec)
-    .i64(5, chunk.values)
-    .i64(6, chunk.uncompressedSize)
-    .i64(7, chunk.size)
-    .i64(9, chunk.offset)
-    .struct(12, (statistics) => statistics.i64(3, chunk.nulls));
+/** A field, and behind it its own fields. */
+function schemaElements({ name, type, repetition: rule = 'optional', converted }: RecordField): SchemaElement[] {
+  const element = { name, repetition: repetition[rule], converted: converted && convertedType[converted] };
+  if (typeof type !== 'string') return [{ ...element, children: type.length }, ...type.flatMap(schemaElements)];
+  return [{ ...element, type: physicalTypes[type], ...(type === 'text' && { converted: convertedType.utf8 }) }];
 }

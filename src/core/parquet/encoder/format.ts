@@ -18,7 +18,6 @@ export const repetition = { required: 0, optional: 1, repeated: 2 } as const;
 export const encoding = {
   plain: 0,
   rle: 3,
-  deltaBinaryPacked: 5,
   deltaLengthByteArray: 6,
   rleDictionary: 8,
 } as const;

@@ -49,7 +49,8 @@ export class StructWriter {
     return this;
   }
 
-  structs<T>(field: number, list: readonly T[], write: (to: StructWriter, one: T) => unknown): this {
+  structs<T>(field: number, list: readonly T[] | undefined, write: (to: StructWriter, one: T) => unknown): this {
+    if (list === undefined) return this;
     return this.#list(field, wireType.struct, list, (one) => {
       writeStruct(this.#to, (to) => {
         write(to, one);

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { sqlType, type Table } from '../../../../src/core/columns/table.js';
 import { openDatabase } from '../../../../src/core/duckdb/connection.js';
 import { fileLiteral } from '../../../../src/core/duckdb/literals.js';
-import { parquetFile } from '../../../../src/core/parquet/wasm.js';
+import { encodeFile } from '../../../../src/core/parquet/encode-file.js';
 import { readResultsPage } from '../../../../src/sources/finances/api-2024-06-19/results-page.js';
 import {
   transactionCollector,
@@ -352,8 +352,7 @@ test('rows are in Parquet what they are in memory', async () => {
   const folder = await temporaryFolder();
   const database = await openDatabase();
   for (const { rows } of batches) {
-    const { table, batch } = rows;
-    await writeFile(join(folder, `${table.name}.parquet`), parquetFile(table, [batch], new Map()));
+    await writeFile(join(folder, `${rows.table.name}.parquet`), (await encodeFile(rows, new Map())).bytes);
   }
   const from = (table: Table): string => fileLiteral(join(folder, `${table.name}.parquet`));
   const described = await database.rows(`DESCRIBE SELECT * FROM ${from(transactions)}`);

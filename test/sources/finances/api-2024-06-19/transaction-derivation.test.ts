@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openDatabase, type Database } from '../../../../src/core/duckdb/connection.js';
-import { parquetFile } from '../../../../src/core/parquet/wasm.js';
+import { encodeFile } from '../../../../src/core/parquet/encode-file.js';
 import { readResultsPage } from '../../../../src/sources/finances/api-2024-06-19/results-page.js';
 import { transactionCollector } from '../../../../src/sources/finances/api-2024-06-19/transaction-collector.js';
 import {
@@ -35,7 +35,7 @@ test('entries that are derived from stored transactions are what they were when 
       }
       const files = new Map<string, Uint8Array>();
       const batches = [...collector.finish()];
-      for (const { rows } of batches) files.set(rows.table.name, parquetFile(rows.table, [rows.batch], new Map()));
+      for (const { rows } of batches) files.set(rows.table.name, (await encodeFile(rows, new Map())).bytes);
       const file = files.get(orderTransactions.name);
       fc.pre(file !== undefined);
       const stored = files.get(orderTransactionEntries.name);
