@@ -20,7 +20,7 @@ import {
   type SettingSources,
   type Settings,
 } from '../configuration/settings.js';
-import { transactionViews } from '../query/transaction-views.js';
+import { views } from '../query/views.js';
 import { historyFamily } from '../reconcile/event-history.js';
 import type { CustomLocation, EmbeddedService } from './connections.js';
 
@@ -108,7 +108,7 @@ export async function loadCustomPipelines(folder: string): Promise<readonly Cust
   // Only where there is such a folder: the schema of definitions takes a moment to load.
   const { loadDefinitions } = await import('../../sources/custom/load-definitions.js');
   const reserved = [...pipelines, historyFamily].map(({ name }) => name);
-  const names = [...tables, ...transactionViews].map(({ name }) => name);
+  const names = [...tables.map(({ name }) => name), ...Object.keys(views)];
   const definitions = await loadDefinitions(folder, { pipelines: reserved, tables: names });
   return definitions.map((definition) => customPipeline(definition));
 }

@@ -10,7 +10,7 @@ import { asKnownMacros, knownLater, knownTooEarly, loadedSpansMacro } from './as
 import { leftOutNote } from './left-out-days.js';
 import { comparedNote, emptyNote, outstandingNote } from './query-notes.js';
 import { unsummedNote } from './unsummed-note.js';
-import { viewStatements } from './transaction-views.js';
+import { viewStatements } from './views.js';
 import { checkFiles, fileFault } from './file-fault.js';
 import { cacheOf, type CacheOptions } from '../configuration/settings.js';
 import { FetchedFiles } from './fetched-files.js';

@@ -12,13 +12,14 @@ export class NamedTables {
   /** The words of all statements so far: a view or a prepared statement that one of them made reads its tables in a later one. */
   readonly #words = new Set<string>();
 
-  /** `definitions`: statements that create views and macros over the tables, as `CREATE OR REPLACE VIEW NAME AS …`. */
+  /** `definitions`: statements that create views and macros over the tables, as `CREATE OR REPLACE VIEW NAME AS …`; comments don't count. */
   constructor(tables: readonly string[], definitions: readonly string[]) {
     this.#tables = tables;
     this.#definitions = definitions
+      .map((definition) => definition.replaceAll(/--.*/g, ''))
       .map((definition) => ({
-        name: /^CREATE OR REPLACE (?:VIEW|MACRO) "?(\w+)/.exec(definition)?.[1]?.toLowerCase() ?? '',
-        words: wordsOf(definition.replaceAll(/--.*/g, '')),
+        name: /CREATE OR REPLACE (?:VIEW|MACRO) "?(\w+)/.exec(definition)?.[1]?.toLowerCase() ?? '',
+        words: wordsOf(definition),
       }))
       .toReversed();
   }

@@ -83,7 +83,7 @@ const mostMonths = 60;
 /** The amounts earned by month: their categories as stacked bars, and a table, which also has amounts that were not earned. */
 export function monthSection({ currency, months, totals, earned }: CurrencyFigures): Html {
   const amount = shownIn(currency);
-  const used = categories.filter(({ id }) => signOf(totals[id]) !== 0 || id === 'charges');
+  const used = categories.filter(({ id }) => signOf(totals[id]) !== 0 || id === 'sales');
   const table = figureTable(
     html`Earned by month, in ${currencyText(currency)}`,
     months,
@@ -144,13 +144,12 @@ function withEmptyMonths(months: readonly string[]): readonly string[] {
 
 /** The categories as shares of each 100 that buyers were charged. */
 export function salesBreakdownSection({ currency, totals, net }: CurrencyFigures): Html {
-  const charges = totals.charges;
-  if (signOf(charges) <= 0)
-    return html`<p class="none">Nothing was charged in this period, so there are no shares.</p>`;
+  const sales = totals.sales;
+  if (signOf(sales) <= 0) return html`<p class="none">Nothing was charged in this period, so there are no shares.</p>`;
   const [amount, exactly] = [shownIn(currency), amountsIn(currency)];
   const used = tradeCategories.filter(({ id }) => signOf(totals[id]) !== 0);
   const earned = sumOf(used.map(({ id }) => totals[id]));
-  const share = (text: string) => perHundred(text, charges) ?? '';
+  const share = (text: string) => perHundred(text, sales) ?? '';
   const steps: Step[] = [];
   let at = '0';
   for (const { id, label } of used) {
@@ -162,7 +161,7 @@ export function salesBreakdownSection({ currency, totals, net }: CurrencyFigures
   }
   const title = `Earned: ${exactly(earned)} ${currency}`;
   steps.push({ label: 'Earned', series: 'left', from: 0, to: Number(earned), figure: share(earned), title });
-  const transfers = totals.transfers;
+  const transfers = totals.loans_and_transfers;
   return html`<figure>
       ${stepsChart(`Bar chart of where each 100 ${currency} of sales went; the table below it has the figures.`, steps)}
     </figure>
@@ -190,7 +189,7 @@ export function feeSection({ currency, fees, totals }: CurrencyFigures): Html {
   if (fees.length === 0) return html`<p class="none">No fees in this period.</p>`;
   const [amount, exactly] = [shownIn(currency), amountsIn(currency)];
   const nameOf = ({ fee, fees: count }: FigureRow<'fees'>) => fee ?? `${formatCount(count)} other fees`;
-  const share = (part: string) => perHundred(part, totals.charges) ?? '–';
+  const share = (part: string) => perHundred(part, totals.sales) ?? '–';
   const steps = fees.map((fee) => {
     const [label, figure] = [printable(nameOf(fee)), exactly(fee.total)];
     const title = `${label}: ${figure} ${currency}`;
@@ -213,7 +212,7 @@ export function feeSection({ currency, fees, totals }: CurrencyFigures): Html {
     )}`;
 }
 
-/** The SKUs with the highest charges, and the share of their fees. */
+/** The SKUs with the highest sales, and the share of their fees. */
 export function skuSection({ currency, skus, months }: CurrencyFigures): Html {
   if (skus.length === 0) return html`<p class="none">No amount in this period names a SKU.</p>`;
   const unnamed = difference(sumOf(months.map(({ net }) => net)), sumOf(skus.map(({ net }) => net)));
@@ -233,7 +232,7 @@ export function skuSection({ currency, skus, months }: CurrencyFigures): Html {
         numberColumn('Orders', ({ sku, orders }) => (sku === null ? '' : formatCount(orders))),
         ...used.map((id) => numberColumn<FigureRow<'skus'>>(labelOf(id), (row) => amount(row[id]))),
         numberColumn('Net', ({ net }) => html`<b>${amount(net)}</b>`),
-        numberColumn('Fees of each 100', ({ fees, charges }) => perHundred(fees, charges) ?? '–'),
+        numberColumn('Fees of each 100', ({ fees, sales }) => perHundred(fees, sales) ?? '–'),
       ],
     )}
     <p>${amount(unnamed)} of the net proceeds name no SKU: advertising, storage and the like.</p>`;
@@ -253,7 +252,7 @@ export function refundSection({ currency, refunds, totals }: CurrencyFigures): H
     const title = `${row.month}: ${rate ?? ''} % (${formatCount(row.refunded)} of ${formatCount(row.shipped)} orders)`;
     return rate === undefined ? [] : [{ month: row.month, value: Number(rate), title }];
   });
-  const share = perHundred(totals.refunds, totals.charges);
+  const share = perHundred(totals.refunds, totals.sales);
   const chart = rateChart('Line chart of the refund rate by month; the table below it has the figures.', points);
   return html`${points.length > 1 && html`<figure>${chart}</figure>`}
     ${figureTable(

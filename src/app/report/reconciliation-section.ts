@@ -1,5 +1,5 @@
 import type { Lake } from '../../lake/lake.js';
-import { bankLines, type BankLine } from '../query/money-views.js';
+import { bankLines, type BankLine } from './report-statements.js';
 import { programCommand } from '../command-text.js';
 import { byDate, byGroup } from '../verify/checks/main-tables.js';
 import { figureTable, html, numberColumn, textColumn, type Html } from './html.js';

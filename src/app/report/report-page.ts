@@ -60,11 +60,13 @@ interface AccountChapter extends AccountFigures {
 function overview(account: AccountChapter, lastRun: LastRun | undefined): Html {
   const { chapters } = account;
   const concerns = concernsOf(account, lastRun);
-  const hasTransfers = chapters.some(({ figures }) => figures !== undefined && signOf(figures.totals.transfers) !== 0);
+  const hasTransfers = chapters.some(
+    ({ figures }) => figures !== undefined && signOf(figures.totals.loans_and_transfers) !== 0,
+  );
   const table = figureTable('Each currency by itself', chapters, [
     textColumn('Currency', (chapter) => html`<a href="#${chapter.id}">${currencyText(chapter.currency)}</a>`),
     numberColumn('Earned', (chapter) => html`<b>${money(chapter, chapter.figures?.earned)}</b>`),
-    totalColumn('Sales', 'charges'),
+    totalColumn('Sales', 'sales'),
     totalColumn('Fees', 'fees'),
     totalColumn('Refunds', 'refunds'),
     numberColumn(
@@ -75,7 +77,7 @@ function overview(account: AccountChapter, lastRun: LastRun | undefined): Html {
       },
       true,
     ),
-    ...(hasTransfers ? [totalColumn('Loans and transfers', 'transfers')] : []),
+    ...(hasTransfers ? [totalColumn('Loans and transfers', 'loans_and_transfers')] : []),
     textColumn('Settlements', ({ settlements }) => settlementsText(settlements)),
   ]);
   return html`${chapters.length === 0 ? html`<p class="none">No amounts and no settlements in this period.</p>` : table}

@@ -1,7 +1,7 @@
 import type { ResultColumn } from '../../core/text/rows.js';
 import type { Sheet } from '../../core/text/workbook.js';
 import { isoInstant } from '../../core/numeric/instant.js';
-import { categories, columnOf } from '../query/categories.js';
+import { categories } from '../query/categories.js';
 import { earnedOf, rateText } from './money-section.js';
 import type { AccountFigures } from './report-page.js';
 import { skuColumns } from './report-statements.js';
@@ -49,13 +49,7 @@ export function reportSheets(accounts: readonly AccountFigures[]): readonly Shee
     },
     {
       name: 'skus',
-      columns: [
-        ...keyColumns,
-        text('sku'),
-        count('orders'),
-        ...skuColumns.map((id) => amount(columnOf(id))),
-        amount('net'),
-      ],
+      columns: [...keyColumns, text('sku'), count('orders'), ...skuColumns.map((id) => amount(id)), amount('net')],
       rows: figures.flatMap(({ account, currency, everySku }) =>
         everySku.map((sku) => [
           ...[account, currency, sku.sku ?? 'no SKU', sku.sku === null ? null : sku.orders],

@@ -1,16 +1,8 @@
 import { eventLists } from '../../sources/finances/model/records.js';
 import { entries } from '../../sources/finances/model/tables.js';
 import { entriesOf } from '../reconcile/event-history.js';
-import {
-  accountAmounts,
-  amountName,
-  bankLines,
-  isNoWrapper,
-  paidAmounts,
-  sumsOfCharges,
-  reconciliation,
-  zero,
-} from '../query/money-views.js';
+import reconciliationEvents from '../query/views/reconciliation_events.sql';
+import reconciliation from '../query/views/reconciliation.sql';
 import { haveGaps, netSumColumns } from '../verify/checks/index-tables.js';
 import { categories, type CategoryId } from '../query/categories.js';
 import { timestampLiteral, literal } from '../../core/duckdb/literals.js';
@@ -97,9 +89,9 @@ function statementsOf(scope: Scope) {
   const netOf = (ids: readonly string[]) =>
     `FROM settled WHERE role = 'net' AND amount IS NOT NULL AND group_id IN (${literals(ids)})`;
   const feesOf = (most: number) =>
-    `WITH named AS (SELECT currency, ${amountName} AS fee, sum(times) AS times, sum(total) AS total, ` +
+    `WITH named AS (SELECT currency, amount_name(event_list, name) AS fee, sum(times) AS times, sum(total) AS total, ` +
     'CASE WHEN min(event_list) = max(event_list) THEN min(event_list) END AS list ' +
-    `FROM totals WHERE category = 'fees' AND ${isNoWrapper('total')} GROUP BY ALL), ` +
+    `FROM totals WHERE category = 'fees' AND coalesce(total <> 0 OR name NOT IN ('Sales', 'Expenses'), true) GROUP BY ALL), ` +
     'ranked AS (SELECT *, row_number() OVER (PARTITION BY currency ORDER BY abs(total) DESC, fee) AS rank FROM named) ' +
     `SELECT currency, CASE WHEN rank <= ${most} THEN fee END AS fee, CASE WHEN min(rank) <= ${most} THEN min(list) END AS list, ` +
     'count(*) AS fees, sum(times) AS times, ' +
@@ -107,11 +99,11 @@ function statementsOf(scope: Scope) {
     'ORDER BY currency, first_rank';
   return {
     /** The account's amounts: of v0 until the first loaded transaction, of released transactions from then on. */
-    makeAmounts: `CREATE OR REPLACE TEMP VIEW amounts AS SELECT * FROM (${accountAmounts}) WHERE ${account}`,
+    makeAmounts: `CREATE OR REPLACE TEMP VIEW amounts AS FROM ledger_amounts WHERE ${account}`,
     /** The amounts of the account's settlements: of v0; of released transactions for settlements without events of v0. */
     makeSettled:
       `CREATE OR REPLACE TEMP VIEW settled AS SELECT ${settledColumns} FROM group_entries WHERE ${account} ` +
-      `UNION ALL SELECT ${settledColumns} FROM (${paidAmounts}) WHERE ${account} ` +
+      `UNION ALL SELECT ${settledColumns} FROM paid_amounts WHERE ${account} ` +
       `AND group_id NOT IN (SELECT group_id FROM group_events WHERE ${account} AND group_id IS NOT NULL)`,
     /** `since`: first instant of loaded transactions, null: none. `before`: whether v0 is loaded before it. */
     basis: query(
@@ -147,11 +139,11 @@ function statementsOf(scope: Scope) {
     fees: query(feeKinds, feesOf(mostFees)),
     everyFee: query(feeKinds, feesOf(Number.MAX_SAFE_INTEGER)),
     makeSkus:
-      `CREATE OR REPLACE TEMP TABLE skus AS SELECT *, row_number() OVER (PARTITION BY currency ORDER BY charges DESC, sku) AS rank ` +
+      `CREATE OR REPLACE TEMP TABLE skus AS SELECT *, row_number() OVER (PARTITION BY currency ORDER BY sales DESC, sku) AS rank ` +
       `FROM (SELECT ${currency}, sku, count(DISTINCT amazon_order_id) FILTER (event_list = 'ShipmentEventList') AS orders, ` +
       `${skuSums}, ` +
       `sum(amount) AS net FROM amounts WHERE role = 'net' AND sku IS NOT NULL AND ${dated} GROUP BY ALL)`,
-    /** The SKUs with the highest charges, and the others as one line without a SKU. */
+    /** The SKUs with the highest sales, and the others as one line without a SKU. */
     skus: query(
       { currency: 'text', sku: 'textOrNull', skus: 'count', orders: 'count', ...skuKinds, net: 'decimal' },
       `SELECT currency, CASE WHEN rank <= ${mostSkus} THEN sku END AS sku, count(*) AS skus, sum(orders) AS orders, ` +
@@ -197,7 +189,8 @@ function statementsOf(scope: Scope) {
     /** The account's lines of the view `reconciliation`. */
     reconciliation: query(
       { currency: 'text', line: 'text', amount: 'decimal' },
-      `WITH ${['groups', 'events', 'entries', 'group_events', 'group_entries'].map(ofAccount).join(', ')} ` +
+      `WITH ${['groups', 'events', 'entries', 'group_events', 'group_entries'].map(ofAccount).join(', ')}, ` +
+        `reconciliation_events AS (${reconciliationEvents}) ` +
         `SELECT currency, line, amount FROM (${reconciliation}) ORDER BY currency, list_position([${literals(bankLines)}], line)`,
     ),
     brokenGroups: query({ groupId: 'text' }, `SELECT account, group_id FROM group_events WHERE ${account} ${haveGaps}`),
@@ -312,6 +305,41 @@ function statementsOf(scope: Scope) {
 }
 
 type Statements = ReturnType<typeof statementsOf>;
+
+/** A sum of no amounts, in SQL. */
+const zero = 'CAST(0 AS DECIMAL(38,6))';
+
+/**
+ * In SQL: the amounts of a FROM clause, summed by columns, with the number of amounts (`lines`), of charges (`times`: one that is split
+ * into base, tax and promotion is one) and of the amounts that no sum has (`unsummed`).
+ */
+function sumsOfCharges(columns: string, from: string): string {
+  const parts =
+    `SELECT ${columns}, charge, count(*) AS lines_, sum(amount) AS total_, count(*) FILTER (amount IS NULL) AS unsummed_ ` +
+    `${from} GROUP BY ${columns}, charge, CASE WHEN charge IS NOT NULL THEN part END`;
+  const charges =
+    `SELECT ${columns}, sum(lines_) AS lines_, CASE WHEN charge IS NULL THEN sum(lines_) ELSE max(lines_) END AS times_, ` +
+    `sum(total_) AS total_, sum(unsummed_) AS unsummed_ FROM (${parts}) GROUP BY ${columns}, charge`;
+  const count = (name: string) => `CAST(sum(${name}_) AS BIGINT) AS ${name}`;
+  return (
+    `SELECT ${columns}, ${count('lines')}, ${count('times')}, sum(total_) AS total, ${count('unsummed')} ` +
+    `FROM (${charges}) GROUP BY ${columns}`
+  );
+}
+
+/** The lines of `reconciliation`, in order. */
+export const bankLines = [
+  'by date',
+  'in no loaded settlement',
+  'in a settlement, not by date',
+  'in open settlements',
+  'beginning balances',
+  'settlements without events',
+  'closed, not paid out',
+  'total',
+] as const;
+
+export type BankLine = (typeof bankLines)[number];
 
 /** Largest numbers of listed rows; further rows are summed in one line or left out. */
 const mostFees = 12;

@@ -20,7 +20,7 @@ import { checkFiles, fileFault } from '../query/file-fault.js';
 import { LakeDatabase } from '../query/lake-database.js';
 import { fetchedFiles, lakeTables, openExistingLake } from '../query/lake-files.js';
 import type { CacheOptions } from '../configuration/settings.js';
-import { viewStatements } from '../query/transaction-views.js';
+import { viewStatements } from '../query/views.js';
 import { plainLog } from '../../observe/log/plain-log.js';
 import { comparedDays } from '../query/query-notes.js';
 import { leftOutDays, leftOutText, type LeftOutDays } from '../query/left-out-days.js';

@@ -7,7 +7,7 @@ export const style = `
   color-scheme: light dark;
   --page: #ffffff; --ink: #1c2126; --soft: #59626b; --rule: #dfe3e7; --band: #f5f7f9; --link: #17529c;
   --good: #17633f; --bad: #a51d2d; --warn-page: #fdf6e7; --warn-rule: #e5c88a;
-  --charges: #17366f; --promotions: #528fc6; --fees: #a8542b; --taxes: #889096; --refunds: #560c1c;
+  --sales: #17366f; --promotions: #528fc6; --fees: #a8542b; --taxes: #889096; --refunds: #560c1c;
   --reimbursements: #1a615a; --left: #17366f;
   --day-full: #3f7d6b; --day-full-edge: #3f7d6b; --day-empty: #e3eeea; --day-empty-edge: #3f7d6b;
     --day-forgotten: #e3eeea; --day-forgotten-edge: #3f7d6b;
@@ -18,7 +18,7 @@ export const style = `
   :root {
     --page: #17191c; --ink: #e4e7ea; --soft: #a2abb4; --rule: #33383e; --band: #1f2226; --link: #8fbcf0;
     --good: #6fcf9f; --bad: #ff8d8d; --warn-page: #2a2416; --warn-rule: #6a5521;
-    --charges: #a3caf2; --promotions: #3577a5; --fees: #ea8740; --taxes: #9a9a9a; --refunds: #cc2a52;
+    --sales: #a3caf2; --promotions: #3577a5; --fees: #ea8740; --taxes: #9a9a9a; --refunds: #cc2a52;
     --reimbursements: #4ce0a3; --left: #a3caf2;
     --day-full: #4f9a84; --day-full-edge: #4f9a84; --day-empty: #20332e; --day-empty-edge: #4f9a84;
     --day-forgotten: #20332e; --day-forgotten-edge: #4f9a84;
@@ -96,7 +96,7 @@ figure { margin: .6rem 0 1rem; }
 .key { display: inline-block; width: .8em; height: .8em; margin-right: .4em; border-radius: 2px; }
 .keys { font-size: .88rem; }
 .keys li { display: flex; align-items: center; }
-.key.charges { background: var(--charges); } .key.promotions { background: var(--promotions); }
+.key.sales { background: var(--sales); } .key.promotions { background: var(--promotions); }
 .key.fees { background: var(--fees); } .key.taxes { background: var(--taxes); }
 .key.refunds { background: var(--refunds); } .key.reimbursements { background: var(--reimbursements); }
 .key.net { background: var(--ink); transform: rotate(45deg) scale(.8); border-radius: 0; }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { asKnownMacros } from '../../../src/app/query/as-known.js';
 import { lakeTables } from '../../../src/app/query/lake-files.js';
 import { NamedTables } from '../../../src/app/query/named-tables.js';
-import { viewStatements } from '../../../src/app/query/transaction-views.js';
+import { viewStatements } from '../../../src/app/query/views.js';
 
 const tables = lakeTables.map(({ name }) => name);
 const named = () => new NamedTables(tables, [...asKnownMacros, ...viewStatements(lakeTables)]);

@@ -9,8 +9,6 @@ import {
   signOf,
   sumOf,
 } from '../../../src/app/report/report-amounts.js';
-import { categories } from '../../../src/app/query/categories.js';
-import { records } from '../../../src/sources/finances/model/records.js';
 import { read } from './reported-lake.js';
 
 const amounts = fc.bigInt({ min: -(10n ** 30n), max: 10n ** 30n });
@@ -65,13 +63,6 @@ test('sums and differences are exact', () => {
       expect(signOf(millionthsText(sum))).toBe(sum === 0n ? 0 : sum < 0n ? -1 : 1);
     }),
   );
-});
-
-test('every kind of net amount belongs to one category by name', () => {
-  const kinds = Object.values(records).flatMap(({ amounts: paths }) =>
-    paths.filter(({ role }) => role === 'net').map(({ kind }) => kind),
-  );
-  expect(categories.flatMap((category) => category.kinds).toSorted()).toEqual([...new Set(kinds)].toSorted());
 });
 
 test('currencies have names where they have one', () => {

@@ -1,0 +1,51 @@
+import { identifier } from '../../core/duckdb/literals.js';
+import amountName from './views/amount_name.sql';
+import apiDifferences from './views/api_differences.sql';
+import categoryOf from './views/category_of.sql';
+import feesByType from './views/fees_by_type.sql';
+import ledgerAmounts from './views/ledger_amounts.sql';
+import ledger from './views/ledger.sql';
+import outstandingAt from './views/outstanding_at.sql';
+import paidAmounts from './views/paid_amounts.sql';
+import payoutLines from './views/payout_lines.sql';
+import pnlByMonth from './views/pnl_by_month.sql';
+import reconciliationEvents from './views/reconciliation_events.sql';
+import reconciliation from './views/reconciliation.sql';
+import settlementPayouts from './views/settlement_payouts.sql';
+import transactionEntriesEarned from './views/transaction_entries_earned.sql';
+import transactionEntriesPaid from './views/transaction_entries_paid.sql';
+import transactionsEarned from './views/transactions_earned.sql';
+import transactionsPaid from './views/transactions_paid.sql';
+
+/**
+ * The views over a lake's tables by their names: the query of a view, or the statement that creates a macro. Each may read those
+ * before it.
+ */
+export const views: Readonly<Record<string, string>> = {
+  category_of: categoryOf,
+  amount_name: amountName,
+  transactions_earned: transactionsEarned,
+  transaction_entries_earned: transactionEntriesEarned,
+  transactions_paid: transactionsPaid,
+  transaction_entries_paid: transactionEntriesPaid,
+  outstanding_at: outstandingAt,
+  paid_amounts: paidAmounts,
+  ledger_amounts: ledgerAmounts,
+  ledger,
+  api_differences: apiDifferences,
+  pnl_by_month: pnlByMonth,
+  fees_by_type: feesByType,
+  payout_lines: payoutLines,
+  settlement_payouts: settlementPayouts,
+  reconciliation_events: reconciliationEvents,
+  reconciliation,
+};
+
+/** Statements that create the views, except those named like a table of the lake. */
+export function viewStatements(tables: readonly { readonly name: string }[]): readonly string[] {
+  return Object.entries(views)
+    .filter(([name]) => !tables.some((table) => table.name === name))
+    .map(([name, text]) =>
+      text.includes('CREATE OR REPLACE MACRO') ? text : `CREATE OR REPLACE VIEW ${identifier(name)} AS\n${text}`,
+    );
+}
