@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { LedgerlakeError, messageOf } from '../../core/errors.js';
-import type { ResultCell, ResultRows } from '../../core/text/rows.js';
+import type { ResultRows } from '../../core/text/rows.js';
 import {
   createFaultView,
   createViews,
@@ -8,7 +8,7 @@ import {
   type LakeFiles,
   type LakeTable,
 } from '../../core/duckdb/views.js';
-import type { Database, QueryResult } from '../../core/duckdb/connection.js';
+import type { Database, Parameters, QueryResult } from '../../core/duckdb/connection.js';
 import type { TableFaults } from './file-fault.js';
 
 export interface LakeDatabaseOptions {
@@ -194,14 +194,13 @@ function readOnlyFault(error: unknown): unknown {
 export interface StatementOptions {
   readonly database: Database;
   readonly signal: AbortSignal | undefined;
-  readonly parameters: readonly ResultCell[] | undefined;
+  readonly parameters: Parameters | undefined;
 }
 
 interface RunOptions {
   /** Replaces the signal of the options. */
   readonly signal?: AbortSignal | undefined;
-  /** Values for `$1`, `$2` … of the last statement. */
-  readonly parameters?: readonly ResultCell[];
+  readonly parameters?: Parameters;
 }
 
 /** A result whose first rows are read: most queries have opened all of their files by then. */

@@ -6,7 +6,14 @@ import { byTransaction } from '../verify/checks/main-tables.js';
 import type { LeftOutDays } from '../query/left-out-days.js';
 import { dayText, html, type Html } from './html.js';
 import { shownIn, currencyText, minuteText } from './report-amounts.js';
-import type { FigureReader, FigureRow } from './report-statements.js';
+import { statement, type FigureReader, type FigureRow } from './figure-reader.js';
+import basisText from './basis.sql';
+import deferredText from './deferred.sql';
+
+const basis = statement(basisText, { since: 'textOrNull', isBefore: 'count' });
+const deferredSums = statement(deferredText, {
+  ...{ currency: 'text', times: 'count', total: 'decimal', matures: 'textOrNull' },
+});
 
 /** The services of an account's amounts, and its deferred amounts. */
 export interface BasisFigures {
@@ -15,17 +22,16 @@ export interface BasisFigures {
   /** Whether the figures include amounts of v0 before `since`. */
   readonly hasEarlier: boolean;
   /** One row for each currency. */
-  readonly deferred: readonly FigureRow<'deferred'>[];
+  readonly deferred: readonly FigureRow<typeof deferredSums>[];
   /** Loaded days of v0 that the figures leave out; undefined: none. */
   readonly leftOut: LeftOutDays | undefined;
   /** Days for which both services are loaded; undefined: the same days, or only one service is loaded. */
   readonly compared: ComparedDays | undefined;
 }
 
-export async function readBasis({ sql, rows }: FigureReader): Promise<Omit<BasisFigures, 'leftOut' | 'compared'>> {
-  const [basis] = await rows(sql.basis);
-  const { since = null, before = 0 } = basis ?? {};
-  return { since, hasEarlier: before > 0, deferred: await rows(sql.deferred) };
+export async function readBasis(rows: FigureReader): Promise<Omit<BasisFigures, 'leftOut' | 'compared'>> {
+  const [{ since, isBefore } = { since: null, isBefore: 0 }] = await rows(basis);
+  return { since, hasEarlier: isBefore > 0, deferred: await rows(deferredSums) };
 }
 
 /** The basis of an account's figures, the days that they leave out, and its deferred amounts by currency. */

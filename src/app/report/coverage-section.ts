@@ -10,8 +10,9 @@ import { formatCount } from '../../core/text/amounts.js';
 import { byDate, byTransaction } from '../verify/checks/main-tables.js';
 import type { BasisFigures } from './basis-section.js';
 import { calendarChart, daySigns } from './charts.js';
-import { figureTable, html, lakeCode, numberColumn, textColumn, type Html } from './html.js';
+import { figureTable, html, lakeCode, lakeText, numberColumn, textColumn, type Html } from './html.js';
 import { isoInstant } from '../../core/numeric/instant.js';
+import type { Section } from './section.js';
 
 /** Largest number of months in a calendar and of gaps in the list; the newest ones are shown. */
 const mostMonths = 36;
@@ -27,7 +28,22 @@ const stateTexts: Readonly<Record<DayState, string>> = {
 };
 
 /** The loaded days of each pipeline, and the command that loads the gaps. */
-export function coverageSection(status: AccountStatus, basis: BasisFigures, lastRun: LastRun | undefined): Html {
+export const coverageSection: Section = {
+  anchor: 'coverage',
+  title: 'Coverage',
+  read: ({ id, status, basis, report }) => ({
+    ofAccount: coverageHtml(status, basis, report.lastRun),
+    concerns: [
+      ...status.pipelines
+        .filter(({ days }) => days.some(({ state }) => state !== 'full' && state !== 'empty'))
+        .map(({ pipeline, days }) => html`<a href="#${id}-coverage">${lakeText(pipeline)}</a>: ${coverageText(days)}.`),
+      status.unused.length > 0 &&
+        html`<a href="#${id}-coverage">Nothing was loaded yet</a> of ${status.unused.join(', ')}.`,
+    ],
+  }),
+};
+
+function coverageHtml(status: AccountStatus, basis: BasisFigures, lastRun: LastRun | undefined): Html {
   const { pipelines, range, load, account, unused, forgotten } = status;
   const fault = forgotten && noteFault(forgotten);
   const dated = pipelines.filter(({ days }) => days.length > 0);

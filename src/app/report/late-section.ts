@@ -11,36 +11,67 @@ import {
   type Html,
   type HtmlColumn,
 } from './html.js';
+import { statement, type FigureRow } from './figure-reader.js';
+import eventText from './late-events.sql';
+import monthText from './late-months.sql';
+import runText from './late-runs.sql';
 import { shownIn, currencyText, minuteText, moneyText } from './report-amounts.js';
-import { type FigureReader, type FigureRow } from './report-statements.js';
+import type { Section } from './section.js';
 
-/** Events that arrived late or vanished, from `event_history`: runs, months by currency, and events, newest first. */
-export interface LateFigures {
-  readonly runs: readonly FigureRow<'lateRuns'>[];
-  readonly months: ReadonlyMap<string, readonly FigureRow<'lateMonths'>[]>;
-  readonly events: readonly FigureRow<'lateEvents'>[];
-}
+const lateRuns = statement(runText, {
+  ...{ seenAt: 'text', appeared: 'count', vanished: 'count', earliest: 'text', latest: 'text' },
+  ...{ runs: 'count', changes: 'count' },
+});
+const lateMonths = statement(monthText, {
+  ...{ currency: 'text', month: 'text', appeared: 'count', vanished: 'count' },
+  ...{ changed: 'decimal', lastSeen: 'text' },
+});
+const lateEvents = statement(eventText, {
+  ...{ change: 'text', seenAt: 'text', effectiveAt: 'text', eventList: 'text' },
+  ...{ amazonOrderId: 'textOrNull', currency: 'textOrNull', net: 'textOrNull' },
+});
 
-/** Reads the events by date that changed after their window was first read. */
-export async function readLate({ database, signal, sql, rows }: FigureReader): Promise<LateFigures> {
-  await database.execute(sql.makeLate, { signal });
-  const runs = await rows(sql.lateRuns);
-  if (runs.length === 0) return { runs, months: new Map(), events: [] };
-  await database.execute(sql.makeLateAmounts, { signal });
-  const months = groupBy(await rows(sql.lateMonths), ({ currency }) => currency);
-  return { runs, months, events: await rows(sql.lateEvents) };
+/** Largest numbers of listed runs and events; the newest ones are shown. */
+const mostRuns = 20;
+const mostEvents = 20;
+
+/** The events by date that changed after their window was first read, from `event_history`. */
+export const lateSection: Section = {
+  anchor: 'late',
+  title: 'Late arrivals',
+  read: async ({ account, id, rows }) => {
+    const runs = await rows(lateRuns, { most: mostRuns });
+    const [first] = runs;
+    if (first === undefined) {
+      return { ofAccount: html`<p class="none">No re-read event had changed, or none has been re-read yet.</p>` };
+    }
+    const months = await rows(lateMonths);
+    const events = await rows(lateEvents, { most: mostEvents });
+    return {
+      ofAccount: lateHtml(account, { runs, first, months, events }),
+      concerns: [
+        html`<a href="#${id}-late">Events arrived late or vanished</a>: ${formatCount(first.runs, 'run')} found changes
+          in what they re-read.`,
+      ],
+    };
+  },
+};
+
+/** Runs, months by currency, and events, the newest first. */
+interface LateFigures {
+  readonly runs: readonly FigureRow<typeof lateRuns>[];
+  readonly first: FigureRow<typeof lateRuns>;
+  readonly months: readonly FigureRow<typeof lateMonths>[];
+  readonly events: readonly FigureRow<typeof lateEvents>[];
 }
 
 /** Largest number of months listed for a currency; the newest ones are shown. */
 const mostMonths = 24;
 
 /** Events that arrived late, and events that a re-read no longer found. */
-export function lateSection({ runs, months, events }: LateFigures, account: string): Html {
-  const [first] = runs;
-  if (first === undefined) {
-    return html`<p class="none">No re-read event had changed, or none has been re-read yet.</p>`;
-  }
-  return html`${[...months].map(([currency, rows]) => monthTable(currency, rows))}
+function lateHtml(account: string, { runs, first, months, events }: LateFigures): Html {
+  const byCurrency = groupBy(months, ({ currency }) => currency);
+  return html`${[...byCurrency].map(([currency, rows]) => monthTable(currency, rows))}
     ${figureTable(
       first.runs > runs.length
         ? `The last ${runs.length} of ${formatCount(first.runs)} runs that found changes`
@@ -72,12 +103,12 @@ export function lateSection({ runs, months, events }: LateFigures, account: stri
     </details>`;
 }
 
-const changeColumns: readonly HtmlColumn<{ readonly appeared: number; readonly vanished: number }>[] = [
+const changeColumns: readonly HtmlColumn<Pick<FigureRow<typeof lateRuns>, 'appeared' | 'vanished'>>[] = [
   countColumn('Appeared', ({ appeared }) => appeared),
   countColumn('Vanished', ({ vanished }) => vanished),
 ];
 
-function monthTable(currency: string, months: readonly FigureRow<'lateMonths'>[]): Html {
+function monthTable(currency: string, months: readonly FigureRow<typeof lateMonths>[]): Html {
   const amount = shownIn(currency);
   const rows = months.slice(0, mostMonths);
   const omitted = months.length - rows.length;

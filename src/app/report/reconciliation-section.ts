@@ -1,27 +1,64 @@
-import type { Lake } from '../../lake/lake.js';
-import { bankLines, type BankLine } from './report-statements.js';
+import { groupBy } from '../../core/group-by.js';
+import { literal } from '../../core/duckdb/literals.js';
+import reconciliation from '../query/views/reconciliation.sql';
+import reconciliationEvents from '../query/views/reconciliation_events.sql';
 import { programCommand } from '../command-text.js';
 import { byDate, byGroup } from '../verify/checks/main-tables.js';
+import { statement, type FigureRow } from './figure-reader.js';
 import { figureTable, html, numberColumn, textColumn, type Html } from './html.js';
 import { apartText, currencyText, difference, shownIn, signOf, sumOf } from './report-amounts.js';
-import type { FigureReader, FigureRow } from './report-statements.js';
+import { sheetColumns, type Section } from './section.js';
 
-export type ReconciliationLine = FigureRow<'reconciliation'>;
+/** The lines of `reconciliation`, in order. */
+const bankLines = [
+  'by date',
+  'in no loaded settlement',
+  'in a settlement, not by date',
+  'in open settlements',
+  'beginning balances',
+  'settlements without events',
+  'closed, not paid out',
+  'total',
+] as const;
+
+type BankLine = (typeof bankLines)[number];
+
+/** The account's rows of the tables that the view reads, so that it reads no other account's. */
+const tables = ['groups', 'events', 'entries', 'group_events', 'group_entries'].map(
+  // A materialised CTE would keep all columns of its rows.
+  (table) => `${table} AS NOT MATERIALIZED (FROM main.${table} WHERE account = $account)`,
+);
+
+/** The account's lines of the view `reconciliation`. */
+const bankAmounts = statement(
+  `WITH ${tables.join(', ')}, reconciliation_events AS (${reconciliationEvents}) SELECT currency, line, amount FROM (${reconciliation}) ` +
+    `ORDER BY currency, list_position([${bankLines.map(literal).join(', ')}], line)`,
+  { currency: 'text', line: 'text', amount: 'decimal' },
+);
+
+type ReconciliationLine = FigureRow<typeof bankAmounts>;
 
 /**
- * Reads the lines of the view `reconciliation`. Empty where v0 wasn't loaded both by date and by settlement, and for a
- * part of the lake, as the events of a settlement were also posted on other days.
+ * The steps from the sum by date to the amount that the bank received, in each currency. There are none where v0 wasn't loaded
+ * both by date and by settlement, and for a part of the lake, as the events of a settlement were also posted on other days.
  */
-export async function readReconciliation(
-  { scope, sql, rows }: FigureReader,
-  lake: Lake,
-): Promise<ReconciliationLine[]> {
-  const isWhole = scope.from === undefined && scope.to === undefined;
-  const isRead = [byDate, byGroup].every(
-    ({ pipeline, table }) => lake.files(pipeline, table, scope.account).length > 0,
-  );
-  return isWhole && isRead ? rows(sql.reconciliation) : [];
-}
+export const reconciliationSection: Section = {
+  anchor: 'bank',
+  title: 'Reconciliation with the bank',
+  sheet: { name: 'reconciliation', columns: sheetColumns({ line: 'text', amount: 'amount' }) },
+  read: async ({ account, rows, report: { lake, location, isPartial } }) => {
+    const isLoaded = [byDate, byGroup].every(({ pipeline, table }) => lake.files(pipeline, table, account).length > 0);
+    const lines = isLoaded && !isPartial ? await rows(bankAmounts) : [];
+    const byCurrency = groupBy(lines, ({ currency }) => currency);
+    return {
+      ofCurrency: ({ currency, settlements }) => {
+        if (!settlements.some(({ settlement }) => settlement.isClosed)) return undefined;
+        return isPartial ? noReconciliation(location) : reconciliationHtml(currency, byCurrency.get(currency) ?? []);
+      },
+      rows: lines.map(({ currency, line, amount }) => [currency, line, amount]),
+    };
+  },
+};
 
 /** The meaning of each line. */
 const meanings: Readonly<Record<BankLine, string>> = {
@@ -38,14 +75,14 @@ const meanings: Readonly<Record<BankLine, string>> = {
 };
 
 /** Replaces the reconciliation in a report on a part of the lake at `location`. */
-export function noReconciliation(location: string): Html {
+function noReconciliation(location: string): Html {
   return html`<p class="none">
     It needs the whole lake, without --from and --to: <code>${programCommand(['report', '--lake', location])}</code>.
   </p>`;
 }
 
 /** The steps from the sum by date to the amount that the bank received, in one currency. */
-export function reconciliationSection(currency: string, lines: readonly ReconciliationLine[]): Html {
+function reconciliationHtml(currency: string, lines: readonly ReconciliationLine[]): Html {
   if (lines.length === 0) {
     return html`<p class="none">
       It needs the events of Finances v0 by date and by settlement, which are not loaded.

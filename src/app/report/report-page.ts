@@ -1,67 +1,25 @@
-import { groupBy } from '../../core/group-by.js';
 import { createHash } from 'node:crypto';
 import { isoInstant } from '../../core/numeric/instant.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { version } from '../../core/version.js';
-import type { LastRun } from '../../lake/upkeep/last-run.js';
 import { shortIsoInstant, programCommand } from '../command-text.js';
-import { coverageText, type AccountStatus } from '../status/lake-status.js';
+import { coverageText } from '../status/lake-status.js';
 import { categories, type CategoryId } from '../query/categories.js';
-import { basisSection, type BasisFigures } from './basis-section.js';
-import { coverageSection } from './coverage-section.js';
-import {
-  dayText,
-  figureTable,
-  html,
-  Html,
-  lakeText,
-  numberColumn,
-  separated,
-  textColumn,
-  type HtmlColumn,
-} from './html.js';
-import { lateSection, type LateFigures } from './late-section.js';
-import {
-  feeSection,
-  salesBreakdownSection,
-  monthSection,
-  percentText,
-  rateText,
-  refundSection,
-  skuSection,
-  type CurrencyFigures,
-} from './money-section.js';
-import { currencyName, currencyText, minuteText, moneyText, shownIn, signOf, timesOf } from './report-amounts.js';
-import { noReconciliation, reconciliationSection, type ReconciliationLine } from './reconciliation-section.js';
-import { isUnpaid, laterPaymentText, settlementSection, type SettlementFigures } from './settlement-section.js';
+import { basisSection } from './basis-section.js';
+import { percentText, refundRate } from './currency-figures.js';
+import { figureTable, html, Html, lakeText, numberColumn, separated, textColumn, type HtmlColumn } from './html.js';
+import { currencyName, currencyText, minuteText, shownIn, signOf } from './report-amounts.js';
+import type { CurrencyChapter, ReportFacts } from './section.js';
+import type { AccountChapter } from './sections.js';
+import type { SettlementFigures } from './settlements.js';
 import { style } from './style.js';
-import { warningsSection, type WarningFigures } from './warnings-section.js';
-
-/** All figures of one account. */
-export interface AccountFigures {
-  readonly account: string;
-  /** Coverage and the reported range. */
-  readonly status: AccountStatus;
-  readonly basis: BasisFigures;
-  readonly currencies: readonly CurrencyFigures[];
-  readonly settlements: readonly SettlementFigures[];
-  readonly reconciliation: readonly ReconciliationLine[];
-  readonly late: LateFigures;
-  readonly warnings: WarningFigures;
-}
-
-/** An account with its anchor and a chapter for each currency. */
-interface AccountChapter extends AccountFigures {
-  readonly id: string;
-  readonly chapters: readonly CurrencyChapter[];
-}
 
 /** The sums of an account by currency, and what needs attention. */
-function overview(account: AccountChapter, lastRun: LastRun | undefined): Html {
+function overview(account: AccountChapter): Html {
   const { chapters } = account;
-  const concerns = concernsOf(account, lastRun);
+  const concerns = concernsOf(account);
   const hasTransfers = chapters.some(
-    ({ figures }) => figures !== undefined && signOf(figures.totals.loans_and_transfers) !== 0,
+    ({ figures }) => figures !== undefined && signOf(figures.amounts.loans_and_transfers) !== 0,
   );
   const table = figureTable('Each currency by itself', chapters, [
     textColumn('Currency', (chapter) => html`<a href="#${chapter.id}">${currencyText(chapter.currency)}</a>`),
@@ -72,8 +30,8 @@ function overview(account: AccountChapter, lastRun: LastRun | undefined): Html {
     numberColumn(
       'Refund rate',
       ({ figures }) => {
-        const all = figures?.refunds.find(({ ofMonth }) => ofMonth === null);
-        return percentText(all && rateText(all));
+        const all = figures?.orders.find(({ ofMonth }) => ofMonth === null);
+        return percentText(all && refundRate(all));
       },
       true,
     ),
@@ -97,7 +55,7 @@ function overview(account: AccountChapter, lastRun: LastRun | undefined): Html {
 }
 
 function totalColumn(label: string, category: CategoryId): HtmlColumn<CurrencyChapter> {
-  return numberColumn(label, (chapter) => money(chapter, chapter.figures?.totals[category]), true);
+  return numberColumn(label, (chapter) => money(chapter, chapter.figures?.amounts[category]), true);
 }
 
 function money({ currency }: CurrencyChapter, amount: string | undefined) {
@@ -120,201 +78,75 @@ function settlementsText(settlements: readonly SettlementFigures[]): Html {
 }
 
 /** What an accountant should check before trusting the figures. */
-function concernsOf(chapter: AccountChapter, lastRun: LastRun | undefined): Html[] {
-  const { id, chapters, status, late } = chapter;
-  const [lateRun] = late.runs;
-  const hasFailed = lastRun?.account === status.account && lastRun.status === 'failed';
+function concernsOf({ chapters, sections }: AccountChapter): Html[] {
   return [
-    ...chapters.flatMap((currency) => currencyConcerns(id, currency)),
-    ...coverageConcerns(chapter),
-    ...modelConcerns(chapter),
-    lateRun !== undefined &&
-      html`<a href="#${id}-late">Events arrived late or vanished</a>: ${formatCount(lateRun.runs, 'run')} found changes
-        in what they re-read.`,
-    hasFailed && html`<a href="#${id}-noticed">The last run failed.</a>`,
+    ...chapters.flatMap((chapter) => sections.flatMap(({ currencyConcerns }) => currencyConcerns?.(chapter) ?? [])),
+    ...sections.flatMap(({ concerns = [] }) => concerns),
   ].filter((concern) => concern !== false);
-}
-
-/** Settlements that don't add up or failed, and amounts that don't fit, in one currency. */
-function currencyConcerns(id: string, { id: link, currency, settlements, figures }: CurrencyChapter): Html[] {
-  const code = currencyText(currency);
-  const settlementsConcern = (count: number, problem: string) =>
-    html`<a href="#${link}-settlements">${formatCount(count, 'settlement')} in ${code}</a> ${problem}.`;
-  const differing = settlements.filter(({ verdict }) => verdict === 'differs').length;
-  const unloaded = settlements.filter(({ verdict }) => verdict === 'not-loaded' || verdict === 'forgotten').length;
-  const inexact = figures?.inexact ?? 0;
-  return [
-    differing > 0 && settlementsConcern(differing, `${differing === 1 ? 'does' : 'do'} not add up`),
-    unloaded > 0 && settlementsConcern(unloaded, 'could not be compared: not all entries are loaded'),
-    unpaidConcern(link, currency, settlements.filter(isUnpaid)),
-    inexact > 0 &&
-      html`<a href="#${id}-noticed">${formatCount(inexact, 'net amount')} in ${code}</a>
-        ${inexact === 1 ? 'does' : 'do'} not fit a decimal of 18 digits and ${isAre(inexact)} in no figure.`,
-  ].filter((concern) => concern !== false);
-}
-
-/** Failed payouts, with the details of the newest; false where there is none. */
-function unpaidConcern(link: string, currency: string, unpaid: readonly SettlementFigures[]): Html | false {
-  const [newest] = unpaid;
-  if (newest === undefined) return false;
-  const { total, paidAt } = newest.settlement;
-  const date = paidAt !== null && html` of ${dayText(shortIsoInstant(paidAt))}`;
-  const amount = total !== null && html` over ${moneyText(total, currency)}`;
-  const failed = `${formatCount(unpaid.length, 'payout')} in ${currencyText(currency)} failed`;
-  return html`<a href="#${link}-settlements">${failed}</a>: the bank did not take
-    ${unpaid.length === 1 ? 'that' : 'the newest'}${date}${amount}${laterPaymentText(newest)}.`;
-}
-
-/** Pipelines with gaps, and those without a load. */
-function coverageConcerns({ id, status }: AccountChapter): Html[] {
-  const concerns = status.pipelines
-    .filter(({ days }) => days.some(({ state }) => state !== 'full' && state !== 'empty'))
-    .map(({ pipeline, days }) => html`<a href="#${id}-coverage">${lakeText(pipeline)}</a>: ${coverageText(days)}.`);
-  if (status.unused.length === 0) return concerns;
-  return [...concerns, html`<a href="#${id}-coverage">Nothing was loaded yet</a> of ${status.unused.join(', ')}.`];
-}
-
-/** Amounts and lists that the model doesn't know. */
-function modelConcerns({ id, warnings }: AccountChapter): Html[] {
-  const unknown = timesOf(warnings.unknownAmounts);
-  const kinds = timesOf(warnings.unknownKinds);
-  const lists = warnings.unknownLists.length;
-  return [
-    unknown > 0 &&
-      html`<a href="#${id}-noticed">${formatCount(unknown, 'amount')}</a> ${isAre(unknown)} of an unknown role and in no
-        figure.`,
-    kinds > 0 &&
-      html`<a href="#${id}-noticed">${formatCount(kinds, 'net amount')}</a> ${isAre(kinds)} of an unknown kind and not
-        in the earned amounts.`,
-    lists > 0 &&
-      html`<a href="#${id}-noticed">${formatCount(lists, 'list')} of events</a> ${isAre(lists)} new to the model.`,
-  ].filter((concern) => concern !== false);
-}
-
-function isAre(count: number): string {
-  return count === 1 ? 'is' : 'are';
-}
-
-/** The figures of one currency of an account. */
-interface CurrencyChapter {
-  /** Anchor in the page. */
-  readonly id: string;
-  readonly currency: string;
-  /** Undefined where the currency occurs in settlements alone. */
-  readonly figures: CurrencyFigures | undefined;
-  readonly settlements: readonly SettlementFigures[];
-  readonly reconciliation: readonly ReconciliationLine[];
-}
-
-/** The currencies of an account, the one with the most amounts first, those of settlements alone last. */
-function currencyChapters(id: string, { currencies, settlements, reconciliation }: AccountFigures): CurrencyChapter[] {
-  const byCurrency = groupBy(settlements, ({ currency }) => currency);
-  const known = currencies.map(({ currency }) => currency);
-  const others = [...byCurrency.keys()].filter((currency) => !known.includes(currency)).toSorted();
-  return [...known, ...others].map((currency, at) => ({
-    id: `${id}-c${at + 1}`,
-    currency,
-    figures: currencies.find((figures) => figures.currency === currency),
-    settlements: byCurrency.get(currency) ?? [],
-    reconciliation: reconciliation.filter((line) => line.currency === currency),
-  }));
 }
 
 /** The chapter of one currency. */
-function currencyChapter(
-  { id, currency, figures, settlements, reconciliation }: CurrencyChapter,
-  { location, isPartial }: PageQuestion,
-): Html {
+function currencyHtml(chapter: CurrencyChapter, { sections }: AccountChapter): Html {
+  const { id, currency, figures } = chapter;
   const name = currencyName(currency);
   const code = currencyText(currency);
-  const part = (key: string, title: string, content: Html) =>
-    html`<section id="${id}-${key}" aria-labelledby="${id}-${key}-h">
-      <h4 id="${id}-${key}-h">${title}<span class="spoken">, ${code}</span></h4>
-      ${content}
-    </section>`;
+  const parts = sections.map(({ anchor, title, ofCurrency }) => {
+    const content = ofCurrency?.(chapter);
+    return (
+      content &&
+      html`<section id="${id}-${anchor}" aria-labelledby="${id}-${anchor}-h">
+        <h4 id="${id}-${anchor}-h">${title}<span class="spoken">, ${code}</span></h4>
+        ${content}
+      </section>`
+    );
+  });
   return html`<section class="chapter" id="${id}" aria-labelledby="${id}-h">
     <h3 id="${id}-h">${code}${name !== undefined && html` <small>${name}</small>`}</h3>
-    ${
-      figures === undefined
-        ? html`<p class="none">No amount in ${code} was loaded by date in this period.</p>`
-        : html`${part('months', 'Earned by month', monthSection(figures))}
-          ${part('hundred', 'Where each 100 of sales goes', salesBreakdownSection(figures))}`
-    }
-    ${part('settlements', 'Settlements', settlementSection(id, currency, settlements, isPartial))}
-    ${
-      settlements.some(({ settlement }) => settlement.isClosed) &&
-      part(
-        'bank',
-        'Reconciliation with the bank',
-        isPartial ? noReconciliation(location) : reconciliationSection(currency, reconciliation),
-      )
-    }
-    ${
-      figures &&
-      html`${part('skus', 'Top SKUs and their fees', skuSection(figures))}
-      ${part('fees', 'Fees by name', feeSection(figures))} ${part('refunds', 'Refund rate', refundSection(figures))}`
-    }
+    ${figures === undefined && html`<p class="none">No amount in ${code} was loaded by date in this period.</p>`}
+    ${parts}
   </section>`;
 }
 
-/** The chapters of an account about its data: coverage, late arrivals and warnings. */
-function dataChapter(
-  { id, status, basis, late, warnings, account }: AccountChapter,
-  lastRun: LastRun | undefined,
-): Html {
-  const part = (key: string, title: string, content: Html) =>
-    html`<section class="chapter" id="${id}-${key}" aria-labelledby="${id}-${key}-h">
-      <h3 id="${id}-${key}-h">${title}</h3>
-      ${content}
-    </section>`;
-  return html`${part('coverage', 'Coverage', coverageSection(status, basis, lastRun))}
-  ${part('late', 'Late arrivals', lateSection(late, account))}
-  ${part('noticed', 'Warnings', warningsSection(warnings, lastRun, account))}`;
+/** The sections of an account that have a chapter of their own. */
+function ownChapters({ id, sections }: AccountChapter): (Html | undefined)[] {
+  return sections.map(
+    ({ anchor, title, ofAccount }) =>
+      ofAccount &&
+      html`<section class="chapter" id="${id}-${anchor}" aria-labelledby="${id}-${anchor}-h">
+        <h3 id="${id}-${anchor}-h">${title}</h3>
+        ${ofAccount}
+      </section>`,
+  );
 }
 
 /** Marks a file as a report: no other file is overwritten. */
 export const reportMark = '<meta name="generator" content="ledgerlake report">';
 
-interface PageQuestion {
-  readonly lastRun: LastRun | undefined;
-  /** The lake's location as given by the user. */
-  readonly location: string;
-  /** Milliseconds since 1970. */
-  readonly now: number;
-  /** Whether the report covers a part of the lake's data only. */
-  readonly isPartial: boolean;
-}
-
 /**
  * A report as one HTML file without scripts or requests, which its content security policy forbids. The same figures at the same
  * instant result in the same bytes.
  */
-export function reportHtml(accounts: readonly AccountFigures[], question: PageQuestion): string {
-  const { lastRun, location, now, isPartial } = question;
-  const chapters = accounts.map((figures, at): AccountChapter => {
-    const id = `a${at + 1}`;
-    return { ...figures, id, chapters: currencyChapters(id, figures) };
-  });
-  const bodies = chapters.map(
+export function reportHtml(accounts: readonly AccountChapter[], { location, now, isPartial }: ReportFacts): string {
+  const bodies = accounts.map(
     (one) =>
       html`<section id="${one.id}" aria-labelledby="${one.id}-h">
         <h2 id="${one.id}-h">Account ${lakeText(one.account)}</h2>
-        ${rangeText(one, isPartial)} ${basisSection(one.basis, location)} ${overview(one, lastRun)}
-        ${one.chapters.map((chapter) => currencyChapter(chapter, question))} ${dataChapter(one, lastRun)}
+        ${rangeText(one, isPartial)} ${basisSection(one.basis, location)} ${overview(one)}
+        ${one.chapters.map((chapter) => currencyHtml(chapter, one))} ${ownChapters(one)}
       </section>`,
   );
-  const links = chapters.map(
-    ({ id, account, chapters: currencies }) =>
+  const links = accounts.map(
+    ({ id, account, chapters, sections }) =>
       html`<ul>
         ${
           accounts.length > 1 &&
           html`<li>
             <a href="#${id}"><b>${lakeText(account)}</b></a>
           </li>`
-        }${currencies.map((chapter) => html`<li><a href="#${chapter.id}">${currencyText(chapter.currency)}</a></li>`)}
-        <li><a href="#${id}-coverage">Coverage</a></li>
-        <li><a href="#${id}-late">Late arrivals</a></li>
-        <li><a href="#${id}-noticed">Warnings</a></li>
+        }${chapters.map((chapter) => html`<li><a href="#${chapter.id}">${currencyText(chapter.currency)}</a></li>`)}
+        ${sections.map(
+          ({ anchor, title, ofAccount }) => ofAccount && html`<li><a href="#${id}-${anchor}">${title}</a></li>`,
+        )}
       </ul>`,
   );
   const content = html`<body>
@@ -352,7 +184,7 @@ function head(location: string): string {
 }
 
 /** The accounts, which are never summed, like currencies. */
-function accountsText(accounts: readonly AccountFigures[]): Html {
+function accountsText(accounts: readonly AccountChapter[]): Html {
   const names = separated(accounts.map(({ account }) => lakeText(account)));
   return html`<p class="lead">The lake holds ${formatCount(accounts.length)} accounts, each by itself: ${names}.</p>`;
 }

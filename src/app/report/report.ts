@@ -1,5 +1,6 @@
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { dirname, extname, join, resolve } from 'node:path';
+import { groupBy } from '../../core/group-by.js';
 import type { Clock } from '../../core/clock.js';
 import { openDatabase, type Database } from '../../core/duckdb/connection.js';
 import { isFileMissing } from '../../core/duckdb/views.js';
@@ -27,14 +28,14 @@ import { leftOutDays, leftOutText, type LeftOutDays } from '../query/left-out-da
 import { readUnfinished } from '../verify/checks/unfinished-ranges.js';
 import { accountStatus, loadedRange, reportedRange } from '../status/lake-status.js';
 import { readBasis } from './basis-section.js';
-import { readReconciliation } from './reconciliation-section.js';
-import { readLate } from './late-section.js';
-import { readFigures } from './money-section.js';
-import { reportHtml, reportMark, type AccountFigures } from './report-page.js';
-import { reportSheets, sheetNames } from './report-sheets.js';
-import { figureReader } from './report-statements.js';
-import { readSettlements } from './settlement-section.js';
-import { readWarningFigures } from './warnings-section.js';
+import changedAmounts from './changed-amounts.sql';
+import { readFigures, type CurrencyFigures } from './currency-figures.js';
+import { figureReader } from './figure-reader.js';
+import { reportHtml, reportMark } from './report-page.js';
+import type { CurrencyChapter } from './section.js';
+import { readSections, reportSheets, sheetNames, type AccountChapter } from './sections.js';
+import settlementAmounts from './settlement-amounts.sql';
+import { readSettlements, type SettlementFigures } from './settlements.js';
 
 export interface ReportOptions extends RangeOptions {
   readonly lake: string;
@@ -263,51 +264,77 @@ export async function lakeReport(question: ReportQuestion): Promise<Report> {
     );
   }
   const now = clock.now();
-  const lastRun = await readLastRun(lake.store);
   const unfinishedRanges = await readUnfinished(lake, () => undefined);
   const names = account === undefined ? loadedAccounts : loadedAccounts.filter((name) => name === account);
+  const lastRun = await readLastRun(lake.store);
+  const isPartial = from !== undefined || to !== undefined;
+  const facts = { lake, location, now, lastRun, isPartial, isExport };
   const accounts = await withViews(question, async (database) => {
-    const figures: AccountFigures[] = [];
-    for (const name of names) {
+    const chapters: AccountChapter[] = [];
+    for (const [at, name] of names.entries()) {
       const range = reportedRange({ from, to }, loadedRange(lake, name, unfinishedRanges), now);
       // Without bounds all data of the lake counts.
-      const bounds = {
+      const scope = {
+        account: name,
         from: from === undefined ? undefined : range.start,
         to: to === undefined ? undefined : range.end,
       };
-      const reader = figureReader(database, { account: name, ...bounds }, signal);
-      figures.push({
-        account: name,
-        status: accountStatus({
-          ...{ lake, location, account: name, range, lastRun, unfinishedRanges },
-          forgotten: await readForgottenNote(lake.store, name),
+      const rows = figureReader(database, scope, signal);
+      const detailed = Math.floor(mostDetailed / names.length);
+      const settlements = await readSettlements({ rows, database, scope, signal }, lake, detailed);
+      const id = `a${at + 1}`;
+      chapters.push(
+        await readSections({
+          ...{ account: name, id, report: facts, rows, settlements },
+          status: accountStatus({
+            ...{ lake, location, account: name, range, lastRun, unfinishedRanges },
+            forgotten: await readForgottenNote(lake.store, name),
+          }),
+          basis: {
+            ...(await readBasis(rows)),
+            leftOut: leftOutDays(lake, name, range),
+            compared: comparedDays(lake, name),
+          },
+          chapters: currencyChapters(id, await readFigures(rows), settlements),
         }),
-        basis: {
-          ...(await readBasis(reader)),
-          leftOut: leftOutDays(lake, name, range),
-          compared: comparedDays(lake, name),
-        },
-        currencies: await readFigures(reader, isExport),
-        settlements: await readSettlements(reader, lake, Math.floor(mostDetailed / names.length)),
-        reconciliation: await readReconciliation(reader, lake),
-        late: await readLate(reader),
-        warnings: await readWarningFigures(reader),
-      });
+      );
     }
-    return figures;
+    return chapters;
   });
-  const settlements = accounts.flatMap((figures) => figures.settlements);
+  const settlements = accounts.flatMap((chapter) => chapter.settlements);
   return {
-    html: reportHtml(accounts, { lastRun, location, now, isPartial: from !== undefined || to !== undefined }),
+    html: reportHtml(accounts, facts),
     sheets: isExport ? reportSheets(accounts) : [],
     accounts: names,
-    currencies: accounts.reduce((sum, figures) => sum + figures.currencies.length, 0),
+    currencies: accounts.reduce((sum, { chapters }) => sum + chapters.filter(({ figures }) => figures).length, 0),
     settlements: settlements.length,
     differing: settlements.filter(({ verdict }) => verdict === 'differs').length,
     leftOut: accounts.flatMap(({ basis }) => basis.leftOut ?? []),
     faults: accounts.flatMap(({ status: { forgotten } }) => (forgotten && noteFault(forgotten)) ?? []),
   };
 }
+
+/** The currencies of an account, the one with the most amounts first, those of settlements alone last. */
+function currencyChapters(
+  id: string,
+  figures: readonly CurrencyFigures[],
+  settlements: readonly SettlementFigures[],
+): CurrencyChapter[] {
+  const byCurrency = groupBy(settlements, ({ currency }) => currency);
+  const known = figures.map(({ currency }) => currency);
+  const others = [...byCurrency.keys()].filter((currency) => !known.includes(currency)).toSorted();
+  return [...known, ...others].map((currency, at) => ({
+    ...{ id: `${id}-c${at + 1}`, currency },
+    figures: figures[at],
+    settlements: byCurrency.get(currency) ?? [],
+  }));
+}
+
+/** The views that only the report's statements read. */
+const reportViews = [
+  `CREATE OR REPLACE VIEW settlement_amounts AS ${settlementAmounts}`,
+  `CREATE OR REPLACE VIEW changed_amounts AS ${changedAmounts}`,
+];
 
 /** DuckDB's memory limit; further data is spilled to temporary files. */
 const memoryLimit = '1GB';
@@ -337,7 +364,7 @@ async function withViews<T>(
         database,
         signal,
         tables: lakeTables,
-        macros: { statements: () => viewStatements(lakeTables), mayBeIn: () => true },
+        macros: { statements: () => [...viewStatements(lakeTables), ...reportViews], mayBeIn: () => true },
       },
       lakeFiles: async () => {
         if (isRead) await lake.refresh();

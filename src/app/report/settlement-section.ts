@@ -1,17 +1,7 @@
-import { groupBy } from '../../core/group-by.js';
-import { literal } from '../../core/duckdb/literals.js';
 import { formatCount } from '../../core/text/amounts.js';
-import type { Lake } from '../../lake/lake.js';
+import { isoInstant } from '../../core/numeric/instant.js';
+import { literal } from '../../core/duckdb/literals.js';
 import { shortIsoInstant } from '../command-text.js';
-import { byGroup as bySettlement, byTransaction, listing } from '../verify/checks/main-tables.js';
-import {
-  datedWindows,
-  isCovered,
-  loadedSettlements,
-  settlementsFrom,
-  totalFault,
-  type Settlement,
-} from '../verify/checks/settlements.js';
 import {
   countColumn,
   dayText,
@@ -39,137 +29,70 @@ import {
   shownIn,
   signOf,
   sumOf,
-  timesOf,
   type AmountFormat,
 } from './report-amounts.js';
-import { type FigureReader, type FigureRow } from './report-statements.js';
+import { sheetColumns, type CurrencyChapter, type Section } from './section.js';
+import {
+  isPaid,
+  isUnpaid,
+  type SettlementEntries,
+  type SettlementFigures,
+  type SettlementVerdict,
+} from './settlements.js';
 
-/**
- * The check of a settlement's total, in this order: it equals the beginning balance plus the net entries, to the millionth; it
- * doesn't; the settlement is open; its events weren't loaded after it closed; some of its events were forgotten.
- */
-type SettlementVerdict = 'adds-up' | 'differs' | 'open' | 'not-loaded' | 'forgotten';
+/** The settlements of a currency: each compared with its total, with its entries. */
+export const settlementSection: Section = {
+  anchor: 'settlements',
+  title: 'Settlements',
+  sheet: {
+    name: 'settlements',
+    columns: sheetColumns({
+      ...{ settlement: 'text', started_at: 'text', ended_at: 'text', state: 'text' },
+      ...{ beginning_balance: 'amount', net_of_entries: 'amount', total: 'amount', difference: 'amount' },
+      ...{ paid_out: 'amount', payout_status: 'text', payout_at: 'text' },
+    }),
+  },
+  read: ({ settlements, report }) => ({
+    ofCurrency: (chapter) => settlementsHtml(chapter, report.isPartial),
+    currencyConcerns,
+    rows: settlements.map(({ currency, settlement, verdict, net, discrepancy }) => [
+      ...[currency, settlement.id, instantOrNull(settlement.start), instantOrNull(settlement.end)],
+      ...[verdict, settlement.beginning, net ?? null, settlement.total],
+      discrepancy ?? (verdict === 'adds-up' ? '0.000000' : null),
+      isPaid(settlement) ? settlement.total : settlement.isClosed ? '0.000000' : null,
+      ...[settlement.payoutStatus, instantOrNull(settlement.paidAt)],
+    ]),
+  }),
+};
 
-/** Entries of a settlement's net: sums by name, and the largest amounts. */
-interface SettlementEntries {
-  readonly lines: readonly FigureRow<'lines'>[];
-  readonly largest: readonly FigureRow<'largest'>[];
+function instantOrNull(at: number | null): string | null {
+  return at === null ? null : isoInstant(at);
 }
 
-export interface SettlementFigures {
-  readonly settlement: Settlement;
-  readonly verdict: SettlementVerdict;
-  /** The finding of `verify` on a total that differs; undefined for every other verdict. */
-  readonly fault: string | undefined;
-  /** Its currency, or that of its entries; empty where there is none. */
-  readonly currency: string;
-  /** Sum of the net entries in that currency; undefined where none is loaded. */
-  readonly net: string | undefined;
-  /** Beginning balance and net together. */
-  readonly sum: string;
-  /** Sum less total; undefined where it is 0 or they can't be compared. */
-  readonly discrepancy: string | undefined;
-  /** Number of its amounts, net or not, and of those with an unknown role. */
-  readonly times: number;
-  readonly unknown: number;
-  /** The later settlement whose transfer paid this one; undefined: none. */
-  readonly laterPayment: FigureRow<'laterPayments'> | undefined;
-  /** Undefined where the report leaves them out. */
-  readonly entries: SettlementEntries | undefined;
+/** Settlements that don't add up, could not be compared, or were not paid. */
+function currencyConcerns({ id, currency, settlements }: CurrencyChapter): (Html | false)[] {
+  const code = currencyText(currency);
+  const concern = (count: number, problem: string) =>
+    count > 0 && html`<a href="#${id}-settlements">${formatCount(count, 'settlement')} in ${code}</a> ${problem}.`;
+  const differing = settlements.filter(({ verdict }) => verdict === 'differs').length;
+  const unloaded = settlements.filter(({ verdict }) => verdict === 'not-loaded' || verdict === 'forgotten').length;
+  return [
+    concern(differing, `${differing === 1 ? 'does' : 'do'} not add up`),
+    concern(unloaded, 'could not be compared: not all entries are loaded'),
+    unpaidConcern(id, currency, settlements.filter(isUnpaid)),
+  ];
 }
 
-/**
- * Reads the settlements that opened in the range, newest first, and compares each with its total like `verify`.
- * `detailed`: the number of settlements with entries, over all currencies.
- */
-export async function readSettlements(
-  { scope, database, signal, sql, rows }: FigureReader,
-  lake: Lake,
-  detailed: number,
-): Promise<SettlementFigures[]> {
-  const source = { table: listing.table, file: '', account: scope.account };
-  const settlements = (await settlementsFrom(sql.settlements, source, database, signal)).toSorted(newestFirst);
-  await database.execute(sql.makeSettled, { signal });
-  const comparable = { lake, settlements, damaged: [], obscure: [] };
-  const byEvent = new Set(loadedSettlements(comparable));
-  const windows = datedWindows(comparable, byTransaction, scope.account);
-  const read = lake.loadKeys(bySettlement.pipeline, scope.account);
-  // Events that v0 returned while the settlement was open are incomplete, and its transactions aren't read then.
-  const isLoaded = (settlement: Settlement) =>
-    byEvent.has(settlement) || (!read.has(settlement.slice) && isCovered(settlement, windows));
-  const broken = new Set((await rows(sql.brokenGroups)).map(({ groupId }) => groupId));
-  const byGroup = <T extends { groupId: string }>(all: readonly T[]) => groupBy(all, ({ groupId }) => groupId);
-  const nets = byGroup(await rows(sql.nets));
-  const laterPayments = new Map((await rows(sql.laterPayments)).map((row) => [row.groupId, row]));
-  const figures = settlements.map((settlement) => {
-    const verdict = verdictOf(settlement, isLoaded(settlement), !broken.has(settlement.id));
-    return figuresOf(settlement, nets.get(settlement.id) ?? [], laterPayments.get(settlement.id), verdict);
-  });
-  const wanted = selectDetailed(figures, detailed).map(({ settlement }) => settlement.id);
-  if (wanted.length === 0) return figures;
-  const lines = byGroup(await rows(sql.lines(wanted)));
-  const instants = (await rows(sql.largestAt(wanted))).map(({ micros }) => micros);
-  const largest = byGroup(instants.length === 0 ? [] : await rows(sql.largest(wanted, instants)));
-  const wantedIds = new Set(wanted);
-  return figures.map((one) => {
-    const { id } = one.settlement;
-    if (!wantedIds.has(id)) return one;
-    return { ...one, entries: { lines: lines.get(id) ?? [], largest: largest.get(id) ?? [] } };
-  });
-}
-
-function newestFirst(one: Settlement, other: Settlement): number {
-  const later = (other.start ?? -Infinity) - (one.start ?? -Infinity);
-  return later > 0 || later < 0 ? later : one.id < other.id ? -1 : 1;
-}
-
-/** The verdict on a settlement that can't be compared; undefined: its sum decides. */
-function verdictOf({ isClosed }: Settlement, isLoaded: boolean, isWhole: boolean): SettlementVerdict | undefined {
-  if (!isClosed) return 'open';
-  if (!isLoaded) return 'not-loaded';
-  return isWhole ? undefined : 'forgotten';
-}
-
-function figuresOf(
-  settlement: Settlement,
-  nets: readonly FigureRow<'nets'>[],
-  laterPayment: FigureRow<'laterPayments'> | undefined,
-  known: SettlementVerdict | undefined,
-): SettlementFigures {
-  const main = settlement.currency ?? settlement.beginningCurrency ?? nets[0]?.currency ?? null;
-  const fault = known === undefined ? totalFault(settlement, nets) : undefined;
-  const isRead = nets.length > 0 || known === undefined;
-  const net = isRead ? (nets.find(({ currency }) => currency === main)?.net ?? '0') : undefined;
-  const sum = sumOf([settlement.beginning ?? '0', net ?? '0']);
-  const { total } = settlement;
-  const discrepancy = known === undefined && total !== null ? difference(sum, total) : undefined;
-  return {
-    settlement,
-    verdict: known ?? (fault === undefined ? 'adds-up' : 'differs'),
-    fault,
-    currency: main ?? '',
-    net,
-    sum,
-    discrepancy: discrepancy !== undefined && signOf(discrepancy) !== 0 ? discrepancy : undefined,
-    times: timesOf(nets),
-    unknown: nets.reduce((all, { unknown }) => all + unknown, 0),
-    laterPayment,
-    entries: undefined,
-  };
-}
-
-/** Smallest number of settlements of each currency with entries, whatever the number of currencies. */
-const leastDetailed = 3;
-
-/** The settlements to show with entries, as many for each currency: those that don't add up first, then the newest ones. */
-function selectDetailed(figures: readonly SettlementFigures[], detailed: number): SettlementFigures[] {
-  const currencies = groupBy(figures, ({ currency }) => currency);
-  const most = Math.max(leastDetailed, Math.floor(detailed / currencies.size));
-  return [...currencies.values()].flatMap((settlements) => {
-    const differing = settlements.filter(({ verdict }) => verdict === 'differs');
-    const others = settlements.filter(({ verdict, times }) => verdict !== 'differs' && times > 0);
-    return [...differing, ...others].slice(0, most);
-  });
+/** Failed payouts, with the details of the newest; false where there is none. */
+function unpaidConcern(link: string, currency: string, unpaid: readonly SettlementFigures[]): Html | false {
+  const [newest] = unpaid;
+  if (newest === undefined) return false;
+  const { total, paidAt } = newest.settlement;
+  const date = paidAt !== null && html` of ${dayText(shortIsoInstant(paidAt))}`;
+  const amount = total !== null && html` over ${moneyText(total, currency)}`;
+  const failed = `${formatCount(unpaid.length, 'payout')} in ${currencyText(currency)} failed`;
+  return html`<a href="#${link}-settlements">${failed}</a>: the bank did not take
+    ${unpaid.length === 1 ? 'that' : 'the newest'}${date}${amount}${laterPaymentText(newest)}.`;
 }
 
 /** Largest number of settlements in a table, besides those that don't add up; further ones are counted. */
@@ -188,16 +111,6 @@ const settlementColumns = (amount: AmountFormat): HtmlColumn<SettlementFigures>[
   textColumn('Payout', payoutText, true),
 ];
 
-/** Whether the bank received a settlement's payout. */
-export function isPaid({ payoutStatus }: Settlement): boolean {
-  return payoutStatus === 'Succeeded';
-}
-
-/** Whether the payout of a settlement failed. */
-export function isUnpaid({ settlement: { payoutStatus } }: SettlementFigures): boolean {
-  return /^fail/i.test(payoutStatus ?? '');
-}
-
 /** Replaces the column of payouts where the page is too narrow for it. */
 const unpaidMark = html` <span class="narrow bad">${signMark('✗')} payout failed</span>`;
 
@@ -213,7 +126,7 @@ function payoutText(figures: SettlementFigures): Html {
 }
 
 /** `, which was paid on 2026-09-21 with the settlement ID`; undefined where no later transfer paid it. */
-export function laterPaymentText({ laterPayment }: SettlementFigures): Html | undefined {
+function laterPaymentText({ laterPayment }: SettlementFigures): Html | undefined {
   if (laterPayment === undefined) return undefined;
   const { paidBy, paidAt } = laterPayment;
   const on = paidAt !== null && html` on ${dayText(paidAt)}`;
@@ -233,16 +146,8 @@ const verdicts: Readonly<Record<SettlementVerdict, { readonly sign: string; read
   forgotten: { sign: '–', text: 'entries forgotten in part' },
 };
 
-/**
- * The settlements of one currency: each compared with its total, with its entries. `id`: prefix of the anchors;
- * `isPartial`: the report covers a part of the lake only.
- */
-export function settlementSection(
-  id: string,
-  currency: string,
-  settlements: readonly SettlementFigures[],
-  isPartial: boolean,
-): Html {
+/** `isPartial`: the report covers a part of the lake only. */
+function settlementsHtml({ id, currency, settlements }: CurrencyChapter, isPartial: boolean): Html {
   if (settlements.length === 0)
     return html`<p class="none">No settlement in ${currencyText(currency)} opened in this period.</p>`;
   const amount = shownIn(currency);

@@ -1,3 +1,5 @@
+import { groupBy } from '../../core/group-by.js';
+import { eventLists } from '../../sources/finances/model/records.js';
 import { formatCount } from '../../core/text/amounts.js';
 import type { LastRun } from '../../lake/upkeep/last-run.js';
 import { warningTexts } from '../load/run-summary.js';
@@ -15,31 +17,76 @@ import {
   type HtmlColumn,
   type HtmlValue,
 } from './html.js';
-import { currencyText, minuteText, moneyText } from './report-amounts.js';
-import type { FigureReader, FigureRow } from './report-statements.js';
+import listText from './event-lists.sql';
+import { statement, type FigureRow } from './figure-reader.js';
+import { currencyText, minuteText, moneyText, timesOf } from './report-amounts.js';
+import type { Section } from './section.js';
+import text from './warnings.sql';
 
-/** Unexpected data in the lake. */
-export interface WarningFigures {
-  readonly unknownLists: readonly FigureRow<'unknownLists'>[];
-  readonly unknownAmounts: readonly FigureRow<'unknownAmounts'>[];
-  readonly unknownKinds: readonly FigureRow<'unknownKinds'>[];
-  readonly inexactAmounts: readonly FigureRow<'inexactAmounts'>[];
+const placesWithWarnings = statement(text, {
+  ...{ warning: 'text', currency: 'text', eventList: 'text', path: 'text', name: 'text', role: 'text' },
+  ...{ times: 'count', total: 'decimal', example: 'textOrNull' },
+});
+const lists = statement(listText, { eventList: 'text', events: 'count', groupEvents: 'count' });
+
+type Warning = FigureRow<typeof placesWithWarnings>;
+
+/** Unexpected data, which no figure includes for certain, and the warnings of the last run. */
+export const warningsSection: Section = {
+  anchor: 'noticed',
+  title: 'Warnings',
+  read: async ({ account, id, rows, report: { lastRun } }) => {
+    const unknownLists = (await rows(lists)).filter(({ eventList }) => !(eventList in eventLists));
+    const warnings = groupBy(await rows(placesWithWarnings), ({ warning }) => warning);
+    const [unknownAmounts = [], unknownKinds = [], inexactAmounts = []] = ['role', 'kind', 'inexact'].map((warning) =>
+      warnings.get(warning),
+    );
+    const ownRun = lastRun?.account === account ? lastRun : undefined;
+    const anchor = `#${id}-noticed`;
+    const unknown = timesOf(unknownAmounts);
+    const kinds = timesOf(unknownKinds);
+    return {
+      ofAccount: warningsHtml({ unknownLists, unknownAmounts, unknownKinds, inexactAmounts }, ownRun),
+      currencyConcerns: ({ currency, figures }) => {
+        const inexact = figures?.unsummed ?? 0;
+        return [
+          inexact > 0 &&
+            html`<a href="${anchor}">${formatCount(inexact, 'net amount')} in ${currencyText(currency)}</a>
+              ${inexact === 1 ? 'does' : 'do'} not fit a decimal of 18 digits and ${isAre(inexact)} in no figure.`,
+        ];
+      },
+      concerns: [
+        unknown > 0 &&
+          html`<a href="${anchor}">${formatCount(unknown, 'amount')}</a> ${isAre(unknown)} of an unknown role and in no
+            figure.`,
+        kinds > 0 &&
+          html`<a href="${anchor}">${formatCount(kinds, 'net amount')}</a> ${isAre(kinds)} of an unknown kind and not in
+            the earned amounts.`,
+        unknownLists.length > 0 &&
+          html`<a href="${anchor}">${formatCount(unknownLists.length, 'list')} of events</a>
+            ${isAre(unknownLists.length)} new to the model.`,
+        ownRun?.status === 'failed' && html`<a href="${anchor}">The last run failed.</a>`,
+      ],
+    };
+  },
+};
+
+function isAre(count: number): string {
+  return count === 1 ? 'is' : 'are';
 }
 
-export async function readWarningFigures({ sql, rows }: FigureReader): Promise<WarningFigures> {
-  return {
-    unknownLists: await rows(sql.unknownLists),
-    unknownAmounts: await rows(sql.unknownAmounts),
-    unknownKinds: await rows(sql.unknownKinds),
-    inexactAmounts: await rows(sql.inexactAmounts),
-  };
+/** Unexpected data in the lake. */
+interface WarningFigures {
+  readonly unknownLists: readonly FigureRow<typeof lists>[];
+  readonly unknownAmounts: readonly Warning[];
+  readonly unknownKinds: readonly Warning[];
+  readonly inexactAmounts: readonly Warning[];
 }
 
 /** Largest number of rows listed in a table; further ones are counted. */
 const mostRows = 30;
 
-/** Unexpected data, which no figure includes for certain, and the warnings of the last run. */
-export function warningsSection(warnings: WarningFigures, lastRun: LastRun | undefined, account: string): Html {
+function warningsHtml(warnings: WarningFigures, lastRun: LastRun | undefined): Html {
   const { unknownLists, unknownAmounts, unknownKinds, inexactAmounts } = warnings;
   const isClean = [unknownLists, unknownAmounts, unknownKinds, inexactAmounts].every((rows) => rows.length === 0);
   return html`${
@@ -81,7 +128,7 @@ export function warningsSection(warnings: WarningFigures, lastRun: LastRun | und
       ),
     ],
   )}
-  ${lastRunHtml(lastRun?.account === account ? lastRun : undefined)}`;
+  ${lastRunHtml(lastRun)}`;
 }
 
 const listColumn = textColumn<{ readonly eventList: string }>('List', ({ eventList }) => lakeText(eventList));

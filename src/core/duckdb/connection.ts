@@ -42,11 +42,18 @@ import { Mutex } from '../mutex.js';
 import { decimalScale, decimalText } from '../numeric/decimal.js';
 import { dateText, floatNumber, keepByteOrderMarks, ticksText } from './texts.js';
 
+/** Values for `$1`, `$2` …, or for `$name`, each of which the statement must have. */
+export type Parameters = readonly ResultCell[] | Readonly<Record<string, ResultCell>>;
+
+function isPositional(parameters: Parameters): parameters is readonly ResultCell[] {
+  return Array.isArray(parameters);
+}
+
 export interface QueryOptions {
   /** Stops the query, which then throws the signal's reason or STOPPED. */
   readonly signal?: AbortSignal | undefined;
-  /** Values for `$1`, `$2` … of the last statement. */
-  readonly parameters?: readonly ResultCell[];
+  /** Of the last statement. */
+  readonly parameters?: Parameters;
 }
 
 export interface DatabaseOptions {
@@ -168,7 +175,7 @@ async function openConnection(
     if (statementsOf(sql).length === 0) throw new LedgerlakeError('SQL', 'expected a statement, got none');
     const result = await interruptible(connection, signal, async () => {
       if (isOneOnly) await refuseSeveral(connection, sql);
-      return connection.stream(sql, parameters && [...parameters]);
+      return connection.stream(sql, parameters && (isPositional(parameters) ? [...parameters] : { ...parameters }));
     });
     return {
       returns: returnKind(result),

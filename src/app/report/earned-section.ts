@@ -1,0 +1,94 @@
+import { categories, tradeCategories, type Category } from '../query/categories.js';
+import { stackedChart } from './charts.js';
+import type { CurrencyFigures, MonthFigures } from './currency-figures.js';
+import { figureTable, html, numberColumn, textColumn, type Html } from './html.js';
+import { amountsIn, currencyText, shownIn, signOf } from './report-amounts.js';
+import { sheetColumns, type Section } from './section.js';
+
+/** The amounts of each month by category. */
+export const earnedSection: Section = {
+  anchor: 'months',
+  title: 'Earned by month',
+  sheet: {
+    name: 'earned',
+    columns: sheetColumns({
+      ...{ month: 'text', earned: 'amount' },
+      ...Object.fromEntries(categories.map(({ id }) => [id, 'amount' as const])),
+      ...{ unsummed: 'number', net_proceeds: 'amount' },
+    }),
+  },
+  read: ({ chapters }) => ({
+    ofCurrency: ({ figures }) => figures && monthsHtml(figures),
+    rows: chapters.flatMap(({ currency, figures }) =>
+      (figures?.months ?? []).map(({ month, amounts, earned, net, unsummed }) => [
+        ...[currency, month, earned],
+        ...categories.map(({ id }) => amounts[id]),
+        ...[unsummed, net],
+      ]),
+    ),
+  }),
+};
+
+/** Largest number of months in the chart; the table has all. */
+const mostMonths = 60;
+
+/** The amounts earned by month: their categories as stacked bars, and a table, which also has amounts that were not earned. */
+function monthsHtml({ currency, months, amounts: totals, earned }: CurrencyFigures): Html {
+  const amount = shownIn(currency);
+  const used = categories.filter(({ id }) => signOf(totals[id]) !== 0 || id === 'sales');
+  const table = figureTable(
+    html`Earned by month, in ${currencyText(currency)}`,
+    months,
+    [
+      textColumn('Month', ({ month }) => month),
+      numberColumn('Earned', (row) => html`<b>${amount(row.earned)}</b>`),
+      ...used.map(({ id, label }) => numberColumn<MonthFigures>(label, ({ amounts }) => amount(amounts[id]))),
+    ],
+    months.length > 1 && ['All', amount(earned), ...used.map(({ id }) => amount(totals[id]))],
+  );
+  return html`${monthChart(currency, months, used)}${table}`;
+}
+
+function monthChart(currency: string, months: readonly MonthFigures[], used: readonly Category[]): Html {
+  const amount = amountsIn(currency);
+  const traded = used.filter((category) => tradeCategories.includes(category));
+  const shown = months.slice(-mostMonths);
+  const parts = shown.flatMap(({ month, amounts }) =>
+    traded.flatMap(({ id, label }) => {
+      const text = amounts[id];
+      const title = `${month}, ${label}: ${amount(text)} ${currency}`;
+      return signOf(text) === 0 ? [] : [{ month, series: id, value: Number(text), title }];
+    }),
+  );
+  if (parts.length === 0) return html``;
+  const nets = shown.map(({ month, earned }) => {
+    return { month, value: Number(earned), title: `${month}, earned: ${amount(earned)} ${currency}` };
+  });
+  const keys = traded.map(({ id, label }) => html`<li><span class="key ${id}"></span>${label}</li>`);
+  const left = traded.length < used.length && 'The table also has what was not earned, such as loans and transfers. ';
+  const older = months.length > shown.length && `The chart has the last ${shown.length} months. `;
+  return html`<figure>
+    <ul class="keys">
+      ${keys}
+      <li><span class="key net"></span>Earned</li>
+    </ul>
+    ${stackedChart(
+      `Bar chart of what was earned by month in ${currency}; the table below it has the figures.`,
+      withEmptyMonths(shown.map(({ month }) => month)),
+      parts,
+      nets,
+    )}
+    <figcaption>${currencyText(currency)}. ${left}${older}</figcaption>
+  </figure>`;
+}
+
+/** Months with the empty ones between them, so that a gap is visible; unchanged where there would be too many. */
+function withEmptyMonths(months: readonly string[]): readonly string[] {
+  const monthIndex = (month: string) => Number(month.slice(0, 4)) * 12 + Number(month.slice(5)) - 1;
+  const [first = '', last = ''] = [months[0], months.at(-1)];
+  if (!/^\d{4}-\d\d$/.test(first) || monthIndex(last) - monthIndex(first) >= mostMonths) return months;
+  return Array.from({ length: monthIndex(last) - monthIndex(first) + 1 }, (_, at) => {
+    const index = monthIndex(first) + at;
+    return `${String(Math.floor(index / 12)).padStart(4, '0')}-${String((index % 12) + 1).padStart(2, '0')}`;
+  });
+}

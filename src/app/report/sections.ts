@@ -1,0 +1,63 @@
+import type { Sheet } from '../../core/text/workbook.js';
+import { coverageSection } from './coverage-section.js';
+import { earnedSection } from './earned-section.js';
+import { feesSection } from './fees-section.js';
+import { lateSection } from './late-section.js';
+import { reconciliationSection } from './reconciliation-section.js';
+import { refundsSection } from './refunds-section.js';
+import { sheetColumns, type ReportedAccount, type Section, type SectionContent } from './section.js';
+import { settlementSection } from './settlement-section.js';
+import { sharesSection } from './shares-section.js';
+import { skusSection } from './skus-section.js';
+import { warningsSection } from './warnings-section.js';
+
+/** The sections of the report, in the order of the page. */
+const sections: readonly Section[] = [
+  earnedSection,
+  sharesSection,
+  settlementSection,
+  reconciliationSection,
+  skusSection,
+  feesSection,
+  refundsSection,
+  coverageSection,
+  lateSection,
+  warningsSection,
+];
+
+/** The sheets that come first in a workbook; the others follow in the order of the page. */
+const firstSheets = ['earned', 'fees', 'skus', 'refunds'];
+
+const sheets = sections
+  .flatMap(({ sheet }) => sheet ?? [])
+  .toSorted((one, other) => sheetPlace(one.name) - sheetPlace(other.name));
+
+function sheetPlace(name: string): number {
+  const at = firstSheets.indexOf(name);
+  return at === -1 ? firstSheets.length : at;
+}
+
+/** Names of the sheets. */
+export const sheetNames: readonly string[] = sheets.map(({ name }) => name);
+
+/** An account with what each section shows of it. */
+export interface AccountChapter extends ReportedAccount {
+  readonly sections: readonly (Section & SectionContent)[];
+}
+
+export async function readSections(account: ReportedAccount): Promise<AccountChapter> {
+  const read: (Section & SectionContent)[] = [];
+  for (const section of sections) read.push({ ...section, ...(await section.read(account)) });
+  return { ...account, sections: read };
+}
+
+/** The tables of a report for other programs, with exact amounts; each has all accounts and currencies. */
+export function reportSheets(accounts: readonly AccountChapter[]): readonly Sheet[] {
+  return sheets.map(({ name, columns }) => ({
+    name,
+    columns: [...sheetColumns({ account: 'text', currency: 'text' }), ...columns],
+    rows: accounts.flatMap(({ account, sections: read }) =>
+      read.flatMap(({ sheet, rows = [] }) => (sheet?.name === name ? rows.map((row) => [account, ...row]) : [])),
+    ),
+  }));
+}
