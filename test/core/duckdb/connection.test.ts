@@ -156,6 +156,15 @@ test('parameters are values, not text', async () => {
   ]);
 });
 
+test('parameters have numbers or names, and a name that the statement lacks is refused', async () => {
+  expect(await database.rows('SELECT $from AS a, $to AS b', { parameters: { to: 'x', from: null } })).toEqual([
+    { a: null, b: 'x' },
+  ]);
+  await expect(database.rows('SELECT $from', { parameters: { from: 1, to: 2 } })).rejects.toMatchObject({
+    code: 'SQL',
+  });
+});
+
 describe('errors', () => {
   test('are DuckDB’s own, with the line and its caret', async () => {
     const error = await failureOf(database.query('SELECT one\nFROM range(1)'));
