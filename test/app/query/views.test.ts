@@ -170,7 +170,7 @@ test('every kind of net amount belongs to one category by name', async () => {
     `SELECT DISTINCT category_of('', unnest([${named.map((kind) => `'${kind ?? ''}'`).join(', ')}]), NULL) AS category`,
   );
   const all = [...found.map(({ category }) => String(category)), 'refunds', 'unknown'];
-  expect(all.toSorted()).toEqual(categories.map(({ id }) => String(id)).toSorted());
+  expect(all.toSorted()).toEqual(categories.map(({ id }): string => id).toSorted());
 });
 
 test('the views are there over a lake without transactions, and leave tables of their names alone', async () => {
