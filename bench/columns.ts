@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RecordBatch } from 'apache-arrow';
 import { columnData } from '../src/core/columns/column-data.js';
-import type { Column, Encoding, Table } from '../src/core/columns/table.js';
-import { TableRows } from '../src/core/columns/table-rows.js';
+import { withoutRuns } from '../src/core/columns/run-end-encoded.js';
+import { recordBatch, type Column, type Encoding, type Table, type TableBatch } from '../src/core/columns/table.js';
 import { openDatabase, type Database } from '../src/core/duckdb/connection.js';
 import { encodeTable } from '../src/core/parquet/encoder/encode-table.js';
 import { wasmFile } from '../test/core/parquet/wasm-file.js';
@@ -33,8 +33,8 @@ async function run(runs: number, names: readonly string[]): Promise<void> {
     await database.execute('SET enable_external_file_cache = false');
     await writePages(join(folder, 'pages'), 14e6, 1);
     for await (const { batches } of dayBatches(join(folder, 'pages'))) {
-      for (const { rows: held } of batches) {
-        const { table, batch: rows } = held;
+      for (const { table, rows: held } of batches) {
+        const rows = withoutRuns(table, held);
         for (const column of table.columns) {
           if (names.length > 0 && !names.includes(column.name)) continue;
           console.log(`${table.name}.${column.name}: ${rows.numRows} rows, ${column.encoding}`);
@@ -62,7 +62,10 @@ async function measured(
   const data = columnData(rows, column.name);
   if (data === undefined) throw new Error(`no column ${column.name}`);
   const tableOf = (encoding: Encoding): Table => ({ name: 'one', about: '', columns: [{ ...column, encoding }] });
-  const rowsOf = (table: Table) => new TableRows(table, rows.numRows, { [column.name]: data });
+  const rowsOf = (table: Table): TableBatch => ({
+    table,
+    rows: recordBatch(table, rows.numRows, { [column.name]: data }),
+  });
   const chosen: readonly Encoding[] =
     column.type === 'text' ? ['dictionary', 'plain', 'delta-length'] : ['dictionary', 'plain'];
   const candidate = (name: string, encode: Candidate['encode']): Candidate => {

@@ -1,3 +1,4 @@
+import { withoutRuns } from '../../src/core/columns/run-end-encoded.js';
 import { join } from 'node:path';
 import type { Vector } from 'apache-arrow';
 import { arrow } from '../../src/core/columns/arrow.js';
@@ -9,8 +10,8 @@ import { dayBatches } from './ours.js';
 /** Our own columns, written by hyparquet-writer (snappy, the only codec that it brings) in place of parquet-wasm. */
 export async function loadHyparquet(input: string, output: string): Promise<void> {
   for await (const { label, batches } of dayBatches(input)) {
-    for (const { rows: held } of batches) {
-      const { table, batch: rows } = held;
+    for (const { table, rows: held } of batches) {
+      const rows = withoutRuns(table, held);
       const columnData = table.columns.map(({ name }) => ({ name, data: valuesOf(rows.getChild(name)) }));
       const schema = [
         { name: 'root', num_children: table.columns.length },

@@ -20,9 +20,9 @@ export async function* dayBatches(input: string): AsyncGenerator<{ label: string
 /** Both tables, on one thread: a file each for every day, with what the log says of it. */
 export async function loadOurs(input: string, output: string): Promise<void> {
   for await (const { label, batches } of dayBatches(input)) {
-    for (const { rows } of batches) {
-      const { table } = rows;
-      const { bytes } = await encodeFile(rows, fileMetadata('financial-events', 'demo', label));
+    for (const batch of batches) {
+      const { table } = batch;
+      const { bytes } = await encodeFile(batch, fileMetadata('financial-events', 'demo', label));
       await writeFile(join(output, `${table.name}-${label}.parquet`), bytes);
     }
   }

@@ -47,7 +47,7 @@ export async function addGroups(
     const known = rows.length - added;
     if (added === 0) return { ...nothing, known };
     const fileTarget: FileTarget = { family, account, month: monthOf(day), loadKeys };
-    const batch = groupBatch(all, dayOf(day));
+    const batch = { table: groups, rows: groupBatch(all, dayOf(day)) };
     const { bytes, ...about } = await encodeFile(batch, metadataOf(fileTarget));
     const file = { path: await workspace.writeLocal(bytes), ...about };
     const tags = { pipeline, account, groups: JSON.stringify(all.map(groupSpan)) };

@@ -393,16 +393,10 @@ export class ChunkEncoder {
     for (const { month, rows: ofMonth, metadata } of months) {
       const files = new Map<string, EncodedFile>();
       let net = '{}';
-      for (const { rows: batch, tags } of eventBatches(
-        { events, entries },
-        finished,
-        month,
-        [...ofMonth],
-        this.#memory,
-      )) {
+      for (const batch of eventBatches({ events, entries }, finished, month, [...ofMonth], this.#memory)) {
         files.set(batch.table.name, await encodeFile(batch, metadata));
         this.#memory.clear();
-        net = tags['net'] ?? net;
+        net = batch.tags['net'] ?? net;
       }
       const main = files.get(events.name);
       if (main !== undefined) encoded.push({ events: main, entries: files.get(entries.name), net });

@@ -85,9 +85,9 @@ async function firstPage(
     break;
   }
   const tables: PageTable[] = [];
-  for (const { rows: tableRows } of collector.finish().toReversed()) {
-    const { table } = tableRows;
-    const path = await writeLocal((await encodeFile(tableRows, new Map())).bytes);
+  for (const batch of collector.finish().toReversed()) {
+    const { table } = batch;
+    const path = await writeLocal((await encodeFile(batch, new Map())).bytes);
     const shown = table.columns.filter(({ nullable }) => nullable).map(({ name }) => identifier(name));
     const { columns, chunks } = await database.query(`SELECT ${shown.join(', ')} FROM ${rowsIn([path])}`);
     const rows = [];

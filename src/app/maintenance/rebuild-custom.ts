@@ -114,9 +114,9 @@ async function rederivedFiles(
   const metadata = metadataOf(target);
   const derived = new Map<string, string[]>();
   for await (const records of storedRecords(workspace, stored.get(family.main) ?? [], signal)) {
-    for (const { rows } of rederiveWindow(loaded, records)) {
-      const { name } = rows.table;
-      const { bytes } = await encodeFile(rows, metadata);
+    for (const batch of rederiveWindow(loaded, records)) {
+      const { name } = batch.table;
+      const { bytes } = await encodeFile(batch, metadata);
       derived.set(name, [...(derived.get(name) ?? []), await workspace.writeLocal(bytes)]);
     }
   }

@@ -153,7 +153,7 @@ export async function rederivedEntries(
   const metadata = await metadataLike(events.main, events.file);
   const files: LocalParquet[] = [];
   await mkdir(events.folder, { mode: 0o700 });
-  const totals = await eachBatch(derived, events, signal, async ({ rows: batch }) => {
+  const totals = await eachBatch(derived, events, signal, async (batch) => {
     const { bytes, rows, stats } = await encodeFile(batch, metadata);
     const path = join(events.folder, `${files.length}.parquet`);
     await writeNewFile(path, bytes, { mode: 0o600 });
@@ -174,8 +174,8 @@ async function sameByBytes(
   const footer = await footerTexts(stored).catch(() => undefined);
   if (footer === undefined) return undefined;
   const hashes: string[] = [];
-  const totals = await eachBatch(derived, events, signal, async ({ rows }) => {
-    const { bytes } = await encodeFile(rows, footer.metadata, footer.createdBy);
+  const totals = await eachBatch(derived, events, signal, async (batch) => {
+    const { bytes } = await encodeFile(batch, footer.metadata, footer.createdBy);
     hashes.push(contentOf(bytes).sha256);
   });
   const isSame = hashes.length === 1 && hashes[0] === sha256 && hasNet(nets, totals.net);
@@ -224,9 +224,9 @@ async function eachBatch(
   for await (const batch of rederivedBatches(derived, file, batchBytes, memory)) {
     signal?.throwIfAborted();
     events += batch.sources;
-    rows += batch.rows.length;
+    rows += batch.rows.numRows;
     nets.push(batch.net);
-    if (batch.rows.length > 0) await use(batch);
+    if (batch.rows.numRows > 0) await use(batch);
     memory.clear();
   }
   return { events, rows, net: addNets(nets) };

@@ -4,6 +4,7 @@ import { decimalPrecision, decimalScale } from '../numeric/decimal.js';
 import { ByteRanges, type ByteRange } from './byte-ranges.js';
 import type { Dictionary } from './dictionary.js';
 import { separateMemory, type ColumnMemory } from './memory.js';
+import { runEndEncoded } from './run-end-encoded.js';
 import type { Digits } from './table.js';
 
 const instantType = () => new (arrow().Timestamp)(arrow().TimeUnit.MICROSECOND, 'UTC');
@@ -14,12 +15,6 @@ export function dictionaryArray(dictionary: Dictionary, length: number, at: (row
     dictionary,
     Int32Array.from({ length }, (_, row) => at(row)),
   );
-}
-
-/** A column whose neighbouring rows share values: one value for each run, and the length of the run in rows, at least 1. */
-export interface RunLengths {
-  readonly values: Data;
-  readonly lengths: Int32Array;
 }
 
 /** A text column of copied byte ranges; none is null. */
@@ -222,24 +217,22 @@ export class IndexedArrays {
     return this.dictionaryTexts({ data: () => texts }, numbers);
   }
 
-  /** The chosen rows of a column of dictionary numbers, as run lengths. */
-  runs(dictionary: Dictionary, column: Int32Array, chosen: Int32Array): RunLengths {
+  /** The chosen rows of a column of dictionary numbers, run-end encoded. */
+  runs(dictionary: Dictionary, column: Int32Array, chosen: Int32Array): Data {
     const numbers = this.#memory.int32s(chosen.length);
-    const lengths = this.#memory.int32s(chosen.length);
+    const runEnds = this.#memory.int32s(chosen.length);
     let count = 0;
-    let began = 0;
     for (let row = 0; row < chosen.length; row++) {
       const number = column[chosen[row] ?? -1] ?? -1;
       if (count > 0 && number === numbers[count - 1]) continue;
-      if (count > 0) lengths[count - 1] = row - began;
+      if (count > 0) runEnds[count - 1] = row;
       numbers[count++] = number;
-      began = row;
     }
-    if (count > 0) lengths[count - 1] = chosen.length - began;
-    return {
+    if (count > 0) runEnds[count - 1] = chosen.length;
+    return runEndEncoded({
+      runEnds: runEnds.subarray(0, count),
       values: this.dictionaryTexts(dictionary, numbers.subarray(0, count)),
-      lengths: lengths.subarray(0, count),
-    };
+    });
   }
 
   /** The numbers as 32-bit integers. The array takes them over: the caller must not use them afterwards. */

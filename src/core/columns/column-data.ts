@@ -13,8 +13,7 @@ export interface RowCells {
 
 /** The data of a batch's column; undefined where it has no column of that name. */
 export function columnData(batch: RecordBatch, name: string): Data | undefined {
-  const [data]: readonly (Data | undefined)[] = batch.getChild(name)?.data ?? [];
-  return data;
+  return batch.data.children[batch.schema.fields.findIndex((field) => field.name === name)];
 }
 
 /** The null bitmap of a column. */

@@ -36,6 +36,12 @@ export interface Column {
   readonly about: string;
 }
 
+/** Rows of a table, as a record batch of its columns. */
+export interface TableBatch {
+  readonly table: Table;
+  readonly rows: RecordBatch;
+}
+
 /** A table of the lake. It is partitioned by `account` and `month`, which are folders and not columns of its files. */
 export interface Table {
   readonly name: string;
@@ -80,7 +86,7 @@ export function digitsOf({ digits }: Pick<Column, 'digits'>): Digits {
 }
 
 /**
- * A record batch of one array for each column.
+ * A record batch of one array for each column; those of a loaded slice may be run-end encoded (`run-end-encoded.ts`).
  *
  * @throws Error where an array is missing, too many, or of another length: a fault of the caller's
  */

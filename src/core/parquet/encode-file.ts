@@ -1,4 +1,4 @@
-import type { TableRows } from '../columns/table-rows.js';
+import type { TableBatch } from '../columns/table.js';
 import { LedgerlakeError, messageOf } from '../errors.js';
 import { version } from '../version.js';
 import { encodeTable } from './encoder/encode-table.js';
@@ -20,13 +20,14 @@ export interface EncodedFile {
  * @throws LedgerlakeError PARQUET_MISMATCH where the file doesn't have these rows, ENCODER where encoding fails
  */
 export async function encodeFile(
-  rows: TableRows,
+  batch: TableBatch,
   metadata: ReadonlyMap<string, string>,
   createdBy = `${writerName}${version}`,
 ): Promise<EncodedFile> {
-  const { table, length } = rows;
+  const { table, rows } = batch;
+  const length = rows.numRows;
   try {
-    const { bytes, stats } = await encodeTable(rows, metadata, createdBy);
+    const { bytes, stats } = await encodeTable(batch, metadata, createdBy);
     checkFooterRows(bytes, length, table.name, 'nothing was committed');
     return { bytes, rows: length, stats };
   } catch (error) {

@@ -1,12 +1,10 @@
 import { bufferOf, type ByteRange } from '../../core/columns/byte-ranges.js';
 import type { RowCells } from '../../core/columns/column-data.js';
 import type { ColumnMemory } from '../../core/columns/memory.js';
-import type { Table } from '../../core/columns/table.js';
-import type { TableRows } from '../../core/columns/table-rows.js';
+import type { Table, TableBatch } from '../../core/columns/table.js';
 
 /** Rows of a derived table, with their sums. */
-export interface DerivedBatch {
-  readonly rows: TableRows;
+export interface DerivedBatch extends TableBatch {
   /** Net sum per currency, exact, as decimal text. */
   readonly net: Readonly<Record<string, string>>;
   /** Number of the main table's rows that they were derived from. */

@@ -234,8 +234,8 @@ async function* encoded(
   batches: AsyncIterable<Batch>,
   metadata: ReadonlyMap<string, string>,
 ): AsyncGenerator<SliceFile> {
-  for await (const { month, rows, tags } of batches) {
-    yield { table: rows.table, month, tags, ...(await encodeFile(rows, metadata)) };
+  for await (const { table, rows, month, tags } of batches) {
+    yield { table, month, tags, ...(await encodeFile({ table, rows }, metadata)) };
   }
 }
 

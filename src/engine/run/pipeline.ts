@@ -1,5 +1,4 @@
-import type { Table } from '../../core/columns/table.js';
-import type { TableRows } from '../../core/columns/table-rows.js';
+import type { Table, TableBatch } from '../../core/columns/table.js';
 import type { UpstreamEvent } from '../../core/events/run-event.js';
 import type { Lake } from '../../lake/lake.js';
 import type { QuotaState } from './concurrency-plan.js';
@@ -85,10 +84,9 @@ export type SliceVerdict =
   | SplitReason;
 
 /** Rows of one table and month, ready to be written. */
-export interface Batch {
+export interface Batch extends TableBatch {
   /** `2025-03`, or `unknown`. */
   readonly month: string;
-  readonly rows: TableRows;
   /** Tags for the log: sums, keys. */
   readonly tags: Readonly<Record<string, string>>;
 }

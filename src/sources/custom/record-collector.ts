@@ -12,8 +12,7 @@ import {
 } from '../../core/columns/arrays.js';
 import { count } from '../../core/count.js';
 import { Dictionary } from '../../core/columns/dictionary.js';
-import { digitsOf, type Column, type ColumnType, type Table } from '../../core/columns/table.js';
-import { TableRows } from '../../core/columns/table-rows.js';
+import { digitsOf, recordBatch, type Column, type ColumnType, type Table } from '../../core/columns/table.js';
 import type { Batch, Collector } from '../../engine/run/pipeline.js';
 import { sliceHoles, type SliceHole, type PageHole } from '../../engine/run/slice-holes.js';
 import type { Window } from '../../core/windows.js';
@@ -93,7 +92,7 @@ export class RecordCollector implements Collector<RecordPage> {
     const { table, month } = this.#definition;
     const order = sorted(this.#values, this.#length, table.sort ?? []);
     const arrays = { ...this.#windowArrays(order), ...this.#valueArrays(order), ...this.#rawArrays(order) };
-    return [{ month, rows: new TableRows(table, order.length, arrays), tags: {} }];
+    return [{ table, month, rows: recordBatch(table, order.length, arrays), tags: {} }];
   }
 
   #hasColumn(column: string): boolean {

@@ -33,11 +33,11 @@ async function stored(newPath: () => string, transaction: string): Promise<(tabl
   const page = `{"payload":{"transactions":[${transaction}]}}`;
   collector.add({ page: readResultsPage('listTransactions', Buffer.from(page)), source });
   const paths = new Map<Table, string>();
-  for (const { rows } of collector.finish()) {
-    const { table } = rows;
+  for (const batch of collector.finish()) {
+    const { table } = batch;
     const path = newPath();
     paths.set(table, path);
-    await writeFile(path, (await encodeFile(rows, new Map())).bytes);
+    await writeFile(path, (await encodeFile(batch, new Map())).bytes);
   }
   return (table) => `SELECT *, '2024-03' AS month_ FROM '${paths.get(table) ?? ''}'`;
 }

@@ -45,10 +45,10 @@ async function problems(page: string, change?: string): Promise<string[]> {
     return { path, file: file as unknown as ReadableFile['file'] };
   };
   const files = new Map<Table, ReadableFile>();
-  for (const { rows } of collector.finish()) {
-    const { table } = rows;
+  for (const batch of collector.finish()) {
+    const { table } = batch;
     const path = join(folder, `${table.name}.parquet`);
-    await writeFile(path, (await encodeFile(rows, new Map())).bytes);
+    await writeFile(path, (await encodeFile(batch, new Map())).bytes);
     files.set(table, readable(table, path));
   }
   const stored = files.get(transactionEntries);

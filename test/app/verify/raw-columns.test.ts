@@ -102,10 +102,10 @@ test('events of any form are found to have the columns of their raw', { timeout:
       const collector = eventCollector({ events, entries }, () => '2024-03');
       collector.add({ page: scanPage(Buffer.from(page)), source: windowSource(window) });
       const mains: ReadableFile[] = [];
-      for (const { rows } of collector.finish()) {
-        if (rows.table !== events) continue;
+      for (const batch of collector.finish()) {
+        if (batch.table !== events) continue;
         const path = join(folder, `${files++}.parquet`);
-        await writeFile(path, (await encodeFile(rows, new Map())).bytes);
+        await writeFile(path, (await encodeFile(batch, new Map())).bytes);
         const file = { delta: { schema: events }, table: events.name, file: path, slice: '', loadKeys: [] };
         mains.push({ path, file: file as unknown as ReadableFile['file'] });
       }

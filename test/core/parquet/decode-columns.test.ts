@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { instantArray, textArray } from '../../../src/core/columns/arrays.js';
-import type { Column, Table } from '../../../src/core/columns/table.js';
-import { TableRows } from '../../../src/core/columns/table-rows.js';
+import { recordBatch, type TableBatch, type Column, type Table } from '../../../src/core/columns/table.js';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import { encodeTable } from '../../../src/core/parquet/encoder/encode-table.js';
 import { encodedColumns } from '../../../src/core/parquet/decode-columns.js';
@@ -21,14 +20,15 @@ const at: Column = { ...raw, name: 'at', type: 'instant', encoding: 'dictionary'
 const samples: Table = { name: 'samples', about: '', columns: [raw, id, list, at] };
 const chosen = { texts: ['raw', 'id', 'list'], instants: ['at'] };
 
-function rowsOf(texts: readonly string[]): TableRows {
+function rowsOf(texts: readonly string[]): TableBatch {
   const text = (row: number) => texts[row] ?? '';
-  return new TableRows(samples, texts.length, {
+  const rows = recordBatch(samples, texts.length, {
     raw: textArray(texts.length, text),
     id: textArray(texts.length, (row) => `id ${row}`),
     list: textArray(texts.length, (row) => `list ${row % 3}`),
     at: instantArray(texts.length, (row) => (row % 5 === 0 ? undefined : BigInt(row) * 1000n)),
   });
+  return { table: samples, rows };
 }
 
 async function fileOf(texts: readonly string[], createdBy = 'ledgerlake 1.2.3') {

@@ -19,8 +19,15 @@ import {
 } from '../../../src/core/columns/arrays.js';
 import { Dictionary } from '../../../src/core/columns/dictionary.js';
 import { deltaStatistics } from './delta-statistics.js';
-import { type Column, type ColumnType, type Encoding, type Table } from '../../../src/core/columns/table.js';
-import { TableRows, type ColumnValues } from '../../../src/core/columns/table-rows.js';
+import {
+  recordBatch,
+  type Column,
+  type ColumnType,
+  type Encoding,
+  type Table,
+  type TableBatch,
+} from '../../../src/core/columns/table.js';
+import { runEndEncoded, withoutRuns } from '../../../src/core/columns/run-end-encoded.js';
 import { openDatabase, type Database } from '../../../src/core/duckdb/connection.js';
 import { encodeFile } from '../../../src/core/parquet/encode-file.js';
 import { encodeTable } from '../../../src/core/parquet/encoder/encode-table.js';
@@ -96,7 +103,7 @@ const sample: fc.Arbitrary<Omit<Sample, 'column'> & { column: Omit<Column, 'name
 /** Columns of one length: the shorter ones begin again. */
 function tableOf(samples: readonly (Omit<Sample, 'column'> & { column: Omit<Column, 'name'> })[]): {
   readonly table: Table;
-  readonly rows: TableRows;
+  readonly rows: TableBatch;
   readonly samples: readonly Sample[];
 } {
   const length = Math.max(...samples.map((each) => each.values.length));
@@ -107,26 +114,26 @@ function tableOf(samples: readonly (Omit<Sample, 'column'> & { column: Omit<Colu
   });
   const table: Table = { name: 'samples', about: '', columns: named.map(({ column }) => column) };
   const arrays = Object.fromEntries(named.map((each) => [each.column.name, valuesOf(each)]));
-  return { table, rows: new TableRows(table, length, arrays), samples: named };
+  return { table, rows: { table, rows: recordBatch(table, length, arrays) }, samples: named };
 }
 
 /** A value for each row, or for each run of equal ones. */
-function valuesOf(of: Sample): ColumnValues {
+function valuesOf(of: Sample): Data {
   const { column, values: all, longestRun } = of;
   if (longestRun === undefined || column.type === 'boolean') return arrayOf(of);
   const firsts: Value[] = [];
-  const lengths: number[] = [];
+  const ends: number[] = [];
   for (const [row, value] of all.entries()) {
-    const length = lengths.at(-1) ?? longestRun;
-    if (row > 0 && value === all[row - 1] && length < longestRun) lengths[lengths.length - 1] = length + 1;
+    const length = row - (ends.at(-2) ?? 0);
+    if (row > 0 && value === all[row - 1] && length < longestRun) ends[ends.length - 1] = row + 1;
     else {
       firsts.push(value);
-      lengths.push(1);
+      ends.push(row + 1);
     }
   }
   // Runs of texts have their numbers in a dictionary.
   const values = arrayOf({ column: { ...column, encoding: 'dictionary' }, values: firsts });
-  return { values, lengths: Int32Array.from(lengths) };
+  return runEndEncoded({ values, runEnds: Int32Array.from(ends) });
 }
 
 const plainValues: Readonly<Record<ColumnType, Value>> = {
@@ -274,9 +281,9 @@ async function expectRead({ table, rows, samples }: ReturnType<typeof tableOf>, 
   const { bytes, stats } = await encodeTable(rows, metadata, 'ledgerlake test');
   const again = await encodeTable(rows, metadata, 'ledgerlake test');
   expect(Buffer.compare(bytes, again.bytes)).toBe(0);
-  expect(JSON.parse(stats)).toEqual(JSON.parse(deltaStatistics(table, rows.batch)));
+  expect(JSON.parse(stats)).toEqual(JSON.parse(deltaStatistics(table, withoutRuns(table, rows.rows))));
   const { columns } = table;
-  const wanted = Array.from({ length: rows.length }, (_, row) =>
+  const wanted = Array.from({ length: rows.rows.numRows }, (_, row) =>
     samples.map(({ values: of }) => (of[row] === undefined ? undefined : String(of[row]))),
   );
   expectRows(await byArrow(bytes, columns), wanted);
@@ -495,7 +502,7 @@ test('an array of another type than its column is refused, and what fails is nam
     const { table, rows } = tableOf([{ column, values: [plainValues[held], plainValues[held]] }]);
     for (const type of types) {
       const other: Table = { ...table, columns: table.columns.map((each) => ({ ...each, type })) };
-      const encoded = encodeFile(TableRows.fromBatch(other, rows.batch), metadata);
+      const encoded = encodeFile({ table: other, rows: rows.rows }, metadata);
       if (type === held) expect((await encoded).rows).toBe(2);
       else {
         const message = expect.stringContaining(`c0: expected an array of the type ${type}, got one of `) as string;

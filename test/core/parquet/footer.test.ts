@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { bigintArray, textArray } from '../../../src/core/columns/arrays.js';
-import type { Table } from '../../../src/core/columns/table.js';
-import { TableRows } from '../../../src/core/columns/table-rows.js';
+import { recordBatch, type TableBatch, type Table } from '../../../src/core/columns/table.js';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import { encodeTable } from '../../../src/core/parquet/encoder/encode-table.js';
 import { checkFooterRows } from '../../../src/core/parquet/footer.js';
@@ -20,11 +19,12 @@ const table: Table = {
   ],
 };
 
-function rowsOf(length: number): TableRows {
-  return new TableRows(table, length, {
+function rowsOf(length: number): TableBatch {
+  const rows = recordBatch(table, length, {
     text: textArray(length, (row) => `text ${row % 7}`),
     number: bigintArray(length, (row) => BigInt(row)),
   });
+  return { table, rows };
 }
 
 const check = (bytes: Uint8Array, rows: number) => {

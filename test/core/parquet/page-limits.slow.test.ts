@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { textArray } from '../../../src/core/columns/arrays.js';
 import type { RowCells } from '../../../src/core/columns/column-data.js';
 import type { Column, Table } from '../../../src/core/columns/table.js';
-import { TableRows } from '../../../src/core/columns/table-rows.js';
+import { recordBatch } from '../../../src/core/columns/table.js';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import { encodedColumns } from '../../../src/core/parquet/decode-columns.js';
 import { encodeTable } from '../../../src/core/parquet/encoder/encode-table.js';
@@ -20,7 +20,7 @@ const raw: Column = { name: 'raw', type: 'text', nullable: false, encoding: 'pla
 const samples: Table = { name: 'samples', about: '', columns: [raw] };
 
 async function encodedFile(text: string): Promise<Uint8Array> {
-  const rows = new TableRows(samples, 1, { raw: textArray(1, () => text) });
+  const rows = { table: samples, rows: recordBatch(samples, 1, { raw: textArray(1, () => text) }) };
   return (await encodeTable(rows, new Map(), 'ledgerlake 1.2.3')).bytes;
 }
 

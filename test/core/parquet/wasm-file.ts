@@ -1,12 +1,13 @@
 import { Compression, Encoding, Table as WasmTable, WriterPropertiesBuilder, writeParquet } from 'parquet-wasm/esm';
 import { arrow } from '../../../src/core/columns/arrow.js';
-import type { TableRows } from '../../../src/core/columns/table-rows.js';
+import { withoutRuns } from '../../../src/core/columns/run-end-encoded.js';
+import type { TableBatch } from '../../../src/core/columns/table.js';
 import { writerName } from '../../../src/core/parquet/footer.js';
 // It loads the WebAssembly.
 import '../../../src/core/parquet/wasm.js';
 
 /** The rows as a file of another encoder, parquet-wasm, that names this program as its writer. */
-export function wasmFile({ table, batch }: TableRows, metadata: ReadonlyMap<string, string> = new Map()): Uint8Array {
+export function wasmFile({ table, rows }: TableBatch, metadata: ReadonlyMap<string, string> = new Map()): Uint8Array {
   let builder = new WriterPropertiesBuilder()
     .setCreatedBy(`${writerName}test`)
     .setKeyValueMetadata(new Map(metadata))
@@ -16,5 +17,6 @@ export function wasmFile({ table, batch }: TableRows, metadata: ReadonlyMap<stri
     if (encoding === 'delta-length') builder = builder.setColumnEncoding(name, Encoding.DELTA_LENGTH_BYTE_ARRAY);
   }
   const { Table, tableToIPC } = arrow();
-  return writeParquet(WasmTable.fromIPCStream(tableToIPC(new Table([batch]), 'stream')), builder.build());
+  const stream = tableToIPC(new Table([withoutRuns(table, rows)]), 'stream');
+  return writeParquet(WasmTable.fromIPCStream(stream), builder.build());
 }

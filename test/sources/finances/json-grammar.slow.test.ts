@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import type { Table } from '../../../src/core/columns/table.js';
+import { withoutRuns } from '../../../src/core/columns/run-end-encoded.js';
+import type { Table, TableBatch } from '../../../src/core/columns/table.js';
 import { LedgerlakeError } from '../../../src/core/errors.js';
 import { readResultsPage } from '../../../src/sources/finances/api-2024-06-19/results-page.js';
 import { transactionCollector } from '../../../src/sources/finances/api-2024-06-19/transaction-collector.js';
@@ -69,13 +70,9 @@ const later: PageKind = {
   },
 };
 
-function rowsIn(
-  batches: readonly { readonly rows: { readonly table: Table; readonly batch: Parameters<typeof rowsOf>[1] } }[],
-  main: Table,
-  derived: Table,
-): Rows {
+function rowsIn(batches: readonly TableBatch[], main: Table, derived: Table): Rows {
   const of = (table: Table): Row[] =>
-    batches.filter(({ rows }) => rows.table === table).flatMap(({ rows }) => rowsOf(table, rows.batch));
+    batches.filter((batch) => batch.table === table).flatMap(({ rows }) => rowsOf(table, withoutRuns(table, rows)));
   return { main: of(main), derived: of(derived) };
 }
 

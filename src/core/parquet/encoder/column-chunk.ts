@@ -1,8 +1,7 @@
 import type { Data } from 'apache-arrow';
-import type { RunLengths } from '../../columns/arrays.js';
 import { ReusedMemory } from '../../columns/memory.js';
+import { expandedRuns, runsOf, type Runs } from '../../columns/run-end-encoded.js';
 import type { Column } from '../../columns/table.js';
-import { expandRuns, isRunLengths, type ColumnValues } from '../../columns/table-rows.js';
 import { bloomFilter } from './bloom-filter.js';
 import { textBounds, wordBounds, type Bounds } from './bounds.js';
 import { ByteBuffer } from './byte-buffer.js';
@@ -106,15 +105,14 @@ export interface Codecs {
 /** Encodes the rows of a column from `start` to before `end`. Throws an Error where the array isn't of the column's type. */
 export function columnChunk(
   column: Column,
-  source: ColumnValues,
+  data: Data,
   start: number,
   end: number,
   { compress, hash64 }: Codecs,
 ): ColumnChunk {
   memory.clear();
-  const content = isRunLengths(source)
-    ? runContent(column, source, start, end)
-    : rowContent(column, source, start, end);
+  const runs = runsOf(data);
+  const content = (runs && runContent(column, runs, start, end)) ?? rowContent(column, expandedRuns(data), start, end);
   const { writer, values, nulls, bounds, distinct } = content;
   // Where all rows are equal, a call of the codec costs more than it saves.
   const isCompressed = values.count > 0 && (nulls > 0 || writer.dictionary?.count !== 1);
@@ -191,19 +189,16 @@ function rowContent(column: Column, data: Data, start: number, end: number): Chu
   return { ...base, nulls: rows.nulls?.count ?? 0, pages };
 }
 
-/** The content of runs. Without a dictionary they are expanded to a value for each row. */
-function runContent(column: Column, runs: RunLengths, start: number, end: number): ChunkContent {
-  const { first, last, skipped } = runsWithin(runs.lengths, start, end);
+/** The content of runs; undefined where they have no dictionary, as each row then has its value. */
+function runContent(column: Column, runs: Runs, start: number, end: number): ChunkContent | undefined {
+  const { first, last } = runsWithin(runs.runEnds, start, end);
   const values = columnRows(column, runs.values, first, last, memory);
-  const limits = { skipped, rows: end - start, pageRows };
-  const cut = cutRuns(runs.lengths.subarray(first, last), values.nulls, limits, memory);
+  const cut = cutRuns(runs.runEnds.subarray(first, last), values.nulls, { start, end, pageRows }, memory);
   let nulls = 0;
   for (let run = 0; run < cut.count; run++) if ((cut.values[run] ?? -1) < 0) nulls += cut.lengths[run] ?? 0;
   const base = valueContent(column, values, end - start - nulls);
   const { dictionary } = base.writer;
-  if (dictionary === undefined && values.values.count > 0) {
-    return rowContent(column, expandRuns(runs), start, end);
-  }
+  if (dictionary === undefined && values.values.count > 0) return undefined;
   const pages = mapped(cutRunPages(cut, pageRows), (page) => ({
     ...page,
     write: (to: ByteBuffer) => {

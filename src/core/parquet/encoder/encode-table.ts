@@ -1,6 +1,6 @@
 import { instantBounds, statisticsJson, type ColumnStatistics } from '../../columns/statistics.js';
-import { digitsOf, type Column, type Table } from '../../columns/table.js';
-import type { TableRows } from '../../columns/table-rows.js';
+import { columnData } from '../../columns/column-data.js';
+import { digitsOf, type Column, type Table, type TableBatch } from '../../columns/table.js';
 import { boundValue, type Bounds } from './bounds.js';
 import { columnChunk, type Codecs, type ColumnChunk } from './column-chunk.js';
 import { FileWriter, type ChunkMetadata, type Extent, type SchemaElement } from './file-writer.js';
@@ -41,17 +41,18 @@ export interface EncodedTable {
  * @throws Error where an array isn't of its column's type, or a page would exceed 2 GiB
  */
 export async function encodeTable(
-  rows: TableRows,
+  batch: TableBatch,
   metadata: ReadonlyMap<string, string>,
   createdBy: string,
 ): Promise<EncodedTable> {
-  const { table, length: rowCount } = rows;
+  const { table, rows } = batch;
+  const rowCount = rows.numRows;
   const { compress } = await zstd();
   const codecs = { compress, hash64: await xxHash64() };
   const file = new FileWriter();
   const groups: RowGroup[] = [];
   for (let start = 0; start < rowCount; start += rowGroupRows) {
-    groups.push(writeRowGroup(file, rows, start, Math.min(rowCount, start + rowGroupRows), codecs));
+    groups.push(writeRowGroup(file, batch, start, Math.min(rowCount, start + rowGroupRows), codecs));
   }
   writePageIndexes(file, groups);
   const { columns } = table;
@@ -65,9 +66,12 @@ export async function encodeTable(
 }
 
 /** Writes the column chunks of the rows from `start` to before `end`, and their Bloom filters behind them. */
-function writeRowGroup(file: FileWriter, rows: TableRows, start: number, end: number, codecs: Codecs): RowGroup {
-  const chunks = rows.table.columns.map((column): WrittenChunk => {
-    const chunk = columnChunk(column, rows.column(column.name), start, end, codecs);
+function writeRowGroup(file: FileWriter, batch: TableBatch, start: number, end: number, codecs: Codecs): RowGroup {
+  const { table, rows } = batch;
+  const chunks = table.columns.map((column): WrittenChunk => {
+    const data = columnData(rows, column.name);
+    if (data === undefined) throw new Error(`${table.name}.${column.name}: expected a column, got none`);
+    const chunk = columnChunk(column, data, start, end, codecs);
     const offset = file.length;
     for (const piece of chunk.pieces) file.append(piece);
     return { column, chunk: { ...chunk, pieces: [] }, offset };

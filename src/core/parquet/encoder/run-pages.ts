@@ -12,53 +12,43 @@ export interface RowRuns {
   readonly count: number;
 }
 
-/**
- * The runs, from `first` to before `last`, that overlap the rows from `start` to before `end`; `skipped`: rows of the
- * first run before `start`.
- */
+/** The runs, from `first` to before `last`, that overlap the rows from `start` to before `end`. */
 export function runsWithin(
-  lengths: Int32Array,
+  runEnds: Int32Array,
   start: number,
   end: number,
-): { readonly first: number; readonly last: number; readonly skipped: number } {
+): { readonly first: number; readonly last: number } {
   let first = 0;
-  let row = 0;
-  while (first < lengths.length && row + (lengths[first] ?? 0) <= start) row += lengths[first++] ?? 0;
-  const skipped = start - row;
+  while (first < runEnds.length && (runEnds[first] ?? 0) <= start) first++;
   let last = first;
-  while (last < lengths.length && row < end) row += lengths[last++] ?? 0;
-  return { first, last, skipped };
+  for (let row = start; last < runEnds.length && row < end; last++) row = runEnds[last] ?? 0;
+  return { first, last };
 }
 
-/**
- * Splits runs at every `pageRows` rows.
- *
- * @param skipped rows of the first run to skip; `rows` rows follow
- */
+/** Splits the rows of runs from `start` to before `end` at every `pageRows` rows. */
 export function cutRuns(
-  lengths: Int32Array,
+  runEnds: Int32Array,
   nulls: RowNulls | undefined,
-  { skipped, rows, pageRows }: { readonly skipped: number; readonly rows: number; readonly pageRows: number },
+  { start, end, pageRows }: { readonly start: number; readonly end: number; readonly pageRows: number },
   memory: ColumnMemory,
 ): RowRuns {
-  const most = lengths.length + Math.ceil(rows / pageRows);
-  const into = memory.int32s(most);
+  const most = runEnds.length + Math.ceil((end - start) / pageRows);
+  const lengths = memory.int32s(most);
   const values = memory.int32s(most);
   let count = 0;
   let value = 0;
-  let row = 0;
-  for (let run = 0; run < lengths.length; run++) {
+  let row = start;
+  for (let run = 0; run < runEnds.length; run++) {
     const number = nulls?.isPresent[run] === 0 ? -1 : value++;
-    let left = Math.min((lengths[run] ?? 0) - (run === 0 ? skipped : 0), rows - row);
-    while (left > 0) {
-      const length = Math.min(left, pageRows - (row % pageRows));
-      into[count] = length;
+    const runEnd = Math.min(runEnds[run] ?? 0, end);
+    while (row < runEnd) {
+      const length = Math.min(runEnd - row, pageRows - ((row - start) % pageRows));
+      lengths[count] = length;
       values[count++] = number;
       row += length;
-      left -= length;
     }
   }
-  return { lengths: into, values, count };
+  return { lengths, values, count };
 }
 
 /** The runs of a page. */

@@ -1,7 +1,7 @@
+import type { RecordBatch } from 'apache-arrow';
 import { Int64Values } from '../../../core/columns/arrays.js';
 import type { ColumnMemory } from '../../../core/columns/memory.js';
-import type { Table } from '../../../core/columns/table.js';
-import { TableRows } from '../../../core/columns/table-rows.js';
+import { recordBatch, type Table } from '../../../core/columns/table.js';
 import { eventIds, micros } from '../model/event-ids.js';
 import { EntryArrays, EventArrays, type Finished } from '../model/row-arrays.js';
 import { none } from '../model/slice-rows.js';
@@ -24,13 +24,13 @@ export function finishedTransactions(
 }
 
 /** The transactions with the given numbers, in that order, as a batch of a table of transactions. */
-export function transactionBatch(table: Table, finished: FinishedTransactions, order: readonly number[]): TableRows {
+export function transactionBatch(table: Table, finished: FinishedTransactions, order: readonly number[]): RecordBatch {
   const { slice, texts, total, maturityAt } = finished.rows;
   const { entries } = slice;
   const chosen = new EventArrays(slice, order);
   const { arrays } = chosen;
   const totals = chosen.numbers(total);
-  return new TableRows(table, order.length, {
+  return recordBatch(table, order.length, {
     ...textsOf(textColumns, (name) => chosen.texts(texts[name].values, texts[name].numbers)),
     ...chosen.shared(finished),
     total_amount: arrays.decimals(entries, totals),
@@ -57,7 +57,7 @@ export function transactionEntryBatch(
   finished: FinishedTransactions,
   order: readonly number[],
   memory?: ColumnMemory,
-): TableRows {
+): RecordBatch {
   const { rows } = finished;
   const { slice, texts, items, products, paths } = rows;
   const chosen = new EntryArrays(slice, order, memory);
@@ -65,7 +65,7 @@ export function transactionEntryBatch(
   const quantities = [...items.quantity, ...products.quantity];
   const known = Int32Array.from(quantities, (quantity, at) => (quantity === undefined ? none : at));
   const quantity = chosen.itemNumbers(known.subarray(0, items.length), known.subarray(items.length));
-  return new TableRows(table, chosen.length, {
+  return recordBatch(table, chosen.length, {
     ...textsOf(sharedColumns, (name) => chosen.eventTexts(texts[name].values, texts[name].numbers)),
     ...chosen.shared(finished),
     path: chosen.pathTexts(paths, ({ path }) => path),

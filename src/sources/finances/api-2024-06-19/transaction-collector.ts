@@ -49,8 +49,13 @@ export function transactionCollector(
           const tags = { net: JSON.stringify(netSumTexts(slice, chosen)) };
           // Entries first, as transactions reference them; without amounts no empty file is written. Each is built on demand.
           const entries = transactionEntryBatch(tables.entries, finished, order);
-          if (entries.length > 0) yield { month, rows: entries, tags };
-          yield { month, rows: transactionBatch(tables.transactions, finished, order), tags };
+          if (entries.numRows > 0) yield { table: tables.entries, month, rows: entries, tags };
+          yield {
+            table: tables.transactions,
+            month,
+            rows: transactionBatch(tables.transactions, finished, order),
+            tags,
+          };
         };
       },
     },

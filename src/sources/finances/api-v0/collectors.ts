@@ -12,6 +12,7 @@ import { Flattener } from '../model/flatten.js';
 import { groupBatch, readGroup, type GroupRow } from '../model/group-rows.js';
 import { count } from '../../../core/count.js';
 import { newWarnings, SliceRows, type RowSource } from '../model/slice-rows.js';
+import { groups } from '../model/tables.js';
 import { type ScannedPage, eachEvent, eachGroup } from './finances-page.js';
 import { sourceCollector } from '../selling-partner/source-collector.js';
 import { unaskable } from '../selling-partner/subject-ids.js';
@@ -65,8 +66,8 @@ export function* eventBatches(
   const tags = { net: JSON.stringify(netSumTexts(finished.rows, chosen)) };
   // Events without amounts have no entries: no empty file is written.
   const rows = entryBatch(entries, finished, order, memory);
-  if (rows.length > 0) yield { month, rows, tags };
-  yield { month, rows: eventBatch(events, finished, order, memory), tags };
+  if (rows.numRows > 0) yield { table: entries, month, rows, tags };
+  yield { table: events, month, rows: eventBatch(events, finished, order, memory), tags };
 }
 
 /**
@@ -102,7 +103,7 @@ export function groupCollector(window: Window, isRelisted = false): Collector<Sc
       if (rows.length === 0) return [];
       const counted = isRelisted ? [...new Map(rows.map((row, at) => [keys[at], row])).values()] : rows;
       const tags = { groups: JSON.stringify(counted.map(groupSpan)) };
-      return [{ month: monthOf(window.start), rows: groupBatch(counted, window), tags }];
+      return [{ table: groups, month: monthOf(window.start), rows: groupBatch(counted, window), tags }];
     },
   };
 }

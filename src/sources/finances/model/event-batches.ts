@@ -1,8 +1,8 @@
+import type { RecordBatch } from 'apache-arrow';
 import { Int64Values } from '../../../core/columns/arrays.js';
 import { groupBy } from '../../../core/group-by.js';
 import type { ColumnMemory } from '../../../core/columns/memory.js';
-import type { Table } from '../../../core/columns/table.js';
-import { TableRows } from '../../../core/columns/table-rows.js';
+import { recordBatch, type Table } from '../../../core/columns/table.js';
 import { EntryArrays, EventArrays, type Finished } from './row-arrays.js';
 import { none, type AttributeColumn, type EntryRows, type RowSource, type SliceRows } from './slice-rows.js';
 import { decimalScale, decimalText } from '../../../core/numeric/decimal.js';
@@ -43,11 +43,11 @@ export function eventBatch(
   finished: FinishedEvents,
   order: readonly number[],
   memory?: ColumnMemory,
-): TableRows {
+): RecordBatch {
   const { rows } = finished;
   const { events } = rows;
   const chosen = new EventArrays(rows, order, memory);
-  return new TableRows(table, order.length, {
+  return recordBatch(table, order.length, {
     ...chosen.shared(finished),
     ...attributeColumns(table, rows, ({ values, numbers }) => chosen.texts(values, numbers)),
     event_list: chosen.texts(rows.lists, events.list),
@@ -61,12 +61,12 @@ export function entryBatch(
   finished: FinishedEvents,
   order: readonly number[],
   memory?: ColumnMemory,
-): TableRows {
+): RecordBatch {
   const { rows } = finished;
   const { events, entries, items, amountPaths } = rows;
   const chosen = new EntryArrays(rows, order, memory);
   const { arrays } = chosen;
-  return new TableRows(table, chosen.length, {
+  return recordBatch(table, chosen.length, {
     ...chosen.shared(finished),
     ...attributeColumns(table, rows, ({ values, numbers, items: ofItems }) =>
       ofItems === undefined ? chosen.eventTexts(values, numbers) : chosen.itemTexts(values, ofItems, numbers),

@@ -1,9 +1,9 @@
+import type { RecordBatch } from 'apache-arrow';
 import { bytesArray, decimalArray, dictionaryArray, instantArray } from '../../../core/columns/arrays.js';
 import type { ByteRange } from '../../../core/columns/byte-ranges.js';
 import { compare } from '../../../core/compare.js';
 import { Dictionary } from '../../../core/columns/dictionary.js';
-import { digitsOf } from '../../../core/columns/table.js';
-import { TableRows } from '../../../core/columns/table-rows.js';
+import { digitsOf, recordBatch } from '../../../core/columns/table.js';
 import { type Int64Halves, readDecimal } from '../../../core/numeric/decimal.js';
 import { readInstant } from '../../../core/numeric/instant.js';
 import { numberRange } from '../../../core/json/node-values.js';
@@ -114,7 +114,7 @@ export function readGroup(tape: Tape, group: number, warnings: EventWarnings): G
 }
 
 /** Groups as a batch of the table `groups`, in order of their start. */
-export function groupBatch(rows: readonly GroupRow[], window: { start: number; end: number }): TableRows {
+export function groupBatch(rows: readonly GroupRow[], window: { start: number; end: number }): RecordBatch {
   const sorted = rows.toSorted((a, b) => compare(a.startedAt ?? 0n, b.startedAt ?? 0n) || byId(a, b));
   const { length } = sorted;
   const row = (index: number): GroupRow => {
@@ -134,7 +134,7 @@ export function groupBatch(rows: readonly GroupRow[], window: { start: number; e
       const halves = row(index).money[name].amount;
       return halves && (BigInt(halves.high) << 32n) | BigInt(halves.low >>> 0);
     });
-  return new TableRows(groups, length, {
+  return recordBatch(groups, length, {
     group_id: text((group) => group.id),
     processing_status: text((group) => group.texts.processing_status),
     fund_transfer_status: text((group) => group.texts.fund_transfer_status),

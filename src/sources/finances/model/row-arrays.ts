@@ -1,7 +1,8 @@
 import type { Data } from 'apache-arrow';
-import { IndexedArrays, Int64Values, type RunLengths } from '../../../core/columns/arrays.js';
+import { IndexedArrays, Int64Values } from '../../../core/columns/arrays.js';
 import { Dictionary } from '../../../core/columns/dictionary.js';
 import { separateMemory, type ColumnMemory, type Int32List } from '../../../core/columns/memory.js';
+import { runEndEncoded } from '../../../core/columns/run-end-encoded.js';
 import { type EventIds, micros } from './event-ids.js';
 import { none, type RowSource, type SliceRows } from './slice-rows.js';
 
@@ -115,20 +116,20 @@ export class EntryArrays {
     return this.arrays.lookUp(values, this.#chosen.chosen);
   }
 
-  eventTexts(values: Dictionary, { values: numbers }: Int32List): RunLengths {
+  eventTexts(values: Dictionary, { values: numbers }: Int32List): Data {
     return this.perEvent(
       this.arrays.dictionaryTexts(values, this.arrays.lookUp(numbers, this.#chosen.eventRuns.events)),
     );
   }
 
-  sourceTexts(textOf: (source: RowSource) => string | undefined): RunLengths {
+  sourceTexts(textOf: (source: RowSource) => string | undefined): Data {
     const { values, numbers } = numberedTexts(this.#rows.sources, textOf);
     const sources = this.arrays.lookUp(this.#rows.events.source.values, this.#chosen.eventRuns.events);
     return this.perEvent(this.arrays.dictionaryTexts(values, this.arrays.lookUp(numbers, sources)));
   }
 
   /** The text of the item, else of the event. */
-  itemTexts(values: Dictionary, items: Int32List, events: Int32List): RunLengths {
+  itemTexts(values: Dictionary, items: Int32List, events: Int32List): Data {
     return this.perItem(this.arrays.dictionaryTexts(values, this.itemNumbers(items.values, events.values)));
   }
 
@@ -141,12 +142,12 @@ export class EntryArrays {
     return this.arrays.dictionaryTexts(values, this.arrays.lookUp(numbers, this.#paths));
   }
 
-  perEvent(values: Data): RunLengths {
-    return { values, lengths: this.#chosen.eventRuns.lengths };
+  perEvent(values: Data): Data {
+    return runEndEncoded({ values, runEnds: this.#chosen.eventRuns.runEnds });
   }
 
-  perItem(values: Data): RunLengths {
-    return { values, lengths: this.#chosen.itemRuns.lengths };
+  perItem(values: Data): Data {
+    return runEndEncoded({ values, runEnds: this.#chosen.itemRuns.runEnds });
   }
 }
 
@@ -166,10 +167,10 @@ interface ChosenEntries {
   readonly chosen: Int32Array;
   /** Position of each within its event. */
   readonly entry: Int32Array;
-  /** The events with amounts, and the count of each. */
-  readonly eventRuns: { readonly events: Int32Array; readonly lengths: Int32Array };
-  /** Consecutive amounts of the same item and event: the item or `none`, the event, and their count. */
-  readonly itemRuns: { readonly items: Int32Array; readonly events: Int32Array; readonly lengths: Int32Array };
+  /** The events with amounts, and the end of each one's. */
+  readonly eventRuns: { readonly events: Int32Array; readonly runEnds: Int32Array };
+  /** Consecutive amounts of the same item and event: the item or `none`, the event, and their end. */
+  readonly itemRuns: { readonly items: Int32Array; readonly events: Int32Array; readonly runEnds: Int32Array };
 }
 
 /** The amounts of the given events, event by event. */
@@ -188,10 +189,10 @@ class EntryGathering {
   readonly #chosen: Int32Array;
   readonly #entry: Int32Array;
   readonly #events: Int32Array;
-  readonly #lengths: Int32Array;
+  readonly #eventEnds: Int32Array;
   readonly #items: Int32Array;
   readonly #itemEvents: Int32Array;
-  readonly #itemLengths: Int32Array;
+  readonly #itemEnds: Int32Array;
   #rows = 0;
   #withAmounts = 0;
   #runs = 0;
@@ -201,17 +202,17 @@ class EntryGathering {
     this.#chosen = memory.int32s(length);
     this.#entry = memory.int32s(length);
     this.#events = memory.int32s(events);
-    this.#lengths = memory.int32s(events);
+    this.#eventEnds = memory.int32s(events);
     this.#items = memory.int32s(length);
     this.#itemEvents = memory.int32s(length);
-    this.#itemLengths = memory.int32s(length);
+    this.#itemEnds = memory.int32s(length);
   }
 
   /** Adds an event's amounts, with numbers from `first` to `end` (exclusive). */
   add(owner: number, first: number, end: number): void {
     if (first === end) return;
     this.#events[this.#withAmounts] = owner;
-    this.#lengths[this.#withAmounts++] = end - first;
+    this.#eventEnds[this.#withAmounts++] = this.#rows + end - first;
     let row = this.#rows;
     let run = this.#runs - 1;
     for (let number = first; number < end; number++, row++) {
@@ -222,7 +223,7 @@ class EntryGathering {
         this.#items[++run] = item;
         this.#itemEvents[run] = owner;
       }
-      this.#itemLengths[run] = (this.#itemLengths[run] ?? 0) + 1;
+      this.#itemEnds[run] = row + 1;
     }
     this.#rows = row;
     this.#runs = run + 1;
@@ -233,12 +234,12 @@ class EntryGathering {
       ...{ chosen: this.#chosen, entry: this.#entry },
       eventRuns: {
         events: this.#events.subarray(0, this.#withAmounts),
-        lengths: this.#lengths.subarray(0, this.#withAmounts),
+        runEnds: this.#eventEnds.subarray(0, this.#withAmounts),
       },
       itemRuns: {
         items: this.#items.subarray(0, this.#runs),
         events: this.#itemEvents.subarray(0, this.#runs),
-        lengths: this.#itemLengths.subarray(0, this.#runs),
+        runEnds: this.#itemEnds.subarray(0, this.#runs),
       },
     };
   }

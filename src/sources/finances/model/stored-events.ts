@@ -1,8 +1,8 @@
+import type { RecordBatch } from 'apache-arrow';
 import { ByteRanges, type ByteRange } from '../../../core/columns/byte-ranges.js';
 import { Dictionary } from '../../../core/columns/dictionary.js';
 import { separateMemory, type ColumnMemory } from '../../../core/columns/memory.js';
 import type { Table } from '../../../core/columns/table.js';
-import type { TableRows } from '../../../core/columns/table-rows.js';
 import type { RowCells } from '../../../core/columns/column-data.js';
 import { decodeText, type Derivation, type RowDeriver } from '../../../engine/run/derivation.js';
 import { entryBatch, netSumTexts } from './event-batches.js';
@@ -30,7 +30,12 @@ export interface EntryReader {
   /** Returns a function that adds a row of a batch, given its `raw`; `at`: the number of rows added before. */
   readonly reader: (cells: RowCells) => (raw: ByteRange, row: number, at: number) => void;
   /** The entries of the rows, in their order. */
-  readonly entries: (table: Table, known: StoredColumns, order: readonly number[], memory?: ColumnMemory) => TableRows;
+  readonly entries: (
+    table: Table,
+    known: StoredColumns,
+    order: readonly number[],
+    memory?: ColumnMemory,
+  ) => RecordBatch;
   /** Frees the memory for other rows. */
   readonly release?: () => void;
 }
@@ -74,7 +79,7 @@ export function entryDeriver({ slice, reader, entries, release }: EntryReader): 
       const order = effective.map((_, row) => row);
       const idArray = (chosen: Int32Array, into = separateMemory) => ids.array(chosen, into);
       const rows = entries(table, { ids: { eventIds: idArray, contentHashes: idArray }, effective }, order, memory);
-      return { rows, net: netSumTexts(slice, order), sources: effective.length };
+      return { table, rows, net: netSumTexts(slice, order), sources: effective.length };
     },
     release: () => release?.(),
   };

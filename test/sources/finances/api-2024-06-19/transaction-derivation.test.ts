@@ -35,7 +35,7 @@ test('entries that are derived from stored transactions are what they were when 
       }
       const files = new Map<string, Uint8Array>();
       const batches = [...collector.finish()];
-      for (const { rows } of batches) files.set(rows.table.name, (await encodeFile(rows, new Map())).bytes);
+      for (const batch of batches) files.set(batch.table.name, (await encodeFile(batch, new Map())).bytes);
       const file = files.get(orderTransactions.name);
       fc.pre(file !== undefined);
       const stored = files.get(orderTransactionEntries.name);
@@ -44,7 +44,7 @@ test('entries that are derived from stored transactions are what they were when 
       if (stored !== undefined) await writeFile(path, stored);
       const compared = { files: stored === undefined ? [] : [path], nets: [net], sha256: undefined };
       const again = await comparedEntries(database, 'order-transactions', file, compared);
-      expect([again.sameBy, again.events]).toEqual(['rows', batches.at(-1)?.rows.length]);
+      expect([again.sameBy, again.events]).toEqual(['rows', batches.at(-1)?.rows.numRows]);
       expect(JSON.stringify(again.net)).toBe(net);
     }),
     { numRuns: 20, endOnFailure: true },

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
+import { withoutRuns } from '../../../../src/core/columns/run-end-encoded.js';
 import { LedgerlakeError } from '../../../../src/core/errors.js';
 import { KeyNode } from '../../../../src/core/json/key-node.js';
 import { createSeller, type ProfileName } from '../../../../src/emulator/seller/seller.js';
@@ -69,8 +70,8 @@ class Pages {
     const finished = { rows: this.#rows, ids: eventIds(this.#rows), effective: effectiveInstants(this.#rows) };
     const order = Array.from({ length: this.#rows.events.length }, (_, row) => row);
     return {
-      events: rowsOf(events, eventBatch(events, finished, order).batch),
-      entries: rowsOf(entries, entryBatch(entries, finished, order).batch),
+      events: rowsOf(events, eventBatch(events, finished, order)),
+      entries: rowsOf(entries, withoutRuns(entries, entryBatch(entries, finished, order))),
       warnings: this.warnings,
     };
   }

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { withoutRuns } from '../../../../src/core/columns/run-end-encoded.js';
 import type { Table } from '../../../../src/core/columns/table.js';
 import { eventCollector, type EventTables } from '../../../../src/sources/finances/api-v0/collectors.js';
 import { scanPage } from '../../../../src/sources/finances/api-v0/finances-page.js';
@@ -53,7 +54,7 @@ function collected({ tables, source }: Case, pages: readonly string[]): { events
   for (const page of pages) collector.add({ page: scanPage(Buffer.from(page)), source });
   const batches = [...collector.finish()];
   const of = (table: Table): Row[] =>
-    batches.filter(({ rows }) => rows.table === table).flatMap(({ rows }) => rowsOf(table, rows.batch));
+    batches.filter((batch) => batch.table === table).flatMap(({ rows }) => rowsOf(table, withoutRuns(table, rows)));
   return { events: of(tables.events), entries: of(tables.entries) };
 }
 

@@ -9,6 +9,7 @@ import { encodeFile } from '../../../../src/core/parquet/encode-file.js';
 import { rowsIn } from '../../../../src/lake/files/local-parquet.js';
 import { groupBatch, readGroup, type GroupRow } from '../../../../src/sources/finances/model/group-rows.js';
 import { newWarnings } from '../../../../src/sources/finances/model/slice-rows.js';
+import { groups } from '../../../../src/sources/finances/model/tables.js';
 import { temporaryFolder } from '../../../app/lake-run.js';
 
 function groupOf(json: string): GroupRow {
@@ -32,14 +33,14 @@ test('groups in any order have their own raw and columns', { timeout: 20_000 }, 
     total: fc.integer({ min: -99_999, max: 99_999 }),
   });
   await fc.assert(
-    fc.asyncProperty(fc.array(group, { minLength: 1, maxLength: 12 }), fc.nat(), async (groups, seed) => {
-      const rows = groups.map(({ day, total }, at) => {
+    fc.asyncProperty(fc.array(group, { minLength: 1, maxLength: 12 }), fc.nat(), async (drawn, seed) => {
+      const rows = drawn.map(({ day, total }, at) => {
         const number = (at * 7 + seed) % 100_003;
         const start = day === undefined ? '' : `,"FinancialEventGroupStart":"2025-03-${String(day).padStart(2, '0')}"`;
         const money = `{"CurrencyCode":"USD","CurrencyAmount":${total / 100}}`;
         return groupOf(`{"FinancialEventGroupId":"G${number}","OriginalTotal":${money}${start}}`);
       });
-      const { bytes } = await encodeFile(groupBatch(rows, march), new Map());
+      const { bytes } = await encodeFile({ table: groups, rows: groupBatch(rows, march) }, new Map());
       // Another file each time, as in a lake: DuckDB keeps parts of a file that it has read by its path and time.
       const path = join(folder, `groups-${files++}.parquet`);
       await writeFile(path, bytes);
