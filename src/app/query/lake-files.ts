@@ -96,7 +96,7 @@ export async function openLakeReader(
   const views = sqlTables(lake.tables.map(({ schema, columns }) => ({ name: schema.name, columns })));
   const firstLoad = firstLoadOf(lake, clock.now());
   const checked = new Set<string>();
-  const macros = [...asKnownMacros, ...viewStatements(views)];
+  const macros = [...asKnownMacros, ...viewStatements(views).values()];
   const named = new NamedTables(
     views.map(({ name }) => name),
     macros,

@@ -41,11 +41,15 @@ export const views: Readonly<Record<string, string>> = {
   reconciliation,
 };
 
-/** Statements that create the views, except those named like a table of the lake. */
-export function viewStatements(tables: readonly { readonly name: string }[]): readonly string[] {
-  return Object.entries(views)
-    .filter(([name]) => !tables.some((table) => table.name === name))
-    .map(([name, text]) =>
-      text.includes('CREATE OR REPLACE MACRO') ? text : `CREATE OR REPLACE VIEW ${identifier(name)} AS\n${text}`,
-    );
+/** Statements that create the views by their names, except those named like a table of the lake. */
+export function viewStatements(tables: readonly { readonly name: string }[]): ReadonlyMap<string, string> {
+  const own = Object.entries(views).filter(([name]) => !tables.some((table) => table.name === name));
+  return new Map(
+    own.map(([name, text]) => [name, isMacro(text) ? text : `CREATE OR REPLACE VIEW ${identifier(name)} AS\n${text}`]),
+  );
+}
+
+/** Whether a text creates a macro. */
+export function isMacro(text: string): boolean {
+  return text.includes('CREATE OR REPLACE MACRO');
 }

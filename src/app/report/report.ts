@@ -364,7 +364,7 @@ async function withViews<T>(
         database,
         signal,
         tables: lakeTables,
-        macros: { statements: () => [...viewStatements(lakeTables), ...reportViews], mayBeIn: () => true },
+        macros: { statements: () => [...viewStatements(lakeTables).values(), ...reportViews], mayBeIn: () => true },
       },
       lakeFiles: async () => {
         if (isRead) await lake.refresh();

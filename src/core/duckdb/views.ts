@@ -60,7 +60,7 @@ async function createView(
 }
 
 /** The columns of a view, with those that are folders. */
-function columnsOf({ columns }: LakeTable): readonly SqlColumn[] {
+export function columnsOf({ columns }: LakeTable): readonly SqlColumn[] {
   return [
     ...columns.filter(({ name }) => !isPartition(name)),
     ...partitions.map((name) => ({ name, type: 'VARCHAR' })),

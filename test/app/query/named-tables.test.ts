@@ -5,7 +5,7 @@ import { NamedTables } from '../../../src/app/query/named-tables.js';
 import { viewStatements } from '../../../src/app/query/views.js';
 
 const tables = lakeTables.map(({ name }) => name);
-const named = () => new NamedTables(tables, [...asKnownMacros, ...viewStatements(lakeTables)]);
+const named = () => new NamedTables(tables, [...asKnownMacros, ...viewStatements(lakeTables).values()]);
 
 test.each([
   ['SELECT 1', []],

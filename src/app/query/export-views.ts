@@ -1,0 +1,77 @@
+import { join } from 'node:path';
+import { identifier, fileLiteral, literal } from '../../core/duckdb/literals.js';
+import { columnsOf, type LakeTable } from '../../core/duckdb/views.js';
+import { usageError } from '../../core/errors.js';
+import { makeFolders, openFault } from '../../core/io/files.js';
+import { replaceFile } from '../../core/io/write-file.js';
+import { printable } from '../../core/printable.js';
+import { formatCount } from '../../core/text/amounts.js';
+import type { CommandContext } from '../context.js';
+import { asKnownMacros, loadedSpansMacro } from './as-known.js';
+import { openExistingLake, sqlTables } from './lake-files.js';
+import { isMacro, views, viewStatements } from './views.js';
+
+/**
+ * `ledgerlake export views --dir DIR`: writes the SQL of the views of `ledgerlake sql`, for a plain DuckDB and for dbt. `lake.sql`
+ * creates a view for each table over its Parquet files, and the macros; `views.sql` creates the views; `models/NAME.sql` is the query
+ * of one, with the views that it reads in the form in which dbt looks for them.
+ *
+ * @throws LedgerlakeError USAGE where there is no lake, or where a file can't be written
+ */
+export async function exportViews(
+  { lake: location, dir }: { readonly lake: string; readonly dir: string },
+  { clock, log, print, printJson }: Pick<CommandContext, 'clock' | 'log' | 'print' | 'printJson'>,
+): Promise<void> {
+  const lake = await openExistingLake(location, clock, log);
+  const tables = sqlTables(lake.tables.map(({ schema, columns }) => ({ name: schema.name, columns })));
+  const filled = new Set(lake.committedAdds().map(({ table }) => table.schema.name));
+  const tableViews = tables.map((table) =>
+    tableView(table, filled.has(table.name) ? lake.store.address(table.name) : undefined),
+  );
+  const statements = [...viewStatements(tables)];
+  const macros = statements.flatMap(([, text]) => (isMacro(text) ? [text] : []));
+  const queries = statements.filter(([, text]) => !isMacro(text));
+  const files: readonly (readonly [name: string, text: string])[] = [
+    [
+      'lake.sql',
+      script(["SET TimeZone = 'UTC'", ...tableViews, loadedSpansMacro(lake.snapshot), ...asKnownMacros, ...macros]),
+    ],
+    ['views.sql', script(queries.map(([, text]) => text))],
+    ...queries.map(([name]) => [join('models', `${name}.sql`), model(name)] as const),
+  ];
+  try {
+    await makeFolders(join(dir, 'models'));
+    for (const [name, text] of files) await replaceFile(join(dir, name), text);
+  } catch (error) {
+    throw usageError(`expected --dir ${printable(dir)} to take the views: ${openFault(error)}`);
+  }
+  print(`\n${formatCount(queries.length, 'view')} of ${printable(location)} in ${printable(dir)}\n`);
+  printJson({ status: 'done', lake: location, dir, views: queries.length });
+}
+
+/**
+ * A statement that creates the view of a table over all files in its folder, which are the committed ones between two runs. It has the
+ * columns that its files lack, and is empty without `folder`.
+ */
+function tableView(table: LakeTable, folder: string | undefined): string {
+  const columns = columnsOf(table).map(({ name, type }) => `CAST(NULL AS ${type}) AS ${identifier(name)}`);
+  const empty = `SELECT ${columns.join(', ')} WHERE false`;
+  const files = `${fileLiteral(`${folder ?? ''}/`).slice(0, -1)}account=*/month=*/*.parquet'`;
+  const options = 'hive_partitioning = true, hive_types_autocast = false, union_by_name = true';
+  const rows = folder === undefined ? '' : `\nUNION ALL BY NAME\nSELECT * FROM read_parquet(${files}, ${options})`;
+  return `-- The table ${table.name}.\nCREATE OR REPLACE VIEW ${identifier(table.name)} AS\n${empty}${rows}`;
+}
+
+function script(statements: readonly string[]): string {
+  return statements.map((statement) => `${statement.trimEnd()};\n`).join('\n');
+}
+
+/** The query of a view as a model of dbt, which looks for `ref` in comments too. */
+function model(name: string): string {
+  const text = views[name] ?? '';
+  const words = new Set(text.replaceAll(/--.*/g, '').match(/\w+/g));
+  const read = Object.entries(views).flatMap(([other, of]) =>
+    other !== name && words.has(other) && !isMacro(of) ? [`-- depends_on: {{ ref(${literal(other)}) }}\n`] : [],
+  );
+  return `${read.join('')}${text}`;
+}

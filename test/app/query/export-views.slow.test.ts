@@ -1,0 +1,46 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { exportViews } from '../../../src/app/query/export-views.js';
+import { views, isMacro } from '../../../src/app/query/views.js';
+import { openDatabase } from '../../../src/core/duckdb/connection.js';
+import { createSeller } from '../../../src/emulator/seller/seller.js';
+import { database, ran, serving, temporaryFolder } from '../lake-run.js';
+import { setClock } from '../load/synced.js';
+
+const clock = setClock('2026-03-10T02:00:00Z');
+
+test('in a plain DuckDB the exported views have the rows of `ledgerlake sql`', async () => {
+  const endpoint = await serving({
+    ledger: createSeller({ seed: 5, events: 1000, profile: 'plausible' }, clock),
+    clock,
+  });
+  const lake = await temporaryFolder();
+  await ran({ lake, endpoint, account: 'shop', from: '2026-01-01', api: 'both' }, { clock });
+  const dir = join(await temporaryFolder(), 'dbt', 'ledgerlake');
+  const summaries: object[] = [];
+  const printed = { print: () => undefined, printJson: (summary: object) => summaries.push(summary) };
+  await exportViews({ lake, dir }, { clock, log: () => undefined, ...printed });
+
+  const plain = await openDatabase();
+  onTestFinished(() => {
+    plain.close();
+  });
+  for (const name of ['lake.sql', 'views.sql']) await plain.query(await readFile(join(dir, name), 'utf8'));
+  const own = await database(lake, clock);
+  const names = Object.keys(views).filter((name) => !isMacro(views[name] ?? ''));
+  expect(summaries).toEqual([{ status: 'done', lake, dir, views: names.length }]);
+  const calls = ["outstanding_at('2026-02-20')", 'events_as_known(now())', 'transaction_entries_as_known(now())'];
+  let filled = 0;
+  for (const from of [...names, 'events', 'payouts', ...calls]) {
+    const [read, expected] = await Promise.all([plain, own].map((one) => one.rows(`FROM ${from} ORDER BY ALL`)));
+    expect(read, from).toEqual(expected);
+    if ((read?.length ?? 0) > 0) filled++;
+  }
+  expect(filled).toBeGreaterThan(names.length);
+
+  expect((await readdir(join(dir, 'models'))).toSorted()).toEqual(names.map((name) => `${name}.sql`).toSorted());
+  const model = await readFile(join(dir, 'models', 'pnl_by_month.sql'), 'utf8');
+  expect(model).toMatch(/^-- depends_on: \{\{ ref\('ledger_amounts'\) \}\}\n-- /);
+  expect(await plain.rows(model)).toEqual(await own.rows('FROM pnl_by_month'));
+});
