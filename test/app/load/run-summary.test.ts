@@ -9,13 +9,13 @@ import {
   warningLines,
   warningTexts,
 } from '../../../src/app/load/run-summary.js';
-import type { PipelineSummary } from '../../../src/engine/run/pipeline-summary.js';
+import { PipelineSummary } from '../../../src/engine/run/pipeline-summary.js';
 
 const run = '20-0b8f1c2e5d0c4e9f';
 
 const catalog = { version: 7, hash: 'a'.repeat(64) };
 
-const summary: PipelineSummary = {
+const loaded = {
   ...{ pipeline: 'group-events', slices: 2, conflicts: 0, requests: 9, retries: 3, throttled: 1, pages: 6 },
   ...{ files: 4, bytes: 1234, seconds: 1.5 },
   rows: new Map([
@@ -26,9 +26,13 @@ const summary: PipelineSummary = {
   skipped: [{ label: 'group G-1', reason: 'it is probably too large', isAlone: true }],
 };
 
+function summaryOf(changes: Partial<PipelineSummary> = {}): PipelineSummary {
+  return Object.assign(new PipelineSummary(loaded.pipeline), loaded, changes);
+}
+
 test('the summary for programs has all that the contract names, and says which slices were left open', () => {
   const object = summaryObject({
-    ...{ account: 'shop', run, lake: 'data/lake', seconds: 2, catalog, summaries: [summary] },
+    ...{ account: 'shop', run, lake: 'data/lake', seconds: 2, catalog, summaries: [summaryOf()] },
     range: { start: Date.UTC(2026, 0, 1), end: Date.UTC(2026, 1, 1) },
     failure: new LedgerlakeError('INCOMPLETE', 'left open'),
   });
@@ -46,14 +50,14 @@ test('the summary for programs has all that the contract names, and says which s
 });
 
 test('what was read again and is what the lake holds is unchanged, and no size', () => {
-  expect(summaryGrid([summary])[1]).toContain('1.2 kB');
-  expect(summaryGrid([{ ...summary, files: 0, bytes: 0 }])[1]).toMatch(/ 70 +unchanged +1\.5 s$/);
-  expect(summaryGrid([{ ...summary, files: 0, bytes: 0, rows: new Map() }])[1]).toContain('0 B');
+  expect(summaryGrid([summaryOf()])[1]).toContain('1.2 kB');
+  expect(summaryGrid([summaryOf({ files: 0, bytes: 0 })])[1]).toMatch(/ 70 +unchanged +1\.5 s$/);
+  expect(summaryGrid([summaryOf({ files: 0, bytes: 0, rows: new Map() })])[1]).toContain('0 B');
 });
 
 test.each(Object.keys(warningTexts))('what was noticed once is one: %s', (kind) => {
   const noticed = (times: number) =>
-    warningLines([{ ...summary, warnings: new Map([[kind, new Map([['x', times]])]]) }]);
+    warningLines([summaryOf({ warnings: new Map([[kind, new Map([['x', times]])]]) })]);
   expect(noticed(1)[0]).toMatch(/^Warning: 1 (?:event|amount|value|order|range|place|transaction|record) /);
   expect(noticed(2)[0]).toMatch(/^Warning: 2 (?:event|amount|value|order|range|place|transaction|record)s /);
 });
@@ -71,7 +75,7 @@ test.each([
   (requests, conflicts, text) => {
     const report = {
       ...{ account: 'shop', run, lake: 'data/lake', seconds: 2, catalog, failure: undefined },
-      summaries: [{ ...summary, slices: 0, requests, conflicts }],
+      summaries: [summaryOf({ slices: 0, requests, conflicts })],
       range: { start: Date.UTC(2026, 0, 1), end: Date.UTC(2026, 1, 1) },
     };
     expect(summaryText(report).trim()).toBe(
@@ -83,7 +87,7 @@ test.each([
 test('a run that loads nothing says which rows of its range were forgotten', () => {
   const report = {
     ...{ account: 'shop', run, lake: 'data/lake', seconds: 2, catalog, failure: undefined },
-    summaries: [{ ...summary, slices: 0, requests: 0, conflicts: 0 }],
+    summaries: [summaryOf({ slices: 0, requests: 0, conflicts: 0 })],
     range: { start: Date.UTC(2026, 0, 1), end: Date.UTC(2026, 1, 1) },
   };
   const forgotten = (before: number) => summaryText({ ...report, forgottenBefore: before });
@@ -94,16 +98,18 @@ test('a run that loads nothing says which rows of its range were forgotten', () 
 });
 
 test('the summary for people fits 80 columns', () => {
-  const large: PipelineSummary = {
-    ...summary,
-    ...{ pipeline: 'financial-event-groups', slices: 1234, requests: 45_678, bytes: 999_900_000, seconds: 999.9 },
-    rows: new Map([['groups', 250]]),
+  const large = {
+    pipeline: 'financial-event-groups',
+    slices: 1234,
+    requests: 45_678,
+    bytes: 999_900_000,
+    seconds: 999.9,
   };
   const rows = new Map([
     ['events', 98_765],
     ['entries', 998_765],
   ]);
-  const lines = summaryGrid([large, { ...large, rows }]);
+  const lines = summaryGrid([summaryOf({ ...large, rows: new Map([['groups', 250]]) }), summaryOf({ ...large, rows })]);
   expect(lines.map((line) => line.length <= 80)).toEqual([true, true, true]);
 });
 
@@ -113,9 +119,9 @@ test('records and their lines are counted by table, whichever came first', () =>
     ['ship', 547],
   ];
   for (const rows of [new Map(counts), new Map(counts.toReversed())]) {
-    expect(summaryGrid([{ ...summary, pipeline: 'ship', rows }])[1]).toContain(' 547 ship, 1,094 ship_items ');
+    expect(summaryGrid([summaryOf({ pipeline: 'ship', rows })])[1]).toContain(' 547 ship, 1,094 ship_items ');
   }
-  expect(summaryGrid([{ ...summary, pipeline: 'ship', rows: new Map([['ship', 547]]) }])[1]).toContain(' 547 rows ');
+  expect(summaryGrid([summaryOf({ pipeline: 'ship', rows: new Map([['ship', 547]]) })])[1]).toContain(' 547 rows ');
 });
 
 test('transactions are counted, and what to try next reads what was loaded', () => {
@@ -123,7 +129,7 @@ test('transactions are counted, and what to try next reads what was loaded', () 
     ['transactions', 98_765],
     ['transaction_entries', 998_765],
   ]);
-  const of = { ...summary, pipeline: 'transactions', rows };
+  const of = summaryOf({ pipeline: 'transactions', rows });
   const range = { start: Date.UTC(2026, 0, 1), end: Date.UTC(2026, 1, 1) };
   const report = { account: 'shop', run, lake: 'data/lake', seconds: 2, catalog, range, failure: undefined };
   expect(summaryGrid([of])[1]).toMatch(/transactions +2 +9 +98,765 +998,765 /);
@@ -133,7 +139,10 @@ test('transactions are counted, and what to try next reads what was loaded', () 
   expect(nextSteps({ ...report, summaries: [of] })).toMatch(
     /FROM read_parquet\('data\/lake\/transaction_entries\/.*\n +WHERE role = 'net' AND status = 'RELEASED' GROUP/,
   );
-  const both = { ...report, summaries: [{ ...of, rows: new Map([['entries', 7], ...rows]) }] };
+  const both = {
+    ...report,
+    summaries: [summaryOf({ pipeline: 'transactions', rows: new Map([['entries', 7], ...rows]) })],
+  };
   expect(nextSteps(both)).toContain(
     '\n  ledgerlake sql --lake data/lake "SELECT month, currency, earned, sales FROM pnl_by_month"\n',
   );
@@ -147,6 +156,6 @@ test('transactions are counted, and what to try next reads what was loaded', () 
     expect(shortest).not.toContain('--lake');
     for (const line of shortest.split('\n')) expect(line.length).toBeLessThan(80);
   }
-  const ordered = { ...of, rows: new Map([['order_transactions', 7]]) };
+  const ordered = summaryOf({ pipeline: 'transactions', rows: new Map([['order_transactions', 7]]) });
   expect(nextSteps({ ...report, summaries: [ordered] })).toContain('count(*) FROM order_transactions GROUP');
 });
