@@ -5,6 +5,7 @@ import type { Lake } from '../../lake/lake.js';
 import { importedDays, parseImportedKey } from '../../lake/loads/imported-spans.js';
 import { loadingCommand, spansText } from '../command-text.js';
 import { byDate, byTransaction, type PipelineTable } from '../verify/checks/main-tables.js';
+import { namesIn } from './named-tables.js';
 
 /** Windows in no figure of an account: v0 is loaded for them; transactions, which count from their first day on, are not. */
 export interface LeftOutDays {
@@ -58,17 +59,9 @@ export function leftOutText({ account, windows, loaded }: LeftOutDays): string {
   );
 }
 
-/** A statement without its quoted texts. */
-export function withoutTexts(statement: string): string {
-  return statement.replaceAll(/'[^']*'/g, '');
-}
-
-/** Views whose figures leave such windows out. */
-const views = /\b(?:ledger|pnl_by_month|fees_by_type)\b/i;
-
 /** A note for a statement that reads figures which leave windows out; undefined for any other. */
 export function leftOutNote(statement: string, lake: Lake): string | undefined {
-  if (!views.test(withoutTexts(statement))) return undefined;
+  if (!namesIn(statement).has('ledger_amounts')) return undefined;
   const [first, ...others] = [...lake.accounts()].toSorted().flatMap((account) => leftOutDays(lake, account) ?? []);
   if (first === undefined) return undefined;
   const more = others.length === 0 ? '' : `; the same holds for ${others.map(({ account }) => account).join(', ')}`;

@@ -13,7 +13,8 @@ import {
   type PipelineTable,
 } from '../verify/checks/main-tables.js';
 import { statedInstants } from './as-known.js';
-import { storedWindows, transactionsSince, withoutTexts } from './left-out-days.js';
+import { storedWindows, transactionsSince } from './left-out-days.js';
+import { namesIn, withoutTexts } from './named-tables.js';
 
 /** Views that are empty where one table is, and the pipeline that loads it. */
 const emptyViews: Readonly<Record<string, PipelineTable>> = {
@@ -92,7 +93,7 @@ export function comparedDays(lake: Lake, account: string): ComparedDays | undefi
 
 /** A note for a statement that reads `api_differences`; undefined where both services are loaded for the same days. */
 export function comparedNote(statement: string, lake: Lake): string | undefined {
-  if (!/\bapi_differences\b/i.test(withoutTexts(statement))) return undefined;
+  if (!namesIn(statement).has('api_differences')) return undefined;
   const [first, ...others] = [...lake.accounts()].toSorted().flatMap((account) => comparedDays(lake, account) ?? []);
   if (first === undefined) return undefined;
   const more =
@@ -108,7 +109,7 @@ const longestDeferral = 60 * dayMs;
  * missing; undefined for any other.
  */
 export function outstandingNote(statement: string, lake: Lake): string | undefined {
-  if (!/\boutstanding_at\b/i.test(withoutTexts(statement))) return undefined;
+  if (!namesIn(statement).has('outstanding_at')) return undefined;
   const stated = statedInstants(statement, 'outstanding_at').map(({ instant }) => instant);
   const instants = stated.length === 0 ? [undefined] : stated;
   const [first, ...others] = instants.flatMap((instant) =>

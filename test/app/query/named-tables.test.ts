@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { asKnownMacros } from '../../../src/app/query/as-known.js';
 import { lakeTables } from '../../../src/app/query/lake-files.js';
-import { NamedTables } from '../../../src/app/query/named-tables.js';
+import { namesIn, NamedTables } from '../../../src/app/query/named-tables.js';
 import { viewStatements } from '../../../src/app/query/views.js';
 
 const tables = lakeTables.map(({ name }) => name);
@@ -18,6 +18,17 @@ test.each([
   ["FROM query('FROM ent' || 'ries')", tables],
 ])('%s can read its tables and those of its views', (statement, expected) => {
   expect(named().in(statement).toSorted()).toEqual(expected.toSorted());
+});
+
+test.each([
+  ['SELECT * FROM Pnl_by_month', ['ledger_amounts', 'entries', 'transaction_entries']],
+  ['FROM fees_by_type', ['ledger_amounts', 'entries']],
+  ['FROM reconciliation', ['group_entries', 'reconciliation_events']],
+  ["SELECT 'FROM ledger'", []],
+])('%s names what its views read, and no quoted text', (statement, expected) => {
+  const names = namesIn(statement);
+  expect(expected.filter((name) => !names.has(name))).toEqual([]);
+  if (expected.length === 0) expect(names.has('ledger')).toBe(false);
 });
 
 test('a statement can read what earlier ones named, as by a view or a prepared statement of theirs', () => {
