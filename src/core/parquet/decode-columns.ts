@@ -253,6 +253,8 @@ function plainTexts(page: Uint8Array, from: number, count: number): PageValues {
   let end = from;
   for (let value = 0; value < count; value++) {
     const start = end + 4;
+    if (start > page.length)
+      throw new Error(`expected a text within ${page.length} bytes of a page, got one at ${end}`);
     end = start + view.getUint32(end, true);
     for (let at = start - 4; at < start; at++) page[at] = space;
     starts[value] = start;

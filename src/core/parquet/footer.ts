@@ -101,6 +101,12 @@ export function footerColumns(footer: ThriftStruct): readonly FooterColumn[] {
   }));
 }
 
+/** Whether a footer describes columns that have columns of their own. */
+export function hasNestedColumns(footer: ThriftStruct): boolean {
+  const [, ...below] = structFields(footer, 2);
+  return below.some((field) => !field.has(1));
+}
+
 /** The texts of a Parquet file's footer. */
 export interface FooterTexts {
   readonly createdBy: string;

@@ -57,8 +57,18 @@ const mostBlockBytes = 128 * 1024;
 const rleBlock = 1;
 const compressedBlock = 2;
 
-/** The most bytes that zstd frames expand to, by the headers of their blocks: the size of the content is optional. */
+/** The most bytes that zstd frames expand to. Throws an Error where they are cut off. */
 function mostZstdBytes(packed: Uint8Array): number {
+  try {
+    return sumOfBlocks(packed);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new Error(`expected zstd frames within ${packed.length} bytes, they go beyond`, { cause: error });
+  }
+}
+
+/** By the headers of the blocks: the size of the content is optional. */
+function sumOfBlocks(packed: Uint8Array): number {
   const view = new DataView(packed.buffer, packed.byteOffset, packed.length);
   let bytes = 0;
   for (let at = 0; at < packed.length;) {
@@ -94,26 +104,57 @@ export interface CheckedPages {
 /**
  * Checks each page of the chosen columns by `checkPage`, before a reader unpacks them. Memory holds one column chunk.
  *
- * @throws Error where a page is too large, or the bytes are no Parquet file
+ * @param columns none of them with columns or lists of its own
+ * @throws Error where a page is too large, a column is missing, counts of rows differ, or the bytes are no Parquet file
  */
 export async function checkPages(file: Blob, columns: readonly string[] | 'all'): Promise<CheckedPages> {
   const most = mostPageBytes(file.size);
   let largestDictionary = 0;
-  const chunks = structFields(await readFooter(file), 4).flatMap((group) => structFields(group, 1));
-  for (const metadata of chunks.flatMap((chunk) => structFields(chunk, 3))) {
-    if (columns !== 'all' && !columns.includes(columnOf(metadata))) continue;
-    const chunk = await chunkBytes(file, metadata);
-    for (let at = 0; at < chunk.length;) {
-      const { struct: header, end: start } = readStructAt(chunk, at);
-      const size = numberField(header, 3);
-      at = start + size;
-      if (size < 0 || at > chunk.length)
-        throw new Error(`expected a page within ${chunk.length} bytes, got one up to ${at}`);
-      checkPage(header, chunk.subarray(start, at), metadata, most);
-      if (header.has(7)) largestDictionary = Math.max(largestDictionary, numberField(header, 2));
+  const footer = await readFooter(file);
+  let rows = 0;
+  for (const group of structFields(footer, 4)) {
+    const chunks = structFields(group, 1).flatMap((chunk) => structFields(chunk, 3));
+    expectColumns(chunks, columns);
+    const groupRows = expectCount(numberField(group, 3), 'rows in a row group');
+    rows += groupRows;
+    for (const metadata of chunks) {
+      if (columns !== 'all' && !columns.includes(columnOf(metadata))) continue;
+      const values = expectCount(numberField(metadata, 5), 'values in a column chunk');
+      const chunk = await chunkBytes(file, metadata);
+      let found = 0;
+      for (let at = 0; at < chunk.length;) {
+        const { struct: header, end: start } = readStructAt(chunk, at);
+        const size = numberField(header, 3);
+        at = start + size;
+        if (size < 0 || at > chunk.length)
+          throw new Error(`expected a page within ${chunk.length} bytes, got one up to ${at}`);
+        checkPage(header, chunk.subarray(start, at), metadata, most);
+        if (header.has(7)) largestDictionary = Math.max(largestDictionary, numberField(header, 2));
+        for (const data of [...structFields(header, 5), ...structFields(header, 8)])
+          found += expectCount(numberField(data, 1), 'values in a page');
+      }
+      if (found !== values) throw new Error(`expected ${values} values in a column chunk, its pages have ${found}`);
+      if (columns !== 'all' && values !== groupRows)
+        throw new Error(`expected ${groupRows} values in a column chunk, as its group has rows, got ${values}`);
     }
   }
+  if (rows !== numberField(footer, 3))
+    throw new Error(`expected row groups of ${numberField(footer, 3)} rows in all, found ${rows}`);
   return { largestDictionary };
+}
+
+/** Returns a number that counts something. Throws an Error where it can't. */
+function expectCount(count: number, what: string): number {
+  if (Number.isSafeInteger(count) && count >= 0) return count;
+  throw new Error(`expected a number of ${what}, got ${count}`);
+}
+
+/** parquet-wasm waits for ever for the rows of a column that is missing. */
+function expectColumns(chunks: readonly ThriftStruct[], columns: readonly string[] | 'all'): void {
+  if (columns === 'all') return;
+  const found = new Set(chunks.map(columnOf));
+  const missing = columns.find((column) => !found.has(column));
+  if (missing !== undefined) throw new Error(`expected a column ${missing}, found none`);
 }
 
 /** The column of a chunk: the first name of its path. */

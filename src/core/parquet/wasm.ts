@@ -6,8 +6,11 @@ import { writerName } from './footer.js';
 import { checkPages } from './page-limits.js';
 import { blobOf, type ParquetSource } from './parquet-source.js';
 import { wasmModule } from './wasm-module.js';
+import { catchTraps, orTrap } from './wasm-traps.js';
 
-initSync({ module: wasmModule() });
+catchTraps(() => {
+  initSync({ module: wasmModule() });
+});
 
 /** The rows and columns to read of a row group. */
 export interface GroupRange {
@@ -37,7 +40,7 @@ export interface RowGroup {
  * @throws Error where the bytes are no Parquet file
  */
 export async function withParquet<T>(bytes: Uint8Array, read: (file: OpenParquet) => Promise<T>): Promise<T> {
-  const file = await ParquetFile.fromFile(await blobOf(bytes));
+  const file = await orTrap(ParquetFile.fromFile(await blobOf(bytes)));
   try {
     const metadata = file.metadata();
     const groups = metadata.rowGroups().map((group, number): RowGroup => {
@@ -48,7 +51,7 @@ export async function withParquet<T>(bytes: Uint8Array, read: (file: OpenParquet
         table: async ({ columns, ...range } = {}) => {
           const selected = columns === undefined ? {} : { columns: [...columns] };
           const options = { ...selected, ...range, rowGroups: [number], batchSize: Math.max(1, rows) };
-          return arrow().tableFromIPC((await file.read(options)).intoIPCStream());
+          return arrow().tableFromIPC((await orTrap(file.read(options))).intoIPCStream());
         },
       };
     });
@@ -78,7 +81,7 @@ export async function* parquetBatches(
   const blob = await blobOf(source);
   const { largestDictionary } = await checkPages(blob, columns);
   const mostRows = Math.ceil(mostRepeatedBytes / Math.max(1, largestDictionary));
-  const file = await ParquetFile.fromFile(blob);
+  const file = await orTrap(ParquetFile.fromFile(blob));
   try {
     for (const [number, group] of file.metadata().rowGroups().entries()) {
       const rows = group.numRows();
@@ -86,12 +89,10 @@ export async function* parquetBatches(
       const batchSize = Math.max(1, Math.min(share, mostRows));
       // A stream from the group's start, because an offset makes arrow-rs skip rows, and it can't skip DuckDB's deltas,
       // whose miniblocks have 256 values (apache/arrow-rs#9793, #11018).
-      const stream: AsyncIterable<WasmBatch> = await file.stream({
-        columns: [...columns],
-        rowGroups: [number],
-        batchSize,
-      });
-      for await (const batch of stream) {
+      const stream: AsyncIterable<WasmBatch> = await orTrap(
+        file.stream({ columns: [...columns], rowGroups: [number], batchSize }),
+      );
+      for await (const batch of untrapped(stream)) {
         yield* arrow().tableFromIPC(batch.intoIPCStream()).batches;
         // WASM resolves immediately: without a pause no other event, such as a signal, is handled before the file's
         // end.
@@ -100,5 +101,22 @@ export async function* parquetBatches(
     }
   } finally {
     file.free();
+  }
+}
+
+/** What a stream gives. Throws an Error where parquet-wasm ends in a trap, behind which the stream never ends. */
+async function* untrapped<T>(stream: AsyncIterable<T>): AsyncGenerator<T> {
+  const items = stream[Symbol.asyncIterator]();
+  let isOpen = false;
+  try {
+    for (;;) {
+      const next = await orTrap(items.next());
+      if (next.done === true) return;
+      isOpen = true;
+      yield next.value;
+      isOpen = false;
+    }
+  } finally {
+    if (isOpen) await items.return?.();
   }
 }

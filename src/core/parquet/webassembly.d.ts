@@ -4,6 +4,9 @@ declare namespace WebAssembly {
     constructor(bytes: Uint8Array);
     readonly [Symbol.toStringTag]: string;
   }
+  type Import = (given: unknown) => unknown;
+  type Imports = Readonly<Record<string, Readonly<Record<string, Import>>>>;
+  let Instance: new (module: Module, imports: Imports) => object;
   class Memory {
     /** @param of `initial` in pages of 64 KiB */
     constructor(of: { initial: number });

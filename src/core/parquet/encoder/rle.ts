@@ -126,6 +126,7 @@ export function readHybrid(bytes: Uint8Array, start: number, count: number, widt
  * are fewer than `rows`.
  */
 export function readLevels(page: Uint8Array, rows: number): { readonly isPresent: Int32Array; readonly end: number } {
+  if (page.length < 4) throw new Error(`expected levels in a page, got ${page.length} bytes`);
   const end = 4 + new DataView(page.buffer, page.byteOffset, page.length).getUint32(0, true);
   if (end > page.length) throw new Error(`expected levels within ${page.length} bytes, they end at ${end}`);
   return { isPresent: readHybrid(page.subarray(0, end), 4, rows, 1), end };

@@ -175,8 +175,24 @@ export function structFields(struct: ThriftStruct, field: number): readonly Thri
   return (Array.isArray(value) ? value : [value]).filter((one) => one instanceof Map);
 }
 
+/** Far more than the structs of Parquet have: damaged ones may nest without end. */
+const mostDepth = 100;
+
 class StructReader extends ByteReader {
+  #depth = 0;
+
   struct(): ThriftStruct {
+    return this.#within(() => this.#fields());
+  }
+
+  #within<T>(read: () => T): T {
+    if (++this.#depth > mostDepth) throw new Error(`expected at most ${mostDepth} structs and lists within each other`);
+    const value = read();
+    this.#depth--;
+    return value;
+  }
+
+  #fields(): ThriftStruct {
     const fields = new Map<number, ThriftValue>();
     for (let last = 0; ;) {
       const head = this.byte();
@@ -203,17 +219,20 @@ class StructReader extends ByteReader {
         const start = this.pass(this.varint());
         return this.bytes.subarray(start, this.at);
       }
-      case wireType.list: {
-        const head = this.byte();
-        const length = head >> 4 === 15 ? this.varint() : head >> 4;
-        const list: ThriftValue[] = [];
-        while (list.length < length) list.push(this.#value(head & 0x0f));
-        return list;
-      }
+      case wireType.list:
+        return this.#within(() => this.#list());
       case wireType.struct:
         return this.struct();
       default:
         throw new Error(`expected a type of Thrift's compact protocol, found ${type} at byte ${this.at}`);
     }
+  }
+
+  #list(): readonly ThriftValue[] {
+    const head = this.byte();
+    const length = head >> 4 === 15 ? this.varint() : head >> 4;
+    const list: ThriftValue[] = [];
+    while (list.length < length) list.push(this.#value(head & 0x0f));
+    return list;
   }
 }
