@@ -45,7 +45,9 @@ export const exportCommand: CommandDefinition = {
     const format = exportFormats.find((known) => known === named);
     if (format === undefined) {
       const described = named === undefined ? 'none' : JSON.stringify(named);
-      throw usageError(`expected \`export ${[...exportFormats, 'views'].join('` or `export ')}\`, got ${described}`);
+      throw usageError(
+        `expected \`export ${exportFormats.join('`, `export ')}\` or \`export views\`, got ${described}`,
+      );
     }
     if (args.flag('ddl') && format !== 'symlinks')
       throw usageError('expected --ddl with `export symlinks` only, got `export iceberg`');
