@@ -108,7 +108,7 @@ test-nodes: build ## Install a fresh clone by folder, git URL, tarball and make 
 test-browser: build ## The report in a real Chromium (Debian's package)
 	sh test/browser/run.sh
 
-test-readers: build ## Lakes read by ClickHouse (chdb from npm, about 550 MB)
+test-readers: build ## Lakes and files read by ClickHouse (chdb from npm, about 550 MB), hyparquet, parquet-wasm and icebird
 	sh test/readers/run.sh
 
 test-fleet: build ## A fleet of worker processes on a real Redis (Debian's package)
