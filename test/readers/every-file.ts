@@ -66,7 +66,8 @@ export function expectSameLines(read: readonly string[], wanted: readonly string
 }
 
 function cellOf(value: unknown): string | null {
-  return value === null || value === undefined ? null : String(value);
+  const of = value as string | bigint | number | boolean | null | undefined;
+  return of?.toString() ?? null;
 }
 
 /** The rows of the tables of both APIs that the answers come to, by the slow judges of the tests. */
