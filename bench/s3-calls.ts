@@ -21,9 +21,8 @@ async function run(): Promise<void> {
   try {
     for (const what of ['cold run', 'second run']) {
       server.calls.length = 0;
-      const printed: string[] = [];
       const began = performance.now();
-      await backfill(
+      const { summary } = await backfill(
         {
           pipelines: [],
           lake: 's3://bucket/lake',
@@ -36,17 +35,9 @@ async function run(): Promise<void> {
           burst: 10_000,
           orders: undefined,
         },
-        {
-          clock,
-          signal: new AbortController().signal,
-          print: (text) => printed.push(text),
-          printJson: (summary) => printed.push(JSON.stringify(summary)),
-          emit: () => undefined,
-        },
+        { clock, signal: new AbortController().signal, emit: () => undefined },
       );
-      const last = printed.join('\n').trimEnd().split('\n').at(-1) ?? '{}';
-      const { pipelines } = JSON.parse(last) as { pipelines: Record<string, { slices: number }> };
-      const slices = Object.values(pipelines).reduce((sum, pipeline) => sum + pipeline.slices, 0);
+      const slices = Object.values(summary.pipelines).reduce((sum, pipeline) => sum + pipeline.slices, 0);
       const byOperation = new Map<string, number>();
       for (const { operation } of server.calls) byOperation.set(operation, (byOperation.get(operation) ?? 0) + 1);
       const each = slices === 0 ? '' : `, ${(server.calls.length / slices).toFixed(1)} for each of ${slices} slices`;

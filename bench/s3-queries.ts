@@ -14,7 +14,7 @@ import { startS3Server } from '../test/s3-server/server.js';
 
 const lake = 's3://bucket/lake';
 const signal = new AbortController().signal;
-const quiet = { clock: systemClock, signal, print: () => undefined, printJson: () => undefined, emit: () => undefined };
+const quiet = { clock: systemClock, signal, emit: () => undefined };
 
 /**
  * Prints the requests, the bytes and the seconds of a first and of a second query over a lake on S3: a month of entries, all events,

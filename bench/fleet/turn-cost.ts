@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from '../../src/core/clock.js';
+import type { CommandResult } from '../../src/app/command-result.js';
+import type { RunSummary } from '../../src/app/results.js';
 import { backfill } from '../../src/app/load/backfill.js';
 import { sync } from '../../src/app/load/sync.js';
 
@@ -32,25 +34,18 @@ async function run(turns: number): Promise<void> {
         rate: 10_000,
         burst: 10_000,
       };
-      let printed = '';
-      const context = {
-        clock: systemClock,
-        signal: new AbortController().signal,
-        print: () => undefined,
-        printJson: (summary: object) => (printed = JSON.stringify(summary)),
-        emit: () => undefined,
-      };
+      const context = { clock: systemClock, signal: new AbortController().signal, emit: () => undefined };
       const from = new Date(Date.now() - 90 * 86_400_000).toISOString().slice(0, 10);
       await spent(`${events} events in 90 days, backfill`, () =>
-        backfill({ ...shared, refresh: false, from, to: undefined, orders: undefined }, context).then(() => printed),
+        backfill({ ...shared, refresh: false, from, to: undefined, orders: undefined }, context),
       );
       const again = () => sync({ ...shared, orders: undefined, lookBack: undefined, maxLag: undefined }, context);
-      await again();
+      let last = await again();
       await spent(
         `${events} events in 90 days, ${turns} syncs, each`,
         async () => {
-          for (let turn = 0; turn < turns; turn++) await again();
-          return printed;
+          for (let turn = 0; turn < turns; turn++) last = await again();
+          return last;
         },
         turns,
       );
@@ -61,12 +56,10 @@ async function run(turns: number): Promise<void> {
   }
 }
 
-async function spent(what: string, work: () => Promise<string>, times = 1): Promise<void> {
+async function spent(what: string, work: () => Promise<CommandResult<RunSummary>>, times = 1): Promise<void> {
   const before = process.cpuUsage();
   const began = performance.now();
-  const summary = JSON.parse((await work()).trimEnd().split('\n').at(-1) ?? '{}') as {
-    pipelines: Record<string, { requests: number; slices: number; events: number }>;
-  };
+  const { summary } = await work();
   const { user, system } = process.cpuUsage(before);
   const sum = (of: 'requests' | 'slices' | 'events') =>
     Object.values(summary.pipelines).reduce((total, pipeline) => total + pipeline[of], 0);

@@ -152,8 +152,6 @@ function contextAt(night: number): RunContext {
   return {
     clock,
     signal: new AbortController().signal,
-    print: () => undefined,
-    printJson: () => undefined,
     emit: () => undefined,
   };
 }

@@ -16,8 +16,6 @@ const clock: Clock = { ...systemClock, now: () => Date.parse('2026-03-15T12:00:0
 const context: RunContext = {
   clock,
   signal: new AbortController().signal,
-  print: () => undefined,
-  printJson: () => undefined,
   emit: () => undefined,
 };
 

@@ -9,25 +9,26 @@ import { leaseText, type RunLease } from '../lake/upkeep/leases.js';
 export interface CommandContext {
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Prints results for people: a line, or several. */
+  /** Prints a text for people before the command has its result: a line, or several. */
   readonly print: (text: string) => void;
-  /** Takes the summary for programs, which `--json` prints instead of text. */
-  readonly printJson: (summary: object) => void;
-  /** Sets the summary for programs of a run that fails before it has its own. */
+  /**
+   * Sets the summary that `--json` prints where the command has no result: where it fails or is stopped before, and where an
+   * uncaught exception ends the process, in which no function returns. Called then.
+   */
   readonly setProvisionalSummary?: (known: () => Readonly<Record<string, unknown>>) => void;
   /** Prints a line of progress. */
   readonly log: (line: string) => void;
 }
 
 /** The context of a run, which emits events to listeners. */
-export interface RunContext extends Omit<CommandContext, 'log'> {
+export interface RunContext extends Omit<CommandContext, 'print' | 'log'> {
   readonly emit: Emit;
   /** Once it aborts, no slice is started, and open slices are completed. */
   readonly closing?: AbortSignal | undefined;
 }
 
 /** The context of a command that streams its results. */
-export interface ReadingContext extends Omit<CommandContext, 'print' | 'printJson' | 'setProvisionalSummary'> {
+export interface ReadingContext extends Omit<CommandContext, 'print' | 'setProvisionalSummary'> {
   readonly output: Output;
 }
 

@@ -19,6 +19,7 @@ import { proseWidth, terminalWidth } from '../core/text/sink.js';
 import { wrapForTerminal } from '../core/text/width.js';
 import { systemClock } from '../core/clock.js';
 import { program, withCommandsIn, type CommandScope } from '../app/command-text.js';
+import { FailedRun, failureOf } from '../app/command-result.js';
 import type { CommandContext } from '../app/context.js';
 import { configuredNames } from '../app/configuration/read-configuration.js';
 import { variableOf } from '../core/environment.js';
@@ -159,14 +160,30 @@ async function runOnce(
   const log = (message: string): void => {
     emit({ event: 'message', message });
   };
-  const { end, fail: failSummary, ...printing } = summaryOf(args, reported !== undefined);
+  const isJson = args.flag('json');
+  const print = (text: string): void => {
+    if (!isJson && !args.flag('quiet')) printResult(wrapForTerminal(text, terminalWidth(process.stdout)));
+  };
+  const printObject = (object: object | undefined): void => {
+    if (isJson && object !== undefined) printResult(JSON.stringify(object));
+  };
+  let provisional: () => object = () => ({ account: args.text('account'), lake: args.text('lake'), pipelines: {} });
+  const setProvisionalSummary = (known: () => object): void => {
+    provisional = known;
+  };
   const fail = (error: unknown): number => {
-    const failure = failureIn(args.scope(), error);
+    const result = error instanceof FailedRun ? error.result : undefined;
+    if (result !== undefined && result.text !== '') print(result.text);
+    const failure = failureIn(args.scope(), failureOf(error));
+    const { code, message, exitCode } = failure;
     // A wrong command line or file concerns all accounts, the failure of a run its own.
-    if (failure.exitCode !== 2 || reported?.has(failure.message) !== true) emit(failure);
-    reported?.add(failure.message);
-    failSummary(failure);
-    return failure.exitCode;
+    if (exitCode !== 2 || reported?.has(message) !== true) emit(failure);
+    reported?.add(message);
+    // A wrong command line has no object, unless other accounts have theirs.
+    const hasObject = exitCode !== 2 || reported !== undefined;
+    const known = result?.summary;
+    printObject(hasObject ? { ...(known ?? provisional()), status: 'failed', error: { code, message } } : known);
+    return exitCode;
   };
   const crash = (error: unknown): void => {
     process.exitCode = fail(faultOf(error));
@@ -174,9 +191,12 @@ async function runOnce(
   };
   process.once('uncaughtException', crash);
   try {
-    const code = await command.run(args, { ...processContext, ...printing, log, emit, printCompletion });
-    end();
-    return code;
+    const context = { ...processContext, print, setProvisionalSummary, log, emit, printCompletion };
+    const result = await command.run(args, context);
+    if (typeof result === 'number') return result;
+    if (result.text !== '') print(result.text);
+    printObject(result.summary);
+    return result.exitCode ?? 0;
   } catch (error) {
     return fail(error);
   } finally {
@@ -312,51 +332,9 @@ function faultOf(error: unknown): unknown {
 }
 
 /** The failure of a command. Commands in its message get the options of the command line. */
-function failureIn(scope: CommandScope, error: unknown): Failure {
+function failureIn(scope: CommandScope, error: unknown): ReturnType<typeof failedEvent> {
   const failure = failedEvent(error);
   return { ...failure, message: withCommandsIn(scope, failure.message) };
-}
-
-type Failure = ReturnType<typeof failedEvent>;
-
-/** The result of a command on standard output: text, or one JSON object, which includes a failure. */
-interface Summary extends Required<Pick<CommandContext, 'print' | 'printJson' | 'setProvisionalSummary'>> {
-  /** Prints the object, if there is one. */
-  readonly end: () => void;
-  /** Prints the object with the failure; nothing for exit code 2, unless the command runs for several accounts. */
-  readonly fail: (failure: Failure) => void;
-}
-
-/** @param isOneOfSeveral whether the command runs for other accounts too */
-function summaryOf(args: CommandArguments, isOneOfSeveral: boolean): Summary {
-  const isJson = args.flag('json');
-  let object: object | undefined;
-  let provisional = (): Readonly<Record<string, unknown>> => ({
-    ...{ account: args.text('account'), lake: args.text('lake') },
-    pipelines: {},
-  });
-  const end = (): void => {
-    if (isJson && object !== undefined) printResult(JSON.stringify(object));
-  };
-  const print = (text: string): void => {
-    printResult(wrapForTerminal(text, terminalWidth(process.stdout)));
-  };
-  return {
-    print: isJson || args.flag('quiet') ? () => undefined : print,
-    printJson: (summary) => {
-      object = summary;
-    },
-    setProvisionalSummary: (summary) => {
-      provisional = summary;
-    },
-    end,
-    fail: ({ code, message, exitCode }) => {
-      if (exitCode !== 2 || isOneOfSeveral) {
-        object = { ...(object ?? provisional()), status: 'failed', error: { code, message } };
-      }
-      end();
-    },
-  };
 }
 
 /**

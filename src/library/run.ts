@@ -1,3 +1,4 @@
+import { FailedRun, type CommandResult } from '../app/command-result.js';
 import { withStoppingEvent, type RunContext } from '../app/context.js';
 import { systemClock } from '../core/clock.js';
 import { LedgerlakeError } from '../core/errors.js';
@@ -79,22 +80,18 @@ function jobOf({ pipelines = [], orders, acceptEmpty = false }: RunOptions) {
 /** Completes a run, and returns the object that `--json` prints. */
 function summaryOf<Summary extends RunSummary>(
   { signal: given, onEvent }: RunOptions,
-  run: (context: RunContext) => Promise<void>,
+  run: (context: RunContext) => Promise<CommandResult<Summary>>,
 ): Promise<Summary> {
   const advice = '; what was committed stays, and the same call continues from there';
   return runTask({ signal: given, onEvent, advice }, async ({ signal, emit }) => {
-    const printed: Summary[] = [];
-    const printJson = (summary: object): void => {
-      printed.push(summary as Summary);
-    };
-    const context = { clock: systemClock, signal, emit: withStoppingEvent(emit, signal), printJson };
     try {
-      await run({ ...context, print: () => undefined });
+      const { summary } = await run({ clock: systemClock, signal, emit: withStoppingEvent(emit, signal) });
+      return summary;
     } catch (error) {
-      if (error instanceof LedgerlakeError && printed[0] !== undefined) throw new RunError(error, printed[0]);
-      throw error;
+      if (!(error instanceof FailedRun)) throw error;
+      const { failure, result } = error;
+      // An error of the program itself has no code.
+      throw failure instanceof LedgerlakeError ? new RunError(failure, result.summary as RunSummary) : failure;
     }
-    if (printed[0] === undefined) throw new Error('a run has ended without a summary');
-    return printed[0];
   });
 }

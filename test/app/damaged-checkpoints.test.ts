@@ -49,10 +49,7 @@ test('a damaged checkpoint is said once by each command that opens the lake, unt
     forget: (log) =>
       forget(
         { lake: root, account: 'shop', before: undefined, yes: true },
-        {
-          ...{ clock, signal, print: () => undefined, printJson: () => undefined, log },
-          confirm: () => Promise.resolve(false),
-        },
+        { clock, signal, log, confirm: () => Promise.resolve(false) },
       ).catch((error: unknown) => error),
     compact: (log) => compacted({ lake: root }, { clock, log }),
     backfill: async (log) => {

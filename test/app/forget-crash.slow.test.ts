@@ -16,13 +16,10 @@ afterAll(() => shops.close());
 
 async function forgot(store: Store, before: number | undefined): Promise<void> {
   const context = { clock, signal: new AbortController().signal, confirm: undefined };
-  const silent = () => undefined;
   const options = { lake: join(tmpdir(), 'ledgerlake-forget-crash'), account: 'shop-a', yes: true };
   await forgetIn(await Lake.open(store, tables, context.clock), before, options, {
     ...context,
-    print: silent,
-    printJson: silent,
-    log: silent,
+    log: () => undefined,
   });
 }
 

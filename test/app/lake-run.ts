@@ -6,6 +6,7 @@ import { join, relative } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { Clock } from '../../src/core/clock.js';
 import { backfill, type BackfillOptions } from '../../src/app/load/backfill.js';
+import { succeeded } from './ended.js';
 import { openDatabase, type Database } from '../../src/core/duckdb/connection.js';
 import { openLakeReader } from '../../src/app/query/lake-files.js';
 import type { RunEvent, Emit } from '../../src/core/events/run-event.js';
@@ -58,7 +59,6 @@ export const defaults: BackfillOptions = {
 export interface Ran {
   readonly printed: string;
   readonly logged: string;
-  /** The summary's last line, read. */
   readonly summary: { status: string; pipelines: Record<string, Record<string, number>> };
 }
 
@@ -75,24 +75,13 @@ export async function ran(
     emitted = [],
   }: { clock: Clock; signal?: AbortSignal; logged?: string[]; emitted?: RunEvent[] },
 ): Promise<Ran> {
-  const printed: string[] = [];
   const log = plainLog((line) => logged.push(line));
   const emit: Emit = (event) => {
     emitted.push(event);
     log(event);
   };
-  await backfill(
-    { ...defaults, ...options },
-    {
-      clock,
-      signal,
-      print: (text) => printed.push(text),
-      printJson: (summary) => printed.push(JSON.stringify(summary)),
-      emit,
-    },
-  );
-  const last = printed.join('\n').trimEnd().split('\n').at(-1) ?? '';
-  return { printed: printed.join('\n'), logged: logged.join('\n'), summary: JSON.parse(last) as Ran['summary'] };
+  const { printed, summary } = await succeeded(backfill({ ...defaults, ...options }, { clock, signal, emit }));
+  return { printed, logged: logged.join('\n'), summary: summary as Ran['summary'] };
 }
 
 /** Every file below a folder with the hash of its bytes, but for those under names that begin with `_`. */

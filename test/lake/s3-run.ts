@@ -102,8 +102,7 @@ export async function s3LakeRun(location: string): Promise<number> {
   expect(await verified(location)).toMatchObject({ code: 0, certificate: expect.stringContaining('WHOLE') as string });
 
   const signal = new AbortController().signal;
-  const quiet = { clock, signal, print: () => undefined, printJson: () => undefined, emit: () => undefined };
-  await compact({ lake: location, pipelines: [], account: undefined }, quiet);
+  await compact({ lake: location, pipelines: [], account: undefined }, { clock, signal, emit: () => undefined });
   expect(await differences(onDisk, await copied(location))).toBe(0n);
   expect(await verified(location)).toMatchObject({ code: 0 });
   await expectSameQueries(location, onDisk);

@@ -1,3 +1,4 @@
+import { succeeded } from '../app/ended.js';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { backfill } from '../../src/app/load/backfill.js';
@@ -7,6 +8,7 @@ import { importLimits } from '../../src/app/import/chunk-threads.js';
 import { compact } from '../../src/app/maintenance/compact-lake.js';
 import { forgetIn } from '../../src/app/forget/forget.js';
 import { repair } from '../../src/app/repair/repair.js';
+import type { CommandResult } from '../../src/app/command-result.js';
 import type { RunContext } from '../../src/app/context.js';
 import type { RunEvent } from '../../src/core/events/run-event.js';
 import { dayMs } from '../../src/core/windows.js';
@@ -32,11 +34,15 @@ export interface CommandInput {
   readonly acceptEmpty?: boolean;
 }
 
-/** Runs a command of the program, as its command line does. Throws what it throws. */
-export async function run(
-  command: Exclude<Command, { kind: 'damage' }> | { readonly kind: 'repair' },
-  input: CommandInput,
-): Promise<void> {
+/** A command of the simulation. */
+type RunCommand = Exclude<Command, { kind: 'damage' }> | { readonly kind: 'repair' };
+
+/** Runs a command of the program, as its command line does. Throws why it failed. */
+export async function run(command: RunCommand, input: CommandInput): Promise<void> {
+  await succeeded(begin(command, input));
+}
+
+async function begin(command: RunCommand, input: CommandInput): Promise<CommandResult> {
   const { process, store, upstream, pipelines } = input;
   const context = contextOf(input);
   const { account } = upstream;
@@ -48,45 +54,39 @@ export async function run(
   switch (command.kind) {
     case 'backfill': {
       const days = range(command);
-      await backfill({ ...load, ...days, refresh: command.refresh }, context);
-      return;
+      return backfill({ ...load, ...days, refresh: command.refresh }, context);
     }
     case 'sync':
-      await sync({ ...load, lookBack: command.lookBack, maxLag: undefined }, context);
-      return;
+      return sync({ ...load, lookBack: command.lookBack, maxLag: undefined }, context);
     case 'retention':
-      await sync({ ...load, lookBack: 1, maxLag: undefined, retentionHours: command.hours }, context);
-      return;
+      return sync({ ...load, lookBack: 1, maxLag: undefined, retentionHours: command.hours }, context);
     case 'import': {
       const files = await savedFiles(command, input);
       const limits = { ...importLimits, thread: { from: Infinity } };
       const stdin = (): never => {
         throw new Error('nothing on standard input');
       };
-      await importPages({ lake: 'lake', store, account, files, stdin, skipBroken: false, limits }, context);
-      return;
+      return importPages({ lake: 'lake', store, account, files, stdin, skipBroken: false, limits }, context);
     }
     case 'compact':
-      await compact({ lake: 'lake', store, account: undefined, pipelines: [] }, context);
-      return;
+      return compact({ lake: 'lake', store, account: undefined, pipelines: [] }, context);
     case 'forget': {
       const lake = await Lake.open(store, tables, context.clock);
       const before = command.beforeDay === undefined ? undefined : input.firstDay + command.beforeDay * dayMs;
       const options = { account, yes: true, lake: 'lake', journal: process.machine.folder };
-      await forgetIn(lake, before, options, { ...context, confirm: undefined, log: () => undefined });
-      return;
+      return forgetIn(lake, before, options, { ...context, ...silent, confirm: undefined });
     }
     case 'repair':
-      await repair({ lake: 'lake', store, yes: true }, { ...context, confirm: undefined, log: () => undefined });
+      return repair({ lake: 'lake', store, yes: true }, { ...context, ...silent, confirm: undefined });
   }
 }
+
+const silent = { print: () => undefined, log: () => undefined };
 
 function contextOf({ world, process }: CommandInput): RunContext {
   return {
     clock: clockOf(world, process),
     signal: new AbortController().signal,
-    print: () => undefined,
-    printJson: () => undefined,
     emit: (event) => {
       world.note(`${process.label} ${eventText(event)}`);
     },

@@ -5,18 +5,19 @@ import { existingLake } from '../../lake/existing-lake.js';
 import type { S3Encryption } from '../../lake/store/store.js';
 import { acquireLease } from '../../lake/upkeep/leases.js';
 import { usageError } from '../../core/errors.js';
+import { releaseAfter, type CommandResult } from '../command-result.js';
 import type { RunContext } from '../context.js';
 import { exporters, exportTitles, type ExportFormat } from './export-formats.js';
 
 /**
- * `ledgerlake export symlinks --ddl`: prints the statements by which Redshift Spectrum reads the manifests.
+ * `ledgerlake export symlinks --ddl`: the statements by which Redshift Spectrum reads the manifests.
  *
  * @throws LedgerlakeError USAGE where there is no lake, or it is on a local disk, which Redshift can't read
  */
-export async function printRedshiftTables(
+export async function redshiftTables(
   { lake: location }: { readonly lake: string },
-  { clock, print }: Pick<RunContext, 'clock' | 'print'>,
-): Promise<void> {
+  { clock }: Pick<RunContext, 'clock'>,
+): Promise<string> {
   const lake = await existingLake({ lake: location }, tables, { clock });
   if (lake.store.localPath('') !== undefined) {
     throw usageError(
@@ -24,7 +25,7 @@ export async function printRedshiftTables(
     );
   }
   const { redshiftStatements } = await import('../../lake/symlinks/redshift-tables.js');
-  print(redshiftStatements(lake, 'ledgerlake').join('\n\n'));
+  return redshiftStatements(lake, 'ledgerlake').join('\n\n');
 }
 
 interface ExportRequest {
@@ -35,33 +36,35 @@ interface ExportRequest {
 }
 
 /**
- * `ledgerlake export FORMAT`: writes metadata for other engines over the same data files, and prints a summary.
+ * `ledgerlake export FORMAT`: writes metadata for other engines over the same data files.
  *
  * @throws LedgerlakeError USAGE where there is no lake, LAKE_CONFLICT while a run with an exclusive lease is active
  */
 export async function runExport(
   { lake: location, format, encryption }: ExportRequest,
-  { clock, emit, print, printJson }: Pick<RunContext, 'clock' | 'emit' | 'print' | 'printJson'>,
-): Promise<void> {
+  { clock, emit }: Pick<RunContext, 'clock' | 'emit'>,
+): Promise<CommandResult> {
   const lake = await existingLake({ lake: location, encryption }, tables, { clock, emit });
   if (lake.tables.every(({ snapshot }) => snapshot.version < 0)) {
-    print(`\nNothing to do: ${printable(location)} holds nothing yet.\n`);
-    printJson({ status: 'done', lake: location, tables: 0, changed: 0, bytes: 0 });
-    return;
+    return {
+      text: `\nNothing to do: ${printable(location)} holds nothing yet.\n`,
+      summary: { status: 'done', lake: location, tables: 0, changed: 0, bytes: 0 },
+    };
   }
   const exporter = await exporters[format]();
   const lease = await acquireLease(lake, clock, { command: 'export', pipelines: [] });
+  let result: CommandResult | undefined;
   try {
     const { tables: count, changed, bytes } = await exporter(lake, clock);
     lease.cleared();
     const what = exportTitles[format];
-    print(
+    const text =
       changed === 0
         ? `\nNothing to do: the ${what} of ${printable(location)} are up to date.\n`
-        : `\n${what[0]?.toUpperCase() ?? ''}${what.slice(1)} of ${formatCount(changed, 'table')} of ${formatCount(count)} in ${printable(location)}: ${formatBytes(bytes)}\n`,
-    );
-    printJson({ status: 'done', lake: location, tables: count, changed, bytes });
+        : `\n${what[0]?.toUpperCase() ?? ''}${what.slice(1)} of ${formatCount(changed, 'table')} of ${formatCount(count)} in ${printable(location)}: ${formatBytes(bytes)}\n`;
+    result = { text, summary: { status: 'done', lake: location, tables: count, changed, bytes } };
+    return result;
   } finally {
-    await lease.release();
+    await releaseAfter(lease, result);
   }
 }

@@ -12,6 +12,7 @@ import { openStore } from '../../lake/store/open-store.js';
 import type { Store } from '../../lake/store/store.js';
 import { plainLog } from '../../observe/log/plain-log.js';
 import { backfill } from '../load/backfill.js';
+import { failureOf } from '../command-result.js';
 import { type RunContext, untilAborted } from '../context.js';
 import type { LoadOptions } from '../load/load.js';
 import { sync } from '../load/sync.js';
@@ -68,7 +69,10 @@ export async function runWorker(options: WorkerOptions, { clock, signal, emit }:
             stop: stop.signal,
             run: async (job, fenced, running) => {
               if (!(await accounts()).includes(turn.account)) throw removedFailure(turn.account);
-              await runOnce(job, await options.settingsOf(turn.account), { fleet, fenced, ...running, clock });
+              const settings = await options.settingsOf(turn.account);
+              await runOnce(job, settings, { fleet, fenced, ...running, clock }).catch((error: unknown) => {
+                throw failureOf(error);
+              });
             },
           });
         } finally {
@@ -171,8 +175,6 @@ async function runOnce(
   };
   const context = {
     ...{ clock, signal, closing },
-    print: () => undefined,
-    printJson: () => undefined,
     emit: (event: Parameters<Emit>[0]) => {
       emit(event);
       warned(event);

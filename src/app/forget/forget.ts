@@ -1,5 +1,6 @@
 import { plainLog } from '../../observe/log/plain-log.js';
 import type { Emit } from '../../core/events/run-event.js';
+import { FailedRun, releaseAfter, type CommandResult } from '../command-result.js';
 import { emitDamage, type CommandContext } from '../context.js';
 import { catalogVersion } from '../catalog-version.js';
 import { exportAfterRun, type ExportOptions } from '../export/export-after-run.js';
@@ -42,7 +43,7 @@ export interface ForgetOptions extends StateLocation, Pick<ExportOptions, 'expor
   readonly encryption?: S3Encryption | undefined;
 }
 
-export interface ForgetContext extends CommandContext {
+export interface ForgetContext extends Omit<CommandContext, 'print'> {
   /** Asks the user; undefined where standard input is no terminal, so that `yes` is needed. */
   readonly confirm: ((question: string) => Promise<boolean>) | undefined;
   /** Left out: `log` gets a line for each event. */
@@ -50,8 +51,7 @@ export interface ForgetContext extends CommandContext {
 }
 
 /**
- * `ledgerlake forget`: removes an account's rows, raw bytes, journals and replaced files for good, and prints what was removed. Files
- * of other accounts are not changed.
+ * `ledgerlake forget`: removes an account's rows, raw bytes, journals and replaced files for good. Files of other accounts are not changed.
  *
  * Without `before` the lake is as if the account had never been loaded. With it, rows before that instant are removed, and files with
  * other rows too are rewritten. Windows stay loaded; a group that ended before, and an order without rows, don't.
@@ -59,15 +59,15 @@ export interface ForgetContext extends CommandContext {
  * After a kill at any instant the lake can be read, and the same command continues from there.
  *
  * @throws LedgerlakeError before anything is changed: USAGE for an invalid date and for an account that the lake lacks, STOPPED when
- * the user declines, LAKE_CONFLICT while another run is active
+ * the user declines, LAKE_CONFLICT while another run is active; FailedRun with EXPORT
  */
-export async function forget(options: ForgetOptions, context: ForgetContext): Promise<void> {
+export async function forget(options: ForgetOptions, context: ForgetContext): Promise<CommandResult> {
   const before = options.before === undefined ? undefined : readInstantOption('--before', options.before);
   const { account, lake } = options;
   const known = { account, lake, before: before === undefined ? null : isoInstant(before) };
   context.setProvisionalSummary?.(() => known);
   const emit = context.emit ?? plainLog(context.log);
-  await forgetIn(await existingLake(options, tables, { clock: context.clock, emit }), before, options, context);
+  return forgetIn(await existingLake(options, tables, { clock: context.clock, emit }), before, options, context);
 }
 
 /** Forgets rows in an open lake; `before` in milliseconds since 1970. */
@@ -76,8 +76,8 @@ export async function forgetIn(
   before: number | undefined,
   options: Omit<ForgetOptions, 'before'>,
   context: ForgetContext,
-): Promise<void> {
-  const { clock, signal, print, printJson, log, confirm, emit = plainLog(log) } = context;
+): Promise<CommandResult> {
+  const { clock, signal, log, confirm, emit = plainLog(log) } = context;
   const { store } = lake;
   const { account, yes } = options;
   emitDamage(lake, emit);
@@ -87,16 +87,18 @@ export async function forgetIn(
   if (!yes) await ask(store, account, before, confirm);
 
   const lease = await acquireExclusiveLease(lake, clock, { command: 'forget', account, pipelines: [] });
+  let result: CommandResult | undefined;
   try {
     const forgotten = await removeAccountRows(lake, before, options, lease, context);
     const unexported = await exportAfterRun(lake, options, { clock, signal, emit });
-    print(forgottenText(forgotten));
     const status = unexported === undefined ? 'done' : 'failed';
     const instant = before === undefined ? null : isoInstant(before);
-    printJson({ status, ...forgotten, before: instant, catalog: catalogVersion(lake) });
-    if (unexported !== undefined) throw unexported;
+    const summary = { status, ...forgotten, before: instant, catalog: catalogVersion(lake) };
+    result = { text: forgottenText(forgotten), summary };
+    if (unexported !== undefined) throw new FailedRun(unexported, result);
+    return result;
   } finally {
-    await lease.release();
+    await releaseAfter(lease, result);
   }
 }
 

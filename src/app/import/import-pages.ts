@@ -1,17 +1,18 @@
 import { withThreads } from '../../lake/files/workspace.js';
 import { withProvisionalSummary } from '../provisional-summary.js';
+import type { CommandResult } from '../command-result.js';
 import type { RunContext } from '../context.js';
 import { ChunkThreads, importLimits } from './chunk-threads.js';
 import type { ImportPagesOptions } from './import-run.js';
 import { inputsOf } from './input-bytes.js';
 
 /**
- * `ledgerlake import`: loads saved response bodies without requests to the upstream, and prints a summary.
+ * `ledgerlake import`: loads saved response bodies without requests to the upstream.
  *
- * @throws LedgerlakeError USAGE before anything is changed, BROKEN_LINE where a file was left out, or the failure that ended
- *   the import; the summary is printed before, and commits stay
+ * @throws LedgerlakeError USAGE before anything is changed; FailedRun with BROKEN_LINE where a file was left out, or the failure
+ *   that ended the import; commits stay
  */
-export async function importPages(options: ImportPagesOptions, given: RunContext): Promise<void> {
+export async function importPages(options: ImportPagesOptions, given: RunContext): Promise<CommandResult> {
   const { account, lake } = options;
   const context = withProvisionalSummary(given, { account, lake, from: null, to: null });
   const inputs = await inputsOf(options.files, options.stdin);
@@ -21,7 +22,7 @@ export async function importPages(options: ImportPagesOptions, given: RunContext
     threads.expect(inputs.reduce((sum, { bytes = 0 }) => sum + bytes, 0));
     // Loads its modules while the threads load theirs.
     const { runImport } = await import('./import-run.js');
-    await runImport(inputs, threads, { ...options, limits }, context);
+    return await runImport(inputs, threads, { ...options, limits }, context);
   } finally {
     await threads.close();
   }

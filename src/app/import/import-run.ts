@@ -1,3 +1,4 @@
+import { FailedRun, releaseAfter, type CommandResult } from '../command-result.js';
 import { emitDamage, type RunContext } from '../context.js';
 import { exportAfterRun, type ExportOptions } from '../export/export-after-run.js';
 import { LedgerlakeError } from '../../core/errors.js';
@@ -41,7 +42,7 @@ export async function runImport(
   threads: ChunkThreads,
   options: ImportPagesOptions & { readonly limits: ImportLimits },
   context: RunContext,
-): Promise<void> {
+): Promise<CommandResult> {
   const { account, skipBroken, limits } = options;
   const { clock, signal, emit } = context;
   const store = options.store ?? openStore(options.lake, { clock, emit, encryption: options.encryption });
@@ -52,6 +53,7 @@ export async function runImport(
   const began = clock.now();
   const summaries = new ImportSummaries();
   const lease = await acquireLease(lake, clock, { command: 'import', account: options.account, pipelines: [] });
+  let result: CommandResult | undefined;
   try {
     // The lease keeps other runs from forgetting rows; the import must know what was forgotten before.
     await lake.refresh();
@@ -74,10 +76,11 @@ export async function runImport(
     }
     const unexported = await exportAfterRun(lake, options, context);
     failure ??= unexported ?? holesFailure(summaries.all);
-    await report(options, context, { run: lease.id, lake, summaries, failure, began });
-    if (failure !== undefined) throw failure instanceof Error ? failure : new Error('stopped');
+    result = await endImport(options, context, { run: lease.id, lake, summaries, failure, began });
+    if (failure !== undefined) throw new FailedRun(failure, result);
+    return result;
   } finally {
-    await lease.release();
+    await releaseAfter(lease, result);
   }
 }
 
@@ -97,15 +100,15 @@ interface EndedImport extends Pick<RunReport, 'run' | 'failure'> {
   readonly began: number;
 }
 
-/** Notes the run in the lake, and prints its summary. */
-async function report(
+/** Notes the run in the lake. Returns its result. */
+async function endImport(
   { account, lake: location }: ImportPagesOptions,
-  { clock, print, printJson, emit }: RunContext,
+  { clock, emit }: RunContext,
   { run, lake, summaries, failure, began }: EndedImport,
-): Promise<void> {
+): Promise<CommandResult> {
   const ranges = summaries.all.flatMap(({ range }) => range ?? []);
   const endedAt = clock.now();
-  const summary: RunReport = {
+  const report: RunReport = {
     account,
     run,
     lake: location,
@@ -124,8 +127,7 @@ async function report(
   const { endpoint, endpointConfigured: isEndpointConfigured } = last?.account === account ? last : {};
   const times = { startedAt: began, endedAt };
   const note = { command: 'import', ...times, endpoint: endpoint ?? undefined, isEndpointConfigured, asked: [] };
-  await noteRun(lake.store, summary, note, emit);
-  emit({ event: 'run-ended', status: failure === undefined ? 'done' : 'failed', seconds: summary.seconds });
-  print(importText(summary, summaries));
-  printJson(importObject(summary, summaries));
+  await noteRun(lake.store, report, note, emit);
+  emit({ event: 'run-ended', status: failure === undefined ? 'done' : 'failed', seconds: report.seconds });
+  return { text: importText(report, summaries), summary: importObject(report, summaries) };
 }

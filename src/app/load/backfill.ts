@@ -6,7 +6,9 @@ import { withProvisionalSummary } from '../provisional-summary.js';
 import { nextSteps, emptyRunText, summaryObject, summaryText } from './run-summary.js';
 import { firstInstant } from '../../engine/slicing/window-slicing.js';
 import { byDate, byTransaction } from '../verify/checks/main-tables.js';
+import type { CommandResult } from '../command-result.js';
 import type { RunContext } from '../context.js';
+import type { RunSummary } from '../results.js';
 import { readJob } from './load-job.js';
 import { load, type LoadOptions } from './load.js';
 
@@ -17,12 +19,12 @@ export interface BackfillOptions extends RangeOptions, LoadOptions {
 }
 
 /**
- * `ledgerlake backfill`: loads what the lake lacks of a date range, and prints a summary.
+ * `ledgerlake backfill`: loads what the lake lacks of a date range.
  *
- * @throws LedgerlakeError USAGE before anything is changed, or the failure that ended the run, after its summary is printed
+ * @throws LedgerlakeError USAGE before anything is changed; FailedRun
  */
-export async function backfill(options: BackfillOptions, given: RunContext): Promise<void> {
-  const { clock, emit, print, printJson } = given;
+export async function backfill(options: BackfillOptions, given: RunContext): Promise<CommandResult<RunSummary>> {
+  const { clock, emit } = given;
   const { refresh } = options;
   const job = readJob(options);
   const now = clock.now();
@@ -34,7 +36,7 @@ export async function backfill(options: BackfillOptions, given: RunContext): Pro
   const context = withProvisionalSummary(given, known);
   /** Whether the lake was empty before this run. */
   let isFirst = false;
-  await load(
+  return load(
     {
       command: 'backfill',
       options,
@@ -48,18 +50,18 @@ export async function backfill(options: BackfillOptions, given: RunContext): Pro
         });
         return { pipelines: job.pipelines, range, asked };
       },
-      present: ({ lake, report, findings }) => {
-        print(summaryText(report));
-        const found = findingsText(findings);
-        if (found !== '') print(found);
+      result: ({ lake, report, findings }) => {
         const hasRows = lake.tables.some(({ snapshot }) => [...snapshot.filesOf(account)].length > 0);
         const isSynthetic = options.endpoint === undefined && !job.isCustomOnly;
         const events = [byDate, byTransaction].flatMap(({ pipeline, table }) => lake.files(pipeline, table, account));
         const firstEvent = firstInstant(events, 'effective_at');
         const nothing = emptyRunText(report, { firstEvent, hasRows, isSynthetic });
-        if (nothing !== '') print(nothing);
-        else if (isFirst && report.failure === undefined) print(nextSteps(report, options));
-        printJson({ ...summaryObject(report), ...(refresh && findingsObject(findings)) });
+        const next = isFirst && report.failure === undefined ? nextSteps(report, options) : '';
+        const texts = [summaryText(report), findingsText(findings), nothing === '' ? next : nothing];
+        return {
+          text: texts.filter((text) => text !== '').join('\n'),
+          summary: { ...summaryObject(report), ...(refresh && findingsObject(findings)) },
+        };
       },
     },
     context,

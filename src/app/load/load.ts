@@ -22,6 +22,7 @@ import { demoAccount, refuseMixing } from '../configuration/account.js';
 import { withNeeds } from '../configuration/chosen-pipelines.js';
 import { noteFault, readForgottenNote } from '../../lake/upkeep/erasure.js';
 import { catalogVersion } from '../catalog-version.js';
+import { FailedRun, releaseAfter, type CommandResult } from '../command-result.js';
 import { holesFailure, noteRun, type RunReport } from './run-summary.js';
 import { refuseChanged } from '../../sources/custom/custom-table.js';
 import { runPipelines } from '../../engine/run/runner.js';
@@ -67,7 +68,7 @@ export interface Loaded {
   readonly now: number;
 }
 
-interface LoadRequest {
+interface LoadRequest<Summary extends object> {
   /** The command, for the note of the run. */
   readonly command: string;
   readonly options: LoadOptions;
@@ -80,8 +81,8 @@ interface LoadRequest {
   readonly plan: (lake: Lake, unfinished: readonly RequestedRange[]) => LoadPlan | Promise<LoadPlan>;
   /** The failure of a run that completed, by the state of its lake at an instant of the API's clock; undefined: none. */
   readonly judge?: (lake: Lake, now: number) => LedgerlakeError | undefined;
-  /** Prints the result of the run, which may have failed. */
-  readonly present: (loaded: Loaded) => void | Promise<void>;
+  /** The result of the run, which may have failed. */
+  readonly result: (loaded: Loaded) => CommandResult<Summary> | Promise<CommandResult<Summary>>;
 }
 
 const syntheticSellerText = `loading the synthetic seller ${demoAccount}, whose data is not real; use --account and --endpoint for your own account, or configure it`;
@@ -92,20 +93,23 @@ const openSlices = 4;
 /**
  * Loads into a lake: opens it, acquires a lease, runs the pipelines, vacuums, and notes the run.
  *
- * @throws LedgerlakeError USAGE before anything is changed, or the failure that ended the run, which is reported first
+ * @throws LedgerlakeError USAGE before anything is changed; FailedRun
  */
-export async function load(request: LoadRequest, context: RunContext): Promise<void> {
+export async function load<Summary extends object>(
+  request: LoadRequest<Summary>,
+  context: RunContext,
+): Promise<CommandResult<Summary>> {
   const store = await checkedStore(request, context);
   // Only rows that are read again are compared.
   if (!request.refresh) return loadInto(store, undefined, request, context);
   const comparing = { clock: context.clock, acceptEmpty: request.options.acceptEmpty === true };
-  await withWorkspace(defaultLimits, store, (workspace) =>
+  return withWorkspace(defaultLimits, store, (workspace) =>
     loadInto(store, new EventRevisions(workspace, comparing), request, context),
   );
 }
 
 /** @throws LedgerlakeError USAGE for what makes the load impossible, before anything is changed */
-async function checkedStore({ options, job }: LoadRequest, { clock, emit }: RunContext): Promise<Store> {
+async function checkedStore({ options, job }: LoadRequest<object>, { clock, emit }: RunContext): Promise<Store> {
   const { custom, account } = job;
   for (const pipeline of custom) customAddress(pipeline, account, options);
   for (const file of options.exposed ?? []) emit({ event: 'secret-exposed', file });
@@ -114,12 +118,12 @@ async function checkedStore({ options, job }: LoadRequest, { clock, emit }: RunC
   return store;
 }
 
-async function loadInto(
+async function loadInto<Summary extends object>(
   store: Store,
   revisions: EventRevisions | undefined,
-  request: LoadRequest,
+  request: LoadRequest<Summary>,
   context: RunContext,
-): Promise<void> {
+): Promise<CommandResult<Summary>> {
   const { command, options, job } = request;
   const { account } = job;
   const { clock } = context;
@@ -136,6 +140,7 @@ async function loadInto(
   request.opened?.(lake);
   const pipelines = withNeeds(job.pipelines).map(({ name }) => name);
   const lease = await acquireLease(lake, clock, { command, account, pipelines });
+  let result: CommandResult<Summary> | undefined;
   try {
     emitOtherRuns(lease, account, emit);
     await prepareLake(lake, requested, options);
@@ -171,10 +176,11 @@ async function loadInto(
     await noteRun(lake.store, report, note, emit);
     if (started.hasNotes) await removeLoadedNotes(lake, account, emit);
     emitEnd(lake, report, emit);
-    await request.present({ lake, report, findings, now: serviceNow() });
-    if (failure !== undefined) throw failure instanceof Error ? failure : new Error(messageOf(failure));
+    result = await request.result({ lake, report, findings, now: serviceNow() });
+    if (failure !== undefined) throw new FailedRun(failure, result);
+    return result;
   } finally {
-    await lease.release();
+    await releaseAfter(lease, result);
   }
 }
 
@@ -201,7 +207,7 @@ interface StartedRun {
 async function startRun(
   lake: Lake,
   lease: RunLease,
-  { command, options, job, plan: planOf }: LoadRequest,
+  { command, options, job, plan: planOf }: LoadRequest<object>,
   { emit }: RunContext,
 ): Promise<StartedRun> {
   const { account } = job;
@@ -225,7 +231,7 @@ async function startRun(
 async function runConnected(
   lake: Lake,
   { plan: { pipelines, range }, unfinished }: StartedRun,
-  { options, job, refresh }: LoadRequest,
+  { options, job, refresh }: LoadRequest<object>,
   { clock, signal, closing, emit }: RunContext,
 ): ReturnType<typeof runPipelines> {
   const { account, orders } = job;

@@ -27,7 +27,9 @@ import { configuredRanges } from '../verify/checks/unfinished-ranges.js';
 import type { RequestedRange } from '../../lake/upkeep/requested-ranges.js';
 import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
 import { apiNames, defaultApi, type Api } from '../../sources/finances/finances-apis.js';
+import type { CommandResult } from '../command-result.js';
 import type { RunContext } from '../context.js';
+import type { SyncSummary } from '../results.js';
 import { readJob } from './load-job.js';
 import { load, type Loaded, type LoadOptions } from './load.js';
 
@@ -47,11 +49,11 @@ export interface SyncOptions extends LoadOptions {
  * `ledgerlake sync`: loads what is new since the newest loaded instant, reads again what may have changed since, and reports
  * the changes. Each pipeline's `sync` decides what it reads.
  *
- * @throws LedgerlakeError USAGE before anything is changed, UPSTREAM_EMPTY where the answer for a window with rows is empty,
- * UPSTREAM_ACCOUNT where the answers are another account's, LAKE_LAG where the lake is older than allowed, or the failure that
- * ended the run; the summary is printed before
+ * @throws LedgerlakeError USAGE before anything is changed; FailedRun with UPSTREAM_EMPTY where the answer for a window with rows
+ * is empty, UPSTREAM_ACCOUNT where the answers are another account's, LAKE_LAG where the lake is older than allowed, or the
+ * failure that ended the run
  */
-export async function sync(options: SyncOptions, given: RunContext): Promise<void> {
+export async function sync(options: SyncOptions, given: RunContext): Promise<CommandResult<SyncSummary>> {
   const { clock } = given;
   const { inTurns } = options;
   const job = readJob(options);
@@ -73,7 +75,7 @@ export async function sync(options: SyncOptions, given: RunContext): Promise<voi
   }));
   const { emit } = context;
   const committed = new Map<string, string[]>();
-  await load(
+  return load(
     {
       command: 'sync',
       options,
@@ -96,9 +98,9 @@ export async function sync(options: SyncOptions, given: RunContext): Promise<voi
         };
       },
       judge: (lake, serviceNow) => lagFailure(covered(lake), maxLagMs, serviceNow),
-      present: async (loaded) => {
+      result: async (loaded) => {
         for (const [pipeline, slices] of committed) await inTurns?.read(pipeline, slices);
-        await presentSync(loaded, { planned, covered: covered(loaded.lake), maxLagMs }, context);
+        return endSync(loaded, { planned, covered: covered(loaded.lake), maxLagMs }, emit);
       },
     },
     inTurns === undefined ? context : { ...context, emit: collectingSlices(committed, emit) },
@@ -163,34 +165,34 @@ function lagSeconds(covered: number | undefined, now: number): number | null {
   return covered === undefined ? null : Math.round((now - covered) / 1000);
 }
 
-interface SyncResult {
+interface SyncEnd {
   readonly planned: PlannedSync;
   /** The instant up to which the lake is complete. */
   readonly covered: number | undefined;
   readonly maxLagMs: number | undefined;
 }
 
-/** Notes the look-backs of a sync, and prints its result. */
-async function presentSync(
+/** Notes the look-backs of a sync. Returns its result. */
+async function endSync(
   { lake, report, findings, now }: Loaded,
-  { planned, covered, maxLagMs }: SyncResult,
-  { emit, print, printJson }: RunContext,
-): Promise<void> {
+  { planned, covered, maxLagMs }: SyncEnd,
+  emit: Emit,
+): Promise<CommandResult<SyncSummary>> {
   // A refused empty answer counts as read, and so does a run whose lake is older than allowed.
   const isRead = report.summaries.length > 0 && !isIncomplete(report.failure);
   if (isRead) await noteLookBacks(lake, report.account, planned, emit);
-  print(summaryText(report));
   const found = findingsText(findings);
-  if (found !== '') print(found);
-  else if (isRead && planned.isRereading) print('Nothing has changed in what was read again\n');
-  const lag = lagText(report, covered, now);
-  if (lag !== '') print(lag);
+  const unchanged = isRead && planned.isRereading ? 'Nothing has changed in what was read again\n' : '';
+  const texts = [summaryText(report), found === '' ? unchanged : found, lagText(report, covered, now)];
   // The failure of a completed run reports the lag itself.
   const late = isIncomplete(report.failure)
     ? lagFailure(covered, maxLagMs, now, { remedy: 'the failure that ended this run is why' })
     : undefined;
   if (late !== undefined) emit({ event: 'lake-lags', reason: late.message });
-  printJson({ ...summaryObject(report), ...findingsObject(findings), lag_seconds: lagSeconds(covered, now) });
+  return {
+    text: texts.filter((text) => text !== '').join('\n'),
+    summary: { ...summaryObject(report), ...findingsObject(findings), lag_seconds: lagSeconds(covered, now) },
+  };
 }
 
 /**

@@ -1,3 +1,4 @@
+import { FailedRun, releaseAfter, type CommandResult } from '../command-result.js';
 import { emitDamage, emitOtherRuns, type RunContext } from '../context.js';
 import type { LedgerlakeError } from '../../core/errors.js';
 import { catalogVersion } from '../catalog-version.js';
@@ -37,7 +38,7 @@ export interface MaintenanceRun extends Pick<RunContext, 'clock' | 'signal' | 'e
   readonly families: readonly Family[];
   readonly account: string | undefined;
   readonly limits: Limits;
-  /** Adds a family to the summary, which is printed also where the command fails. */
+  /** Adds a family to the summary, which the command has also where it fails. */
   readonly summarize: (family: Family) => FamilySummary;
 }
 
@@ -63,7 +64,7 @@ interface MaintenanceCommand {
   readonly limits: Limits;
   /** The verb of the summary: `Compacted`. */
   readonly title: string;
-  /** The text that is printed where no file was written. */
+  /** The text where no file was written. */
   readonly nothing: (summaries: readonly FamilySummary[]) => string;
   /** The heading of the number of slices. */
   readonly slices: string;
@@ -73,16 +74,16 @@ interface MaintenanceCommand {
 }
 
 /**
- * Opens the lake for a change of its files, vacuums it, runs the command, vacuums it again and prints a summary, also of a command
- * that failed. An empty lake is not changed.
+ * Opens the lake for a change of its files, vacuums it, runs the command, and vacuums it again. An empty lake is not changed.
  *
- * @throws LedgerlakeError USAGE for an unknown pipeline or account and where there is no lake, and what the command throws
+ * @throws LedgerlakeError USAGE for an unknown pipeline or account and where there is no lake; FailedRun with what the command
+ *   throws
  */
 export async function maintain(
   options: MaintenanceOptions,
   context: RunContext,
   command: MaintenanceCommand,
-): Promise<void> {
+): Promise<CommandResult> {
   const { clock, emit, signal } = context;
   const { account } = options;
   const began = clock.now();
@@ -110,28 +111,27 @@ export async function maintain(
     ...{ pipelines, from: null, to: null },
   });
   emitDamage(lake, emit, true);
-  const end = (status: 'done' | 'failed'): void => {
-    const ended = { lake: options.lake, seconds: secondsSince(), summaries, catalog: catalogVersion(lake) };
-    reportEnd(status, ended, command, context);
+  const end = (status: 'done' | 'failed'): CommandResult => {
+    const seconds = secondsSince();
+    emit({ event: 'run-ended', status, seconds });
+    return resultOf(status, { lake: options.lake, seconds, summaries, catalog: catalogVersion(lake) }, command);
   };
-  if (accounts.size === 0) {
-    end('done');
-    return;
-  }
+  if (accounts.size === 0) return end('done');
 
   command.opened?.({ lake, families, account });
   const limits = options.limits ?? command.limits;
   const lease = await acquireLease(lake, clock, { command: command.command, account, pipelines });
+  let failed: CommandResult | undefined;
   try {
     const run = { lake, families, clock, signal, emit, account, limits, summarize };
     await runUnderLease(run, lease, options, context, command);
   } catch (error) {
-    end('failed');
-    throw error;
+    failed = end('failed');
+    throw new FailedRun(error, failed);
   } finally {
-    await lease.release();
+    await releaseAfter(lease, failed);
   }
-  end('done');
+  return end('done');
 }
 
 /** The counts of a pipeline whose tables were not touched yet. */
@@ -170,24 +170,19 @@ interface EndedMaintenance {
   readonly catalog: CatalogVersion | null;
 }
 
-/** Reports the end of a run, and prints its summary. */
-function reportEnd(
+function resultOf(
   status: 'done' | 'failed',
   { lake, seconds, summaries, catalog }: EndedMaintenance,
   { title, nothing, slices }: MaintenanceCommand,
-  { emit, print, printJson }: RunContext,
-): void {
-  emit({ event: 'run-ended', status, seconds });
+): CommandResult {
+  const summary = { status, lake, seconds, pipelines: summaryObject(summaries), catalog };
   const written = summaries.filter(({ files }) => files > 0);
-  if (status === 'done' && written.length === 0) print(nothing(summaries));
-  else {
-    const heading =
-      status === 'done'
-        ? `${title} ${printable(lake)}`
-        : `Not done: ${printable(lake)}; what is listed here is in the lake and stays`;
-    print(['', heading, '', ...summaryGrid(written, slices), ''].join('\n'));
-  }
-  printJson({ status, lake, seconds, pipelines: summaryObject(summaries), catalog });
+  if (status === 'done' && written.length === 0) return { text: nothing(summaries), summary };
+  const heading =
+    status === 'done'
+      ? `${title} ${printable(lake)}`
+      : `Not done: ${printable(lake)}; what is listed here is in the lake and stays`;
+  return { text: ['', heading, '', ...summaryGrid(written, slices), ''].join('\n'), summary };
 }
 
 function chosenFamilies(

@@ -1,6 +1,7 @@
 import { count } from '../../core/count.js';
 import { historyFamily } from '../reconcile/event-history.js';
 import { pipelines } from '../../../pipelines/all-pipelines.js';
+import type { CommandResult } from '../command-result.js';
 import type { RunContext } from '../context.js';
 import { maintain, type FamilySummary, type MaintenanceOptions, type MaintenanceRun } from './command.js';
 import {
@@ -40,15 +41,15 @@ const mostAttempts = 5;
 
 /**
  * `ledgerlake compact`: merges the small files of each partition of account and month into files of about the target size, until
- * no two small ones are left, recompresses large files that slices wrote, and prints a summary. It sends no requests to the
+ * no two small ones are left, and recompresses large files that slices wrote. It sends no requests to the
  * upstream. Each merge is one transaction; where another run replaces its files meanwhile, the partition is planned again.
  *
- * @throws LedgerlakeError USAGE for an unknown pipeline or account, LAKE_STORE for a file that is missing or damaged, STOPPED;
- *   the summary is printed before, and committed merges stay
+ * @throws LedgerlakeError USAGE for an unknown pipeline or account; FailedRun with LAKE_STORE for a file that is missing or damaged,
+ *   STOPPED; committed merges stay
  */
-export async function compact(options: CompactOptions, context: RunContext): Promise<void> {
+export async function compact(options: CompactOptions, context: RunContext): Promise<CommandResult> {
   const { lake: address, dropDamagedHistory: isDropping = false, targetBytes = defaultTargetBytes } = options;
-  await maintain(options, context, {
+  return maintain(options, context, {
     command: 'compact',
     pipelines: [...pipelines, historyFamily],
     limits: defaultLimits,

@@ -7,6 +7,7 @@ import { tuneForComputation } from '../../core/v8-flags.js';
 import type { CustomPipeline } from '../../sources/custom/custom-pipeline.js';
 import { pipelineNamed, pipelines } from '../../../pipelines/all-pipelines.js';
 import { commandIn, type CommandScope } from '../command-text.js';
+import type { CommandResult } from '../command-result.js';
 import type { RunContext } from '../context.js';
 import { tables } from '../../sources/finances/lake-tables.js';
 import { remedyCommand, rereadRemedy, type NamedLake } from '../remedy.js';
@@ -54,13 +55,13 @@ export interface RebuildOptions extends MaintenanceOptions {
 
 /**
  * `ledgerlake rebuild`: derives the entries of every committed file of events again from `raw`, commits those that differ from the
- * stored ones, file by file, and prints a summary. It sends no requests to the upstream, and writes nothing where nothing differs.
+ * stored ones, file by file. It sends no requests to the upstream, and writes nothing where nothing differs.
  * Missing or damaged files of events are reported with the command that reads them again, and the others are derived.
  *
- * @throws LedgerlakeError USAGE for an unknown pipeline or account, LAKE_STORE for the first file of events that is missing or
- *   damaged, STOPPED; the summary is printed before, and commits stay
+ * @throws LedgerlakeError USAGE for an unknown pipeline or account; FailedRun with LAKE_STORE for the first file of events that is
+ *   missing or damaged, STOPPED; commits stay
  */
-export async function rebuild(options: RebuildOptions, context: RunContext): Promise<void> {
+export async function rebuild(options: RebuildOptions, context: RunContext): Promise<CommandResult> {
   const { customPipelines = [] } = options;
   const lake = await existingLake(options, tables, context);
   reportUndefined(lake.described, options, context);
@@ -85,7 +86,7 @@ export async function rebuild(options: RebuildOptions, context: RunContext): Pro
     run: (run) => rebuildFamilies(run, threads, options, custom),
   });
   // Closes the threads also where the command fails before it runs.
-  await maintained.finally(() => threads.close());
+  return maintained.finally(() => threads.close());
 }
 
 /** @throws LedgerlakeError LAKE_STORE where files could not be read, once all others are rebuilt */

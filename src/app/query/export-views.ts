@@ -6,6 +6,7 @@ import { makeFolders, openFault } from '../../core/io/files.js';
 import { replaceFile } from '../../core/io/write-file.js';
 import { printable } from '../../core/printable.js';
 import { formatCount } from '../../core/text/amounts.js';
+import type { CommandResult } from '../command-result.js';
 import type { CommandContext } from '../context.js';
 import { asKnownMacros, loadedSpansMacro } from './as-known.js';
 import { openExistingLake, sqlTables } from './lake-files.js';
@@ -20,8 +21,8 @@ import { isMacro, views, viewStatements } from './views.js';
  */
 export async function exportViews(
   { lake: location, dir }: { readonly lake: string; readonly dir: string },
-  { clock, log, print, printJson }: Pick<CommandContext, 'clock' | 'log' | 'print' | 'printJson'>,
-): Promise<void> {
+  { clock, log }: Pick<CommandContext, 'clock' | 'log'>,
+): Promise<CommandResult> {
   const lake = await openExistingLake(location, clock, log);
   const tables = sqlTables(lake.tables.map(({ schema, columns }) => ({ name: schema.name, columns })));
   const filled = new Set(lake.committedAdds().map(({ table }) => table.schema.name));
@@ -45,8 +46,10 @@ export async function exportViews(
   } catch (error) {
     throw usageError(`expected --dir ${printable(dir)} to take the views: ${openFault(error)}`);
   }
-  print(`\n${formatCount(queries.length, 'view')} of ${printable(location)} in ${printable(dir)}\n`);
-  printJson({ status: 'done', lake: location, dir, views: queries.length });
+  return {
+    text: `\n${formatCount(queries.length, 'view')} of ${printable(location)} in ${printable(dir)}\n`,
+    summary: { status: 'done', lake: location, dir, views: queries.length },
+  };
 }
 
 /**

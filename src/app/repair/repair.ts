@@ -15,6 +15,7 @@ import { noteRequestedRanges, readRequestedRanges } from '../../lake/upkeep/requ
 import { repairCatalog, type RepairStep } from '../../lake/upkeep/repair-catalog.js';
 import { tables } from '../../sources/finances/lake-tables.js';
 import { catalogVersion } from '../catalog-version.js';
+import { releaseAfter, type CommandResult } from '../command-result.js';
 import { commandIn } from '../command-text.js';
 import type { CommandContext } from '../context.js';
 import { monthRange } from '../remedy.js';
@@ -60,18 +61,19 @@ interface RepairPlan {
 
 /**
  * `ledgerlake repair`: restores a damaged catalog from its publications and these from the catalog, and takes damaged data files out, so
- * that the next run loads them again. It prints what it does and which rows are lost for good; without `yes` and a terminal nothing is
- * changed.
+ * that the next run loads them again. Before it asks it prints what it does and which rows are lost for good; without `yes` and a
+ * terminal nothing is changed.
  *
- * @returns the exit code: 1 where something is to be repaired and nothing was
+ * @returns the result, with exit code 1 where something is to be repaired and nothing was
  * @throws LedgerlakeError USAGE where there is no lake, LAKE_CONFLICT while another run is active, LAKE_STORE, LAKE_LOG, STOPPED
  */
-export async function repair(options: RepairOptions, context: RepairContext): Promise<0 | 1> {
-  const { clock, print, printJson, confirm } = context;
+export async function repair(options: RepairOptions, context: RepairContext): Promise<CommandResult> {
+  const { clock, print, confirm } = context;
   const store = await existingStore(options, context);
   await refuseOther(store, options.lake, tables);
   const run = runName(-1, randomBytes(8).toString('hex'));
   const lease = await acquireExclusiveLease({ store, run }, clock, { command: 'repair', pipelines: [] });
+  let result: CommandResult | undefined;
   try {
     const plans: RepairPlan[] = [];
     let lake: Lake | undefined;
@@ -86,20 +88,20 @@ export async function repair(options: RepairOptions, context: RepairContext): Pr
       if (isWhole) break;
       const isConfirmed = options.yes || (await confirm?.(`Repair ${options.lake}?`)) === true;
       if (!isConfirmed) {
-        printJson(summaryOf('failed', options, plans, lake));
-        return 1;
+        result = { text: '', summary: summaryOf('failed', options, plans, lake), exitCode: 1 };
+        return result;
       }
       await planned.apply();
       await noteGaps(store, plan, run, clock.now());
       lake = await repairFiles(store, plan, context);
       mayHaveMore = hidesMore(plan);
     }
-    if (lake !== undefined) print(`Repaired ${printable(options.lake)}: ${afterText(options, plans)}\n`);
-    printJson(summaryOf('done', options, plans, lake));
-    return 0;
+    const text = lake === undefined ? '' : `Repaired ${printable(options.lake)}: ${afterText(options, plans)}\n`;
+    result = { text, summary: summaryOf('done', options, plans, lake) };
+    return result;
   } finally {
     lease.cleared();
-    await lease.release();
+    await releaseAfter(lease, result);
   }
 }
 

@@ -39,8 +39,7 @@ export const exportCommand: CommandDefinition = {
       if (dir === undefined) throw usageError('expected --dir DIR with `export views`, got none');
       if (args.flag('ddl')) throw usageError('expected --ddl with `export symlinks` only, got `export views`');
       const { exportViews } = await import('../../app/query/export-views.js');
-      await exportViews({ lake: await readLake(args), dir }, context);
-      return 0;
+      return exportViews({ lake: await readLake(args), dir }, context);
     }
     const format = exportFormats.find((known) => known === named);
     if (format === undefined) {
@@ -51,12 +50,11 @@ export const exportCommand: CommandDefinition = {
     }
     if (args.flag('ddl') && format !== 'symlinks')
       throw usageError('expected --ddl with `export symlinks` only, got `export iceberg`');
-    const { runExport: run, printRedshiftTables } = await import('../../app/export/export-tables.js');
+    const { runExport, redshiftTables } = await import('../../app/export/export-tables.js');
     if (args.flag('ddl')) {
-      await printRedshiftTables({ lake: await readLake(args) }, context);
+      context.print(await redshiftTables({ lake: await readLake(args) }, context));
       return 0;
     }
-    await run({ ...(await readLakeSettings(args)), format }, context);
-    return 0;
+    return runExport({ ...(await readLakeSettings(args)), format }, context);
   },
 };

@@ -28,7 +28,6 @@ export const forgetCommand: CommandDefinition = {
       yes: args.flag('yes'),
     };
     const { forget } = await import('../../app/forget/forget.js');
-    await forget(options, { ...context, confirm: confirmOnTerminal(context.signal) });
-    return 0;
+    return forget(options, { ...context, confirm: confirmOnTerminal(context.signal) });
   },
 };

@@ -29,7 +29,7 @@ export const importCommand: CommandDefinition = {
     const message =
       'importing for demo, the synthetic seller, because no account is named; use --account for pages of your own';
     if (!isNamed) context.emit({ event: 'message', message });
-    await importPages(
+    return importPages(
       {
         ...settings,
         threads: readThreads(args),
@@ -39,6 +39,5 @@ export const importCommand: CommandDefinition = {
       },
       context,
     );
-    return 0;
   },
 };

@@ -76,8 +76,7 @@ export const backfillCommand: CommandDefinition = {
       return 0;
     }
     const { backfill } = await import('../../app/load/backfill.js');
-    await backfill({ ...options, acceptEmpty: args.flag('accept-empty') }, context);
-    return 0;
+    return backfill({ ...options, acceptEmpty: args.flag('accept-empty') }, context);
   },
 };
 
@@ -184,7 +183,6 @@ export const syncCommand: CommandDefinition = {
       ...{ lookBack, maxLag, acceptEmpty: args.flag('accept-empty'), orders },
     };
     const { sync } = await import('../../app/load/sync.js');
-    await sync(options, context);
-    return 0;
+    return sync(options, context);
   },
 };

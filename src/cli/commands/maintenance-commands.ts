@@ -39,8 +39,7 @@ export const compactCommand: CommandDefinition = {
   ],
   run: async (args, context) => {
     const { compact } = await import('../../app/maintenance/compact-lake.js');
-    await compact({ ...(await readOptions(args)), dropDamagedHistory: args.flag('drop-damaged-history') }, context);
-    return 0;
+    return compact({ ...(await readOptions(args)), dropDamagedHistory: args.flag('drop-damaged-history') }, context);
   },
 };
 
@@ -61,7 +60,6 @@ export const rebuildCommand: CommandDefinition = {
     const { rebuild } = await import('../../app/maintenance/rebuild-lake.js');
     const threads = readThreads(args);
     const customPipelines = await readCustomPipelines(args);
-    await rebuild({ ...(await readOptions(args)), threads, customPipelines }, context);
-    return 0;
+    return rebuild({ ...(await readOptions(args)), threads, customPipelines }, context);
   },
 };

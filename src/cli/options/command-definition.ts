@@ -1,6 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { apis, burstsText, defaultApi } from '../../sources/finances/finances-apis.js';
 import { program, type CommandScope } from '../../app/command-text.js';
+import type { CommandResult } from '../../app/command-result.js';
 import type { CommandContext, ReadingContext, RunContext } from '../../app/context.js';
 import { logFormats } from '../../observe/log/plain-log.js';
 import type { Stopping } from './stop-signals.js';
@@ -143,8 +144,11 @@ export interface CommandDefinition {
   readonly ignoresConfiguration?: boolean;
   /** Command lines with their effects; `{30 days ago}` stands for a date. */
   readonly examples: readonly (readonly [string, string])[];
-  /** Runs the command and resolves to the exit code. It imports its modules itself, so that `--help` doesn't load DuckDB. */
-  run(args: CommandArguments, context: CommandContext & RunContext & CommandLine): Promise<number>;
+  /**
+   * Runs the command. Resolves to its result, or of a command that writes its results itself to the exit code. It imports its
+   * modules itself, so that `--help` doesn't load DuckDB.
+   */
+  run(args: CommandArguments, context: CommandContext & RunContext & CommandLine): Promise<CommandResult | number>;
 }
 
 /** Options of every command. */

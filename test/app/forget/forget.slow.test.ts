@@ -1,3 +1,4 @@
+import { succeeded } from '../ended.js';
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -34,20 +35,14 @@ afterAll(() => shops.close());
 
 /** Forgets without asking; what it printed. */
 async function forgot(options: Partial<ForgetOptions>, context: Partial<ForgetContext> = {}): Promise<string> {
-  const printed: string[] = [];
-  await forget(
-    { lake: '', account: 'shop-a', before: undefined, yes: true, ...options },
-    {
-      clock,
-      signal: new AbortController().signal,
-      print: (text) => printed.push(text),
-      printJson: (summary) => printed.push(JSON.stringify(summary)),
-      log: () => undefined,
-      confirm: undefined,
-      ...context,
-    },
+  const { signal } = new AbortController();
+  const { printed } = await succeeded(
+    forget(
+      { lake: '', account: 'shop-a', before: undefined, yes: true, ...options },
+      { clock, signal, log: () => undefined, confirm: undefined, ...context },
+    ),
   );
-  return printed.join('\n');
+  return printed;
 }
 
 /** What `status` prints of an account's range. */

@@ -4,6 +4,7 @@ import type { Clock } from '../../../src/core/clock.js';
 import { importPages } from '../../../src/app/import/import-pages.js';
 import type { ImportPagesOptions } from '../../../src/app/import/import-run.js';
 import type { Database } from '../../../src/core/duckdb/connection.js';
+import { ended } from '../ended.js';
 import { temporaryFolder } from '../lake-run.js';
 import type { DatedItem } from '../../serve/http/array-ledger.js';
 import { plainLog } from '../../../src/observe/log/plain-log.js';
@@ -69,40 +70,18 @@ export async function imported(
   files: readonly string[],
   options: Partial<ImportPagesOptions> = {},
 ): Promise<Imported> {
-  const printed: string[] = [];
   const logged: string[] = [];
-  let failure: unknown;
-  try {
-    await importPages(
-      {
-        lake: root,
-        account: 'demo',
-        files,
-        stdin: () => {
-          throw new Error('nothing on standard input');
-        },
-        skipBroken: false,
-        ...options,
-      },
-      {
-        clock,
-        signal,
-        print: (text) => printed.push(text),
-        printJson: (summary) => printed.push(JSON.stringify(summary)),
-        emit: plainLog((line) => logged.push(line), { verbose: true }),
-      },
-    );
-  } catch (error) {
-    failure = error;
-    if (printed.length === 0) throw error;
-  }
-  const last = printed.at(-1) ?? '{}';
-  return {
-    printed: printed.join('\n'),
-    logged: logged.join('\n'),
-    failure,
-    summary: JSON.parse(last) as Imported['summary'],
+  const stdin = (): never => {
+    throw new Error('nothing on standard input');
   };
+  const { printed, failure, summary } = await ended(
+    importPages(
+      { lake: root, account: 'demo', files, stdin, skipBroken: false, ...options },
+      { clock, signal, emit: plainLog((line) => logged.push(line), { verbose: true }) },
+    ),
+  );
+  if (summary === undefined) throw failure;
+  return { printed, logged: logged.join('\n'), failure, summary: summary as Imported['summary'] };
 }
 
 /** Rows of one query that another lacks, both ways, as a multiset: 0 and 0 where they are the same. */

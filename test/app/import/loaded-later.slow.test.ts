@@ -73,13 +73,7 @@ async function states(lake: Lake): Promise<string> {
 }
 
 const work = { pipelines: [], account: undefined };
-const context = {
-  clock,
-  signal: new AbortController().signal,
-  print: () => undefined,
-  printJson: () => undefined,
-  emit: () => undefined,
-};
+const context = { clock, signal: new AbortController().signal, emit: () => undefined };
 
 async function expectWhole(lake: Lake): Promise<void> {
   expect(found(await verified(lake))).toEqual([]);

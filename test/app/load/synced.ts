@@ -2,6 +2,7 @@ import { startEmbeddedService } from '../../../src/emulator/emulator.js';
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../../src/core/clock.js';
 import { sync, type SyncOptions } from '../../../src/app/load/sync.js';
+import { ended } from '../ended.js';
 import type { Ledger, LedgerItem, LedgerPage, LedgerQuery } from '../../../src/serve/http/ledger.js';
 import { plainLog } from '../../../src/observe/log/plain-log.js';
 
@@ -43,7 +44,7 @@ export interface Synced {
   readonly printed: string;
   readonly logged: string;
   readonly failure: unknown;
-  /** The summary's last line, read. */
+  /** Empty where the sync has no result. */
   readonly summary: {
     readonly status: string;
     readonly lag_seconds: number | null;
@@ -72,23 +73,10 @@ export async function synced(
     closing,
   }: { clock: Clock; signal?: AbortSignal; closing?: AbortSignal },
 ): Promise<Synced> {
-  const printed: string[] = [];
   const logged: string[] = [];
-  const context = {
-    clock,
-    signal,
-    closing,
-    print: (text: string) => printed.push(text),
-    printJson: (summary: object) => printed.push(JSON.stringify(summary)),
-    emit: plainLog((line) => logged.push(line)),
-  };
-  const failure: unknown = await sync({ ...defaults, ...options }, context).then(
-    () => undefined,
-    (error: unknown) => error,
-  );
-  const last = printed.join('\n').trimEnd().split('\n').at(-1) ?? '';
-  const summary = JSON.parse(last.startsWith('{') ? last : '{}') as Synced['summary'];
-  return { printed: printed.join('\n'), logged: logged.join('\n'), failure, summary };
+  const context = { clock, signal, closing, emit: plainLog((line) => logged.push(line)) };
+  const { printed, failure, summary = {} } = await ended(sync({ ...defaults, ...options }, context));
+  return { printed, logged: logged.join('\n'), failure, summary: summary as Synced['summary'] };
 }
 
 /** What a ledger hides at an instant. */

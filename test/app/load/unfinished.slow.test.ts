@@ -126,10 +126,7 @@ async function verdictOf(lake: string, clock: SetClock, strict: boolean): Promis
 }
 
 async function forgotten(lake: string, before: string, clock: SetClock): Promise<void> {
-  const context = {
-    ...{ clock, signal: new AbortController().signal, confirm: undefined },
-    ...{ print: () => undefined, printJson: () => undefined, log: () => undefined },
-  };
+  const context = { clock, signal: new AbortController().signal, confirm: undefined, log: () => undefined };
   await forget({ lake, journal: undefined, account: 'shop', before, yes: true }, context);
 }
 

@@ -25,7 +25,7 @@ afterAll(() => {
 });
 
 const { signal } = new AbortController();
-const context = () => ({ clock: lake.clock, signal, print: () => undefined, printJson: () => undefined });
+const context = () => ({ clock: lake.clock, signal });
 
 interface LoggedCommit {
   readonly version: number;

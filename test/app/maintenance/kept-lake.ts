@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { cp, readdir, readFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
-import type { RunContext } from '../../../src/app/context.js';
+import type { CommandResult } from '../../../src/app/command-result.js';
 import type { Clock } from '../../../src/core/clock.js';
 import { compact, type CompactOptions } from '../../../src/app/maintenance/compact-lake.js';
 import { rebuild, type RebuildOptions } from '../../../src/app/maintenance/rebuild-lake.js';
@@ -15,6 +15,7 @@ import { openStore } from '../../../src/lake/store/open-store.js';
 import type { Store } from '../../../src/lake/store/store.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
 import { startService } from '../../../src/serve/http/server.js';
+import { succeeded } from '../ended.js';
 import { ran, temporaryFolder } from '../lake-run.js';
 import { plainLog } from '../../../src/observe/log/plain-log.js';
 
@@ -50,22 +51,14 @@ export async function copied(lake: string): Promise<string> {
 
 export interface Kept {
   readonly printed: string;
-  /** The summary's last line, read. */
   readonly summary: { status: string; pipelines: Record<string, Record<string, number>> };
 }
 
 const defaults = { pipelines: [], account: undefined };
 
-type Printing = Pick<RunContext, 'print' | 'printJson'>;
-
-async function printedBy(run: (printing: Printing) => Promise<void>): Promise<Kept> {
-  const printed: string[] = [];
-  await run({
-    print: (text) => printed.push(text),
-    printJson: (summary) => printed.push(JSON.stringify(summary)),
-  });
-  const last = printed.join('\n').trimEnd().split('\n').at(-1) ?? '';
-  return { printed: printed.join('\n'), summary: JSON.parse(last) as Kept['summary'] };
+async function kept(command: Promise<CommandResult>): Promise<Kept> {
+  const { printed, summary } = await succeeded(command);
+  return { printed, summary: summary as Kept['summary'] };
 }
 
 export interface RunWith {
@@ -79,9 +72,7 @@ export function compacted(
   options: Partial<CompactOptions> & { lake: string },
   { clock, signal = new AbortController().signal, log = () => undefined }: RunWith,
 ): Promise<Kept> {
-  return printedBy((printing) =>
-    compact({ ...defaults, ...options }, { clock, signal, ...printing, emit: plainLog(log, { verbose: true }) }),
-  );
+  return kept(compact({ ...defaults, ...options }, { clock, signal, emit: plainLog(log, { verbose: true }) }));
 }
 
 /** Runs `rebuild` to its end; throws what it throws. */
@@ -89,9 +80,7 @@ export function rebuilt(
   options: Partial<RebuildOptions> & { lake: string },
   { clock, signal = new AbortController().signal, log = () => undefined }: RunWith,
 ): Promise<Kept> {
-  return printedBy((printing) =>
-    rebuild({ ...defaults, ...options }, { clock, signal, ...printing, emit: plainLog(log, { verbose: true }) }),
-  );
+  return kept(rebuild({ ...defaults, ...options }, { clock, signal, emit: plainLog(log, { verbose: true }) }));
 }
 
 /** Runs `backfill` against a service with the dates of these tests. */

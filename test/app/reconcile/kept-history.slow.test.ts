@@ -38,13 +38,10 @@ async function lakeWithHistory(): Promise<string> {
 }
 
 async function forgot(lake: string, before: string | undefined): Promise<void> {
-  const silent = () => undefined;
   const context = {
     clock,
     signal: new AbortController().signal,
-    print: silent,
-    printJson: silent,
-    log: silent,
+    log: () => undefined,
     confirm: undefined,
   };
   await forget({ lake, account: 'shop-a', before, yes: true }, context);

@@ -14,8 +14,11 @@ export async function repaired(
   yes = true,
 ): Promise<Repaired> {
   const printed: string[] = [];
-  const summaries: object[] = [];
-  const code = await repair(
+  const {
+    text,
+    summary,
+    exitCode = 0,
+  } = await repair(
     { lake: root, yes },
     {
       clock,
@@ -24,8 +27,8 @@ export async function repaired(
       emit: () => undefined,
       confirm: undefined,
       print: (text) => printed.push(text),
-      printJson: (summary) => summaries.push(summary),
     },
   );
-  return { code, text: printed.join('\n'), summary: { ...summaries[0] } };
+  if (text !== '') printed.push(text);
+  return { code: exitCode, text: printed.join('\n'), summary: { ...summary } };
 }

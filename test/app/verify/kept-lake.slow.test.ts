@@ -18,8 +18,6 @@ const maintained = () => ({ lake: lake.root, pipelines: [], account: undefined }
 const context = () => ({
   clock: lake.clock,
   signal: new AbortController().signal,
-  print: () => undefined,
-  printJson: () => undefined,
   log: () => undefined,
   emit: () => undefined,
   confirm: undefined,

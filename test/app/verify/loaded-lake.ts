@@ -56,13 +56,7 @@ export async function loadedLake(
           ...range,
           ...run,
         },
-        {
-          clock,
-          signal: new AbortController().signal,
-          print: () => undefined,
-          printJson: () => undefined,
-          emit: () => undefined,
-        },
+        { clock, signal: new AbortController().signal, emit: () => undefined },
       );
     }
   } finally {

@@ -66,11 +66,11 @@ async function runCommand(command: string, { root, clock }: LoadedLake): Promise
       clock,
       signal: new AbortController().signal,
       print: none,
-      printJson: none,
       log: none,
       emit: none,
     };
-    expect(await repair({ lake: root, yes: true }, { ...context, confirm: undefined })).toBe(0);
+    const { exitCode = 0 } = await repair({ lake: root, yes: true }, { ...context, confirm: undefined });
+    expect(exitCode).toBe(0);
   } else {
     expect(name).toBe('backfill');
     const range = { from: given('from'), to: given('to'), account: given('account') };

@@ -1,3 +1,4 @@
+import { succeeded } from '../../app/ended.js';
 import { expect, test } from 'vitest';
 import { backfill } from '../../../src/app/load/backfill.js';
 import { LedgerlakeError } from '../../../src/core/errors.js';
@@ -26,10 +27,7 @@ test('a run that is to begin nothing further ends with what is open in the lake,
         if (service.asked.length === begun + 3) closing.abort(reason);
       };
       const context = { clock, signal: new AbortController().signal, closing: closing.signal };
-      const running = backfill(
-        { ...defaults, ...range, lake },
-        { ...context, print: () => undefined, printJson: () => undefined, emit: () => undefined },
-      );
+      const running = succeeded(backfill({ ...defaults, ...range, lake }, { ...context, emit: () => undefined }));
       isDone = await running.then(
         () => true,
         (error: unknown) => {

@@ -1,7 +1,7 @@
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { runExport, printRedshiftTables } from '../../../src/app/export/export-tables.js';
+import { runExport, redshiftTables } from '../../../src/app/export/export-tables.js';
 import { forget } from '../../../src/app/forget/forget.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
@@ -20,8 +20,6 @@ const dates = { from: '2026-01-24', to: '2026-03-10' };
 
 const command = {
   signal: new AbortController().signal,
-  print: () => undefined,
-  printJson: () => undefined,
   log: () => undefined,
   emit: () => undefined,
 };
@@ -202,10 +200,8 @@ test('the tables for Redshift have every column of the files with its type, and 
   const seller = createSeller({ seed: 3, events: 300, profile: 'edge-cases' }, clock);
   const endpoint = await serving({ ledger: seller, clock });
   await ran({ lake, endpoint, account: 'shop', ...dates }, { clock });
-  const printed: string[] = [];
   await runExport({ lake, format: 'symlinks' }, { ...command, clock });
-  await printRedshiftTables({ lake }, { clock, print: (text) => printed.push(text) });
-  const statements = printed.join('').split(';');
+  const statements = (await redshiftTables({ lake }, { clock })).split(';');
   const types: Readonly<Record<string, string>> = {
     VARCHAR: 'varchar(65535)',
     'TIMESTAMP WITH TIME ZONE': 'timestamp',
