@@ -2,6 +2,7 @@ import { identifier } from '../../core/duckdb/literals.js';
 import amountName from './views/amount_name.sql';
 import apiDifferences from './views/api_differences.sql';
 import categoryOf from './views/category_of.sql';
+import changedAmounts from './views/changed_amounts.sql';
 import feesByType from './views/fees_by_type.sql';
 import ledgerAmounts from './views/ledger_amounts.sql';
 import ledger from './views/ledger.sql';
@@ -11,6 +12,7 @@ import payoutLines from './views/payout_lines.sql';
 import pnlByMonth from './views/pnl_by_month.sql';
 import reconciliationEvents from './views/reconciliation_events.sql';
 import reconciliation from './views/reconciliation.sql';
+import settlementAmounts from './views/settlement_amounts.sql';
 import settlementPayouts from './views/settlement_payouts.sql';
 import transactionEntriesEarned from './views/transaction_entries_earned.sql';
 import transactionEntriesPaid from './views/transaction_entries_paid.sql';
@@ -30,6 +32,8 @@ export const views: Readonly<Record<string, string>> = {
   transaction_entries_paid: transactionEntriesPaid,
   outstanding_at: outstandingAt,
   paid_amounts: paidAmounts,
+  settlement_amounts: settlementAmounts,
+  changed_amounts: changedAmounts,
   ledger_amounts: ledgerAmounts,
   ledger,
   api_differences: apiDifferences,

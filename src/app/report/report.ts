@@ -28,13 +28,11 @@ import { leftOutDays, leftOutText, type LeftOutDays } from '../query/left-out-da
 import { readUnfinished } from '../verify/checks/unfinished-ranges.js';
 import { accountStatus, loadedRange, reportedRange } from '../status/lake-status.js';
 import { readBasis } from './basis-section.js';
-import changedAmounts from './changed-amounts.sql';
 import { readFigures, type CurrencyFigures } from './currency-figures.js';
 import { figureReader } from './figure-reader.js';
 import { reportHtml, reportMark } from './report-page.js';
 import type { CurrencyChapter } from './section.js';
 import { readSections, reportSheets, sheetNames, type AccountChapter } from './sections.js';
-import settlementAmounts from './settlement-amounts.sql';
 import { readSettlements, type SettlementFigures } from './settlements.js';
 
 export interface ReportOptions extends RangeOptions {
@@ -330,12 +328,6 @@ function currencyChapters(
   }));
 }
 
-/** The views that only the report's statements read. */
-const reportViews = [
-  `CREATE OR REPLACE VIEW settlement_amounts AS ${settlementAmounts}`,
-  `CREATE OR REPLACE VIEW changed_amounts AS ${changedAmounts}`,
-];
-
 /** DuckDB's memory limit; further data is spilled to temporary files. */
 const memoryLimit = '1GB';
 /** Number of settlements with their entries, over all accounts and currencies. */
@@ -364,7 +356,7 @@ async function withViews<T>(
         database,
         signal,
         tables: lakeTables,
-        macros: { statements: () => [...viewStatements(lakeTables).values(), ...reportViews], mayBeIn: () => true },
+        macros: { statements: () => [...viewStatements(lakeTables).values()], mayBeIn: () => true },
       },
       lakeFiles: async () => {
         if (isRead) await lake.refresh();
