@@ -1,6 +1,5 @@
 import { groupBy } from '../../core/group-by.js';
 import type { Database } from '../../core/duckdb/connection.js';
-import { literal } from '../../core/duckdb/literals.js';
 import type { Lake } from '../../lake/lake.js';
 import { byGroup as bySettlement, byTransaction, listing } from '../verify/checks/main-tables.js';
 import {
@@ -13,6 +12,7 @@ import {
 } from '../verify/checks/settlements.js';
 import { statement, type FigureReader, type FigureRow, type Scope } from './figure-reader.js';
 import brokenText from './broken-settlements.sql';
+import settlementRows from '../verify/checks/settlements.sql';
 import laterPaymentText from './later-payments.sql';
 import largestAtText from './largest-instants.sql';
 import largestText from './largest-amounts.sql';
@@ -89,7 +89,7 @@ export async function readSettlements(
 ): Promise<SettlementFigures[]> {
   const { account, from = -Infinity, to = Infinity } = scope;
   const source = { table: listing.table, file: '', account };
-  const listed = await settlementsFrom(`groups WHERE account = ${literal(account)}`, source, database, signal);
+  const listed = await settlementsFrom(settlementRows, source, database, signal);
   const isAll = scope.from === undefined && scope.to === undefined;
   const settlements = listed
     .filter(({ start }) => isAll || (start !== null && start >= from && start < to))

@@ -12,8 +12,8 @@ import { readRuns } from '../../lake/upkeep/leases.js';
 import { checkCatalog, type ExpectedVersion } from './checks/catalog-chain.js';
 import { Certificate, type CheckContext } from './checks/certificate.js';
 import { checkEvents, type ReadableBundle } from './checks/event-entries.js';
-import { checkContents, checkNetSums, type ReadableFile } from './checks/file-contents.js';
-import { IndexTables } from './checks/index-tables.js';
+import { checkContents, checkNetSums, statementOver, type ReadableFile } from './checks/file-contents.js';
+import { IndexTables, rowsOfAccount } from './checks/index-tables.js';
 import { checkWindows } from './checks/loaded-windows.js';
 import { checkedBundles, logFiles, type CheckedBundle, type LogFile } from './checks/log-files.js';
 import { byGroup, byTransaction, listing, pipelineTable, summaries as summaryTable } from './checks/main-tables.js';
@@ -27,6 +27,7 @@ import {
   wholeSettlements,
   type Settlement,
 } from './checks/settlements.js';
+import settlementRows from './checks/settlements.sql';
 import { checkRecords } from './checks/raw-columns.js';
 import { checkRequestedRanges, readUnfinished, type UnfinishedRange } from './checks/unfinished-ranges.js';
 import { checkBytes, checkUnreferenced, type LocalFile } from './checks/stored-files.js';
@@ -260,7 +261,11 @@ async function checkRows(
       }
       if (table === byTransaction.table) await index.addPaid(read);
       for (const { file, path } of read) {
-        if (table === listing.table) settlements.push(...(await settlementsFrom(rowsIn([path]), file, context.events)));
+        if (table === listing.table) {
+          const groups = rowsOfAccount(file.account, rowsIn([path]));
+          const statement = statementOver({ groups }, settlementRows);
+          settlements.push(...(await settlementsFrom(statement, file, context.events)));
+        }
         if (table === summaryTable.table) summaries.push(...(await summariesFrom({ file, path }, context)));
         await checkRecords({ file, path }, context);
       }

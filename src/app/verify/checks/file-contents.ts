@@ -15,6 +15,8 @@ import { RowFaults, type CheckContext } from './certificate.js';
 import { isWithinMonth } from './loaded-windows.js';
 import type { LogFile } from './log-files.js';
 import { pipelineTable, type PipelineTable } from './main-tables.js';
+import contentHashes from './content-hashes.sql';
+import netSums from './net-sums.sql';
 
 /** A file of the log, and the path at which DuckDB reads it. */
 export interface ReadableFile {
@@ -44,6 +46,16 @@ export async function checkContents(files: readonly ReadableFile[], context: Che
 
 export function pathsOf(files: readonly ReadableFile[]): string[] {
   return files.map(({ path }) => path);
+}
+
+/**
+ * A statement of a `.sql` file over the rows of files: `relations` has queries of them by the names that the statement reads them by.
+ *
+ * @param text begins with SELECT
+ */
+export function statementOver(relations: Readonly<Record<string, string>>, text: string): string {
+  const queries = Object.entries(relations).map(([name, query]) => `${name} AS NOT MATERIALIZED (${query})`);
+  return `WITH ${queries.join(', ')}\n${text}`;
 }
 
 /** The file of a row of `rowsWithSource`. */
@@ -243,10 +255,7 @@ async function checkPositions(
 /** Checks the hashes of a custom pipeline's table that stores its records. */
 async function checkHashes(files: readonly ReadableFile[], { events, certificate }: CheckContext): Promise<void> {
   for (const { file } of files) certificate.count('event-ids', file.rows);
-  const rows = await events.rows(
-    `SELECT ${sourceColumn} AS source, count(*) AS found, min(content_hash) AS first FROM ${rowsWithSource(pathsOf(files))} ` +
-      `WHERE content_hash IS DISTINCT FROM substr(sha256(raw), 1, 32) GROUP BY ${sourceColumn} ORDER BY ALL`,
-  );
+  const rows = await events.rows(statementOver({ read_rows: `FROM ${rowsWithSource(pathsOf(files))}` }, contentHashes));
   for (const { source, found, first } of rows) {
     const text = `${String(found)} rows whose content_hash isn't that of raw, such as ${String(first)}`;
     certificate.add('event-ids', 'lake', fileOf(files, source), text);
@@ -262,10 +271,7 @@ export async function checkNetSums(
 ): Promise<void> {
   if (files.length === 0) return;
   certificate.count('net-sums', files.length);
-  const rows = await events.rows(
-    `SELECT ${sourceColumn} AS source, coalesce(currency, '') AS currency, CAST(sum(amount) AS VARCHAR) AS net ` +
-      `FROM ${rowsWithSource(pathsOf(files))} WHERE role = 'net' AND amount IS NOT NULL GROUP BY ALL ORDER BY ALL`,
-  );
+  const rows = await events.rows(statementOver({ read_entries: `FROM ${rowsWithSource(pathsOf(files))}` }, netSums));
   const netsOf = groupBy(rows, ({ source }) => Number(source));
   for (const [source, { file }] of files.entries()) {
     const sums = netsOf.get(source)?.map(({ currency, net }) => [String(currency), String(net)]) ?? [];

@@ -1,5 +1,4 @@
 import { transactionsPipeline } from '../../../../pipelines/transactions.js';
-import { literal } from '../../../core/duckdb/literals.js';
 import { millionths, millionthsText } from '../../../core/numeric/decimal.js';
 import { formatCount } from '../../../core/text/amounts.js';
 import { numberOrNull, textOrNull } from '../../../core/text/rows.js';
@@ -8,11 +7,15 @@ import { comparedWindows, comparedText } from './compared-days.js';
 import type { CheckContext, ProblemLocation } from './certificate.js';
 import { rowsIn } from '../../../lake/files/local-parquet.js';
 import { apiWith } from '../../../sources/finances/finances-apis.js';
-import type { ReadableFile } from './file-contents.js';
+import { statementOver, type ReadableFile } from './file-contents.js';
 import { groupKey } from './index-tables.js';
 import { loadedWindows } from './loaded-windows.js';
 import { byDate, byTransaction, type PipelineTable } from './main-tables.js';
 import { datedWindows, isCovered, netSumsOf, totalFault, type Comparable, type Forgotten } from './settlements.js';
+import eventsOfBoth from './events-of-both.sql';
+import groupPayments from './group-payments.sql';
+import settlementPayments from './settlement-payments.sql';
+import summaryRows from './summaries.sql';
 
 /** A row of `settlement_summaries`. */
 export interface SettlementSummary extends ProblemLocation {
@@ -30,10 +33,7 @@ export async function summariesFrom(
   { file, path }: ReadableFile,
   { events }: CheckContext,
 ): Promise<SettlementSummary[]> {
-  const rows = await events.rows(
-    'SELECT settlement_id, epoch_ms(period_start) AS starts, epoch_ms(period_end) AS ends, ' +
-      `net_proceeds::VARCHAR AS net, currency FROM ${rowsIn([path])}`,
-  );
+  const rows = await events.rows(statementOver({ settlement_summaries: `FROM ${rowsIn([path])}` }, summaryRows));
   return rows.map((row) => {
     const id = String(row['settlement_id']);
     const [start, end] = [numberOrNull(row['starts']), numberOrNull(row['ends'])];
@@ -61,7 +61,7 @@ export async function checkPaid(
   const isLoaded = (period: SettlementSummary | Comparable['settlements'][number]) =>
     isCovered(period, windows.get(period.account) ?? []);
 
-  const byGroup = await netSumsOf('paid', 'group_id', context);
+  const byGroup = await netSumsOf(groupPayments, context);
   for (const settlement of comparable.settlements) {
     if (!settlement.isClosed || !isLoaded(settlement)) continue;
     const fault = totalFault(settlement, byGroup.get(groupKey(settlement.account, settlement.id)) ?? []);
@@ -73,7 +73,7 @@ export async function checkPaid(
     if (fault !== undefined) certificate.add('paid-totals', 'upstream', settlement, `paid transactions: ${fault}`);
   }
 
-  const bySettlement = await netSumsOf('paid', 'settlement_id', context);
+  const bySettlement = await netSumsOf(settlementPayments, context);
   for (const summary of summaries) {
     if (summary.netProceeds === null || !isLoaded(summary)) continue;
     const sums = bySettlement.get(groupKey(summary.account, summary.id)) ?? [];
@@ -110,12 +110,8 @@ async function checkBothApis(
   if (compared !== undefined) certificate.add('both-apis', 'note', location, comparedText(compared));
   const successor = datedWindows(comparable, byTransaction, account);
   if (successor.length === 0) return;
-  const isIn = successor.map(({ start, end }) => `(instant >= ${start} AND instant < ${end})`).join(' OR ');
-  const rowsFilter = (table: string) => `FILTER (tab = ${literal(table)} AND (${isIn}))`;
-  const [row] = await events.rows(
-    `SELECT count(*) ${rowsFilter(byDate.table)} AS events, count(*) ${rowsFilter(byTransaction.table)} AS transactions ` +
-      `FROM seen WHERE account = ${literal(account)}`,
-  );
+  const parameters = { account, windows: JSON.stringify(joined(successor)) };
+  const [row] = await events.rows(eventsOfBoth, { parameters });
   const found = Number(row?.['events']);
   if (found === 0 || Number(row?.['transactions']) > 0) return;
   const problem =

@@ -1,5 +1,4 @@
 import type { Database } from '../../../core/duckdb/connection.js';
-import { literal } from '../../../core/duckdb/literals.js';
 import { millionths, millionthsText } from '../../../core/numeric/decimal.js';
 import { formatCount } from '../../../core/text/amounts.js';
 import { numberOrNull, textOrNull, type ResultCell } from '../../../core/text/rows.js';
@@ -7,10 +6,13 @@ import { joined, uncovered, type Window } from '../../../core/windows.js';
 import type { Lake } from '../../../lake/lake.js';
 import { damagedNote, readForgottenNote } from '../../../lake/upkeep/erasure.js';
 import type { CheckContext, ProblemLocation } from './certificate.js';
-import { groupKey, haveGaps, type IndexTables } from './index-tables.js';
+import { groupKey, type IndexTables } from './index-tables.js';
 import { loadedWindows } from './loaded-windows.js';
 import type { FileOwner, LogFile } from './log-files.js';
 import { byDate, byGroup, listing, type PipelineTable } from './main-tables.js';
+import groupNets from './group-nets.sql';
+import lackingByDate from './lacking-by-date.sql';
+import lackingByGroup from './lacking-by-group.sql';
 
 /** A settlement as the listing of groups describes it. */
 export interface Settlement extends ProblemLocation {
@@ -31,19 +33,14 @@ export interface Settlement extends ProblemLocation {
   readonly paidAt: number | null;
 }
 
-/** Reads the groups of one account from a FROM clause, in its order. */
+/** Reads the groups of one account by the statement of `settlements.sql`, in its order. */
 export async function settlementsFrom(
-  source: string,
+  statement: string,
   { table, file, account }: Pick<LogFile, 'table' | 'file' | 'account'>,
   database: Database,
   signal?: AbortSignal,
 ): Promise<Settlement[]> {
-  const rows = await database.rows(
-    'SELECT group_id, processing_status, epoch_ms(started_at) AS started, epoch_ms(ended_at) AS ended, ' +
-      'original_total::VARCHAR AS total, original_currency, beginning_balance::VARCHAR AS beginning, ' +
-      `beginning_currency, fund_transfer_status, epoch_ms(fund_transfer_at) AS paid FROM ${source}`,
-    { signal },
-  );
+  const rows = await database.rows(statement, { signal, parameters: { account } });
   return rows.map((row) => ({
     table,
     file,
@@ -131,14 +128,13 @@ export async function forgottenIn(
     if (note.isDamaged) certificate.add('log-tags', 'note', { table: '', file: note.path, slice: '' }, damagedNote);
   }
   if (before.size === 0) return { reaches: () => false, lacksEvents: () => false };
-  const [broken, filled, oldest] = [await index.groups(haveGaps), await index.groups(), await index.oldest()];
+  const [groups, oldest] = [await index.groups(), await index.oldest()];
   const reaches: Forgotten['reaches'] = ({ account, start }) =>
     start !== null && start < Math.min(oldest.get(account) ?? Infinity, before.get(account) ?? -Infinity);
   const lacksEvents = (settlement: Settlement) => {
     if (!before.has(settlement.account)) return false;
     const key = groupKey(settlement.account, settlement.id);
-    if (broken.has(key)) return true;
-    return !filled.has(key) && reaches(settlement) && totalFault(settlement, []) !== undefined;
+    return groups.get(key) ?? (reaches(settlement) && totalFault(settlement, []) !== undefined);
   };
   return { reaches, lacksEvents };
 }
@@ -187,7 +183,7 @@ function isAlone(settlement: Settlement, comparable: Comparable, loaded: Readonl
 
 /** Compares the net sum of each loaded settlement with its total, to the millionth. */
 export async function checkTotals(settlements: readonly Settlement[], context: CheckContext): Promise<void> {
-  const nets = await netSumsOf('nets', 'group_id', context);
+  const nets = await netSumsOf(groupNets, context);
   for (const settlement of settlements) {
     context.certificate.count('group-totals');
     const fault = totalFault(settlement, nets.get(groupKey(settlement.account, settlement.id)) ?? []);
@@ -195,17 +191,13 @@ export async function checkTotals(settlements: readonly Settlement[], context: C
   }
 }
 
-/** The sums in a table of the index by `groupKey` of the account and the value of a column. */
+/** The rows of a statement with net sums, by `groupKey` of the account and the id. */
 export async function netSumsOf(
-  table: 'nets' | 'paid',
-  column: 'group_id' | 'settlement_id',
+  statement: string,
   { events }: CheckContext,
 ): Promise<ReadonlyMap<string, readonly NetSum[]>> {
   const nets = new Map<string, NetSum[]>();
-  const sums =
-    `SELECT account, ${column} AS id, currency, sum(net)::VARCHAR AS net, sum(inexact) AS inexact, sum(unknown) AS unknown ` +
-    `FROM ${table} GROUP BY account, ${column}, currency ORDER BY ALL`;
-  for (const row of await events.rows(sums)) {
+  for (const row of await events.rows(statement)) {
     const key = groupKey(String(row['account']), String(row['id']));
     const [currency, net] = [textOrNull(row['currency']), textOrNull(row['net'])];
     const sum = { currency, net, inexact: Number(row['inexact']), unknown: Number(row['unknown']) };
@@ -295,10 +287,6 @@ async function fill(
   alone: (settlement: Settlement) => boolean,
   windows: ReadonlyMap<string, readonly Window[]>,
 ): Promise<void> {
-  await database.execute(
-    'CREATE TABLE compared (account VARCHAR, group_id VARCHAR, currency VARCHAR, starts BIGINT, ends BIGINT, alone BOOLEAN)',
-  );
-  await database.execute('CREATE TABLE covered (account VARCHAR, starts BIGINT, ends BIGINT)');
   for (const settlement of compared) {
     const { account, id, currency, start, end } = settlement;
     await database.execute('INSERT INTO compared VALUES ($1, $2, $3, $4, $5, $6)', {
@@ -313,26 +301,3 @@ async function fill(
     }
   }
 }
-
-const dates = literal(byDate.table);
-const grouped = literal(byGroup.table);
-
-const lackingByDate =
-  'WITH wanted AS (SELECT account, content, count(*) AS times, min(group_id) AS group_id, min(file) AS file, min(id) AS id ' +
-  `FROM seen SEMI JOIN compared USING (account, group_id) WHERE tab = ${grouped} AND (NOT dated OR EXISTS (` +
-  'SELECT 1 FROM covered WHERE covered.account = seen.account AND seen.instant >= covered.starts AND seen.instant < covered.ends)) ' +
-  'GROUP BY account, content), ' +
-  `stored AS (SELECT account, content, count(*) AS times FROM seen WHERE tab = ${dates} GROUP BY account, content) ` +
-  'SELECT account, group_id, min(file) AS file, min(id) AS id, sum(wanted.times - coalesce(stored.times, 0)) AS events ' +
-  'FROM wanted LEFT JOIN stored USING (account, content) WHERE wanted.times > coalesce(stored.times, 0) ' +
-  'GROUP BY account, group_id ORDER BY account, group_id';
-
-const lackingByGroup =
-  'WITH wanted AS (SELECT account, content, currency, instant, count(*) AS times, min(file) AS file, min(id) AS id ' +
-  `FROM seen WHERE tab = ${dates} AND dated AND inside GROUP BY account, content, currency, instant), ` +
-  `stored AS (SELECT account, content, count(*) AS times FROM seen WHERE tab = ${grouped} GROUP BY account, content), ` +
-  'lacking AS (SELECT wanted.*, wanted.times - coalesce(stored.times, 0) AS more ' +
-  'FROM wanted LEFT JOIN stored USING (account, content) WHERE wanted.times > coalesce(stored.times, 0)) ' +
-  'SELECT c.account, c.group_id, min(l.file) AS file, min(l.id) AS id, sum(l.more) AS events FROM lacking AS l ' +
-  'JOIN compared AS c ON c.account = l.account AND c.currency = l.currency AND l.instant >= c.starts AND l.instant < c.ends ' +
-  'WHERE c.alone GROUP BY c.account, c.group_id ORDER BY c.account, c.group_id';

@@ -1,0 +1,53 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { lakeTables } from '../../../src/app/query/lake-files.js';
+import { viewStatements } from '../../../src/app/query/views.js';
+import { openDatabase } from '../../../src/core/duckdb/connection.js';
+import { statementsOf } from '../../../src/core/duckdb/sql-statements.js';
+import { createViews } from '../../../src/core/duckdb/views.js';
+
+const parameters: Readonly<Record<string, string | number>> = {
+  account: 'shop',
+  from: '2026-01-01T00:00:00Z',
+  to: '2026-02-01T00:00:00Z',
+  most: 3,
+  ids: '["G-1"]',
+  instants: '["1767225600000000"]',
+  windows: '[{"start": 0, "end": 1}]',
+};
+
+test('the statements of verify and of the report run over the views of the shell, each with a comment', async () => {
+  const database = await openDatabase();
+  onTestFinished(() => {
+    database.close();
+  });
+  await createViews(database, lakeTables, new Map());
+  for (const statement of viewStatements(lakeTables).values()) await database.execute(statement);
+  const rows = 'AS SELECT *, 0 AS "source file" FROM';
+  await database.execute(`CREATE VIEW read_rows ${rows} (SELECT '' AS content_hash, '' AS raw)`);
+  await database.execute(`CREATE VIEW read_events AS SELECT *, 0 AS "source file", 'events' AS tab FROM events`);
+  await database.execute(`CREATE VIEW read_entries ${rows} entries`);
+  const session = 'src/app/verify/checks/session-tables.sql';
+  for (const statement of statementsOf(await readFile(session, 'utf8'))) await database.execute(statement);
+
+  const files: string[] = [];
+  for (const folder of ['src/app/verify/checks', 'src/app/report'])
+    files.push(...(await readdir(folder)).map((name) => join(folder, name)));
+  const statements = files.filter((file) => file.endsWith('.sql') && file !== session);
+  expect(statements.length).toBeGreaterThan(25);
+  for (const file of statements) {
+    const text = await readFile(file, 'utf8');
+    expect(text, file).toMatch(/^-- One row/);
+    const named = Object.entries(parameters).filter(([name]) => new RegExp(String.raw`\$${name}\b`).test(text));
+    const run = database.rows(text, { parameters: Object.fromEntries(named) });
+    await expect(run, file).resolves.toBeInstanceOf(Array);
+    // What verify collects over all files has the columns of its table.
+    const table = basename(file, '.sql');
+    if (['seen', 'nets', 'paid'].includes(table)) {
+      const { columns } = await database.query(text, { parameters: Object.fromEntries(named) });
+      const stored = await database.rows(`DESCRIBE ${table}`);
+      expect(columns.map(({ name }) => name)).toEqual(stored.map(({ column_name: name }) => name));
+    }
+  }
+});
