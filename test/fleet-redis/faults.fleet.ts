@@ -55,7 +55,8 @@ test('a wrong password is told without the right or the wrong one', async () => 
 
 test('SIGTERM lets turns come to their end, and what is left goes to the next worker', async () => {
   const redis = await redisServer();
-  const sellers = await startSellers({ count: 2, events: 1500, quota: { rate: 3, burst: 3 } });
+  // So many that neither is done once what is open is.
+  const sellers = await startSellers({ count: 2, events: 6000, quota: { rate: 3, burst: 3 } });
   const fleet = await fleetAt(redis.url);
   for (const name of sellers.names) {
     await fleet.enqueue(name, { work: 'backfill', from: sellers.from, to: sellers.to }, Date.now());
@@ -68,7 +69,7 @@ test('SIGTERM lets turns come to their end, and what is left goes to the next wo
     const { onRequest } = service;
     service.onRequest = () => {
       onRequest();
-      service.slowness = isHeld && isUnderWay(name) ? 5000 : 100;
+      service.slowness = isHeld && isUnderWay(name) ? 1000 : 100;
     };
   }
   await until('pages under way', () => sellers.names.every(isUnderWay));
