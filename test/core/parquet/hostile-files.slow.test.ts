@@ -102,8 +102,11 @@ function expectClear(name: string, { errors }: Readings): void {
 }
 
 /** The rows that DuckDB reads; undefined where it refuses the file. */
-function duckdbReader(database: Database, path: string) {
+function duckdbReader(database: Database, folder: string) {
+  let files = 0;
   return async (bytes: Uint8Array): Promise<string | undefined> => {
+    // DuckDB keeps parts of files by their names.
+    const path = join(folder, `case-${++files}.parquet`);
     writeFileSync(path, bytes);
     const query = `SELECT event_id, raw, list, epoch_us(posted_at) AS posted_at FROM read_parquet('${path}')`;
     const found = await database.rows(query).catch(() => undefined);
@@ -132,7 +135,7 @@ test('files of other writers give the rows that DuckDB reads, or are refused', a
     ...wasmFiles(own, kinds),
     ...wasmFiles(own, kinds, writer),
   ];
-  const expected = await duckdbReader(database, join(folder, 'case.parquet'))(own);
+  const expected = await duckdbReader(database, folder)(own);
   let read = 0;
   for (const { name, bytes } of files) {
     const found = await readings(bytes, columns);
@@ -160,7 +163,7 @@ test('damaged files give the rows that DuckDB reads, or are refused in one line'
   for (const bytes of [own, ...others.map((other) => other.bytes)])
     files.push(...pageLies(bytes, await firstPagesOf(bytes)));
   for (const { bytes } of others.slice(1)) files.push(...footerLies(bytes));
-  const duckdbRows = duckdbReader(database, join(folder, 'case.parquet'));
+  const duckdbRows = duckdbReader(database, folder);
   const differing: string[] = [];
   for (const { name, bytes } of files) {
     const found = await readings(bytes, columns);
@@ -179,10 +182,8 @@ test('damaged files give the rows that DuckDB reads, or are refused in one line'
 test('files that expand, and footers without end, are refused in one line', async () => {
   const chosen: ChosenColumns = { texts: ['raw'], instants: [] };
   for (const { name, bytes } of [...bombs('raw', 'another'), ...bombs('raw', writer), ...deepFooters()]) {
-    const began = performance.now();
     const found = await readings(bytes, chosen);
     expectClear(name, found);
     expect([name, found.rows.filter((text) => text !== '[]' && text !== '[["row"]]')]).toEqual([name, []]);
-    expect([name, Math.floor((performance.now() - began) / 10_000)]).toEqual([name, 0]);
   }
 });
