@@ -2,7 +2,6 @@ import { setImmediate } from 'node:timers/promises';
 import type { Table as ArrowTable, RecordBatch } from 'apache-arrow';
 import { arrow } from '../columns/arrow.js';
 import { ParquetFile, type RecordBatch as WasmBatch, initSync } from 'parquet-wasm/esm';
-import { writerName } from './footer.js';
 import { checkPages } from './page-limits.js';
 import { blobOf, type ParquetSource } from './parquet-source.js';
 import { wasmModule } from './wasm-module.js';
@@ -23,8 +22,6 @@ export interface GroupRange {
 
 /** An open Parquet file. */
 export interface OpenParquet {
-  /** Whether this program wrote it. */
-  readonly isLedgerlakeFile: boolean;
   readonly groups: readonly RowGroup[];
 }
 
@@ -55,10 +52,7 @@ export async function withParquet<T>(bytes: Uint8Array, read: (file: OpenParquet
         },
       };
     });
-    return await read({
-      isLedgerlakeFile: metadata.fileMetadata().createdBy()?.startsWith(writerName) === true,
-      groups,
-    });
+    return await read({ groups });
   } finally {
     file.free();
   }
