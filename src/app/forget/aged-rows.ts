@@ -20,7 +20,7 @@ import type { NewFile } from '../../lake/commit-files.js';
 import { notedLoads, writeForgetNote, type Load } from '../../lake/upkeep/erasure.js';
 import { groupSpansOf } from '../../sources/finances/api-v0/collectors.js';
 import { groups } from '../../sources/finances/model/tables.js';
-import { pipelineTable } from '../verify/checks/main-tables.js';
+import { pipelineTable } from '../coverage/main-tables.js';
 import { fileTargetOf, writeBundle, writeFiltered } from '../maintenance/file-bundles.js';
 
 /** The rule by which rows of a main table, and of its derived tables, are forgotten before an instant. */

@@ -5,7 +5,7 @@ import { futureEndText, readDateRange, type RangeOptions } from '../configuratio
 import { withProvisionalSummary } from '../provisional-summary.js';
 import { nextSteps, emptyRunText, summaryObject, summaryText } from './run-summary.js';
 import { firstInstant } from '../../engine/slicing/window-slicing.js';
-import { byDate, byTransaction } from '../verify/checks/main-tables.js';
+import { byDate, byTransaction } from '../coverage/main-tables.js';
 import type { CommandResult } from '../command-result.js';
 import type { RunContext } from '../context.js';
 import type { RunSummary } from '../results.js';

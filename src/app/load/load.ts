@@ -29,7 +29,7 @@ import { runPipelines } from '../../engine/run/runner.js';
 import type { Window } from '../../core/windows.js';
 import { emittingWatermarks } from './freshness.js';
 import { leftOutDays, leftOutText } from '../query/left-out-days.js';
-import { areRangesLoaded, unfinishedRanges } from '../verify/checks/unfinished-ranges.js';
+import { areRangesLoaded, unfinishedRanges } from '../coverage/unfinished-ranges.js';
 import { windowedOf } from './synced-pipelines.js';
 import { connectPipelines, customAddress, noConnection, openUpstream, type UpstreamOptions } from './connections.js';
 import type { LoadJob, JobOptions } from './load-job.js';

@@ -23,7 +23,7 @@ import {
 } from './synced-pipelines.js';
 import { defaultPipelines } from '../../../pipelines/all-pipelines.js';
 import { withNeeds } from '../configuration/chosen-pipelines.js';
-import { configuredRanges } from '../verify/checks/unfinished-ranges.js';
+import { configuredRanges } from '../coverage/unfinished-ranges.js';
 import type { RequestedRange } from '../../lake/upkeep/requested-ranges.js';
 import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
 import { apiNames, defaultApi, type Api } from '../../sources/finances/finances-apis.js';

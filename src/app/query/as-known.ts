@@ -11,7 +11,7 @@ import { sqlType, type Column, type Table } from '../../core/columns/table.js';
 import { identifier, literal } from '../../core/duckdb/literals.js';
 import { spansText } from '../command-text.js';
 import { attributesOf, entriesOf, extraColumns } from '../reconcile/event-history.js';
-import { byDate, byTransaction, type PipelineTable } from '../verify/checks/main-tables.js';
+import { byDate, byTransaction, type PipelineTable } from '../coverage/main-tables.js';
 
 /**
  * In SQL: the first change of each event after `known_at`, which shows whether the event was present then. One that has moved has vanished

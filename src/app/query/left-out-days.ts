@@ -4,7 +4,7 @@ import { loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
 import { importedDays, parseImportedKey } from '../../lake/loads/imported-spans.js';
 import { loadingCommand, spansText } from '../command-text.js';
-import { byDate, byTransaction, type PipelineTable } from '../verify/checks/main-tables.js';
+import { byDate, byTransaction, type PipelineTable } from '../coverage/main-tables.js';
 import { namesIn } from './named-tables.js';
 
 /** Windows in no figure of an account: v0 is loaded for them; transactions, which count from their first day on, are not. */

@@ -3,15 +3,8 @@ import type { Lake } from '../../lake/lake.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { groupSlices, type GroupSlice } from '../../sources/finances/api-v0/group-slices.js';
 import { shortIsoInstant, loadingCommand, spansText } from '../command-text.js';
-import { comparedText, comparedWindows, type ComparedDays } from '../verify/checks/compared-days.js';
-import {
-  byDate,
-  byGroup,
-  byTransaction,
-  listing,
-  mainTablesOf,
-  type PipelineTable,
-} from '../verify/checks/main-tables.js';
+import { comparedText, comparedWindows, type ComparedDays } from '../coverage/compared-days.js';
+import { byDate, byGroup, byTransaction, listing, mainTablesOf, type PipelineTable } from '../coverage/main-tables.js';
 import { statedInstants } from './as-known.js';
 import { storedWindows, transactionsSince } from './left-out-days.js';
 import { namesIn, withoutTexts } from './named-tables.js';

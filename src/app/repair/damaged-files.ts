@@ -25,7 +25,7 @@ import type { CheckName } from '../verify/checks/certificate.js';
 import { readWindow } from '../../engine/slicing/window-slices.js';
 import { hasColumn } from '../../lake/files/sorted-file.js';
 import { parseImportedKey } from '../../lake/loads/imported-spans.js';
-import { pipelineTable } from '../verify/checks/main-tables.js';
+import { pipelineTable } from '../coverage/main-tables.js';
 import { verifyLake } from '../verify/verify-lake.js';
 import { parseNote } from '../../lake/store/store.js';
 

@@ -1,8 +1,8 @@
 import { isoInstant } from '../../core/numeric/instant.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { commandIn, loadingCommand, spansText } from '../command-text.js';
-import type { ComparedDays } from '../verify/checks/compared-days.js';
-import { byTransaction } from '../verify/checks/main-tables.js';
+import type { ComparedDays } from '../coverage/compared-days.js';
+import { byTransaction } from '../coverage/main-tables.js';
 import type { LeftOutDays } from '../query/left-out-days.js';
 import { dayText, html, type Html } from './html.js';
 import { shownIn, currencyText, minuteText } from './report-amounts.js';

@@ -7,7 +7,7 @@ import type { Day, DayState } from '../../engine/slicing/day-states.js';
 import { coverageText, type AccountStatus, type PipelineStatus } from '../status/lake-status.js';
 import { needsEndpoint } from '../status/suggestions.js';
 import { formatCount } from '../../core/text/amounts.js';
-import { byDate, byTransaction } from '../verify/checks/main-tables.js';
+import { byDate, byTransaction } from '../coverage/main-tables.js';
 import type { BasisFigures } from './basis-section.js';
 import { calendarChart, daySigns } from './charts.js';
 import { figureTable, html, lakeCode, lakeText, numberColumn, textColumn, type Html } from './html.js';

@@ -3,7 +3,7 @@ import { literal } from '../../core/duckdb/literals.js';
 import reconciliation from '../query/views/reconciliation.sql';
 import reconciliationEvents from '../query/views/reconciliation_events.sql';
 import { programCommand } from '../command-text.js';
-import { byDate, byGroup } from '../verify/checks/main-tables.js';
+import { byDate, byGroup } from '../coverage/main-tables.js';
 import { statement, type FigureRow } from './figure-reader.js';
 import { figureTable, html, numberColumn, textColumn, type Html } from './html.js';
 import { apartText, currencyText, difference, shownIn, signOf, sumOf } from './report-amounts.js';

@@ -25,7 +25,7 @@ import { viewStatements } from '../query/views.js';
 import { plainLog } from '../../observe/log/plain-log.js';
 import { comparedDays } from '../query/query-notes.js';
 import { leftOutDays, leftOutText, type LeftOutDays } from '../query/left-out-days.js';
-import { readUnfinished } from '../verify/checks/unfinished-ranges.js';
+import { readUnfinished } from '../coverage/unfinished-ranges.js';
 import { accountStatus, loadedRange, reportedRange } from '../status/lake-status.js';
 import { readBasis } from './basis-section.js';
 import { readFigures, type CurrencyFigures } from './currency-figures.js';

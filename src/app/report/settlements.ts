@@ -1,7 +1,7 @@
 import { groupBy } from '../../core/group-by.js';
 import type { Database } from '../../core/duckdb/connection.js';
 import type { Lake } from '../../lake/lake.js';
-import { byGroup as bySettlement, byTransaction, listing } from '../verify/checks/main-tables.js';
+import { byGroup as bySettlement, byTransaction, listing } from '../coverage/main-tables.js';
 import {
   datedWindows,
   isCovered,
@@ -9,10 +9,10 @@ import {
   settlementsFrom,
   totalFault,
   type Settlement,
-} from '../verify/checks/settlements.js';
+} from '../settlements/settlements.js';
 import { statement, type FigureReader, type FigureRow, type Scope } from './figure-reader.js';
 import brokenText from './broken-settlements.sql';
-import settlementRows from '../verify/checks/settlements.sql';
+import settlementRows from '../settlements/settlements.sql';
 import laterPaymentText from './later-payments.sql';
 import largestAtText from './largest-instants.sql';
 import largestText from './largest-amounts.sql';

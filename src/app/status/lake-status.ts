@@ -6,7 +6,7 @@ import { groupSlices, type GroupSlice } from '../../sources/finances/api-v0/grou
 import { settlementBreaks, type SettlementHole } from '../../sources/finances/api-v0/settlement-holes.js';
 import type { Lake } from '../../lake/lake.js';
 import { endpointToName, type LastRun } from '../../lake/upkeep/last-run.js';
-import type { UnfinishedRange } from '../verify/checks/unfinished-ranges.js';
+import type { UnfinishedRange } from '../coverage/unfinished-ranges.js';
 import type { LakeRuns, Lease } from '../../lake/upkeep/leases.js';
 import { rangeMarginMs, readDateRange, type RangeOptions } from '../configuration/range.js';
 import { importedDays } from '../../lake/loads/imported-spans.js';
@@ -14,7 +14,7 @@ import { loadedWindows } from '../../engine/slicing/window-slices.js';
 import { coveredTo, syncRange } from '../../engine/slicing/sync-windows.js';
 import { contains, dayMs, spanOf, type Window } from '../../core/windows.js';
 import { isoInstant } from '../../core/numeric/instant.js';
-import { byGroup, listing, mainTablesOf, type PipelineTable } from '../verify/checks/main-tables.js';
+import { byGroup, listing, mainTablesOf, type PipelineTable } from '../coverage/main-tables.js';
 import type { TableStatus } from '../results.js';
 import type { Day, DayState } from '../../engine/slicing/day-states.js';
 import { formatCount } from '../../core/text/amounts.js';

@@ -6,7 +6,7 @@ import { apis, defaultApi, type Api } from '../../sources/finances/finances-apis
 import { loadCommand, type LoadArguments } from '../command-text.js';
 import { accountPattern, demoAccount } from '../configuration/account.js';
 import { withNeeds } from '../configuration/chosen-pipelines.js';
-import type { UnfinishedRange } from '../verify/checks/unfinished-ranges.js';
+import type { UnfinishedRange } from '../coverage/unfinished-ranges.js';
 
 /** A command to be pasted into a shell, and the options that only the user can add. */
 export interface Suggestion {

@@ -16,20 +16,14 @@ import { checkContents, checkNetSums, statementOver, type ReadableFile } from '.
 import { IndexTables, rowsOfAccount } from './checks/index-tables.js';
 import { checkWindows } from './checks/loaded-windows.js';
 import { checkedBundles, logFiles, type CheckedBundle, type LogFile } from './checks/log-files.js';
-import { byGroup, byTransaction, listing, pipelineTable, summaries as summaryTable } from './checks/main-tables.js';
+import { byGroup, byTransaction, listing, pipelineTable, summaries as summaryTable } from '../coverage/main-tables.js';
 import { checkPaid, summariesFrom, type SettlementSummary } from './checks/paid-settlements.js';
-import {
-  checkTotals,
-  compareByGroup,
-  forgottenIn,
-  loadedSettlements,
-  settlementsFrom,
-  wholeSettlements,
-  type Settlement,
-} from './checks/settlements.js';
-import settlementRows from './checks/settlements.sql';
+import { loadedSettlements, settlementsFrom, type Settlement } from '../settlements/settlements.js';
+import { checkTotals, compareByGroup, forgottenIn, wholeSettlements } from './checks/group-totals.js';
+import settlementRows from '../settlements/settlements.sql';
 import { checkRecords } from './checks/raw-columns.js';
-import { checkRequestedRanges, readUnfinished, type UnfinishedRange } from './checks/unfinished-ranges.js';
+import { checkRequestedRanges } from './checks/requested-ranges.js';
+import { readUnfinished, type UnfinishedRange } from '../coverage/unfinished-ranges.js';
 import { checkBytes, checkUnreferenced, type LocalFile } from './checks/stored-files.js';
 
 export interface VerifyLakeOptions {

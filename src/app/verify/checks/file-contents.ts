@@ -14,7 +14,7 @@ import { monthRange } from '../../remedy.js';
 import { RowFaults, type CheckContext } from './certificate.js';
 import { isWithinMonth } from './loaded-windows.js';
 import type { LogFile } from './log-files.js';
-import { pipelineTable, type PipelineTable } from './main-tables.js';
+import { pipelineTable, type PipelineTable } from '../../coverage/main-tables.js';
 import contentHashes from './content-hashes.sql';
 import netSums from './net-sums.sql';
 

@@ -4,10 +4,10 @@ import { parseImportedKey } from '../../../lake/loads/imported-spans.js';
 import { holeText } from '../../unread-events.js';
 import { dayMs, dayStart, monthOf, type Window } from '../../../core/windows.js';
 import type { Certificate, ProblemLocation } from './certificate.js';
-import { pipelineTable, mainTablesOf, type PipelineTable } from './main-tables.js';
+import { pipelineTable, mainTablesOf, type PipelineTable } from '../../coverage/main-tables.js';
 import type { LogFile } from './log-files.js';
 
-export interface ReadWindow extends Window {
+interface ReadWindow extends Window {
   readonly loadKey: string;
 }
 
@@ -17,11 +17,6 @@ function readWindows(lake: Lake, { pipeline }: PipelineTable, account: string): 
     const window = readWindow(loadKey);
     return window !== undefined && window.start < window.end ? { ...window, loadKey } : loadKey;
   });
-}
-
-/** The windows that a pipeline has read for an account. */
-export function loadedWindows(lake: Lake, main: PipelineTable, account: string): ReadWindow[] {
-  return readWindows(lake, main, account).filter((window) => typeof window !== 'string');
 }
 
 /** Whether a window lies within one UTC month. */

@@ -5,8 +5,9 @@ import { loadKeysText } from '../../../lake/files/load-key-rows.js';
 import type { Lake } from '../../../lake/lake.js';
 import { parseNote } from '../../../lake/store/store.js';
 import { groupBy } from '../../../core/group-by.js';
+import type { FileOwner } from '../../settlements/settlements.js';
 import type { Certificate, ProblemLocation } from './certificate.js';
-import { pipelineTable } from './main-tables.js';
+import { pipelineTable } from '../../coverage/main-tables.js';
 
 /** A file that the log names, with the tags and counts of its `add` action. */
 export interface LogFile extends ProblemLocation {
@@ -41,9 +42,6 @@ const statistics = z.object({
 function parsed<T>(schema: z.ZodType<T>, text: string | undefined): T | undefined {
   return parseNote(text, (value) => schema.parse(value));
 }
-
-/** Whose rows a file has. */
-export type FileOwner = Pick<LogFile, 'table' | 'account'>;
 
 /**
  * The files of every table as the log names them. `obscure` are the table and account of each file whose tags can't be

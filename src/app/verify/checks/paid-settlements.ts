@@ -3,15 +3,16 @@ import { millionths, millionthsText } from '../../../core/numeric/decimal.js';
 import { formatCount } from '../../../core/text/amounts.js';
 import { numberOrNull, textOrNull } from '../../../core/text/rows.js';
 import { joined } from '../../../core/windows.js';
-import { comparedWindows, comparedText } from './compared-days.js';
+import { comparedWindows, comparedText } from '../../coverage/compared-days.js';
 import type { CheckContext, ProblemLocation } from './certificate.js';
 import { rowsIn } from '../../../lake/files/local-parquet.js';
 import { apiWith } from '../../../sources/finances/finances-apis.js';
 import { statementOver, type ReadableFile } from './file-contents.js';
 import { groupKey } from './index-tables.js';
-import { loadedWindows } from './loaded-windows.js';
-import { byDate, byTransaction, type PipelineTable } from './main-tables.js';
-import { datedWindows, isCovered, netSumsOf, totalFault, type Comparable, type Forgotten } from './settlements.js';
+import { loadedWindows } from '../../../engine/slicing/window-slices.js';
+import { byDate, byTransaction, type PipelineTable } from '../../coverage/main-tables.js';
+import { datedWindows, isCovered, totalFault, type Comparable } from '../../settlements/settlements.js';
+import { netSumsOf, type Forgotten } from './group-totals.js';
 import eventsOfBoth from './events-of-both.sql';
 import groupPayments from './group-payments.sql';
 import settlementPayments from './settlement-payments.sql';
@@ -100,7 +101,7 @@ async function checkBothApis(
   comparable: Comparable,
   { events, certificate }: CheckContext,
 ): Promise<void> {
-  const windowsOf = (main: PipelineTable) => joined(loadedWindows(comparable.lake, main, account));
+  const windowsOf = ({ pipeline }: PipelineTable) => joined(loadedWindows(comparable.lake, pipeline, account));
   const [v0, transactions] = [windowsOf(byDate), windowsOf(byTransaction)];
   if (v0.length === 0 || transactions.length === 0) return;
   certificate.count('both-apis');

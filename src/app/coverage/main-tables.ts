@@ -1,15 +1,15 @@
-import { pipelines } from '../../../../pipelines/all-pipelines.js';
-import { financialEventGroups } from '../../../../pipelines/financial-event-groups.js';
-import { financialEvents } from '../../../../pipelines/financial-events.js';
-import { groupEventsPipeline } from '../../../../pipelines/group-events.js';
-import { settlementSummariesPipeline } from '../../../../pipelines/settlement-summaries.js';
-import { transactionsPipeline } from '../../../../pipelines/transactions.js';
-import type { Table } from '../../../core/columns/table.js';
-import { type Coverage, mainTable as mainTableOf } from '../../../engine/slicing/slicing.js';
-import { windowSlicing } from '../../../engine/slicing/window-slicing.js';
-import type { Window } from '../../../core/windows.js';
-import type { Lake } from '../../../lake/lake.js';
-import type { FinancesPipeline } from '../../../sources/finances/connect-finances.js';
+import { pipelines } from '../../../pipelines/all-pipelines.js';
+import { financialEventGroups } from '../../../pipelines/financial-event-groups.js';
+import { financialEvents } from '../../../pipelines/financial-events.js';
+import { groupEventsPipeline } from '../../../pipelines/group-events.js';
+import { settlementSummariesPipeline } from '../../../pipelines/settlement-summaries.js';
+import { transactionsPipeline } from '../../../pipelines/transactions.js';
+import type { Table } from '../../core/columns/table.js';
+import { type Coverage, mainTable as mainTableOf } from '../../engine/slicing/slicing.js';
+import { windowSlicing } from '../../engine/slicing/window-slicing.js';
+import type { Window } from '../../core/windows.js';
+import type { Lake } from '../../lake/lake.js';
+import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
 
 /** A main table, the pipeline that fills it, and the kind of its load keys. */
 export interface PipelineTable {

@@ -1,18 +1,14 @@
-import type { Emit } from '../../../core/events/run-event.js';
-import { groupBy } from '../../../core/group-by.js';
-import { joined, spanOf, uncovered, type Window } from '../../../core/windows.js';
-import { loadedWindows } from '../../../engine/slicing/window-slices.js';
-import type { Lake } from '../../../lake/lake.js';
-import { importedDays } from '../../../lake/loads/imported-spans.js';
-import { readForgottenBefore } from '../../../lake/upkeep/erasure.js';
+import type { Emit } from '../../core/events/run-event.js';
+import { spanOf, uncovered, type Window } from '../../core/windows.js';
+import { loadedWindows } from '../../engine/slicing/window-slices.js';
+import type { Lake } from '../../lake/lake.js';
+import { importedDays } from '../../lake/loads/imported-spans.js';
+import { readForgottenBefore } from '../../lake/upkeep/erasure.js';
 import {
   readRequestedRanges,
   type RequestedRangesNote,
   type RequestedRange,
-} from '../../../lake/upkeep/requested-ranges.js';
-import { shortIsoInstant } from '../../command-text.js';
-import type { Remedy } from '../../remedy.js';
-import type { Certificate } from './certificate.js';
+} from '../../lake/upkeep/requested-ranges.js';
 import { mainTablesOf } from './main-tables.js';
 
 /** A range that a run was requested to load and has not loaded: from the first missing day to the end of the last one. */
@@ -79,45 +75,4 @@ export async function readUnfinished(lake: Lake, emit: Emit): Promise<Unfinished
     emit({ event: 'note-passed-over', file });
   };
   return unfinishedRanges(lake, await readRequestedRanges(lake.store, undefined, emitPassedOver));
-}
-
-/** Checks that everything is loaded that runs were requested to load. */
-export function checkRequestedRanges(
-  lake: Lake,
-  unfinished: readonly UnfinishedRange[],
-  isRunning: boolean,
-  certificate: Certificate,
-): void {
-  const all = byPipeline(unfinished);
-  certificate.count('asked-ranges', all.length);
-  for (const { account, commands, pipeline, start, end, gaps } of all) {
-    const { table = '', isCustom } = mainTablesOf(lake).find((main) => main.pipeline === pipeline) ?? {};
-    const also = gaps.length === 1 ? '' : `, in ${gaps.length} gaps`;
-    // The command that loads a custom pipeline needs --pipelines too.
-    const remedy: Remedy = isCustom === true ? { kind: 'status' } : { kind: 'load', pipeline, account, windows: gaps };
-    const hint = isCustom === true ? '; status prints the command that loads it' : '';
-    certificate.add(
-      'asked-ranges',
-      isRunning ? 'note' : 'upstream',
-      { table, file: '', slice: '', account, remedy },
-      `${shortIsoInstant(start)} to ${shortIsoInstant(end)} of ${pipeline} for ${account} is not loaded${also}, though a ${commands} requested it${hint}`,
-    );
-  }
-}
-
-interface LackingRange extends Pick<UnfinishedRange, 'account' | 'pipeline' | 'gaps' | 'start' | 'end'> {
-  /** The commands that were requested to load it. */
-  readonly commands: string;
-}
-
-/** The unfinished ranges of several runs, one for each account and pipeline. */
-function byPipeline(unfinished: readonly UnfinishedRange[]): LackingRange[] {
-  const groups = groupBy(unfinished, ({ account, pipeline }) => `${account} ${pipeline}`);
-  return [...groups.values()].flatMap((ranges) => {
-    const [{ account, pipeline } = { account: '', pipeline: '' }] = ranges;
-    const gaps = joined(ranges.flatMap((range) => range.gaps));
-    if (gaps.length === 0) return [];
-    const commands = [...new Set(ranges.map(({ command }) => command))].toSorted().join(' and a ');
-    return [{ account, pipeline, commands, gaps, ...spanOf(gaps) }];
-  });
 }

@@ -1,5 +1,5 @@
-import { dayMs, overlap, uncovered, type Window } from '../../../core/windows.js';
-import { loadingCommand, spansText } from '../../command-text.js';
+import { dayMs, overlap, uncovered, type Window } from '../../core/windows.js';
+import { loadingCommand, spansText } from '../command-text.js';
 import { byDate, byTransaction } from './main-tables.js';
 
 /** The windows of an account that both services are loaded for, and those that only one is loaded for. */

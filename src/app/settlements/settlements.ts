@@ -1,0 +1,182 @@
+import type { Database } from '../../core/duckdb/connection.js';
+import { millionths, millionthsText } from '../../core/numeric/decimal.js';
+import { formatCount } from '../../core/text/amounts.js';
+import { numberOrNull, textOrNull } from '../../core/text/rows.js';
+import { uncovered, type Window } from '../../core/windows.js';
+import { loadedWindows, windowKey } from '../../engine/slicing/window-slices.js';
+import type { Lake } from '../../lake/lake.js';
+import { byGroup, listing, type PipelineTable } from '../coverage/main-tables.js';
+
+/** A settlement as the listing of groups describes it. */
+export interface Settlement {
+  readonly account: string;
+  /** The table and the file of the lake that it was read from. */
+  readonly table: string;
+  readonly file: string;
+  /** `group/…`. */
+  readonly slice: string;
+  readonly id: string;
+  readonly isClosed: boolean;
+  /** Milliseconds since 1970. */
+  readonly start: number | null;
+  readonly end: number | null;
+  readonly currency: string | null;
+  /** Decimal texts. */
+  readonly total: string | null;
+  readonly beginning: string | null;
+  readonly beginningCurrency: string | null;
+  /** The state of its payout in the service's words: `Succeeded`, `Failed`; null where there is none yet. */
+  readonly payoutStatus: string | null;
+  /** Milliseconds since 1970. */
+  readonly paidAt: number | null;
+}
+
+/** Reads the groups of one account by the statement of `settlements.sql`, in its order. */
+export async function settlementsFrom(
+  statement: string,
+  { table, file, account }: Pick<Settlement, 'table' | 'file' | 'account'>,
+  database: Database,
+  signal?: AbortSignal,
+): Promise<Settlement[]> {
+  const rows = await database.rows(statement, { signal, parameters: { account } });
+  return rows.map((row) => ({
+    table,
+    file,
+    slice: `group/${textOrNull(row['group_id']) ?? ''}`,
+    account,
+    id: textOrNull(row['group_id']) ?? '',
+    isClosed: row['processing_status'] === 'Closed' || (row['ended'] ?? null) !== null,
+    start: numberOrNull(row['started']),
+    end: numberOrNull(row['ended']),
+    currency: textOrNull(row['original_currency']),
+    total: textOrNull(row['total']),
+    beginning: textOrNull(row['beginning']),
+    beginningCurrency: textOrNull(row['beginning_currency']),
+    payoutStatus: textOrNull(row['fund_transfer_status']),
+    paidAt: numberOrNull(row['paid']),
+  }));
+}
+
+const byGroupTables = [listing.table, byGroup.table, byGroup.entries ?? ''];
+
+/** Whose rows a file has. */
+export interface FileOwner {
+  readonly table: string;
+  readonly account: string;
+}
+
+/** A file whose rows can't be read. */
+export interface DamagedFile extends FileOwner {
+  readonly loadKeys: readonly string[];
+}
+
+/**
+ * What can be compared: comparisons that include damaged files would report differences that the service didn't cause.
+ */
+export interface Comparable {
+  readonly lake: Lake;
+  readonly settlements: readonly Settlement[];
+  readonly damaged: readonly DamagedFile[];
+  /** The owners of files whose tags can't be understood. */
+  readonly obscure: readonly FileOwner[];
+}
+
+/** Files of an account in some tables: no account is judged by the damage of another. */
+function ownFiles<T extends FileOwner>(files: readonly T[], tables: readonly string[], account: string): T[] {
+  return files.filter((file) => file.account === account && tables.includes(file.table));
+}
+
+/** The closed settlements whose events were read by group after they had closed. */
+export function loadedSettlements({ lake, settlements, damaged, obscure }: Comparable): Settlement[] {
+  const accounts = new Map(
+    Array.from(new Set(settlements.map(({ account }) => account)), (account) => [
+      account,
+      {
+        loadKeys: lake.loadKeys(byGroup.pipeline, account),
+        damagedKeys: damagedKeys(damaged, byGroup, account),
+        isObscure: ownFiles(obscure, byGroupTables, account).length > 0,
+      },
+    ]),
+  );
+  return settlements.filter(({ account, slice, isClosed, end }) => {
+    const of = accounts.get(account);
+    const loaded = of?.loadKeys.get(slice);
+    if (of === undefined || loaded === undefined || of.isObscure || of.damagedKeys.has(slice)) return false;
+    // Events that were read while the group was open may be incomplete.
+    return isClosed && loaded.readAt >= (end ?? 0);
+  });
+}
+
+function damagedKeys(damaged: readonly DamagedFile[], main: PipelineTable, account: string): ReadonlySet<string> {
+  return new Set(ownFiles(damaged, tablesOf(main), account).flatMap(({ loadKeys }) => loadKeys));
+}
+
+function tablesOf({ table, entries = '' }: PipelineTable): readonly string[] {
+  return [table, entries];
+}
+
+/** The windows of a main table that are loaded by date for an account and whose files are whole, in order. */
+export function datedWindows(comparable: Comparable, main: PipelineTable, account: string): Window[] {
+  const { lake, damaged, obscure } = comparable;
+  if (ownFiles(obscure, tablesOf(main), account).length > 0) return [];
+  const off = damagedKeys(damaged, main, account);
+  return loadedWindows(lake, main.pipeline, account).filter((window) => !off.has(windowKey(window)));
+}
+
+/** Whether windows cover all of a settlement. */
+export function isCovered({ start, end }: Pick<Settlement, 'start' | 'end'>, windows: readonly Window[]): boolean {
+  return start !== null && end !== null && start < end && uncovered({ start, end }, windows).length === 0;
+}
+
+/** Whether every group of a settlement's time and currency is loaded too: any of them could hold one of its events. */
+export function isAlone(settlement: Settlement, comparable: Comparable, loaded: ReadonlySet<Settlement>): boolean {
+  const { start, end, account, currency } = settlement;
+  if (currency === null || start === null || end === null) return false;
+  if (ownFiles(comparable.damaged, byGroupTables, account).length > 0) return false;
+  return comparable.settlements.every(
+    (other) =>
+      other.account !== account ||
+      loaded.has(other) ||
+      (other.currency !== null && other.currency !== currency) ||
+      (other.start !== null && other.start >= end) ||
+      (other.end !== null && other.end <= start),
+  );
+}
+
+/** The net amounts of one settlement in one currency. */
+export interface NetSum {
+  readonly currency: string | null;
+  /** Decimal text; null where there is no net amount. */
+  readonly net: string | null;
+  /** Number of net amounts that DECIMAL(18,6) can't hold and the sum therefore lacks. */
+  readonly inexact: number;
+  /** Number of amounts of unknown role, which the sum lacks. */
+  readonly unknown: number;
+}
+
+/**
+ * Returns how the net sums of a closed settlement differ from its total, to the millionth; undefined where they are
+ * equal.
+ */
+export function totalFault(
+  { total, beginning, currency, beginningCurrency }: Settlement,
+  nets: readonly NetSum[],
+): string | undefined {
+  if (total === null) return 'the group is closed and has no OriginalTotal';
+  if (nets.some(({ inexact }) => inexact > 0)) return 'net amounts do not fit DECIMAL(18,6): they cannot be added up';
+  if (beginning !== null && beginningCurrency !== currency) {
+    return `OriginalTotal is in ${currency ?? 'none'}, BeginningBalance in ${beginningCurrency ?? 'none'}`;
+  }
+  const expected = millionths(total) - millionths(beginning ?? '0');
+  const net = millionths(nets.find((sum) => sum.currency === currency)?.net ?? '0');
+  const foreign = nets.filter((sum) => sum.currency !== currency && millionths(sum.net ?? '0') !== 0n);
+  const unknown = nets.reduce((sum, { unknown: more }) => sum + more, 0);
+  const hint = unknown === 0 ? '' : `; ${formatCount(unknown, 'amount')} at paths of unknown role`;
+  const of = currency ?? 'no currency';
+  if (net !== expected) {
+    const [found, wanted, apart] = [net, expected, net - expected].map(millionthsText);
+    return `net is ${found ?? ''} ${of}, total less beginning balance ${wanted ?? ''}: ${apart ?? ''} apart${hint}`;
+  }
+  if (foreign.length === 0) return undefined;
+  return `the group is in ${of} and has net amounts in ${foreign.map((sum) => sum.currency ?? 'none').join(', ')}`;
+}

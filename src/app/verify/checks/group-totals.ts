@@ -1,0 +1,150 @@
+import { formatCount } from '../../../core/text/amounts.js';
+import type { Database } from '../../../core/duckdb/connection.js';
+import { textOrNull, type ResultCell } from '../../../core/text/rows.js';
+import { joined, type Window } from '../../../core/windows.js';
+import type { Lake } from '../../../lake/lake.js';
+import { damagedNote, readForgottenNote } from '../../../lake/upkeep/erasure.js';
+import { byDate, byGroup, type PipelineTable } from '../../coverage/main-tables.js';
+import {
+  datedWindows,
+  isAlone,
+  isCovered,
+  totalFault,
+  type Comparable,
+  type NetSum,
+  type Settlement,
+} from '../../settlements/settlements.js';
+import type { CheckContext } from './certificate.js';
+import { groupKey, type IndexTables } from './index-tables.js';
+import groupNets from './group-nets.sql';
+import lackingByDate from './lacking-by-date.sql';
+import lackingByGroup from './lacking-by-group.sql';
+
+/** What `forget --before` has removed of accounts, and no run has read again since. */
+export interface Forgotten {
+  /** Whether a period began where rows were forgotten, and before all that the lake has of the account by date. */
+  reaches(period: Pick<Settlement, 'account' | 'start'>): boolean;
+  /** Whether a settlement that was read by group lacks events: positions count from 0 without a gap. */
+  lacksEvents(settlement: Settlement): boolean;
+}
+
+export async function forgottenIn(
+  { store }: Lake,
+  accounts: readonly string[],
+  index: IndexTables,
+  { certificate }: CheckContext,
+): Promise<Forgotten> {
+  const before = new Map<string, number>();
+  for (const account of accounts) {
+    const note = await readForgottenNote(store, account);
+    if (note.before !== undefined) before.set(account, note.before);
+    if (note.isDamaged) certificate.add('log-tags', 'note', { table: '', file: note.path, slice: '' }, damagedNote);
+  }
+  if (before.size === 0) return { reaches: () => false, lacksEvents: () => false };
+  const [groups, oldest] = [await index.groups(), await index.oldest()];
+  const reaches: Forgotten['reaches'] = ({ account, start }) =>
+    start !== null && start < Math.min(oldest.get(account) ?? Infinity, before.get(account) ?? -Infinity);
+  const lacksEvents = (settlement: Settlement) => {
+    if (!before.has(settlement.account)) return false;
+    const key = groupKey(settlement.account, settlement.id);
+    return groups.get(key) ?? (reaches(settlement) && totalFault(settlement, []) !== undefined);
+  };
+  return { reaches, lacksEvents };
+}
+
+/** The settlements that have all of their rows: of others some were forgotten. */
+export function wholeSettlements(
+  settlements: readonly Settlement[],
+  forgotten: Forgotten,
+  { certificate }: CheckContext,
+): Settlement[] {
+  return settlements.filter((settlement) => {
+    if (!forgotten.lacksEvents(settlement)) return true;
+    const problem = 'not compared: it lacks events, which `forget` may have removed';
+    certificate.add('group-totals', 'note', settlement, problem);
+    return false;
+  });
+}
+
+/** Compares the net sum of each loaded settlement with its total, to the millionth. */
+export async function checkTotals(settlements: readonly Settlement[], context: CheckContext): Promise<void> {
+  const nets = await netSumsOf(groupNets, context);
+  for (const settlement of settlements) {
+    context.certificate.count('group-totals');
+    const fault = totalFault(settlement, nets.get(groupKey(settlement.account, settlement.id)) ?? []);
+    if (fault !== undefined) context.certificate.add('group-totals', 'upstream', settlement, fault);
+  }
+}
+
+/** The rows of a statement with net sums, by `groupKey` of the account and the id. */
+export async function netSumsOf(
+  statement: string,
+  { events }: CheckContext,
+): Promise<ReadonlyMap<string, readonly NetSum[]>> {
+  const nets = new Map<string, NetSum[]>();
+  for (const row of await events.rows(statement)) {
+    const key = groupKey(String(row['account']), String(row['id']));
+    const [currency, net] = [textOrNull(row['currency']), textOrNull(row['net'])];
+    const sum = { currency, net, inexact: Number(row['inexact']), unknown: Number(row['unknown']) };
+    nets.set(key, [...(nets.get(key) ?? []), sum]);
+  }
+  return nets;
+}
+
+/**
+ * Compares the events read by date with those read by group, as multisets of `content_hash`, for the settlements that
+ * lie wholly within windows read by date. An event of a group must be among those by date if its own date was read. A
+ * dated event in a group's currency and time must be in that group or another; this is checked only where every group
+ * of that time and currency is loaded.
+ */
+export async function compareByGroup(
+  loaded: readonly Settlement[],
+  comparable: Comparable,
+  index: IndexTables,
+  { events, certificate }: CheckContext,
+): Promise<void> {
+  const accounts = new Set(loaded.map(({ account }) => account));
+  const windows = new Map([...accounts].map((account) => [account, datedWindows(comparable, byDate, account)]));
+  const compared = loaded.filter((settlement) => isCovered(settlement, windows.get(settlement.account) ?? []));
+  certificate.count('date-against-group', compared.length);
+  if (compared.length === 0) return;
+
+  const all = new Set(loaded);
+  await fill(events, compared, (settlement) => isAlone(settlement, comparable, all), windows);
+  const byKey = new Map(compared.map((settlement) => [groupKey(settlement.account, settlement.id), settlement]));
+  const add = (row: Readonly<Record<string, ResultCell>>, { table }: PipelineTable, problem: string) => {
+    const settlement = byKey.get(groupKey(String(row['account']), String(row['group_id'])));
+    if (settlement === undefined) return;
+    const { file } = index.file(row['file']);
+    certificate.add('date-against-group', 'upstream', { table, file, slice: settlement.slice }, problem);
+  };
+  for (const row of await events.rows(lackingByDate)) {
+    const lacking = `by date lacks ${formatCount(Number(row['events']), 'event')} that the group has`;
+    add(row, byDate, `${lacking}, such as ${String(row['id'])}; read the dates again with --refresh`);
+  }
+  for (const row of await events.rows(lackingByGroup)) {
+    const lacking = `no group has ${formatCount(Number(row['events']), 'event')} of its time and currency`;
+    add(row, byGroup, `${lacking}, such as ${String(row['id'])}`);
+  }
+}
+
+async function fill(
+  database: Database,
+  compared: readonly Settlement[],
+  alone: (settlement: Settlement) => boolean,
+  windows: ReadonlyMap<string, readonly Window[]>,
+): Promise<void> {
+  for (const settlement of compared) {
+    const { account, id, currency, start, end } = settlement;
+    await database.execute('INSERT INTO compared VALUES ($1, $2, $3, $4, $5, $6)', {
+      parameters: [account, id, currency, BigInt(start ?? 0), BigInt(end ?? 0), alone(settlement)],
+    });
+  }
+  for (const [account, ranges] of windows) {
+    for (const { start, end } of joined(ranges)) {
+      await database.execute('INSERT INTO covered VALUES ($1, $2, $3)', {
+        parameters: [account, BigInt(start), BigInt(end)],
+      });
+    }
+  }
+}

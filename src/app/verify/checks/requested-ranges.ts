@@ -1,0 +1,49 @@
+import { groupBy } from '../../../core/group-by.js';
+import { joined, spanOf } from '../../../core/windows.js';
+import type { Lake } from '../../../lake/lake.js';
+import { shortIsoInstant } from '../../command-text.js';
+import { mainTablesOf } from '../../coverage/main-tables.js';
+import type { UnfinishedRange } from '../../coverage/unfinished-ranges.js';
+import type { Remedy } from '../../remedy.js';
+import type { Certificate } from './certificate.js';
+
+/** Checks that everything is loaded that runs were requested to load. */
+export function checkRequestedRanges(
+  lake: Lake,
+  unfinished: readonly UnfinishedRange[],
+  isRunning: boolean,
+  certificate: Certificate,
+): void {
+  const all = byPipeline(unfinished);
+  certificate.count('asked-ranges', all.length);
+  for (const { account, commands, pipeline, start, end, gaps } of all) {
+    const { table = '', isCustom } = mainTablesOf(lake).find((main) => main.pipeline === pipeline) ?? {};
+    const also = gaps.length === 1 ? '' : `, in ${gaps.length} gaps`;
+    // The command that loads a custom pipeline needs --pipelines too.
+    const remedy: Remedy = isCustom === true ? { kind: 'status' } : { kind: 'load', pipeline, account, windows: gaps };
+    const hint = isCustom === true ? '; status prints the command that loads it' : '';
+    certificate.add(
+      'asked-ranges',
+      isRunning ? 'note' : 'upstream',
+      { table, file: '', slice: '', account, remedy },
+      `${shortIsoInstant(start)} to ${shortIsoInstant(end)} of ${pipeline} for ${account} is not loaded${also}, though a ${commands} requested it${hint}`,
+    );
+  }
+}
+
+interface LackingRange extends Pick<UnfinishedRange, 'account' | 'pipeline' | 'gaps' | 'start' | 'end'> {
+  /** The commands that were requested to load it. */
+  readonly commands: string;
+}
+
+/** The unfinished ranges of several runs, one for each account and pipeline. */
+function byPipeline(unfinished: readonly UnfinishedRange[]): LackingRange[] {
+  const groups = groupBy(unfinished, ({ account, pipeline }) => `${account} ${pipeline}`);
+  return [...groups.values()].flatMap((ranges) => {
+    const [{ account, pipeline } = { account: '', pipeline: '' }] = ranges;
+    const gaps = joined(ranges.flatMap((range) => range.gaps));
+    if (gaps.length === 0) return [];
+    const commands = [...new Set(ranges.map(({ command }) => command))].toSorted().join(' and a ');
+    return [{ account, pipeline, commands, gaps, ...spanOf(gaps) }];
+  });
+}
