@@ -32,7 +32,7 @@ test('the statements of verify and of the report run over the views of the shell
   for (const statement of statementsOf(await readFile(session, 'utf8'))) await database.execute(statement);
 
   const files: string[] = [];
-  for (const folder of ['src/app/verify/checks', 'src/app/report'])
+  for (const folder of ['src/app/settlements', 'src/app/verify/checks', 'src/app/report'])
     files.push(...(await readdir(folder)).map((name) => join(folder, name)));
   const statements = files.filter((file) => file.endsWith('.sql') && file !== session);
   expect(statements.length).toBeGreaterThan(25);
