@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createSeller, type Seller } from '../src/emulator/seller/seller.js';
-import type { LedgerPage } from '../src/serve/http/ledger.js';
+import type { LedgerPage } from '../src/serve/operation/ledger-page.js';
 import { startService, type RunningService } from '../src/serve/http/server.js';
 import { clockAt, database, fileHashes, ran, serving, temporaryFolder, type Ran } from './app/lake-run.js';
 import { booksOf } from './emulator/seller/seller-books.js';

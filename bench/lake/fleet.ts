@@ -11,7 +11,7 @@ import type { RunContext } from '../../src/app/context.js';
 import { importPages } from '../../src/app/import/import-pages.js';
 import { sync } from '../../src/app/load/sync.js';
 import { createSeller, type Seller } from '../../src/emulator/seller/seller.js';
-import { pageBody } from '../../src/serve/http/event-operations.js';
+import { pageBody } from '../../src/serve/api-v0/event-operations.js';
 import { startService } from '../../src/serve/http/server.js';
 
 /** A lake of many accounts, each of a synthetic seller of its own, all of the same size. */

@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { finished } from 'node:stream/promises';
 import { createSeller } from '../../src/emulator/seller/seller.js';
-import { pageBody } from '../../src/serve/http/event-operations.js';
+import { pageBody } from '../../src/serve/api-v0/event-operations.js';
 import { dayFiles, dayMs, type DayFile } from './day-files.js';
 import { inputLists, isUsual } from './input-lists.js';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { arrayLedger, type DatedItem } from '../serve/http/array-ledger.js';
 import { arrayTransactions } from '../serve/http/array-transactions.js';
-import type { TransactionLedger } from '../../src/serve/http/ledger.js';
+import type { TransactionLedger } from '../../src/serve/api-2024-06-19/transaction-ledger.js';
 import { startService, type RunningService } from '../../src/serve/http/server.js';
 import { clockAt, ran, temporaryFolder } from './lake-run.js';
 

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/core/clock.js';
 import { createSeller } from '../../src/emulator/seller/seller.js';
-import type { Ledger, LedgerPage } from '../../src/serve/http/ledger.js';
+import type { Ledger } from '../../src/serve/served-apis.js';
+import type { LedgerPage } from '../../src/serve/operation/ledger-page.js';
 import { database, temporaryFolder } from '../app/lake-run.js';
 import { watchedService, type WatchedService } from '../engine/run/watched-service.js';
 

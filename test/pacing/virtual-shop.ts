@@ -19,7 +19,9 @@ import { defaultLimits, withWorkspace } from '../../src/lake/files/workspace.js'
 import { Lake } from '../../src/lake/lake.js';
 import { openStore } from '../../src/lake/store/open-store.js';
 import { signInPath } from '../../src/serve/http/sign-in.js';
-import type { Ledger, LedgerPage, LedgerQuery, TransactionLedger } from '../../src/serve/http/ledger.js';
+import type { Ledger } from '../../src/serve/served-apis.js';
+import type { LedgerPage, LedgerQuery } from '../../src/serve/operation/ledger-page.js';
+import type { TransactionLedger } from '../../src/serve/api-2024-06-19/transaction-ledger.js';
 import { connectFinances } from '../../src/sources/finances/connect-finances.js';
 import { tables } from '../../src/sources/finances/lake-tables.js';
 import { verdictOn } from '../../src/sources/finances/selling-partner/refusals.js';

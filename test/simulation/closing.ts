@@ -1,4 +1,4 @@
-import type { InstantRange } from '../../src/serve/http/ledger.js';
+import type { InstantRange } from '../../src/serve/operation/ledger-page.js';
 import { dayMs, hourMs, type Window } from '../../src/core/windows.js';
 import { Violation } from '../lake/simulation/violation.js';
 import { multisetOf } from './world/answers.js';

@@ -16,7 +16,7 @@ import { Secret } from '../../src/engine/auth/secret.js';
 import { Lake } from '../../src/lake/lake.js';
 import type { Store } from '../../src/lake/store/store.js';
 import { signInPath } from '../../src/serve/http/sign-in.js';
-import type { LedgerItem } from '../../src/serve/http/ledger.js';
+import type { LedgerItem } from '../../src/serve/operation/ledger-page.js';
 import { tables } from '../../src/sources/finances/lake-tables.js';
 import type { Command } from './plan.js';
 import { quota, signIn, type Upstream } from './world/upstream.js';

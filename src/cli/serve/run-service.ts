@@ -1,7 +1,7 @@
 import { messageOf } from '../../core/errors.js';
 import { accessLine, startService, type ServiceOptions } from '../../serve/http/server.js';
 import { isLoopbackHost } from '../../core/http-server/host-rule.js';
-import type { Ledger } from '../../serve/http/ledger.js';
+import type { Ledger } from '../../serve/served-apis.js';
 import { frontPage, healthPage, reportPage, type Health } from '../../serve/http/side-pages.js';
 import { untilAborted } from '../../app/context.js';
 

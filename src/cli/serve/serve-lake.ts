@@ -8,7 +8,7 @@ import { existingLake, refuseWithoutFolder } from '../../lake/existing-lake.js';
 import { Lake } from '../../lake/lake.js';
 import { openStore } from '../../lake/store/open-store.js';
 import { readAccountName } from '../../app/configuration/account.js';
-import { LakeLedger } from '../../serve/lake/lake-ledger.js';
+import { openLakeLedger, type LakeLedger } from '../../serve/served-apis.js';
 import { MainTables } from '../../serve/lake/committed-files.js';
 import type { Health } from '../../serve/http/side-pages.js';
 import type { ServeOptions } from './run-service.js';
@@ -45,7 +45,7 @@ export async function openServedLake(
     await tables.refresh();
     return { serves: 'lake', account: served, tables: tables.versions() };
   };
-  const ledger = await LakeLedger.open(tables, served);
+  const ledger = await openLakeLedger(tables, served);
   const report = reportCache(location, served, clock, tables);
   return { ledger, account: served, checkHealth, report, explainFault: faultExplainer(location, clock) };
 }

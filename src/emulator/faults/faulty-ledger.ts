@@ -1,7 +1,8 @@
 import { parseInstant } from '../../core/numeric/instant.js';
 import { scan } from '../../core/json/scan.js';
 import { Tape } from '../../core/json/tape.js';
-import type { InstantRange, Ledger, LedgerItem, LedgerPage, LedgerQuery } from '../../serve/http/ledger.js';
+import type { InstantRange, LedgerItem, LedgerPage, LedgerQuery } from '../../serve/operation/ledger-page.js';
+import type { Ledger } from '../../serve/served-apis.js';
 import { dayMs, hourMs } from '../../core/windows.js';
 import type { FaultInjector } from './fault-injector.js';
 import type { FaultKind } from './fault-settings.js';

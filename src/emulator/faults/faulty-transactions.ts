@@ -2,7 +2,8 @@ import { scan } from '../../core/json/scan.js';
 import { Tape } from '../../core/json/tape.js';
 import { parseInstant, shortInstant } from '../../core/numeric/instant.js';
 import { dayMs } from '../../core/windows.js';
-import type { LedgerItem, LedgerPage, TransactionLedger } from '../../serve/http/ledger.js';
+import type { LedgerItem, LedgerPage } from '../../serve/operation/ledger-page.js';
+import type { TransactionLedger } from '../../serve/api-2024-06-19/transaction-ledger.js';
 import type { FaultInjector } from './fault-injector.js';
 import type { FaultKind } from './fault-settings.js';
 

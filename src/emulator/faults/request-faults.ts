@@ -7,9 +7,9 @@ import {
   refused,
   tokenExpired,
   type Outcome,
-} from '../../serve/http/outcome.js';
-import type { CheckedRequest } from '../../serve/http/served-operation.js';
-import type { LedgerItem } from '../../serve/http/ledger.js';
+} from '../../serve/operation/outcome.js';
+import type { CheckedRequest } from '../../serve/operation/served-operation.js';
+import type { LedgerItem } from '../../serve/operation/ledger-page.js';
 import { HttpRefusal } from '../../core/http-server/refusal.js';
 import {
   faultlessPage,

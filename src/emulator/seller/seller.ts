@@ -1,6 +1,7 @@
 import type { Clock } from '../../core/clock.js';
 import { usageError } from '../../core/errors.js';
-import type { InstantRange, Ledger, LedgerItem, LedgerPage, LedgerQuery } from '../../serve/http/ledger.js';
+import type { InstantRange, LedgerItem, LedgerPage, LedgerQuery } from '../../serve/operation/ledger-page.js';
+import type { Ledger } from '../../serve/served-apis.js';
 import { createEventStream, type EventFacts, type EventStream, type SellerHistory, historyAt } from './event-stream.js';
 import { JsonSink } from './json-sink.js';
 import { edgeCases } from '../profiles/edge-cases-profile.js';

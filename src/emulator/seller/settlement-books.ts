@@ -1,13 +1,12 @@
 import { createHash } from 'node:crypto';
 import { shortInstant } from '../../core/numeric/instant.js';
 import { dayMs } from '../../core/windows.js';
+import type { LedgerPage, LedgerQuery } from '../../serve/operation/ledger-page.js';
 import type {
-  LedgerPage,
-  LedgerQuery,
   PayoutQuestion,
   SummaryQuestion,
   TransactionLedger,
-} from '../../serve/http/ledger.js';
+} from '../../serve/api-2024-06-19/transaction-ledger.js';
 import { hash } from '../profiles/seeded-random.js';
 import type { Marketplace } from '../profiles/seller-profile.js';
 import type { Period } from './event-calendar.js';

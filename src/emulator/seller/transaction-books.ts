@@ -1,14 +1,13 @@
 import { createHash } from 'node:crypto';
 import { usageError } from '../../core/errors.js';
 import { dayMs } from '../../core/windows.js';
+import type { LedgerPage, LedgerQuery } from '../../serve/operation/ledger-page.js';
 import type {
-  LedgerPage,
-  LedgerQuery,
   PayoutQuestion,
   SummaryQuestion,
   TransactionLedger,
   TransactionQuestion,
-} from '../../serve/http/ledger.js';
+} from '../../serve/api-2024-06-19/transaction-ledger.js';
 import type { EventListName } from '../../sources/finances/model/records.js';
 import { hash } from '../profiles/seeded-random.js';
 import type { Period } from './event-calendar.js';

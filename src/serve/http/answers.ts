@@ -2,11 +2,9 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../core/clock.js';
 import { usageError } from '../../core/errors.js';
 import { type HttpAnswer, answerHeaders, type Exchange, type HttpRequest } from '../../core/http-server/answer.js';
-import { type Outcome, overQuota, refused, requestRefusal, type SidePage } from './outcome.js';
-import { eventOperations } from './event-operations.js';
-import { percentDecoded } from './query-parameters.js';
-import { type CheckedRequest, createRoutes, type Route, type ServedOperation } from './served-operation.js';
-import { transactionOperations } from './transaction-operations.js';
+import { type Outcome, overQuota, refused, requestRefusal, type SidePage } from '../operation/outcome.js';
+import { percentDecoded } from '../operation/query-parameters.js';
+import { type CheckedRequest, createRoutes, type Route, type ServedOperation } from '../operation/served-operation.js';
 import { type CountKey, Tally } from './counts.js';
 import {
   createLatency,
@@ -19,17 +17,14 @@ import {
   type ServiceFaults,
   withoutFaults,
 } from './fault-injection.js';
-import type { Ledger } from './ledger.js';
+import { servedOperations, type Ledger } from '../served-apis.js';
 import { type ServiceQuota, Quotas } from './quota-meters.js';
 import { serverFailure, HttpRefusal } from '../../core/http-server/refusal.js';
 import { parseTarget } from '../../core/http-server/host-rule.js';
 import { SignIn, signInPath, type SignInOptions } from './sign-in.js';
-import { NextTokens } from './signed-tokens.js';
+import { NextTokens } from '../operation/signed-tokens.js';
 
-/** Every operation of the service, grouped by API. */
-export const servedOperations: readonly ServedOperation[] = [...eventOperations, ...transactionOperations];
-
-const operationByName = new Map<FaultRequest['operation'], ServedOperation>(
+const operationByName = new Map<FaultRequest['operation'], ServedOperation<Ledger>>(
   servedOperations.map((operation) => [operation.name, operation]),
 );
 
@@ -204,7 +199,7 @@ class Service {
   }
 
   /** The outcome that replaces a page, decided before the query is read; undefined: none. */
-  #outcomeBeforeRead(state: RequestState, { operation }: Route, now: number): Outcome | undefined {
+  #outcomeBeforeRead(state: RequestState, { operation }: Route<Ledger>, now: number): Outcome | undefined {
     const { request, faults } = state;
     const unauthorised = this.#signIn?.refusal(request, now);
     if (unauthorised !== undefined) return refused(unauthorised);
@@ -216,7 +211,7 @@ class Service {
     return faults.replacement();
   }
 
-  async #page({ faults }: RequestState, route: Route, query: string, now: number): Promise<Outcome> {
+  async #page({ faults }: RequestState, route: Route<Ledger>, query: string, now: number): Promise<Outcome> {
     const { operation, rawSubject } = route;
     const { tokenLifeMs } = this.#options;
     const rules = { tokens: this.#tokens, tokenLifeMs, isTokenSufficient: () => faults.isTokenSufficient() };

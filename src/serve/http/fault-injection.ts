@@ -1,9 +1,10 @@
 import type { Clock } from '../../core/clock.js';
 import type { OperationName } from '../../sources/finances/finances-apis.js';
 import type { HttpAnswer } from '../../core/http-server/answer.js';
-import type { Outcome } from './outcome.js';
-import type { CheckedRequest } from './served-operation.js';
-import type { Ledger, LedgerItem, LedgerPage } from './ledger.js';
+import type { Outcome } from '../operation/outcome.js';
+import type { CheckedRequest } from '../operation/served-operation.js';
+import type { Ledger } from '../served-apis.js';
+import type { LedgerItem, LedgerPage } from '../operation/ledger-page.js';
 import { usageError } from '../../core/errors.js';
 import { createHash } from 'node:crypto';
 

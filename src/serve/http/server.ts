@@ -1,7 +1,8 @@
 import { messageOf, usageError } from '../../core/errors.js';
 import type { Access, HttpRequest } from '../../core/http-server/answer.js';
 import { type RunningHttpServer, type ServerLimits, startHttpServer } from '../../core/http-server/http-server.js';
-import { type AnswerOptions, createAnswers, servedOperations } from './answers.js';
+import { servedOperations } from '../served-apis.js';
+import { type AnswerOptions, createAnswers } from './answers.js';
 import { type Counts, Tally } from './counts.js';
 import { parseTarget } from '../../core/http-server/host-rule.js';
 import { isoInstant } from '../../core/numeric/instant.js';

@@ -1,6 +1,6 @@
 import { version } from '../../core/version.js';
-import { servedOperations } from './answers.js';
-import type { Outcome, SidePage } from './outcome.js';
+import { servedOperations } from '../served-apis.js';
+import type { Outcome, SidePage } from '../operation/outcome.js';
 
 /** The state of the service, as reported by `/healthz`. */
 export type Health = Readonly<Record<string, unknown>>;

@@ -1,9 +1,9 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { usageError } from '../../core/errors.js';
 import type { Clock } from '../../core/clock.js';
-import { IssuedAccessTokens } from './signed-tokens.js';
+import { IssuedAccessTokens } from '../operation/signed-tokens.js';
 import type { HttpRequest } from '../../core/http-server/answer.js';
-import { type Outcome, accessTokenExpired, denied, refused, requestRefusal } from './outcome.js';
+import { type Outcome, accessTokenExpired, denied, refused, requestRefusal } from '../operation/outcome.js';
 import type { HttpRefusal } from '../../core/http-server/refusal.js';
 
 /** Delay after the first failure, milliseconds; it doubles with each further one. */

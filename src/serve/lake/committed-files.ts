@@ -46,12 +46,20 @@ export class CommittedFiles {
     this.#column = column;
   }
 
+  get name(): string {
+    return this.#table.schema.name;
+  }
+
+  /** The newest version of the table that was read. */
+  get version(): number {
+    return this.#table.snapshot.version;
+  }
+
   /** All files of the account. */
   get all(): readonly CommittedFile[] {
-    const { snapshot } = this.#table;
-    const { version } = snapshot;
+    const { version } = this;
     if (version !== this.#version) {
-      this.#files = [...snapshot.filesOf(this.#account)].map((add) => this.#read(add));
+      this.#files = [...this.#table.snapshot.filesOf(this.#account)].map((add) => this.#read(add));
       this.#byLoadKey = undefined;
       this.#version = version;
     }

@@ -1,7 +1,5 @@
 import type { ResultCell } from '../../core/text/rows.js';
 import { readParquet } from '../../core/duckdb/literals.js';
-import type { PayoutQuestion, SummaryQuestion, TransactionQuestion } from '../http/ledger.js';
-import { latest } from './committed-files.js';
 
 /** A row of the lake that is sent. */
 export interface StoredRow {
@@ -28,13 +26,6 @@ export interface SqlQuery {
   readonly parameters: readonly ResultCell[];
 }
 
-/** Possible rows of an order: certain rows of a file, or the whole file. */
-interface FileRows {
-  /** Path or URL for DuckDB. */
-  readonly file: string;
-  readonly rows: readonly number[] | undefined;
-}
-
 /** Microseconds since 1970; `from` is included, `to` isn't. */
 export interface InstantBounds {
   readonly from: bigint;
@@ -49,33 +40,17 @@ export interface PageStart {
 }
 
 /** The columns of a row of events or transactions. */
-function eventColumns(instant = 'epoch_us(effective_at)', list = 'event_list'): string {
+export function eventColumns(instant = 'epoch_us(effective_at)', list = 'event_list'): string {
   const window = 'coalesce(epoch_us(window_start), -1)';
   return `${instant} AS instant, content_hash AS key, ${list} AS list, ${window} AS "window", position, raw`;
 }
 
-/** Query for events whose instant lies in the range. `files`, here and below: paths or URLs for DuckDB. */
-export function eventsByDate(files: readonly string[], range: InstantBounds, page: PageStart): SqlQuery {
-  return rowsInOrder(files, { where: inRange(range), parameters: [] }, page);
-}
-
-function inRange({ from, to }: InstantBounds): string {
+export function inRange({ from, to }: InstantBounds): string {
   return `effective_at >= ${instant(from)} AND effective_at < ${instant(to)}`;
 }
 
-/** Query for all events of a group, or those whose instant lies in the range. */
-export function eventsOfGroup(
-  groupId: string,
-  files: readonly string[],
-  within: InstantBounds | undefined,
-  page: PageStart,
-): SqlQuery {
-  const inBounds = within === undefined ? '' : ` AND ${inRange(within)}`;
-  return rowsInOrder(files, { where: `group_id = $1${inBounds}`, parameters: [groupId] }, page);
-}
-
 /** A condition with its parameters. */
-interface Selection {
+export interface Selection {
   readonly where: string;
   readonly parameters: readonly ResultCell[];
 }
@@ -85,7 +60,7 @@ interface Selection {
  *
  * @param list SQL for the name of the list; left out: the column `event_list`
  */
-function rowsInOrder(
+export function rowsInOrder(
   files: readonly string[],
   { where, parameters }: Selection,
   { after, count }: PageStart,
@@ -99,49 +74,8 @@ function rowsInOrder(
   return { sql: `${rows} AND ${isAfter} ${order}`, parameters: [...parameters, after.key] };
 }
 
-/**
- * Query for groups that opened in the range; a group without that instant is sorted by the start of the window that
- * listed it.
- */
-export function groupsByDate(files: readonly string[], { from, to }: InstantBounds, page: PageStart): SqlQuery {
-  const sql =
-    `SELECT epoch_us(coalesce(started_at, window_start)) AS instant, coalesce(group_id, '') AS key, '' AS list, 0::BIGINT AS "window", ` +
-    `0::BIGINT AS position, raw FROM ${readParquet(files)} WHERE instant >= ${from} AND instant < ${to}`;
-  return rowsAfter(sql, [], page);
-}
-
-/**
- * Query for all events of an order: those that were loaded by order, and those that were loaded by date alone, because
- * they were posted later or the order was never requested. An event in both tables is the same one if its content is
- * equal. Equal events within one table may be genuine: the result has as many as the table with more of them.
- */
-export function eventsOfOrder(
-  orderId: string,
-  requested: readonly string[],
-  dated: readonly FileRows[],
-  page: PageStart,
-): SqlQuery {
-  const columns = eventColumns(`coalesce(epoch_us(effective_at), ${latest})`);
-  const copy = 'row_number() OVER (PARTITION BY key ORDER BY instant, position) AS copy';
-  const rows = (sources: readonly string[]) =>
-    sources.length === 0 ? [] : [`SELECT *, ${copy} FROM (${sources.join(' UNION ALL ')})`];
-  const tables = [
-    ...rows(
-      requested.length === 0 ? [] : [`SELECT ${columns} FROM ${readParquet(requested)} WHERE requested_order_id = $1`],
-    ),
-    ...rows(dated.map((file) => `SELECT ${columns} FROM ${fileRowsSource(file)} amazon_order_id = $1`)),
-  ];
-  const [first = '', second] = tables;
-  const all =
-    second === undefined
-      ? first
-      : `WITH requested AS MATERIALIZED (${first}) SELECT * FROM requested UNION ALL SELECT * FROM (${second}) AS dated ` +
-        'WHERE NOT EXISTS (SELECT 1 FROM requested WHERE requested.key = dated.key AND requested.copy = dated.copy)';
-  return rowsAfter(all, [orderId], page);
-}
-
 /** The rows of a statement from a cursor on, in order. */
-function rowsAfter(sql: string, parameters: readonly ResultCell[], { after, count }: PageStart): SqlQuery {
+export function rowsAfter(sql: string, parameters: readonly ResultCell[], { after, count }: PageStart): SqlQuery {
   const key = `$${parameters.length + 1}`;
   const where = after === undefined ? '' : `WHERE instant > ${after.at} OR (instant = ${after.at} AND key >= ${key}) `;
   return {
@@ -164,11 +98,6 @@ export function storedRow(row: ResultRow): StoredRow {
   };
 }
 
-/** A table in SQL with a WHERE clause to which a condition is appended. */
-function fileRowsSource({ file, rows }: FileRows): string {
-  return `${numberedRows(file)} WHERE ${rows === undefined ? '' : `file_row_number IN (${rows.join(', ')}) AND`}`;
-}
-
 /** A file as a table in SQL, with a column `file_row_number`, from 0. */
 export function numberedRows(file: string): string {
   return readParquet([file], 'file_row_number = true');
@@ -176,106 +105,6 @@ export function numberedRows(file: string): string {
 
 function instant(micros: bigint): string {
   return `make_timestamptz(${micros}::BIGINT)`;
-}
-
-/** A condition in which `?` is its value. */
-type Condition = readonly [sql: string, value: ResultCell];
-
-/** Conditions in SQL, with their values from `$1` on. */
-function conjunction(conditions: readonly Condition[]): Selection {
-  const clauses = conditions.map(([sql], index) => ` AND ${sql.replaceAll('?', `$${index + 1}`)}`);
-  return { where: clauses.join(''), parameters: conditions.map(([, value]) => value) };
-}
-
-function optional(sql: string, value: string | undefined): readonly Condition[] {
-  return value === undefined ? [] : [[sql, value]];
-}
-
-type Filters = Omit<TransactionQuestion, 'range' | 'orderId'>;
-
-function filtersOf({ status, marketplaceId, groupId }: Filters): readonly Condition[] {
-  return [
-    ...optional('status = ?', status),
-    ...optional('coalesce(marketplace_id, ?) = ?', marketplaceId),
-    ...optional('group_id = ?', groupId),
-  ];
-}
-
-/** Transactions that were posted within the range. */
-export function transactionsByDate(
-  files: readonly string[],
-  range: InstantBounds,
-  page: PageStart,
-  filters: Filters,
-): SqlQuery {
-  const { where, parameters } = conjunction(filtersOf(filters));
-  return rowsInOrder(files, { where: inRange(range) + where, parameters }, page, "''");
-}
-
-/** Files with an order's transactions: those that were loaded by date, and those that were loaded by order. */
-interface FilesByLoad {
-  readonly dated: readonly string[];
-  readonly requested: readonly string[];
-}
-
-/**
- * The transactions of an order that were posted within the range, and those without a date. Of a transaction that was loaded by
- * date and by order, the version that is no longer deferred is the newer one; else both are equal.
- */
-export function transactionsOfOrder(
-  orderId: string,
-  { dated, requested }: FilesByLoad,
-  range: InstantBounds,
-  filters: Filters,
-  page: PageStart,
-): SqlQuery {
-  const { where, parameters } = conjunction([['? IS NOT NULL', orderId], ...filtersOf(filters)]);
-  const rows = (files: readonly string[], column: string, source: number) =>
-    files.length === 0 ? [] : [`SELECT *, ${source} AS source FROM ${readParquet(files)} WHERE ${column} = $1`];
-  const sources = [...rows(dated, 'amazon_order_id', 0), ...rows(requested, 'requested_order_id', 1)];
-  const identity = "coalesce(nullif(transaction_id, ''), regexp_extract(event_id, '[^:]*$'))";
-  const newest =
-    `SELECT * FROM (${sources.join(' UNION ALL BY NAME ')}) ` +
-    `QUALIFY row_number() OVER (PARTITION BY ${identity} ORDER BY status IS NOT DISTINCT FROM 'DEFERRED', source) = 1`;
-  const columns = eventColumns(`coalesce(epoch_us(effective_at), ${latest})`, "''");
-  const inBounds = `(effective_at IS NULL OR ${inRange(range)})`;
-  return rowsAfter(`SELECT ${columns} FROM (${newest}) WHERE ${inBounds}${where}`, parameters, page);
-}
-
-function accountConditions({ accountType, marketplaceIds }: SummaryQuestion | PayoutQuestion): readonly Condition[] {
-  return [
-    ...optional('account_type = ?', accountType),
-    ...optional("marketplace_id IN (SELECT unnest(string_split(?, ',')))", marketplaceIds?.join()),
-  ];
-}
-
-/** Summaries of a settlement. */
-export function summariesOf(question: SummaryQuestion, files: readonly string[], page: PageStart): SqlQuery {
-  const { where, parameters } = conjunction([
-    ['settlement_id = ?', question.settlementId ?? null],
-    ...accountConditions(question),
-  ]);
-  const columns = `coalesce(epoch_us(period_start), 0) AS instant, coalesce(marketplace_id, '') AS key, '' AS list`;
-  const sql = `SELECT ${columns}, 0::BIGINT AS "window", position, raw FROM ${readParquet(files)} WHERE true${where}`;
-  return rowsAfter(sql, parameters, page);
-}
-
-/** Payouts that were created within the range, the newest first; one without a date is sorted at the start of its window. */
-export function payoutsByDate(
-  question: PayoutQuestion,
-  files: readonly string[],
-  { from, to }: InstantBounds,
-  page: PageStart,
-): SqlQuery {
-  const { where, parameters } = conjunction([
-    ...optional('payout_id = ?', question.payoutId),
-    ...accountConditions(question),
-  ]);
-  const instant = 'epoch_us(coalesce(created_at, window_start))';
-  const sql =
-    `SELECT -${instant} AS instant, coalesce(payout_id, '') AS key, '' AS list, 0::BIGINT AS "window", 0::BIGINT AS position, raw ` +
-    `FROM ${readParquet(files)} WHERE ${instant} >= ${from} AND ${instant} < ${to}${where}`;
-  return rowsAfter(sql, parameters, page);
 }
 
 /** The sort key of a row. */

@@ -2,7 +2,7 @@ import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { openStore } from '../../../src/lake/store/open-store.js';
-import type { LedgerItem } from '../../../src/serve/http/ledger.js';
+import type { LedgerItem } from '../../../src/serve/operation/ledger-page.js';
 import { database, fileHashes, ran, serving, temporaryFolder } from '../lake-run.js';
 import { failingStore } from '../maintenance/failing-store.js';
 import { copied } from '../maintenance/kept-lake.js';

@@ -3,7 +3,8 @@ import { createHash } from 'node:crypto';
 import type { Clock } from '../../../src/core/clock.js';
 import { sync, type SyncOptions } from '../../../src/app/load/sync.js';
 import { ended } from '../ended.js';
-import type { Ledger, LedgerItem, LedgerPage, LedgerQuery } from '../../../src/serve/http/ledger.js';
+import type { Ledger } from '../../../src/serve/served-apis.js';
+import type { LedgerItem, LedgerPage, LedgerQuery } from '../../../src/serve/operation/ledger-page.js';
 import { plainLog } from '../../../src/observe/log/plain-log.js';
 
 /** A clock that a test sets; who sleeps on it sleeps until its signal wakes it. */

@@ -4,7 +4,8 @@ import { openDatabase, type Database } from '../../../src/core/duckdb/connection
 import { createViews } from '../../../src/core/duckdb/views.js';
 import { openLakeReader } from '../../../src/app/query/lake-files.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
-import type { InstantRange, Ledger, LedgerItem, LedgerPage, LedgerQuery } from '../../../src/serve/http/ledger.js';
+import type { InstantRange, LedgerItem, LedgerPage, LedgerQuery } from '../../../src/serve/operation/ledger-page.js';
+import type { Ledger } from '../../../src/serve/served-apis.js';
 import { randomOf } from '../../lake/simulation/random.js';
 import { ran, serving, temporaryFolder } from '../lake-run.js';
 import { lot, setClock, synced } from '../load/synced.js';

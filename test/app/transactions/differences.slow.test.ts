@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { rewritten } from '../../../src/emulator/faults/faulty-transactions.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
-import type { Ledger, TransactionLedger } from '../../../src/serve/http/ledger.js';
+import type { Ledger } from '../../../src/serve/served-apis.js';
+import type { TransactionLedger } from '../../../src/serve/api-2024-06-19/transaction-ledger.js';
 import { withTransactions } from '../../serve/http/array-ledger.js';
 import { database, ran, serving, temporaryFolder } from '../lake-run.js';
 import { setClock } from '../load/synced.js';

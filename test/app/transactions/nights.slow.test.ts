@@ -4,7 +4,7 @@ import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import { createViews } from '../../../src/core/duckdb/views.js';
 import { lakeTables, openLakeReader } from '../../../src/app/query/lake-files.js';
 import { createSeller, type Seller } from '../../../src/emulator/seller/seller.js';
-import type { Ledger } from '../../../src/serve/http/ledger.js';
+import type { Ledger } from '../../../src/serve/served-apis.js';
 import { ran, serving, temporaryFolder } from '../lake-run.js';
 import { setClock, synced } from '../load/synced.js';
 

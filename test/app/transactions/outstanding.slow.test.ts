@@ -3,7 +3,7 @@ import { openLakeReader } from '../../../src/app/query/lake-files.js';
 import { dayMs } from '../../../src/core/windows.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
 import { hash, seedKey } from '../../../src/emulator/profiles/seeded-random.js';
-import type { Ledger } from '../../../src/serve/http/ledger.js';
+import type { Ledger } from '../../../src/serve/served-apis.js';
 import { database, ran, serving, temporaryFolder } from '../lake-run.js';
 import { setClock } from '../load/synced.js';
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import type { Ledger, TransactionQuestion } from '../../../src/serve/http/ledger.js';
-import { pageTooLarge } from '../../../src/serve/http/outcome.js';
+import type { Ledger } from '../../../src/serve/served-apis.js';
+import type { TransactionQuestion } from '../../../src/serve/api-2024-06-19/transaction-ledger.js';
+import { pageTooLarge } from '../../../src/serve/operation/outcome.js';
 import { database, fileHashes, ran, serving, temporaryFolder } from '../lake-run.js';
 import { setClock, synced } from '../load/synced.js';
 

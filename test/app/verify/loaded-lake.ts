@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { backfill, type BackfillOptions } from '../../../src/app/load/backfill.js';
 import type { Clock } from '../../../src/core/clock.js';
 import { startService } from '../../../src/serve/http/server.js';
-import type { Ledger } from '../../../src/serve/http/ledger.js';
+import type { Ledger } from '../../../src/serve/served-apis.js';
 import { HandClock } from '../../core/clock.js';
 import { clockStart, range, smallLedger } from './small-ledger.js';
 

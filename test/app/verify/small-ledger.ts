@@ -1,4 +1,4 @@
-import type { Ledger } from '../../../src/serve/http/ledger.js';
+import type { Ledger } from '../../../src/serve/served-apis.js';
 import { arrayLedger, type DatedItem } from '../../serve/http/array-ledger.js';
 
 const dayMs = 86_400_000;

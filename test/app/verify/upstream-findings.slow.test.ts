@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Ledger } from '../../../src/serve/http/ledger.js';
+import type { Ledger } from '../../../src/serve/served-apis.js';
 import type { DatedItem } from '../../serve/http/array-ledger.js';
 import { addOf } from './damage.js';
 import { loadedLake, type LoadedLake } from './loaded-lake.js';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createOrderIds } from '../../../src/emulator/profiles/seeded-random.js';
-import type { LedgerItem } from '../../../src/serve/http/ledger.js';
+import type { LedgerItem } from '../../../src/serve/operation/ledger-page.js';
 import {
   dateOf,
   day,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { LedgerItem } from '../../../src/serve/http/ledger.js';
+import type { LedgerItem } from '../../../src/serve/operation/ledger-page.js';
 import { cycle, day, ever, noon, open, parse, readAll, type Shop, text, textOf } from './reading.js';
 import { booksOf } from './seller-books.js';
 

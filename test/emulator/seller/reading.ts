@@ -1,6 +1,6 @@
 import { type EventListName, recordOf, type Role } from '../../../src/sources/finances/model/records.js';
 import { createSeller, type Seller, type SellerOptions } from '../../../src/emulator/seller/seller.js';
-import type { LedgerItem, LedgerPage, LedgerQuery } from '../../../src/serve/http/ledger.js';
+import type { LedgerItem, LedgerPage, LedgerQuery } from '../../../src/serve/operation/ledger-page.js';
 import { type HandClock, handClock } from '../../serve/http/hand-clock.js';
 
 export const day = 86_400_000;

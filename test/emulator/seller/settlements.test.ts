@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { LedgerItem } from '../../../src/serve/http/ledger.js';
+import type { LedgerItem } from '../../../src/serve/operation/ledger-page.js';
 import {
   amountsOf,
   dateOf,

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { LedgerItem, TransactionLedger, TransactionQuestion } from '../../../src/serve/http/ledger.js';
+import type { LedgerItem } from '../../../src/serve/operation/ledger-page.js';
+import type { TransactionLedger, TransactionQuestion } from '../../../src/serve/api-2024-06-19/transaction-ledger.js';
 import { SumSink } from '../../../src/emulator/seller/settlement-groups.js';
 import { idOf, isPaid, listIn, micros, sum, totalOf } from '../../serve/transactions/seller-service.js';
 import { cycle, day, type JsonObject, noon, open, parse, readAll, type Shop } from './reading.js';

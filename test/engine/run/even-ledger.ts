@@ -1,4 +1,5 @@
-import type { InstantRange, Ledger, LedgerItem, LedgerPage, LedgerQuery } from '../../../src/serve/http/ledger.js';
+import type { InstantRange, LedgerItem, LedgerPage, LedgerQuery } from '../../../src/serve/operation/ledger-page.js';
+import type { Ledger } from '../../../src/serve/served-apis.js';
 import { settlement, shipment } from '../../app/load/ledger-items.js';
 
 const dayMs = 86_400_000;

@@ -5,7 +5,7 @@ import { createSeller } from '../../../src/emulator/seller/seller.js';
 import { startEmulator } from '../../../src/emulator/emulator.js';
 import type { RunningService } from '../../../src/serve/http/server.js';
 import type { Faults } from '../../../src/emulator/faults/fault-settings.js';
-import type { Ledger } from '../../../src/serve/http/ledger.js';
+import type { Ledger } from '../../../src/serve/served-apis.js';
 import { database, ran, temporaryFolder } from '../../app/lake-run.js';
 import { Kept } from '../../core/text/streams.js';
 import { setClock, synced, type SetClock } from '../../app/load/synced.js';

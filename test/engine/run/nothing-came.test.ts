@@ -5,7 +5,7 @@ import { arrayLedger, type DatedItem } from '../../serve/http/array-ledger.js';
 import { settlement, shipment } from '../../app/load/ledger-items.js';
 import { evenLedger } from './even-ledger.js';
 import { watchedService, type WatchedService } from './watched-service.js';
-import type { Ledger } from '../../../src/serve/http/ledger.js';
+import type { Ledger } from '../../../src/serve/served-apis.js';
 import type { EmulatorOptions } from '../../../src/emulator/emulator.js';
 
 const now = '2026-03-20T12:00:00Z';

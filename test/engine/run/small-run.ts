@@ -21,7 +21,8 @@ import { runPipelines } from '../../../src/engine/run/runner.js';
 import type { Window } from '../../../src/core/windows.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
 import { createAnswers } from '../../../src/serve/http/answers.js';
-import type { Ledger, LedgerPage } from '../../../src/serve/http/ledger.js';
+import type { Ledger } from '../../../src/serve/served-apis.js';
+import type { LedgerPage } from '../../../src/serve/operation/ledger-page.js';
 import { clockAt } from '../../app/lake-run.js';
 
 export const clock: Clock = clockAt('2026-03-20T12:00:00Z');

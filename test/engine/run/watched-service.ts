@@ -1,4 +1,5 @@
-import type { Ledger, LedgerPage, LedgerQuery } from '../../../src/serve/http/ledger.js';
+import type { Ledger } from '../../../src/serve/served-apis.js';
+import type { LedgerPage, LedgerQuery } from '../../../src/serve/operation/ledger-page.js';
 import { withTransactions } from '../../serve/http/array-ledger.js';
 import { type EmulatorOptions, startEmulator } from '../../../src/emulator/emulator.js';
 import type { RunningService } from '../../../src/serve/http/server.js';

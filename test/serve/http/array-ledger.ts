@@ -1,4 +1,6 @@
-import type { Ledger, LedgerItem, LedgerPage, LedgerQuery, TransactionLedger } from '../../../src/serve/http/ledger.js';
+import type { Ledger } from '../../../src/serve/served-apis.js';
+import type { LedgerItem, LedgerPage, LedgerQuery } from '../../../src/serve/operation/ledger-page.js';
+import type { TransactionLedger } from '../../../src/serve/api-2024-06-19/transaction-ledger.js';
 
 /** A result and where it stands; one with an empty list name is a group. */
 export interface DatedItem extends LedgerItem {

@@ -1,4 +1,5 @@
-import type { InstantRange, TransactionLedger } from '../../../src/serve/http/ledger.js';
+import type { InstantRange } from '../../../src/serve/operation/ledger-page.js';
+import type { TransactionLedger } from '../../../src/serve/api-2024-06-19/transaction-ledger.js';
 
 /** One sale of one item that was paid at once, by a settlement of its own. */
 export interface Sale {

@@ -3,7 +3,7 @@ import { Agent, request } from 'node:http';
 import { type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { Ledger } from '../../../src/serve/http/ledger.js';
+import type { Ledger } from '../../../src/serve/served-apis.js';
 import { startService } from '../../../src/serve/http/server.js';
 import { arrayLedger, event } from './array-ledger.js';
 import { paths, start, startClient } from './client.js';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { startService } from '../../../src/serve/http/server.js';
-import { IssuedAccessTokens } from '../../../src/serve/http/signed-tokens.js';
+import { IssuedAccessTokens } from '../../../src/serve/operation/signed-tokens.js';
 import type { SignInOptions } from '../../../src/serve/http/sign-in.js';
 import { arrayLedger, event } from './array-ledger.js';
 import { paths, start, startClient } from './client.js';

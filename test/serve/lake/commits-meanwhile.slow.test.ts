@@ -2,11 +2,11 @@ import { access } from 'node:fs/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { openLakeReader } from '../../../src/app/query/lake-files.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
-import { LakeLedger } from '../../../src/serve/lake/lake-ledger.js';
+import { openLakeLedger } from '../../../src/serve/served-apis.js';
 import { MainTables } from '../../../src/serve/lake/committed-files.js';
 import { ran, serving, temporaryFolder } from '../../app/lake-run.js';
 import { compacted, steppingClock } from '../../app/maintenance/kept-lake.js';
-import type { LedgerItem, LedgerQuery } from '../../../src/serve/http/ledger.js';
+import type { LedgerItem, LedgerQuery } from '../../../src/serve/operation/ledger-page.js';
 import { arrayLedger, event, type DatedItem } from '../http/array-ledger.js';
 import { settlement } from '../../app/verify/small-ledger.js';
 import { allPages, lakeLedger, sorted } from './served-lake.js';
@@ -164,7 +164,7 @@ test('files that are gone by the time they are opened are looked for in the newe
   const { items, lake } = await loadedLake();
   // So old may be what it knows that it reads no log until it has lost a file.
   const tables = await MainTables.open(openStore(lake), clock, Infinity);
-  const ledger = await LakeLedger.open(tables, 'shop');
+  const ledger = await openLakeLedger(tables, 'shop');
   onTestFinished(() => ledger.close());
   const files = (await (await openLakeReader(lake, clock)).lakeFiles()).get('events') ?? [];
   const known = tables.versions();

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Database } from '../../../src/core/duckdb/connection.js';
-import type { LedgerItem } from '../../../src/serve/http/ledger.js';
+import type { LedgerItem } from '../../../src/serve/operation/ledger-page.js';
 import { database, ran, serving, temporaryFolder } from '../../app/lake-run.js';
 import { eventsBody, fileOf, imported } from '../../app/import/imported.js';
 import { steppingClock } from '../../app/maintenance/kept-lake.js';

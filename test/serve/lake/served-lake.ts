@@ -1,8 +1,8 @@
 import { onTestFinished } from 'vitest';
 import type { Clock } from '../../../src/core/clock.js';
 import { openServedLake } from '../../../src/cli/serve/serve-lake.js';
-import type { LedgerItem, LedgerPage, LedgerQuery } from '../../../src/serve/http/ledger.js';
-import type { LakeLedger } from '../../../src/serve/lake/lake-ledger.js';
+import type { LedgerItem, LedgerPage, LedgerQuery } from '../../../src/serve/operation/ledger-page.js';
+import type { LakeLedger } from '../../../src/serve/served-apis.js';
 import type { EmulatorOptions } from '../../../src/emulator/emulator.js';
 import { serving } from '../../app/lake-run.js';
 

@@ -4,7 +4,8 @@ import { createSeller } from '../../../src/emulator/seller/seller.js';
 import { schemaChange } from '../../../src/lake/commit-files.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { diskStore } from '../../../src/lake/store/disk.js';
-import type { Ledger, LedgerItem } from '../../../src/serve/http/ledger.js';
+import type { Ledger } from '../../../src/serve/served-apis.js';
+import type { LedgerItem } from '../../../src/serve/operation/ledger-page.js';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import {
   orderTransactions,

@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest';
 import { startEmulator, type EmulatorOptions } from '../../../src/emulator/emulator.js';
 import { createSeller, type SellerOptions } from '../../../src/emulator/seller/seller.js';
-import type { Ledger } from '../../../src/serve/http/ledger.js';
+import type { Ledger } from '../../../src/serve/served-apis.js';
 import type { RunningService } from '../../../src/serve/http/server.js';
 import {
   amountsIn,

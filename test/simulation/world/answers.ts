@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { LedgerPage, LedgerQuery } from '../../../src/serve/http/ledger.js';
+import type { LedgerPage, LedgerQuery } from '../../../src/serve/operation/ledger-page.js';
 
 /** A multiset of texts, as their number and a sum of their hashes: two are equal where both are. */
 export class Multiset {

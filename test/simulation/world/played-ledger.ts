@@ -2,14 +2,9 @@ import { hash } from 'node:crypto';
 import { createSeller, type ProfileName } from '../../../src/emulator/seller/seller.js';
 import type { Clock } from '../../../src/core/clock.js';
 import { dayMs } from '../../../src/core/windows.js';
-import type {
-  Ledger,
-  LedgerItem,
-  LedgerPage,
-  LedgerQuery,
-  InstantRange,
-  TransactionQuestion,
-} from '../../../src/serve/http/ledger.js';
+import type { Ledger } from '../../../src/serve/served-apis.js';
+import type { LedgerItem, LedgerPage, LedgerQuery, InstantRange } from '../../../src/serve/operation/ledger-page.js';
+import type { TransactionQuestion } from '../../../src/serve/api-2024-06-19/transaction-ledger.js';
 import { AnswerLog } from './answers.js';
 
 /** What a seller is like. */

@@ -4,7 +4,8 @@ import { faultInjection } from '../../../src/emulator/emulator.js';
 import type { FaultKind, Faults } from '../../../src/emulator/faults/fault-settings.js';
 import type { HttpAnswer } from '../../../src/core/http-server/answer.js';
 import type { Network } from './network.js';
-import type { InstantRange, Ledger } from '../../../src/serve/http/ledger.js';
+import type { InstantRange } from '../../../src/serve/operation/ledger-page.js';
+import type { Ledger } from '../../../src/serve/served-apis.js';
 import { allItems, notingLedger, playedLedger, type PlayedLedger, type SellerTraits } from './played-ledger.js';
 import { currentProcess, serviceClock, type Process, type World } from './world.js';
 

@@ -4,7 +4,7 @@ import { withoutRuns } from '../../../../src/core/columns/run-end-encoded.js';
 import { LedgerlakeError } from '../../../../src/core/errors.js';
 import { KeyNode } from '../../../../src/core/json/key-node.js';
 import { createSeller, type ProfileName } from '../../../../src/emulator/seller/seller.js';
-import { pageBody } from '../../../../src/serve/http/event-operations.js';
+import { pageBody } from '../../../../src/serve/api-v0/event-operations.js';
 import { addPageDirectly } from '../../../../src/sources/finances/api-v0/direct-page.js';
 import { eachEvent, scanPage } from '../../../../src/sources/finances/api-v0/finances-page.js';
 import { entryBatch, eventBatch } from '../../../../src/sources/finances/model/event-batches.js';

@@ -8,9 +8,10 @@ import {
 } from '../../sources/finances/api-2024-06-19/operations.js';
 import { HttpRefusal } from '../../core/http-server/refusal.js';
 import { dayMs } from '../../core/windows.js';
-import type { InstantRange, LedgerPage, LedgerQuery, TransactionLedger } from './ledger.js';
-import { invalidInput, pageTooLarge } from './outcome.js';
-import { type Bound, boundOf, queryValues } from './query-parameters.js';
+import type { InstantRange, LedgerPage, LedgerQuery } from '../operation/ledger-page.js';
+import type { TransactionLedger, WithTransactions } from './transaction-ledger.js';
+import { invalidInput, pageTooLarge } from '../operation/outcome.js';
+import { type Bound, boundOf, queryValues } from '../operation/query-parameters.js';
 import {
   type UncheckedRequest,
   type PageContents,
@@ -18,8 +19,8 @@ import {
   firstRequest,
   positionOf,
   type ServedOperation,
-} from './served-operation.js';
-import type { Chain, ChainPosition } from './signed-tokens.js';
+} from '../operation/served-operation.js';
+import type { Chain, ChainPosition } from '../operation/signed-tokens.js';
 
 type QueryValues = ReadonlyMap<string, string>;
 
@@ -191,21 +192,21 @@ function bodyOf({ hasPayload, result }: Operation, { items, nextToken }: PageCon
 }
 
 /** The operations of Finances 2024-06-19 and the listing of payouts. */
-export const transactionOperations: readonly ServedOperation[] = Object.values<Operation>(operations).map(
-  (operation) => ({
-    name: operation.name,
-    path: operation.path,
-    parameters: parameterNames(operation),
-    tokenParameter: parameters.nextToken,
-    sizeParameter: undefined,
-    pageSize: limits.pageSize,
-    burst: limits.burst,
-    read: (request) => readTransactionRequest(operation, request),
-    pageOf: async ({ byTransaction: ledger }, { chain, cursor }) => {
-      const query = { cursor, limit: chain.pageSize, asOf: chain.asOf };
-      return ledger === undefined ? emptyPage : questions[operation.name](ledger, chain, query);
-    },
-    bodyOf: (contents) => bodyOf(operation, contents),
-    tooLarge: pageTooLarge,
-  }),
-);
+export const transactionOperations: readonly ServedOperation<WithTransactions>[] = Object.values<Operation>(
+  operations,
+).map((operation) => ({
+  name: operation.name,
+  path: operation.path,
+  parameters: parameterNames(operation),
+  tokenParameter: parameters.nextToken,
+  sizeParameter: undefined,
+  pageSize: limits.pageSize,
+  burst: limits.burst,
+  read: (request) => readTransactionRequest(operation, request),
+  pageOf: async ({ byTransaction: ledger }, { chain, cursor }) => {
+    const query = { cursor, limit: chain.pageSize, asOf: chain.asOf };
+    return ledger === undefined ? emptyPage : questions[operation.name](ledger, chain, query);
+  },
+  bodyOf: (contents) => bodyOf(operation, contents),
+  tooLarge: pageTooLarge,
+}));

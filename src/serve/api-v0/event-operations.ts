@@ -7,9 +7,10 @@ import {
   type PathParameter,
 } from '../../sources/finances/api-v0/operations.js';
 import { eventLists } from '../../sources/finances/model/records.js';
-import type { InstantRange, Ledger, LedgerItem, LedgerPage, LedgerQuery } from './ledger.js';
-import { invalidInput, requestRefusal } from './outcome.js';
-import { type Bound, boundOf, queryValues, percentDecoded } from './query-parameters.js';
+import type { InstantRange, LedgerItem, LedgerPage, LedgerQuery } from '../operation/ledger-page.js';
+import type { EventLedger } from './event-ledger.js';
+import { invalidInput, requestRefusal } from '../operation/outcome.js';
+import { type Bound, boundOf, queryValues, percentDecoded } from '../operation/query-parameters.js';
 import {
   type UncheckedRequest,
   type PageContents,
@@ -17,8 +18,8 @@ import {
   firstRequest,
   positionOf,
   type ServedOperation,
-} from './served-operation.js';
-import type { Chain, ChainPosition } from './signed-tokens.js';
+} from '../operation/served-operation.js';
+import type { Chain, ChainPosition } from '../operation/signed-tokens.js';
 
 /** The parameters of a query string, each checked alone; `readEventRequest` checks their combination. */
 interface Parameters {
@@ -131,7 +132,7 @@ function rangeOf({ after, before, asOf }: Chain, range: EventRange): InstantRang
 
 const emptyRange: InstantRange = { from: 0, to: 0 };
 
-type ReadPage = (ledger: Ledger, chain: Chain, query: LedgerQuery) => Promise<LedgerPage>;
+type ReadPage = (ledger: EventLedger, chain: Chain, query: LedgerQuery) => Promise<LedgerPage>;
 
 /** The question for all groups or events in a chain's range of dates. */
 function inRange({ range }: { range: NonNullable<Operation['range']> }, table: 'groups' | 'events'): ReadPage {
@@ -196,19 +197,21 @@ export function pageBody(
 }
 
 /** The operations of Finances v0 (specification, sections 4 and 8). */
-export const eventOperations: readonly ServedOperation[] = Object.values<Operation>(operations).map((operation) => ({
-  name: operation.name,
-  path: operation.path,
-  parameters: parameterNames(operation),
-  tokenParameter: 'NextToken',
-  sizeParameter: 'MaxResultsPerPage',
-  pageSize: limits.pageSize,
-  burst: limits.burst,
-  read: (request) => readEventRequest(operation, request),
-  pageOf: (ledger, { chain, cursor }) =>
-    questions[operation.name](ledger, chain, { cursor, limit: chain.pageSize, asOf: chain.asOf }),
-  bodyOf: ({ items = [], nextToken }: PageContents, lists) =>
-    pageBody(operation.result, items, nextToken ?? undefined, lists),
-  tooLarge: (results) =>
-    invalidInput('The page exceeds 10 MB; ask for fewer results with MaxResultsPerPage.', `${results} results`),
-}));
+export const eventOperations: readonly ServedOperation<EventLedger>[] = Object.values<Operation>(operations).map(
+  (operation) => ({
+    name: operation.name,
+    path: operation.path,
+    parameters: parameterNames(operation),
+    tokenParameter: 'NextToken',
+    sizeParameter: 'MaxResultsPerPage',
+    pageSize: limits.pageSize,
+    burst: limits.burst,
+    read: (request) => readEventRequest(operation, request),
+    pageOf: (ledger, { chain, cursor }) =>
+      questions[operation.name](ledger, chain, { cursor, limit: chain.pageSize, asOf: chain.asOf }),
+    bodyOf: ({ items = [], nextToken }: PageContents, lists) =>
+      pageBody(operation.result, items, nextToken ?? undefined, lists),
+    tooLarge: (results) =>
+      invalidInput('The page exceeds 10 MB; ask for fewer results with MaxResultsPerPage.', `${results} results`),
+  }),
+);

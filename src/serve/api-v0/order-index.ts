@@ -1,8 +1,7 @@
 import { Mutex } from '../../core/mutex.js';
-import type { CommittedFile } from './committed-files.js';
-import type { LocalCopies } from './local-copies.js';
-import type { Readers } from './readers.js';
-import { numberedRows } from './stored-rows.js';
+import type { CommittedFile } from '../lake/committed-files.js';
+import type { LakePages } from '../lake/lake-pages.js';
+import { numberedRows } from '../lake/stored-rows.js';
 
 /** The rows of an order in one file. */
 interface OrderRows {
@@ -20,24 +19,22 @@ const mostRows = 1000;
  * DuckDB decodes only the row groups that contain them.
  */
 export class OrderIndex {
-  readonly #readers: Readers;
-  readonly #copies: LocalCopies;
+  readonly #pages: Pick<LakePages, 'readers' | 'copies'>;
   /** File numbers by path. */
   readonly #numbers = new Map<string, number>();
   #count = 0;
   #isCreated = false;
   readonly #mutex = new Mutex();
 
-  constructor(readers: Readers, copies: LocalCopies) {
-    this.#readers = readers;
-    this.#copies = copies;
+  constructor(pages: Pick<LakePages, 'readers' | 'copies'>) {
+    this.#pages = pages;
   }
 
   /** All rows of an order in the files, and, where hashes collide, rows of other orders. Calls run one after the other. */
   orderRows(order: string, files: readonly CommittedFile[]): Promise<OrderRows[]> {
     return this.#mutex.run(async () => {
       await this.#index(files);
-      const found = await this.#readers.rows({
+      const found = await this.#pages.readers.rows({
         sql:
           `SELECT file, CASE WHEN count(*) <= ${mostRows} THEN string_agg("row", ' ') END AS "rows" FROM orders ` +
           'WHERE hash = hash($1::VARCHAR) GROUP BY file',
@@ -64,7 +61,7 @@ export class OrderIndex {
     for (const file of files) {
       if (this.#numbers.has(file.path)) continue;
       const number = this.#count++;
-      const rows = numberedRows(await this.#copies.addressOf(file));
+      const rows = numberedRows(await this.#pages.copies.addressOf(file));
       await this.#execute(
         `INSERT INTO orders SELECT hash(amazon_order_id), ${number}, file_row_number FROM ${rows} ` +
           'WHERE amazon_order_id IS NOT NULL',
@@ -74,6 +71,6 @@ export class OrderIndex {
   }
 
   async #execute(sql: string): Promise<void> {
-    await this.#readers.rows({ sql, parameters: [] });
+    await this.#pages.readers.rows({ sql, parameters: [] });
   }
 }

@@ -1,6 +1,6 @@
 import { requestRefusal, invalidInput, tokenExpired } from './outcome.js';
 import type { HttpRefusal } from '../../core/http-server/refusal.js';
-import type { Ledger, LedgerItem, LedgerPage } from './ledger.js';
+import type { LedgerItem, LedgerPage } from './ledger-page.js';
 import type { OperationName } from '../../sources/finances/finances-apis.js';
 import { percentDecoded } from './query-parameters.js';
 import type { Chain, ChainPosition, NextTokens } from './signed-tokens.js';
@@ -45,8 +45,8 @@ export interface PageContents {
   readonly nextToken: string | null | undefined;
 }
 
-/** An operation of the service: the differences between the APIs. */
-export interface ServedOperation {
+/** An operation of the service: the differences between the APIs. `L`: the part of the ledger that it reads. */
+export interface ServedOperation<L> {
   readonly name: OperationName;
   /** Path with the path parameter in braces. */
   readonly path: string;
@@ -71,7 +71,7 @@ export interface ServedOperation {
    *
    * @throws Refusal (404) for a subject that the ledger doesn't have
    */
-  pageOf(ledger: Ledger, request: CheckedRequest): Promise<LedgerPage>;
+  pageOf(ledger: L, request: CheckedRequest): Promise<LedgerPage>;
   /**
    * The JSON of a page. Each item's JSON is sent as the ledger has it, byte for byte, in the ledger's order. `lists`:
    * lists of events in the body besides the model's.
@@ -105,8 +105,8 @@ export function positionOf(token: string, owner: TokenOwner, rules: TokenRules, 
   return position;
 }
 
-export interface Route {
-  readonly operation: ServedOperation;
+export interface Route<L> {
+  readonly operation: ServedOperation<L>;
   readonly rawSubject: UncheckedRequest['rawSubject'];
 }
 
@@ -116,7 +116,7 @@ export interface Route {
  *
  * @throws Refusal 404 for a path of no operation, 405 for another method than GET, 400 for a path that can't be decoded
  */
-export function createRoutes(operations: readonly ServedOperation[]): (method: string, path: string) => Route {
+export function createRoutes<L>(operations: readonly ServedOperation<L>[]): (method: string, path: string) => Route<L> {
   const table = operations.map((operation) => ({ operation, segments: operation.path.split('/') }));
   return (method, path) => {
     const segments = path.split('/');

@@ -1,0 +1,50 @@
+import type { InstantRange, LedgerPage, LedgerQuery } from '../operation/ledger-page.js';
+
+/** A selection of transactions; an undefined member doesn't restrict it. */
+export interface TransactionQuestion {
+  /** Range of posting instants. */
+  readonly range: InstantRange;
+  /** `DEFERRED`, `RELEASED` or `DEFERRED_RELEASED`. */
+  readonly status: string | undefined;
+  /** Transactions of this marketplace, and those of none. */
+  readonly marketplaceId: string | undefined;
+  readonly orderId: string | undefined;
+  readonly groupId: string | undefined;
+}
+
+/** A selection of settlement accounts: each marketplace has one of each type. */
+interface AccountQuestion {
+  readonly marketplaceIds: readonly string[] | undefined;
+  readonly accountType: string | undefined;
+}
+
+/** A selection of summaries: those of one settlement, or one for each account over a range of days. */
+export interface SummaryQuestion extends AccountQuestion {
+  readonly settlementId: string | undefined;
+  /** UTC days since 1970-01-01, both included; without `last` up to now. */
+  readonly days: { readonly first: number; readonly last: number | undefined } | undefined;
+}
+
+export interface PayoutQuestion extends AccountQuestion {
+  /** Range of creation instants. */
+  readonly range: InstantRange;
+  readonly payoutId: string | undefined;
+}
+
+/**
+ * A ledger's transactions, summaries and payouts (`transaction-operations.ts`). Each item appears exactly once in the pages of
+ * a question; a page may be empty without being the last one. An unknown id has no items.
+ */
+export interface TransactionLedger {
+  /** Transactions in no particular order. */
+  transactions(question: TransactionQuestion, query: LedgerQuery): Promise<LedgerPage>;
+  summaries(question: SummaryQuestion, query: LedgerQuery): Promise<LedgerPage>;
+  /** Payouts, newest first. */
+  payouts(question: PayoutQuestion, query: LedgerQuery): Promise<LedgerPage>;
+}
+
+/** A ledger that may have transactions. */
+export interface WithTransactions {
+  /** Undefined: no transactions, as for an account that the newer API answers with nothing. */
+  readonly byTransaction?: TransactionLedger | undefined;
+}

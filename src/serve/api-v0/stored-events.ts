@@ -1,0 +1,131 @@
+import { groupEventsPipeline } from '../../../pipelines/group-events.js';
+import { orderEventsPipeline } from '../../../pipelines/order-events.js';
+import { readParquet } from '../../core/duckdb/literals.js';
+import * as tables from '../../sources/finances/model/tables.js';
+import { latest } from '../lake/committed-files.js';
+import { boundsOf, type LakePages } from '../lake/lake-pages.js';
+import {
+  eventColumns,
+  inRange,
+  numberedRows,
+  rowsAfter,
+  rowsInOrder,
+  type InstantBounds,
+  type PageStart,
+  type SqlQuery,
+} from '../lake/stored-rows.js';
+import type { EventLedger } from './event-ledger.js';
+import { OrderIndex } from './order-index.js';
+
+/** The groups and events of a lake. */
+export function storedEvents(pages: LakePages): EventLedger {
+  const groups = pages.filesOf(tables.groups, 'started_at');
+  const events = pages.filesOf(tables.events);
+  const groupEvents = pages.filesOf(tables.groupEvents);
+  const orderEvents = pages.filesOf(tables.orderEvents);
+  const orders = new OrderIndex(pages);
+  return {
+    groups: (range, query) => pages.page(query, () => pages.byDate(groups, groupsByDate, range)),
+    events: (range, query) => pages.page(query, () => pages.byDate(events, eventsByDate, range)),
+    eventsOfGroup: async (groupId, query, range) => {
+      const loadKey = `group/${groupId}`;
+      const within = range && boundsOf(range);
+      const key = JSON.stringify([`group ${groupId}`, String(within?.from), String(within?.to)]);
+      const page = await pages.page(query, () => {
+        const files = groupEvents.withLoadKey(loadKey);
+        return pages.withoutRange(key, [groupEvents], files, async (start) => {
+          const addresses = await pages.addresses(files);
+          return pages.rows(addresses, eventsOfGroup(groupId, addresses, within, start));
+        });
+      });
+      // A listed group whose events aren't loaded is unknown, not empty.
+      return pages.isLoaded(groupEventsPipeline, loadKey) ? page : undefined;
+    },
+    eventsOfOrder: async (orderId, query) => {
+      const loadKey = `order/${orderId}`;
+      const page = await pages.page(query, () => {
+        const files = orderEvents.withLoadKey(loadKey);
+        const { all } = events;
+        return pages.withoutRange(`order ${orderId}`, [orderEvents, events], [...files, ...all], async (start) => {
+          const requested = await pages.addresses(files);
+          const found = await orders.orderRows(orderId, all);
+          const addresses = await pages.addresses(found.map(({ file }) => file));
+          const dated = found.map(({ rows }, at) => ({ file: addresses[at] ?? '', rows }));
+          return pages.rows([...requested, ...addresses], eventsOfOrder(orderId, requested, dated, start));
+        });
+      });
+      // A loaded order may have no events.
+      const isKnown = page.items.length > 0 || query.cursor !== undefined;
+      return isKnown || pages.isLoaded(orderEventsPipeline, loadKey) ? page : undefined;
+    },
+  };
+}
+
+/** Query for events whose instant lies in the range. `files`, here and below: paths or URLs for DuckDB. */
+function eventsByDate(files: readonly string[], range: InstantBounds, page: PageStart): SqlQuery {
+  return rowsInOrder(files, { where: inRange(range), parameters: [] }, page);
+}
+
+/** Query for all events of a group, or those whose instant lies in the range. */
+function eventsOfGroup(
+  groupId: string,
+  files: readonly string[],
+  within: InstantBounds | undefined,
+  page: PageStart,
+): SqlQuery {
+  const inBounds = within === undefined ? '' : ` AND ${inRange(within)}`;
+  return rowsInOrder(files, { where: `group_id = $1${inBounds}`, parameters: [groupId] }, page);
+}
+
+/**
+ * Query for groups that opened in the range; a group without that instant is sorted by the start of the window that
+ * listed it.
+ */
+function groupsByDate(files: readonly string[], { from, to }: InstantBounds, page: PageStart): SqlQuery {
+  const sql =
+    `SELECT epoch_us(coalesce(started_at, window_start)) AS instant, coalesce(group_id, '') AS key, '' AS list, 0::BIGINT AS "window", ` +
+    `0::BIGINT AS position, raw FROM ${readParquet(files)} WHERE instant >= ${from} AND instant < ${to}`;
+  return rowsAfter(sql, [], page);
+}
+
+/** Possible rows of an order: certain rows of a file, or the whole file. */
+interface FileRows {
+  /** Path or URL for DuckDB. */
+  readonly file: string;
+  readonly rows: readonly number[] | undefined;
+}
+
+/**
+ * Query for all events of an order: those that were loaded by order, and those that were loaded by date alone, because
+ * they were posted later or the order was never requested. An event in both tables is the same one if its content is
+ * equal. Equal events within one table may be genuine: the result has as many as the table with more of them.
+ */
+function eventsOfOrder(
+  orderId: string,
+  requested: readonly string[],
+  dated: readonly FileRows[],
+  page: PageStart,
+): SqlQuery {
+  const columns = eventColumns(`coalesce(epoch_us(effective_at), ${latest})`);
+  const copy = 'row_number() OVER (PARTITION BY key ORDER BY instant, position) AS copy';
+  const rows = (sources: readonly string[]) =>
+    sources.length === 0 ? [] : [`SELECT *, ${copy} FROM (${sources.join(' UNION ALL ')})`];
+  const tables = [
+    ...rows(
+      requested.length === 0 ? [] : [`SELECT ${columns} FROM ${readParquet(requested)} WHERE requested_order_id = $1`],
+    ),
+    ...rows(dated.map((file) => `SELECT ${columns} FROM ${fileRowsSource(file)} amazon_order_id = $1`)),
+  ];
+  const [first = '', second] = tables;
+  const all =
+    second === undefined
+      ? first
+      : `WITH requested AS MATERIALIZED (${first}) SELECT * FROM requested UNION ALL SELECT * FROM (${second}) AS dated ` +
+        'WHERE NOT EXISTS (SELECT 1 FROM requested WHERE requested.key = dated.key AND requested.copy = dated.copy)';
+  return rowsAfter(all, [orderId], page);
+}
+
+/** A table in SQL with a WHERE clause to which a condition is appended. */
+function fileRowsSource({ file, rows }: FileRows): string {
+  return `${numberedRows(file)} WHERE ${rows === undefined ? '' : `file_row_number IN (${rows.join(', ')}) AND`}`;
+}

@@ -1,0 +1,228 @@
+import { compare } from '../../core/compare.js';
+import { isFileMissing } from '../../core/duckdb/views.js';
+import type { Table } from '../../core/columns/table.js';
+import { MissingFile } from '../../lake/files/workspace.js';
+import type { InstantRange, LedgerPage, LedgerQuery } from '../operation/ledger-page.js';
+import { CommittedFiles, nearestFiles, type CommittedFile, type MainTables } from './committed-files.js';
+import { localCopies, type LocalCopies } from './local-copies.js';
+import { Readers } from './readers.js';
+import {
+  cursorAfter,
+  cursorText,
+  readCursor,
+  storedRow,
+  undeliveredRows,
+  type InstantBounds,
+  type PageStart,
+  type RowCursor,
+  type SqlQuery,
+  type StoredRow,
+} from './stored-rows.js';
+
+/** Largest number of rows of one read, unless a page has more: ten pages of the default size. */
+const rowsAtOnce = 1000;
+
+/** Compressed bytes of one read, unless a single page has more. */
+const bytesAtOnce = 4_000_000;
+
+/** Capacity of the read-ahead cache, characters. */
+const readAheadCharacters = 32_000_000;
+
+/** Bytes of local disk for copies of a remote lake's files. */
+const copyBytes = 4_000_000_000;
+
+/** Largest number of attempts at a question whose files are replaced by commits while they are read. */
+const mostAttempts = 5;
+
+interface Question {
+  /** Unique to the question and the versions of its tables. */
+  readonly key: string;
+  /** Rows of one read that are likely to stay within `bytesAtOnce`. */
+  readonly rowsAtOnce: number;
+  /** At least `count` rows after a cursor, unless there are fewer. */
+  read(after: RowCursor | undefined, count: number): Promise<RowsAhead>;
+}
+
+/** Selects the rows of files whose instant lies in a range. */
+export type RangeQuery = (files: readonly string[], range: InstantBounds, page: PageStart) => SqlQuery;
+
+/**
+ * The pages of questions to a lake: the JSON that the service once sent. Rows are ordered by instant, rows of one instant
+ * by their content, and rows of one page in order of receipt. Commits between two pages neither repeat nor hide rows that
+ * stay.
+ */
+export class LakePages {
+  readonly #tables: MainTables;
+  readonly #account: string;
+  readonly readers: Readers;
+  readonly copies: LocalCopies;
+  readonly #ahead = new ReadAhead(readAheadCharacters);
+
+  private constructor(tables: MainTables, account: string, readers: Readers, copies: LocalCopies) {
+    this.#tables = tables;
+    this.#account = account;
+    this.readers = readers;
+    this.copies = copies;
+  }
+
+  static async open(tables: MainTables, account: string): Promise<LakePages> {
+    const copies = await localCopies(tables.store, copyBytes);
+    return new LakePages(tables, account, await Readers.open(copies.folder), copies);
+  }
+
+  /** Frees memory and local copies. Call it once no question is open. */
+  async close(): Promise<void> {
+    this.readers.close();
+    await this.copies.clear();
+  }
+
+  /** The account's files in a table, with the bounds of an instant. */
+  filesOf({ name }: Table, instant = 'effective_at'): CommittedFiles {
+    return new CommittedFiles(this.#tables.table(name), this.#account, instant);
+  }
+
+  isLoaded({ name }: { readonly name: string }, loadKey: string): boolean {
+    return this.#tables.lake.loadKeys(name, this.#account).has(loadKey);
+  }
+
+  /** The page of a question, which is asked again where a commit has replaced its files meanwhile. */
+  async page({ cursor, limit }: LedgerQuery, ask: () => Question): Promise<LedgerPage> {
+    const after = cursor === undefined ? undefined : readCursor(cursor);
+    for (let attempt = 1; ; attempt++) {
+      await this.#tables.refresh(attempt > 1);
+      try {
+        return await this.#pageOf(ask(), after, limit);
+      } catch (error) {
+        const isGone = isFileMissing(error) || error instanceof MissingFile;
+        if (!isGone || attempt === mostAttempts) throw error;
+      }
+    }
+  }
+
+  async #pageOf(question: Question, after: RowCursor | undefined, limit: number): Promise<LedgerPage> {
+    const keyAt = (cursor: RowCursor | undefined) =>
+      `${question.key} ${cursor === undefined ? '' : cursorText(cursor)}`;
+    const cached = this.#ahead.remove(keyAt(after));
+    const isEnough = cached !== undefined && (cached.isEnd || cached.rows.length > limit);
+    const { rows, isEnd } = isEnough
+      ? cached
+      : await question.read(after, Math.max(limit + 1, Math.min(rowsAtOnce, question.rowsAtOnce)));
+    const page = rows.slice(0, limit);
+    const items = page
+      .toSorted((a, b) => compare(a.window, b.window) || compare(a.position, b.position))
+      .map(({ list, raw }) => ({ list, json: raw }));
+    const last = cursorAfter(page, after);
+    if (last === undefined || (isEnd && rows.length <= limit)) return { items, next: undefined };
+    this.#ahead.put(keyAt(last), { rows: rows.slice(limit), isEnd });
+    return { items, next: cursorText(last) };
+  }
+
+  /** A question about a range of dates. `filters`: further conditions of `query`. */
+  byDate(table: CommittedFiles, query: RangeQuery, range: InstantRange, filters: object = {}): Question {
+    const { from, to } = boundsOf(range);
+    const { all } = table;
+    return {
+      key: JSON.stringify([table.name, String(from), String(to), table.version, filters]),
+      rowsAtOnce: rowsPerRead(all),
+      read: async (after, count) => {
+        const needed = count + (after?.copies ?? 0);
+        const start = after === undefined || after.at < from ? from : after.at;
+        const read = async (rows: number): Promise<RowsAhead | undefined> => {
+          const { files, until } = nearestFiles(all, start, to, rows);
+          const addresses = await this.addresses(files);
+          const found = await this.rows(addresses, query(addresses, { from, to: until }, { after, count: needed }));
+          if (found.length < needed && until < to) return undefined;
+          return { rows: undeliveredRows(found, after), isEnd: found.length < needed };
+        };
+        // Row counts of the log are a hint: where they give too few rows, the whole range is read.
+        return (await read(needed)) ?? (await read(Infinity)) ?? { rows: [], isEnd: true };
+      },
+    };
+  }
+
+  /**
+   * A question without a range of dates, to some tables and files of theirs. `rows` reads at most `count` rows from the
+   * cursor's instant and key on.
+   */
+  withoutRange(
+    key: string,
+    tables: readonly CommittedFiles[],
+    files: readonly CommittedFile[],
+    rows: (page: PageStart) => Promise<StoredRow[]>,
+  ): Question {
+    return {
+      key: JSON.stringify([key, ...tables.map(({ version }) => version)]),
+      rowsAtOnce: rowsPerRead(files),
+      read: async (after, count) => {
+        const needed = count + (after?.copies ?? 0);
+        const found = await rows({ after, count: needed });
+        return { rows: undeliveredRows(found, after), isEnd: found.length < needed };
+      },
+    };
+  }
+
+  /** Local paths of files, for DuckDB. */
+  addresses(files: readonly CommittedFile[]): Promise<string[]> {
+    return Promise.all(files.map((file) => this.copies.addressOf(file)));
+  }
+
+  async rows(addresses: readonly string[], query: SqlQuery): Promise<StoredRow[]> {
+    if (addresses.length === 0) return [];
+    return (await this.readers.rows(query)).map(storedRow);
+  }
+}
+
+/** Rows of one read, by the average row size of the file with the largest rows. */
+function rowsPerRead(files: readonly CommittedFile[]): number {
+  const largest = files.reduce((most, { size, rows }) => (rows > 0 ? Math.max(most, size / rows) : most), 1);
+  return Math.floor(bytesAtOnce / largest);
+}
+
+/** A range in microseconds, each bound rounded up. */
+export function boundsOf({ from, to }: InstantRange): InstantBounds {
+  const micros = (ms: number) => BigInt(Math.ceil(ms * 1000));
+  return { from: micros(from), to: micros(to) };
+}
+
+/** Rows that follow a cursor. */
+interface RowsAhead {
+  readonly rows: readonly StoredRow[];
+  /** Whether they are the last ones. */
+  readonly isEnd: boolean;
+}
+
+/**
+ * A cache of rows that were read along with a page and are likely to be requested next: finding one page costs as much
+ * as finding ten consecutive ones. Beyond the capacity the oldest rows are dropped.
+ */
+class ReadAhead {
+  readonly #capacity: number;
+  /** Rows by question and cursor, oldest first. */
+  readonly #entries = new Map<string, RowsAhead & { readonly size: number }>();
+  #used = 0;
+
+  /** @param capacity largest total length of `raw`, characters */
+  constructor(capacity: number) {
+    this.#capacity = capacity;
+  }
+
+  /** Removes and returns the rows for a cursor. */
+  remove(key: string): RowsAhead | undefined {
+    const found = this.#entries.get(key);
+    if (found === undefined) return undefined;
+    this.#entries.delete(key);
+    this.#used -= found.size;
+    return found;
+  }
+
+  put(key: string, ahead: RowsAhead): void {
+    this.remove(key);
+    const size = ahead.rows.reduce((sum, { raw }) => sum + raw.length, 0);
+    this.#entries.set(key, { ...ahead, size });
+    this.#used += size;
+    for (const oldest of this.#entries.keys()) {
+      if (this.#used <= this.#capacity) break;
+      this.remove(oldest);
+    }
+  }
+}

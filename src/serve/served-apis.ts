@@ -1,0 +1,27 @@
+import { eventOperations } from './api-v0/event-operations.js';
+import type { EventLedger } from './api-v0/event-ledger.js';
+import { transactionOperations } from './api-2024-06-19/transaction-operations.js';
+import type { WithTransactions } from './api-2024-06-19/transaction-ledger.js';
+import { storedEvents } from './api-v0/stored-events.js';
+import { storedTransactions } from './api-2024-06-19/stored-transactions.js';
+import type { MainTables } from './lake/committed-files.js';
+import { LakePages } from './lake/lake-pages.js';
+import type { ServedOperation } from './operation/served-operation.js';
+
+/** The data behind the service, API by API: a synthetic seller, or a lake. */
+export interface Ledger extends EventLedger, WithTransactions {}
+
+/** Every operation of the service, grouped by API. */
+export const servedOperations: readonly ServedOperation<Ledger>[] = [...eventOperations, ...transactionOperations];
+
+/** A lake as a ledger. */
+export interface LakeLedger extends Ledger {
+  /** Frees memory and local copies. Call it once no question is open. */
+  close(): Promise<void>;
+}
+
+/** Opens the rows of an account as a ledger, which answers with the JSON that the service once sent. */
+export async function openLakeLedger(tables: MainTables, account: string): Promise<LakeLedger> {
+  const pages = await LakePages.open(tables, account);
+  return { ...storedEvents(pages), byTransaction: storedTransactions(pages), close: () => pages.close() };
+}
