@@ -3,7 +3,8 @@ import type { FaultInjection } from '../serve/http/fault-injection.js';
 import { startService, type RunningService, type ServiceOptions } from '../serve/http/server.js';
 import { FaultInjector } from './faults/fault-injector.js';
 import type { Faults } from './faults/fault-settings.js';
-import { faultyLedger, unknownList, reorderedLedger } from './faults/faulty-ledger.js';
+import { unknownList } from './faults/faulty-events.js';
+import { faultyLedger } from './faults/faulty-ledger.js';
 import { createRequestFaults } from './faults/request-faults.js';
 import { createSeller } from './seller/seller.js';
 
@@ -39,7 +40,7 @@ export function faultInjection(faults: Faults): FaultInjection {
     return {
       // The time is shifted, and passes at the usual speed.
       clock: { now: () => clock.now() + offsetMs, sleep: (ms, signal) => clock.sleep(ms, signal) },
-      ledger: reorderedLedger(faultyLedger(ledger, injector), injector),
+      ledger: faultyLedger(ledger, injector),
       lists: injector.has('unknown-list') ? [unknownList] : [],
       request: createRequestFaults(injector),
     };

@@ -6,6 +6,7 @@ import type { LedgerItem, LedgerPage } from '../../serve/operation/ledger-page.j
 import type { TransactionLedger } from '../../serve/api-2024-06-19/transaction-ledger.js';
 import type { FaultInjector } from './fault-injector.js';
 import type { FaultKind } from './fault-settings.js';
+import { itemOrder, reordered } from './item-order.js';
 
 /** Rewrites the JSON of a member's value; undefined removes the member. */
 type MemberRewriter = (name: string, json: string) => string | undefined;
@@ -73,7 +74,17 @@ const releasedId = /"relatedIdentifierName":"DEFERRED_TRANSACTION_ID","relatedId
  * request.
  */
 export function faultyTransactions(ledger: TransactionLedger, injector: FaultInjector): TransactionLedger {
-  if (!transactionFaults.some((kind) => injector.has(kind))) return ledger;
+  const faulty = transactionFaults.some((kind) => injector.has(kind)) ? withFaults(ledger, injector) : ledger;
+  const order = itemOrder(injector);
+  if (order === undefined) return faulty;
+  return {
+    transactions: (question, query) => reordered(order, query, (each) => faulty.transactions(question, each)),
+    summaries: (question, query) => reordered(order, query, (each) => faulty.summaries(question, each)),
+    payouts: (question, query) => reordered(order, query, (each) => faulty.payouts(question, each)),
+  };
+}
+
+function withFaults(ledger: TransactionLedger, injector: FaultInjector): TransactionLedger {
   const unlessNone = async (ask: () => Promise<LedgerPage>): Promise<LedgerPage> => {
     if (!injector.has('no-transactions')) return ask();
     injector.count('no-transactions');

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { faultyLedger, withoutMember } from '../../../src/emulator/faults/faulty-ledger.js';
+import { withoutMember } from '../../../src/emulator/faults/faulty-events.js';
+import { faultyLedger } from '../../../src/emulator/faults/faulty-ledger.js';
 import { FaultInjector } from '../../../src/emulator/faults/fault-injector.js';
 import { arrayLedger, event, group } from '../../serve/http/array-ledger.js';
 import { type Client, firstToken, pages, paths, start, startClient } from '../../serve/http/client.js';

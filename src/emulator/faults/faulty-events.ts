@@ -1,0 +1,138 @@
+import { parseInstant } from '../../core/numeric/instant.js';
+import { scan } from '../../core/json/scan.js';
+import { Tape } from '../../core/json/tape.js';
+import type { InstantRange, LedgerItem, LedgerPage, LedgerQuery } from '../../serve/operation/ledger-page.js';
+import type { EventLedger } from '../../serve/api-v0/event-ledger.js';
+import { dayMs, hourMs } from '../../core/windows.js';
+import type { FaultInjector } from './fault-injector.js';
+import type { FaultKind } from './fault-settings.js';
+import { itemOrder, reordered, type ItemOrder } from './item-order.js';
+
+/** A list of events that the live service sends and its public model lacks. */
+export const unknownList = 'PerformanceBondRefundEventList';
+
+/** Members with the date of an event, by which faults hide it. */
+const dateNames = ['PostedDate', 'postedDate', 'TransactionPostedDate', 'TransactionCreationDate'];
+
+type Members = Readonly<Record<string, unknown>>;
+
+function membersOf(json: string): Members {
+  const value: unknown = JSON.parse(json);
+  return typeof value === 'object' && value !== null ? (value as Members) : {};
+}
+
+function instantIn(members: Members, names: readonly string[]): number | undefined {
+  const text = names.map((name) => members[name]).find((value) => typeof value === 'string');
+  return text === undefined ? undefined : parseInstant(text);
+}
+
+/** An object's JSON without one member; all others unchanged, byte for byte. */
+export function withoutMember(json: string, name: string): string {
+  const tape = new Tape();
+  scan(Buffer.from(json), tape);
+  const others = [...tape.keys(0)].filter((key) => tape.stringValue(key) !== name);
+  return `{${others.map((key) => `${tape.text(key)}:${tape.text(key + 1)}`).join(',')}}`;
+}
+
+/** The faults that change the events and groups of a ledger. */
+const eventFaults: readonly FaultKind[] = [
+  'deferred-events',
+  'recent-incomplete',
+  'total-missing',
+  'unknown-list',
+  'history-limit',
+];
+
+/**
+ * Events and groups with the live service's worst behaviour: late events, a limited history, groups without a total, events
+ * in an unknown list, another order. Whether an event is hidden depends on its content and the instant of the chain's first
+ * request, so that all pages of a chain are consistent and all operations hide the same events. An event without a date is
+ * never late or too old. A page may have fewer items than requested.
+ */
+export function faultyEvents(ledger: EventLedger, injector: FaultInjector): EventLedger {
+  const faulty = eventFaults.some((kind) => injector.has(kind)) ? withFaults(ledger, injector) : ledger;
+  const order = itemOrder(injector);
+  return order === undefined ? faulty : withOrder(faulty, order);
+}
+
+function withFaults(ledger: EventLedger, injector: FaultInjector): EventLedger {
+  /** Requests the page of a range without what is older than the history limit. */
+  async function recent(
+    { from, to }: InstantRange,
+    { asOf }: LedgerQuery,
+    ask: (range: InstantRange) => Promise<LedgerPage>,
+  ): Promise<LedgerPage> {
+    const range = { from: Math.max(from, injector.oldest(asOf)), to };
+    if (range.from > from) injector.count('history-limit');
+    return range.from < to ? ask(range) : { items: [], next: undefined };
+  }
+
+  const sentEvents = ({ items, next }: LedgerPage, { asOf }: LedgerQuery) => ({
+    items: items.filter((item) => !isHidden(injector, item, asOf)).map((item) => sentEvent(injector, item)),
+    next,
+  });
+  return {
+    groups: async (range, query) => {
+      const page = await recent(range, query, (instants) => ledger.groups(instants, query));
+      return { ...page, items: page.items.map((item) => sentGroup(injector, item, query.asOf)) };
+    },
+    events: async (range, query) =>
+      sentEvents(await recent(range, query, (instants) => ledger.events(instants, query)), query),
+    eventsOfGroup: async (groupId, query, range) => {
+      const page = await ledger.eventsOfGroup(groupId, query, range);
+      return page && sentEvents(page, query);
+    },
+    eventsOfOrder: async (orderId, query) => {
+      const page = await ledger.eventsOfOrder(orderId, query);
+      return page && sentEvents(page, query);
+    },
+  };
+}
+
+function withOrder(ledger: EventLedger, order: ItemOrder): EventLedger {
+  return {
+    groups: (range, query) => reordered(order, query, (each) => ledger.groups(range, each)),
+    events: (range, query) => reordered(order, query, (each) => ledger.events(range, each)),
+    eventsOfGroup: async (groupId, query, range) => {
+      const first = await ledger.eventsOfGroup(groupId, { ...query, cursor: undefined }, range);
+      const ask = async (each: LedgerQuery) => (await ledger.eventsOfGroup(groupId, each, range)) ?? empty;
+      return first && reordered(order, query, ask);
+    },
+    eventsOfOrder: async (orderId, query) => {
+      const first = await ledger.eventsOfOrder(orderId, { ...query, cursor: undefined });
+      return first && reordered(order, query, async (each) => (await ledger.eventsOfOrder(orderId, each)) ?? empty);
+    },
+  };
+}
+
+const empty: LedgerPage = { items: [], next: undefined };
+
+function isHidden(injector: FaultInjector, { list, json }: LedgerItem, asOf: number): boolean {
+  const hiding = ['deferred-events', 'recent-incomplete', 'history-limit'] as const;
+  if (!hiding.some((kind) => injector.has(kind))) return false;
+  const date = instantIn(membersOf(json), dateNames);
+  if (date === undefined) return false;
+  if (injector.hidesOld(date, asOf)) return true;
+  const key = list + json;
+  const isDeferred =
+    asOf < date + injector.amount('deferred-events') * dayMs && injector.hitsItem('deferred-events', key);
+  if (isDeferred) injector.count('deferred-events');
+  return isDeferred || injector.hidesRecent(key, date, asOf);
+}
+
+function sentEvent(injector: FaultInjector, item: LedgerItem): LedgerItem {
+  if (!injector.hitsItem('unknown-list', item.list + item.json)) return item;
+  injector.count('unknown-list');
+  return { ...item, list: unknownList };
+}
+
+function sentGroup(injector: FaultInjector, item: LedgerItem, asOf: number): LedgerItem {
+  if (!injector.has('total-missing')) return item;
+  const members = membersOf(item.json);
+  const end = instantIn(members, ['FinancialEventGroupEnd']);
+  const isFresh = end !== undefined && end <= asOf && asOf < end + injector.amount('total-missing') * hourMs;
+  const id = String(members['FinancialEventGroupId']);
+  if (!isFresh || members['OriginalTotal'] === undefined || !injector.hitsItem('total-missing', id)) return item;
+  injector.count('total-missing');
+  return { ...item, json: withoutMember(item.json, 'OriginalTotal') };
+}
