@@ -1,6 +1,6 @@
 import { isAbsolute, relative } from 'node:path';
 import type { CatalogVersion, RunSummary } from '../results.js';
-import { countsOf, hasOtherRows } from '../row-counts.js';
+import { countsOf, heldIn } from '../row-counts.js';
 import { excerpt } from '../../engine/retry/api-refusal.js';
 import { count } from '../../core/count.js';
 import { codeOf, LedgerlakeError, messageOf } from '../../core/errors.js';
@@ -106,6 +106,12 @@ export function emptyRunText(
   return `WARNING: ${none}: ${formatCount(requests, 'request')} returned none. ${remedy}\n`;
 }
 
+/** In SQL, of the entries of each API: whether one counts towards what was earned. */
+const netConditions = [
+  { entries: 'entries', isNet: "role = 'net'" },
+  { entries: 'transaction_entries', isNet: "role = 'net' AND status = 'RELEASED'" },
+] as const;
+
 /** Commands to run next on the lake, in lines that fit a terminal; they name the lake only where it isn't the default one. */
 export function nextSteps(
   { lake, summaries }: RunReport,
@@ -115,12 +121,11 @@ export function nextSteps(
   // A pipeline's last table is its main one.
   const table = tables.at(-1);
   const at = isDefaultLake ? '' : `--lake ${printable(shellWord(lake))} `;
-  const entries = ['entries', 'transaction_entries'].find((name) => tables.includes(name));
-  if (table !== undefined && entries === undefined) {
+  const net = netConditions.find(({ entries }) => tables.includes(entries));
+  if (table !== undefined && net === undefined) {
     return `Next:\n  ${program} sql ${at}"SELECT month, count(*) FROM ${printable(table)} GROUP BY ALL ORDER BY ALL"\n`;
   }
-  const name = entries ?? 'entries';
-  const isNet = name === 'entries' ? "role = 'net'" : "role = 'net' AND status = 'RELEASED'";
+  const { entries, isNet } = net ?? netConditions[0];
   const near = isAbsolute(lake) ? relative('', lake) : lake;
   const folder = printable(near.startsWith('..') ? lake : near);
   return [
@@ -129,7 +134,7 @@ export function nextSteps(
     `  ${program} report ${at}`.trimEnd(),
     'or net proceeds by month and kind with DuckDB itself:',
     '  duckdb -c "SELECT month, currency, kind, sum(amount) AS net',
-    `    FROM read_parquet('${folder}/${name}/account=*/*/*.parquet')`,
+    `    FROM read_parquet('${folder}/${entries}/account=*/*/*.parquet')`,
     `    WHERE ${isNet} GROUP BY ALL ORDER BY ALL"`,
     '',
   ].join('\n');
@@ -177,14 +182,15 @@ function summaryRow({ pipeline, slices, requests, rows, files, bytes, seconds }:
 
 /** Events, or transactions, and entries; of a table that holds neither its rows, by table where records have lines. */
 function countCells(rows: ReadonlyMap<string, number>): readonly [string, string] {
-  const others = [...rows].filter(([table]) => hasOtherRows(table)).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const isOther = (table: string) => !['events', 'entries'].includes(heldIn(table) ?? '');
+  const others = [...rows].filter(([table]) => isOther(table)).toSorted(([a], [b]) => (a < b ? -1 : 1));
   const { events, entries } = countsOf(rows);
   if (others.length > 1) {
     return [others.map(([table, count]) => `${formatCount(count)} ${printable(table)}`).join(', '), ''];
   }
   const [other] = others;
   if (other === undefined) return [formatCount(events), formatCount(entries)];
-  return [formatCount(other[1], other[0] === 'groups' ? 'group' : 'row'), ''];
+  return [formatCount(other[1], heldIn(other[0]) === 'groups' ? 'group' : 'row'), ''];
 }
 
 /** A line for each pipeline, under headings. */

@@ -220,7 +220,7 @@ export async function adoptFiles({ lake, clock, workspace }: RepairedFiles, { fi
     // Sums among the tags are computed again where files are written that have these.
     const sums = {
       ...(family.derived.length > 0 && { net: '{}' }),
-      ...(family.main.name === 'groups' && { groups: '[]' }),
+      ...(family.main.holds === 'groups' && { groups: '[]' }),
     };
     const tags = { pipeline: family.pipeline, account, ...sums };
     const bundle = {

@@ -47,6 +47,8 @@ export interface Table {
   readonly name: string;
   readonly about: string;
   readonly columns: readonly Column[];
+  /** What the summary of a run counts its rows as; left out: rows of another kind. */
+  readonly holds?: 'events' | 'entries' | 'groups';
   /**
    * Its files are added with a main table's commit, like those of derived tables, but count permanently once a commit
    * has referenced them.

@@ -115,23 +115,27 @@ export const transactions: Table = {
   name: 'transactions',
   about: 'One row per transaction received by date.',
   columns: transactionColumns(effectiveAt),
+  holds: 'events',
   agedBy: 'effective_at',
 };
 export const transactionEntries: Table = {
   name: 'transaction_entries',
   about: 'One row per amount of every transaction received by date.',
   columns: entryColumns(effectiveAt),
+  holds: 'entries',
 };
 export const orderTransactions: Table = {
   name: 'order_transactions',
   about: 'One row per transaction received by order.',
   columns: transactionColumns(maybeEffectiveAt),
+  holds: 'events',
   agedBy: 'effective_at',
 };
 export const orderTransactionEntries: Table = {
   name: 'order_transaction_entries',
   about: 'One row per amount of every transaction received by order.',
   columns: entryColumns(maybeEffectiveAt),
+  holds: 'entries',
 };
 
 const accountType = text('account_type', 'Type of the account: `Standard Orders`.');
