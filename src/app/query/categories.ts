@@ -23,7 +23,7 @@ export const categories: readonly Category[] = [
   {
     id: 'fees',
     label: 'Fees',
-    about: 'What the marketplace took for selling, shipping, storing, advertising.',
+    about: 'What the marketplace took for selling, shipping, storing, advertising, and postage.',
   },
   {
     id: 'taxes',
@@ -40,17 +40,17 @@ export const categories: readonly Category[] = [
   {
     id: 'reimbursements',
     label: 'Reimbursements',
-    about: 'What the marketplace made good, and its adjustments, such as for lost stock.',
+    about: 'What the marketplace made good, such as lost stock, less what it took back of that.',
   },
   {
     id: 'loans_and_transfers',
     label: 'Loans and transfers',
-    about: 'Loans, debts, credits, disbursements and direct payments: money that was moved, not earned.',
+    about: 'Loans, debts, credits, disbursements, direct payments and reserves: money that was moved, not earned.',
   },
   {
     id: 'unknown',
     label: 'Unknown',
-    about: 'Amounts of transactions whose kind is not known; they are part of the net proceeds.',
+    about: 'Amounts whose type is not known; they are part of the net proceeds.',
   },
 ];
 

@@ -24,8 +24,8 @@ import transactionsPaid from './views/transactions_paid.sql';
  * before it.
  */
 export const views: Readonly<Record<string, string>> = {
-  category_of: categoryOf,
   amount_name: amountName,
+  category_of: categoryOf,
   transactions_earned: transactionsEarned,
   transaction_entries_earned: transactionEntriesEarned,
   transactions_paid: transactionsPaid,

@@ -60,7 +60,7 @@ export const warningsSection: Section = {
           html`<a href="${anchor}">${formatCount(unknown, 'amount')}</a> ${isAre(unknown)} of an unknown role and in no
             figure.`,
         kinds > 0 &&
-          html`<a href="${anchor}">${formatCount(kinds, 'net amount')}</a> ${isAre(kinds)} of an unknown kind and not in
+          html`<a href="${anchor}">${formatCount(kinds, 'net amount')}</a> ${isAre(kinds)} of an unknown type and not in
             the earned amounts.`,
         unknownLists.length > 0 &&
           html`<a href="${anchor}">${formatCount(unknownLists.length, 'list')} of events</a>
@@ -104,7 +104,7 @@ function warningsHtml(warnings: WarningFigures, lastRun: LastRun | undefined): H
     [listColumn, pathColumn, timesColumn, sumColumn],
   )}
   ${warningTable(
-    'Amounts whose kind is not known',
+    'Amounts whose type is not known',
     'they are in the net proceeds, and not in what was earned',
     unknownKinds,
     [

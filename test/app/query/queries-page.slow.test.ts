@@ -24,6 +24,10 @@ function conditionOf(clause: string): string {
   if (lists !== undefined) return `event_list IN (${listed(lists)})`;
   const [, kinds] = /^`kind` ((?:`\w+`(?:, | and )?)+)$/.exec(clause) ?? [];
   if (kinds !== undefined) return `kind IN (${listed(kinds)})`;
+  const [, types] = /^`adjustment` named ((?:`\w+`(?:, | or )?)+)$/.exec(clause) ?? [];
+  if (types !== undefined) return `kind = 'adjustment' AND name IN (${listed(types)})`;
+  const [, starts] = /^`adjustment` whose name begins with `(\w+)`$/.exec(clause) ?? [];
+  if (starts !== undefined) return `kind = 'adjustment' AND starts_with(name, ${literal(starts)})`;
   const [, list] = /^`charge` of (`\w+`)/.exec(clause) ?? [];
   if (list !== undefined) return `kind = 'charge' AND event_list IN (${listed(list)})`;
   const [, one, other, start] = /^`charge` where the name contains (`\w+`) or (`\w+`), or begins with (`\w+`)$/.exec(

@@ -1,10 +1,8 @@
 import { expect, test, beforeEach, afterEach } from 'vitest';
 import { lakeTables } from '../../../src/app/query/lake-files.js';
-import { categories } from '../../../src/app/query/categories.js';
-import { viewStatements, views } from '../../../src/app/query/views.js';
+import { viewStatements } from '../../../src/app/query/views.js';
 import { openDatabase, type Database } from '../../../src/core/duckdb/connection.js';
 import { createViews } from '../../../src/core/duckdb/views.js';
-import { records } from '../../../src/sources/finances/model/records.js';
 
 type Values = Readonly<Record<string, string | number>>;
 
@@ -157,20 +155,6 @@ test('differences between both services have their likely reason', async () => {
     ['settlement', 'G-2', '9.000000', '0.000000', '-9.000000', 'not there at all'],
     ['settlement', 'G-3', '5.000000', '4.000000', '-1.000000', 'other'],
   ]);
-});
-
-test('every kind of net amount belongs to one category by name', async () => {
-  const kinds = Object.values(records).flatMap(({ amounts }) =>
-    amounts.filter(({ role }) => role === 'net').map(({ kind }) => kind),
-  );
-  const [, cases = ''] = /(WHEN kind = 'charge' THEN .*)ELSE/s.exec(views['category_of'] ?? '') ?? [];
-  const named = [...cases.matchAll(/'(\w+)'(?=[, )]| THEN)/g)].map(([, kind]) => kind);
-  expect(named.toSorted()).toEqual([...new Set(kinds)].toSorted());
-  const found = await database.rows(
-    `SELECT DISTINCT category_of('', unnest([${named.map((kind) => `'${kind ?? ''}'`).join(', ')}]), NULL) AS category`,
-  );
-  const all = [...found.map(({ category }) => String(category)), 'refunds', 'unknown'];
-  expect(all.toSorted()).toEqual(categories.map(({ id }): string => id).toSorted());
 });
 
 test('the views are there over a lake without transactions, and leave tables of their names alone', async () => {

@@ -12,8 +12,15 @@ SELECT
   END AS event_list,
   regexp_extract(regexp_replace(breakdown, '(.)/(?:Base|Tax|Promo)$', '\1'), '[^/]+$') AS name,
   group_id,
-  -- By the last breakdown type, also where v0 has another name (Expenses/Tax).
-  category_of(transaction_type, kind, transaction_entries_paid.name) AS category,
+  -- By the last breakdown type that says what the amount is, also where v0 has another name (Expenses/Tax).
+  category_of(
+    transaction_type,
+    kind,
+    CASE
+      WHEN transaction_entries_paid.name IN ('Base', 'Promo') THEN regexp_extract(breakdown, '([^/]+)/[^/]+$', 1)
+      ELSE transaction_entries_paid.name
+    END
+  ) AS category,
   CASE WHEN regexp_matches(breakdown, './(?:Base|Tax|Promo)$') THEN concat_ws(' ', event_id, item, path) END AS charge,
   transaction_entries_paid.name AS part
 FROM transaction_entries_paid
