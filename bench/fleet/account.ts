@@ -1,4 +1,4 @@
-import { defaultLookBack } from '../../src/app/configuration/settings.js';
+import { runSettings } from '../../src/app/configuration/setting-definitions.js';
 import { lookBackDays } from '../../src/app/load/look-back.js';
 import { dayMs, dayStart } from '../../src/core/windows.js';
 import { backlogOf, isDone, pageSize, type Backlog, type Backlogs } from './backlog.js';
@@ -105,7 +105,7 @@ export function syncOf(account: Account, now: number): SyncWork {
     return (account.sync = { isAgain: false, backlogs: newestOf(account), end: now, lookBack: 0 });
   }
   account.isCurrent = true;
-  const back = lookBackDays(defaultLookBack, (days) => lookedBack.get(days), now);
+  const back = lookBackDays(runSettings.lookBack.default, (days) => lookedBack.get(days), now);
   const from = Math.min(dayStart(account.coveredTo), dayStart(now - back * dayMs));
   const whole = Math.round((dayStart(now) - from) / dayMs);
   const today = ((now - dayStart(now)) / dayMs) * eventsPerDay;

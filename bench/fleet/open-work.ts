@@ -1,10 +1,10 @@
-import { defaultLookBack } from '../../src/app/configuration/settings.js';
+import { runSettings } from '../../src/app/configuration/setting-definitions.js';
 import type { Account } from './account.js';
 import { isDone } from './backlog.js';
 import type { Told } from './told.js';
 
 /** Days of the look-backs that aren't made each night. */
-const longLookBacks = defaultLookBack.filter(({ everyDays }) => everyDays > 0).map(({ days }) => days);
+const longLookBacks = runSettings.lookBack.default.filter(({ everyDays }) => everyDays > 0).map(({ days }) => days);
 
 /** What was asked for and isn't done. */
 export class OpenWork {

@@ -52,7 +52,7 @@ export async function openListener(
   const { run, ...settings } = await readLogSettings(args, command, configuration);
   const verbosity = { verbose: args.flag('verbose'), quiet: args.flag('quiet') };
   const complete = (text: string): string => withCommandsIn(args.scope(), text);
-  const log = await openLog(settings.format, verbosity, clock, { complete, account });
+  const log = await openLog(settings.logFormat, verbosity, clock, { complete, account });
   const metrics = await openMetrics(settings, run, clock, log.emit).catch(async (error: unknown) => {
     await log.close();
     throw error;

@@ -60,7 +60,7 @@ export async function sync(options: SyncOptions = {}): Promise<SyncSummary> {
   const [{ readOptions }, { sync: load }, { wholeNumber }] = await Promise.all([
     import('./read-options.js'),
     import('../app/load/sync.js'),
-    import('../app/configuration/settings.js'),
+    import('../app/configuration/value-forms.js'),
   ]);
   const settings = await readOptions(options);
   const { maxLag, lookBack: days } = options;

@@ -16,7 +16,7 @@ import type { CommandContext } from '../context.js';
 import { configurationFile } from '../configuration/read-configuration.js';
 import { printable } from '../../core/printable.js';
 import { variableSuffix } from '../../core/environment.js';
-import { apiNames } from '../../sources/finances/finances-apis.js';
+import { settingDefinitions, type SettingDefinition } from '../configuration/setting-definitions.js';
 import { accountVariables } from '../configuration/account-settings.js';
 
 interface InitOptions {
@@ -145,6 +145,25 @@ function secretVariables(account: string): readonly string[] {
   return [clientId, clientSecret, refreshToken].map((name) => `${name}${variableSuffix(account)}`);
 }
 
+/** The settings of a first configuration. All but the lake, which is the last one, are commented out. */
+function settingLines(account: string): string[] {
+  const { lake, ...others } = settingDefinitions;
+  const values: Readonly<Record<string, unknown>> = { account, lake: `data/${account}` };
+  return Object.entries<SettingDefinition>({ ...others, lake }).flatMap(([name, definition]) => {
+    const { comment, default: usual, example = usual } = definition;
+    const member = `"${name}": ${jsonLine(values[name] ?? example)}`;
+    const about = comment === undefined ? [] : [`    // ${comment}`];
+    return [...about, name === 'lake' ? `    ${member}` : `    // ${member},`];
+  });
+}
+
+/** JSON on one line, as Prettier spaces it. */
+function jsonLine(value: unknown): string {
+  return JSON.stringify(value, undefined, 1)
+    .replaceAll(/\n\s*/g, ' ')
+    .replaceAll(/(?<=\[) | (?=\])/g, '');
+}
+
 /**
  * A first `ledgerlake.config.json` with a comment on every setting. It is valid, and stays valid without any of the comment signs
  * before a setting: such a line has the default and a comma, and a setting follows it.
@@ -155,43 +174,7 @@ export function commentedConfiguration({ account, region, schema }: FirstAccount
   // The command line and the environment (LEDGERLAKE_LAKE, LEDGERLAKE_RATE …) override this file.
 ${schema === undefined ? '' : `  "$schema": ${JSON.stringify(schema)},\n`}
   "settings": {
-    // The account of a run, if there are several below.
-    // "account": ${JSON.stringify(account)},
-    // Where backfill and sync begin; default: 90 days before the end. The service keeps two years.
-    // "from": "2025-01-01",
-    // The initial quota of each operation: requests per second, and at once. The rate that the service announces overrides it.
-    // "rate": 0.5,
-    // "burst": 30,
-    // How many minutes before the present ranges end, at least 2.
-    // "marginMinutes": 5,
-    // The assumed lifetime of the service's NextToken, in minutes.
-    // "tokenLifeMinutes": 3,
-    // Folder for pages of unfinished slices; default: _journal in the lake's folder, for S3 in your cache.
-    // "journal": "data/journal",
-    // Folder for copies of the files of lakes on S3, and what they may have together; default: your cache, 10 GB.
-    // "cache": "/var/cache/ledgerlake",
-    // "cacheGigabytes": 50,
-    // Folder with definitions of custom pipelines (docs/pipelines.md).
-    // "pipelines": "pipelines",
-    // Format of the log: text, or json, one line per event (docs/logs.md).
-    // "logFormat": "text",
-    // Metrics for Prometheus, during a run and at its end (docs/metrics.md); default: none.
-    // "metricsPort": 9464,
-    // "metricsHost": "127.0.0.1",
-    // "metricsFile": "ledgerlake-{account}.prom",
-    // The API whose pipelines run if none is named: ${apiNames.join(', ')}, or both (docs/transactions.md).
-    // "api": "v0",
-    // What sync reads again for late-arriving events: the last days, and the interval in days (0: on each run).
-    // "lookBack": [{ "days": 2, "everyDays": 0 }, { "days": 14, "everyDays": 7 }, { "days": 35, "everyDays": 30 }],
-    // How many hours replaced files stay, for engines that read older versions (docs/engines.md).
-    // "retentionHours": 0,
-    // What runs write for other engines at their end: "iceberg", "symlinks" (docs/engines.md).
-    // "export": [],
-    // What new objects of a lake on S3 are encrypted with, if the bucket demands it (docs/s3.md): AES256, aws:kms or aws:kms:dsse.
-    // "sse": "aws:kms",
-    // "kmsKey": "arn:aws:kms:REGION:ACCOUNT:key/ID",
-    // The lake: a folder, relative to this file, or s3://BUCKET/PREFIX. Not the lake of the synthetic seller (data/lake).
-    "lake": ${JSON.stringify(`data/${account}`)}
+${settingLines(account).join('\n')}
   },
 
   "accounts": {

@@ -3,13 +3,15 @@ import { nearestName } from '../../core/text/fault-line.js';
 import { Secret } from '../../engine/auth/secret.js';
 import { accountVariables } from './account-settings.js';
 import type { Configuration } from './configuration.js';
-import { settingNames, settingVariable } from './settings.js';
+import { settingDefinitions, settingVariable, type SettingDefinition } from './setting-definitions.js';
 
 const prefix = 'LEDGERLAKE_';
 
 /** The variables that the program reads, without those of the accounts. */
 const variables = [
-  ...settingNames.map(settingVariable),
+  ...Object.entries<SettingDefinition>(settingDefinitions).flatMap(([name, { read }]) =>
+    read === undefined ? [] : settingVariable(name),
+  ),
   ...['ACCOUNT', 'CONFIG', 'SERVE_CLIENT_ID', 'SERVE_CLIENT_SECRET'].map((name) => prefix + name),
 ];
 

@@ -1,6 +1,6 @@
 import { dayMs } from '../../core/windows.js';
 import { parseNote, type Store } from '../../lake/store/store.js';
-import type { LookBackRule } from '../configuration/configuration.js';
+import type { LookBackRule } from '../configuration/setting-definitions.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 
 /** A look-back that is due within this time runs now, as a nightly run doesn't start at the same second each night. */

@@ -11,8 +11,7 @@ import type { Window } from '../../core/windows.js';
 import { shortIsoInstant } from '../command-text.js';
 import { olderGaps, syncRange } from '../../engine/slicing/sync-windows.js';
 import { lagFailure, lagText, lakeCoveredTo, readMaxLag } from './freshness.js';
-import type { LookBackRule } from '../configuration/configuration.js';
-import { defaultLookBack } from '../configuration/settings.js';
+import { runSettings, type LookBackRule } from '../configuration/setting-definitions.js';
 import { readLookBacks, writeLookBacks } from './look-back.js';
 import {
   pipelineLookBackDays,
@@ -119,7 +118,11 @@ interface PlannedSync {
 }
 
 /** A sync before its lake is open. */
-function unplanned({ lookBack, rules = defaultLookBack, inTurns }: SyncOptions, now: number, end: number): PlannedSync {
+function unplanned(
+  { lookBack, rules = runSettings.lookBack.default, inTurns }: SyncOptions,
+  now: number,
+  end: number,
+): PlannedSync {
   const plan: SyncPlan = {
     ...{ end, now, lookBack, rules, isInTurns: inTurns !== undefined },
     lookBacks: new Map(),

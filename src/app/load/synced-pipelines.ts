@@ -7,7 +7,7 @@ import type { Lake } from '../../lake/lake.js';
 import type { RequestedRange } from '../../lake/upkeep/requested-ranges.js';
 import { isCustom } from '../../sources/custom/custom-pipeline.js';
 import type { FinancesPipeline, FinancesUpstream } from '../../sources/finances/connect-finances.js';
-import type { LookBackRule } from '../configuration/configuration.js';
+import type { LookBackRule } from '../configuration/setting-definitions.js';
 import { lookBackDays, type LookBacks } from './look-back.js';
 
 /** A sync in several runs, each of which continues the one before. */

@@ -13,7 +13,8 @@ import {
 import { readSettings } from '../options/command-settings.js';
 import { formats } from '../../core/text/formats.js';
 import { readDateRange } from '../../app/configuration/range.js';
-import { wholeNumber, type Settings } from '../../app/configuration/settings.js';
+import type { Settings } from '../../app/configuration/settings.js';
+import { wholeNumber } from '../../app/configuration/value-forms.js';
 
 const backfillPositional = { name: 'PIPELINE', many: true, about: 'Pipelines to run' };
 

@@ -1,9 +1,13 @@
 import { PassThrough } from 'node:stream';
-import { apis, burstsText, defaultApi } from '../../sources/finances/finances-apis.js';
 import { program, type CommandScope } from '../../app/command-text.js';
 import type { CommandResult } from '../../app/command-result.js';
 import type { CommandContext, ReadingContext, RunContext } from '../../app/context.js';
-import { logFormats } from '../../observe/log/plain-log.js';
+import {
+  settingDefinitions,
+  settingOption,
+  type SettingDefinition,
+  type SettingOption,
+} from '../../app/configuration/setting-definitions.js';
 import type { Stopping } from './stop-signals.js';
 import { isFormat, type Format } from '../../core/text/formats.js';
 import { usageError } from '../../core/errors.js';
@@ -151,35 +155,22 @@ export interface CommandDefinition {
   run(args: CommandArguments, context: CommandContext & RunContext & CommandLine): Promise<CommandResult | number>;
 }
 
-/** Options of every command. */
-export const everyOption = {
-  verbose: { isFlag: true, about: 'Log more, and every detail of an error' },
-  quiet: { isFlag: true, about: 'Print only errors, and requested data: the results of sql, --json and --format json' },
-  'log-format': { choices: logFormats, about: 'Format of the log [default: text]' },
-  help: { isFlag: true, short: 'h', about: 'Show help' },
-} as const satisfies Record<string, OptionDefinition>;
-
-/** Options of a run that reports metrics. */
-export const metricsOptions = {
-  'metrics-port': { about: 'Port to serve Prometheus metrics on during the run; 0 picks a free port' },
-  'metrics-host': { about: 'Address to serve metrics on [default: 127.0.0.1]' },
-  'metrics-file': {
-    about: 'File to write the metrics to at the end of the run (textfile collector); {account} stands for the account',
-  },
-} as const satisfies Record<string, OptionDefinition>;
+/** The options of settings. */
+const settingOptions = Object.fromEntries(
+  Object.entries<SettingDefinition>(settingDefinitions).map(([name, definition]) => {
+    const { about = '', optionAbout = about, default: value, words: choices } = definition;
+    const { defaultText = typeof value === 'object' ? undefined : value } = definition;
+    const text = defaultText === undefined ? optionAbout : `${optionAbout} [default: ${defaultText}]`;
+    return [settingOption(name), { about: text, ...(choices && { choices }) }];
+  }),
+) as Readonly<Record<SettingOption, OptionDefinition>>;
 
 /** Options that several commands share. */
 const sharedOptions = {
-  lake: { about: 'The lake: a folder, or s3://BUCKET/PREFIX [default: data/lake]' },
+  ...settingOptions,
   config: { about: 'Configuration file [default: LEDGERLAKE_CONFIG, or ledgerlake.config.json if it exists]' },
   account: { about: 'Account to load [default: the only configured one, else demo, with the embedded service]' },
   endpoint: { about: "The service's base address [default: the account's, else the embedded service]" },
-  api: { choices: apis, about: `API whose pipelines run if none is named [default: ${defaultApi}]` },
-  rate: { about: 'Requests per second for each operation, until the service announces its rate [default: 0.5]' },
-  burst: { about: `Requests that each operation may send at once [default: ${burstsText}]` },
-  journal: { about: 'Folder for pages of unfinished slices [default: LAKE/_journal; for S3 your cache folder]' },
-  cache: { about: 'Folder for copies of the files of a lake on S3 [default: in your cache folder]' },
-  pipelines: { about: 'Folder with definitions of custom pipelines' },
   redis: { about: 'Address of Redis or Valkey, without a password [default: REDIS_URL]' },
   fleet: { default: 'ledgerlake', about: 'Name of the fleet; several fleets can share one Redis' },
   threads: { about: 'Number of threads for a large input [default: one per core of the machine or its container]' },
@@ -187,9 +178,20 @@ const sharedOptions = {
 } as const satisfies Record<string, OptionDefinition>;
 
 /** Shared options by their names. */
-export function shared(...names: readonly (keyof typeof sharedOptions)[]): CommandDefinition['options'] {
-  return Object.fromEntries(names.map((name) => [name, sharedOptions[name]]));
+export function shared<Name extends keyof typeof sharedOptions>(...names: readonly Name[]) {
+  return Object.fromEntries(names.map((name) => [name, sharedOptions[name]])) as Pick<typeof sharedOptions, Name>;
 }
+
+/** Options of every command. */
+export const everyOption = {
+  verbose: { isFlag: true, about: 'Log more, and every detail of an error' },
+  quiet: { isFlag: true, about: 'Print only errors, and requested data: the results of sql, --json and --format json' },
+  ...shared('log-format'),
+  help: { isFlag: true, short: 'h', about: 'Show help' },
+} as const satisfies Record<string, OptionDefinition>;
+
+/** Options of a run that reports metrics. */
+export const metricsOptions = shared('metrics-port', 'metrics-host', 'metrics-file');
 
 /** The format of results; the parser accepts the choices only. */
 export function readFormat(args: CommandArguments): Format {

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 
+export { z } from 'zod';
+
 /**
  * A strict object. The `error` of a node is what was expected, in words; for an unknown key it is the list of known
  * keys: see `faultLine`.

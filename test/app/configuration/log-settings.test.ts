@@ -5,7 +5,7 @@ const none = { folder: '/etc/lakes', settings: {} };
 
 test('defaults', () => {
   expect(resolveLogSettings({}, {}, none)).toEqual({
-    format: 'text',
+    logFormat: 'text',
     metricsPort: undefined,
     metricsHost: '127.0.0.1',
     metricsFile: undefined,
@@ -22,12 +22,12 @@ test('the command line goes before the environment, that before the file', () =>
     LEDGERLAKE_METRICS_FILE: 'e.prom',
   };
   const given = { 'log-format': 'json', 'metrics-port': '0', 'metrics-host': 'h', 'metrics-file': 'g.prom' };
-  const own = { format: 'json', metricsPort: 1, metricsHost: '::1', metricsFile: '/etc/lakes/m.prom' };
+  const own = { logFormat: 'json', metricsPort: 1, metricsHost: '::1', metricsFile: '/etc/lakes/m.prom' };
   expect(resolveLogSettings({}, {}, config)).toEqual(own);
-  const fromEnvironment = { format: 'text', metricsPort: 2, metricsHost: '0.0.0.0', metricsFile: 'e.prom' };
+  const fromEnvironment = { logFormat: 'text', metricsPort: 2, metricsHost: '0.0.0.0', metricsFile: 'e.prom' };
   expect(resolveLogSettings({}, environment, config)).toEqual(fromEnvironment);
   expect(resolveLogSettings(given, environment, config)).toEqual({
-    format: 'json',
+    logFormat: 'json',
     metricsPort: 0,
     metricsHost: 'h',
     metricsFile: 'g.prom',

@@ -1,0 +1,261 @@
+import { mostRetentionHours } from '../../core/windows.js';
+import { sseAlgorithms } from '../../lake/store/store.js';
+import { logFormats } from '../../observe/log/plain-log.js';
+import { limits } from '../../sources/finances/api-v0/operations.js';
+import { apiNames, apis, burstsText, defaultApi, type Api } from '../../sources/finances/finances-apis.js';
+import { exportFormats, type ExportFormat } from '../export/export-formats.js';
+import { accountForm, accountPattern } from './account.js';
+import { anyText, instantText, number, oneOf, someOf, type ValueForm } from './value-forms.js';
+
+/** The length of a look-back in `days`, and how often a sync does it: after `everyDays`; 0: with each run. */
+export interface LookBackRule {
+  readonly days: number;
+  readonly everyDays: number;
+}
+
+/**
+ * A setting. Its name is its key in the configuration (`metricsPort`), from which those of its variable (`LEDGERLAKE_METRICS_PORT`)
+ * and its option (`--metrics-port`) follow. The JSON Schema, the first configuration of `ledgerlake init`, the help of the option and
+ * what it completes to are made of its definition.
+ */
+export interface SettingDefinition extends Pick<ValueForm<unknown>, 'schema' | 'words'> {
+  /** Parses the text of its option or variable; left out: only the configuration has it. */
+  readonly read?: ValueForm<unknown>['read'];
+  /** What it is, for the JSON Schema and the help. */
+  readonly about?: string;
+  /** Its value where nothing sets it. */
+  readonly default?: string | number | readonly unknown[];
+  /** Whether it is a path, which in the configuration is relative to that file's folder. */
+  readonly isPath?: true;
+  /** What its option is, for the help; left out: `about`. */
+  readonly optionAbout?: string;
+  /** For the help of its option, what goes where nothing sets it; left out: the default. */
+  readonly defaultText?: string;
+  /** Its comment in a first configuration; left out: that of the setting before it. */
+  readonly comment?: string;
+  /** Its value in a first configuration; left out: the default. */
+  readonly example?: unknown;
+}
+
+export type SettingDefinitions = Readonly<Record<string, SettingDefinition>>;
+
+const accountName = `a name of ${accountForm}`;
+const folder = anyText('a folder');
+
+/** A setting that only the configuration has. */
+function inConfiguration<T>(schema: ValueForm<T>['schema']) {
+  return { schema };
+}
+
+const days = 'a whole number of days from 1';
+const everyDays = 'a number of days from 0';
+
+/** The settings of a run. */
+export const runSettings = {
+  lake: {
+    ...anyText('a folder or "s3://BUCKET/PREFIX"'),
+    about: 'The lake: a folder, or s3://BUCKET/PREFIX',
+    isPath: true,
+    default: 'data/lake',
+    comment:
+      'The lake: a folder, relative to this file, or s3://BUCKET/PREFIX. Not the lake of the synthetic seller (data/lake).',
+  },
+  from: {
+    ...instantText,
+    about: 'First instant to load, ISO 8601 in UTC',
+    comment: 'Where backfill and sync begin; default: 90 days before the end. The service keeps two years.',
+    example: '2025-01-01',
+  },
+  rate: {
+    ...number({ expected: 'a number greater than 0' }),
+    about: 'Requests per second for each operation, until the service announces its rate',
+    default: limits.rate,
+    comment:
+      'The initial quota of each operation: requests per second, and at once. The rate that the service announces overrides it.',
+  },
+  // Left out, each API has its own.
+  burst: {
+    ...number({ isWhole: true, least: 1, expected: 'a whole number from 1' }),
+    about: 'Requests that each operation may send at once',
+    defaultText: burstsText,
+    example: limits.burst,
+  },
+  // The service refuses bounds that are nearer to the present (specification, section 8).
+  marginMinutes: {
+    ...number({
+      ...{ least: limits.marginMs / 60_000, most: 1440 },
+      ...{ expected: 'a number of minutes from 2 to 1440', hint: '; correct it' },
+    }),
+    about: 'How many minutes before the present ranges end',
+    default: 5,
+    comment: 'How many minutes before the present ranges end, at least 2.',
+  },
+  // The default is the shortest known lifetime of the service's tokens.
+  tokenLifeMinutes: {
+    ...number({ expected: 'a number of minutes greater than 0' }),
+    about: "Assumed lifetime of the service's NextToken, in minutes",
+    default: 3,
+    comment: "The assumed lifetime of the service's NextToken, in minutes.",
+  },
+  journal: {
+    ...folder,
+    about: 'Folder for pages of unfinished slices',
+    defaultText: 'LAKE/_journal; for S3 your cache folder',
+    isPath: true,
+    comment: "Folder for pages of unfinished slices; default: _journal in the lake's folder, for S3 in your cache.",
+    example: 'data/journal',
+  },
+  cache: {
+    ...folder,
+    about: 'Folder for copies of the files of lakes on S3; in your cache folder by default',
+    optionAbout: 'Folder for copies of the files of a lake on S3',
+    defaultText: 'in your cache folder',
+    isPath: true,
+    comment:
+      'Folder for copies of the files of lakes on S3, and what they may have together; default: your cache, 10 GB.',
+    example: '/var/cache/ledgerlake',
+  },
+  cacheGigabytes: {
+    ...number({ expected: 'a number of gigabytes greater than 0' }),
+    about: 'What they may have together; 10 by default',
+    default: 10,
+    example: 50,
+  },
+  pipelines: {
+    ...folder,
+    about: 'Folder with definitions of custom pipelines',
+    isPath: true,
+    comment: 'Folder with definitions of custom pipelines (docs/pipelines.md).',
+    example: 'pipelines',
+  },
+  // Without a default: a sync asks whether it is set.
+  api: {
+    ...oneOf<Api>(apis),
+    about: 'API whose pipelines run if none is named: v0 by default',
+    optionAbout: 'API whose pipelines run if none is named',
+    defaultText: defaultApi,
+    comment: `The API whose pipelines run if none is named: ${apiNames.join(', ')}, or both (docs/transactions.md).`,
+    example: defaultApi,
+  },
+  // Most late events arrive hours late, some days, and a few weeks late, when a reserve is released.
+  lookBack: {
+    ...inConfiguration<readonly LookBackRule[]>(({ z, object }) =>
+      z.array(
+        object('an object with `days` and `everyDays`', {
+          days: z.number({ error: days }).int(days).min(1, days).describe('How many days back are read again'),
+          everyDays: z.number({ error: everyDays }).min(0, everyDays).describe('Interval in days; 0: on each run'),
+        }),
+        { error: 'a list of {"days", "everyDays"}' },
+      ),
+    ),
+    about: 'What `sync` reads again, and how often',
+    default: [
+      { days: 2, everyDays: 0 },
+      { days: 14, everyDays: 7 },
+      { days: 35, everyDays: 30 },
+    ],
+    comment:
+      'What sync reads again for late-arriving events: the last days, and the interval in days (0: on each run).',
+  },
+  // Left out: as the lake has it.
+  retentionHours: {
+    ...number({
+      ...{ isWhole: true, least: 0, most: mostRetentionHours },
+      expected: `a whole number of hours from 0 to ${mostRetentionHours}`,
+    }),
+    about: 'How many hours replaced files stay; 0: they are deleted at once',
+    comment: 'How many hours replaced files stay, for engines that read older versions (docs/engines.md).',
+    example: 0,
+  },
+  export: {
+    ...someOf<ExportFormat>(exportFormats),
+    about: 'What runs write for other engines at their end',
+    default: [],
+    comment: 'What runs write for other engines at their end: "iceberg", "symlinks" (docs/engines.md).',
+  },
+  sse: {
+    ...oneOf(sseAlgorithms),
+    about: 'What new objects of a lake on S3 are encrypted with; as the bucket has it by default',
+    comment:
+      'What new objects of a lake on S3 are encrypted with, if the bucket demands it (docs/s3.md): AES256, aws:kms or aws:kms:dsse.',
+    example: 'aws:kms',
+  },
+  kmsKey: {
+    ...anyText('the id or ARN of a key of KMS'),
+    about: 'Key of KMS for `sse`: its id or ARN',
+    example: 'arn:aws:kms:REGION:ACCOUNT:key/ID',
+  },
+} as const satisfies SettingDefinitions;
+
+/** The settings of a command's log and of a run's metrics. */
+export const logSettings = {
+  logFormat: {
+    ...oneOf(logFormats),
+    about: 'Format of the log',
+    default: 'text',
+    comment: 'Format of the log: text, or json, one line per event (docs/logs.md).',
+  },
+  metricsPort: {
+    ...number({ isWhole: true, least: 0, most: 65_535, expected: 'a port from 0 to 65535' }),
+    about: 'Port of the metrics for Prometheus; 0: any free port',
+    optionAbout: 'Port to serve Prometheus metrics on during the run; 0 picks a free port',
+    comment: 'Metrics for Prometheus, during a run and at its end (docs/metrics.md); default: none.',
+    example: 9464,
+  },
+  metricsHost: {
+    ...anyText('an address'),
+    about: 'Address of the metrics; 127.0.0.1 by default',
+    optionAbout: 'Address to serve metrics on',
+    default: '127.0.0.1',
+  },
+  metricsFile: {
+    ...anyText('a file'),
+    about:
+      'File for the metrics at the end of a run, for the node exporter; {account} in its name stands for the account',
+    optionAbout:
+      'File to write the metrics to at the end of the run (textfile collector); {account} stands for the account',
+    isPath: true,
+    example: 'ledgerlake-{account}.prom',
+  },
+} as const satisfies SettingDefinitions;
+
+const { lake, ...otherRunSettings } = runSettings;
+
+/** All settings, in the order of the JSON Schema. */
+export const settingDefinitions = {
+  lake,
+  // `resolve-account.ts` reads its option and its variable, with others that decide on the account.
+  account: {
+    ...inConfiguration(({ z }) => z.string({ error: accountName }).regex(accountPattern, accountName)),
+    comment: 'The account of a run, if there are several below.',
+  },
+  ...otherRunSettings,
+  ...logSettings,
+} as const satisfies SettingDefinitions;
+
+type ValueOf<D> = D extends { readonly schema: ValueForm<infer T>['schema'] } ? T : never;
+
+/** The settings that a configuration has. */
+export type FileSettings = {
+  readonly [Name in keyof typeof settingDefinitions]?: ValueOf<(typeof settingDefinitions)[Name]> | undefined;
+};
+
+/** The values of settings: one without a default may be undefined. */
+export type SettingValues<D> = {
+  readonly [Name in keyof D]: ValueOf<D[Name]> | (D[Name] extends { readonly default: unknown } ? never : undefined);
+};
+
+type Kebab<Name extends string> = Name extends `${infer Letter}${infer Others}`
+  ? `${Letter extends Lowercase<Letter> ? Letter : `-${Lowercase<Letter>}`}${Kebab<Others>}`
+  : '';
+
+/** The option of a setting, without its dashes. */
+export type SettingOption = Kebab<keyof typeof settingDefinitions>;
+
+export function settingOption(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
+
+export function settingVariable(name: string): string {
+  return `LEDGERLAKE_${settingOption(name).toUpperCase().replaceAll('-', '_')}`;
+}

@@ -1,0 +1,101 @@
+import type { z } from 'zod';
+import { usageError } from '../../core/errors.js';
+import { readInstant } from '../../core/numeric/instant.js';
+import type * as schemaNodes from '../../core/text/schema-nodes.js';
+import { readInstantOption } from './range.js';
+
+/** What a value may be: as the text of an option or a variable, and in the configuration. */
+export interface ValueForm<T> {
+  /** Parses a text. Throws a USAGE error for an invalid one. */
+  readonly read: (name: string, text: string) => T;
+  /** The schema in the configuration. It is given the functions that build one, as their package loads slowly. */
+  readonly schema: (nodes: typeof schemaNodes) => z.ZodType<T>;
+  /** All values, where they are a few words. */
+  readonly words?: readonly string[];
+}
+
+/** `expected`: the value in words. */
+export function anyText(expected: string): ValueForm<string> {
+  return { read: (_name, text) => text, schema: ({ text }) => text(expected) };
+}
+
+/** An ISO 8601 date or instant, which `readDateRange` parses later. */
+export const instantText: ValueForm<string> = {
+  read: (name, text) => {
+    readInstantOption(name, text);
+    return text;
+  },
+  schema: ({ z }) => {
+    const error = 'an ISO 8601 date or instant such as "2025-01-31"';
+    return z.string({ error }).refine((value) => readInstant(value) !== undefined, { error });
+  },
+};
+
+interface NumberBounds {
+  readonly isWhole?: true;
+  /** Smallest value; left out: any that is greater than 0. */
+  readonly least?: number;
+  readonly most?: number;
+  /** The value in words. */
+  readonly expected: string;
+  /** What to do about a text that is out of bounds. */
+  readonly hint?: string;
+}
+
+export function number({ isWhole, least = 0, most = Infinity, expected, hint = '' }: NumberBounds): ValueForm<number> {
+  return {
+    read: (name, text) => {
+      const value = isWhole ? wholeNumber(name, text, least) : positiveNumber(name, text);
+      if (value >= least && value <= most) return value;
+      throw usageError(`expected ${name} to be ${expected.replace('whole ', '')}, got ${value}${hint}`);
+    },
+    schema: ({ z }) => {
+      const any = z.number({ error: expected });
+      const numbers = isWhole ? any.int(expected) : any;
+      const bounded = isWhole || least > 0 ? numbers.min(least, expected) : numbers.positive(expected);
+      return most === Infinity ? bounded : bounded.max(most, expected);
+    },
+  };
+}
+
+export function oneOf<T extends string>(words: readonly T[]): ValueForm<T> {
+  const expected = `one of ${words.join(', ')}`;
+  return {
+    words,
+    read: (name, text) => {
+      const word = words.find((known) => known === text);
+      if (word !== undefined) return word;
+      throw usageError(`expected ${name} to be ${expected}, got ${JSON.stringify(text)}`);
+    },
+    schema: ({ z }) => z.enum(words, { error: expected }),
+  };
+}
+
+/** A list of words; as a text comma-separated, or `none`. */
+export function someOf<T extends string>(words: readonly T[]): ValueForm<readonly T[]> {
+  return {
+    read: (name, text) => {
+      if (text === 'none') return [];
+      return text.split(',').map((entry) => {
+        const word = words.find((known) => known === entry.trim());
+        if (word !== undefined) return word;
+        throw usageError(`expected ${name} to be none or some of ${words.join(',')}, got ${JSON.stringify(text)}`);
+      });
+    },
+    schema: (nodes) => nodes.z.array(oneOf(words).schema(nodes), { error: `a list of ${words.join(', ')}` }),
+  };
+}
+
+/** A whole number. Throws a USAGE error for any other text, and below `least`. */
+export function wholeNumber(option: string, text: string, least: number): number {
+  const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (Number.isSafeInteger(value) && value >= least) return value;
+  throw usageError(`expected ${option} to be a whole number from ${least}, got ${JSON.stringify(text)}`);
+}
+
+/** A number greater than 0, such as a rate. Throws a USAGE error for any other text. */
+export function positiveNumber(option: string, text: string): number {
+  const value = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
+  if (Number.isFinite(value) && value > 0) return value;
+  throw usageError(`expected ${option} to be a number greater than 0, got ${JSON.stringify(text)}`);
+}
