@@ -53,7 +53,7 @@ export function storedWindows(lake: Lake, { pipeline }: PipelineTable, account: 
 /** A text about left-out windows, with the command that loads them. */
 export function leftOutText({ account, windows, loaded }: LeftOutDays): string {
   return (
-    `${account}: v0 has ${spansText(windows)}, transactions have only ${spansText(loaded)}: ledger, pnl_by_month, fees_by_type and the report ` +
+    `${account}: v0 has ${spansText(windows)}, transactions have only ${spansText(loaded)}: ledger, pnl_by_month, pnl_by_month_earned, fees_by_type and the report ` +
     'leave out what transactions lack, as v0 counts only before their first day; ' +
     `\`${loadingCommand({ pipeline: byTransaction.pipeline, account, windows })}\` loads it`
   );
@@ -61,7 +61,7 @@ export function leftOutText({ account, windows, loaded }: LeftOutDays): string {
 
 /** A note for a statement that reads figures which leave windows out; undefined for any other. */
 export function leftOutNote(statement: string, lake: Lake): string | undefined {
-  if (!namesIn(statement).has('ledger_amounts')) return undefined;
+  if (!namesIn(statement).has('v0_amounts')) return undefined;
   const [first, ...others] = [...lake.accounts()].toSorted().flatMap((account) => leftOutDays(lake, account) ?? []);
   if (first === undefined) return undefined;
   const more = others.length === 0 ? '' : `; the same holds for ${others.map(({ account }) => account).join(', ')}`;

@@ -3,21 +3,26 @@ import amountName from './views/amount_name.sql';
 import apiDifferences from './views/api_differences.sql';
 import categoryOf from './views/category_of.sql';
 import changedAmounts from './views/changed_amounts.sql';
+import earnedAmounts from './views/earned_amounts.sql';
 import feesByType from './views/fees_by_type.sql';
 import ledgerAmounts from './views/ledger_amounts.sql';
 import ledger from './views/ledger.sql';
 import outstandingAt from './views/outstanding_at.sql';
 import paidAmounts from './views/paid_amounts.sql';
 import payoutLines from './views/payout_lines.sql';
+import pnlByBasis from './views/pnl_by_basis.sql';
+import pnlByMonthEarned from './views/pnl_by_month_earned.sql';
 import pnlByMonth from './views/pnl_by_month.sql';
 import reconciliationEvents from './views/reconciliation_events.sql';
 import reconciliation from './views/reconciliation.sql';
 import settlementAmounts from './views/settlement_amounts.sql';
 import settlementPayouts from './views/settlement_payouts.sql';
+import transactionAmounts from './views/transaction_amounts.sql';
 import transactionEntriesEarned from './views/transaction_entries_earned.sql';
 import transactionEntriesPaid from './views/transaction_entries_paid.sql';
 import transactionsEarned from './views/transactions_earned.sql';
 import transactionsPaid from './views/transactions_paid.sql';
+import v0Amounts from './views/v0_amounts.sql';
 
 /**
  * The views over a lake's tables by their names: the query of a view, or the statement that creates a macro. Each may read those
@@ -31,13 +36,18 @@ export const views: Readonly<Record<string, string>> = {
   transactions_paid: transactionsPaid,
   transaction_entries_paid: transactionEntriesPaid,
   outstanding_at: outstandingAt,
+  transaction_amounts: transactionAmounts,
   paid_amounts: paidAmounts,
   settlement_amounts: settlementAmounts,
   changed_amounts: changedAmounts,
+  v0_amounts: v0Amounts,
   ledger_amounts: ledgerAmounts,
+  earned_amounts: earnedAmounts,
   ledger,
   api_differences: apiDifferences,
+  pnl_by_basis: pnlByBasis,
   pnl_by_month: pnlByMonth,
+  pnl_by_month_earned: pnlByMonthEarned,
   fees_by_type: feesByType,
   payout_lines: payoutLines,
   settlement_payouts: settlementPayouts,

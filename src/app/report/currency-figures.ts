@@ -1,5 +1,6 @@
 import { groupBy } from '../../core/group-by.js';
 import { categories, tradeCategories, type Category, type CategoryId } from '../query/categories.js';
+import basesText from './bases.sql';
 import { statement, type FigureReader, type FigureRow } from './figure-reader.js';
 import monthText from './months.sql';
 import refundText from './refunds.sql';
@@ -12,6 +13,7 @@ const monthSums = statement(monthText, {
   ...{ currency: 'text', month: 'text', category: 'text' },
   ...{ lines: 'count', total: 'decimal', unsummed: 'count' },
 });
+const basesSums = statement(basesText, { currency: 'text', deferred: 'decimal', released: 'decimal' });
 const monthOrders = statement(refundText, {
   ...{ currency: 'text', ofMonth: 'textOrNull' },
   ...{ shipped: 'count', refunded: 'count' },
@@ -42,6 +44,9 @@ export interface CurrencyFigures extends AmountFigures {
   /** The ISO 4217 code as received; empty where there is none. */
   readonly currency: string;
   readonly months: readonly MonthFigures[];
+  /** What is earned on the earned basis only, and what on the paid basis only. */
+  readonly deferred: string;
+  readonly released: string;
   /** By month, and for all months (`ofMonth` null). */
   readonly orders: readonly OrderFigures[];
 }
@@ -49,6 +54,7 @@ export interface CurrencyFigures extends AmountFigures {
 /** Reads the figures by currency, the one with the most amounts first. */
 export async function readFigures(rows: FigureReader): Promise<CurrencyFigures[]> {
   const sums = groupBy(await rows(monthSums), ({ currency }) => currency);
+  const bases = new Map((await rows(basesSums)).map((row) => [row.currency, row]));
   const orders = groupBy(await rows(monthOrders), ({ currency }) => currency);
   return [...sums]
     .map(([currency, ofCurrency]) => ({
@@ -56,6 +62,8 @@ export async function readFigures(rows: FigureReader): Promise<CurrencyFigures[]
       months: [...groupBy(ofCurrency, ({ month }) => month)].map(([month, ofMonth]) => ({
         ...{ month, ...amountsOf(ofMonth) },
       })),
+      deferred: bases.get(currency)?.deferred ?? '0',
+      released: bases.get(currency)?.released ?? '0',
       orders: orders.get(currency) ?? [],
     }))
     .toSorted((one, other) => other.times - one.times);

@@ -2,8 +2,10 @@ import { categories, tradeCategories, type Category } from '../query/categories.
 import { stackedChart } from './charts.js';
 import type { CurrencyFigures, MonthFigures } from './currency-figures.js';
 import { figureTable, html, numberColumn, textColumn, type Html } from './html.js';
-import { amountsIn, currencyText, shownIn, signOf } from './report-amounts.js';
-import { sheetColumns, type Section } from './section.js';
+import type { BasisFigures } from './basis-section.js';
+import { amountsIn, currencyText, difference, shownIn, signOf, sumOf } from './report-amounts.js';
+import { sheetColumns, type CurrencyChapter, type Section } from './section.js';
+import { isPaid } from './settlements.js';
 
 /** The amounts of each month by category. */
 export const earnedSection: Section = {
@@ -17,8 +19,9 @@ export const earnedSection: Section = {
       ...{ unsummed: 'number', net_proceeds: 'amount' },
     }),
   },
-  read: ({ chapters }) => ({
-    ofCurrency: ({ figures }) => figures && monthsHtml(figures),
+  read: ({ chapters, basis }) => ({
+    ofCurrency: (chapter) =>
+      chapter.figures && html`${monthsHtml(chapter.figures)}${totalsHtml(chapter, chapter.figures, basis)}`,
     rows: chapters.flatMap(({ currency, figures }) =>
       (figures?.months ?? []).map(({ month, amounts, earned, net, unsummed }) => [
         ...[currency, month, earned],
@@ -37,7 +40,7 @@ function monthsHtml({ currency, months, amounts: totals, earned }: CurrencyFigur
   const amount = shownIn(currency);
   const used = categories.filter(({ id }) => signOf(totals[id]) !== 0 || id === 'sales');
   const table = figureTable(
-    html`Earned by month, in ${currencyText(currency)}`,
+    html`Earned by month, on the paid basis, in ${currencyText(currency)}`,
     months,
     [
       textColumn('Month', ({ month }) => month),
@@ -47,6 +50,48 @@ function monthsHtml({ currency, months, amounts: totals, earned }: CurrencyFigur
     months.length > 1 && ['All', amount(earned), ...used.map(({ id }) => amount(totals[id]))],
   );
   return html`${monthChart(currency, months, used)}${table}`;
+}
+
+/** How what was earned leads to each total beside it, one line a total. */
+function totalsHtml(
+  { id, currency, settlements }: CurrencyChapter,
+  { earned, amounts, net, deferred, released }: CurrencyFigures,
+  { since }: BasisFigures,
+): Html {
+  const amount = shownIn(currency);
+  const paidOut = sumOf(settlements.map(({ settlement }) => (isPaid(settlement) ? (settlement.total ?? '0') : '0')));
+  const left = difference(net, paidOut);
+  const totals = [
+    {
+      ...{ label: 'Earned, paid basis', total: earned },
+      about: html`When Amazon released it: <code>earned</code> of <code>pnl_by_month</code>`,
+    },
+    {
+      ...{ label: 'Earned, earned basis', total: difference(sumOf([earned, deferred]), released) },
+      about:
+        since === null
+          ? html`The same, as Finances v0 does not show a sale before its release: <code>pnl_by_month_earned</code>`
+          : html`When it happened: with ${amount(deferred)} that was deferred in this period, without
+              ${amount(released)} of releases of deferred sales: <code>earned</code> of
+              <code>pnl_by_month_earned</code>`,
+    },
+    {
+      ...{ label: 'Net proceeds', total: net },
+      about: html`Earned on the paid basis, with ${amount(amounts.loans_and_transfers)} of loans and transfers and
+        ${amount(amounts.unknown)} of unknown amounts: <code>net_proceeds</code> of <code>pnl_by_month</code>`,
+    },
+    settlements.length > 0 && {
+      ...{ label: 'Paid out', total: paidOut },
+      about: html`Payouts of the <a href="#${id}-settlements">settlements</a> below: the net proceeds without
+        ${amount(left)} that is in open settlements, was carried over, or belongs to settlements or days that are not
+        here`,
+    },
+  ].filter((total) => total !== false);
+  return figureTable(html`From what was earned to the totals beside it, in ${currencyText(currency)}`, totals, [
+    textColumn('Total', ({ label }) => label),
+    numberColumn('Amount', ({ total }) => amount(total)),
+    textColumn('How it follows', ({ about }) => about),
+  ]);
 }
 
 function monthChart(currency: string, months: readonly MonthFigures[], used: readonly Category[]): Html {

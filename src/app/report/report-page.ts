@@ -220,18 +220,19 @@ function glossary(): Html {
     <dl>
       <dt>Earned</dt>
       <dd>
-        Sales, promotions, fees, taxes, refunds and reimbursements together: income and costs of selling. Tax that you
-        remit yourself is included.
+        Sales, promotions, fees, taxes, refunds and reimbursements together: income and costs of selling, on the paid
+        basis. Tax that you remit yourself is included.
       </dd>
       <dt>Net proceeds</dt>
       <dd>
-        The sum of all amounts with the role net, by the month of their event: earned amounts, and loans and transfers.
+        The sum of all amounts with the role net, by the month of their event: earned amounts, loans and transfers, and
+        unknown amounts.
       </dd>
       ${meanings}
-      <dt>Deferred, paid basis</dt>
+      <dt>Deferred, paid basis, earned basis</dt>
       <dd>
         Amazon keeps the money of most sales until a week after delivery: it is deferred. On the paid basis an amount
-        counts when it is released.
+        counts when it is released, on the earned basis when it happened.
       </dd>
       <dt>Refund rate</dt>
       <dd>

@@ -12,7 +12,7 @@ export const sharesSection: Section = {
   read: () => ({ ofCurrency: ({ figures }) => figures && sharesHtml(figures) }),
 };
 
-function sharesHtml({ currency, amounts: totals, earned, net }: CurrencyFigures): Html {
+function sharesHtml({ currency, amounts: totals, earned }: CurrencyFigures): Html {
   const sales = totals.sales;
   if (signOf(sales) <= 0) return html`<p class="none">Nothing was charged in this period, so there are no shares.</p>`;
   const [amount, exactly] = [shownIn(currency), amountsIn(currency)];
@@ -29,7 +29,6 @@ function sharesHtml({ currency, amounts: totals, earned, net }: CurrencyFigures)
   }
   const title = `Earned: ${exactly(earned)} ${currency}`;
   steps.push({ label: 'Earned', series: 'left', from: 0, to: Number(earned), figure: share(earned), title });
-  const transfers = totals.loans_and_transfers;
   return html`<figure>
       ${stepsChart(`Bar chart of where each 100 ${currency} of sales went; the table below it has the figures.`, steps)}
     </figure>
@@ -42,12 +41,5 @@ function sharesHtml({ currency, amounts: totals, earned, net }: CurrencyFigures)
         numberColumn('Of each 100', ({ id }) => share(totals[id])),
       ],
       ['Earned', amount(earned), share(earned)],
-    )}
-    ${
-      signOf(transfers) !== 0 &&
-      html`<p class="note">
-        Earned, ${amount(earned)}, and loans and transfers, ${amount(transfers)}, make the net proceeds of
-        ${amount(net)} ${currency}.
-      </p>`
-    }`;
+    )}`;
 }

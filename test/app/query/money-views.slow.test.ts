@@ -247,17 +247,43 @@ test.each(['plausible', 'edge-cases'] as const)(
   },
 );
 
-test('both services have the same columns of every month', async () => {
-  const endpoint = await serving({
-    ledger: createSeller({ seed: 5, events: 3000, profile: 'plausible' }, clock),
-    clock,
-  });
-  const months = async (pipeline: string) => {
+test('both services have the same columns of every month, and the earned basis is that of the seller', async () => {
+  const seller = createSeller({ seed: 5, events: 3000, profile: 'plausible' }, clock);
+  const endpoint = await serving({ ledger: seller, clock });
+  const loaded = async (pipeline: string) => {
     const lake = await temporaryFolder();
     await ran({ lake, endpoint, account: 'shop', from: '2025-12-01', pipelines: [pipeline] }, { clock });
-    return (await database(lake, clock)).rows('SELECT * FROM pnl_by_month');
+    return database(lake, clock);
   };
-  const v0 = await months('financial-events');
-  expect(v0.length).toBeGreaterThan(10);
-  expect(await months('transactions')).toEqual(v0);
+  const [v0, later] = [await loaded('financial-events'), await loaded('transactions')];
+  const months = await v0.rows('SELECT * FROM pnl_by_month');
+  expect(months.length).toBeGreaterThan(10);
+  expect(await later.rows('SELECT * FROM pnl_by_month')).toEqual(months);
+  expect(await v0.rows('SELECT * FROM pnl_by_month_earned')).toEqual(months);
+
+  // What the seller has posted in each month: sales when they happened, without their releases.
+  const range = { from: Date.parse('2025-12-01'), to: clock.now() - 300_000 };
+  const any = { range, status: undefined, marketplaceId: undefined, orderId: undefined, groupId: undefined };
+  const page = await seller.byTransaction?.transactions(any, { cursor: undefined, limit: 1e6, asOf: clock.now() });
+  const posted = new Map<string, bigint>();
+  for (const { json } of page?.items ?? []) {
+    const transaction = JSON.parse(json) as {
+      readonly transactionType: string;
+      readonly postedDate: string;
+      readonly totalAmount: { readonly currencyCode: string; readonly currencyAmount: number };
+      readonly relatedIdentifiers: readonly { readonly relatedIdentifierName: string }[];
+    };
+    const { relatedIdentifiers, totalAmount, postedDate } = transaction;
+    const isRelease = relatedIdentifiers.some((one) => one.relatedIdentifierName === 'DEFERRED_TRANSACTION_ID');
+    if (isRelease || transaction.transactionType === 'Transfer') continue;
+    const key = `${totalAmount.currencyCode} ${postedDate.slice(0, 7)}`;
+    posted.set(key, (posted.get(key) ?? 0n) + BigInt(Math.round(totalAmount.currencyAmount * 1e6)));
+  }
+  const earned = await later.rows('SELECT currency, month, net_proceeds::VARCHAR AS net FROM pnl_by_month_earned');
+  expect(
+    new Map(earned.map((row) => [`${row['currency']} ${row['month']}`, BigInt(String(row['net']).replace('.', ''))])),
+  ).toEqual(posted);
+  expect(earned).not.toEqual(
+    await later.rows('SELECT currency, month, net_proceeds::VARCHAR AS net FROM pnl_by_month'),
+  );
 });

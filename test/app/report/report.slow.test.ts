@@ -45,7 +45,7 @@ test('what was earned by month and its parts are those of SQL, rounded half to e
   expect(report.html).toContain('<span class="rounded" title="213.945">213.94</span>');
 });
 
-test('where each 100 goes leaves loans out, and says what they come to', () => {
+test('where each 100 goes leaves loans out, and a line leads from what was earned to each total', () => {
   const section = `${report.page.chapter('USD')}-hundred`;
   const rows = report.page.table(section);
   expect(rows.map((row) => [row[''], row['Amount'], row['Of each 100']])).toEqual([
@@ -54,9 +54,16 @@ test('where each 100 goes leaves loans out, and says what they come to', () => {
     ['Refunds', '-46.44', '-11.56'],
     ['Earned', '213.94', '53.27'],
   ]);
-  expect(report.page.texts(`#${section} .note`)).toEqual([
-    'Earned, 213.94, and loans and transfers, 1,000,000.50, make the net proceeds of 1,000,214.44 USD.',
+  const totals = report.page.table(`${report.page.chapter('USD')}-months`, 1);
+  expect(totals.map((row) => [row['Total'], row['Amount']])).toEqual([
+    ['Earned, paid basis', '213.94'],
+    ['Earned, earned basis', '213.94'],
+    ['Net proceeds', '1,000,214.44'],
+    ['Paid out', '0.00'],
   ]);
+  expect(totals[2]?.['How it follows']).toMatch(
+    /with 1,000,000\.50 of loans and transfers and 0\.00 of unknown amounts/,
+  );
 });
 
 test('each settlement is held against its total, and its entries stand behind it', () => {

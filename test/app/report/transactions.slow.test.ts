@@ -45,6 +45,19 @@ test('a lake of transactions is reported on the paid basis, and deferred money s
     expect(row).not.toHaveProperty('Unknown');
   }
   expect(months.filter(({ moved: other }) => other !== null).length).toBeGreaterThan(1);
+  const sums = await sql.rows(
+    'SELECT currency, sum(earned)::VARCHAR AS earned, sum(net_proceeds)::VARCHAR AS net, ' +
+      '(SELECT sum(earned)::VARCHAR FROM pnl_by_month_earned AS other WHERE other.currency = paid.currency) AS happened, ' +
+      "(SELECT coalesce(sum(original_total), 0)::VARCHAR FROM groups WHERE original_currency = currency AND fund_transfer_status = 'Succeeded') AS payouts " +
+      'FROM pnl_by_month AS paid GROUP BY currency',
+  );
+  for (const { currency, earned, happened, net, payouts } of sums) {
+    const totals = page.table(`${page.chapter(String(currency))}-months`, 1);
+    expect(totals.map((row) => row['Amount'])).toEqual(
+      [earned, happened, net, payouts].map((text) => shown(text, String(currency))),
+    );
+    expect(happened).not.toBe(earned);
+  }
   const deferred = await sql.rows(
     "SELECT currency, sum(total_amount)::VARCHAR AS total, count(*)::INTEGER AS times FROM transactions WHERE status = 'DEFERRED' GROUP BY ALL ORDER BY ALL",
   );

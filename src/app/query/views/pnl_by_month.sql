@@ -1,19 +1,5 @@
--- One row for each account, month and currency: the sums of its net amounts by category.
+-- One row for each account, month and currency: the sums of its net amounts by category. An amount counts when it is paid: its basis
+-- is v0, then the paid basis of transactions.
 --
 -- earned: all but loans_and_transfers and unknown; net_proceeds: all; unsummed: the number of amounts that no sum has.
-SELECT account, month, currency,
-  coalesce(sum(amount) FILTER (category NOT IN ('loans_and_transfers', 'unknown')), 0::DECIMAL(38,6)) AS earned,
-  coalesce(sum(amount) FILTER (category = 'sales'), 0::DECIMAL(38,6)) AS sales,
-  coalesce(sum(amount) FILTER (category = 'promotions'), 0::DECIMAL(38,6)) AS promotions,
-  coalesce(sum(amount) FILTER (category = 'fees'), 0::DECIMAL(38,6)) AS fees,
-  coalesce(sum(amount) FILTER (category = 'taxes'), 0::DECIMAL(38,6)) AS taxes,
-  coalesce(sum(amount) FILTER (category = 'refunds'), 0::DECIMAL(38,6)) AS refunds,
-  coalesce(sum(amount) FILTER (category = 'reimbursements'), 0::DECIMAL(38,6)) AS reimbursements,
-  coalesce(sum(amount) FILTER (category = 'loans_and_transfers'), 0::DECIMAL(38,6)) AS loans_and_transfers,
-  coalesce(sum(amount) FILTER (category = 'unknown'), 0::DECIMAL(38,6)) AS unknown,
-  coalesce(sum(amount), 0::DECIMAL(38,6)) AS net_proceeds,
-  count(*) FILTER (amount IS NULL) AS unsummed
-FROM ledger_amounts
-WHERE role = 'net'
-GROUP BY account, month, currency
-ORDER BY account, currency, month
+SELECT * EXCLUDE (basis) FROM pnl_by_basis WHERE basis = 'paid' ORDER BY account, currency, month

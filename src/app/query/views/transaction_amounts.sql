@@ -1,0 +1,38 @@
+-- One row for each amount of transaction_entries, with the lists, names and category of v0.
+--
+-- event_list: the list of v0 for the transaction's type, or that type; name: the last breakdown type except Base, Tax and Promo
+-- (AmazonFees/Commission/Base: Commission); part: the last breakdown type; charge: what amounts that are the base, the tax and the
+-- promotion of one charge have in common, null for an amount that is a charge by itself; is_paid, is_earned: whether it belongs to
+-- that basis.
+WITH adjustments_ AS (
+  -- An adjustment whose items have no breakdowns: its type is in the tree of the transaction, which does not count beside them.
+  SELECT account, month, event_id, any_value(name) AS type_
+  FROM transaction_entries
+  WHERE transaction_type = 'Adjustment' AND role = 'memo' AND item IS NULL AND name NOT IN ('Sales', 'Expenses', 'Base', 'Tax', 'Promo')
+  GROUP BY ALL
+  HAVING count(DISTINCT name) = 1
+)
+SELECT
+  account, month, effective_at, event_id, entry, amazon_order_id, sku, path, kind, role, amount, amount_text, currency,
+  CASE transaction_type
+    WHEN 'Shipment' THEN 'ShipmentEventList'
+    WHEN 'Refund' THEN 'RefundEventList'
+    ELSE coalesce(transaction_type, '')
+  END AS event_list,
+  regexp_extract(regexp_replace(breakdown, '(.)/(?:Base|Tax|Promo)$', '\1'), '[^/]+$') AS name,
+  group_id,
+  -- By the last breakdown type that says what the amount is, also where v0 has another name (Expenses/Tax).
+  category_of(
+    transaction_type,
+    kind,
+    CASE
+      WHEN entry_.name IN ('Base', 'Promo') THEN regexp_extract(breakdown, '([^/]+)/[^/]+$', 1)
+      ELSE coalesce(entry_.name, type_)
+    END
+  ) AS category,
+  CASE WHEN regexp_matches(breakdown, './(?:Base|Tax|Promo)$') THEN concat_ws(' ', event_id, item, path) END AS charge,
+  entry_.name AS part,
+  coalesce(status = 'RELEASED', false) AS is_paid,
+  status IS DISTINCT FROM 'RELEASED' OR deferred_transaction_id IS NULL AS is_earned
+FROM transaction_entries AS entry_
+  LEFT JOIN adjustments_ USING (account, month, event_id)

@@ -1,0 +1,46 @@
+-- One row for each amount of v0 before the account's first instant of loaded transactions, of every role, with its category. The
+-- columns are those of paid_amounts.
+WITH since_ AS (
+  SELECT account, min(window_start) AS since_ FROM transactions GROUP BY account
+), events_ AS (
+  -- The events of v0 in the window in which transactions begin. Those without a date are before that instant, unless a transaction
+  -- matches them: by order and sum, after the events with a date.
+  SELECT account, event_id, posted_at IS NULL AS is_undated_, since_, window_end
+  FROM events JOIN since_ USING (account)
+  WHERE window_start < since_ AND window_end > since_ AND (posted_at IS NULL OR posted_at >= since_)
+), v0_ AS (
+  SELECT account, event_id, is_undated_, since_, window_end, amazon_order_id, currency, sum(amount) AS sum_
+  FROM entries JOIN events_ USING (account, event_id)
+  WHERE role = 'net'
+  GROUP BY ALL
+), later_ AS (
+  SELECT account, event_id, effective_at, amazon_order_id, currency, sum(amount) AS sum_
+  FROM transaction_entries_paid
+  WHERE role = 'net'
+  GROUP BY ALL
+), numbered_ AS (
+  SELECT *, row_number() OVER (
+    PARTITION BY account, window_end, amazon_order_id, currency, sum_ ORDER BY is_undated_, event_id
+  ) AS number_
+  FROM v0_
+), matched_ AS (
+  SELECT numbered_.account, numbered_.event_id, numbered_.currency, count(later_.event_id) >= any_value(number_) AS is_later_
+  FROM numbered_ LEFT JOIN later_ ON later_.account = numbered_.account
+    AND later_.currency = numbered_.currency
+    AND later_.sum_ = numbered_.sum_
+    AND later_.amazon_order_id IS NOT DISTINCT FROM numbered_.amazon_order_id
+    AND later_.effective_at >= since_
+    AND later_.effective_at < window_end
+  WHERE is_undated_
+  GROUP BY ALL
+)
+SELECT
+  account, month, effective_at, event_id, entry, amazon_order_id, sku, path, kind, role, amount, amount_text, currency,
+  event_list, name, group_id,
+  category_of(event_list, kind, name) AS category,
+  CAST(NULL AS VARCHAR) AS charge,
+  name AS part
+FROM entries
+  LEFT JOIN since_ USING (account)
+  LEFT JOIN matched_ USING (account, event_id, currency)
+WHERE since_ IS NULL OR coalesce(NOT is_later_, effective_at < since_)
