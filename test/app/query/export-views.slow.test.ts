@@ -39,6 +39,6 @@ test('in a plain DuckDB the exported views have the rows of `ledgerlake sql`', a
 
   expect((await readdir(join(dir, 'models'))).toSorted()).toEqual(names.map((name) => `${name}.sql`).toSorted());
   const model = await readFile(join(dir, 'models', 'pnl_by_month.sql'), 'utf8');
-  expect(model).toMatch(/^-- depends_on: \{\{ ref\('ledger_amounts'\) \}\}\n-- /);
+  expect(model).toMatch(/^-- depends_on: \{\{ ref\('pnl_by_basis'\) \}\}\n-- /);
   expect(await plain.rows(model)).toEqual(await own.rows('FROM pnl_by_month'));
 });
