@@ -1,5 +1,6 @@
 import type { Api, ApiName } from '../src/sources/finances/finances-apis.js';
 import type { FinancesPipeline } from '../src/sources/finances/connect-finances.js';
+import { settlementReportTables } from '../src/sources/finances/settlement-reports/report-tables.js';
 import { financialEventGroups } from './financial-event-groups.js';
 import { financialEvents } from './financial-events.js';
 import { groupEventsPipeline } from './group-events.js';
@@ -28,6 +29,9 @@ export const pipelines: readonly FinancesPipeline[] = [
   settlementSummariesPipeline,
   payoutsPipeline,
 ];
+
+/** All that fills tables of this package: the pipelines, and settlement reports, which are imported. */
+export const tableFillers = [...pipelines, settlementReportTables] as const;
 
 /** The pipeline with a name; undefined for a custom pipeline. */
 export function pipelineNamed(name: string): FinancesPipeline | undefined {

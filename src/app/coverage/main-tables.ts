@@ -1,10 +1,10 @@
-import { pipelines } from '../../../pipelines/all-pipelines.js';
+import { tableFillers } from '../../../pipelines/all-pipelines.js';
 import { financialEventGroups } from '../../../pipelines/financial-event-groups.js';
 import { financialEvents } from '../../../pipelines/financial-events.js';
 import { groupEventsPipeline } from '../../../pipelines/group-events.js';
 import { settlementSummariesPipeline } from '../../../pipelines/settlement-summaries.js';
 import { transactionsPipeline } from '../../../pipelines/transactions.js';
-import type { Table } from '../../core/columns/table.js';
+import type { PipelineTables, Table } from '../../core/columns/table.js';
 import { type Coverage, mainTable as mainTableOf } from '../../engine/slicing/slicing.js';
 import { windowSlicing } from '../../engine/slicing/window-slicing.js';
 import type { Window } from '../../core/windows.js';
@@ -24,15 +24,17 @@ export interface PipelineTable {
   readonly coverage?: (lake: Lake, account: string, range: Window) => Coverage;
 }
 
-function tableOf(pipeline: FinancesPipeline): PipelineTable {
-  const { name, tables, loadKey, coverage } = pipeline;
-  const { name: table } = mainTableOf(pipeline);
-  const entries = tables.find((other) => other.name !== table)?.name;
+type TableFiller = PipelineTables & Pick<FinancesPipeline, 'loadKey' | 'coverage'>;
+
+function tableOf(filler: TableFiller): PipelineTable {
+  const { name, tables, loadKey, coverage } = filler;
+  const { name: table } = mainTableOf(filler);
+  const entries = tables.find((other) => other.name !== table && other.linesOf === undefined)?.name;
   return { table, pipeline: name, entries, loadKey, ...(coverage && { coverage }) };
 }
 
 /** The tables of this program whose commits make a slice count. */
-const mainTables: readonly PipelineTable[] = pipelines.map(tableOf);
+const mainTables: readonly PipelineTable[] = tableFillers.map((filler: TableFiller) => tableOf(filler));
 
 /** The entry of `mainTables`, so that tables can be compared by identity. */
 function builtIn(pipeline: FinancesPipeline): PipelineTable {

@@ -25,6 +25,9 @@ import { commitImported, untilCommitted, type ImportOptions } from './stored-imp
 import type { PageSpans } from '../spans/page-spans.js';
 import type { Input } from './input-bytes.js';
 import { brokenLine, savedLines } from './saved-pages.js';
+import { addSettlements, isReportLine, ReportBytes, type SettlementDocument } from './settlement-document.js';
+import type { ReportEncoding } from '../../sources/finances/settlement-reports/report-encodings.js';
+import { settlementReportTables } from '../../sources/finances/settlement-reports/report-tables.js';
 
 const eventFamily = familyOf(financialEvents);
 const groupFamily = familyOf(financialEventGroups);
@@ -51,6 +54,8 @@ interface ReadInput {
   readonly groupPages: number;
   /** Broken lines that were skipped. */
   readonly skipped: number;
+  /** Undefined for an input of saved pages. */
+  readonly report: SettlementDocument | undefined;
 }
 
 /**
@@ -120,7 +125,7 @@ class Batch {
     const turn = this.#read.at(-1)?.staging.turn ?? Promise.resolve();
     const handedOut = await handOutLines(input, this.#options, this.#resources, turn);
     this.bytes += handedOut.bytes;
-    const result = markHandled(finishReading(handedOut));
+    const result = markHandled(finishReading(handedOut, this.#options.encoding));
     result.catch(() => {
       this.#hasFailed = true;
     });
@@ -157,6 +162,11 @@ class Batch {
       summary.pages += groupPages;
       await commitGroups(groups, this.#options, this.#resources, summary);
       summary.seconds += secondsPassed();
+    }
+    for (const { report } of read) {
+      if (report === undefined) continue;
+      await addSettlements(this.#options, this.#resources.workspace, report, summaries);
+      summaries.of(settlementReportTables.name, {}).seconds += secondsPassed();
     }
     for (const { input, failure } of ended) {
       const status = failure === undefined ? 'imported' : 'left-out';
@@ -235,6 +245,7 @@ interface HandedOutInput {
   readonly staging: EventStaging;
   readonly list: GroupList;
   readonly counts: { eventPages: number; groupPages: number; skipped: number };
+  readonly report: ReportBytes | undefined;
   readonly bytes: number;
   /** Counts a broken line. Throws LedgerlakeError BROKEN_LINE where broken lines aren't skipped. */
   readonly broken: (line: number, found: string) => void;
@@ -285,18 +296,26 @@ async function handOutLines(
   const staging = new EventStaging(options, resources, eventFamily, listener, turn);
 
   let received = 0;
+  let report: ReportBytes | undefined;
   let failure: HandedOutInput['failure'];
   try {
     signal.throwIfAborted();
     for await (const line of savedLines(withProgress(input, emit), signal)) {
-      resources.threads.expect((received += line.bytes?.length ?? 0));
+      const isFirst = received === 0;
+      received += line.bytes?.length ?? 0;
+      if (isFirst && isReportLine(line)) report = new ReportBytes(input.name);
+      if (report !== undefined) {
+        report.add(line);
+        continue;
+      }
+      resources.threads.expect(received);
       await staging.add(line);
     }
     await staging.handOut();
   } catch (reason) {
     failure = { reason };
   }
-  return { staging, list, counts, bytes: received, broken, failure };
+  return { staging, list, counts, report, bytes: received, broken, failure };
 }
 
 /**
@@ -304,8 +323,11 @@ async function handOutLines(
  *
  * @throws what a thread throws, or the signal's reason
  */
-async function finishReading(handedOut: HandedOutInput): Promise<ReadInput | LeftOut> {
-  const { staging, list, counts, broken, failure } = handedOut;
+async function finishReading(
+  handedOut: HandedOutInput,
+  encoding: ReportEncoding | undefined,
+): Promise<ReadInput | LeftOut> {
+  const { staging, list, counts, report, broken, failure } = handedOut;
   try {
     // A line before the failure may be broken.
     await staging.turn;
@@ -319,7 +341,7 @@ async function finishReading(handedOut: HandedOutInput): Promise<ReadInput | Lef
         counts.groupPages--;
       }
     }
-    return { months, spans, staging, list, groups, ...counts };
+    return { months, spans, staging, list, groups, report: report?.decoded(encoding), ...counts };
   } catch (error) {
     await staging.settled();
     if (isBrokenLine(error)) return { failure: error, dateless: staging.dateless };

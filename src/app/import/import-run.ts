@@ -2,7 +2,9 @@ import { FailedRun, releaseAfter, type CommandResult } from '../command-result.j
 import { emitDamage, type RunContext } from '../context.js';
 import { exportAfterRun, type ExportOptions } from '../export/export-after-run.js';
 import { LedgerlakeError } from '../../core/errors.js';
+import { formatCount } from '../../core/text/amounts.js';
 import { tables } from '../../sources/finances/lake-tables.js';
+import type { ReportEncoding } from '../../sources/finances/settlement-reports/report-encodings.js';
 import type { ChunkThreads, ImportLimits } from './chunk-threads.js';
 import { importInputs } from './import-inputs.js';
 import type { Input } from './input-bytes.js';
@@ -24,6 +26,8 @@ export interface ImportPagesOptions extends ExportOptions {
   readonly files: readonly string[];
   readonly stdin: () => AsyncIterable<Buffer>;
   readonly skipBroken: boolean;
+  /** Of settlement reports; undefined: recognised. */
+  readonly encoding?: ReportEncoding | undefined;
   /** Used instead of the store that `lake` names. */
   readonly store?: Store;
   /** Maximum number of threads; undefined: the number of cores. */
@@ -43,7 +47,7 @@ export async function runImport(
   options: ImportPagesOptions & { readonly limits: ImportLimits },
   context: RunContext,
 ): Promise<CommandResult> {
-  const { account, skipBroken, limits } = options;
+  const { account, skipBroken, encoding, limits } = options;
   const { clock, signal, emit } = context;
   const store = options.store ?? openStore(options.lake, { clock, emit, encryption: options.encryption });
   if (options.store === undefined) await refuseFile(options.lake);
@@ -66,11 +70,11 @@ export async function runImport(
     emitDamage(lake, emit);
     let failure: unknown;
     try {
-      const importOptions = { lake, clock, account, signal, skipBroken, limits, emit };
+      const importOptions = { lake, clock, account, signal, skipBroken, encoding, limits, emit };
       const failures = await importInputs(inputs, threads, importOptions, summaries);
       await vacuumLake(lake, lease, { clock, emit, account });
       lease.cleared();
-      failure = leftOutFailure(failures, inputs.length);
+      failure = leftOutFailure(failures, inputs.length) ?? refusedFailure(summaries);
     } catch (error) {
       failure = error;
     }
@@ -91,6 +95,13 @@ function leftOutFailure(failures: ReadonlyMap<string, LedgerlakeError>, inputs: 
   const others = failures.size === 1 ? '' : ` (and ${failures.size - 1} more)`;
   const what = inputs === 1 ? 'nothing was imported' : `left out ${failures.size} of ${inputs} files${others}`;
   return new LedgerlakeError('BROKEN_LINE', `${what}: ${first.message}`);
+}
+
+/** The failure of an import that left settlements out; undefined where there is none. */
+function refusedFailure({ refused }: ImportSummaries): LedgerlakeError | undefined {
+  const [first] = refused;
+  if (first === undefined) return undefined;
+  return new LedgerlakeError('BROKEN_LINE', `left out ${formatCount(refused.length, 'settlement')}: ${first}`);
 }
 
 interface EndedImport extends Pick<RunReport, 'run' | 'failure'> {

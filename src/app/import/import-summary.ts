@@ -4,7 +4,8 @@ import { formatCount } from '../../core/text/amounts.js';
 import { runText, warningLines, summaryGrid, summaryObject, type RunReport } from '../load/run-summary.js';
 import { printable } from '../../core/printable.js';
 import { count } from '../../core/count.js';
-import type { EventWarnings } from '../../sources/finances/model/slice-rows.js';
+import { settlementReportTables } from '../../sources/finances/settlement-reports/report-tables.js';
+import type { Warnings } from '../../engine/run/pipeline.js';
 import { PipelineSummary } from '../../engine/run/pipeline-summary.js';
 import { dayMs, type Window } from '../../core/windows.js';
 
@@ -20,8 +21,8 @@ export interface AddedRows {
   readonly leftOut: ReadonlyMap<number, number>;
 }
 
-/** The pipelines whose pages are imported. */
-export const importedPipelines = [financialEvents, financialEventGroups] as const;
+/** What is imported: pages of pipelines, and settlement reports. */
+export const importedPipelines = [financialEvents, financialEventGroups, settlementReportTables] as const;
 
 /** The summary of an import for people: a line per pipeline, what was left out and why, and the warnings. */
 export function importText(report: RunReport, summaries: ImportSummaries): string {
@@ -38,7 +39,7 @@ export function importText(report: RunReport, summaries: ImportSummaries): strin
   else if (isNew) lines.push(`Imported into ${printedLake} in ${seconds.toFixed(1)} s for ${printedRun}`);
   else lines.push(`Nothing to import: ${printedLake} already has everything for ${printedRun}`);
   if (isNew) lines.push('', ...summaryGrid(summaries.all));
-  const { skippedLines, undecided } = summaries;
+  const { skippedLines, undecided, refused, restated } = summaries;
   const more = summaries.all.flatMap(notImported);
   if (skippedLines > 0) {
     const what = skippedLines === 1 ? 'is not a response body' : 'are not response bodies';
@@ -49,6 +50,8 @@ export function importText(report: RunReport, summaries: ImportSummaries): strin
     const found = formatCount(undecided, 'event');
     more.push(`Undecided: whether ${found} without a date ${what} that the lake held (docs/import.md)`);
   }
+  if (refused.length > 0) more.push(`Left out: ${formatCount(refused.length, 'settlement')} that can't be read`);
+  if (restated !== '') more.push(restated.trimEnd());
   more.push(...warningLines(summaries.all));
   if (more.length > 0) lines.push('', ...more);
   return `${lines.join('\n')}\n`;
@@ -67,9 +70,10 @@ function notImported({ pipeline, known, leftOut, leftOutDays, dateless }: Import
 
 /** The summary for programs: the keys of every run, and what an import leaves out. */
 export function importObject(report: RunReport, summaries: ImportSummaries): object {
-  const { all, skippedLines, undecided } = summaries;
+  const { all, skippedLines, undecided, refused } = summaries;
   const left = all.map(({ pipeline, known, leftOut, leftOutDays, dateless }) => {
-    return [pipeline, { known, left_out: leftOut + dateless, left_out_days: leftOutDays.size }] as const;
+    const unread = pipeline === settlementReportTables.name ? refused.length : 0;
+    return [pipeline, { known, left_out: leftOut + dateless + unread, left_out_days: leftOutDays.size }] as const;
   });
   return {
     ...summaryObject(report),
@@ -120,12 +124,16 @@ export class ImportSummary extends PipelineSummary {
 /** The summaries of an import's pipelines. */
 export class ImportSummaries {
   skippedLines = 0;
+  /** Why settlements of reports were left out, with file and line. */
+  readonly refused: string[] = [];
+  /** Differences of settlements that were restated, for people. */
+  restated = '';
   /** Events without a date of which it is unknown whether the lake had them. */
   undecided = 0;
   readonly #summaries = new Map<string, ImportSummary>();
 
   /** The summary of a pipeline, with the warnings of one more input added. */
-  of(pipeline: string, warnings: EventWarnings): ImportSummary {
+  of(pipeline: string, warnings: Warnings): ImportSummary {
     const summary = this.#summaries.get(pipeline) ?? new ImportSummary(pipeline);
     this.#summaries.set(pipeline, summary);
     for (const [kind, locations] of Object.entries(warnings)) {

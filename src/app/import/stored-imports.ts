@@ -16,6 +16,7 @@ import type { Clock } from '../../core/clock.js';
 import type { Family } from '../../core/columns/table.js';
 import { loadedOf } from '../../lake/loads/imported-spans.js';
 import { events } from '../../sources/finances/model/tables.js';
+import type { ReportEncoding } from '../../sources/finances/settlement-reports/report-encodings.js';
 import type { Window } from '../../core/windows.js';
 
 /** The lake and the account of an import. */
@@ -29,6 +30,8 @@ export interface ImportOptions extends ImportTarget {
   readonly signal: AbortSignal;
   /** Skips lines that are not bodies of the service, instead of leaving the whole input out. */
   readonly skipBroken: boolean;
+  /** Of settlement reports; undefined: recognised. */
+  readonly encoding?: ReportEncoding | undefined;
   readonly limits: ImportLimits;
   readonly emit: Emit;
 }
@@ -125,8 +128,8 @@ export async function commitImported(
     files,
     decide: (snapshot) => {
       if (!stored.isCurrent(snapshot)) return undefined;
-      const loads = { pipeline, account, loadKeys, refresh: true };
-      return { replaced, keys: keyChange(snapshot, loads, clock.now(), { origin: 'import' }) };
+      const loads = { pipeline, account, loadKeys, refresh: true, origin: 'import' as const };
+      return { replaced, keys: keyChange(snapshot, loads, clock.now()) };
     },
   });
   if (!committed.isCommitted) await lake.refresh();

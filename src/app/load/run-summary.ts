@@ -212,6 +212,7 @@ export const warningTexts: Readonly<Record<string, string>> = {
   missingSettlements: 'places where the list seems to omit settlements, also when it was read again',
   unreconciled: 'transactions whose breakdowns do not add up to their total (the total itself is net)',
   repeated: 'records that an answer repeats (each counts once, in its last version)',
+  unreadAmounts: 'lines without an amount that can be read (no sum has them, see amount_text)',
   inexactAmounts: 'amounts that no sum has, because DECIMAL(18,6) cannot hold them (see amount_text)',
 };
 

@@ -10,18 +10,28 @@ import type { Workspace } from '../../lake/files/workspace.js';
 import { fileMetadata } from '../../lake/files/new-file.js';
 import { timestampLiteral, identifier, literal } from '../../core/duckdb/literals.js';
 
-/** Columns of a main table that the history requires. */
-const neededColumns = ['event_id', 'content_hash', 'effective_at', 'position', 'raw'];
+/** Columns of a table that the history requires. */
+const neededColumns = ['event_id', 'content_hash', 'raw'];
 
-/** Whether the history keeps changes of a main table's rows: events and transactions. */
+/** What lines of settlements have in the place of other columns of the history. */
+const lineColumns: Readonly<Record<string, string>> = {
+  event_list: 'transaction_type',
+  effective_at: 'ended_at',
+  amazon_order_id: 'order_id',
+  position: 'line',
+};
+
+/** Whether the history keeps changes of a table's rows: events, transactions and lines of settlements. */
 export function keepsHistory(main: Table): boolean {
   return neededColumns.every((name) => hasColumn(main, name));
 }
 
-/** In SQL: the value of a history column from a row of `main`; null where `main` lacks it. Transactions have one list. */
-function valueOf(main: Table, name: string): string {
+/** In SQL: the value of a history column from a row of a table; null where the table lacks it. Transactions have one list. */
+export function historyValue(main: Table, name: string): string {
   if (hasColumn(main, name)) return `rows.${identifier(name)}`;
-  return name === 'event_list' ? "'transactions'" : 'NULL';
+  if (main.linesOf === undefined) return name === 'event_list' ? "'transactions'" : 'NULL';
+  const column = lineColumns[name];
+  return column === undefined ? 'NULL' : name === 'event_list' ? `coalesce(rows.${column}, '')` : `rows.${column}`;
 }
 
 /**
@@ -78,7 +88,7 @@ function historyQuery(main: Table, change: 'appeared' | 'vanished', seenAt: numb
   };
   const columns = eventHistory.columns.map((column) => {
     const { name } = column;
-    const value = values[name] ?? valueOf(main, name);
+    const value = values[name] ?? historyValue(main, name);
     return `CAST(${value} AS ${sqlType(column)}) AS ${identifier(name)}`;
   });
   const join = isVanished ? ' LEFT JOIN entries_ USING (event_id)' : '';

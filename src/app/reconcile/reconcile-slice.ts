@@ -144,10 +144,13 @@ export class EventRevisions implements Revisions {
     { known, mayStay }: { readonly known: readonly string[]; readonly mayStay: boolean },
   ): Promise<Revision> {
     const { database } = this.#workspace;
-    const { table: main } = mainStates;
-    const { rows: storedRows, orders } = await countStored(database, mainStates);
+    // What is compared of settlements is their lines.
+    const lineStates = derived.find(({ table }) => table.linesOf !== undefined && keepsHistory(table));
+    const rowStates = lineStates ?? mainStates;
+    const { table: compared } = rowStates;
+    const { rows: storedRows, orders } = await countStored(database, rowStates);
     const answer = { pipeline: slice.pipeline, units: known, rows: storedRows };
-    const isEmptied = storedRows > 0 && !slice.files.some(({ table }) => table === main);
+    const isEmptied = storedRows > 0 && !slice.files.some(({ table }) => table === mainStates.table);
     const refuse = (lacking: number, appeared = 0): Revision => {
       const others = lacking === storedRows && appeared > 0 ? { others: appeared } : {};
       const holes = hasHoles(slice) && { holes: true as const };
@@ -156,25 +159,25 @@ export class EventRevisions implements Revisions {
     };
     if (isEmptied && !this.#options.acceptEmpty) return refuse(storedRows);
     const maySkip = async () => mayStay && (await this.#isSame([mainStates, ...derived]));
-    if (rowKey(main) === undefined)
-      return (await maySkip()) ? { verdict: 'same' } : revision(lake, main, slice, uncompared);
-    const isKnown = knownRowsCondition(main, slice, known);
-    const found = await findDiffering(database, { ...mainStates, isKnown, grows: slice.grows === true });
+    if (rowKey(compared) === undefined)
+      return (await maySkip()) ? { verdict: 'same' } : revision(lake, mainStates.table, slice, uncompared);
+    const isKnown = knownRowsCondition(compared, slice, known);
+    const found = await findDiffering(database, { ...rowStates, isKnown, grows: slice.grows === true });
     if (!isEmptied) {
-      const returned = found.vanished === 0 ? orders : await countReturnedOrders(database, mainStates);
+      const returned = found.vanished === 0 ? orders : await countReturnedOrders(database, rowStates);
       this.#refuseOtherAccount(slice, { stored: orders, returned });
     }
     // The service omits settlements from a listing, different ones each time, and the history doesn't keep them. An event that
     // can't be read now is in the service still.
-    const isDoubtful = hasHoles(slice) || !keepsHistory(main);
+    const isDoubtful = hasHoles(slice) || !keepsHistory(compared);
     if (found.vanished > 0 && isDoubtful && !this.#options.acceptEmpty) return refuse(found.vanished, found.appeared);
     const isChanged = found.rows + found.released + found.grown > 0;
     if (!isChanged && (await maySkip())) return { verdict: 'same' };
     const entries = derived.find(({ table }) => hasColumn(table, 'entry'));
     const now = this.#options.clock.now();
-    const hasHistory = (isChanged || found.moved > 0) && keepsHistory(main);
-    const history = hasHistory ? await historyFiles(this.#workspace, main, slice, entries, now) : [];
-    return revision(lake, main, slice, { files: history, isCompared: keepsHistory(main) }, () => {
+    const hasHistory = (isChanged || found.moved > 0) && keepsHistory(compared);
+    const history = hasHistory ? await historyFiles(this.#workspace, compared, slice, entries, now) : [];
+    return revision(lake, mainStates.table, slice, { files: history, isCompared: keepsHistory(compared) }, () => {
       if (isEmptied) this.#findings.emptied.push({ ...answer, lacking: storedRows, accepted: true });
       if (isChanged) this.#findings.changes.push({ pipeline: slice.pipeline, units: known, ...found });
     });

@@ -1,4 +1,4 @@
-import { pipelines } from '../../../pipelines/all-pipelines.js';
+import { tableFillers } from '../../../pipelines/all-pipelines.js';
 import type { Clock } from '../../core/clock.js';
 import { customPipelinesOf, familiesOf, type Family, type Table } from '../../core/columns/table.js';
 import { literal } from '../../core/duckdb/literals.js';
@@ -18,6 +18,7 @@ import { localFile, type Workspace } from '../../lake/files/workspace.js';
 import type { Lake } from '../../lake/lake.js';
 import type { LakeTable } from '../../lake/lake-table.js';
 import { retentionDays } from '../../sources/finances/selling-partner/history-limit.js';
+import { settlementReportTables } from '../../sources/finances/settlement-reports/report-tables.js';
 import { bundlesOf, fileTargetOf, writeBundle, writeFiltered } from '../maintenance/file-bundles.js';
 import { remainderWriter } from '../maintenance/remainder.js';
 import { historyFamily } from '../reconcile/event-history.js';
@@ -47,7 +48,7 @@ export interface DamagedData {
 /** The families of a lake's tables. */
 export function familiesIn(lake: Lake): readonly Family[] {
   const custom = customPipelinesOf(lake.tables.map(({ schema }) => schema));
-  return familiesOf([...pipelines, ...custom, historyFamily]);
+  return familiesOf([...tableFillers, ...custom, historyFamily]);
 }
 
 /** In SQL: the load key of a row of a main table. */
@@ -60,7 +61,8 @@ export function keyOfRow(main: Table): string {
 export function loadKeyOf({ account, pipeline, key }: LoadKeyId, readAt: number): LoadKey {
   const span = parseImportedKey(key);
   const window = readWindow(key) ?? span;
-  const origin = span === undefined ? 'api' : 'import';
+  const isImported = span !== undefined || pipeline === settlementReportTables.name;
+  const origin = isImported ? 'import' : 'api';
   return { account, pipeline, key, ...(window && { window }), readAt, since: readAt, origin };
 }
 
@@ -193,7 +195,7 @@ function unloadedRows(lake: Lake, isOdd: (path: string) => boolean, now: number)
 
 /** Whether a table's rows follow from those of its main table without a request. */
 function isRederived(family: Family, table: Table): boolean {
-  return table !== family.main && family.main.customPipeline === undefined;
+  return table !== family.main && family.main.customPipeline === undefined && table.linesOf === undefined;
 }
 
 /** Rows of a damaged file that meet a condition in SQL, as a file of its own: its own footer may be damaged, too. */

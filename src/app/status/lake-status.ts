@@ -9,7 +9,7 @@ import { endpointToName, type LastRun } from '../../lake/upkeep/last-run.js';
 import type { UnfinishedRange } from '../coverage/unfinished-ranges.js';
 import type { LakeRuns, Lease } from '../../lake/upkeep/leases.js';
 import { rangeMarginMs, readDateRange, type RangeOptions } from '../configuration/range.js';
-import { importedDays } from '../../lake/loads/imported-spans.js';
+import { importedDays, parseImportedKey } from '../../lake/loads/imported-spans.js';
 import { loadedWindows } from '../../engine/slicing/window-slices.js';
 import { coveredTo, syncRange } from '../../engine/slicing/sync-windows.js';
 import { contains, dayMs, spanOf, type Window } from '../../core/windows.js';
@@ -244,7 +244,10 @@ export function reportedRange(options: RangeOptions, loaded: Window | undefined,
 function pipelineStatus(main: PipelineTable, question: StatusQuestion): PipelineStatus {
   const { lake, account, range, forgotten } = question;
   const { pipeline, loadKey } = main;
-  const loaded = [...lake.loadKeys(pipeline, account).values()].filter(({ origin }) => origin === 'api').length;
+  // Imported days don't count as loaded; an imported settlement is whole.
+  const loaded = [...lake.loadKeys(pipeline, account).keys()].filter(
+    (key) => parseImportedKey(key) === undefined,
+  ).length;
   const { days, gaps } = main.coverage?.(lake, account, range) ?? { days: [], gaps: [] };
   const isForgotten = ({ start, state }: Day) => state === 'empty' && start < (forgotten?.before ?? -Infinity);
   return {

@@ -3,6 +3,7 @@ import type { Window } from '../../core/windows.js';
 import { endpointToName, type LastRun } from '../../lake/upkeep/last-run.js';
 import type { Lease } from '../../lake/upkeep/leases.js';
 import { apis, defaultApi, type Api } from '../../sources/finances/finances-apis.js';
+import { settlementReportTables } from '../../sources/finances/settlement-reports/report-tables.js';
 import { loadCommand, type LoadArguments } from '../command-text.js';
 import { accountPattern, demoAccount } from '../configuration/account.js';
 import { withNeeds } from '../configuration/chosen-pipelines.js';
@@ -102,7 +103,9 @@ export function nextSync(
   },
   context: SuggestionContext,
 ): Suggestion {
-  const names = pipelines.filter(({ loadKey }) => loadKey !== 'order').map(({ pipeline }) => pipeline);
+  const names = pipelines
+    .filter(({ loadKey, pipeline }) => loadKey !== 'order' && pipeline !== settlementReportTables.name)
+    .map(({ pipeline }) => pipeline);
   const notBegun = unfinished.filter((name) => pipelineNamed(name)?.loadKey !== 'order');
   return suggestion('sync', account, [...names, ...notBegun], context);
 }

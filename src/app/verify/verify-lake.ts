@@ -21,6 +21,7 @@ import { checkPaid, summariesFrom, type SettlementSummary } from './checks/paid-
 import { loadedSettlements, settlementsFrom, type Settlement } from '../settlements/settlements.js';
 import { checkTotals, compareByGroup, forgottenIn, wholeSettlements } from './checks/group-totals.js';
 import settlementRows from '../settlements/settlements.sql';
+import { checkReports } from './checks/settlement-reports.js';
 import { checkRecords } from './checks/raw-columns.js';
 import { checkRequestedRanges } from './checks/requested-ranges.js';
 import { readUnfinished, type UnfinishedRange } from '../coverage/unfinished-ranges.js';
@@ -266,7 +267,9 @@ async function checkRows(
     });
   }
   const [first] = whole;
-  if (first === undefined || !hasEntries(first.main.file)) return;
+  if (first === undefined) return;
+  await attempt(first.main.file, () => checkReports(whole, context));
+  if (!hasEntries(first.main.file)) return;
   const derived = whole.flatMap((bundle) => bundle.derived);
   await attempt(first.main.file, () => checkEvents(whole, context));
   await attempt(first.main.file, () => checkNetSums(derived, context));

@@ -60,7 +60,7 @@ export interface Table {
   readonly agedBy?: string;
   /** The custom pipeline that fills the table, window by window; left out for built-in tables. */
   readonly customPipeline?: string;
-  /** The table whose records have these rows as lines; this table is derived from it. Custom pipelines only. */
+  /** The table whose records have these rows as lines: this table is derived from it, and a load key has rows of both. */
   readonly linesOf?: string;
 }
 

@@ -19,6 +19,8 @@ export interface SliceLoads {
   readonly retires?: readonly string[] | undefined;
   /** Whether another load key conflicts with the slice: an overlapping window. */
   readonly excludes?: ((loadKey: string) => boolean) | undefined;
+  /** Where its rows are from; left out: `api`. */
+  readonly origin?: LoadKey['origin'] | undefined;
   /** The window whose imported rows the slice replaces. */
   readonly window?: Window | undefined;
 }
@@ -56,8 +58,6 @@ export interface KeyChange {
 }
 
 interface KeyOptions {
-  /** Of the slice's load keys; left out: `api`. */
-  readonly origin?: LoadKey['origin'];
   /** Imported load keys of which no row stays. */
   readonly emptied?: readonly string[] | undefined;
   /**
@@ -72,9 +72,9 @@ export function keyChange(
   snapshot: Snapshot,
   slice: SliceLoads,
   now: number,
-  { origin = 'api', emptied = [], isCompared = false }: KeyOptions = {},
+  { emptied = [], isCompared = false }: KeyOptions = {},
 ): KeyChange {
-  const { pipeline, account } = slice;
+  const { pipeline, account, origin = 'api' } = slice;
   const stored = snapshot.keysOf(account, pipeline);
   const wanted = new Set(slice.loadKeys);
   const gone = [...new Set([...(slice.retires ?? []), ...emptied])].flatMap((key) => {

@@ -34,6 +34,7 @@ const checks = {
   'group-totals': { about: 'net of each closed group equals its total less its beginning balance', counts: 'groups' },
   'paid-totals': { about: 'paid transactions of each closed group add up to the same', counts: 'groups' },
   'net-proceeds': { about: 'and those of each settlement to its net proceeds', counts: 'settlements' },
+  'report-totals': { about: 'lines of each settlement report add up to its total', counts: 'settlements' },
   'date-against-group': { about: 'the same events were received by date and by group', counts: 'groups' },
   'both-apis': { about: 'where v0 returned events, Finances 2024-06-19 returned transactions', counts: 'accounts' },
 } as const;

@@ -1,0 +1,154 @@
+import { createHash } from 'node:crypto';
+import { basename } from 'node:path';
+import { formatCount } from '../../core/text/amounts.js';
+import { encodeFile } from '../../core/parquet/encode-file.js';
+import { loadKeysLabel } from '../../lake/files/load-key-rows.js';
+import { fileMetadata } from '../../lake/files/new-file.js';
+import type { Workspace } from '../../lake/files/workspace.js';
+import type { SliceCommit, SliceFile } from '../../lake/slice-commit.js';
+import { SliceWriter } from '../../lake/slice-writer.js';
+import type { Warnings } from '../../engine/run/pipeline.js';
+import { dayStart } from '../../core/windows.js';
+import { decodeLine, encodingOf } from '../../sources/finances/settlement-reports/report-encodings.js';
+import {
+  isReportNames,
+  settlementsIn,
+  type ReportLine,
+} from '../../sources/finances/settlement-reports/report-document.js';
+import { settlementReportTables } from '../../sources/finances/settlement-reports/report-tables.js';
+import { readSettlement, type SettlementRows } from '../../sources/finances/settlement-reports/report-rows.js';
+import { remainderWriter } from '../maintenance/remainder.js';
+import { findingsText } from '../reconcile/findings.js';
+import { EventRevisions } from '../reconcile/reconcile-slice.js';
+import type { ImportSummaries } from './import-summary.js';
+import { brokenLine, type Line } from './saved-pages.js';
+import { untilCommitted, type ImportOptions } from './stored-imports.js';
+
+/** Whether the first line of an input is the line of names of a settlement report. */
+export function isReportLine({ bytes }: Line): boolean {
+  return bytes !== undefined && isReportNames(bytes.toString('latin1'));
+}
+
+/** Bytes of the largest document, which is kept in memory: its encoding and its forms are those of all lines. */
+const mostBytes = 512 * 1024 * 1024;
+
+/** A settlement report whose lines are decoded. */
+export interface SettlementDocument {
+  readonly name: string;
+  readonly lines: readonly ReportLine[];
+}
+
+/** The lines of a settlement report as they are read. */
+export class ReportBytes {
+  readonly #name: string;
+  readonly #lines: { readonly number: number; readonly bytes: Buffer }[] = [];
+  #bytes = 0;
+
+  constructor(name: string) {
+    this.#name = name;
+  }
+
+  /** @throws LedgerlakeError BROKEN_LINE where the document is too large to be a settlement report */
+  add({ number, bytes }: Line): void {
+    this.#bytes += bytes?.length ?? mostBytes;
+    if (bytes === undefined || this.#bytes > mostBytes)
+      throw brokenLine(this.#name, number, 'the file is too large for a settlement report; divide it by settlements');
+    const end = bytes.at(-1) === 0x0d ? bytes.length - 1 : bytes.length;
+    // A copy, because the line is valid until the next one is requested.
+    this.#lines.push({ number, bytes: Buffer.from(bytes.subarray(0, end)) });
+  }
+
+  /**
+   * @param encoding undefined: recognised by the bytes
+   * @throws LedgerlakeError BROKEN_LINE for a line that isn't text in the given encoding
+   */
+  decoded(encoding = encodingOf(this.#lines.map(({ bytes }) => bytes))): SettlementDocument {
+    const lines = this.#lines.map(({ number, bytes }): ReportLine => {
+      try {
+        return { number, raw: decodeLine(bytes, encoding) };
+      } catch {
+        throw brokenLine(this.#name, number, `expected text in ${encoding}, got other bytes; correct --encoding`);
+      }
+    });
+    return { name: this.#name, lines };
+  }
+}
+
+/**
+ * Adds the settlements of a document to the lake, each in a commit of its own: one that the lake has with the same lines stays, one that it
+ * has with others is replaced, and `event_history` keeps what differs. A settlement that can't be read is left out.
+ *
+ * @throws LedgerlakeError as the lake does, or the signal's reason; earlier commits stay
+ */
+export async function addSettlements(
+  options: ImportOptions,
+  workspace: Workspace,
+  { name, lines }: SettlementDocument,
+  summaries: ImportSummaries,
+): Promise<void> {
+  const { lake, clock, signal, emit } = options;
+  const { name: pipeline } = settlementReportTables;
+  const summary = summaries.of(pipeline, {});
+  summary.pages++;
+  const refuse = (line: number, found: string): void => {
+    const reason = brokenLine(name, line, found).message;
+    summaries.refused.push(reason);
+    emit({ event: 'line-left-out', reason });
+  };
+  const revisions = new EventRevisions(workspace, { clock, acceptEmpty: true });
+  const writer = new SliceWriter(lake, clock, revisions);
+  const { settlements, faults } = settlementsIn(lines);
+  for (const { line, found } of faults) refuse(line, found);
+  for (const settlement of settlements) {
+    signal.throwIfAborted();
+    const rows = readSettlement(settlement, basename(name));
+    if ('found' in rows) {
+      const what = `amounts of the settlement ${settlement.id} that can be read in one way, found ${rows.text}, which is ${rows.found}`;
+      refuse(settlement.header.number, `expected ${what}`);
+      continue;
+    }
+    const slice = await sliceOf(rows, options.account);
+    const committed = await untilCommitted(options, `settlement ${rows.id}`, async () => {
+      const result = await writer.commit(slice, remainderWriter(lake, clock, workspace.limits));
+      if (!result.isCommitted) await lake.refresh();
+      return result.isCommitted ? result : undefined;
+    });
+    const { files, bytes } = committed;
+    const isNew = files > 0;
+    const counts = Object.fromEntries(slice.files.map(({ table, rows: length }) => [table.name, length]));
+    summary.add({ rows: isNew ? counts : {}, files, bytes, known: isNew ? 0 : 1, leftOut: new Map() });
+    if (isNew) emit({ event: 'rows-imported', pipeline, rows: counts, files, bytes });
+    if (rows.start !== undefined) summary.extendRange([dayStart(rows.start)]);
+    summaries.of(pipeline, warningsOf(rows, name));
+  }
+  summaries.restated += findingsText(revisions.findings);
+}
+
+/** Lines that are named each; further ones of a settlement are counted. */
+const mostNamed = 20;
+
+function warningsOf({ id, currency, oddFields, unreadable, inexact }: SettlementRows, name: string): Warnings {
+  const unread = new Map<string, number>();
+  for (const { line, text } of unreadable.slice(0, mostNamed)) {
+    unread.set(`${name}, line ${line}: ${JSON.stringify(text)}`, 1);
+  }
+  const others = unreadable.length - mostNamed;
+  if (others > 0) unread.set(`${formatCount(others)} more of the settlement ${id}`, others);
+  const inexactAmounts = new Map(inexact > 0 ? [[currency, inexact]] : []);
+  return { oddFields, unreadAmounts: unread, inexactAmounts };
+}
+
+/** A settlement to commit, in files of its own. */
+async function sliceOf({ id, month, batches }: SettlementRows, account: string): Promise<SliceCommit> {
+  const { name: pipeline, tables } = settlementReportTables;
+  const loadKeys = [`settlement/${id}`];
+  const metadata = fileMetadata(pipeline, account, loadKeysLabel(loadKeys));
+  const files: SliceFile[] = [];
+  for (const batch of batches) {
+    files.push({ table: batch.table, month, ...(await encodeFile(batch, metadata)), tags: {} });
+  }
+  // A hash, as an id may contain any characters.
+  const name = `settlement-${createHash('sha256').update(id).digest('hex').slice(0, 16)}`;
+  const origin = 'import' as const;
+  return { pipeline, account, name, loadKeys, tables, files, refresh: true, acceptsEmpty: true, origin };
+}

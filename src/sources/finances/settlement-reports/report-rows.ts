@@ -1,0 +1,276 @@
+import type { Data } from 'apache-arrow';
+import {
+  bigintArray,
+  dateArray,
+  decimalArray,
+  dictionaryArray,
+  instantArray,
+  textArray,
+} from '../../../core/columns/arrays.js';
+import { Dictionary } from '../../../core/columns/dictionary.js';
+import { digitsOf, recordBatch, type TableBatch } from '../../../core/columns/table.js';
+import { count } from '../../../core/count.js';
+import { readInteger, readScaled } from '../../../core/numeric/decimal.js';
+import { monthOf } from '../../../core/windows.js';
+import { contentHashOf } from '../model/event-ids.js';
+import { decimalMarkOf, plainAmount, type DecimalMark, type UnclearAmounts } from './amount-forms.js';
+import { reportDay, reportInstant, slashOrderOf, type SlashOrder } from './date-forms.js';
+import { lineKind, type LineKind } from './line-kinds.js';
+import { fieldsOf, type SettlementText } from './report-document.js';
+import { settlementLines, settlementReports } from './report-tables.js';
+
+/** A settlement as rows of its two tables. */
+export interface SettlementRows {
+  readonly id: string;
+  readonly currency: string;
+  /** The partition: the month of its start. */
+  readonly month: string;
+  /** Milliseconds since 1970. */
+  readonly start: number | undefined;
+  /** The lines first; left out where there are none. */
+  readonly batches: readonly TableBatch[];
+  /** Values of an unexpected form, by column: null there, complete in `raw`. */
+  readonly oddFields: ReadonlyMap<string, number>;
+  /** Lines without an amount that can be read: the number of each in the document, and what it has. */
+  readonly unreadable: readonly { readonly line: number; readonly text: string }[];
+  /** The number of exact amounts that no sum has. */
+  readonly inexact: number;
+}
+
+/** Columns that are a field of the line as it stands. */
+const textFields = {
+  transaction_type: 'transaction-type',
+  merchant_order_id: 'merchant-order-id',
+  adjustment_id: 'adjustment-id',
+  shipment_id: 'shipment-id',
+  marketplace: 'marketplace-name',
+  amount_type: 'amount-type',
+  amount_description: 'amount-description',
+  order_id: 'order-id',
+  fulfillment_id: 'fulfillment-id',
+  order_item_id: 'order-item-code',
+  merchant_order_item_id: 'merchant-order-item-id',
+  merchant_adjustment_item_id: 'merchant-adjustment-item-id',
+  sku: 'sku',
+  promotion_id: 'promotion-id',
+} as const;
+
+/** Texts of a column, or null. */
+class TextColumn {
+  readonly #dictionary = new Dictionary();
+  readonly #known = new Map<string, number>();
+  readonly #numbers: number[] = [];
+
+  /** Adds a row; undefined is null. */
+  push(text: string | undefined): void {
+    this.#numbers.push(text === undefined ? -1 : this.#number(text));
+  }
+
+  /** Adds a field: one without a text is null. */
+  pushField(text: string): void {
+    this.push(text === '' ? undefined : text);
+  }
+
+  #number(text: string): number {
+    let number = this.#known.get(text);
+    if (number === undefined) this.#known.set(text, (number = this.#dictionary.addString(text)));
+    return number;
+  }
+
+  array(): Data {
+    return dictionaryArray(this.#dictionary, this.#numbers.length, (row) => this.#numbers[row] ?? -1);
+  }
+}
+
+/** A function of texts that computes each one once: the texts of a report repeat. */
+function remembered<T>(compute: (text: string) => T): (text: string) => T {
+  const known = new Map<string, T>();
+  return (text) => {
+    const found = known.get(text);
+    if (found !== undefined || known.has(text)) return found as T;
+    const value = compute(text);
+    known.set(text, value);
+    return value;
+  };
+}
+
+/**
+ * Reads a settlement: decides how its amounts and its dates are written, and makes rows of its lines.
+ *
+ * @param document the name of the document
+ * @returns the reason where its amounts could mean either of two things, so that none can be trusted
+ */
+export function readSettlement(settlement: SettlementText, document: string): SettlementRows | UnclearAmounts {
+  const { names, header, lines } = settlement;
+  const headerFields = fieldsOf(header.raw);
+  const amounts = new Set([names.field(headerFields, 'total-amount')]);
+  const dates = new Set<string>();
+  for (const { raw } of lines) {
+    const fields = fieldsOf(raw);
+    amounts.add(names.field(fields, 'amount'));
+    dates.add(names.field(fields, 'posted-date'));
+    dates.add(names.field(fields, 'posted-date-time'));
+  }
+  const mark = decimalMarkOf(amounts);
+  if (typeof mark !== 'string') return mark;
+  const bounds = (['settlement-start-date', 'settlement-end-date'] as const).map((name) =>
+    names.field(headerFields, name),
+  );
+  const order = orderOfDates(dates, bounds);
+  return new SettlementReader(settlement, mark, order).read(document);
+}
+
+/** The order of the dates with slashes; those of lines lie within the settlement. */
+function orderOfDates(dates: ReadonlySet<string>, bounds: readonly string[]): SlashOrder {
+  const ofBounds = slashOrderOf(bounds, () => false);
+  const [first = -Infinity, last = Infinity] = bounds.map((text) => reportDay(text, ofBounds));
+  return slashOrderOf([...dates, ...bounds], (day) => day >= first - 1 && day <= last + 1);
+}
+
+/** What lines have of their settlement. */
+interface HeaderValues {
+  readonly startedAt: bigint | undefined;
+  readonly endedAt: bigint | undefined;
+  readonly currency: string;
+}
+
+/** Reads one settlement, whose forms are decided. */
+class SettlementReader {
+  readonly #settlement: SettlementText;
+  readonly #order: SlashOrder;
+  readonly #oddFields = new Map<string, number>();
+  readonly #amount: (text: string) => bigint | undefined;
+  readonly #plain: (text: string) => string | undefined;
+
+  constructor(settlement: SettlementText, mark: DecimalMark, order: SlashOrder) {
+    this.#settlement = settlement;
+    this.#order = order;
+    const { precision, scale } = digitsOf({});
+    this.#plain = remembered((text) => plainAmount(text, mark));
+    this.#amount = remembered((text) => readScaled(this.#plain(text) ?? '', precision, scale));
+  }
+
+  read(document: string): SettlementRows {
+    const { id, names, header, lines } = this.#settlement;
+    const fields = fieldsOf(header.raw);
+    const field = (name: string) => names.field(fields, name);
+    const instant = (column: string, name: string) => this.#instant(`settlement_reports.${column}`, field(name));
+    const startedAt = instant('started_at', 'settlement-start-date');
+    const endedAt = instant('ended_at', 'settlement-end-date');
+    const depositAt = instant('deposit_at', 'deposit-date');
+    const total = this.#amount(field('total-amount'));
+    if (total === undefined) count(this.#oddFields, 'settlement_reports.total_amount');
+    const currency = field('currency');
+    const one = (text: string) => {
+      const column = new TextColumn();
+      column.pushField(text);
+      return column.array();
+    };
+    const report = recordBatch(settlementReports, 1, {
+      settlement_id: one(id),
+      started_at: instantArray(1, () => startedAt),
+      ended_at: instantArray(1, () => endedAt),
+      deposit_at: instantArray(1, () => depositAt),
+      total_amount: decimalArray(1, digitsOf({}), () => total),
+      currency: one(currency),
+      lines: bigintArray(1, () => BigInt(lines.length)),
+      document: one(document),
+      raw: textArray(1, () => `${names.raw}\n${header.raw}`),
+    });
+    const { batch, unreadable, inexact } = this.#lines({ startedAt, endedAt, currency });
+    const start = startedAt === undefined ? undefined : Number(startedAt / 1000n);
+    return {
+      id,
+      currency,
+      month: start === undefined ? 'unknown' : monthOf(start),
+      start,
+      batches: [...(lines.length === 0 ? [] : [batch]), { table: settlementReports, rows: report }],
+      oddFields: this.#oddFields,
+      unreadable,
+      inexact,
+    };
+  }
+
+  #lines({ startedAt, endedAt, currency }: HeaderValues) {
+    const { id, names, lines } = this.#settlement;
+    const { length } = lines;
+    const columns = ['settlement_id', 'kind', 'name', 'amount_text', 'currency', ...Object.keys(textFields)];
+    const texts = new Map(columns.map((name) => [name, new TextColumn()]));
+    const push = (column: string, text: string | undefined) => texts.get(column)?.push(text);
+    const pushField = (column: string, text: string) => texts.get(column)?.pushField(text);
+    const ids = new Array<string>(length);
+    const hashes = new Array<string>(length);
+    const times = new Map<string, number>();
+    const amounts: (bigint | undefined)[] = [];
+    const quantities: (bigint | undefined)[] = [];
+    const days: (number | undefined)[] = [];
+    const instants: (bigint | undefined)[] = [];
+    const unreadable: { line: number; text: string }[] = [];
+    const kinds = new Map<string, LineKind | undefined>();
+    const day = remembered((text) => reportDay(text, this.#order));
+    const instant = remembered((text) => reportInstant(text, this.#order));
+    let inexact = 0;
+    for (const [row, { number, raw }] of lines.entries()) {
+      const fields = fieldsOf(raw);
+      const field = (name: string) => names.field(fields, name);
+      const hash = contentHashOf(settlementLines.name, Buffer.from(raw));
+      count(times, hash);
+      const time = times.get(hash) ?? 1;
+      hashes[row] = hash;
+      ids[row] = `${id}:${hash}${time === 1 ? '' : `-${time}`}`;
+      push('settlement_id', id);
+      pushField('currency', currency);
+      for (const [column, name] of Object.entries(textFields)) pushField(column, field(name));
+
+      const amountText = field('amount');
+      const amount = this.#amount(amountText);
+      amounts.push(amount);
+      // An empty text is no null here: it says that the line has no amount that can be read.
+      push('amount_text', amount === undefined ? amountText : undefined);
+      if (amount === undefined && this.#plain(amountText) === undefined)
+        unreadable.push({ line: number, text: amountText });
+      else if (amount === undefined) inexact++;
+
+      const types = [field('transaction-type'), field('amount-type'), field('amount-description')] as const;
+      const key = types.join('\t');
+      if (!kinds.has(key)) kinds.set(key, lineKind(...types));
+      push('kind', kinds.get(key)?.kind);
+      push('name', kinds.get(key)?.name);
+
+      const quantity = field('quantity-purchased');
+      const units = quantity === '' ? undefined : readInteger(this.#plain(quantity) ?? '');
+      if (quantity !== '' && units === undefined) count(this.#oddFields, 'settlement_lines.quantity');
+      quantities.push(units);
+
+      const [date, dateTime] = [field('posted-date'), field('posted-date-time')];
+      const at = dateTime === '' ? undefined : instant(dateTime);
+      if (dateTime !== '' && at === undefined) count(this.#oddFields, 'settlement_lines.posted_at');
+      instants.push(at);
+      const on = day(date === '' ? dateTime : date);
+      if (date !== '' && on === undefined) count(this.#oddFields, 'settlement_lines.posted_on');
+      days.push(on);
+    }
+    const arrays = Object.fromEntries([...texts].map(([name, column]) => [name, column.array()]));
+    const rows = recordBatch(settlementLines, length, {
+      ...arrays,
+      event_id: textArray(length, (row) => ids[row] ?? ''),
+      content_hash: textArray(length, (row) => hashes[row] ?? ''),
+      line: bigintArray(length, (row) => BigInt(row + 1)),
+      amount: decimalArray(length, digitsOf({}), (row) => amounts[row]),
+      posted_on: dateArray(length, (row) => days[row]),
+      posted_at: instantArray(length, (row) => instants[row]),
+      quantity: bigintArray(length, (row) => quantities[row]),
+      started_at: instantArray(length, () => startedAt),
+      ended_at: instantArray(length, () => endedAt),
+      raw: textArray(length, (row) => lines[row]?.raw ?? ''),
+    });
+    return { batch: { table: settlementLines, rows }, unreadable, inexact };
+  }
+
+  #instant(column: string, text: string): bigint | undefined {
+    if (text === '') return undefined;
+    const found = reportInstant(text, this.#order);
+    if (found === undefined) count(this.#oddFields, column);
+    return found;
+  }
+}

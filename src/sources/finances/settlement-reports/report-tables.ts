@@ -1,0 +1,98 @@
+import type { Column, PipelineTables, Table } from '../../../core/columns/table.js';
+import { column, filtered, nullable, sought, text, withoutBounds } from '../model/tables.js';
+
+const settlementId = sought(
+  filtered(column('settlement_id', 'text', 'dictionary', "Amazon's number of the settlement.")),
+);
+const startedAt = filtered(nullable('started_at', 'instant', 'dictionary', 'Start of the settlement.'));
+const endedAt = filtered(nullable('ended_at', 'instant', 'dictionary', 'End of the settlement.'));
+
+/** One row for each line; the columns of `settlement_reports` that rows are chosen by are in both. */
+const lineColumns: readonly Column[] = [
+  sought(
+    column(
+      'event_id',
+      'text',
+      'delta-length',
+      'Unique: the settlement, a colon and `content_hash`; the second, third … equal line gets `-2`, `-3` …',
+    ),
+  ),
+  column(
+    'content_hash',
+    'text',
+    'delta-length',
+    'The first 128 bits of the SHA-256 of `settlement_lines`, a zero byte and `raw`.',
+  ),
+  settlementId,
+  column('line', 'bigint', 'plain', 'Number of the line in its settlement, from 1.'),
+  text('transaction_type', '`Order`, `Refund`, `other-transaction` …'),
+  sought(
+    filtered(
+      nullable(
+        'order_id',
+        'text',
+        'delta-length',
+        'As received: often the order, but of a fee the shipment to a warehouse.',
+      ),
+    ),
+  ),
+  nullable('merchant_order_id', 'text', 'delta-length', 'The order, as the seller numbers it.'),
+  text('adjustment_id', 'Number of a refund or another adjustment.'),
+  text('shipment_id', 'Number of the shipment.'),
+  text('marketplace', 'The marketplace, as the report has it: `Amazon.com`.'),
+  text('amount_type', '`ItemPrice`, `ItemFees`, `Promotion` …'),
+  text('amount_description', '`Principal`, `Commission` …; of a coupon its text.'),
+  text('kind', 'Category of the amount, as in `entries`; null where no rule names it.'),
+  text('name', "The amount's type, as `entries` have it; null where no rule names it."),
+  nullable('amount', 'decimal', 'dictionary', 'Exact, to a millionth.'),
+  filtered(text('amount_text', 'Only where `amount` cannot hold it, or it is no number: the text as received.')),
+  text('currency', 'Currency of the settlement.'),
+  text('fulfillment_id', '`AFN`, or `MFN`.'),
+  nullable('posted_on', 'date', 'dictionary', 'The day of the line, as the report has it.'),
+  filtered(nullable('posted_at', 'instant', 'dictionary', 'The instant of the line; null where it has none.')),
+  text('order_item_id', 'Number of the item within its order.'),
+  text('merchant_order_item_id', 'Number of the item, as the seller gives it.'),
+  text('merchant_adjustment_item_id', 'Number of the adjusted item, as the seller gives it.'),
+  filtered(text('sku', "The seller's SKU.")),
+  nullable('quantity', 'bigint', 'dictionary', 'Units.'),
+  text('promotion_id', 'Number of the promotion.'),
+  startedAt,
+  endedAt,
+  column('raw', 'text', 'plain', 'The line as received, without its line end.'),
+].map(withoutBounds);
+
+const reportsName = 'settlement_reports';
+
+export const settlementLines: Table = {
+  name: 'settlement_lines',
+  about: "One row per line of Amazon's settlement reports (flat file V2).",
+  columns: lineColumns,
+  sort: ['started_at', 'settlement_id', 'line'],
+  linesOf: reportsName,
+};
+
+export const settlementReports: Table = {
+  name: reportsName,
+  about: 'One row per settlement of the settlement reports.',
+  columns: [
+    settlementId,
+    startedAt,
+    endedAt,
+    nullable('deposit_at', 'instant', 'plain', 'When the money is sent, as far as the report knows; a forecast.'),
+    nullable('total_amount', 'decimal', 'plain', 'What its lines add up to.'),
+    text('currency', 'Currency of all its amounts.'),
+    column('lines', 'bigint', 'plain', 'Number of its lines.'),
+    text('document', 'The document that it was read from: the name of an imported file.'),
+    column('raw', 'text', 'plain', "The document's line of names, a line feed, and the settlement's first line."),
+  ],
+  sort: ['started_at', 'settlement_id'],
+  agedBy: 'ended_at',
+};
+
+/** The tables of settlement reports; a load key is a settlement. */
+export const settlementReportTables = {
+  name: 'settlement-reports',
+  loadKey: 'settlement',
+  result: 'settlement',
+  tables: [settlementLines, settlementReports],
+} as const satisfies PipelineTables & { readonly loadKey: string; readonly result: string };
