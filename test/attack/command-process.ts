@@ -15,6 +15,8 @@ export interface Ended {
   /** Whether it was killed, as it didn't come to its end. */
   readonly hung: boolean;
   readonly ms: number;
+  /** By how many MB its memory grew at most, where the system says it. */
+  readonly megabytes?: number;
 }
 
 export interface CommandProcessOptions {
@@ -65,7 +67,7 @@ export class CommandProcess {
       }, hangMs);
       child.stderr?.on('data', (chunk: Buffer) => (raw += chunk.toString()));
       child.on('message', (message) => {
-        done({ hung: false, ...(message as Pick<Ended, 'code' | 'out' | 'err' | 'died'>) });
+        done({ hung: false, ...(message as Pick<Ended, 'code' | 'out' | 'err' | 'died' | 'megabytes'>) });
       });
       child.on('exit', (code, signal) => {
         done({ code: code ?? -1, out: '', err: `ended by ${signal ?? 'itself'}\n`, died: true, hung: false });

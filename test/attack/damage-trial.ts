@@ -32,6 +32,8 @@ export interface Trial {
   readonly commands: readonly string[];
 }
 
+/** What a command may take, beside the 100 MB that it has before it does anything. */
+const mostMegabytes = 500;
 /** Longer lines than these on stderr are dumps. */
 const longest = 700;
 const stack =
@@ -71,7 +73,11 @@ export async function damageTrial(
   const random = randomFrom(seed);
   const held = random.of(lakes);
   cpSync(held.seed.root, copy, { recursive: true });
-  const damage = joined(Array.from({ length: random.of([1, 1, 1, 2, 5]) }, () => damageLake(copy, random)));
+  const damages: Damage[] = [];
+  for (let left = random.of([1, 1, 1, 2, 5]); left > 0; left--) {
+    damages.push(await damageLake(copy, held.seed.root, random));
+  }
+  const damage = joined(damages);
   const judge = new Judge(held, damage, copy, process);
   try {
     const before = await judge.rows();
@@ -183,6 +189,8 @@ class Judge {
     const said = `${ended.err}${ended.out}`;
     if (ended.hung) throw new Fault(`${text} hangs`);
     if (ended.died) throw new Fault(`${text} dies: ${ended.err.slice(0, 1500)}`);
+    const { megabytes = 0 } = ended;
+    if (megabytes > mostMegabytes) throw new Fault(`${text} takes ${megabytes} MB more than at its start`);
     if (![0, 1, 2].includes(ended.code)) throw new Fault(`${text} ends with ${ended.code}`);
     if (stack.test(`\n${ended.err}`)) throw new Fault(`${text} shows its inside: ${ended.err.slice(0, 1500)}`);
     const long = ended.err.split('\n').find((line) => line.length > longest);

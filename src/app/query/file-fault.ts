@@ -57,7 +57,7 @@ export async function fileFault(error: unknown, lake: Lake, scope: CommandScope 
 
 /**
  * Compares the files of the named tables with the log, but those in `checked`, to which it adds the ones without a fault: DuckDB
- * reads a foreign Parquet file as rows of nulls. Compares sizes, and on the local disk columns and types, where the file has
+ * reads a foreign Parquet file as rows of nulls. Compares sizes, and on the local disk what the footer states, where the file has
  * changed since the log was written. A file that is missing is left to DuckDB, because a commit may have replaced it.
  *
  * @returns for each table with such a file the error SQL that names it, as `fileFault` does
@@ -84,7 +84,7 @@ export async function checkFiles(
         if (file === undefined) continue;
         const fault =
           sizeFault(file.add, size) ??
-          (changedAt > file.add.modificationTime ? await columnFault(file, lake) : undefined);
+          (changedAt > file.add.modificationTime ? await localFault(file, lake) : undefined);
         if (fault === undefined) checked.add(path);
         else {
           faults.set(folder, new LedgerlakeError('SQL', await damageText({ file, fault }, lake, scope)));
@@ -96,10 +96,10 @@ export async function checkFiles(
   return faults;
 }
 
-/** What is wrong with the columns of a local file. DuckDB finds one that is no Parquet, or is gone by then. */
-async function columnFault({ table, add }: LakeFile, { store }: Lake): Promise<string | undefined> {
-  const local = store.localPath(table.pathOf(add));
-  return local === undefined ? undefined : footerFault(local, table.columns).catch(() => undefined);
+/** What the footer of a local file shows. DuckDB finds a file that is no Parquet, or is gone by then. */
+async function localFault(file: LakeFile, { store }: Lake): Promise<string | undefined> {
+  const local = store.localPath(file.table.pathOf(file.add));
+  return local === undefined ? undefined : footerFault(local, file, store).catch(() => undefined);
 }
 
 /** Names a damaged file, its slice and the command that repairs it. */

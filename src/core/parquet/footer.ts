@@ -32,7 +32,7 @@ function footerRows(bytes: Uint8Array): number {
   const start = magic.equals(bytes.subarray(0, magic.length)) ? footerAt(bytes) : undefined;
   if (start === undefined) throw new Error(`expected a Parquet file, got ${bytes.length} bytes without its footer`);
   const footer = readStruct(bytes, start, bytes.length - tailBytes);
-  const rows = numberField(footer, 3);
+  const rows = statedRows(footer);
   let total = 0;
   for (const group of structFields(footer, 4)) {
     total += numberField(group, 3);
@@ -105,6 +105,20 @@ export function footerColumns(footer: ThriftStruct): readonly FooterColumn[] {
 export function hasNestedColumns(footer: ThriftStruct): boolean {
   const [, ...below] = structFields(footer, 2);
   return below.some((field) => !field.has(1));
+}
+
+/** The number of rows that a footer states. Throws an Error where it states none. */
+export function statedRows(footer: ThriftStruct): number {
+  return numberField(footer, 3);
+}
+
+/** The bytes of all pages without compression, as a footer states them. Throws an Error where it contradicts itself. */
+export function uncompressedBytes(footer: ThriftStruct): number {
+  const chunks = structFields(footer, 4).flatMap((group) => structFields(group, 1));
+  return chunks.reduce((sum, chunk) => {
+    const [metadata] = structFields(chunk, 3);
+    return metadata === undefined ? sum : sum + numberField(metadata, 6);
+  }, 0);
 }
 
 /** The texts of a Parquet file's footer. */

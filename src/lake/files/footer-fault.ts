@@ -1,8 +1,20 @@
 import { digitsOf } from '../../core/columns/table.js';
 import { convertedType, physicalType } from '../../core/parquet/encoder/format.js';
-import { footerColumns, hasNestedColumns, readFooter, type FooterColumn } from '../../core/parquet/footer.js';
+import {
+  footerColumns,
+  hasNestedColumns,
+  readFooter,
+  statedRows,
+  uncompressedBytes,
+  type FooterColumn,
+} from '../../core/parquet/footer.js';
 import { blobOf } from '../../core/parquet/parquet-source.js';
+import { formatCount } from '../../core/text/amounts.js';
+import { rowsInLog, statisticsOf } from '../delta/file-tags.js';
 import type { LogColumn } from '../delta/table-metadata.js';
+import type { LakeFile } from './file-cache.js';
+import { damageOf } from './checked-file.js';
+import type { Store } from '../store/store.js';
 
 /** Types as Parquet stores them: physical ones, and what these stand for. Some writers state the width of integers. */
 const stored: Readonly<
@@ -20,15 +32,36 @@ const stored: Readonly<
   boolean: { physical: [physicalType.boolean], converted: [undefined] },
 };
 
+/** Bytes without compression from which on DuckDB needs much memory for a file. */
+const manyBytes = 64_000_000;
+/** How many times its size a file may expand, unless its hash is right. */
+const mostExpanded = 100;
+
 /**
- * What shows that a local Parquet file is none of a table with these columns; undefined where it may be one. Files of earlier
- * versions lack columns. Throws an Error where it is no Parquet file.
+ * What shows that a local Parquet file isn't the one that the log has; undefined where it may be. Reads its footer, and the file
+ * only where it expands so much that DuckDB may run out of memory over it. Files of earlier versions lack columns, but none that
+ * the log has statistics of.
+ *
+ * @throws Error where it is no Parquet file, or is missing
  */
-export async function footerFault(path: string, columns: readonly LogColumn[]): Promise<string | undefined> {
-  const footer = await readFooter(await blobOf(path));
+export async function footerFault(path: string, { table, add }: LakeFile, store: Store): Promise<string | undefined> {
+  const file = await blobOf(path);
+  const footer = await readFooter(file);
   // DuckDB may overflow its stack over these, which ends the process.
   if (hasNestedColumns(footer)) return 'it has nested columns, which no table has';
-  const found = footerColumns(footer);
+  const columns = footerColumns(footer);
+  const fault = columnFault(columns, table.columns);
+  if (fault !== undefined) return fault;
+  const names = new Set(columns.map(({ name }) => name));
+  const missing = Object.keys(statisticsOf(add.stats).nullCount).find((name) => !names.has(name));
+  if (missing !== undefined) return `it lacks the column ${JSON.stringify(missing)}`;
+  const [rows, expected] = [statedRows(footer), rowsInLog([add])];
+  if (rows !== expected) return `it has ${formatCount(rows, 'row')} instead of ${expected}`;
+  const expanded = uncompressedBytes(footer);
+  return expanded > manyBytes && expanded > mostExpanded * file.size ? damageOf(store, table, add) : undefined;
+}
+
+function columnFault(found: readonly FooterColumn[], columns: readonly LogColumn[]): string | undefined {
   if (found.length === 0) return 'it has no columns';
   for (const one of found) {
     const column = columns.find(({ name }) => name === one.name);

@@ -219,10 +219,17 @@ export function handMade({ name, codec, values, unpacked, page, createdBy = 'ano
 /** Codecs as `parquet.thrift` numbers them. */
 const codecs = { uncompressed: 0, snappy: 1, gzip: 2, brotli: 4, lz4: 5, zstd: 6, lz4Raw: 7, unknown: 9 } as const;
 
-/** A plain text of zeros, 500 MB long, as a zstd frame of blocks that repeat a byte: of some 12 kB. */
-function zstdZeros(bytes: number): Buffer {
-  const blockBytes = 128 * 1024;
-  const blocks = Math.floor((bytes - 4) / blockBytes);
+/** Most bytes of a block of zstd. */
+const blockBytes = 128 * 1024;
+
+/** A file of `rows` texts: the first of `blocks` * 128 kB zeros, in a zstd frame of four bytes for each block, the others empty. */
+export function zstdBomb(column: string, blocks: number, rows: number, createdBy = 'another'): Uint8Array {
+  const unpacked = blocks * blockBytes + 4 * rows;
+  const page = zstdZeros(blocks, rows - 1);
+  return handMade({ name: column, codec: codecs.zstd, values: rows, unpacked, page, createdBy });
+}
+
+function zstdZeros(blocks: number, others: number): Buffer {
   const block = (size: number, kind: number, isLast: boolean) => {
     const head = Buffer.alloc(3);
     head.writeUIntLE((size << 3) | (kind << 1) | Number(isLast), 0, 3);
@@ -236,7 +243,7 @@ function zstdZeros(bytes: number): Buffer {
     Buffer.of(0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x38),
     ...[block(4, 0, false), length],
     ...Array.from({ length: blocks }, () => repeated),
-    block(0, 0, true),
+    ...[block(4 * others, 0, true), Buffer.alloc(4 * others)],
   ]);
 }
 
@@ -254,22 +261,22 @@ function lz4Zeros(bytes: number): Buffer {
   ]);
 }
 
-/** Files of some kilobytes whose only page unpacks to 500 MB, or whose headers say so, or say less. */
-export function bombs(column: string, createdBy: string): HostileFile[] {
+/** Files of some kilobytes whose only page unpacks to 500 MB, or whose headers say so, or say less. Each states `rows`. */
+export function bombs(column: string, createdBy: string, rows = 1): HostileFile[] {
   const bytes = 500_000_000;
-  const zeros = zstdZeros(bytes);
-  const unpacked = Math.floor((bytes - 4) / 131_072) * 131_072 + 4;
+  const blocks = Math.floor(bytes / blockBytes);
+  const zeros = zstdZeros(blocks, rows - 1);
   const page = Buffer.concat([Buffer.of(3, 0, 0, 0), Buffer.from('row')]);
   const of = (name: string, made: Omit<HandMadeColumn, 'name' | 'createdBy' | 'values'> & { values?: number }) => ({
     kind: 'bomb' as const,
     name: `${name}, by ${createdBy}`,
-    bytes: handMade({ values: 1, ...made, name: column, createdBy }),
+    bytes: handMade({ values: rows, ...made, name: column, createdBy }),
   });
   const small = 4_000_000;
   const text = Buffer.alloc(small + 4, 0x30);
   text.writeUInt32LE(small);
   return [
-    of('zstd of 500 MB', { codec: codecs.zstd, unpacked, page: zeros }),
+    { kind: 'bomb', name: `zstd of 500 MB, by ${createdBy}`, bytes: zstdBomb(column, blocks, rows, createdBy) },
     of('zstd of 500 MB that says 7 bytes', { codec: codecs.zstd, unpacked: 7, page: zeros }),
     of('zstd of 500 MB that says 2 GB', { codec: codecs.zstd, unpacked: 2 ** 31 - 1, page: zeros }),
     of('zstd of 500 MB that says less than none', { codec: codecs.zstd, unpacked: -1, page: zeros }),
