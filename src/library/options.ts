@@ -165,9 +165,14 @@ export function checkOptions<T extends object>(subject: string, options: T, know
   }
 }
 
+/** The value of an option that the command line has as a text. */
+export type OptionValue = string | number | Date | readonly string[] | undefined;
+
 /** An option's value as a text of the command line. */
-export function optionText(value: string | number | Date | undefined): string | undefined {
+export function optionText(value: OptionValue): string | undefined {
   if (value === undefined) return undefined;
+  // An empty list replaces the setting.
+  if (Array.isArray(value)) return value.join(',') || 'none';
   // The text of an invalid date is an invalid instant, which is refused later.
   return value instanceof Date && !Number.isNaN(value.getTime()) ? value.toISOString() : String(value);
 }

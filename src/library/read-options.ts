@@ -1,25 +1,23 @@
 import type { SecretCredentials } from '../app/configuration/account-settings.js';
-import { readRunSettings, type RunSettings } from '../app/load/run-settings.js';
+import { settingDefinitions } from '../app/configuration/setting-definitions.js';
+import { readRunSettings } from '../app/load/run-settings.js';
+import { optionOf } from '../core/text/value-forms.js';
 import { Secret } from '../engine/auth/secret.js';
-import { optionText, type BackfillOptions, type Credentials } from './options.js';
+import { readLoadOptions } from '../engine/run/load-options.js';
+import { optionText, type BackfillOptions, type Credentials, type OptionValue, type SyncOptions } from './options.js';
 
 /**
- * The settings from the options, the environment and the configuration.
+ * What a run is given by its options, the environment and the configuration.
  *
  * @throws LedgerlakeError USAGE for an invalid value in any of them
  */
-export async function readOptions(options: BackfillOptions): Promise<RunSettings> {
-  const { pipelines = [], pipelineFolder, credentials } = options;
-  const { lake, from, account, endpoint, api, rate, burst, journal, config } = options;
-  const given = {
-    ...{ lake, from, account, endpoint, api, rate, burst, journal, config },
-    pipelines: pipelineFolder,
-    'retention-hours': options.retentionHours,
-    // An empty list replaces the setting.
-    export: options.export && (options.export.join(',') || 'none'),
-  };
-  return readRunSettings({
-    texts: Object.fromEntries(Object.entries(given).map(([name, value]) => [name, optionText(value)])),
+export async function readOptions(options: BackfillOptions & SyncOptions) {
+  const { pipelines = [], pipelineFolder, orders, credentials } = options;
+  const given: Readonly<Record<string, unknown>> = { ...options, pipelines: pipelineFolder };
+  const names = [...Object.keys(settingDefinitions), 'endpoint', 'config'];
+  const texts = names.map((name) => [optionOf(name), optionText(given[name] as OptionValue)] as const);
+  const settings = await readRunSettings({
+    texts: Object.fromEntries(texts),
     environment: process.env,
     workingFolder: process.cwd(),
     pipelines,
@@ -27,6 +25,13 @@ export async function readOptions(options: BackfillOptions): Promise<RunSettings
     // Imported only by a run that needs it.
     startEmbedded: async (clock) => (await import('../emulator/emulator.js')).startEmbeddedService(clock),
   });
+  return {
+    ...settings,
+    ...readLoadOptions((name) => options[name]),
+    pipelines,
+    // Errors name the line, as for the file of `--orders`.
+    orders: orders && { text: orders.join('\n'), source: 'the option orders' },
+  };
 }
 
 function secretsOf({ clientId, clientSecret, refreshToken, tokenEndpoint }: Credentials): SecretCredentials {

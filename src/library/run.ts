@@ -44,10 +44,9 @@ export async function backfill(options: BackfillOptions = {}): Promise<RunSummar
     import('./read-options.js'),
     import('../app/load/backfill.js'),
   ]);
-  const settings = await readOptions(options);
-  const { refresh = false } = options;
+  const given = await readOptions(options);
   const to = optionText(options.to);
-  return summaryOf(options, (context) => load({ ...settings, ...jobOf(options), to, refresh }, context));
+  return summaryOf(options, (context) => load({ ...given, to }, context));
 }
 
 /**
@@ -57,24 +56,12 @@ export async function backfill(options: BackfillOptions = {}): Promise<RunSummar
  */
 export async function sync(options: SyncOptions = {}): Promise<SyncSummary> {
   checkOptions('sync', options, syncKinds);
-  const [{ readOptions }, { sync: load }, { wholeNumber }] = await Promise.all([
+  const [{ readOptions }, { sync: load }] = await Promise.all([
     import('./read-options.js'),
     import('../app/load/sync.js'),
-    import('../app/configuration/value-forms.js'),
   ]);
-  const settings = await readOptions(options);
-  const { maxLag, lookBack: days } = options;
-  const lookBack = days === undefined ? undefined : wholeNumber('--look-back', String(days), 0);
-  const rules = settings.lookBack;
-  return summaryOf<SyncSummary>(options, (context) =>
-    load({ ...settings, ...jobOf(options), rules, lookBack, maxLag }, context),
-  );
-}
-
-/** The options that are not settings. */
-function jobOf({ pipelines = [], orders, acceptEmpty = false }: RunOptions) {
-  // Errors name the line, as for the file of `--orders`.
-  return { pipelines, orders: orders && { text: orders.join('\n'), source: 'the option orders' }, acceptEmpty };
+  const given = await readOptions(options);
+  return summaryOf<SyncSummary>(options, (context) => load(given, context));
 }
 
 /** Completes a run, and returns the object that `--json` prints. */

@@ -1,5 +1,6 @@
 import { usageError } from '../../core/errors.js';
-import { readInstant, isoInstant } from '../../core/numeric/instant.js';
+import { isoInstant } from '../../core/numeric/instant.js';
+import { readInstantOption } from '../../core/text/value-forms.js';
 import { dayMs, dayStart, type Window } from '../../core/windows.js';
 
 /** Days of a range without `--from`. */
@@ -54,15 +55,4 @@ export function futureEndText({ to }: RangeOptions, { end }: Window, now: number
 /** The latest instant, to the second, that a run at `now` requests; both in milliseconds since 1970. */
 export function latestBound(now: number, marginMinutes: number = rangeMarginMs / 60_000): number {
   return Math.floor((now - marginMinutes * 60_000) / 1000) * 1000;
-}
-
-/** Parses an option's date or instant as milliseconds since 1970. Throws LedgerlakeError USAGE for an invalid one. */
-export function readInstantOption(option: string, text: string): number {
-  const micros = readInstant(text);
-  if (micros === undefined) {
-    throw usageError(
-      `expected ${option} to be an ISO 8601 date or instant such as 2025-01-31 or 2025-01-31T06:00:00Z, got ${JSON.stringify(text)}`,
-    );
-  }
-  return Number(micros / 1000n);
 }

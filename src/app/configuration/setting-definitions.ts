@@ -5,7 +5,7 @@ import { limits } from '../../sources/finances/api-v0/operations.js';
 import { apiNames, apis, burstsText, defaultApi, type Api } from '../../sources/finances/finances-apis.js';
 import { exportFormats, type ExportFormat } from '../export/export-formats.js';
 import { accountForm, accountPattern } from './account.js';
-import { anyText, instantText, number, oneOf, someOf, type ValueForm } from './value-forms.js';
+import { anyText, instantText, number, oneOf, optionOf, someOf, type ValueForm } from '../../core/text/value-forms.js';
 
 /** The length of a look-back in `days`, and how often a sync does it: after `everyDays`; 0: with each run. */
 export interface LookBackRule {
@@ -245,17 +245,6 @@ export type SettingValues<D> = {
   readonly [Name in keyof D]: ValueOf<D[Name]> | (D[Name] extends { readonly default: unknown } ? never : undefined);
 };
 
-type Kebab<Name extends string> = Name extends `${infer Letter}${infer Others}`
-  ? `${Letter extends Lowercase<Letter> ? Letter : `-${Lowercase<Letter>}`}${Kebab<Others>}`
-  : '';
-
-/** The option of a setting, without its dashes. */
-export type SettingOption = Kebab<keyof typeof settingDefinitions>;
-
-export function settingOption(name: string): string {
-  return name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-}
-
 export function settingVariable(name: string): string {
-  return `LEDGERLAKE_${settingOption(name).toUpperCase().replaceAll('-', '_')}`;
+  return `LEDGERLAKE_${optionOf(name).toUpperCase().replaceAll('-', '_')}`;
 }

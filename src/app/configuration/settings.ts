@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { variableOf, type Environment } from '../../core/environment.js';
 import { usageError } from '../../core/errors.js';
 import { userCache } from '../../core/io/home-folder.js';
+import { optionOf } from '../../core/text/value-forms.js';
 import type { CacheSettings } from '../../lake/files/file-cache.js';
 import { lakeFolder } from '../../lake/store/open-store.js';
 import type { S3Encryption } from '../../lake/store/store.js';
@@ -10,8 +11,8 @@ import { readConfiguration } from './read-configuration.js';
 import {
   logSettings,
   runSettings,
-  settingOption,
   settingVariable,
+  type LookBackRule,
   type SettingDefinitions,
   type SettingValues,
 } from './setting-definitions.js';
@@ -36,7 +37,7 @@ export function cacheOf({ cacheFolder, cacheBytes }: CacheOptions = {}): CacheSe
 /** The settings of a run. */
 export interface Settings extends Omit<
   SettingValues<typeof runSettings>,
-  'cache' | 'cacheGigabytes' | 'pipelines' | 'sse' | 'kmsKey'
+  'cache' | 'cacheGigabytes' | 'lookBack' | 'pipelines' | 'sse' | 'kmsKey'
 > {
   /** Folder for copies of the files of lakes on S3; undefined: in the user's cache. */
   readonly cacheFolder: string | undefined;
@@ -44,6 +45,8 @@ export interface Settings extends Omit<
   readonly cacheBytes: number;
   /** Folder with definitions of custom pipelines; undefined: none. */
   readonly pipelineFolder: string | undefined;
+  /** What `sync` reads again. */
+  readonly lookBackRules: readonly LookBackRule[];
   /** Of new objects of a lake on S3; undefined: as the bucket has it. */
   readonly encryption: S3Encryption | undefined;
 }
@@ -79,9 +82,15 @@ export async function configuredSettings({
 /** @throws LedgerlakeError USAGE for an invalid value of the command line or the environment */
 export function resolveSettings(options: OptionTexts, environment: Environment, configuration: SettingsFile): Settings {
   const values = settingValues(runSettings, options, environment, configuration);
-  const { pipelines: pipelineFolder, cache: cacheFolder, cacheGigabytes, sse, kmsKey, ...others } = values;
-  const encryption = encryptionOf(sse, kmsKey);
-  return { ...others, pipelineFolder, cacheFolder, cacheBytes: 1e9 * cacheGigabytes, encryption };
+  const { pipelines, lookBack, cache, cacheGigabytes, sse, kmsKey, ...others } = values;
+  return {
+    ...others,
+    pipelineFolder: pipelines,
+    lookBackRules: lookBack,
+    cacheFolder: cache,
+    cacheBytes: 1e9 * cacheGigabytes,
+    encryption: encryptionOf(sse, kmsKey),
+  };
 }
 
 /** @throws LedgerlakeError USAGE for an invalid value of the command line or the environment */
@@ -104,7 +113,7 @@ function settingValues<D extends SettingDefinitions>(
 ): SettingValues<D> {
   const inFile: Readonly<Record<string, unknown>> = settings;
   const values = Object.entries(definitions).map(([name, { read, isPath, default: usual }]) => {
-    const [option, variable] = [settingOption(name), settingVariable(name)];
+    const [option, variable] = [optionOf(name), settingVariable(name)];
     const [given, set] = [options[option], variableOf(environment, variable)];
     if (read !== undefined && given !== undefined) return [name, read(`--${option}`, given)];
     if (read !== undefined && set !== undefined) return [name, read(variable, set)];

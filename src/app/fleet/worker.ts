@@ -181,17 +181,11 @@ async function runOnce(
     },
   };
   if (job.work === 'sync') {
-    const syncOptions = {
-      rules: settings.lookBack,
-      lookBack: undefined,
-      maxLag: undefined,
-      ...(inTurns && { inTurns }),
-    };
-    await sync({ ...options, ...syncOptions }, context);
+    await sync({ ...options, ...(inTurns && { inTurns }) }, context);
     return;
   }
   const range = { from: job.from ?? settings.from, to: job.to ?? undefined };
-  await backfill({ ...options, ...range, refresh: false }, context);
+  await backfill({ ...options, ...range }, context);
 }
 
 /** Opens the levels of an account's quota in Redis, for the worker of its next turn. */

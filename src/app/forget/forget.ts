@@ -30,7 +30,7 @@ import { rowsInLog } from '../../lake/delta/file-tags.js';
 import type { Store, S3Encryption } from '../../lake/store/store.js';
 import { removeAged } from './aged-rows.js';
 import { readAccountName } from '../configuration/account.js';
-import { readInstantOption } from '../configuration/range.js';
+import { readInstantOption } from '../../core/text/value-forms.js';
 import { eraseState, type StateLocation } from '../load/state-folder.js';
 
 export interface ForgetOptions extends StateLocation, Pick<ExportOptions, 'export'> {

@@ -13,7 +13,6 @@ import { readJob } from './load-job.js';
 import { load, type LoadOptions } from './load.js';
 
 export interface BackfillOptions extends RangeOptions, LoadOptions {
-  readonly refresh: boolean;
   /** Whether the lake is the default one of commands; left out: it isn't. */
   readonly isDefaultLake?: boolean;
 }
@@ -25,7 +24,7 @@ export interface BackfillOptions extends RangeOptions, LoadOptions {
  */
 export async function backfill(options: BackfillOptions, given: RunContext): Promise<CommandResult<RunSummary>> {
   const { clock, emit } = given;
-  const { refresh } = options;
+  const { refresh = false } = options;
   const job = readJob(options);
   const now = clock.now();
   const range = readDateRange({ ...options, marginMinutes: job.marginMinutes }, now);

@@ -53,8 +53,8 @@ export interface UpstreamOptions extends CustomLocation, Pick<ResolvedAccount, '
   readonly rate: number;
   /** Requests at once; undefined: the operation's. */
   readonly burst: number | undefined;
-  /** Reads again what the lake has, and retries settlements that were too large to be read before. */
-  readonly refresh?: boolean;
+  /** Retries settlements that were too large to be read before. */
+  readonly refresh?: boolean | undefined;
   /** False: pages and quota are kept only where the state folder exists; left out: true. */
   readonly createsState?: boolean;
   /** Lifetime of a NextToken in minutes; default 3, the shortest that is known. */

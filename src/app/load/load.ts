@@ -25,6 +25,7 @@ import { catalogVersion } from '../catalog-version.js';
 import { FailedRun, releaseAfter, type CommandResult } from '../command-result.js';
 import { holesFailure, noteRun, type RunReport } from './run-summary.js';
 import { refuseChanged } from '../../sources/custom/custom-table.js';
+import type { LoadValues } from '../../engine/run/load-options.js';
 import { runPipelines } from '../../engine/run/runner.js';
 import type { Window } from '../../core/windows.js';
 import { emittingWatermarks } from './freshness.js';
@@ -36,9 +37,7 @@ import type { LoadJob, JobOptions } from './load-job.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 
 /** What `backfill` and `sync` have in common. */
-export interface LoadOptions extends UpstreamOptions, JobOptions, Pick<ExportOptions, 'export'> {
-  /** Accepts an empty answer for load keys that have rows in the lake. */
-  readonly acceptEmpty?: boolean;
+export interface LoadOptions extends UpstreamOptions, JobOptions, LoadValues, Pick<ExportOptions, 'export'> {
   /** Hours for which replaced files are retained; undefined: the lake's setting. */
   readonly retentionHours?: number | undefined;
   /** Of new objects of a lake on S3; undefined: as the bucket has it. */
@@ -242,7 +241,7 @@ async function runConnected(
     const connected = await connectPipelines(pipelines, options, account, { clock, emit, lake });
     try {
       const ran = await runPipelines(connected.pipelines, {
-        job: { account, range, lake, orders, refresh },
+        job: { account, range, lake, orders, refresh, options },
         upstream: finances.upstream,
         clock,
         signal,
@@ -251,7 +250,6 @@ async function runConnected(
         openSlices,
         judge: verdictOn,
         withRemainder: remainderWriter(lake, clock),
-        acceptsEmpty: options.acceptEmpty === true,
       });
       for (const connection of [finances, connected]) {
         if (ran.failure === undefined) await connection.sweep();

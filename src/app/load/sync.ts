@@ -35,11 +35,7 @@ import { load, type Loaded, type LoadOptions } from './load.js';
 export interface SyncOptions extends LoadOptions {
   /** ISO 8601: what the lake lacks from here on is loaded; undefined: what is new, of an empty lake the last 90 days. */
   readonly from?: string | undefined;
-  /** Days that are read again; undefined: as the rules say. */
-  readonly lookBack: number | undefined;
-  /** How old the lake may be after the run, such as `2h`; undefined: any age. */
-  readonly maxLag: string | undefined;
-  readonly rules?: readonly LookBackRule[];
+  readonly lookBackRules?: readonly LookBackRule[];
   /** Set where the run is one of several that make up a sync; left out: the run is the whole sync. */
   readonly inTurns?: SyncInTurns;
 }
@@ -119,7 +115,7 @@ interface PlannedSync {
 
 /** A sync before its lake is open. */
 function unplanned(
-  { lookBack, rules = runSettings.lookBack.default, inTurns }: SyncOptions,
+  { lookBack, lookBackRules: rules = runSettings.lookBack.default, inTurns }: SyncOptions,
   now: number,
   end: number,
 ): PlannedSync {

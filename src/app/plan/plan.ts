@@ -1,4 +1,5 @@
 import type { Clock } from '../../core/clock.js';
+import type { LoadValues } from '../../engine/run/load-options.js';
 import type { Collector, Job, Reading, RequestCounts } from '../../engine/run/pipeline.js';
 import { dayMs, dayStart, type Window } from '../../core/windows.js';
 import { windowSlice } from '../../engine/slicing/window-slices.js';
@@ -31,8 +32,7 @@ import type { CommandScope } from '../command-text.js';
 import { readJob, type JobOptions, type LoadJob } from '../load/load-job.js';
 import { firstPages, pagesJson, writePages, type FirstPage as ShownPage } from '../load/first-page.js';
 
-export interface PlanOptions extends RangeOptions, UpstreamOptions, JobOptions {
-  readonly refresh: boolean;
+export interface PlanOptions extends RangeOptions, UpstreamOptions, JobOptions, LoadValues {
   /** Request a page from the service where the lake has no data to estimate from. */
   readonly probe: boolean;
   readonly format: Format;
@@ -64,7 +64,8 @@ export async function plan(options: PlanOptions, context: ReadingContext): Promi
   const lake = await openPlannedLake(options, loadJob, clock);
   emitDamage(lake, emit);
   refuseMixing(account, lake.accounts(), options.lake);
-  const job: Job = { account, range, lake, refresh: options.refresh, orders };
+  const { refresh = false } = options;
+  const job: Job = { account, range, lake, refresh, orders, options };
   let probed = nothingProbed;
   if (options.probe && !isCustomOnly) {
     const connection = await openUpstream({ ...options, createsState: false }, account, { clock, emit });
@@ -176,14 +177,26 @@ async function sendProbes(
   for (const probe of pipelines.flatMap((pipeline) => pipeline.probes?.(job) ?? [])) {
     const { name } = probe.pipeline;
     if (pages.has(name)) continue;
-    pages.set(name, await firstFilledPage(probe, { upstream, account: job.account, counts, priority: 0, signal }));
+    pages.set(
+      name,
+      await firstFilledPage(probe, {
+        upstream,
+        account: job.account,
+        counts,
+        priority: 0,
+        signal,
+        options: job.options ?? {},
+      }),
+    );
     const latency = probe.pipeline.pace(upstream)?.latency;
     if (latency !== undefined) latencies.set(name, latency);
   }
   return { requests: counts.requests, pages, latencies };
 }
 
-type ProbeReading = Omit<Reading<FinancesUpstream>, 'committed' | 'emit'>;
+interface ProbeReading extends Omit<Reading<FinancesUpstream>, 'committed' | 'emit'> {
+  readonly options: LoadValues;
+}
 
 /** The first page of a window, or where it is empty of a later one. */
 async function firstFilledPage(probe: Probe<FinancesUpstream>, reading: ProbeReading): Promise<ProbedPage> {
@@ -229,7 +242,7 @@ async function firstPage({ pipeline, window }: Probe<FinancesUpstream>, reading:
   const slice = windowSlice(window);
   const afterwards: (() => Promise<void>)[] = [];
   const committed = (then: () => Promise<void>) => afterwards.push(then);
-  const collector = pipeline.collect(slice);
+  const collector = pipeline.collect(slice, reading.options);
   let results = 0;
   for await (const page of pipeline.pages(slice, { ...reading, committed, emit: () => undefined })) {
     results = collector.add(page);

@@ -14,7 +14,8 @@ import { readSettings } from '../options/command-settings.js';
 import { formats } from '../../core/text/formats.js';
 import { readDateRange } from '../../app/configuration/range.js';
 import type { Settings } from '../../app/configuration/settings.js';
-import { wholeNumber } from '../../app/configuration/value-forms.js';
+import { optionOf } from '../../core/text/value-forms.js';
+import { readLoadOptions } from '../../engine/run/load-options.js';
 
 const backfillPositional = { name: 'PIPELINE', many: true, about: 'Pipelines to run' };
 
@@ -26,16 +27,10 @@ const backfillOptions = {
   account: {
     about: 'Account to load; repeat it to load several in turn [default: all configured accounts, else demo]',
   },
-  ...shared('endpoint', 'api'),
-  refresh: { isFlag: true, about: 'Read again what is already loaded, and replace it' },
+  ...shared('endpoint', 'api', 'refresh'),
   orders: { about: 'File with order ids, one per line; - for standard input' },
   ...shared('rate', 'burst', 'journal', 'pipelines', 'config'),
 } as const satisfies CommandDefinition['options'];
-
-const acceptEmptyOption = {
-  isFlag: true,
-  about: 'Accept an answer that is empty, or has other orders, where the lake has events',
-} as const;
 
 export const backfillCommand: CommandDefinition = {
   name: 'backfill',
@@ -53,7 +48,7 @@ export const backfillCommand: CommandDefinition = {
   },
   options: {
     ...backfillOptions,
-    'accept-empty': acceptEmptyOption,
+    ...shared('accept-empty'),
     'dry-run': {
       isFlag: true,
       about: 'Change nothing: print the plan, as ledgerlake plan does, and the first page of custom pipelines',
@@ -77,18 +72,24 @@ export const backfillCommand: CommandDefinition = {
       return 0;
     }
     const { backfill } = await import('../../app/load/backfill.js');
-    return backfill({ ...options, acceptEmpty: args.flag('accept-empty') }, context);
+    return backfill(options, context);
   },
 };
 
 /** Throws a USAGE error for an invalid option, variable, configuration or orders file. */
 async function readBackfill(args: CommandArguments, now: number, sendsRequests: boolean) {
   const to = args.text('to');
+  const values = readLoadValues(args);
   const orders = await readOrdersFile(args);
   const check = ({ from, marginMinutes }: Settings) => readDateRange({ from, to, marginMinutes }, now);
   const settings = await readSettings(args, { sendsRequests, check });
   const explicit = { config: args.text('config'), endpoint: args.text('endpoint') };
-  return { pipelines: args.positionals('PIPELINE'), ...settings, to, refresh: args.flag('refresh'), orders, explicit };
+  return { pipelines: args.positionals('PIPELINE'), ...settings, ...values, to, orders, explicit };
+}
+
+/** Throws a USAGE error for an invalid value. */
+function readLoadValues(args: CommandArguments) {
+  return readLoadOptions((name) => args.value(optionOf(name)));
 }
 
 /** The text of the file of `--orders`; `-`: standard input. */
@@ -156,9 +157,7 @@ export const syncCommand: CommandDefinition = {
     from: { about: 'Start of a first load, ISO 8601 in UTC [default: 90 days ago]' },
     account: backfillOptions.account,
     ...shared('endpoint', 'api'),
-    'look-back': { about: 'Read this many days again, regardless of the schedule' },
-    'max-lag': { about: 'Exit with 1 if the lake is older than this after the run: 90m, 2h, 1d' },
-    'accept-empty': acceptEmptyOption,
+    ...shared('look-back', 'max-lag', 'accept-empty'),
     orders: backfillOptions.orders,
     ...shared('rate', 'burst', 'journal', 'pipelines', 'config'),
     ...metricsOptions,
@@ -170,19 +169,15 @@ export const syncCommand: CommandDefinition = {
     ['sync --look-back 60', 'read the last 60 days again'],
   ],
   run: async (args, context) => {
-    const [lookBackText, maxLag] = [args.text('look-back'), args.text('max-lag')];
-    const lookBack = lookBackText === undefined ? undefined : wholeNumber('--look-back', lookBackText, 0);
+    const values = readLoadValues(args);
     const { readMaxLag } = await import('../../app/load/freshness.js');
     const orders = await readOrdersFile(args);
     const check = ({ from, marginMinutes }: Settings) => {
-      readMaxLag(maxLag, marginMinutes);
+      readMaxLag(values.maxLag, marginMinutes);
       readDateRange({ from, to: undefined, marginMinutes }, context.clock.now());
     };
     const settings = await readSettings(args, { check });
-    const options = {
-      ...{ pipelines: args.positionals('PIPELINE'), ...settings, rules: settings.lookBack },
-      ...{ lookBack, maxLag, acceptEmpty: args.flag('accept-empty'), orders },
-    };
+    const options = { pipelines: args.positionals('PIPELINE'), ...settings, ...values, orders };
     const { sync } = await import('../../app/load/sync.js');
     return sync(options, context);
   },

@@ -1,7 +1,7 @@
 import type { ProfileName } from '../../emulator/seller/seller.js';
 import type { FaultInjection, Latency } from '../../serve/http/fault-injection.js';
 import { usageError } from '../../core/errors.js';
-import { positiveNumber, wholeNumber } from '../../app/configuration/value-forms.js';
+import { positiveNumber, wholeNumber } from '../../core/text/value-forms.js';
 import { isLoopbackHost } from '../../core/http-server/host-rule.js';
 import { burstsText } from '../../sources/finances/finances-apis.js';
 import { quoted } from '../../core/http-server/refusal.js';

@@ -8,7 +8,7 @@ import { readLakeSettings } from '../options/command-settings.js';
 async function readPastVersion(text: string | undefined): Promise<PastVersion | undefined> {
   if (text === undefined) return undefined;
   if (/^\d{1,15}$/.test(text)) return { version: Number(text) };
-  const { readInstantOption } = await import('../../app/configuration/range.js');
+  const { readInstantOption } = await import('../../core/text/value-forms.js');
   return { instant: readInstantOption('--at', text) };
 }
 

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { wholeNumber } from '../../app/configuration/value-forms.js';
+import { wholeNumber } from '../../core/text/value-forms.js';
 import { metricsOptions, shared, type CommandDefinition } from '../options/command-definition.js';
 import { readFleetAccounts, readSettings } from '../options/command-settings.js';
 

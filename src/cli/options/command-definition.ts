@@ -2,15 +2,12 @@ import { PassThrough } from 'node:stream';
 import { program, type CommandScope } from '../../app/command-text.js';
 import type { CommandResult } from '../../app/command-result.js';
 import type { CommandContext, ReadingContext, RunContext } from '../../app/context.js';
-import {
-  settingDefinitions,
-  settingOption,
-  type SettingDefinition,
-  type SettingOption,
-} from '../../app/configuration/setting-definitions.js';
+import { settingDefinitions, type SettingDefinition } from '../../app/configuration/setting-definitions.js';
 import type { Stopping } from './stop-signals.js';
 import { isFormat, type Format } from '../../core/text/formats.js';
 import { usageError } from '../../core/errors.js';
+import { optionOf, type OptionOf } from '../../core/text/value-forms.js';
+import { loadOptions } from '../../engine/run/load-options.js';
 import { printableLines } from '../../core/printable.js';
 
 /** An option of the command line. All values are text: the command parses numbers and dates, and reports errors. */
@@ -95,6 +92,11 @@ export class CommandArguments {
     return { lake, config, account, endpoint, pipelines };
   }
 
+  /** Whether a flag is set, or the text of another option. */
+  value(name: string): string | boolean | undefined {
+    return this.text(name) ?? (this.flag(name) || undefined);
+  }
+
   /** All values of a positional. */
   positionals(name: string): readonly string[] {
     const value = this.#values[name];
@@ -155,19 +157,23 @@ export interface CommandDefinition {
   run(args: CommandArguments, context: CommandContext & RunContext & CommandLine): Promise<CommandResult | number>;
 }
 
-/** The options of settings. */
-const settingOptions = Object.fromEntries(
-  Object.entries<SettingDefinition>(settingDefinitions).map(([name, definition]) => {
-    const { about = '', optionAbout = about, default: value, words: choices } = definition;
+type NamedOption = Partial<SettingDefinition> & Pick<OptionDefinition, 'isFlag'>;
+
+/** Options by their names on the command line. */
+function optionsOf<Options extends Readonly<Record<string, NamedOption>>>(options: Options) {
+  const definitions = Object.entries<NamedOption>(options).map(([name, definition]) => {
+    const { isFlag, about = '', optionAbout = about, default: value, words: choices } = definition;
     const { defaultText = typeof value === 'object' ? undefined : value } = definition;
     const text = defaultText === undefined ? optionAbout : `${optionAbout} [default: ${defaultText}]`;
-    return [settingOption(name), { about: text, ...(choices && { choices }) }];
-  }),
-) as Readonly<Record<SettingOption, OptionDefinition>>;
+    return [optionOf(name), { about: text, ...(isFlag && { isFlag }), ...(choices && { choices }) }];
+  });
+  return Object.fromEntries(definitions) as Readonly<Record<OptionOf<keyof Options & string>, OptionDefinition>>;
+}
 
 /** Options that several commands share. */
 const sharedOptions = {
-  ...settingOptions,
+  ...optionsOf(settingDefinitions),
+  ...optionsOf(loadOptions),
   config: { about: 'Configuration file [default: LEDGERLAKE_CONFIG, or ledgerlake.config.json if it exists]' },
   account: { about: 'Account to load [default: the only configured one, else demo, with the embedded service]' },
   endpoint: { about: "The service's base address [default: the account's, else the embedded service]" },

@@ -2,7 +2,7 @@ import { demoAccount, readAccountName } from '../../app/configuration/account.js
 import type { Configuration } from '../../app/configuration/configuration.js';
 import { readConfiguration } from '../../app/configuration/read-configuration.js';
 import { configuredSettings, type Settings } from '../../app/configuration/settings.js';
-import { wholeNumber } from '../../app/configuration/value-forms.js';
+import { wholeNumber } from '../../core/text/value-forms.js';
 import type { RunSettingSources, RunSettings } from '../../app/load/run-settings.js';
 import { variableOf } from '../../core/environment.js';
 import { lakeFolder } from '../../lake/store/open-store.js';

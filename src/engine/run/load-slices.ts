@@ -29,8 +29,6 @@ export interface PipelineRunOptions<Upstream> {
   readonly judge: (error: unknown) => SliceVerdict;
   /** Splits files that contain more than the refreshed rows; without it such a refresh fails. */
   readonly withRemainder?: WithRemainder;
-  /** Whether an empty slice replaces imported rows; default false. */
-  readonly acceptsEmpty?: boolean;
 }
 
 /** One pass over the slices of a pipeline: the state shared by its stages. */
@@ -181,7 +179,7 @@ async function wholeSlice<Upstream>(open: OpenSlice, pass: Pass<Upstream>): Prom
       pass.emit({ ...eventLabels(slice, pass), ...event });
     },
   };
-  const collector = pipeline.collect(slice);
+  const collector = pipeline.collect(slice, job.options ?? {});
   const files: SliceFile[] = [];
   pass.emit({ event: 'slice-opened', ...eventLabels(slice, pass), pagesLeft: scheduler.pagesLeft });
   await streamPipeline(
@@ -241,7 +239,7 @@ async function* encoded(
 
 /** Commits a slice and counts it. Its failure is the pass's, and none of this function. */
 async function commitSlice<Upstream>(whole: WholeSlice, pass: Pass<Upstream>): Promise<void> {
-  const { pipeline, queue, summary, counted, job, withRemainder, acceptsEmpty } = pass;
+  const { pipeline, queue, summary, counted, job, withRemainder } = pass;
   const { open, files, rows, collector, afterwards } = whole;
   const { slice } = open;
   const { name, loadKeys, excludes, window, retires, noted, grows } = slice;
@@ -251,7 +249,8 @@ async function commitSlice<Upstream>(whole: WholeSlice, pass: Pass<Upstream>): P
     const committed = await job.lake.commit(
       {
         ...{ pipeline: pipeline.name, account: job.account, tables: pipeline.tables, files },
-        ...{ name, loadKeys, excludes, window, retires, noted, grows, acceptsEmpty },
+        ...{ name, loadKeys, excludes, window, retires, noted, grows },
+        acceptsEmpty: job.options?.acceptEmpty,
         holes: holesByKey(collector.holes, loadKeys),
         refresh: job.refresh || slice.isReread === true,
       },

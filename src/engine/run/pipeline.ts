@@ -3,6 +3,7 @@ import type { UpstreamEvent } from '../../core/events/run-event.js';
 import type { Lake } from '../../lake/lake.js';
 import type { QuotaState } from './concurrency-plan.js';
 import type { Derivation } from './derivation.js';
+import type { LoadValues } from './load-options.js';
 import type { SliceHole } from './slice-holes.js';
 import type { Slice, SliceQueue, SplitReason } from './slice-queue.js';
 import type { Window } from '../../core/windows.js';
@@ -18,6 +19,8 @@ export interface Job {
   readonly onlyLoadKeys?: ReadonlySet<string> | undefined;
   /** Order ids, for the pipelines that read by order. */
   readonly orders: readonly string[];
+  /** The options of the load; left out: none is given. */
+  readonly options?: LoadValues | undefined;
   /** Whether requests are limited: then slices are sized by density, otherwise on a grid. */
   readonly isPaced?: boolean | undefined;
   /** Windows that a stopped run had begun to read, and whose pages are in the journal. */
@@ -142,7 +145,7 @@ export interface Pipeline<Upstream, S extends Slice = Slice, Page = unknown> {
   warnings?(job: Job, now: number): Warnings;
   /** The slice's pages in order, until there are no more. */
   pages(slice: S, reading: Reading<Upstream>): AsyncIterable<Page>;
-  collect(slice: S): Collector<Page>;
+  collect(slice: S, options: LoadValues): Collector<Page>;
   /** The verdict on a slice that can't be read; default the run's `judge`. */
   judge?(error: unknown): SliceVerdict;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { readAccount, refuseMixing } from '../../../src/app/configuration/account.js';
-import { positiveNumber, wholeNumber } from '../../../src/app/configuration/value-forms.js';
+import { positiveNumber, wholeNumber } from '../../../src/core/text/value-forms.js';
 import { readOrders, choosePipelines, unknownPipeline } from '../../../src/app/configuration/chosen-pipelines.js';
 
 const usage = (message: RegExp) =>

@@ -17,7 +17,7 @@ test('defaults', () => {
     cacheFolder: undefined,
     cacheBytes: 1e10,
     export: [],
-    lookBack: [
+    lookBackRules: [
       { days: 2, everyDays: 0 },
       { days: 14, everyDays: 7 },
       { days: 35, everyDays: 30 },
@@ -58,8 +58,10 @@ test('the command line goes before the environment, that before the file, that b
     LEDGERLAKE_EXPORT: 'none',
   };
   const given = { lake: 'g', from: '2021-01-01', rate: '1', burst: '1', journal: 'gj', api: 'v0' };
+  const { lookBack: lookBackRules, ...others } = file;
   expect(resolveSettings({}, {}, config)).toEqual({
-    ...file,
+    ...others,
+    lookBackRules,
     encryption: { sse: 'AES256' },
     lake: '/srv/lakes/f',
     journal: '/srv/lakes/j',
@@ -77,7 +79,7 @@ test('the command line goes before the environment, that before the file, that b
     cacheFolder: 'ec',
     cacheBytes: 5e8,
     api: 'both',
-    lookBack: [],
+    lookBackRules: [],
     retentionHours: 0,
     export: [],
     encryption: { sse: 'aws:kms:dsse', kmsKey: 'ek' },

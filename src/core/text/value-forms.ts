@@ -1,8 +1,7 @@
 import type { z } from 'zod';
-import { usageError } from '../../core/errors.js';
-import { readInstant } from '../../core/numeric/instant.js';
-import type * as schemaNodes from '../../core/text/schema-nodes.js';
-import { readInstantOption } from './range.js';
+import { usageError } from '../errors.js';
+import { readInstant } from '../numeric/instant.js';
+import type * as schemaNodes from './schema-nodes.js';
 
 /** What a value may be: as the text of an option or a variable, and in the configuration. */
 export interface ValueForm<T> {
@@ -98,4 +97,24 @@ export function positiveNumber(option: string, text: string): number {
   const value = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
   if (Number.isFinite(value) && value > 0) return value;
   throw usageError(`expected ${option} to be a number greater than 0, got ${JSON.stringify(text)}`);
+}
+
+/** A date or instant as milliseconds since 1970. Throws a USAGE error for any other text. */
+export function readInstantOption(option: string, text: string): number {
+  const micros = readInstant(text);
+  if (micros === undefined) {
+    throw usageError(
+      `expected ${option} to be an ISO 8601 date or instant such as 2025-01-31 or 2025-01-31T06:00:00Z, got ${JSON.stringify(text)}`,
+    );
+  }
+  return Number(micros / 1000n);
+}
+
+export type OptionOf<Name extends string> = Name extends `${infer Letter}${infer Others}`
+  ? `${Letter extends Lowercase<Letter> ? Letter : `-${Lowercase<Letter>}`}${OptionOf<Others>}`
+  : '';
+
+/** The option of a name, without its dashes: `metrics-port` of `metricsPort`. */
+export function optionOf<Name extends string>(name: Name): OptionOf<Name> {
+  return name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`) as OptionOf<Name>;
 }
