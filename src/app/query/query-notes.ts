@@ -1,7 +1,7 @@
-import { dayMs, uncovered, type Window } from '../../core/windows.js';
+import { dayMs, joined, uncovered, type Window } from '../../core/windows.js';
 import type { Lake } from '../../lake/lake.js';
 import { formatCount } from '../../core/text/amounts.js';
-import { groupSlices, type GroupSlice } from '../../sources/finances/api-v0/group-slices.js';
+import { groupSlices, spanOfGroup, type GroupSlice } from '../../sources/finances/api-v0/group-slices.js';
 import { shortIsoInstant, loadingCommand, spansText } from '../command-text.js';
 import { comparedText, comparedWindows, type ComparedDays } from '../coverage/compared-days.js';
 import { byDate, byGroup, byTransaction, listing, mainTablesOf, type PipelineTable } from '../coverage/main-tables.js';
@@ -9,16 +9,16 @@ import { statedInstants } from './as-known.js';
 import { storedWindows, transactionsSince } from './left-out-days.js';
 import { namesIn, withoutTexts } from './named-tables.js';
 
-/** Views that are empty where one table is, and the pipeline that loads it. */
-const emptyViews: Readonly<Record<string, PipelineTable>> = {
-  payout_lines: byGroup,
-  settlement_payouts: listing,
-  reconciliation: byGroup,
-  reconciliation_events: byGroup,
-  transactions_earned: byTransaction,
-  transactions_paid: byTransaction,
-  transaction_entries_earned: byTransaction,
-  transaction_entries_paid: byTransaction,
+/** Views that are empty where each of their tables is, and the pipelines that load these. */
+const emptyViews: Readonly<Record<string, readonly PipelineTable[]>> = {
+  payout_lines: [byGroup, byTransaction],
+  settlement_payouts: [listing],
+  reconciliation: [byGroup, byTransaction],
+  reconciliation_events: [byGroup, byTransaction],
+  transactions_earned: [byTransaction],
+  transactions_paid: [byTransaction],
+  transaction_entries_earned: [byTransaction],
+  transaction_entries_paid: [byTransaction],
 };
 
 /**
@@ -34,9 +34,10 @@ export function emptyNote(statement: string, lake: Lake): string | undefined {
     accounts.some((of) => lake.files(pipeline, table, of).length > 0 || lake.loadKeys(pipeline, of).size > 0);
   for (const [, word = ''] of withoutTexts(statement).matchAll(/\b(?:from|join)\s+"?(\w+)/gi)) {
     const name = word.toLowerCase().replace(/_as_known$/, '');
-    const of = emptyViews[name] ?? mains.find(({ table, entries }) => name === table || name === entries);
+    const all = emptyViews[name] ?? mains.filter(({ table, entries }) => name === table || name === entries);
+    const [of] = all;
     if (of === undefined) continue;
-    if (!isLoaded(of)) {
+    if (!all.some(isLoaded)) {
       const windows = [listing, byDate, byTransaction].flatMap((main) => storedWindows(lake, main, account));
       const start = Math.min(...windows.map((window) => window.start));
       const end = Math.max(...windows.map((window) => window.end));
@@ -65,16 +66,28 @@ function closedSettlements(lake: Lake, account: string, { loaded }: { readonly l
   return groupSlices(question, byGroup.pipeline, listing.pipeline).filter(({ group }) => group.end !== null);
 }
 
-/** A note on closed settlements that have no lines, as their events aren't loaded; undefined where there are none. */
+/** A note on closed settlements that lack lines, as their events or transactions aren't loaded; undefined where there are none. */
 function unloadedNote(lake: Lake, accounts: readonly string[]): string | undefined {
   for (const account of accounts) {
-    const slices = closedSettlements(lake, account, { loaded: false });
-    const opened = slices.map((slice) => slice.opened);
-    if (opened.length === 0) continue;
-    const windows = [{ start: Math.min(...opened), end: Math.max(...opened) + 1000 }];
-    const command = `\`${loadingCommand({ pipeline: byGroup.pipeline, account, windows })}\``;
-    const found = formatCount(slices.length, 'closed settlement');
-    return `WARNING: payout_lines: the events of ${found} of ${account} are not loaded, which have no lines but their beginning balances: ${command} loads them`;
+    const posted = storedWindows(lake, byTransaction, account);
+    const spans = closedSettlements(lake, account, { loaded: false }).flatMap((slice) => {
+      const span = spanOfGroup(slice) ?? { start: slice.opened, end: slice.opened + 1000 };
+      const missing = uncovered(span, posted);
+      return missing.length === 0 ? [] : [{ opened: slice.opened, missing }];
+    });
+    if (spans.length === 0) continue;
+    const opened = spans.map((span) => span.opened);
+    const isByGroup = posted.length === 0 || lake.loadKeys(byGroup.pipeline, account).size > 0;
+    const windows = isByGroup
+      ? [{ start: Math.min(...opened), end: Math.max(...opened) + 1000 }]
+      : joined(spans.flatMap(({ missing }) => missing));
+    const { pipeline } = isByGroup ? byGroup : byTransaction;
+    const command = `\`${loadingCommand({ pipeline, account, windows })}\``;
+    const found = formatCount(spans.length, 'closed settlement');
+    const [what, which] = isByGroup
+      ? ['events', 'which have no lines but their beginning balances']
+      : ['transactions', 'so lines are missing'];
+    return `WARNING: payout_lines: the ${what} of ${found} of ${account} are not loaded, ${which}: ${command} loads them`;
   }
   return undefined;
 }

@@ -3,10 +3,10 @@ import { literal } from '../../core/duckdb/literals.js';
 import reconciliation from '../query/views/reconciliation.sql';
 import reconciliationEvents from '../query/views/reconciliation_events.sql';
 import { programCommand } from '../command-text.js';
-import { byDate, byGroup } from '../coverage/main-tables.js';
+import { byDate, byGroup, byTransaction, type PipelineTable } from '../coverage/main-tables.js';
 import { statement, type FigureRow } from './figure-reader.js';
 import { figureTable, html, numberColumn, textColumn, type Html } from './html.js';
-import { apartText, currencyText, difference, shownIn, signOf, sumOf } from './report-amounts.js';
+import { amountsIn, currencyText, shownIn, signOf } from './report-amounts.js';
 import { sheetColumns, type Section } from './section.js';
 
 /** The lines of `reconciliation`, in order. */
@@ -18,13 +18,16 @@ const bankLines = [
   'beginning balances',
   'settlements without events',
   'closed, not paid out',
+  'not explained',
   'total',
 ] as const;
 
 type BankLine = (typeof bankLines)[number];
 
-/** The account's rows of the tables that the view reads, so that it reads no other account's. */
-const tables = ['groups', 'events', 'entries', 'group_events', 'group_entries'].map(
+/** The account's rows of the tables and views that the view reads, so that it reads no other account's. */
+const tables = [
+  ...['groups', 'events', 'entries', 'group_events', 'group_entries', 'transactions', 'paid_amounts', 'ledger_amounts'],
+].map(
   // A materialised CTE would keep all columns of its rows.
   (table) => `${table} AS NOT MATERIALIZED (FROM main.${table} WHERE account = $account)`,
 );
@@ -39,15 +42,17 @@ const bankAmounts = statement(
 type ReconciliationLine = FigureRow<typeof bankAmounts>;
 
 /**
- * The steps from the sum by date to the amount that the bank received, in each currency. There are none where v0 wasn't loaded
- * both by date and by settlement, and for a part of the lake, as the events of a settlement were also posted on other days.
+ * The steps from the sum by date to the amount that the bank received, in each currency. There are none where neither v0 was loaded
+ * both by date and by settlement nor transactions, and for a part of the lake, as the events of a settlement were also posted on
+ * other days.
  */
 export const reconciliationSection: Section = {
   anchor: 'bank',
   title: 'Reconciliation with the bank',
   sheet: { name: 'reconciliation', columns: sheetColumns({ line: 'text', amount: 'amount' }) },
   read: async ({ account, rows, report: { lake, location, isPartial } }) => {
-    const isLoaded = [byDate, byGroup].every(({ pipeline, table }) => lake.files(pipeline, table, account).length > 0);
+    const hasFiles = ({ pipeline, table }: PipelineTable) => lake.files(pipeline, table, account).length > 0;
+    const isLoaded = hasFiles(byTransaction) || (hasFiles(byDate) && hasFiles(byGroup));
     const lines = isLoaded && !isPartial ? await rows(bankAmounts) : [];
     const byCurrency = groupBy(lines, ({ currency }) => currency);
     return {
@@ -71,7 +76,8 @@ const meanings: Readonly<Record<BankLine, string>> = {
   'settlements without events':
     'Totals of closed settlements of which no event is loaded, less their beginning balances',
   'closed, not paid out': 'The transfer failed or is on its way, or there was nothing to pay',
-  total: 'Amount received by the bank',
+  'not explained': 'A closed settlement that does not add up to its total',
+  total: 'Amount received by the bank: totals of the settlements whose transfer succeeded',
 };
 
 /** Replaces the reconciliation in a report on a part of the lake at `location`. */
@@ -85,31 +91,27 @@ function noReconciliation(location: string): Html {
 function reconciliationHtml(currency: string, lines: readonly ReconciliationLine[]): Html {
   if (lines.length === 0) {
     return html`<p class="none">
-      It needs the events of Finances v0 by date and by settlement, which are not loaded.
+      It needs transactions, or the events of Finances v0 by date and by settlement, which are not loaded.
     </p>`;
   }
   const amount = shownIn(currency);
-  const amountOf = (line: BankLine) => lines.find((row) => row.line === line)?.amount ?? '0';
-  const steps = bankLines.filter((line) => line !== 'total').map((line) => ({ line, amount: amountOf(line) }));
-  const total = amountOf('total');
-  const sum = sumOf(steps.map((step) => step.amount));
-  const discrepancy = difference(sum, total);
+  const [unexplained, total] = (['not explained', 'total'] as const).map(
+    (line) => lines.find((row) => row.line === line)?.amount ?? '0',
+  );
   return html`${figureTable(
     html`From the net amounts by date to the amount received by the bank, in ${currencyText(currency)}`,
-    [
-      ...steps.map((step) => ({ ...step, about: meanings[step.line] })),
-      { line: 'together', amount: sum, about: 'Amount expected at the bank' },
-      { line: 'at the bank', amount: total, about: 'Totals of the settlements whose transfer succeeded' },
-    ],
+    lines.filter(({ line }) => line !== 'total'),
     [
       textColumn('Line', ({ line }) => line.replace(/^./, (letter) => letter.toUpperCase())),
       numberColumn('Amount', (row) => amount(row.amount)),
-      textColumn('What it is', ({ about }) => about, true),
+      textColumn('What it is', ({ line }) => meanings[line as BankLine], true),
     ],
-    ['Difference', amount(discrepancy), ''],
+    ['At the bank', amount(total ?? '0'), meanings.total],
   )}
   ${
-    signOf(discrepancy) !== 0 &&
-    html`<p class="fault">${apartText(discrepancy, currency)}: a closed settlement does not add up.</p>`
+    signOf(unexplained ?? '0') !== 0 &&
+    html`<p class="fault">
+      ${amountsIn(currency)(unexplained ?? '0')} is not explained: a closed settlement does not add up.
+    </p>`
   }`;
 }

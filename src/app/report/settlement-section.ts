@@ -297,6 +297,6 @@ function entriesHtml({ currency, net }: SettlementFigures, entries: SettlementEn
 /** A query for all entries, which would make the file too large. */
 function entriesQuery(id: string): Html {
   return html`<p class="note">
-    Every entry: <code><bdi>SELECT * FROM group_entries WHERE group_id = ${literal(id)}</bdi></code>
+    Every entry: <code><bdi>SELECT * FROM settlement_amounts WHERE group_id = ${literal(id)}</bdi></code>
   </p>`;
 }

@@ -11,7 +11,7 @@ test.each([
   ['SELECT 1', []],
   ['FROM Groups', ['groups']],
   ['SELECT count(*) FROM "ENTRIES" JOIN groups USING (group_id)', ['entries', 'groups']],
-  ['FROM payout_lines', ['group_entries', 'groups']],
+  ['FROM payout_lines', ['group_entries', 'group_events', 'groups', 'transaction_entries']],
   ["FROM entries_as_known('2026-01-01')", ['entries', 'events', 'event_history']],
   ['FROM ledger', ['entries', 'events', 'transactions', 'transaction_entries']],
   ["FROM query_table('ent' || 'ries')", tables],

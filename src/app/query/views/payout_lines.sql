@@ -1,11 +1,10 @@
--- One row for each settlement of v0, category and name, and one for a beginning balance. The amounts of a closed settlement whose
--- events are loaded add up to its original_total.
+-- One row for each settlement, category and name, and one for a beginning balance. The amounts of a closed settlement whose events or
+-- transactions are loaded add up to its original_total. Those of a settlement without events of v0 are its transactions.
 SELECT account, group_id, started_at, ended_at, line.category, line.name, line.times, line.amount, line.currency,
   original_total, original_currency, processing_status, fund_transfer_status, fund_transfer_at
 FROM groups JOIN (
-  SELECT account, group_id, category_of(event_list, kind, name) AS category, amount_name(event_list, name) AS name,
-    count(*) AS times, sum(amount) AS amount, currency
-  FROM group_entries
+  SELECT account, group_id, category, amount_name(event_list, name) AS name, count(*) AS times, sum(amount) AS amount, currency
+  FROM settlement_amounts
   WHERE role = 'net'
   GROUP BY ALL
   UNION ALL

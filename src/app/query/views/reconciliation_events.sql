@@ -1,12 +1,15 @@
--- One row for each content of events that is more often by date than in settlements of v0, or the other way round.
+-- One row for each content of events that is more often by date than in settlements of v0, or the other way round. An account without
+-- events of v0's settlements has one for each transaction, or event of v0 before the first of them, whose settlement is not loaded.
 --
 -- line: the line of reconciliation that the amount is part of; times_by_date, times_in_settlements: how often the content is there;
 -- amount: what it adds to that line.
-WITH differing_ AS MATERIALIZED (
+WITH later_ AS (
+  SELECT DISTINCT account FROM transactions ANTI JOIN group_events USING (account)
+), differing_ AS MATERIALIZED (
   -- Few, so that most amounts are not read.
   SELECT account, content_hash
   FROM (
-    SELECT account, content_hash, 1 AS way_ FROM events
+    SELECT account, content_hash, 1 AS way_ FROM events ANTI JOIN later_ USING (account)
     UNION ALL
     SELECT account, content_hash, -1 FROM group_events
   )
@@ -44,4 +47,17 @@ SELECT account, currency,
   coalesce(settled_.amount, 0) - coalesce(dated_.amount, 0) AS amount
 FROM dated_ FULL JOIN settled_ USING (account, currency, content_hash)
 WHERE dated_.times IS DISTINCT FROM settled_.times
+UNION ALL
+SELECT account, currency, 'in no loaded settlement', any_value(event_list), min(effective_at), any_value(amazon_order_id), content_hash,
+  count(DISTINCT event_id), 0, -sum(amount)
+FROM ledger_amounts
+  SEMI JOIN later_ USING (account)
+  ANTI JOIN groups USING (account, group_id)
+  JOIN (
+    SELECT account, event_id, content_hash FROM events
+    UNION ALL
+    SELECT account, event_id, content_hash FROM transactions
+  ) USING (account, event_id)
+WHERE role = 'net'
+GROUP BY account, currency, content_hash
 ORDER BY account, currency, line, effective_at, content_hash
