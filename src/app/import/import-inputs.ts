@@ -40,6 +40,8 @@ function familyOf(pipeline: PipelineTables): Family {
 
 /** Bytes of the inputs that are committed together. */
 const batchBytes = 1_000_000_000;
+/** How often the bytes of a settlement report count. */
+const reportWeight = 10;
 
 /** An input whose events are on the local disk, and whose groups are in memory. */
 interface ReadInput {
@@ -104,7 +106,7 @@ function totalBytes(inputs: readonly Input[]): number | null {
 
 /** Inputs that are committed together. */
 class Batch {
-  /** Of the inputs so far. */
+  /** Of the inputs so far. Settlement reports, which are kept in memory, count several times. */
   bytes = 0;
   readonly #options: ImportOptions;
   readonly #resources: ImportResources;
@@ -124,7 +126,7 @@ class Batch {
   async read(input: Input): Promise<boolean> {
     const turn = this.#read.at(-1)?.staging.turn ?? Promise.resolve();
     const handedOut = await handOutLines(input, this.#options, this.#resources, turn);
-    this.bytes += handedOut.bytes;
+    this.bytes += handedOut.bytes * (handedOut.report === undefined ? 1 : reportWeight);
     const result = markHandled(finishReading(handedOut, this.#options.encoding));
     result.catch(() => {
       this.#hasFailed = true;

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import { formatCount } from '../../core/text/amounts.js';
+import { excerpt } from '../../engine/retry/api-refusal.js';
 import { encodeFile } from '../../core/parquet/encode-file.js';
 import { loadKeysLabel } from '../../lake/files/load-key-rows.js';
 import { fileMetadata } from '../../lake/files/new-file.js';
@@ -30,7 +31,7 @@ export function isReportLine({ bytes }: Line): boolean {
 }
 
 /** Bytes of the largest document, which is kept in memory: its encoding and its forms are those of all lines. */
-const mostBytes = 512 * 1024 * 1024;
+const mostBytes = 256 * 1024 * 1024;
 
 /** A settlement report whose lines are decoded. */
 export interface SettlementDocument {
@@ -103,7 +104,7 @@ export async function addSettlements(
     signal.throwIfAborted();
     const rows = readSettlement(settlement, basename(name));
     if ('found' in rows) {
-      const what = `amounts of the settlement ${settlement.id} that can be read in one way, found ${rows.text}, which is ${rows.found}`;
+      const what = `amounts of the settlement ${excerpt(settlement.id)} that can be read in one way, found ${rows.text}, which is ${rows.found}`;
       refuse(settlement.header.number, `expected ${what}`);
       continue;
     }

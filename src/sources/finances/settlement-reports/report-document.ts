@@ -52,8 +52,18 @@ export class ReportNames {
 
   /** A line's field, without blanks around it; empty where it has none. */
   field(fields: readonly string[], name: string): string {
-    return (fields[this.position(name)] ?? '').trim();
+    return fieldAt(fields, this.position(name));
   }
+
+  /** The same for many lines. */
+  reader(name: string): (fields: readonly string[]) => string {
+    const position = this.position(name);
+    return (fields) => fieldAt(fields, position);
+  }
+}
+
+function fieldAt(fields: readonly string[], position: number): string {
+  return (fields[position] ?? '').trim();
 }
 
 /** The fields of a line. Spreadsheets write a field that has a comma in quotes, and a quote in it twice. */

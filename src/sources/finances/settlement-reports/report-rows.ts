@@ -82,6 +82,13 @@ class TextColumn {
   }
 }
 
+/** A column with one text in all rows; an empty one is null. */
+function sameTexts(length: number, text: string): Data {
+  const dictionary = new Dictionary();
+  const number = text === '' ? -1 : dictionary.addString(text);
+  return dictionaryArray(dictionary, length, () => number);
+}
+
 /** A function of texts that computes each one once: the texts of a report repeat. */
 function remembered<T>(compute: (text: string) => T): (text: string) => T {
   const known = new Map<string, T>();
@@ -105,11 +112,14 @@ export function readSettlement(settlement: SettlementText, document: string): Se
   const headerFields = fieldsOf(header.raw);
   const amounts = new Set([names.field(headerFields, 'total-amount')]);
   const dates = new Set<string>();
+  const amountOf = names.reader('amount');
+  const dayOf = names.reader('posted-date');
+  const instantOf = names.reader('posted-date-time');
   for (const { raw } of lines) {
     const fields = fieldsOf(raw);
-    amounts.add(names.field(fields, 'amount'));
-    dates.add(names.field(fields, 'posted-date'));
-    dates.add(names.field(fields, 'posted-date-time'));
+    amounts.add(amountOf(fields));
+    dates.add(dayOf(fields));
+    dates.add(instantOf(fields));
   }
   const mark = decimalMarkOf(amounts);
   if (typeof mark !== 'string') return mark;
@@ -161,20 +171,15 @@ class SettlementReader {
     const total = this.#amount(field('total-amount'));
     if (total === undefined) count(this.#oddFields, 'settlement_reports.total_amount');
     const currency = field('currency');
-    const one = (text: string) => {
-      const column = new TextColumn();
-      column.pushField(text);
-      return column.array();
-    };
     const report = recordBatch(settlementReports, 1, {
-      settlement_id: one(id),
+      settlement_id: sameTexts(1, id),
       started_at: instantArray(1, () => startedAt),
       ended_at: instantArray(1, () => endedAt),
       deposit_at: instantArray(1, () => depositAt),
       total_amount: decimalArray(1, digitsOf({}), () => total),
-      currency: one(currency),
+      currency: sameTexts(1, currency),
       lines: bigintArray(1, () => BigInt(lines.length)),
-      document: one(document),
+      document: sameTexts(1, document),
       raw: textArray(1, () => `${names.raw}\n${header.raw}`),
     });
     const { batch, unreadable, inexact } = this.#lines({ startedAt, endedAt, currency });
@@ -194,10 +199,21 @@ class SettlementReader {
   #lines({ startedAt, endedAt, currency }: HeaderValues) {
     const { id, names, lines } = this.#settlement;
     const { length } = lines;
-    const columns = ['settlement_id', 'kind', 'name', 'amount_text', 'currency', ...Object.keys(textFields)];
-    const texts = new Map(columns.map((name) => [name, new TextColumn()]));
-    const push = (column: string, text: string | undefined) => texts.get(column)?.push(text);
-    const pushField = (column: string, text: string) => texts.get(column)?.pushField(text);
+    const fieldColumns = Object.entries(textFields).map(([column, name]) => ({
+      column,
+      read: names.reader(name),
+      texts: new TextColumn(),
+    }));
+    const [kindColumn, nameColumn, amountTexts] = [new TextColumn(), new TextColumn(), new TextColumn()];
+    const read = {
+      type: names.reader('transaction-type'),
+      amountType: names.reader('amount-type'),
+      description: names.reader('amount-description'),
+      amount: names.reader('amount'),
+      quantity: names.reader('quantity-purchased'),
+      date: names.reader('posted-date'),
+      dateTime: names.reader('posted-date-time'),
+    };
     const ids = new Array<string>(length);
     const hashes = new Array<string>(length);
     const times = new Map<string, number>();
@@ -212,37 +228,35 @@ class SettlementReader {
     let inexact = 0;
     for (const [row, { number, raw }] of lines.entries()) {
       const fields = fieldsOf(raw);
-      const field = (name: string) => names.field(fields, name);
       const hash = contentHashOf(settlementLines.name, Buffer.from(raw));
-      count(times, hash);
-      const time = times.get(hash) ?? 1;
+      const time = (times.get(hash) ?? 0) + 1;
+      times.set(hash, time);
       hashes[row] = hash;
       ids[row] = `${id}:${hash}${time === 1 ? '' : `-${time}`}`;
-      push('settlement_id', id);
-      pushField('currency', currency);
-      for (const [column, name] of Object.entries(textFields)) pushField(column, field(name));
+      for (const column of fieldColumns) column.texts.pushField(column.read(fields));
 
-      const amountText = field('amount');
+      const amountText = read.amount(fields);
       const amount = this.#amount(amountText);
       amounts.push(amount);
       // An empty text is no null here: it says that the line has no amount that can be read.
-      push('amount_text', amount === undefined ? amountText : undefined);
+      amountTexts.push(amount === undefined ? amountText : undefined);
       if (amount === undefined && this.#plain(amountText) === undefined)
         unreadable.push({ line: number, text: amountText });
       else if (amount === undefined) inexact++;
 
-      const types = [field('transaction-type'), field('amount-type'), field('amount-description')] as const;
+      const types = [read.type(fields), read.amountType(fields), read.description(fields)] as const;
       const key = types.join('\t');
       if (!kinds.has(key)) kinds.set(key, lineKind(...types));
-      push('kind', kinds.get(key)?.kind);
-      push('name', kinds.get(key)?.name);
+      const kind = kinds.get(key);
+      kindColumn.push(kind?.kind);
+      nameColumn.push(kind?.name);
 
-      const quantity = field('quantity-purchased');
+      const quantity = read.quantity(fields);
       const units = quantity === '' ? undefined : readInteger(this.#plain(quantity) ?? '');
       if (quantity !== '' && units === undefined) count(this.#oddFields, 'settlement_lines.quantity');
       quantities.push(units);
 
-      const [date, dateTime] = [field('posted-date'), field('posted-date-time')];
+      const [date, dateTime] = [read.date(fields), read.dateTime(fields)];
       const at = dateTime === '' ? undefined : instant(dateTime);
       if (dateTime !== '' && at === undefined) count(this.#oddFields, 'settlement_lines.posted_at');
       instants.push(at);
@@ -250,9 +264,13 @@ class SettlementReader {
       if (date !== '' && on === undefined) count(this.#oddFields, 'settlement_lines.posted_on');
       days.push(on);
     }
-    const arrays = Object.fromEntries([...texts].map(([name, column]) => [name, column.array()]));
     const rows = recordBatch(settlementLines, length, {
-      ...arrays,
+      ...Object.fromEntries(fieldColumns.map(({ column, texts }) => [column, texts.array()])),
+      settlement_id: sameTexts(length, id),
+      currency: sameTexts(length, currency),
+      kind: kindColumn.array(),
+      name: nameColumn.array(),
+      amount_text: amountTexts.array(),
       event_id: textArray(length, (row) => ids[row] ?? ''),
       content_hash: textArray(length, (row) => hashes[row] ?? ''),
       line: bigintArray(length, (row) => BigInt(row + 1)),
