@@ -5,7 +5,7 @@ import { literal } from '../../src/core/duckdb/literals.js';
 import { truthOf } from '../lake/lake-truth.js';
 import type { CommandProcess, Ended } from './command-process.js';
 import { damageLake, damageLog, pathsOf, type Damage, type LogDamage } from './damages.js';
-import { randomFrom } from './random.js';
+import { randomFrom, type Random } from './random.js';
 import type { SeedLake } from './seed-lakes.js';
 
 /** What a lake held before it was damaged. */
@@ -63,9 +63,17 @@ export async function heldBy(seed: SeedLake, process: CommandProcess): Promise<H
   return { seed, tables, files: sizes, ofImports, rows: plain };
 }
 
+/** Damages a copy of a lake. */
+export type Damages = (copy: string, random: Random) => Damage | Promise<Damage>;
+
+/** Files and damages as chance has it. */
+export const someDamages: Damages = (copy, random) =>
+  joined(Array.from({ length: random.of([1, 1, 1, 2, 5]) }, () => damageLake(copy, random)));
+
 /** Damages a copy of a lake, runs commands over it, and judges. The same seed does the same. */
 export async function damageTrial(
   seed: number,
+  damages: Damages,
   lakes: readonly Held[],
   process: CommandProcess,
   copy: string,
@@ -73,11 +81,7 @@ export async function damageTrial(
   const random = randomFrom(seed);
   const held = random.of(lakes);
   cpSync(held.seed.root, copy, { recursive: true });
-  const damages: Damage[] = [];
-  for (let left = random.of([1, 1, 1, 2, 5]); left > 0; left--) {
-    damages.push(await damageLake(copy, held.seed.root, random));
-  }
-  const damage = joined(damages);
+  const damage = await damages(copy, random);
   const judge = new Judge(held, damage, copy, process);
   try {
     const before = await judge.rows();

@@ -4,8 +4,8 @@ import { openDatabase } from '../../src/core/duckdb/connection.js';
 import type { Random } from './random.js';
 import { replacement } from './replacements.js';
 
-export const damageKinds = ['flip', 'truncate', 'delete', 'swap', 'duplicate', 'replace'] as const;
-export type DamageKind = (typeof damageKinds)[number];
+export const damageKinds = ['flip', 'truncate', 'delete', 'swap', 'duplicate'] as const;
+export type DamageKind = (typeof damageKinds)[number] | 'replace';
 
 export const fileKinds = [
   ...['commit', 'checkpoint', 'hint', 'publication', 'published checkpoint', 'note'],
@@ -59,21 +59,20 @@ export function pathsOf(lake: string): string[] {
     .toSorted();
 }
 
-/** Damages one file of a lake, or two, as the random numbers have it. `whole`: the lake that it was copied from. */
-export async function damageLake(lake: string, whole: string, random: Random): Promise<Damage> {
+/** Damages one file of a lake, or two, as the random numbers have it. */
+export function damageLake(lake: string, random: Random): Damage {
   const byKind = new Map<FileKind, string[]>();
   for (const path of pathsOf(lake)) byKind.set(kindOf(path), [...(byKind.get(kindOf(path)) ?? []), path]);
   const kinds: readonly FileKind[] = [...byKind.keys(), 'log'];
   const file = random.weighted(kinds.map((kind) => [kind, weights[kind]] as const));
   if (file === 'log') return damageLog(lake, random.of(logDamages));
   const same = byKind.get(file) ?? [];
+  const kind = random.of(damageKinds);
   const path = chosen(same, file, random);
-  // The files that are made to replace others are Parquet, or were.
-  const kind = random.of(damageKinds.filter((one) => one !== 'replace' || path.endsWith('.parquet')));
   const all = [...byKind.values()].flat();
   const other = random.of((random.chance(0.75) && same.length > 1 ? same : all).filter((each) => each !== path));
-  const damaged = { lake, path, other, file, whole, random };
-  return { kind, file, ...(await ways[kind](damaged)) };
+  const damaged = { lake, path, other, file, random };
+  return { kind, file, ...ways[kind](damaged) };
 }
 
 export const logDamages = [
@@ -99,6 +98,24 @@ export function damageLog(lake: string, damage: LogDamage): Damage {
   return { kind: 'delete', file: 'log', text: damage, destroyed: new Set() };
 }
 
+/** Replaces a Parquet file of a lake by a foreign or damaged one. */
+export async function replaceFile(lake: string, random: Random): Promise<Damage> {
+  const name = random.of(pathsOf(lake).filter((path) => path.endsWith('.parquet')));
+  const path = join(lake, name);
+  const folder = `${lake}-made`;
+  mkdirSync(folder);
+  const database = await openDatabase();
+  try {
+    const by = await replacement({ path, bytes: readFileSync(path), database, folder }, random);
+    writeFileSync(path, by.bytes);
+    const text = `${name} replaced by ${by.name}`;
+    return { kind: 'replace', file: kindOf(name), text, destroyed: new Set([name]) };
+  } finally {
+    database.close();
+    rmSync(folder, { recursive: true });
+  }
+}
+
 /** The newest commit is the one that nothing follows: it is taken more often than the others. Of notes each kind comes as often. */
 function chosen(paths: readonly string[], kind: FileKind, random: Random): string {
   if (kind === 'note') {
@@ -117,14 +134,17 @@ interface Target {
   /** Another file. */
   readonly other: string;
   readonly file: FileKind;
-  readonly whole: string;
   readonly random: Random;
 }
 
 type Done = Pick<Damage, 'text' | 'destroyed'>;
 
-const ways: Readonly<Record<DamageKind, (target: Target) => Done | Promise<Done>>> = {
-  ...{ flip, truncate, delete: gone, swap, duplicate, replace },
+const ways: Readonly<Record<(typeof damageKinds)[number], (target: Target) => Done>> = {
+  flip,
+  truncate,
+  delete: gone,
+  swap,
+  duplicate,
 };
 
 function flip({ lake, path, random }: Target): Done {
@@ -170,23 +190,6 @@ function duplicate(target: Target): Done {
   mkdirSync(dirname(join(lake, name)), { recursive: true });
   copyFileSync(join(lake, path), join(lake, name));
   return { text: `${path} copied to ${name}`, destroyed: new Set(isNew ? [] : [name]) };
-}
-
-async function replace({ lake, whole, path, random }: Target): Promise<Done> {
-  // A name that another damage made isn't in the whole lake.
-  const sound = [path, ...pathsOf(whole).filter((one) => one.endsWith('.parquet'))].map((one) => join(whole, one));
-  const from = sound.find((one) => existsSync(one)) ?? '';
-  const folder = `${lake}-made`;
-  mkdirSync(folder);
-  const database = await openDatabase();
-  try {
-    const { name, bytes } = await replacement({ path: from, bytes: readFileSync(from), database, folder }, random);
-    writeFileSync(join(lake, path), bytes);
-    return { text: `${path} replaced by ${name}`, destroyed: new Set([path]) };
-  } finally {
-    database.close();
-    rmSync(folder, { recursive: true });
-  }
 }
 
 /** Another name that a file of the kind could have. */
