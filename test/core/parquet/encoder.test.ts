@@ -21,10 +21,6 @@ test('three readers of others and our own find in a file what was handed over, w
   );
 });
 
-test.each([undefined, 1, 30_000])('files of several pages and row groups, in runs of %s rows', async (longestRun) => {
-  await expectRead(manyRows(150_000, longestRun), await place());
-});
-
 test('texts of a megabyte', async () => {
   const texts = ['a', 'b'.repeat(1_000_000), '', 'ü'.repeat(600_000), 'c'.repeat(3_000_000)];
   for (const encoding of encodings.text) {
@@ -34,33 +30,6 @@ test('texts of a megabyte', async () => {
     );
   }
 });
-
-test.each([undefined, 40_000])(
-  'a row group of nulls has no dictionary page, in runs of %s rows',
-  async (longestRun) => {
-    const groupRows = 128 * 1024;
-    const types = ['text', 'instant', 'decimal', 'integer', 'bigint', 'date'] as const;
-    const made = tableOf(
-      types.map((type) => ({
-        column: { type, nullable: true, encoding: 'dictionary', about: '' },
-        values: Array.from({ length: 2 * groupRows }, (_, row) => (row < groupRows ? undefined : plainValues[type])),
-        longestRun,
-      })),
-    );
-    const at = await place();
-    const dictionaries = async () => {
-      const chunks = await at.database.rows(
-        `SELECT row_group_id AS "group", dictionary_page_offset IS NOT NULL AS has FROM parquet_metadata('${at.path}') GROUP BY ALL ORDER BY ALL`,
-      );
-      return chunks.map(({ group, has }) => [Number(group), has]);
-    };
-    await expectRead(made, at);
-    expect(await dictionaries()).toEqual([
-      [0, false],
-      [1, true],
-    ]);
-  },
-);
 
 test('what a dictionary does not shorten is plain, which every reader has', async () => {
   const values = {
