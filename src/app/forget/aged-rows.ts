@@ -5,13 +5,8 @@ import { LedgerlakeError } from '../../core/errors.js';
 import type { Add } from '../../lake/delta/actions.js';
 import type { LakeTable } from '../../lake/lake-table.js';
 import { columnStatistics, isDerivedFile, loadKeysOf } from '../../lake/delta/file-tags.js';
-import {
-  requiredFile,
-  defaultLimits,
-  makeLakeFolder,
-  withWorkspace,
-  type Workspace,
-} from '../../lake/files/workspace.js';
+import { defaultLimits, makeLakeFolder, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
+import { requiredFile } from '../../lake/files/local-file.js';
 import { keyExpression, loadKeysText } from '../../lake/files/load-key-rows.js';
 import { countRows, checkRowCount } from '../../lake/files/local-parquet.js';
 import type { StoredLoadKey } from '../../lake/catalog/load-key.js';

@@ -6,7 +6,7 @@ import type { CommitResult, NewFile } from '../../lake/commit-files.js';
 import type { StoredLoadKey } from '../../lake/catalog/load-key.js';
 import type { Snapshot } from '../../lake/catalog/snapshot.js';
 import { TableSnapshot } from '../../lake/catalog/table-snapshot.js';
-import { damagedFile } from '../../lake/files/checked-file.js';
+import { damagedFile } from '../../lake/files/local-file.js';
 import { rowsIn } from '../../lake/files/local-parquet.js';
 import type { CheckedFiles } from '../../lake/files/month-files.js';
 import type { Workspace } from '../../lake/files/workspace.js';

@@ -24,7 +24,7 @@ import { defaultLimits, withWorkspace, type Workspace } from '../../lake/files/w
 import { columnStatistics, loadKeysOf } from '../../lake/delta/file-tags.js';
 import { accountOf, removedFile } from '../../lake/catalog/change.js';
 import type { Add } from '../../lake/delta/actions.js';
-import { damageOf } from '../../lake/files/checked-file.js';
+import { damageOf } from '../../lake/files/local-file.js';
 
 export interface CompactOptions extends MaintenanceOptions {
   /** Size of a merged file in bytes, at most; default 128 MB. */

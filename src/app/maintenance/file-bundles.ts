@@ -12,7 +12,7 @@ import { loadKeysOf } from '../../lake/delta/file-tags.js';
 import { TableSnapshot } from '../../lake/catalog/table-snapshot.js';
 import { filesOf } from '../../lake/loads/load-keys.js';
 import type { Lake } from '../../lake/lake.js';
-import { checkedFile, damagedFile } from '../../lake/files/checked-file.js';
+import { checkedFile, damagedFile } from '../../lake/files/local-file.js';
 import { columnList, rowsIn, type LocalParquet } from '../../lake/files/local-parquet.js';
 import {
   addNets,

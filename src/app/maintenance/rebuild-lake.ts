@@ -17,7 +17,7 @@ import { accountOf } from '../../lake/catalog/change.js';
 import { loadKeysText } from '../../lake/files/load-key-rows.js';
 import { DamagedFile, addOf, contentOf, loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { NewFile } from '../../lake/commit-files.js';
-import { checkedFile, checkedSource, damagedFile } from '../../lake/files/checked-file.js';
+import { checkedFile, checkedSource, damagedFile } from '../../lake/files/local-file.js';
 import type { Lake } from '../../lake/lake.js';
 import { rowsIn, type LocalParquet } from '../../lake/files/local-parquet.js';
 import { isRewritten, sharedTags } from '../../lake/files/new-file.js';

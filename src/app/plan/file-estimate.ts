@@ -1,6 +1,7 @@
 import type { Table } from '../../core/columns/table.js';
 import { fileLiteral } from '../../core/duckdb/literals.js';
-import { defaultLimits, localFile, withWorkspace } from '../../lake/files/workspace.js';
+import { localFile } from '../../lake/files/local-file.js';
+import { defaultLimits, withWorkspace } from '../../lake/files/workspace.js';
 import type { Lake } from '../../lake/lake.js';
 
 /** The expected files of a slice. */

@@ -2,7 +2,7 @@ import { LedgerlakeError } from '../../core/errors.js';
 import { truncateText } from '../../core/printable.js';
 import type { LakeFile } from '../../lake/files/file-cache.js';
 import { loadKeysOf } from '../../lake/delta/file-tags.js';
-import { damageOf, sizeFault } from '../../lake/files/checked-file.js';
+import { damageOf, sizeFault } from '../../lake/files/local-file.js';
 import { footerFault } from '../../lake/files/footer-fault.js';
 import type { Lake } from '../../lake/lake.js';
 import { readLastRun } from '../../lake/upkeep/last-run.js';

@@ -25,7 +25,7 @@ import {
 } from '../../lake/files/month-files.js';
 import { historyFiles, keepsHistory } from './event-history.js';
 import { timestampLiteral } from '../../core/duckdb/literals.js';
-import { faultOf } from '../../lake/files/checked-file.js';
+import { faultOf } from '../../lake/files/local-file.js';
 
 interface RevisionOptions {
   readonly clock: Clock;

@@ -9,7 +9,7 @@ import type { Add } from '../delta/actions.js';
 import type { LakeTable } from '../lake-table.js';
 import { diskStore } from '../store/disk.js';
 import type { Store } from '../store/store.js';
-import { checkedFile, damageOf } from './checked-file.js';
+import { checkedFile, damageOf } from './local-file.js';
 
 /** Where files of lakes on S3 are kept on this machine. */
 export interface CacheSettings {

@@ -5,7 +5,7 @@ import { LedgerlakeError } from '../../core/errors.js';
 import type { Add } from '../delta/actions.js';
 import type { ComparedLake, SliceCommit } from '../slice-commit.js';
 import { touchedFiles } from '../loads/load-keys.js';
-import { checkedFile } from './checked-file.js';
+import { checkedFile } from './local-file.js';
 import { rowsIn } from './local-parquet.js';
 import { type Workspace, defaultLimits, withWorkspace } from './workspace.js';
 import { loadKeyCondition } from './load-key-rows.js';

@@ -186,28 +186,3 @@ export function markHandled<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined);
   return promise;
 }
-
-/** A file of the log that a later commit has replaced and that no longer exists. */
-export class MissingFile extends LedgerlakeError {
-  constructor(path: string, { location }: Store) {
-    super(
-      'LAKE_STORE',
-      `expected the file ${path} in ${location}, which the log names, got none; \`ledgerlake verify\` lists what else is missing`,
-    );
-  }
-}
-
-/** A lake's file as a local file, not verified: the lake's file, or a copy at a new path. Undefined where there is none. */
-export async function localFile(store: Store, path: string, newPath: () => string): Promise<string | undefined> {
-  const localPath = store.localPath(path);
-  const bytes = await (localPath === undefined ? store.read(path) : store.readRange(path, 0, 1));
-  if (bytes === undefined || localPath !== undefined) return bytes && localPath;
-  return localWriter(newPath)(bytes);
-}
-
-/** The same. Throws MissingFile where there is none. */
-export async function requiredFile(store: Store, path: string, newPath: () => string): Promise<string> {
-  const file = await localFile(store, path, newPath);
-  if (file === undefined) throw new MissingFile(path, store);
-  return file;
-}

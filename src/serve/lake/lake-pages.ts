@@ -1,7 +1,7 @@
 import { compare } from '../../core/compare.js';
 import { isFileMissing } from '../../core/duckdb/views.js';
 import type { Table } from '../../core/columns/table.js';
-import { MissingFile } from '../../lake/files/workspace.js';
+import { MissingFile } from '../../lake/files/local-file.js';
 import type { InstantRange, LedgerPage, LedgerQuery } from '../operation/ledger-page.js';
 import { CommittedFiles, nearestFiles, type CommittedFile, type MainTables } from './committed-files.js';
 import { localCopies, type LocalCopies } from './local-copies.js';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { requiredFile } from '../../lake/files/workspace.js';
+import { requiredFile } from '../../lake/files/local-file.js';
 import type { Store } from '../../lake/store/store.js';
 import type { CommittedFile } from './committed-files.js';
 

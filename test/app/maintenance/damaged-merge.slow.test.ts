@@ -7,7 +7,7 @@ import { LakeTable } from '../../../src/lake/lake-table.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import { loadKeysOf } from '../../../src/lake/delta/file-tags.js';
-import { checkedBytes } from '../../../src/lake/files/checked-file.js';
+import { checkedBytes } from '../../../src/lake/files/local-file.js';
 import { fileHashes } from '../lake-run.js';
 import { memoryStore } from '../../lake/memory-store.js';
 import { verified } from '../verify/verified.js';

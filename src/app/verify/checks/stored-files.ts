@@ -1,16 +1,11 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
-import { openNewFile } from '../../../core/io/write-file.js';
 import { join } from 'node:path';
-import { dropHistory } from '../../../lake/files/checked-file.js';
+import { dropHistory, readContents } from '../../../lake/files/local-file.js';
 import { isDataFile } from '../../../lake/data-files.js';
 import { formatCount, formatSpan } from '../../../core/text/amounts.js';
-import type { Store } from '../../../lake/store/store.js';
 import type { CheckContext } from './certificate.js';
 import type { LogFile } from './log-files.js';
-
-/** Bytes that are in memory at once. */
-const chunkBytes = 8 * 1024 * 1024;
 
 /** A file whose bytes match the log, at a path that DuckDB can read. */
 export interface LocalFile {
@@ -36,7 +31,7 @@ export async function checkBytes(
   const release = async () => {
     if (copy !== undefined) await rm(copy, { force: true });
   };
-  const found = await readWhole(store, file.file, copy);
+  const found = await readContents(store, file.file, copy);
   const fault = faultOf(file, found);
   const path = local ?? copy;
   if (fault === undefined && path !== undefined) return { path, release };
@@ -51,37 +46,12 @@ export async function checkBytes(
   return undefined;
 }
 
-function faultOf(file: LogFile, found: { size: number; hash: string } | undefined): string | undefined {
+function faultOf(file: LogFile, found: Awaited<ReturnType<typeof readContents>>): string | undefined {
   if (found === undefined) return 'the file is missing';
   if (found.size !== file.add.size) {
     return `expected ${file.add.size} bytes, found ${found.size}: the file was changed or cut off`;
   }
-  return found.hash === file.sha256 ? undefined : 'its SHA-256 is not the one in the log: the file was changed';
-}
-
-/**
- * Computes size and hash of a file, and copies it to a local path where one is given; undefined where there is no file.
- */
-async function readWhole(
-  store: Store,
-  path: string,
-  copy: string | undefined,
-): Promise<{ size: number; hash: string } | undefined> {
-  const hash = createHash('sha256');
-  const target = copy === undefined ? undefined : await openNewFile(copy, 0o600);
-  try {
-    let size = 0;
-    for (;;) {
-      const bytes = await store.readRange(path, size, chunkBytes);
-      if (bytes === undefined) return undefined;
-      hash.update(bytes);
-      await target?.writeFile(bytes);
-      size += bytes.length;
-      if (bytes.length < chunkBytes) return { size, hash: hash.digest('hex') };
-    }
-  } finally {
-    await target?.close();
-  }
+  return found.sha256 === file.sha256 ? undefined : 'its SHA-256 is not the one in the log: the file was changed';
 }
 
 const maybeRunning = 'the log does not name it; it may belong to a running run';

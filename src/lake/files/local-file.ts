@@ -1,15 +1,42 @@
 import { createHash, hash } from 'node:crypto';
+import type { FileHandle } from 'node:fs/promises';
 import { openNewFile } from '../../core/io/write-file.js';
 import type { Add } from '../delta/actions.js';
 import { DamagedFile, loadKeysOf } from '../delta/file-tags.js';
 import { loadKeysText } from './load-key-rows.js';
 import type { LakeTable } from '../lake-table.js';
-import type { Store } from '../store/store.js';
+import { hasFile, type Store } from '../store/store.js';
+import { LedgerlakeError } from '../../core/errors.js';
 import type { ParquetSource } from '../../core/parquet/parquet-source.js';
 import type { Workspace } from './workspace.js';
 
 /** Bytes that are read into memory at once. */
 const wholeBytes = 4_000_000;
+
+/** What a file has: its size in bytes, and its SHA-256 in hex. */
+interface FileContents {
+  readonly size: number;
+  readonly sha256: string;
+}
+
+/** Reads a file in pieces, and copies it to a new path where one is given; undefined where there is no file. */
+export async function readContents(store: Store, path: string, copy?: string): Promise<FileContents | undefined> {
+  const hash = createHash('sha256');
+  let target: FileHandle | undefined;
+  try {
+    for (let size = 0; ;) {
+      const piece = await store.readRange(path, size, wholeBytes);
+      if (piece === undefined) return undefined;
+      if (copy !== undefined) target ??= await openNewFile(copy, 0o600);
+      hash.update(piece);
+      await target?.writeFile(piece);
+      size += piece.length;
+      if (piece.length < wholeBytes) return { size, sha256: hash.digest('hex') };
+    }
+  } finally {
+    await target?.close();
+  }
+}
 
 /**
  * The bytes of a committed file, verified by size and hash.
@@ -50,51 +77,17 @@ export async function checkedFile(
     const slice = loadKeysText(loadKeysOf(add)) || 'no slice';
     return damagedFile(store, table, add, `it has ${slice} and can't be read (${text})`);
   });
-  if (localPath !== undefined) {
-    await eachChecked(store, table, add);
-    return localPath;
-  }
-  const copy = await openNewFile(path, 0o600);
-  try {
-    await eachChecked(store, table, add, (piece) => copy.writeFile(piece));
-  } finally {
-    await copy.close();
-  }
+  const fault = contentsFault(
+    add,
+    await readContents(store, table.pathOf(add), localPath === undefined ? path : undefined),
+  );
+  if (fault !== undefined) throw damagedFile(store, table, add, fault);
   return path;
 }
 
 /** What is wrong with a committed file, in words; undefined where it is intact. */
 export async function damageOf(store: Store, table: LakeTable, add: Add): Promise<string | undefined> {
-  try {
-    await eachChecked(store, table, add);
-    return undefined;
-  } catch (error) {
-    if (error instanceof DamagedFile) return error.fault;
-    throw error;
-  }
-}
-
-/** Reads a committed file in pieces; throws at its end where size or hash differ. */
-async function eachChecked(
-  store: Store,
-  table: LakeTable,
-  add: Add,
-  use?: (piece: Uint8Array) => Promise<void>,
-): Promise<void> {
-  const hash = createHash('sha256');
-  let size = 0;
-  for (let start = 0; start < add.size; start += wholeBytes) {
-    // One byte more, which shows whether the file is too long.
-    const read = await store.readRange(table.pathOf(add), start, wholeBytes + 1);
-    if (read === undefined) throw damagedFile(store, table, add, missing);
-    const isLast = start + wholeBytes >= add.size;
-    const piece = isLast ? read : read.subarray(0, wholeBytes);
-    size += piece.length;
-    hash.update(piece);
-    await use?.(piece);
-  }
-  const fault = faultIn(add, size, () => hash.digest('hex'));
-  if (fault !== undefined) throw damagedFile(store, table, add, fault);
+  return contentsFault(add, await readContents(store, table.pathOf(add)));
 }
 
 /** Advice for a damaged file of the history without a copy. */
@@ -104,14 +97,13 @@ const missing = 'it is missing';
 
 /** What is wrong with a file's bytes; undefined where size and hash are those of the log. */
 export function faultOf(add: Add, bytes: Uint8Array | undefined): string | undefined {
-  if (bytes === undefined) return missing;
-  return faultIn(add, bytes.length, () => hash('sha256', bytes));
+  return contentsFault(add, bytes && { size: bytes.length, sha256: hash('sha256', bytes) });
 }
 
-function faultIn(add: Add, found: number, sha256: () => string): string | undefined {
-  const expected = add.tags?.['sha256'];
-  const isChanged = () => expected !== undefined && sha256() !== expected;
-  return sizeFault(add, found) ?? (isChanged() ? 'its bytes have changed' : undefined);
+function contentsFault(add: Add, contents: FileContents | undefined): string | undefined {
+  if (contents === undefined) return missing;
+  const expected = add.tags?.['sha256'] ?? contents.sha256;
+  return sizeFault(add, contents.size) ?? (contents.sha256 === expected ? undefined : 'its bytes have changed');
 }
 
 /** What is wrong with the size of a file in bytes; undefined where it is that of the log. */
@@ -124,4 +116,29 @@ export function damagedFile(store: Store, table: LakeTable, add: Add, fault: str
   const isAppendOnly = table.schema.appendOnly === true;
   const advice = `restore the file from a copy${isAppendOnly ? `, or ${dropHistory}` : ', or run the command that `ledgerlake verify` names'}`;
   return new DamagedFile(store.address(table.pathOf(add)), fault, advice);
+}
+
+/** A file of the log that a later commit has replaced and that no longer exists. */
+export class MissingFile extends LedgerlakeError {
+  constructor(path: string, { location }: Store) {
+    super(
+      'LAKE_STORE',
+      `expected the file ${path} in ${location}, which the log names, got none; \`ledgerlake verify\` lists what else is missing`,
+    );
+  }
+}
+
+/** A lake's file as a local file, not verified: the lake's file, or a copy at a new path. Undefined where there is none. */
+export async function localFile(store: Store, path: string, newPath: () => string): Promise<string | undefined> {
+  const localPath = store.localPath(path);
+  if (localPath !== undefined) return (await hasFile(store, path)) ? localPath : undefined;
+  const copy = newPath();
+  return (await readContents(store, path, copy)) && copy;
+}
+
+/** The same. Throws MissingFile where there is none. */
+export async function requiredFile(store: Store, path: string, newPath: () => string): Promise<string> {
+  const file = await localFile(store, path, newPath);
+  if (file === undefined) throw new MissingFile(path, store);
+  return file;
 }
