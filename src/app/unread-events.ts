@@ -1,27 +1,27 @@
-import type { Hole } from '../lake/catalog/load-key.js';
+import type { EventHole } from '../lake/catalog/load-key.js';
 import type { Lake } from '../lake/lake.js';
 
 /** An event that could not be read where its load key was read last, and that the lake lacks. */
-export interface UnreadEvent {
+export interface LoadHole {
   readonly pipeline: string;
   readonly loadKey: string;
-  readonly hole: Hole;
+  readonly hole: EventHole;
 }
 
 /** The events of an account that could not be read, as its load keys keep them. */
-export function unreadEvents({ snapshot }: Lake, account: string): UnreadEvent[] {
+export function unreadEvents({ snapshot }: Lake, account: string): LoadHole[] {
   return [...snapshot.allKeysOf(account)].flatMap(({ pipeline, key, holes = [] }) =>
     holes.map((hole) => ({ pipeline, loadKey: key, hole })),
   );
 }
 
 /** `financial-events window/…: page 1, byte 120, request id …`. */
-export function unreadText({ pipeline, loadKey, hole }: UnreadEvent): string {
+export function unreadText({ pipeline, loadKey, hole }: LoadHole): string {
   return `${pipeline} ${loadKey}: ${holeText(hole)}`;
 }
 
 /** The place of a hole, with numbers from 1. */
-export function holeText(hole: Hole): string {
+export function holeText(hole: EventHole): string {
   if ('file' in hole) return `line ${hole.line + 1} of ${hole.file}, byte ${hole.byte}`;
   const { page, byte, requestId = 'none' } = hole;
   return `page ${page + 1}, byte ${byte}, request id ${requestId}`;

@@ -1,7 +1,7 @@
 import { eventOperations } from './api-v0/event-operations.js';
 import type { EventLedger } from './api-v0/event-ledger.js';
 import { transactionOperations } from './api-2024-06-19/transaction-operations.js';
-import type { WithTransactions } from './api-2024-06-19/transaction-ledger.js';
+import type { WithTransactionLedger } from './api-2024-06-19/transaction-ledger.js';
 import { storedEvents } from './api-v0/stored-events.js';
 import { storedTransactions } from './api-2024-06-19/stored-transactions.js';
 import type { MainTables } from './lake/committed-files.js';
@@ -9,7 +9,7 @@ import { LakePages } from './lake/lake-pages.js';
 import type { ServedOperation } from './operation/served-operation.js';
 
 /** The data behind the service, API by API: a synthetic seller, or a lake. */
-export interface Ledger extends EventLedger, WithTransactions {}
+export interface Ledger extends EventLedger, WithTransactionLedger {}
 
 /** Every operation of the service, grouped by API. */
 export const servedOperations: readonly ServedOperation<Ledger>[] = [...eventOperations, ...transactionOperations];

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { protocol } from '../../src/app/fleet/fleet.js';
+import { jobProtocol } from '../../src/app/fleet/fleet.js';
 import { connectRedis } from '../../src/app/fleet/redis.js';
 import { builtCommand } from '../app/built-command.js';
 import { temporaryFolder } from '../app/lake-run.js';
@@ -35,7 +35,7 @@ test('a Redis without an append-only file is warned of', async () => {
 test('a fleet that another version has set up is left alone', async () => {
   const redis = await redisServer();
   const fleet = await fleetAt(redis.url);
-  await fleet.redis.set(fleet.keys.protocol, String(protocol + 1));
+  await fleet.redis.set(fleet.keys.protocol, String(jobProtocol + 1));
   await fleet.close();
   const { code, err } = await command(redis.url, 'worker');
   expect(code).toBe(2);

@@ -10,7 +10,7 @@ import { tables } from '../../src/sources/finances/lake-tables.js';
 import { Lake } from '../../src/lake/lake.js';
 import { openStore } from '../../src/lake/store/open-store.js';
 import { choosePipelines } from '../../src/app/configuration/chosen-pipelines.js';
-import type { PipelineSummary } from '../../src/engine/run/pipeline-summary.js';
+import type { PipelineCounts } from '../../src/engine/run/pipeline-counts.js';
 import { runPipelines } from '../../src/engine/run/runner.js';
 import { dayMs, months, type Window } from '../../src/core/windows.js';
 import { createSeller, type Seller } from '../../src/emulator/seller/seller.js';
@@ -44,7 +44,7 @@ export interface Scenario {
 
 /** What a run needed, and what it would have needed at the least; times in seconds of the service's clock. */
 export interface Outcome {
-  readonly summaries: readonly PipelineSummary[];
+  readonly summaries: readonly PipelineCounts[];
   readonly failure: unknown;
   readonly seconds: number;
   readonly requests: number;

@@ -11,7 +11,7 @@ import type { Window } from '../../src/core/windows.js';
 import { startEmulator } from '../../src/emulator/emulator.js';
 import type { FaultKind, Faults } from '../../src/emulator/faults/fault-settings.js';
 import { Secret } from '../../src/engine/auth/secret.js';
-import type { PipelineSummary } from '../../src/engine/run/pipeline-summary.js';
+import type { PipelineCounts } from '../../src/engine/run/pipeline-counts.js';
 import { runPipelines } from '../../src/engine/run/runner.js';
 import { loadedWindows } from '../../src/engine/slicing/window-slices.js';
 import { syncRange } from '../../src/engine/slicing/sync-windows.js';
@@ -55,7 +55,7 @@ export interface Shop extends AsyncDisposable {
   /** What is sold by now. While a run is under way it is what it was when the run began. */
   readonly ledger: TransactionLedger;
   /** Runs to the end, moving the clock on. */
-  load(load: Load): Promise<{ summaries: readonly PipelineSummary[]; failure: unknown; emptied: number }>;
+  load(load: Load): Promise<{ summaries: readonly PipelineCounts[]; failure: unknown; emptied: number }>;
   /** A column of a table's committed rows, as text, in order. */
   texts(table: string, expression: string): Promise<string[]>;
 }

@@ -54,7 +54,7 @@ export async function openFleet({ redis: address, fleet }: FleetAddress, emit: E
 }
 
 /** The version of the data in Redis, which changes with its format. */
-export const protocol = 2;
+export const jobProtocol = 2;
 
 /**
  * Checks that Redis is suitable for a queue, and returns warnings about its configuration.
@@ -105,12 +105,12 @@ async function checkRedis(redis: RedisCommands, shown: string): Promise<readonly
  * @throws LedgerlakeError QUEUE_UNFIT where a version with another protocol created the fleet
  */
 async function checkProtocol(redis: RedisCommands, { protocol: key }: FleetKeys, fleet: string): Promise<void> {
-  await redis.set(key, String(protocol), 'NX');
+  await redis.set(key, String(jobProtocol), 'NX');
   const found = await redis.get(key);
-  if (found === String(protocol)) return;
+  if (found === String(jobProtocol)) return;
   throw new LedgerlakeError(
     'QUEUE_UNFIT',
-    `expected the fleet ${fleet} to have protocol ${protocol}, got ${JSON.stringify(found)}, because another version of ledgerlake created ` +
+    `expected the fleet ${fleet} to have protocol ${jobProtocol}, got ${JSON.stringify(found)}, because another version of ledgerlake created ` +
       `it; run that version, or another fleet with --fleet, or end its workers and delete the key ${key}`,
   );
 }

@@ -6,7 +6,7 @@ import { printable } from '../../core/printable.js';
 import { count } from '../../core/count.js';
 import { settlementReportTables } from '../../sources/finances/settlement-reports/report-tables.js';
 import type { Warnings } from '../../engine/run/pipeline.js';
-import { PipelineSummary } from '../../engine/run/pipeline-summary.js';
+import { PipelineCounts } from '../../engine/run/pipeline-counts.js';
 import { dayMs, type Window } from '../../core/windows.js';
 
 /** The result of adding events or groups. */
@@ -82,7 +82,7 @@ export function importObject(report: RunReport, summaries: ImportSummaries): obj
 }
 
 /** The summary of one pipeline of an import, which sends no requests; its slices are commits. */
-export class ImportSummary extends PipelineSummary {
+export class ImportSummary extends PipelineCounts {
   /** Events or groups that the lake had before. */
   known = 0;
   /** Events that a loaded window lacks, and groups of days with one. */

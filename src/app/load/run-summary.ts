@@ -9,7 +9,7 @@ import { readEndpoint } from '../../engine/http/address.js';
 import { writeLastRun, type LastPipeline } from '../../lake/upkeep/last-run.js';
 import type { Store } from '../../lake/store/store.js';
 import { program, shellWord } from '../command-text.js';
-import type { PipelineSummary } from '../../engine/run/pipeline-summary.js';
+import type { PipelineCounts } from '../../engine/run/pipeline-counts.js';
 import { dayStart, type Window } from '../../core/windows.js';
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
 import { alignedLines } from '../../core/text/width.js';
@@ -27,7 +27,7 @@ export interface RunReport {
   /** Rows of the account before this instant were forgotten: milliseconds since 1970. */
   readonly forgottenBefore?: number | undefined;
   readonly seconds: number;
-  readonly summaries: readonly PipelineSummary[];
+  readonly summaries: readonly PipelineCounts[];
   readonly failure: unknown;
   /** The newest version of the lake's catalog that the run has read or written. */
   readonly catalog: CatalogVersion | null;
@@ -64,7 +64,7 @@ export function summaryText(report: RunReport): string {
 }
 
 /** Why no slice was loaded, and how many requests were sent. */
-function nothingLoaded(summaries: readonly PipelineSummary[]): string {
+function nothingLoaded(summaries: readonly PipelineCounts[]): string {
   const requests = summaries.reduce((sum, summary) => sum + summary.requests, 0);
   if (requests === 0) return 'Nothing to do';
   const sent = `${formatCount(requests, 'request')} ${requests === 1 ? 'was' : 'were'} sent`;
@@ -156,7 +156,7 @@ export function summaryObject(report: RunReport): RunSummary {
   };
 }
 
-function pipelineObject({ rows, warnings, skipped, ...counts }: PipelineSummary): RunSummary['pipelines'][string] {
+function pipelineObject({ rows, warnings, skipped, ...counts }: PipelineCounts): RunSummary['pipelines'][string] {
   const { slices, requests, retries, throttled, pages, files, bytes, seconds } = counts;
   return {
     ...{ slices, requests, retries, throttled, pages },
@@ -167,7 +167,7 @@ function pipelineObject({ rows, warnings, skipped, ...counts }: PipelineSummary)
   };
 }
 
-function summaryRow({ pipeline, slices, requests, rows, files, bytes, seconds }: PipelineSummary): string[] {
+function summaryRow({ pipeline, slices, requests, rows, files, bytes, seconds }: PipelineCounts): string[] {
   // Rows were read again, and no file was replaced because none differ.
   const isUnchanged = files === 0 && [...rows.values()].some((count) => count > 0);
   return [
@@ -194,7 +194,7 @@ function countCells(rows: ReadonlyMap<string, number>): readonly [string, string
 }
 
 /** A line for each pipeline, under headings. */
-export function summaryGrid(summaries: readonly PipelineSummary[]): string[] {
+export function summaryGrid(summaries: readonly PipelineCounts[]): string[] {
   return alignedLines([headings, ...summaries.map(summaryRow)]);
 }
 
@@ -217,7 +217,7 @@ export const warningTexts: Readonly<Record<string, string>> = {
 };
 
 /** The warnings of a run, a line for each kind. */
-export function warningLines(summaries: readonly PipelineSummary[]): string[] {
+export function warningLines(summaries: readonly PipelineCounts[]): string[] {
   const totals = new Map<string, Map<string, number>>();
   for (const { warnings } of summaries) {
     for (const [kind, counts] of warnings) {
@@ -246,7 +246,7 @@ function timesIn(times: number, currency: string): string {
 }
 
 /** The failure of a run that has loaded everything but the holes of its pages; undefined without any. */
-export function holesFailure(summaries: readonly PipelineSummary[]): LedgerlakeError | undefined {
+export function holesFailure(summaries: readonly PipelineCounts[]): LedgerlakeError | undefined {
   const holes = summaries.flatMap(({ pipeline, warnings }) =>
     [...(warnings.get('holes') ?? [])].map(([place, times]) => ({ place: `${pipeline} ${place}`, times })),
   );

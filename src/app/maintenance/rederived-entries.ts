@@ -105,7 +105,7 @@ export function estimatedRawBytes({ size }: Add): number {
 }
 
 /** A file of events whose entries are derived again, in a form that is transferred to threads. */
-export interface StoredEvents {
+export interface StoredEventFile {
   readonly pipeline: string;
   readonly main: Add;
   readonly file: ParquetSource;
@@ -145,7 +145,7 @@ export interface RederivedEntries {
  */
 export async function rederivedEntries(
   derived: DerivedTable,
-  events: StoredEvents,
+  events: StoredEventFile,
   signal?: AbortSignal,
 ): Promise<RederivedEntries> {
   const same = events.stored && (await sameByBytes(derived, events, events.stored, signal));
@@ -165,7 +165,7 @@ export async function rederivedEntries(
 /** The result where the entries encode to the bytes of the only stored file, with its footer's metadata; else undefined. */
 async function sameByBytes(
   derived: DerivedTable,
-  events: StoredEvents,
+  events: StoredEventFile,
   { files: [stored], nets, sha256 }: StoredEntries,
   signal: AbortSignal | undefined,
 ): Promise<RederivedEntries | undefined> {
@@ -212,7 +212,7 @@ const memory = new ReusedMemory(columnBytes);
 
 async function eachBatch(
   derived: DerivedTable,
-  { main, file, rawBytes }: StoredEvents,
+  { main, file, rawBytes }: StoredEventFile,
   signal: AbortSignal | undefined,
   use: (batch: DerivedBatch) => Promise<void> | void,
 ): Promise<Pick<RederivedEntries, 'events' | 'rows' | 'net'>> {

@@ -1,5 +1,5 @@
 import { WorkerThread, type ThreadLimits } from '../../core/worker-thread.js';
-import { derivedTableOf, rederivedEntries, type RederivedEntries, type StoredEvents } from './rederived-entries.js';
+import { derivedTableOf, rederivedEntries, type RederivedEntries, type StoredEventFile } from './rederived-entries.js';
 
 const threadScript = new URL('./rederiving-thread-main.js', import.meta.url);
 
@@ -11,7 +11,7 @@ export class RederivingThreads {
   readonly #limits: ThreadLimits;
   readonly #signal: AbortSignal;
   #isThreaded = false;
-  readonly #threads: WorkerThread<StoredEvents, RederivedEntries>[] = [];
+  readonly #threads: WorkerThread<StoredEventFile, RederivedEntries>[] = [];
 
   constructor(limits: ThreadLimits, signal: AbortSignal) {
     this.#limits = limits;
@@ -34,7 +34,7 @@ export class RederivingThreads {
    * @returns a handled promise
    * @throws what `rederivedEntries` throws, ENCODER where the thread ended
    */
-  entries(events: StoredEvents): Promise<RederivedEntries> {
+  entries(events: StoredEventFile): Promise<RederivedEntries> {
     if (this.#isThreaded) return this.#leastBusy().ask(events);
     return rederivedEntries(derivedTableOf(events.pipeline), events, this.#signal);
   }
@@ -43,14 +43,17 @@ export class RederivingThreads {
     await Promise.all(this.#threads.map((thread) => thread.close()));
   }
 
-  #leastBusy(): WorkerThread<StoredEvents, RederivedEntries> {
+  #leastBusy(): WorkerThread<StoredEventFile, RederivedEntries> {
     const [least] = this.#threads.toSorted((one, other) => one.waiting - other.waiting);
     if (least !== undefined && (least.waiting === 0 || this.#threads.length === this.#mostThreads)) return least;
     return this.#addThread();
   }
 
-  #addThread(): WorkerThread<StoredEvents, RederivedEntries> {
-    const thread = new WorkerThread<StoredEvents, RederivedEntries>(this.#limits.script ?? threadScript, this.#signal);
+  #addThread(): WorkerThread<StoredEventFile, RederivedEntries> {
+    const thread = new WorkerThread<StoredEventFile, RederivedEntries>(
+      this.#limits.script ?? threadScript,
+      this.#signal,
+    );
     this.#threads.push(thread);
     return thread;
   }

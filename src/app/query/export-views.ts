@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { identifier, fileLiteral, literal } from '../../core/duckdb/literals.js';
-import { columnsOf, type LakeTable } from '../../core/duckdb/views.js';
+import { columnsOf, type ViewedTable } from '../../core/duckdb/views.js';
 import { usageError } from '../../core/errors.js';
 import { makeFolders, openFault } from '../../core/io/files.js';
 import { replaceFile } from '../../core/io/write-file.js';
@@ -56,7 +56,7 @@ export async function exportViews(
  * A statement that creates the view of a table over all files in its folder, which are the committed ones between two runs. It has the
  * columns that its files lack, and is empty without `folder`.
  */
-function tableView(table: LakeTable, folder: string | undefined): string {
+function tableView(table: ViewedTable, folder: string | undefined): string {
   const columns = columnsOf(table).map(({ name, type }) => `CAST(NULL AS ${type}) AS ${identifier(name)}`);
   const empty = `SELECT ${columns.join(', ')} WHERE false`;
   const files = `${fileLiteral(`${folder ?? ''}/`).slice(0, -1)}account=*/month=*/*.parquet'`;

@@ -6,14 +6,14 @@ import {
   createViews,
   isFileMissing,
   type LakeFiles,
-  type LakeTable,
+  type ViewedTable,
 } from '../../core/duckdb/views.js';
 import type { Database, Parameters, QueryResult } from '../../core/duckdb/connection.js';
 import type { TableFaults } from './file-fault.js';
 
 export interface LakeDatabaseOptions {
   readonly database: Database;
-  readonly tables: readonly LakeTable[];
+  readonly tables: readonly ViewedTable[];
   /** Returns the committed files of the newest version. Called again where a commit has replaced a file of a query. */
   readonly lakeFiles: () => Promise<LakeFiles>;
   /** Returns the tables with faulty files among those that a statement names. */

@@ -17,13 +17,13 @@ import { FetchedFiles } from './fetched-files.js';
 import { existingLake } from '../../lake/existing-lake.js';
 import type { PastVersion } from '../../lake/catalog/past-snapshot.js';
 import type { Lake } from '../../lake/lake.js';
-import type { LakeTable } from '../../core/duckdb/views.js';
+import type { ViewedTable } from '../../core/duckdb/views.js';
 import type { LakeDatabaseOptions } from './lake-database.js';
 
 /** Tables with the types of DuckDB. */
 export function sqlTables(
   tables: readonly { readonly name: string; readonly columns: readonly LogColumn[] }[],
-): readonly LakeTable[] {
+): readonly ViewedTable[] {
   return tables.map(({ name, columns }) => ({
     name,
     columns: columns.map((column) => ({ name: column.name, type: sqlType(column) })),

@@ -3,7 +3,7 @@ import type { Database } from '../../core/duckdb/connection.js';
 import { identifier } from '../../core/duckdb/literals.js';
 import { hasColumn } from '../../lake/files/sorted-file.js';
 import { historyValue } from './event-history.js';
-import { mostExamples, type ChangeExample } from './findings.js';
+import { mostExamples, type ChangedRow } from './findings.js';
 
 /** Two states of the same load keys, each as a query with the columns of the table and `month_`. */
 export interface States {
@@ -59,7 +59,7 @@ export interface Differing {
   readonly moved: number;
   /** How many rows the examples are taken from: of events both of a pair. */
   readonly rows: number;
-  readonly examples: readonly ChangeExample[];
+  readonly examples: readonly ChangedRow[];
 }
 
 /** In SQL: the identity of a group, never null: its id, or its raw text where it has none. Earlier versions wrote an empty id. */
@@ -174,7 +174,7 @@ async function changedGroups(
   return { differ, grown, examples: examples.map(exampleOf) };
 }
 
-function exampleOf(row: Readonly<Record<string, unknown>>): ChangeExample {
+function exampleOf(row: Readonly<Record<string, unknown>>): ChangedRow {
   const text = (name: string) => (typeof row[name] === 'string' ? row[name] : null);
   const change = text('change');
   return {

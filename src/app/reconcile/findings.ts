@@ -7,7 +7,7 @@ import { printable } from '../../core/printable.js';
 import type { EmptiedSlices, PipelineChanges, RunSummary, UncomparedSlices } from '../results.js';
 
 /** An example of a change, for people. */
-export interface ChangeExample {
+export interface ChangedRow {
   readonly change: 'appeared' | 'vanished' | 'differs';
   /** `event_id`, or `group_id`. */
   readonly id: string;
@@ -18,7 +18,7 @@ export interface ChangeExample {
 }
 
 /** What changed in load keys that were read before, and is committed now. */
-export interface Change {
+export interface SliceChange {
   readonly pipeline: string;
   /** The load keys that were read before: `window/START/END`, `group/ID`, `order/ID`. */
   readonly units: readonly string[];
@@ -37,7 +37,7 @@ export interface Change {
   readonly grown: number;
   /** How many rows the examples are taken from. */
   readonly rows: number;
-  readonly examples: readonly ChangeExample[];
+  readonly examples: readonly ChangedRow[];
 }
 
 /**
@@ -57,7 +57,7 @@ export interface KnownOrders {
 
 /** What a run found in the load keys that it read again. */
 export interface Findings {
-  readonly changes: readonly Change[];
+  readonly changes: readonly SliceChange[];
   readonly emptied: readonly Emptied[];
   readonly uncompared: readonly UncomparedSlices[];
 }
@@ -175,7 +175,7 @@ function rowsText(rows: number, atMost = false): string {
   return `${atMost ? 'up to ' : ''}${formatCount(rows, 'row')}`;
 }
 
-function byPipeline(changes: readonly Change[]): Map<string, Change[]> {
+function byPipeline(changes: readonly SliceChange[]): Map<string, SliceChange[]> {
   const pipelines = groupBy(changes, ({ pipeline }) => pipeline);
   for (const group of pipelines.values()) group.sort((a, b) => ((a.units[0] ?? '') < (b.units[0] ?? '') ? -1 : 1));
   return pipelines;
@@ -192,16 +192,16 @@ function byReason(uncompared: readonly UncomparedSlices[]): readonly UncomparedS
 }
 
 /** `12 new events in 2 settlements`; of a listing, which is read by months, `2 changed`. */
-function grownText(changes: readonly Change[], grown: number): string {
+function grownText(changes: readonly SliceChange[], grown: number): string {
   const growing = changes.filter((change) => change.grown > 0);
   if (growing.some(({ units }) => units[0]?.startsWith('group/') !== true)) return `${formatCount(grown)} changed`;
   return `${formatCount(grown, 'new event')} in ${formatCount(growing.length, 'settlement')}`;
 }
 
-type Counts = Pick<Change, 'appeared' | 'vanished' | 'differ' | 'released' | 'grown'>;
+type Counts = Pick<SliceChange, 'appeared' | 'vanished' | 'differ' | 'released' | 'grown'>;
 
-function sumOf(changes: readonly Change[]): Counts {
-  const sum = (count: (change: Change) => number) => changes.reduce((total, change) => total + count(change), 0);
+function sumOf(changes: readonly SliceChange[]): Counts {
+  const sum = (count: (change: SliceChange) => number) => changes.reduce((total, change) => total + count(change), 0);
   return {
     appeared: sum(({ appeared }) => appeared),
     vanished: sum(({ vanished }) => vanished),
@@ -211,12 +211,12 @@ function sumOf(changes: readonly Change[]): Counts {
   };
 }
 
-function countsText({ appeared, vanished, differ }: Pick<Change, 'appeared' | 'vanished' | 'differ'>): string {
+function countsText({ appeared, vanished, differ }: Pick<SliceChange, 'appeared' | 'vanished' | 'differ'>): string {
   const counts = [`${formatCount(appeared)} appeared`, `${formatCount(vanished)} vanished`];
   return differ === 0 ? counts.join(', ') : `${counts.join(', ')}, ${formatCount(differ)} differ`;
 }
 
-function exampleText({ change, id, eventList, amazonOrderId, postedAt }: ChangeExample): string {
+function exampleText({ change, id, eventList, amazonOrderId, postedAt }: ChangedRow): string {
   const details = [eventList, amazonOrderId, postedAt]
     .filter((detail) => detail !== null)
     .map((detail) => excerpt(detail));

@@ -12,7 +12,7 @@ import { canSelectRows, loadKeyCondition } from '../../lake/files/load-key-rows.
 import type { Workspace } from '../../lake/files/workspace.js';
 import type { UncomparedSlices } from '../results.js';
 import { readWindow } from '../../engine/slicing/window-slices.js';
-import { otherAccountFailure, type Change, type Emptied, type Findings, type KnownOrders } from './findings.js';
+import { otherAccountFailure, type SliceChange, type Emptied, type Findings, type KnownOrders } from './findings.js';
 import { countReturnedOrders, countStored, findDiffering, rowKey, sameRows, type States } from './differing-rows.js';
 import {
   CheckedFiles,
@@ -53,7 +53,7 @@ export class EventRevisions implements Revisions {
   readonly #orders = new Map<string, KnownOrders>();
   #otherAccount: LedgerlakeError | undefined;
   readonly #findings = {
-    changes: new Array<Change>(),
+    changes: new Array<SliceChange>(),
     emptied: new Array<Emptied>(),
     uncompared: new Array<UncomparedSlices>(),
   };

@@ -4,7 +4,7 @@ import type { LastRun } from '../../lake/upkeep/last-run.js';
 import { dayMs, type Window } from '../../core/windows.js';
 import { shortIsoInstant } from '../command-text.js';
 import type { Day, DayState } from '../../engine/slicing/day-states.js';
-import { coverageText, type AccountStatus, type PipelineStatus } from '../status/lake-status.js';
+import { coverageText, type AccountCoverage, type PipelineCoverage } from '../status/lake-status.js';
 import { needsEndpoint } from '../status/suggestions.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { byDate, byTransaction } from '../coverage/main-tables.js';
@@ -43,7 +43,7 @@ export const coverageSection: Section = {
   }),
 };
 
-function coverageHtml(status: AccountStatus, basis: BasisFigures, lastRun: LastRun | undefined): Html {
+function coverageHtml(status: AccountCoverage, basis: BasisFigures, lastRun: LastRun | undefined): Html {
   const { pipelines, range, load, account, unused, forgotten } = status;
   const fault = forgotten && noteFault(forgotten);
   const dated = pipelines.filter(({ days }) => days.length > 0);
@@ -82,7 +82,7 @@ function figuresText(pipeline: string, { since, hasEarlier }: BasisFigures): str
   return hasEarlier ? `: the figures by month until ${since.slice(0, 10)}` : ', in no figure by month';
 }
 
-function pipelineCalendar({ pipeline, days, gaps }: PipelineStatus, figures: string): Html {
+function pipelineCalendar({ pipeline, days, gaps }: PipelineCoverage, figures: string): Html {
   const shown = days.slice(-shownDayCount(days));
   const older = days.length - shown.length;
   const cells = shown.map(({ start, state }) => {

@@ -1,7 +1,7 @@
 import type { CellKind, ResultColumn, ResultRows } from '../../core/text/rows.js';
 import type { Lake } from '../../lake/lake.js';
 import type { LastRun } from '../../lake/upkeep/last-run.js';
-import type { AccountStatus } from '../status/lake-status.js';
+import type { AccountCoverage } from '../status/lake-status.js';
 import type { BasisFigures } from './basis-section.js';
 import type { CurrencyFigures } from './currency-figures.js';
 import type { FigureReader } from './figure-reader.js';
@@ -43,7 +43,7 @@ export interface ReportedAccount {
   readonly report: ReportFacts;
   readonly rows: FigureReader;
   /** Coverage and the reported range. */
-  readonly status: AccountStatus;
+  readonly status: AccountCoverage;
   readonly basis: BasisFigures;
   /** All settlements, the newest first. */
   readonly settlements: readonly SettlementFigures[];

@@ -4,7 +4,7 @@ import type { Lake } from '../../lake/lake.js';
 import { byGroup as bySettlement, byTransaction, listing } from '../coverage/main-tables.js';
 import {
   datedWindows,
-  isCovered,
+  isSettlementCovered,
   loadedSettlements,
   settlementsFrom,
   totalFault,
@@ -100,7 +100,7 @@ export async function readSettlements(
   const read = lake.loadKeys(bySettlement.pipeline, account);
   // Events that v0 returned while the settlement was open are incomplete, and its transactions aren't read then.
   const isLoaded = (settlement: Settlement) =>
-    byEvent.has(settlement) || (!read.has(settlement.slice) && isCovered(settlement, windows));
+    byEvent.has(settlement) || (!read.has(settlement.slice) && isSettlementCovered(settlement, windows));
   const broken = new Set((await rows(brokenSettlements)).map(({ groupId }) => groupId));
   const byGroup = <T extends { groupId: string }>(all: readonly T[]) => groupBy(all, ({ groupId }) => groupId);
   const nets = byGroup(await rows(netSums));

@@ -66,7 +66,7 @@ export interface FileOwner {
 }
 
 /** A file whose rows can't be read. */
-export interface DamagedFile extends FileOwner {
+export interface UnreadableFile extends FileOwner {
   readonly loadKeys: readonly string[];
 }
 
@@ -76,7 +76,7 @@ export interface DamagedFile extends FileOwner {
 export interface Comparable {
   readonly lake: Lake;
   readonly settlements: readonly Settlement[];
-  readonly damaged: readonly DamagedFile[];
+  readonly damaged: readonly UnreadableFile[];
   /** The owners of files whose tags can't be understood. */
   readonly obscure: readonly FileOwner[];
 }
@@ -107,7 +107,7 @@ export function loadedSettlements({ lake, settlements, damaged, obscure }: Compa
   });
 }
 
-function damagedKeys(damaged: readonly DamagedFile[], main: PipelineTable, account: string): ReadonlySet<string> {
+function damagedKeys(damaged: readonly UnreadableFile[], main: PipelineTable, account: string): ReadonlySet<string> {
   return new Set(ownFiles(damaged, tablesOf(main), account).flatMap(({ loadKeys }) => loadKeys));
 }
 
@@ -124,7 +124,10 @@ export function datedWindows(comparable: Comparable, main: PipelineTable, accoun
 }
 
 /** Whether windows cover all of a settlement. */
-export function isCovered({ start, end }: Pick<Settlement, 'start' | 'end'>, windows: readonly Window[]): boolean {
+export function isSettlementCovered(
+  { start, end }: Pick<Settlement, 'start' | 'end'>,
+  windows: readonly Window[],
+): boolean {
   return start !== null && end !== null && start < end && uncovered({ start, end }, windows).length === 0;
 }
 

@@ -18,12 +18,12 @@ import { byGroup, listing, mainTablesOf, type PipelineTable } from '../coverage/
 import type { TableStatus } from '../results.js';
 import type { Day, DayState } from '../../engine/slicing/day-states.js';
 import { formatCount } from '../../core/text/amounts.js';
-import { unreadEvents, type UnreadEvent } from '../unread-events.js';
+import { unreadEvents, type LoadHole } from '../unread-events.js';
 import { unsummedIn } from '../unsummed-amounts.js';
 import { rangeOf, suggestion, type Suggestion, type SuggestionContext } from './suggestions.js';
 
 /** The coverage of one pipeline for one account. */
-export interface PipelineStatus {
+export interface PipelineCoverage {
   readonly pipeline: string;
   /** The kind of its load keys: `window`, `group`, `order`. */
   readonly loadKey: string;
@@ -35,13 +35,13 @@ export interface PipelineStatus {
   readonly gaps: readonly Window[];
 }
 
-export interface AccountStatus {
+export interface AccountCoverage {
   readonly account: string;
   readonly range: Window;
   /** What the lake has noted of forgotten rows. */
   readonly forgotten: ForgottenNote | undefined;
   /** The pipelines that have loaded something, and those of the default set that have not. */
-  readonly pipelines: readonly PipelineStatus[];
+  readonly pipelines: readonly PipelineCoverage[];
   readonly unused: readonly string[];
   /** The pipelines that an unfinished run was asked for and of which nothing is loaded. */
   readonly unfinished: readonly string[];
@@ -61,7 +61,7 @@ export interface AccountStatus {
   readonly groupsToLoad: readonly GroupSpan[];
   /** Times in which the listing seems to lack settlements. */
   readonly holes: readonly SettlementHole[];
-  readonly unread: readonly UnreadEvent[];
+  readonly unread: readonly LoadHole[];
   readonly tables: readonly TableStatus[];
   /** What loads the gaps; undefined where there are none. */
   readonly load: Suggestion | undefined;
@@ -78,7 +78,7 @@ export interface StatusReport {
   readonly now: number;
   readonly lastRun: LastRun | undefined;
   readonly runs: LakeRuns;
-  readonly statuses: readonly AccountStatus[];
+  readonly statuses: readonly AccountCoverage[];
   /** Configured accounts without rows, with the commands that load them. */
   readonly unloaded: readonly (Suggestion & { readonly account: string })[];
   /** The command that loads into an empty lake, by the notes of earlier runs; undefined without a note. */
@@ -113,7 +113,7 @@ function defaultsOf(used: readonly string[]): readonly string[] {
 }
 
 /** Computes what a lake holds for an account and what of a range it lacks, from the logs alone. */
-export function accountStatus(question: StatusQuestion): AccountStatus {
+export function accountStatus(question: StatusQuestion): AccountCoverage {
   const { lake, account, range, lastRun, died = [] } = question;
   const askedRanges = unfinishedOf(question);
   const used = mainTablesOf(lake).filter(({ pipeline }) => lake.loadKeys(pipeline, account).size > 0);
@@ -241,7 +241,7 @@ export function reportedRange(options: RangeOptions, loaded: Window | undefined,
   return { start: loaded.start, end: latest - loaded.end >= dayMs ? latest : loaded.end };
 }
 
-function pipelineStatus(main: PipelineTable, question: StatusQuestion): PipelineStatus {
+function pipelineStatus(main: PipelineTable, question: StatusQuestion): PipelineCoverage {
   const { lake, account, range, forgotten } = question;
   const { pipeline, loadKey } = main;
   // Imported days don't count as loaded; an imported settlement is whole.

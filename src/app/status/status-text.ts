@@ -6,14 +6,14 @@ import type { Lake } from '../../lake/lake.js';
 import { noteFault } from '../../lake/upkeep/erasure.js';
 import type { LastRun } from '../../lake/upkeep/last-run.js';
 import { leaseText, type LakeRuns } from '../../lake/upkeep/leases.js';
-import { holeText } from '../../sources/finances/api-v0/settlement-holes.js';
+import { settlementHoleText } from '../../sources/finances/api-v0/settlement-holes.js';
 import { catalogLine, catalogVersion } from '../catalog-version.js';
 import { shortIsoInstant } from '../command-text.js';
 import type { TableStatus } from '../results.js';
 import { unreadText } from '../unread-events.js';
 import { unsummedText } from '../unsummed-amounts.js';
 import { calendarLines, legendLines, type CalendarOptions } from './calendar.js';
-import { coverageText, type AccountStatus, type PipelineStatus, type StatusReport } from './lake-status.js';
+import { coverageText, type AccountCoverage, type PipelineCoverage, type StatusReport } from './lake-status.js';
 import type { Suggestion } from './suggestions.js';
 
 /** Width of the output in cells where it isn't a terminal. */
@@ -27,7 +27,7 @@ export function reportTexts(
 ): readonly string[] {
   const { location, lake, now, lastRun, runs, statuses, unloaded, first } = report;
   const style = { width, color };
-  const text = (of: AccountStatus) => {
+  const text = (of: AccountCoverage) => {
     const isLoading = runs.active.some(({ purpose }) => purpose?.account === of.account);
     return `${accountText(of, style)}\n${loadText(of, { now, isLoading })}\n`;
   };
@@ -64,7 +64,7 @@ function runsText({ active, died }: LakeRuns): string {
 }
 
 /** Several accounts in one line each, as the full text of one fills a screen. */
-function overviewText(statuses: readonly AccountStatus[]): string {
+function overviewText(statuses: readonly AccountCoverage[]): string {
   if (statuses.length < 2) return '';
   const width = Math.max(...statuses.map(({ account }) => printable(account).length));
   const lines = statuses.map(({ account, coveredTo, lacking }) => {
@@ -90,7 +90,7 @@ function suggestionText({ command, additions: beside }: Suggestion): string {
 
 /** What loads the gaps of an account; `isLoading`: whether a run is loading it. */
 function loadText(
-  { load, range, unused, unfinished }: AccountStatus,
+  { load, range, unused, unfinished }: AccountCoverage,
   { now, isLoading }: { readonly now: number; readonly isLoading: boolean },
 ): string {
   if (load === undefined) {
@@ -106,7 +106,7 @@ function loadText(
 const mostListed = 10;
 
 /** The text about one account. */
-function accountText(status: AccountStatus, options: CalendarOptions): string {
+function accountText(status: AccountCoverage, options: CalendarOptions): string {
   const { account, range, pipelines, unused, unfinished, openGroups, groupsToLoad, holes, unread, tables } = status;
   const lines = [`${printable(account)}, ${rangeText(range)}`, ''];
   for (const pipeline of pipelines) lines.push(...pipelineLines(pipeline, options), '');
@@ -123,7 +123,7 @@ function accountText(status: AccountStatus, options: CalendarOptions): string {
   lines.push(
     ...listLines(
       'Settlements that the list may have omitted',
-      holes.map((hole) => printable(holeText(hole))),
+      holes.map((hole) => printable(settlementHoleText(hole))),
     ),
   );
   lines.push(
@@ -165,7 +165,10 @@ function rangeText({ start, end }: Window): string {
   return `${shortIsoInstant(start)} to ${shortIsoInstant(end)}`;
 }
 
-function pipelineLines({ pipeline, loadKey, loaded, days, gaps }: PipelineStatus, options: CalendarOptions): string[] {
+function pipelineLines(
+  { pipeline, loadKey, loaded, days, gaps }: PipelineCoverage,
+  options: CalendarOptions,
+): string[] {
   const read = formatCount(loaded, loadKey);
   if (days.length === 0) return [`${printable(pipeline)}: ${read}`];
   return [

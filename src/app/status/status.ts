@@ -3,7 +3,7 @@ import { chunksOf, writeRows, type Format } from '../../core/text/formats.js';
 import type { ResultColumn, ResultRows } from '../../core/text/rows.js';
 import { terminalWidth, writeText } from '../../core/text/sink.js';
 import { readLastRun } from '../../lake/upkeep/last-run.js';
-import type { Hole } from '../../lake/catalog/load-key.js';
+import type { EventHole } from '../../lake/catalog/load-key.js';
 import type { Lake } from '../../lake/lake.js';
 import { noteFault, readForgottenNote } from '../../lake/upkeep/erasure.js';
 import { leaseText, readRuns, type LakeRuns, type Lease } from '../../lake/upkeep/leases.js';
@@ -19,7 +19,7 @@ import { configuredRanges, readUnfinished, type UnfinishedRange } from '../cover
 import { openExistingLake } from '../query/lake-files.js';
 import { catalogVersion } from '../catalog-version.js';
 import { commandIn, shortIsoInstant } from '../command-text.js';
-import { accountStatus, loadedRange, reportedRange, type AccountStatus, type StatusReport } from './lake-status.js';
+import { accountStatus, loadedRange, reportedRange, type AccountCoverage, type StatusReport } from './lake-status.js';
 import { reportTexts } from './status-text.js';
 import { firstLoad, firstSync, nextSync, type Suggestion, type SuggestionContext } from './suggestions.js';
 
@@ -220,8 +220,8 @@ function remedyText({ command, additions: beside }: Suggestion): string {
   return [...(command === undefined ? [] : [`run \`${command}\``]), ...beside].join(', ');
 }
 
-function accountObject(of: AccountStatus, now: number): LakeStatus['accounts'][number] {
-  const group = ({ id, start, end }: AccountStatus['openGroups'][number]) => ({
+function accountObject(of: AccountCoverage, now: number): LakeStatus['accounts'][number] {
+  const group = ({ id, start, end }: AccountCoverage['openGroups'][number]) => ({
     group_id: id,
     started_at: start === null ? null : isoInstant(start),
     ended_at: end === null ? null : isoInstant(end),
@@ -251,7 +251,7 @@ function accountObject(of: AccountStatus, now: number): LakeStatus['accounts'][n
   };
 }
 
-function holeObject(hole: Hole): Pick<UnreadEvent, 'byte'> & Partial<UnreadEvent> {
+function holeObject(hole: EventHole): Pick<UnreadEvent, 'byte'> & Partial<UnreadEvent> {
   if ('file' in hole) return hole;
   const { page, byte, requestId } = hole;
   return { page, byte, request_id: requestId ?? null };
@@ -264,7 +264,7 @@ const dayColumns: readonly ResultColumn[] = [
   { name: 'state', kind: 'text' },
 ];
 
-function dayRows({ account, pipelines }: AccountStatus): ResultRows {
+function dayRows({ account, pipelines }: AccountCoverage): ResultRows {
   return pipelines.flatMap(({ pipeline, days }) =>
     days.map(({ start, state }) => [account, pipeline, shortIsoInstant(start), state]),
   );

@@ -2,7 +2,7 @@ import { pipelines } from '../../../pipelines/all-pipelines.js';
 import type { Lake } from '../../lake/lake.js';
 import { historyFamily } from '../reconcile/event-history.js';
 import { rereadRemedy, type Remedy } from '../remedy.js';
-import type { CheckName, Problem } from './checks/certificate.js';
+import type { CheckName, FoundProblem } from './checks/certificate.js';
 
 /** The remedy of each check's problems; checks that are not listed find no problem of the lake itself. */
 const remedies: Readonly<Partial<Record<CheckName, 'reread' | 'rebuild' | 'repair' | 'move'>>> = {
@@ -27,7 +27,7 @@ const remedies: Readonly<Partial<Record<CheckName, 'reread' | 'rebuild' | 'repai
 };
 
 /** What repairs a problem: what its check names, else what its kind, table and file suggest; undefined where nothing is known. */
-export function problemRemedy(problem: Problem, lake: Lake): Remedy | undefined {
+export function problemRemedy(problem: FoundProblem, lake: Lake): Remedy | undefined {
   const { check, kind, table, file, remedy } = problem;
   if (remedy !== undefined) return remedy;
   const repair = remedies[check];

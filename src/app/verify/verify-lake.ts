@@ -10,7 +10,7 @@ import type { Lake } from '../../lake/lake.js';
 import { rowsIn } from '../../lake/files/local-parquet.js';
 import { readRuns } from '../../lake/upkeep/leases.js';
 import { checkCatalog, type ExpectedVersion } from './checks/catalog-chain.js';
-import { Certificate, type CheckContext } from './checks/certificate.js';
+import { CertificateBuilder, type CheckContext } from './checks/certificate.js';
 import { checkEvents, type ReadableBundle } from './checks/event-entries.js';
 import { checkContents, checkNetSums, statementOver, type ReadableFile } from './checks/file-contents.js';
 import { IndexTables, rowsOfAccount } from './checks/index-tables.js';
@@ -50,9 +50,9 @@ const progressMs = 5000;
  *
  * @throws LedgerlakeError LAKE_STORE where the lake can't be read, STOPPED when the signal aborts
  */
-export async function verifyLake(options: VerifyLakeOptions): Promise<Certificate> {
+export async function verifyLake(options: VerifyLakeOptions): Promise<CertificateBuilder> {
   const { lake, account, expected, clock, signal, log } = options;
-  const certificate = new Certificate();
+  const certificate = new CertificateBuilder();
   const runs = await readRuns(lake.store, clock);
   const isRunning = runs.active.length > 0;
   const { files, obscure } = logFiles(lake, account, certificate);
@@ -188,7 +188,7 @@ async function checkBatch(
       local.push({ bundle, files });
     }
     if (local.length > 1) {
-      const own = new Certificate();
+      const own = new CertificateBuilder();
       const read: BundleContents = { settlements: [], summaries: [], damaged: [] };
       const allRead: Attempt = async (_, check) => {
         await check();
@@ -280,7 +280,11 @@ function hasEntries({ delta }: LogFile): boolean {
 }
 
 /** Runs a check. Where DuckDB can't read the file, adds that as a problem of the file, and returns false. */
-async function isReadable(file: LogFile, certificate: Certificate, check: () => Promise<void>): Promise<boolean> {
+async function isReadable(
+  file: LogFile,
+  certificate: CertificateBuilder,
+  check: () => Promise<void>,
+): Promise<boolean> {
   try {
     await check();
     return true;

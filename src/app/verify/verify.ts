@@ -16,7 +16,11 @@ import type { Lake } from '../../lake/lake.js';
 import { wrapWords } from '../../core/text/width.js';
 import { catalogLine, catalogVersion } from '../catalog-version.js';
 import type { ExpectedVersion } from './checks/catalog-chain.js';
-import type { Certificate as Findings, Problem as FoundProblem, ProblemKind } from './checks/certificate.js';
+import type {
+  CertificateBuilder as Findings,
+  FoundProblem as FoundProblem,
+  ProblemKind,
+} from './checks/certificate.js';
 import { remedyCommand, remedyRanks, type Remedy } from '../remedy.js';
 import { problemRemedy } from './problem-remedy.js';
 import { verifyLake } from './verify-lake.js';

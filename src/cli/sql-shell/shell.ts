@@ -7,7 +7,7 @@ import { dotCommand } from './dot-commands.js';
 import { completePath } from '../../core/io/files.js';
 import { historyLines, openHistory, type ShellHistory } from './history-file.js';
 import { StatementReader } from '../../core/duckdb/sql-statements.js';
-import { typedFile, suggestions, type Catalog } from './tab-completion.js';
+import { typedFile, suggestions, type CompletionNames } from './tab-completion.js';
 import type { Readable, Writable } from 'node:stream';
 import type { Destination, Session } from './session.js';
 
@@ -18,7 +18,7 @@ export interface ShellOptions {
   readonly output: Output;
   readonly errorOutput: Writable;
   /** Reads the names that Tab completes; called while no statement runs. */
-  readonly catalog: () => Promise<Catalog>;
+  readonly catalog: () => Promise<CompletionNames>;
   /** History file of a terminal; undefined: none. */
   readonly historyFile?: string | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -62,7 +62,7 @@ class Shell {
   #waiting = 0;
   /** Cancels the line that is being processed. */
   #cancel = new AbortController();
-  #catalog: Promise<Catalog> | undefined;
+  #catalog: Promise<CompletionNames> | undefined;
   /** Whether the last input was a Ctrl-C with nothing to cancel: a second one leaves the shell. */
   #isLeaving = false;
   #failures = 0;

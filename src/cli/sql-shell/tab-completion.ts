@@ -3,7 +3,7 @@ import { dotCommands } from './dot-commands.js';
 import type { Database } from '../../core/duckdb/connection.js';
 
 /** The names that a statement can use. */
-export interface Catalog {
+export interface CompletionNames {
   readonly tables: ReadonlyMap<string, readonly string[]>;
   readonly keywords: readonly string[];
 }
@@ -29,7 +29,7 @@ const beforeTable = /\b(?:from|join|into|update|table|describe|summarize)\s+$/i;
  */
 export function suggestions(
   text: string,
-  catalog: Catalog,
+  catalog: CompletionNames,
 ): { readonly words: readonly string[]; readonly typed: string } {
   const command = /^\s*\.(\w*)(?:\s+(\S*))?$/.exec(text);
   if (command !== null) {
@@ -64,7 +64,7 @@ function beginning(words: readonly string[], typed: string): string[] {
 }
 
 /** The columns of a table, by its name or an alias. */
-function columnsOf(qualifier: string, text: string, { tables }: Catalog): readonly string[] {
+function columnsOf(qualifier: string, text: string, { tables }: CompletionNames): readonly string[] {
   const prefix = qualifier.toLowerCase();
   for (const [, table = '', alias = ''] of text.matchAll(/\b(?:from|join|,)\s+(\w+)\s+(?:as\s+)?(\w+)/gi)) {
     if (alias.toLowerCase() === prefix && tables.has(table.toLowerCase())) return tables.get(table.toLowerCase()) ?? [];
@@ -78,7 +78,7 @@ function isQuoted(text: string): boolean {
 }
 
 /** All tables and views with their columns, and DuckDB's keywords. */
-export async function readCatalog(database: Database): Promise<Catalog> {
+export async function readCatalog(database: Database): Promise<CompletionNames> {
   const tables = new Map<string, string[]>();
   const columns = await database.rows(
     'SELECT table_name, column_name FROM information_schema.columns ORDER BY table_name, ordinal_position',

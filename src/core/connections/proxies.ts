@@ -13,7 +13,7 @@ export interface Proxy {
 }
 
 /** The host that a connection leads to. */
-export interface Target {
+export interface ProxiedTarget {
   readonly isSecure: boolean;
   /** Name or address; IPv6 with or without brackets. */
   readonly hostname: string;
@@ -28,7 +28,7 @@ export interface Target {
  * @throws LedgerlakeError USAGE for a variable that is no proxy's address; the message omits the address, which may contain a
  *   password
  */
-export function readProxies(environment: Environment): (target: Target) => Proxy | undefined {
+export function readProxies(environment: Environment): (target: ProxiedTarget) => Proxy | undefined {
   const plain = readProxy(environment, 'HTTP_PROXY');
   const secure = readProxy(environment, 'HTTPS_PROXY') ?? plain;
   const { text: exceptions = '' } = read(environment, 'NO_PROXY') ?? {};
@@ -75,7 +75,7 @@ function authorizationOf({ username, password }: URL, variable: string): string 
 }
 
 /** Whether a target is among the entries of NO_PROXY: names with their subdomains, addresses, networks (`10.0.0.0/8`), `*`. */
-function exceptionsOf(text: string): (target: Target) => boolean {
+function exceptionsOf(text: string): (target: ProxiedTarget) => boolean {
   const entries = `localhost,127.0.0.0/8,::1,${text}`.split(/[,\s]+/).filter((entry) => entry !== '');
   const networks = new BlockList();
   const names: { readonly name: string; readonly port: number | undefined }[] = [];

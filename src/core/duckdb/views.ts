@@ -11,7 +11,7 @@ export interface SqlColumn {
   readonly type: string;
 }
 
-export interface LakeTable {
+export interface ViewedTable {
   readonly name: string;
   /** The columns of its files in the order of the view; `account` and `month`, which are folders, follow them. */
   readonly columns: readonly SqlColumn[];
@@ -26,7 +26,7 @@ const partitions = ['account', 'month'] as const;
  */
 export async function createViews(
   database: Database,
-  tables: readonly LakeTable[],
+  tables: readonly ViewedTable[],
   files: LakeFiles,
   signal?: AbortSignal,
 ): Promise<void> {
@@ -38,7 +38,7 @@ export async function createViews(
 /** Creates or replaces a view with the columns of a table that throws an error SQL with this text in a statement that reads it. */
 export async function createFaultView(
   database: Database,
-  table: LakeTable,
+  table: ViewedTable,
   text: string,
   signal?: AbortSignal,
 ): Promise<void> {
@@ -60,7 +60,7 @@ async function createView(
 }
 
 /** The columns of a view, with those that are folders. */
-export function columnsOf({ columns }: LakeTable): readonly SqlColumn[] {
+export function columnsOf({ columns }: ViewedTable): readonly SqlColumn[] {
   return [
     ...columns.filter(({ name }) => !isPartition(name)),
     ...partitions.map((name) => ({ name, type: 'VARCHAR' })),
@@ -72,7 +72,7 @@ export function fileCount(files: LakeFiles): number {
   return [...files.values()].reduce((sum, list) => sum + list.length, 0);
 }
 
-function selectOf(table: LakeTable, files: readonly string[]): string {
+function selectOf(table: ViewedTable, files: readonly string[]): string {
   if (files.length === 0) {
     return `SELECT ${columnsOf(table)
       .map(({ name, type }) => `CAST(NULL AS ${type}) AS ${identifier(name)}`)
@@ -109,7 +109,7 @@ const partitionPath = /^account=[^/]*\/month=[^/]{7}\/[^/]*$/;
  * SQL expressions for the values of a file's two folders. They use positions, because DuckDB evaluates them for every
  * file and a pattern takes three times as long.
  */
-function foldersOf(table: LakeTable, files: readonly string[]): readonly [account: string, month: string] {
+function foldersOf(table: ViewedTable, files: readonly string[]): readonly [account: string, month: string] {
   const [first = ''] = files;
   const folder = first.slice(0, first.lastIndexOf('/account=') + 1);
   const misplaced = files.find((file) => !file.startsWith(folder) || !partitionPath.test(file.slice(folder.length)));

@@ -47,7 +47,7 @@ export function hostRefusal(
   return new HttpRefusal(421, `This service does not accept that host name; ${answered.advice}.`, foreign);
 }
 
-export interface Target {
+export interface RequestTarget {
   /** The host that an absolute-form target names, with its port; undefined in origin form. */
   readonly authority: string | undefined;
   /** Percent-encoded, as in the address. */
@@ -57,7 +57,7 @@ export interface Target {
 }
 
 /** A request line's target, in origin form or a whole address (RFC 9112, sections 3.2.1 and 3.2.2). Never throws. */
-export function parseTarget(text: string): Target {
+export function parseTarget(text: string): RequestTarget {
   const [start = '', host] = /^https?:\/\/([^/?#]*)/i.exec(text) ?? [];
   const local = text.slice(start.length);
   const mark = local.indexOf('?');

@@ -36,7 +36,7 @@ interface FailedRequest {
  * The error for the user where there is no complete answer: host and port, what happened, what to do. It contains no header of
  * the request, no user and no password.
  */
-export function failureOf(error: unknown, { origin, path, method, addressOf }: FailedRequest): LedgerlakeError {
+export function transportFailure(error: unknown, { origin, path, method, addressOf }: FailedRequest): LedgerlakeError {
   const { protocol, hostname, port } = new URL(origin);
   const host = `${hostname}:${port === '' ? (protocol === 'https:' ? '443' : '80') : port}`;
   const code = codeOf(error);

@@ -6,7 +6,7 @@ import { systemClock, type Clock } from '../../core/clock.js';
 import { openConnectionPool, type ConnectionPool } from '../../core/connections/connector.js';
 import type { Environment } from '../../core/environment.js';
 import { LedgerlakeError, systemCode } from '../../core/errors.js';
-import { answerTimeout, failureOf } from './transport-failure.js';
+import { answerTimeout, transportFailure } from './transport-failure.js';
 
 const megabyte = 1024 * 1024;
 
@@ -91,7 +91,7 @@ export function createTransport({
         return await exchange(pool, request, method, answerCheck(clock, answerTimeoutMs, request.onSlow));
       } catch (error) {
         signal.throwIfAborted();
-        throw error instanceof LedgerlakeError ? error : failureOf(error, { origin, path, method, addressOf });
+        throw error instanceof LedgerlakeError ? error : transportFailure(error, { origin, path, method, addressOf });
       }
     },
     close: () => pool.close(),

@@ -9,7 +9,7 @@ import { DamagedFile } from '../../lake/delta/file-tags.js';
 import { fileMetadata } from '../../lake/files/new-file.js';
 import type { SliceFile, WithRemainder } from '../../lake/lake.js';
 import { oversizedPages } from './concurrency-plan.js';
-import { addSlice, type PipelineSummary, type SliceResult } from './pipeline-summary.js';
+import { addSlice, type PipelineCounts, type SliceResult } from './pipeline-counts.js';
 import type { Batch, Collector, Job, Pipeline, Reading, SliceVerdict } from './pipeline.js';
 import { Scheduler, type OpenSlice } from './scheduler.js';
 import { holesByKey, type SliceHole } from './slice-holes.js';
@@ -36,7 +36,7 @@ interface Pass<Upstream> extends PipelineRunOptions<Upstream> {
   readonly pipeline: Pipeline<Upstream>;
   readonly queue: SliceQueue;
   readonly scheduler: Scheduler<Slice>;
-  readonly summary: PipelineSummary;
+  readonly summary: PipelineCounts;
   /** What each slice has added to the summary, by name: a second read replaces it. */
   readonly counted: Map<string, Pick<SliceResult, 'rows' | 'warnings'>>;
 }
@@ -56,7 +56,7 @@ export async function loadSlices<Upstream>(
   pipeline: Pipeline<Upstream>,
   queue: SliceQueue,
   options: PipelineRunOptions<Upstream>,
-  summary: PipelineSummary,
+  summary: PipelineCounts,
 ): Promise<number> {
   const { upstream, clock, signal, closing, openSlices } = options;
   const pace = () => pipeline.pace(upstream);

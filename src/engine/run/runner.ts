@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { LedgerlakeError, messageOf } from '../../core/errors.js';
 import { failureKindOf, loadSlices, type PipelineRunOptions } from './load-slices.js';
-import { addWarnings, pipelineEnded, PipelineSummary } from './pipeline-summary.js';
+import { addWarnings, pipelineEnded, PipelineCounts } from './pipeline-counts.js';
 import type { Job, Pipeline } from './pipeline.js';
 
 /**
@@ -14,8 +14,8 @@ import type { Job, Pipeline } from './pipeline.js';
 export async function runPipelines<Upstream>(
   pipelines: readonly Pipeline<Upstream>[],
   options: PipelineRunOptions<Upstream>,
-): Promise<{ summaries: PipelineSummary[]; failure: unknown }> {
-  const summaries: PipelineSummary[] = [];
+): Promise<{ summaries: PipelineCounts[]; failure: unknown }> {
+  const summaries: PipelineCounts[] = [];
   const started = new Map<Pipeline<Upstream>, Promise<void>>();
   const failures: unknown[] = [];
   const stop = new AbortController();
@@ -38,7 +38,7 @@ export async function runPipelines<Upstream>(
       failures.push(options.closing?.reason);
       return;
     }
-    const summary = new PipelineSummary(pipeline.name);
+    const summary = new PipelineCounts(pipeline.name);
     summaries.push(summary);
     try {
       await runPipeline(pipeline, { ...options, signal }, summary);
@@ -58,7 +58,7 @@ export async function runPipelines<Upstream>(
 }
 
 /** The failure of a run with skipped slices. */
-function incomplete(summaries: readonly PipelineSummary[]): LedgerlakeError | undefined {
+function incomplete(summaries: readonly PipelineCounts[]): LedgerlakeError | undefined {
   const left = summaries.flatMap(({ pipeline, skipped }) => skipped.map((slice) => ({ pipeline, ...slice })));
   const [first] = left;
   if (first === undefined) return undefined;
@@ -71,7 +71,7 @@ function incomplete(summaries: readonly PipelineSummary[]): LedgerlakeError | un
 async function runPipeline<Upstream>(
   pipeline: Pipeline<Upstream>,
   options: PipelineRunOptions<Upstream>,
-  summary: PipelineSummary,
+  summary: PipelineCounts,
 ): Promise<void> {
   const { upstream, clock, emit } = options;
   const began = clock.now();
@@ -105,7 +105,7 @@ async function prepared<Upstream>(
   pipeline: Pipeline<Upstream>,
   job: Job,
   { upstream, signal, emit, judge }: PipelineRunOptions<Upstream>,
-  summary: PipelineSummary,
+  summary: PipelineCounts,
 ): Promise<Job> {
   if (pipeline.prepare === undefined) return job;
   const labels = { pipeline: pipeline.name, slice: 'what has changed' };

@@ -1,6 +1,6 @@
 import type { Hole as TextHole } from '../../core/json/tape.js';
 import { groupBy } from '../../core/group-by.js';
-import type { Hole } from '../../lake/catalog/load-key.js';
+import type { EventHole } from '../../lake/catalog/load-key.js';
 
 /** A part of a page that could not be read. */
 export interface PageHole extends TextHole {
@@ -12,7 +12,7 @@ export interface PageHole extends TextHole {
 export interface SliceHole {
   /** The load key that keeps it; undefined for the only one of the slice. */
   readonly loadKey: string | undefined;
-  readonly hole: Hole;
+  readonly hole: EventHole;
   /** For people: `page 1, AdjustmentEventList, bytes 120 to 310, request id …`. */
   readonly place: string;
 }
@@ -39,7 +39,7 @@ export function pageHoleText({ list, start, end, requestId = 'none' }: PageHole)
 export function holesByKey(
   holes: readonly SliceHole[],
   [first = '']: readonly string[],
-): ReadonlyMap<string, readonly Hole[]> {
+): ReadonlyMap<string, readonly EventHole[]> {
   const kept = groupBy(holes, ({ loadKey = first }) => loadKey);
   return new Map([...kept].map(([loadKey, list]) => [loadKey, list.map(({ hole }) => hole)]));
 }

@@ -23,7 +23,7 @@ export interface LoadKey extends LoadKeyId {
   readonly since: number | readonly LoadedSpan[];
   readonly origin: 'api' | 'import';
   /** Events that couldn't be read. */
-  readonly holes?: readonly Hole[];
+  readonly holes?: readonly EventHole[];
 }
 
 /** A part of a window, and since when its rows are in the lake. */
@@ -32,7 +32,7 @@ export interface LoadedSpan extends Window {
 }
 
 /** An event that couldn't be read: of a page of the API, or of a line of an imported file. Numbers from 0. */
-export type Hole =
+export type EventHole =
   | { readonly page: number; readonly byte: number; readonly requestId?: string }
   | { readonly file: string; readonly line: number; readonly byte: number };
 

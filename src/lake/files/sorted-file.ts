@@ -62,7 +62,7 @@ const mostGroupMemory = 64_000_000;
 const vectorRows = 2048;
 
 /** The size of files' rows. */
-export interface Extent {
+export interface RowSizes {
   readonly rows: number;
   readonly bytes: number;
   /** Uncompressed bytes in the files. */
@@ -70,7 +70,7 @@ export interface Extent {
 }
 
 /** The size of the rows of a table's local Parquet files, by their metadata. */
-export async function extentOf(database: Database, { columns }: Table, paths: readonly string[]): Promise<Extent> {
+export async function extentOf(database: Database, { columns }: Table, paths: readonly string[]): Promise<RowSizes> {
   const list = `[${paths.map(fileLiteral).join(', ')}]`;
   const [counted] = await database.rows(`SELECT sum(num_rows)::BIGINT AS rows FROM parquet_file_metadata(${list})`);
   const [sized] = await database.rows(
@@ -85,7 +85,7 @@ export async function extentOf(database: Database, { columns }: Table, paths: re
  * Rows of a row group: fewer for wide rows, because a group is in memory while it is written, and its column chunks are
  * decompressed as a whole when they are read.
  */
-export function groupRows({ rows, bytes, storedBytes }: Extent): number {
+export function groupRows({ rows, bytes, storedBytes }: RowSizes): number {
   if (bytes === 0) return mostGroupRows;
   const fitting = rows * Math.min(mostGroupMemory / bytes, mostGroupBytes / storedBytes);
   return Math.min(mostGroupRows, Math.max(vectorRows, Math.floor(fitting / vectorRows) * vectorRows));
@@ -99,7 +99,7 @@ export async function rangesOf(
   database: Database,
   table: Table,
   paths: readonly string[],
-  { rows, bytes }: Extent,
+  { rows, bytes }: RowSizes,
   rangeBytes: number,
 ): Promise<readonly string[]> {
   const leading = leadingColumn(table);

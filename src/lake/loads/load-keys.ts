@@ -1,4 +1,4 @@
-import type { Hole, LoadKey, LoadKeyId } from '../catalog/load-key.js';
+import type { EventHole, LoadKey, LoadKeyId } from '../catalog/load-key.js';
 import type { Snapshot } from '../catalog/snapshot.js';
 import type { Add } from '../delta/actions.js';
 import type { TableSnapshot } from '../catalog/table-snapshot.js';
@@ -14,7 +14,7 @@ export interface SliceLoads {
   /** Whether the slice replaces rows of the same load keys; otherwise they stay. */
   readonly refresh: boolean;
   /** Events that could not be read, by load key: rows that the slice lacks may be these. */
-  readonly holes?: ReadonlyMap<string, readonly Hole[]> | undefined;
+  readonly holes?: ReadonlyMap<string, readonly EventHole[]> | undefined;
   /** Load keys that no longer count as loaded because the slice's cover them: a part of a day within the day. */
   readonly retires?: readonly string[] | undefined;
   /** Whether another load key conflicts with the slice: an overlapping window. */

@@ -7,7 +7,7 @@ import * as tables from '../../sources/finances/api-2024-06-19/transaction-table
 import { latest } from '../lake/committed-files.js';
 import { boundsOf, type LakePages, type RangeQuery } from '../lake/lake-pages.js';
 import {
-  eventColumns,
+  sentColumns,
   inRange,
   rowsAfter,
   rowsInOrder,
@@ -143,7 +143,7 @@ function transactionsOfOrder(
   const newest =
     `SELECT * FROM (${sources.join(' UNION ALL BY NAME ')}) ` +
     `QUALIFY row_number() OVER (PARTITION BY ${identity} ORDER BY status IS NOT DISTINCT FROM 'DEFERRED', source) = 1`;
-  const columns = eventColumns(`coalesce(epoch_us(effective_at), ${latest})`, "''");
+  const columns = sentColumns(`coalesce(epoch_us(effective_at), ${latest})`, "''");
   const inBounds = `(effective_at IS NULL OR ${inRange(range)})`;
   return rowsAfter(`SELECT ${columns} FROM (${newest}) WHERE ${inBounds}${where}`, parameters, page);
 }

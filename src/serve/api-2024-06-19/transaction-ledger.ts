@@ -44,7 +44,7 @@ export interface TransactionLedger {
 }
 
 /** A ledger that may have transactions. */
-export interface WithTransactions {
+export interface WithTransactionLedger {
   /** Undefined: no transactions, as for an account that the newer API answers with nothing. */
   readonly byTransaction?: TransactionLedger | undefined;
 }

@@ -9,7 +9,7 @@ import {
 import { HttpRefusal } from '../../core/http-server/refusal.js';
 import { dayMs } from '../../core/windows.js';
 import type { InstantRange, LedgerPage, LedgerQuery } from '../operation/ledger-page.js';
-import type { TransactionLedger, WithTransactions } from './transaction-ledger.js';
+import type { TransactionLedger, WithTransactionLedger } from './transaction-ledger.js';
 import { invalidInput, pageTooLarge } from '../operation/outcome.js';
 import { type Bound, boundOf, queryValues } from '../operation/query-parameters.js';
 import {
@@ -192,7 +192,7 @@ function bodyOf({ hasPayload, result }: Operation, { items, nextToken }: PageCon
 }
 
 /** The operations of Finances 2024-06-19 and the listing of payouts. */
-export const transactionOperations: readonly ServedOperation<WithTransactions>[] = Object.values<Operation>(
+export const transactionOperations: readonly ServedOperation<WithTransactionLedger>[] = Object.values<Operation>(
   operations,
 ).map((operation) => ({
   name: operation.name,

@@ -5,7 +5,7 @@ import * as tables from '../../sources/finances/model/tables.js';
 import { latest } from '../lake/committed-files.js';
 import { boundsOf, type LakePages } from '../lake/lake-pages.js';
 import {
-  eventColumns,
+  sentColumns,
   inRange,
   numberedRows,
   rowsAfter,
@@ -106,7 +106,7 @@ function eventsOfOrder(
   dated: readonly FileRows[],
   page: PageStart,
 ): SqlQuery {
-  const columns = eventColumns(`coalesce(epoch_us(effective_at), ${latest})`);
+  const columns = sentColumns(`coalesce(epoch_us(effective_at), ${latest})`);
   const copy = 'row_number() OVER (PARTITION BY key ORDER BY instant, position) AS copy';
   const rows = (sources: readonly string[]) =>
     sources.length === 0 ? [] : [`SELECT *, ${copy} FROM (${sources.join(' UNION ALL ')})`];

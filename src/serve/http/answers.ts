@@ -21,7 +21,7 @@ import { servedOperations, type Ledger } from '../served-apis.js';
 import { type ServiceQuota, Quotas } from './quota-meters.js';
 import { serverFailure, HttpRefusal } from '../../core/http-server/refusal.js';
 import { parseTarget } from '../../core/http-server/host-rule.js';
-import { SignIn, signInPath, type SignInOptions } from './sign-in.js';
+import { SignInService, signInPath, type SignInOptions } from './sign-in.js';
 import { NextTokens } from '../operation/signed-tokens.js';
 
 const operationByName = new Map<FaultRequest['operation'], ServedOperation<Ledger>>(
@@ -127,7 +127,7 @@ class Service {
   readonly #options: AnswerOptions;
   readonly #tally: Tally;
   readonly #quotas: Quotas;
-  readonly #signIn: SignIn | undefined;
+  readonly #signIn: SignInService | undefined;
   readonly #faults: ServiceFaults;
   readonly #latency: (number: number, signal: AbortSignal) => Promise<void>;
   readonly #arrivals = new Arrivals();
@@ -141,7 +141,7 @@ class Service {
     this.#options = options;
     this.#tally = tally;
     this.#quotas = new Quotas(options.quota);
-    this.#signIn = options.signIn && new SignIn(options.signIn, options.clock, tokenKey);
+    this.#signIn = options.signIn && new SignInService(options.signIn, options.clock, tokenKey);
     const hit = tally.hit.bind(tally);
     this.#faults = injectFaults({ ...options, seed, hit, signIn: this.#signIn !== undefined });
     this.#latency = createLatency(latencyMs, seed, this.#faults.clock);
@@ -179,7 +179,7 @@ class Service {
     return early ?? this.#page(state, route, query, now);
   }
 
-  async #signInOutcome(signIn: SignIn, state: RequestState, query: string): Promise<Outcome> {
+  async #signInOutcome(signIn: SignInService, state: RequestState, query: string): Promise<Outcome> {
     const number = this.#arrive(state, 'SignIn', query);
     await this.#latency(number, state.request.signal);
     return state.faults.replacement() ?? signIn.answer(state.request, this.#faults.clock.now());

@@ -154,7 +154,7 @@ async function membersOf(request: HttpRequest): Promise<SignInBody> {
 }
 
 /** The sign-in of a service: issues access tokens and checks those of requests. */
-export class SignIn {
+export class SignInService {
   readonly #options: SignInOptions;
   readonly #lifeMs: number;
   readonly #tokens: IssuedAccessTokens;

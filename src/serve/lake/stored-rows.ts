@@ -40,7 +40,7 @@ export interface PageStart {
 }
 
 /** The columns of a row of events or transactions. */
-export function eventColumns(instant = 'epoch_us(effective_at)', list = 'event_list'): string {
+export function sentColumns(instant = 'epoch_us(effective_at)', list = 'event_list'): string {
   const window = 'coalesce(epoch_us(window_start), -1)';
   return `${instant} AS instant, content_hash AS key, ${list} AS list, ${window} AS "window", position, raw`;
 }
@@ -67,7 +67,7 @@ export function rowsInOrder(
   list?: string,
 ): SqlQuery {
   const order = `ORDER BY effective_at, content_hash LIMIT ${count}`;
-  const rows = `SELECT ${eventColumns(undefined, list)} FROM ${readParquet(files)} WHERE ${where}`;
+  const rows = `SELECT ${sentColumns(undefined, list)} FROM ${readParquet(files)} WHERE ${where}`;
   if (after === undefined) return { sql: `${rows} ${order}`, parameters };
   const at = instant(after.at);
   const isAfter = `effective_at >= ${at} AND (effective_at > ${at} OR content_hash >= $${parameters.length + 1})`;

@@ -5,7 +5,7 @@ import type { SignIn } from '../../engine/auth/token-request.js';
 import { isBaseAddress, isSecure, isTokenAddress, tokenAddress } from '../../engine/http/address.js';
 import type { ApiAddress } from '../../engine/paging/paged-api.js';
 import { credentialHeaders } from './custom-request.js';
-import type { Api, SignInDefinition, Variable } from './definition.js';
+import type { ApiDefinition, SignInDefinition, Variable } from './definition.js';
 
 /** The address of a definition's API. */
 export interface CustomAddress extends ApiAddress {
@@ -41,7 +41,7 @@ export interface VariableOrigins {
  *
  * @throws LedgerlakeError USAGE for a variable that isn't set, an invalid address, and a secret that would be sent in the clear
  */
-export function readApiAddress(api: Api, options: AddressOptions): CustomAddress {
+export function readApiAddress(api: ApiDefinition, options: AddressOptions): CustomAddress {
   const { address, headers = {}, signIn } = api;
   const { file } = options;
   const read = (field: string, value: string | Variable) => variableText(field, value, options);
@@ -96,7 +96,7 @@ export function readApiAddress(api: Api, options: AddressOptions): CustomAddress
  * its choice, whether as text or through a file or a variable; a secret is its own only as text. On loopback other users
  * of this machine may listen.
  */
-function refuseFoundAddress({ address, headers = {}, signIn }: Api, options: AddressOptions): void {
+function refuseFoundAddress({ address, headers = {}, signIn }: ApiDefinition, options: AddressOptions): void {
   const { file, origins } = options;
   const variables = (all: readonly (string | Variable | undefined)[]) =>
     all.flatMap((value) =>

@@ -79,7 +79,7 @@ export interface Quota {
 }
 
 /** An HTTP API that answers with JSON. */
-export interface Api {
+export interface ApiDefinition {
   /**
    * Base address (`https://host` or `https://host/prefix`), or its environment variable. Headers from the environment are sent
    * over `https://` only, or to loopback.
@@ -102,7 +102,7 @@ export interface Api {
    * 5xx `fault`, 401 and 403 `denied`, 413 `too-large`, others `mistake`. `empty`: no (more) records, for an API that uses
    * another status, such as 404.
    */
-  causeOf?(refusal: Refusal): RefusalCause | 'empty' | undefined;
+  causeOf?(refusal: RefusalDefinition): RefusalCause | 'empty' | undefined;
   /**
    * The meaning of an answer with status 200 that isn't a page, such as an error in a GraphQL body; undefined: it is a page. Left
    * out: every answer is a page.
@@ -113,7 +113,7 @@ export interface Api {
 }
 
 /** An answer with a status other than 200. */
-export interface Refusal {
+export interface RefusalDefinition {
   /** Any but 200. */
   readonly status: number;
   /** Undefined: not JSON. */
@@ -251,7 +251,7 @@ export interface PipelineDefinition {
   /** A sentence for help texts. */
   readonly about: string;
   /** The API that it reads. */
-  readonly api: Api;
+  readonly api: ApiDefinition;
   /** How a range is cut into windows. */
   readonly windows?: Cutting;
   /** The request for a window's first page. */

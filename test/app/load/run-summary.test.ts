@@ -9,7 +9,7 @@ import {
   warningLines,
   warningTexts,
 } from '../../../src/app/load/run-summary.js';
-import { PipelineSummary } from '../../../src/engine/run/pipeline-summary.js';
+import { PipelineCounts } from '../../../src/engine/run/pipeline-counts.js';
 
 const run = '20-0b8f1c2e5d0c4e9f';
 
@@ -26,8 +26,8 @@ const loaded = {
   skipped: [{ label: 'group G-1', reason: 'it is probably too large', isAlone: true }],
 };
 
-function summaryOf(changes: Partial<PipelineSummary> = {}): PipelineSummary {
-  return Object.assign(new PipelineSummary(loaded.pipeline), loaded, changes);
+function summaryOf(changes: Partial<PipelineCounts> = {}): PipelineCounts {
+  return Object.assign(new PipelineCounts(loaded.pipeline), loaded, changes);
 }
 
 test('the summary for programs has all that the contract names, and says which slices were left open', () => {

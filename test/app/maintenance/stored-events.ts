@@ -6,7 +6,7 @@ import {
   rederivedEntries,
   type RederivedEntries,
   type StoredEntries,
-  type StoredEvents,
+  type StoredEventFile,
 } from '../../../src/app/maintenance/rederived-entries.js';
 import { defaultLimits } from '../../../src/lake/files/workspace.js';
 import { temporaryFolder } from '../lake-run.js';
@@ -16,7 +16,7 @@ export async function storedEvents(
   pipeline: string,
   file: Uint8Array,
   stored: StoredEntries | undefined,
-): Promise<StoredEvents> {
+): Promise<StoredEventFile> {
   const about = { path: '', partitionValues: {}, size: file.length, modificationTime: 0, dataChange: true };
   const folder = join(await temporaryFolder(), 'written');
   return { pipeline, main: about, file, stored, rawBytes: defaultLimits.rawBytes, folder };

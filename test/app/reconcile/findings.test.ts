@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { findingsText, type ChangeExample } from '../../../src/app/reconcile/findings.js';
+import { findingsText, type ChangedRow } from '../../../src/app/reconcile/findings.js';
 
-const example = (id: string): ChangeExample => ({
+const example = (id: string): ChangedRow => ({
   ...{ change: 'appeared', id, eventList: null, amazonOrderId: null, postedAt: null },
 });
 

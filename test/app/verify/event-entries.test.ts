@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
-import { Certificate, type CheckContext } from '../../../src/app/verify/checks/certificate.js';
+import { CertificateBuilder, type CheckContext } from '../../../src/app/verify/checks/certificate.js';
 import { checkEvents } from '../../../src/app/verify/checks/event-entries.js';
 import type { ReadableFile } from '../../../src/app/verify/checks/file-contents.js';
 import type { Table } from '../../../src/core/columns/table.js';
@@ -57,7 +57,7 @@ async function problems(page: string, change?: string): Promise<string[]> {
     await databases[0].execute(`COPY (SELECT * ${change} FROM '${stored.path}') TO '${path}' (FORMAT parquet)`);
     files.set(transactionEntries, readable(transactionEntries, path));
   }
-  const certificate = new Certificate();
+  const certificate = new CertificateBuilder();
   const [events, entries] = databases;
   const context = { certificate, events, entries, signal: new AbortController().signal } as unknown as CheckContext;
   const of = (table: Table): ReadableFile[] => [...files].flatMap(([key, file]) => (key === table ? [file] : []));

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { Certificate, type CheckContext } from '../../../src/app/verify/checks/certificate.js';
+import { CertificateBuilder, type CheckContext } from '../../../src/app/verify/checks/certificate.js';
 import { checkEvents } from '../../../src/app/verify/checks/event-entries.js';
 import type { ReadableFile } from '../../../src/app/verify/checks/file-contents.js';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
@@ -109,7 +109,7 @@ test('events of any form are found to have the columns of their raw', { timeout:
         const file = { delta: { schema: events }, table: events.name, file: path, slice: '', loadKeys: [] };
         mains.push({ path, file: file as unknown as ReadableFile['file'] });
       }
-      const certificate = new Certificate();
+      const certificate = new CertificateBuilder();
       const [one, another] = databases;
       const context = { certificate, events: one, entries: another, signal: new AbortController().signal };
       await checkEvents(

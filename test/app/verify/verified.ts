@@ -1,6 +1,6 @@
 import { verify } from '../../../src/app/verify/verify.js';
 import type { Clock } from '../../../src/core/clock.js';
-import type { CheckResult, Problem } from '../../../src/app/verify/checks/certificate.js';
+import type { CheckResult, FoundProblem } from '../../../src/app/verify/checks/certificate.js';
 import { Kept } from '../../core/text/streams.js';
 
 export interface Verified {
@@ -8,7 +8,7 @@ export interface Verified {
   readonly verdict: string;
   readonly catalog: { readonly version: number; readonly hash: string } | null;
   readonly checks: readonly CheckResult[];
-  readonly problems: readonly (Problem & { readonly mend: string | null })[];
+  readonly problems: readonly (FoundProblem & { readonly mend: string | null })[];
 }
 
 /** What `ledgerlake verify --format json` says of a lake, and its exit code. */

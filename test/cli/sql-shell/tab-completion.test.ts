@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { suggestions, type Catalog } from '../../../src/cli/sql-shell/tab-completion.js';
+import { suggestions, type CompletionNames } from '../../../src/cli/sql-shell/tab-completion.js';
 
-const catalog: Catalog = {
+const catalog: CompletionNames = {
   tables: new Map([
     ['entries', ['event_id', 'amount', 'currency']],
     ['events', ['event_id', 'raw']],

@@ -2,11 +2,11 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
-import type { LakeTable } from '../../../src/core/duckdb/views.js';
+import type { ViewedTable } from '../../../src/core/duckdb/views.js';
 import { literal } from '../../../src/core/duckdb/literals.js';
 
 /** A few columns of the lake's tables. */
-export const tables: readonly LakeTable[] = [
+export const tables: readonly ViewedTable[] = [
   {
     name: 'events',
     columns: [

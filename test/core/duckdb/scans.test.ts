@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openDatabase, type Database } from '../../../src/core/duckdb/connection.js';
 import { scannedFiles, scansOf } from '../../../src/core/duckdb/scans.js';
-import { createViews, type LakeTable } from '../../../src/core/duckdb/views.js';
+import { createViews, type ViewedTable } from '../../../src/core/duckdb/views.js';
 
 const accounts = ['shop', 'shop-2', "o'neill", 'a%b'];
 const months = ['2024-12', '2025-01', '2025-02', '2025-11', 'unknown'];
@@ -13,7 +13,7 @@ const columns = [
   { name: 'id', type: 'INTEGER' },
   { name: 'filename', type: 'VARCHAR' },
 ];
-const tables: readonly LakeTable[] = [
+const tables: readonly ViewedTable[] = [
   { name: 'entries', columns },
   { name: 'events', columns },
 ];

@@ -1,5 +1,5 @@
 import type { Transport, TransportRequest, HttpResponse } from '../../../src/engine/http/transport.js';
-import { failureOf } from '../../../src/engine/http/transport-failure.js';
+import { transportFailure } from '../../../src/engine/http/transport-failure.js';
 import { currentProcess, currentWorld } from '../world/world.js';
 import { networkOf, type WireAnswer } from '../world/network.js';
 
@@ -28,7 +28,7 @@ export function createTransport(): Transport {
     if (process.isDead) return never();
     if ('code' in answer) {
       const error = Object.assign(new Error(answer.code), { code: answer.code });
-      throw failureOf(error, { origin, path, method, addressOf: 'the endpoint' });
+      throw transportFailure(error, { origin, path, method, addressOf: 'the endpoint' });
     }
     return answer;
   };

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { readApiAddress } from '../../../src/sources/custom/custom-address.js';
 import { customPipeline } from '../../../src/sources/custom/custom-pipeline.js';
 import { customTables } from '../../../src/sources/custom/custom-table.js';
-import type { Api, PipelineDefinition } from '../../../src/sources/custom/definition.js';
+import type { ApiDefinition, PipelineDefinition } from '../../../src/sources/custom/definition.js';
 import { everythingIn } from '../../attack/measured-command.js';
 import { temporaryFolder } from '../../app/lake-run.js';
 import { runningClock } from '../../running-clock.js';
@@ -101,7 +101,7 @@ describe('a secret goes to no other host', () => {
 
 test('a configuration that only lay in the working folder sends secrets of the user to no address of its own', () => {
   const own = (env: string) => ({ env, perAccount: true });
-  const api: Api = {
+  const api: ApiDefinition = {
     address: own('URL'),
     headers: { 'x-key': own('KEY') },
     signIn: { tokenEndpoint: own('TOKEN_URL'), clientId: 'id', clientSecret: { env: 'CLIENT_SECRET' } },
@@ -141,9 +141,14 @@ test('a configuration that only lay in the working folder sends secrets of the u
 
 test('values with line ends are no headers, and are not shown', () => {
   const bad = `${secret}\r\nx-admin: 1`;
-  const api = (more: Partial<Api>): Api => ({ ...shipments.api, address: 'https://host', headers: {}, ...more });
+  const api = (more: Partial<ApiDefinition>): ApiDefinition => ({
+    ...shipments.api,
+    address: 'https://host',
+    headers: {},
+    ...more,
+  });
   const signIn = { tokenEndpoint: 'https://host/token', clientId: 'id', clientSecret: { env: 'KEY' } };
-  const cases: Api[] = [
+  const cases: ApiDefinition[] = [
     api({ headers: { 'x-key': { env: 'BAD' } } }),
     api({ headers: { 'x-key': { env: 'KEY', before: 'a\nb' } } }),
     api({ headers: { 'x-key': bad } }),

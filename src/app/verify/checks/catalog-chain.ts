@@ -4,7 +4,7 @@ import { chainDown, readCheckpoints, type ChainLink } from '../../../lake/catalo
 import type { Lake } from '../../../lake/lake.js';
 import { publishedFaults } from '../../../lake/publish/delta/published-logs.js';
 import type { LakeRuns } from '../../../lake/upkeep/leases.js';
-import type { Certificate } from './certificate.js';
+import type { CertificateBuilder } from './certificate.js';
 
 /** A version of the catalog and its hash, as a user kept them. */
 export interface ExpectedVersion {
@@ -23,7 +23,7 @@ export async function checkCatalog(
   { store, snapshot }: Lake,
   { active, died }: LakeRuns,
   expected: ExpectedVersion | undefined,
-  certificate: Certificate,
+  certificate: CertificateBuilder,
 ): Promise<void> {
   const files = new CatalogFiles(store);
   const { checkpoints, faults: checkpointFaults } = await readCheckpoints(files, await zstd());

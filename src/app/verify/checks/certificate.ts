@@ -64,7 +64,7 @@ export interface ProblemLocation {
   readonly remedy?: Remedy;
 }
 
-export interface Problem extends ProblemLocation {
+export interface FoundProblem extends ProblemLocation {
   readonly check: CheckName;
   readonly kind: ProblemKind;
   readonly problem: string;
@@ -78,7 +78,7 @@ export interface CheckResult extends Check {
 const mostListed = 200;
 
 /** What a verification finds, check by check. */
-export class Certificate {
+export class CertificateBuilder {
   readonly #tallies = new Map<CheckName, Tally>();
   /** Amounts that no sum has, by table and currency. */
   readonly #unsummed = new Map<string, Map<string, number>>();
@@ -104,7 +104,7 @@ export class Certificate {
   }
 
   /** Adds all that another certificate has. */
-  addAll(other: Certificate): void {
+  addAll(other: CertificateBuilder): void {
     for (const [check, { checked, found, listed }] of other.#tallies) {
       const own = this.#tallyOf(check);
       own.checked += checked;
@@ -150,7 +150,7 @@ export class Certificate {
   }
 
   /** The listed problems, in the order of the checks. */
-  problems(): Problem[] {
+  problems(): FoundProblem[] {
     return checkNames.flatMap((check) => this.#tallyOf(check).listed);
   }
 
@@ -164,7 +164,7 @@ export class Certificate {
 interface Tally {
   checked: number;
   readonly found: Record<ProblemKind, number>;
-  readonly listed: Problem[];
+  readonly listed: FoundProblem[];
 }
 
 /** Faults of rows by check and file: a count and a few examples, so that memory stays bounded. */
@@ -187,7 +187,7 @@ export class RowFaults {
   }
 
   /** Adds a problem for each check and file: `2 events: …; …`. */
-  addTo(certificate: Certificate): void {
+  addTo(certificate: CertificateBuilder): void {
     for (const { check, file, count, examples } of this.#found.values()) {
       const more = count > examples.length ? `; and ${count - examples.length} more` : '';
       const what = `${count} ${this.#noun}${count === 1 ? '' : 's'}`;
@@ -198,7 +198,7 @@ export class RowFaults {
 
 export interface CheckContext {
   readonly lake: Lake;
-  readonly certificate: Certificate;
+  readonly certificate: CertificateBuilder;
   /** Two DuckDB instances, as two streams of rows are read at the same time. */
   readonly events: Database;
   readonly entries: Database;

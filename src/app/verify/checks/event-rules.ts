@@ -4,7 +4,7 @@ import { millionths, millionthsText } from '../../../core/numeric/decimal.js';
 import type { Table } from '../../../core/columns/table.js';
 import { recordOf } from '../../../sources/finances/model/records.js';
 import { eventMoney, laterMoney, type EntryRow, type MoneyKeys, type Walked } from './money-walk.js';
-import { eventColumns, transactionColumns, type RawColumns } from './raw-columns.js';
+import { rawEventColumns, rawTransactionColumns, type RawColumns } from './raw-columns.js';
 import { transactionRolesFault } from './transaction-roles.js';
 
 /** How the stored rows of an API are checked. */
@@ -27,7 +27,7 @@ const events: EventRules = {
   group: 'group_id',
   breakdown: 'NULL',
   money: eventMoney,
-  columns: eventColumns,
+  columns: rawEventColumns,
   rolesFault: eventRolesFault,
 };
 
@@ -36,7 +36,7 @@ const transactions: EventRules = {
   group: 'NULL',
   breakdown: 'breakdown',
   money: laterMoney,
-  columns: transactionColumns,
+  columns: rawTransactionColumns,
   rolesFault: transactionFault,
 };
 

@@ -8,7 +8,7 @@ import { byDate, byGroup, type PipelineTable } from '../../coverage/main-tables.
 import {
   datedWindows,
   isAlone,
-  isCovered,
+  isSettlementCovered,
   totalFault,
   type Comparable,
   type NetSum,
@@ -105,7 +105,9 @@ export async function compareByGroup(
 ): Promise<void> {
   const accounts = new Set(loaded.map(({ account }) => account));
   const windows = new Map([...accounts].map((account) => [account, datedWindows(comparable, byDate, account)]));
-  const compared = loaded.filter((settlement) => isCovered(settlement, windows.get(settlement.account) ?? []));
+  const compared = loaded.filter((settlement) =>
+    isSettlementCovered(settlement, windows.get(settlement.account) ?? []),
+  );
   certificate.count('date-against-group', compared.length);
   if (compared.length === 0) return;
 

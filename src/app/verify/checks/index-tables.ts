@@ -4,7 +4,7 @@ import { statementsOf } from '../../../core/duckdb/sql-statements.js';
 import { codeOf } from '../../../core/errors.js';
 import { formatCount } from '../../../core/text/amounts.js';
 import type { ResultCell } from '../../../core/text/rows.js';
-import type { Certificate, CheckContext, ProblemLocation } from './certificate.js';
+import type { CertificateBuilder, CheckContext, ProblemLocation } from './certificate.js';
 import { rowsIn, rowsWithSource, sourceColumn } from '../../../lake/files/local-parquet.js';
 import { pathsOf, statementOver, type ReadableFile } from './file-contents.js';
 import type { LogFile } from './log-files.js';
@@ -24,10 +24,10 @@ import sessionTables from './session-tables.sql';
  */
 export class IndexTables {
   readonly #database: Database;
-  readonly #certificate: Certificate;
+  readonly #certificate: CertificateBuilder;
   readonly #files: LogFile[] = [];
 
-  private constructor(database: Database, certificate: Certificate) {
+  private constructor(database: Database, certificate: CertificateBuilder) {
     this.#database = database;
     this.#certificate = certificate;
   }

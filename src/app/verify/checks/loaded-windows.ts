@@ -3,7 +3,7 @@ import type { Lake } from '../../../lake/lake.js';
 import { parseImportedKey } from '../../../lake/loads/imported-spans.js';
 import { holeText } from '../../unread-events.js';
 import { dayMs, dayStart, monthOf, type Window } from '../../../core/windows.js';
-import type { Certificate, ProblemLocation } from './certificate.js';
+import type { CertificateBuilder, ProblemLocation } from './certificate.js';
 import { pipelineTable, mainTablesOf, type PipelineTable } from '../../coverage/main-tables.js';
 import type { LogFile } from './log-files.js';
 
@@ -32,7 +32,7 @@ export function checkWindows(
   lake: Lake,
   accounts: Iterable<string>,
   files: readonly LogFile[],
-  certificate: Certificate,
+  certificate: CertificateBuilder,
 ): void {
   const add = (location: ProblemLocation, problem: string) => {
     certificate.add('windows', 'lake', location, problem);

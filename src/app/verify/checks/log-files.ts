@@ -6,7 +6,7 @@ import type { Lake } from '../../../lake/lake.js';
 import { parseNote } from '../../../lake/store/store.js';
 import { groupBy } from '../../../core/group-by.js';
 import type { FileOwner } from '../../settlements/settlements.js';
-import type { Certificate, ProblemLocation } from './certificate.js';
+import type { CertificateBuilder, ProblemLocation } from './certificate.js';
 import { pipelineTable } from '../../coverage/main-tables.js';
 
 /** A file that the log names, with the tags and counts of its `add` action. */
@@ -50,7 +50,7 @@ function parsed<T>(schema: z.ZodType<T>, text: string | undefined): T | undefine
 export function logFiles(
   lake: Lake,
   account: string | undefined,
-  certificate: Certificate,
+  certificate: CertificateBuilder,
 ): { readonly files: readonly LogFile[]; readonly obscure: readonly FileOwner[] } {
   const files: LogFile[] = [];
   const obscure: FileOwner[] = [];
@@ -120,7 +120,7 @@ export interface CheckedBundle {
 }
 
 /** Groups files by bundle. A derived file whose main file the catalog lacks is a problem. */
-export function checkedBundles(files: readonly LogFile[], certificate: Certificate): CheckedBundle[] {
+export function checkedBundles(files: readonly LogFile[], certificate: CertificateBuilder): CheckedBundle[] {
   const byMain = groupBy(
     files.filter(({ main }) => main !== undefined),
     ({ main }) => main ?? '',

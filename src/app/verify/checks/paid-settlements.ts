@@ -11,7 +11,7 @@ import { statementOver, type ReadableFile } from './file-contents.js';
 import { groupKey } from './index-tables.js';
 import { loadedWindows } from '../../../engine/slicing/window-slices.js';
 import { byDate, byTransaction, type PipelineTable } from '../../coverage/main-tables.js';
-import { datedWindows, isCovered, totalFault, type Comparable } from '../../settlements/settlements.js';
+import { datedWindows, isSettlementCovered, totalFault, type Comparable } from '../../settlements/settlements.js';
 import { netSumsOf, type Forgotten } from './group-totals.js';
 import eventsOfBoth from './events-of-both.sql';
 import groupPayments from './group-payments.sql';
@@ -60,7 +60,7 @@ export async function checkPaid(
   const { certificate } = context;
   const windows = new Map(accounts.map((account) => [account, datedWindows(comparable, byTransaction, account)]));
   const isLoaded = (period: SettlementSummary | Comparable['settlements'][number]) =>
-    isCovered(period, windows.get(period.account) ?? []);
+    isSettlementCovered(period, windows.get(period.account) ?? []);
 
   const byGroup = await netSumsOf(groupPayments, context);
   for (const settlement of comparable.settlements) {

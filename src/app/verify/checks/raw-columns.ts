@@ -130,7 +130,7 @@ function orderFields(list: string): readonly string[] {
 }
 
 /** Of events. */
-export const eventColumns: RawColumns = [
+export const rawEventColumns: RawColumns = [
   instant('posted_at', (event, list) => [recordOf(list)?.date ?? '', ...dates].map((name) => at(event, name))),
   texts('amazon_order_id', (event, list) => first(orderFields(list).map((field) => rawText(at(event, field))))),
   texts('seller_order_id', member('SellerOrderId'), member('MerchantOrderId')),
@@ -185,7 +185,7 @@ function totalOf(transaction: unknown): Readonly<Record<string, unknown>> | unde
 }
 
 /** Of transactions. */
-export const transactionColumns: RawColumns = [
+export const rawTransactionColumns: RawColumns = [
   text('transaction_id', 'transactionId'),
   text('transaction_type', 'transactionType'),
   texts('status', (transaction) => rawText(at(transaction, 'transactionStatus'))?.toUpperCase()),

@@ -5,14 +5,14 @@ import { shortIsoInstant } from '../../command-text.js';
 import { mainTablesOf } from '../../coverage/main-tables.js';
 import type { UnfinishedRange } from '../../coverage/unfinished-ranges.js';
 import type { Remedy } from '../../remedy.js';
-import type { Certificate } from './certificate.js';
+import type { CertificateBuilder } from './certificate.js';
 
 /** Checks that everything is loaded that runs were requested to load. */
 export function checkRequestedRanges(
   lake: Lake,
   unfinished: readonly UnfinishedRange[],
   isRunning: boolean,
-  certificate: Certificate,
+  certificate: CertificateBuilder,
 ): void {
   const all = byPipeline(unfinished);
   certificate.count('asked-ranges', all.length);

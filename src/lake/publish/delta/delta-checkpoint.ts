@@ -10,7 +10,7 @@ import {
 import { checkFooterRows, writerName } from '../../../core/parquet/footer.js';
 import { version as programVersion } from '../../../core/version.js';
 import type { Add, MetaData } from '../../delta/actions.js';
-import { protocol } from './delta-commit.js';
+import { deltaProtocol } from './delta-commit.js';
 
 /** The state of a table at one version. */
 export interface PublishedState {
@@ -60,7 +60,7 @@ export async function encodeDeltaCheckpoint(state: PublishedState): Promise<{ by
 }
 
 function* actionRows({ metaData, files, removed }: PublishedState): Generator<RecordValue> {
-  yield { protocol: { ...protocol } };
+  yield { protocol: { ...deltaProtocol } };
   yield { metaData: metaDataRow(metaData) };
   for (const add of files) yield { add: addRow(add) };
   for (const [path, at] of removed) yield { remove: removeRow(path, at) };

@@ -3,7 +3,7 @@ import type { RemovedFile, TableChange } from '../../catalog/change.js';
 import type { Commit, Sealed } from '../../catalog/commit.js';
 
 /** The Delta protocol of plain tables. */
-export const protocol = { minReaderVersion: 1, minWriterVersion: 2 } as const;
+export const deltaProtocol = { minReaderVersion: 1, minWriterVersion: 2 } as const;
 
 /**
  * The published version of a table: the Delta commit (protocol, "Delta Log Entries") of a commit of the catalog that touches it.
@@ -29,7 +29,7 @@ export function deltaCommit(
   };
   const actions: Action[] = [
     { commitInfo },
-    ...(version === 0 ? [{ protocol }] : []),
+    ...(version === 0 ? [{ protocol: deltaProtocol }] : []),
     ...(metaData === undefined ? [] : [{ metaData }]),
     ...remove.map((file) => ({ remove: publishedRemoval(file, value.at) })),
     ...add.map((file) => ({ add: file })),

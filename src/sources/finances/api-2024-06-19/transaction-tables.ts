@@ -9,23 +9,23 @@ import {
   postedAt,
   repeated,
   sought,
-  text,
+  nullableText,
   withoutBounds,
 } from '../model/tables.js';
 
 const transactionId = sought(
   nullable('transaction_id', 'text', 'delta-length', 'As upstream gives it; null where it is none.'),
 );
-const transactionType = filtered(text('transaction_type', '`Shipment`, `Refund`, `ServiceFee`, `Transfer` …'));
-const status = filtered(text('status', '`DEFERRED`, `DEFERRED_RELEASED` or `RELEASED`, in upper case.'));
+const transactionType = filtered(nullableText('transaction_type', '`Shipment`, `Refund`, `ServiceFee`, `Transfer` …'));
+const status = filtered(nullableText('status', '`DEFERRED`, `DEFERRED_RELEASED` or `RELEASED`, in upper case.'));
 const deferredTransactionId = nullable(
   'deferred_transaction_id',
   'text',
   'delta-length',
   'The deferred transaction that this one releases.',
 );
-const marketplace = text('marketplace', 'Name of the marketplace: `Amazon.com`.');
-const groupId = filtered(text('group_id', 'The settlement, as `groups` has it.'));
+const marketplace = nullableText('marketplace', 'Name of the marketplace: `Amazon.com`.');
+const groupId = filtered(nullableText('group_id', 'The settlement, as `groups` has it.'));
 const raw = column(
   'raw',
   'text',
@@ -43,30 +43,30 @@ function transactionColumns(effective: Column): Column[] {
     transactionId,
     transactionType,
     status,
-    text('description', 'What the transaction is for: `Order Payment`.'),
+    nullableText('description', 'What the transaction is for: `Order Payment`.'),
     postedAt,
     effective,
     nullable('total_amount', 'decimal', 'dictionary', 'Total of the transaction: exact, to a millionth.'),
-    text('total_text', 'Only where `total_amount` cannot hold it: the number as received.'),
-    text('currency', 'ISO 4217 code of the total, as received.'),
-    text('account_type', 'Type of the account: `Standard Orders`.'),
-    text('marketplace_id', 'Identifier of the marketplace.'),
+    nullableText('total_text', 'Only where `total_amount` cannot hold it: the number as received.'),
+    nullableText('currency', 'ISO 4217 code of the total, as received.'),
+    nullableText('account_type', 'Type of the account: `Standard Orders`.'),
+    nullableText('marketplace_id', 'Identifier of the marketplace.'),
     marketplace,
     amazonOrderId,
     nullable('shipment_id', 'text', 'delta-length', 'The shipment.'),
     groupId,
-    filtered(text('settlement_id', 'The settlement, as `settlement_summaries` has it.')),
+    filtered(nullableText('settlement_id', 'The settlement, as `settlement_summaries` has it.')),
     nullable('refund_id', 'text', 'delta-length', 'The refund.'),
     nullable('invoice_id', 'text', 'delta-length', 'The invoice.'),
-    text('disbursement_id', 'The disbursement to the bank.'),
-    text('transfer_id', 'The transfer to the bank.'),
+    nullableText('disbursement_id', 'The disbursement to the bank.'),
+    nullableText('transfer_id', 'The transfer to the bank.'),
     deferredTransactionId,
     nullable('release_transaction_id', 'text', 'delta-length', 'The transaction that releases this one.'),
-    text('deferral_reason', 'Why it is deferred: `DD7` until a week after delivery, `B2B` …'),
+    nullableText('deferral_reason', 'Why it is deferred: `DD7` until a week after delivery, `B2B` …'),
     nullable('maturity_at', 'instant', 'dictionary', 'When a deferred transaction is to be released.'),
     nullable('window_start', 'instant', 'dictionary', 'Start of the slice; null in `order_transactions`.'),
     nullable('window_end', 'instant', 'dictionary', 'End of the slice, exclusive; null in `order_transactions`.'),
-    text('requested_order_id', 'The requested order; set in `order_transactions`.'),
+    nullableText('requested_order_id', 'The requested order; set in `order_transactions`.'),
     position,
     raw,
   ];
@@ -86,19 +86,19 @@ function entryColumns(effective: Column): Column[] {
     groupId,
     column('entry', 'integer', 'dictionary', 'Order within the transaction, from 0.'),
     column('path', 'text', 'dictionary', 'Path of the amount: `items[].breakdowns[].breakdowns[].breakdownAmount`.'),
-    text('breakdown', 'Breakdown types from the top, `AmazonFees/Commission`; null for totals.'),
+    nullableText('breakdown', 'Breakdown types from the top, `AmazonFees/Commission`; null for totals.'),
     nullable('item', 'integer', 'dictionary', 'Which element of the outermost array on the path, from 0.'),
-    filtered(text('sku', "The seller's SKU of the item, else of the transaction.")),
-    text('asin', 'Catalogue number of the item, else of the transaction.'),
+    filtered(nullableText('sku', "The seller's SKU of the item, else of the transaction.")),
+    nullableText('asin', 'Catalogue number of the item, else of the transaction.'),
     nullable('quantity', 'bigint', 'dictionary', 'Units of the item, else of the transaction.'),
-    text('fulfillment_network', 'Who ships the item: `AFN`, `MFN`.'),
+    nullableText('fulfillment_network', 'Who ships the item: `AFN`, `MFN`.'),
     column(
       'kind',
       'text',
       'dictionary',
       'Category of the amount: `charge`, `fee`, `tax` …; `unknown` if no rule has it.',
     ),
-    text('name', 'The last breakdown type; null for totals.'),
+    nullableText('name', 'The last breakdown type; null for totals.'),
     column(
       'role',
       'text',
@@ -106,8 +106,8 @@ function entryColumns(effective: Column): Column[] {
       '`net` adds up to the total of the transaction, `memo` repeats what others count.',
     ),
     nullable('amount', 'decimal', 'dictionary', 'Exact, to a millionth.'),
-    filtered(text('amount_text', 'Only where `amount` cannot hold it: the number as received.')),
-    text('currency', 'ISO 4217 code as received.'),
+    filtered(nullableText('amount_text', 'Only where `amount` cannot hold it: the number as received.')),
+    nullableText('currency', 'ISO 4217 code as received.'),
   ].map(withoutBounds);
 }
 
@@ -138,8 +138,8 @@ export const orderTransactionEntries: Table = {
   holds: 'entries',
 };
 
-const accountType = text('account_type', 'Type of the account: `Standard Orders`.');
-const marketplaceId = text('marketplace_id', 'Identifier of the marketplace.');
+const accountType = nullableText('account_type', 'Type of the account: `Standard Orders`.');
+const marketplaceId = nullableText('marketplace_id', 'Identifier of the marketplace.');
 const windowStart = nullable('window_start', 'instant', 'dictionary', 'Start of the slice.');
 const windowEnd = nullable('window_end', 'instant', 'dictionary', 'End of the slice, exclusive.');
 
@@ -153,7 +153,7 @@ export const settlementSummaries: Table = {
     filtered(nullable('period_start', 'instant', 'plain', 'When the settlement begins.')),
     nullable('period_end', 'instant', 'plain', 'When the settlement ends.'),
     nullable('net_proceeds', 'decimal', 'plain', 'What the settlement adds up to.'),
-    text('currency', 'Currency of `net_proceeds`.'),
+    nullableText('currency', 'Currency of `net_proceeds`.'),
     windowStart,
     windowEnd,
     position,
@@ -168,17 +168,17 @@ export const payouts: Table = {
   about: 'One row per payout to the bank that was created in a range.',
   columns: [
     filtered(nullable('payout_id', 'text', 'plain', 'Identifier of the payout; null where it came without one.')),
-    text('status', '`STARTED`, `IN_TRANSIT`, `PAID`, `FAILED`, `CANCELLED` or `NO_PAYOUT`.'),
-    text('payout_type', '`SCHEDULED` or `ON_DEMAND`.'),
+    nullableText('status', '`STARTED`, `IN_TRANSIT`, `PAID`, `FAILED`, `CANCELLED` or `NO_PAYOUT`.'),
+    nullableText('payout_type', '`SCHEDULED` or `ON_DEMAND`.'),
     nullable('amount', 'decimal', 'plain', 'What is paid out; null where nothing is.'),
-    text('currency', 'Currency of `amount`.'),
+    nullableText('currency', 'Currency of `amount`.'),
     accountType,
     marketplaceId,
     filtered(nullable('settlement_id', 'text', 'plain', 'The settlement that is paid out.')),
-    text('account_tail', 'Last digits of the bank account.'),
-    text('payment_method', '`BANK_ACCOUNT` or `DEBIT_CARD`.'),
-    text('payment_rail', 'The clearing system that transmits the payout.'),
-    text('trace_id', 'Number by which the bank traces the transfer.'),
+    nullableText('account_tail', 'Last digits of the bank account.'),
+    nullableText('payment_method', '`BANK_ACCOUNT` or `DEBIT_CARD`.'),
+    nullableText('payment_rail', 'The clearing system that transmits the payout.'),
+    nullableText('trace_id', 'Number by which the bank traces the transfer.'),
     filtered(nullable('created_at', 'instant', 'plain', 'When the payout was created.')),
     nullable('period_start', 'instant', 'plain', 'Start of the time that the payout covers.'),
     nullable('period_end', 'instant', 'plain', 'End of the time that the payout covers.'),

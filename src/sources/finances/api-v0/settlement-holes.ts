@@ -61,7 +61,7 @@ export function settlementBreaks(groups: readonly GroupSpan[], loaded: readonly 
 }
 
 /** `after group ID, which ended 2026-02-15T00:00:00Z`. */
-export function holeText({ side, beside: { id, start, end } }: SettlementHole): string {
+export function settlementHoleText({ side, beside: { id, start, end } }: SettlementHole): string {
   const at = side === 'after' ? `which ended ${instantText(end)}` : `which began ${instantText(start)}`;
   return `${side} group ${id}, ${at}`;
 }

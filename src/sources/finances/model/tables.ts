@@ -26,7 +26,7 @@ export function nullable(name: string, type: ColumnType, encoding: Encoding, abo
 }
 
 /** A text that repeats, and may be null. */
-export function text(name: string, about: string): Column {
+export function nullableText(name: string, about: string): Column {
   return nullable(name, 'text', 'dictionary', about);
 }
 
@@ -68,8 +68,11 @@ export function repeated(base: Column): Column {
   return { ...base, encoding: 'dictionary' };
 }
 
-const marketplace = text('marketplace', 'The marketplace of the sale, as the event has it: `Amazon.com`, or an id.');
-const groupId = text('group_id', 'The settlement; set in `group_events` and `group_entries`.');
+const marketplace = nullableText(
+  'marketplace',
+  'The marketplace of the sale, as the event has it: `Amazon.com`, or an id.',
+);
+const groupId = nullableText('group_id', 'The settlement; set in `group_events` and `group_entries`.');
 
 function eventColumns(effective: Column): Column[] {
   return [
@@ -83,11 +86,11 @@ function eventColumns(effective: Column): Column[] {
     amazonOrderId,
     nullable('seller_order_id', 'text', 'delta-length', 'The order, as the seller numbers it.'),
     marketplace,
-    text('store', 'The store of the sale.'),
+    nullableText('store', 'The store of the sale.'),
     groupId,
     nullable('window_start', 'instant', 'dictionary', "Start of the slice; in `group_events` the group's."),
     nullable('window_end', 'instant', 'dictionary', "End of the slice, exclusive; in `group_events` the group's."),
-    text('requested_order_id', 'The order that was asked for; set in `order_events`.'),
+    nullableText('requested_order_id', 'The order that was asked for; set in `order_events`.'),
     column('position', 'bigint', 'plain', 'Order of receipt within the slice, from 0.'),
     column(
       'raw',
@@ -110,17 +113,17 @@ function entryColumns(effective: Column): Column[] {
     column('entry', 'integer', 'dictionary', 'Order within the event, from 0.'),
     column('path', 'text', 'dictionary', 'Where the amount stands: `ShipmentItemList[].ItemFeeList[].FeeAmount`.'),
     nullable('item', 'integer', 'dictionary', 'Which element of the outermost array on the path, from 0.'),
-    filtered(text('sku', "The seller's SKU of the item, else of the event.")),
-    later(text('fnsku', "The fulfilment network's SKU of the item, else of the event.")),
-    text('asin', 'Catalogue number of the item, else of the event.'),
-    text('order_item_id', 'Number of the item within its order.'),
+    filtered(nullableText('sku', "The seller's SKU of the item, else of the event.")),
+    later(nullableText('fnsku', "The fulfilment network's SKU of the item, else of the event.")),
+    nullableText('asin', 'Catalogue number of the item, else of the event.'),
+    nullableText('order_item_id', 'Number of the item within its order.'),
     nullable('quantity', 'bigint', 'dictionary', 'Units of the item.'),
     column('kind', 'text', 'dictionary', 'Category of the amount: `charge`, `fee`, `tax` …; `unknown` off the model.'),
-    text('name', "The amount's own type: its `ChargeType`, `FeeType`, `PromotionType` …"),
+    nullableText('name', "The amount's own type: its `ChargeType`, `FeeType`, `PromotionType` …"),
     column('role', 'text', 'dictionary', '`net` counts towards the balance once, `memo` repeats what others count.'),
     nullable('amount', 'decimal', 'dictionary', 'Exact, to a millionth.'),
-    filtered(text('amount_text', 'Only where `amount` cannot hold it: the number as received.')),
-    text('currency', 'ISO 4217 code as received.'),
+    filtered(nullableText('amount_text', 'Only where `amount` cannot hold it: the number as received.')),
+    nullableText('currency', 'ISO 4217 code as received.'),
   ].map(withoutBounds);
 }
 
@@ -171,19 +174,19 @@ export const groups: Table = {
   about: 'One row per financial event group (a settlement) that opened in a range.',
   columns: [
     filtered(nullable('group_id', 'text', 'plain', 'Identifier of the group; null where it came without one.')),
-    text('processing_status', '`Open` or `Closed`.'),
-    text('fund_transfer_status', 'What became of the transfer.'),
+    nullableText('processing_status', '`Open` or `Closed`.'),
+    nullableText('fund_transfer_status', 'What became of the transfer.'),
     nullable('original_total', 'decimal', 'plain', 'Total in the currency of the marketplace.'),
-    text('original_currency', 'Currency of `original_total`.'),
+    nullableText('original_currency', 'Currency of `original_total`.'),
     nullable('converted_total', 'decimal', 'plain', 'Total in the currency of the bank account.'),
-    text('converted_currency', 'Currency of `converted_total`.'),
+    nullableText('converted_currency', 'Currency of `converted_total`.'),
     nullable('beginning_balance', 'decimal', 'plain', 'Balance that the group began with.'),
-    text('beginning_currency', 'Currency of `beginning_balance`.'),
+    nullableText('beginning_currency', 'Currency of `beginning_balance`.'),
     nullable('fund_transfer_at', 'instant', 'plain', 'When the money was sent.'),
     filtered(nullable('started_at', 'instant', 'plain', 'When the group opened.')),
     nullable('ended_at', 'instant', 'plain', 'When it closed; null while it is open.'),
-    text('trace_id', 'Number by which the bank traces the transfer.'),
-    text('account_tail', 'Last digits of the bank account.'),
+    nullableText('trace_id', 'Number by which the bank traces the transfer.'),
+    nullableText('account_tail', 'Last digits of the bank account.'),
     column('window_start', 'instant', 'dictionary', 'Start of the slice.'),
     column('window_end', 'instant', 'dictionary', 'End of the slice, exclusive.'),
     column(

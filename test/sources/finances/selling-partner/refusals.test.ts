@@ -4,7 +4,7 @@ import { LedgerlakeError } from '../../../../src/core/errors.js';
 import { WebPage, type ApiRefusal, type Cause } from '../../../../src/engine/retry/api-refusal.js';
 import { ReadFailure } from '../../../../src/engine/retry/read-failure.js';
 import { causeOf, retryRules } from '../../../../src/engine/retry/retry-policy.js';
-import { failureOf } from '../../../../src/engine/http/transport-failure.js';
+import { transportFailure } from '../../../../src/engine/http/transport-failure.js';
 import { operations, type OperationName } from '../../../../src/sources/finances/api-v0/operations.js';
 import { financesApi } from '../../../../src/sources/finances/api-v0/finances-api.js';
 
@@ -103,7 +103,7 @@ test.each<[Cause, unknown]>([
 });
 
 function unreachable(code: string): LedgerlakeError {
-  return failureOf(Object.assign(new Error(code), { code }), {
+  return transportFailure(Object.assign(new Error(code), { code }), {
     origin: 'http://127.0.0.1:1',
     path: '/',
     method: 'GET',

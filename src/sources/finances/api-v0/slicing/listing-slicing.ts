@@ -18,7 +18,7 @@ import { groups } from '../../model/tables.js';
 import type { GroupSpan } from '../collectors.js';
 import { groupSlice, listedSettlements, type GroupSlice } from '../group-slices.js';
 import {
-  holeText,
+  settlementHoleText,
   settlementBreaks,
   type SettlementBreaks,
   type SettlementHole,
@@ -106,7 +106,7 @@ function listingQueue(queue: SliceQueue<WindowSlice>, job: Job, listing: string)
 /** The holes that remain, as warnings. */
 export function listingWarnings(job: Job, listing: string): Warnings {
   const { holes } = breaksOf(job, listing, listedWindows(job, listing));
-  return { missingSettlements: new Map(holes.map((hole) => [holeText(hole), 1])) };
+  return { missingSettlements: new Map(holes.map((hole) => [settlementHoleText(hole), 1])) };
 }
 
 async function storedListing(lake: Lake, account: string, listing: string, slice: WindowSlice): Promise<Uint8Array> {

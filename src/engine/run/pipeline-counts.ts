@@ -2,7 +2,7 @@ import type { RunEvent } from '../../core/events/run-event.js';
 import type { Warnings, RequestCounts } from './pipeline.js';
 
 /** The result of one pipeline in a run. */
-export class PipelineSummary implements RequestCounts {
+export class PipelineCounts implements RequestCounts {
   readonly pipeline: string;
   slices = 0;
   /** Slices that another run loaded meanwhile: their rows are discarded. */
@@ -44,7 +44,7 @@ export interface SliceResult {
 
 /** Counts a slice; `earlier` is the result of an earlier read in this run, which it replaces. */
 export function addSlice(
-  summary: PipelineSummary,
+  summary: PipelineCounts,
   { rows, files, bytes, warnings }: SliceResult,
   earlier?: Pick<SliceResult, 'rows' | 'warnings'>,
 ): void {
@@ -58,7 +58,7 @@ export function addSlice(
   addWarnings(summary, earlier.warnings, -1);
 }
 
-export function addWarnings(summary: PipelineSummary, warnings: Warnings, factor: 1 | -1 = 1): void {
+export function addWarnings(summary: PipelineCounts, warnings: Warnings, factor: 1 | -1 = 1): void {
   for (const [kind, subjects] of Object.entries(warnings)) {
     const counts = summary.warnings.get(kind) ?? new Map<string, number>();
     addCounts(counts, subjects, factor);
@@ -77,7 +77,7 @@ function addCounts(sum: Map<string, number>, counts: ReadonlyMap<string, number>
 }
 
 /** The summary as an event. */
-export function pipelineEnded(summary: PipelineSummary): RunEvent {
+export function pipelineEnded(summary: PipelineCounts): RunEvent {
   const { pipeline, slices, requests, retries, throttled, pages, rows, files, bytes, seconds } = summary;
   const counts = { slices, requests, retries, throttled, pages, rows: Object.fromEntries(rows), files, bytes, seconds };
   return { event: 'pipeline-ended', pipeline, ...counts };
