@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RecordBatch } from 'apache-arrow';
 import { columnData } from '../src/core/columns/column-data.js';
-import { withoutRuns } from '../src/core/columns/run-end-encoded.js';
+import { withoutRuns } from '../test/core/columns/without-runs.js';
 import { recordBatch, type Column, type Encoding, type Table, type TableBatch } from '../src/core/columns/table.js';
 import { openDatabase, type Database } from '../src/core/duckdb/connection.js';
 import { encodeTable } from '../src/core/parquet/encoder/encode-table.js';

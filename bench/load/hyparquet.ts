@@ -1,4 +1,4 @@
-import { withoutRuns } from '../../src/core/columns/run-end-encoded.js';
+import { withoutRuns } from '../../test/core/columns/without-runs.js';
 import { join } from 'node:path';
 import type { Vector } from 'apache-arrow';
 import { arrow } from '../../src/core/columns/arrow.js';

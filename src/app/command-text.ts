@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { dayMs, type Window } from '../core/windows.js';
-import { isoInstant } from '../core/numeric/instant.js';
+import type { Window } from '../core/windows.js';
+import { dateOrInstant } from '../core/numeric/instant.js';
 import { formatCount } from '../core/text/amounts.js';
 import type { Api } from '../sources/finances/finances-apis.js';
 
@@ -48,7 +48,7 @@ export function loadCommand(
 ): string {
   const named = {
     ...{ lake, account, api, pipelines: pipelineFolder, endpoint, config },
-    ...(range && { from: shortIsoInstant(range.start), to: shortIsoInstant(range.end) }),
+    ...(range && { from: dateOrInstant(range.start), to: dateOrInstant(range.end) }),
     orders: orders && '-',
   };
   const options = Object.entries(named).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}`, value]));
@@ -101,12 +101,6 @@ export function shellWord(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) && !word.startsWith('=') ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-/** The shortest ISO 8601 text in UTC: a date for a midnight, and no fraction of a second where it is zero. */
-export function shortIsoInstant(ms: number): string {
-  const text = isoInstant(ms);
-  return ms % dayMs === 0 ? text.slice(0, 10) : text.replace('.000Z', 'Z');
-}
-
 /** Windows of an account that a pipeline is to load, in order. */
 export interface LoadingArguments {
   readonly pipeline: string;
@@ -117,7 +111,7 @@ export interface LoadingArguments {
 /** The command that loads an account's windows; it names no lake. */
 export function loadingCommand({ pipeline, account, windows }: LoadingArguments): string {
   const [first, last] = [windows[0], windows.at(-1)];
-  const range = first && last ? ` --from ${shortIsoInstant(first.start)} --to ${shortIsoInstant(last.end)}` : '';
+  const range = first && last ? ` --from ${dateOrInstant(first.start)} --to ${dateOrInstant(last.end)}` : '';
   return `ledgerlake backfill ${pipeline} --account ${shellWord(account)}${range}`;
 }
 
@@ -128,7 +122,7 @@ const mostSpans = 3;
 export function spansText(windows: readonly Window[]): string {
   const listed = windows
     .slice(0, mostSpans)
-    .map(({ start, end }) => `${shortIsoInstant(start)} to ${shortIsoInstant(end)}`);
+    .map(({ start, end }) => `${dateOrInstant(start)} to ${dateOrInstant(end)}`);
   const more = windows.length - listed.length;
   return `${listed.join(', ')}${more === 0 ? '' : ` and ${formatCount(more)} more`}`;
 }

@@ -1,16 +1,10 @@
+import { dateOrInstant } from '../../src/core/numeric/instant.js';
 import { execFileSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import {
-  commandIn,
-  loadCommand,
-  shortIsoInstant,
-  programOf,
-  shellWord,
-  withCommandsIn,
-} from '../../src/app/command-text.js';
+import { commandIn, loadCommand, programOf, shellWord, withCommandsIn } from '../../src/app/command-text.js';
 import { temporaryFolder } from './lake-run.js';
 
 const asked = {
@@ -90,6 +84,6 @@ test('an instant is as short as it may be', () => {
   expect(
     ['2025-03-01T00:00:00.000Z', '2025-03-01T01:00:00.000Z', '2025-03-01T01:00:00.001Z']
       .map(Date.parse)
-      .map(shortIsoInstant),
+      .map(dateOrInstant),
   ).toEqual(['2025-03-01', '2025-03-01T01:00:00Z', '2025-03-01T01:00:00.001Z']);
 });

@@ -9,7 +9,7 @@ import { defaultLimits, makeLakeFolder, withWorkspace, type Workspace } from '..
 import { requiredFile } from '../../lake/files/local-file.js';
 import { keyExpression, loadKeysText } from '../../lake/files/load-key-rows.js';
 import { countRows, checkRowCount } from '../../lake/files/local-parquet.js';
-import type { StoredLoadKey } from '../../lake/catalog/load-key.js';
+import { loadKeyFor, nameIn, type StoredLoadKey } from '../../lake/catalog/load-key.js';
 import type { Lake } from '../../lake/lake.js';
 import type { NewFile } from '../../lake/commit-files.js';
 import { notedLoads, writeForgetNote, type Load } from '../../lake/upkeep/erasure.js';
@@ -83,7 +83,7 @@ export async function removeAged(
         const load = { pipeline, loadKey };
         if (filled.has(loadKey)) continue;
         const hadRows = emptied.has(loadKey) || noted.has(loadText(load));
-        const staysLoaded = loadKey.startsWith('group/') ? listed.has(loadKey) : !hadRows;
+        const staysLoaded = nameIn('group', loadKey) !== undefined ? listed.has(loadKey) : !hadRows;
         if (!staysLoaded) forgotten.set(loadText(load), load);
       }
     }
@@ -104,7 +104,7 @@ function pipelineKeys(lake: Lake, account: string, table: LakeTable): StoredLoad
 /** Load keys of the groups that stay in the listing. */
 function listedGroups(table: LakeTable, { account, before }: Retention): Set<string> {
   const spans = [...table.snapshot.filesOf(account)].flatMap(groupSpansOf);
-  return new Set(spans.filter(({ end }) => end === null || end >= before).map(({ id }) => `group/${id}`));
+  return new Set(spans.filter(({ end }) => end === null || end >= before).map(({ id }) => loadKeyFor('group', id)));
 }
 
 /** A table's files, and the load keys of their rows: `filled` with rows that stay, `emptied` without. */

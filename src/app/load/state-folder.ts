@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { shortHash } from '../../core/short-hash.js';
 import { variableOf } from '../../core/environment.js';
 import { systemCode } from '../../core/errors.js';
 import { homeFolder, userCache } from '../../core/io/home-folder.js';
@@ -101,5 +101,5 @@ async function eraseFiles(folder: string, isStateFile: (name: string) => boolean
 
 /** A hash, because the address may contain a password. */
 function hashOf(address: string): string {
-  return createHash('sha256').update(address).digest('hex').slice(0, 16);
+  return shortHash(address);
 }

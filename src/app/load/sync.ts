@@ -2,13 +2,12 @@ import { findingsObject, findingsText } from '../reconcile/findings.js';
 import type { Lake } from '../../lake/lake.js';
 import { codeOf, messageOf } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
-import { isoInstant } from '../../core/numeric/instant.js';
+import { isoInstant, dateOrInstant } from '../../core/numeric/instant.js';
 import { latestBound, readDateRange } from '../configuration/range.js';
 import { withProvisionalSummary } from '../provisional-summary.js';
 import { summaryObject, summaryText } from './run-summary.js';
 import { loadedWindows } from '../../engine/slicing/window-slices.js';
 import type { Window } from '../../core/windows.js';
-import { shortIsoInstant } from '../command-text.js';
 import { olderGaps, syncRange } from '../../engine/slicing/sync-windows.js';
 import { lagFailure, lagText, lakeCoveredTo, readMaxLag } from './freshness.js';
 import { runSettings, type LookBackRule } from '../configuration/setting-definitions.js';
@@ -150,7 +149,7 @@ async function planSync(
     days.set(name, lookBack);
     isRereading ||= loaded.length > 0 && lookBack > 0;
     for (const gap of olderGaps(loaded, range, asked)) {
-      emit({ event: 'gap-left', pipeline: name, from: shortIsoInstant(gap.start), to: shortIsoInstant(gap.end) });
+      emit({ event: 'gap-left', pipeline: name, from: dateOrInstant(gap.start), to: dateOrInstant(gap.end) });
     }
   }
   return { plan, ranges, days, isRereading };

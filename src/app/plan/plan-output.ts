@@ -2,9 +2,9 @@ import { formatBytes, formatCount, formatSpan } from '../../core/text/amounts.js
 import type { ResultCell, ResultColumn, ResultRows } from '../../core/text/rows.js';
 import { printable } from '../../core/printable.js';
 import { alignedLines, wrapWords } from '../../core/text/width.js';
-import { isoInstant } from '../../core/numeric/instant.js';
+import { isoInstant, dateOrInstant } from '../../core/numeric/instant.js';
 import { dayMs, type Window } from '../../core/windows.js';
-import { shortIsoInstant, loadCommand, type LoadArguments } from '../command-text.js';
+import { loadCommand, type LoadArguments } from '../command-text.js';
 import { demoAccount } from '../configuration/account.js';
 import type { PipelinePlan, Plan } from './estimate.js';
 
@@ -96,7 +96,7 @@ const widest = 80;
 /** The plan for people: a column for each pipeline, the total time, and notes about what is uncertain. */
 export function planText(report: PlanReport): string {
   const { pipelines, lake, account, range, isKnown } = report;
-  const what = `${shortIsoInstant(range.start)} to ${shortIsoInstant(range.end)} for ${printable(account)}`;
+  const what = `${dateOrInstant(range.start)} to ${dateOrInstant(range.end)} for ${printable(account)}`;
   const isDone = isKnown && pipelines.every(({ slices }) => slices === 0);
   const lines = isDone
     ? [`Nothing to do: ${printable(lake)} already has ${what}. --refresh reads it again.`]
@@ -188,7 +188,7 @@ function roughNotes({ pipelines, probed, range }: PlanReport): string[] {
     if (basis === undefined || (basis.emptyBefore === undefined && basis.days * roughRatio >= left)) return [];
     const { days, emptyBefore } = basis;
     const why =
-      emptyBefore === undefined ? '' : `, because those loaded before ${shortIsoInstant(emptyBefore)} are empty`;
+      emptyBefore === undefined ? '' : `, because those loaded before ${dateOrInstant(emptyBefore)} are empty`;
     return [
       `Rough: ${printable(pipeline)} is estimated from ${formatDays(days)} loaded ${days === 1 ? 'day' : 'days'}${why}, for ${formatDays(left)} days to ` +
         `load. Load a week near their end${refinedBy === 'probe' && probed === undefined ? ', or run plan --probe,' : ''} for a better estimate.`,
@@ -228,7 +228,7 @@ function probeNotes({ probed, isKnown, empty }: PlanReport): string[] {
   const sent = `${formatCount(probed ?? 0, 'request')} sent for this estimate; from one page it is rough.`;
   const none = `No request was sent${isKnown ? ': the lake was sufficient' : ''}.`;
   const nothing = [...empty].map(([pipeline, windows]) => {
-    const spans = windows.map(({ start, end }) => `${shortIsoInstant(start)} to ${shortIsoInstant(end)}`);
+    const spans = windows.map(({ start, end }) => `${dateOrInstant(start)} to ${dateOrInstant(end)}`);
     return `The service has nothing of ${printable(pipeline)} for ${listOf(spans)}.`;
   });
   return [...(probed === undefined ? [] : [probed === 0 ? none : sent]), ...nothing];

@@ -1,8 +1,9 @@
+import { dateOrInstant } from '../../core/numeric/instant.js';
 import { dayMs, joined, uncovered, type Window } from '../../core/windows.js';
 import type { Lake } from '../../lake/lake.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { groupSlices, spanOfGroup, type GroupSlice } from '../../sources/finances/api-v0/group-slices.js';
-import { shortIsoInstant, loadingCommand, spansText } from '../command-text.js';
+import { loadingCommand, spansText } from '../command-text.js';
 import { comparedText, comparedWindows, type ComparedDays } from '../coverage/compared-days.js';
 import { byDate, byGroup, byTransaction, listing, mainTablesOf, type PipelineTable } from '../coverage/main-tables.js';
 import { statedInstants } from './as-known.js';
@@ -133,21 +134,21 @@ function faultAt(instant: number | undefined, account: string, lake: Lake): stri
   const load = (windows: readonly Window[]) =>
     `\`${loadingCommand({ pipeline: byTransaction.pipeline, account, windows })}\` loads `;
   if (end === undefined) return `no transactions of ${account} are loaded, so there are no rows: ${load([])}them`;
-  const from = `transactions of ${account} are loaded from ${shortIsoInstant(since)} on`;
+  const from = `transactions of ${account} are loaded from ${dateOrInstant(since)} on`;
   if (instant !== undefined && instant < since) {
-    return `${from}, after ${shortIsoInstant(instant)}, so there are no rows: ${load([{ start: instant, end: since }])}what is missing`;
+    return `${from}, after ${dateOrInstant(instant)}, so there are no rows: ${load([{ start: instant, end: since }])}what is missing`;
   }
   const gaps = uncovered({ start: since, end }, loaded);
   if (gaps.length > 0) {
     return `transactions of ${account} lack ${spansText(gaps)}, so sales and releases are missing: ${load(gaps)}them`;
   }
-  if (instant === undefined) return `${from}, until ${shortIsoInstant(end)}: it holds for an instant between these`;
+  if (instant === undefined) return `${from}, until ${dateOrInstant(end)}: it holds for an instant between these`;
   if (instant > end) {
-    return `transactions of ${account} are loaded until ${shortIsoInstant(end)}, so what is paid after that counts as outstanding`;
+    return `transactions of ${account} are loaded until ${dateOrInstant(end)}, so what is paid after that counts as outstanding`;
   }
   if (end - since >= longestDeferral) return undefined;
   return (
-    `${from}, until ${shortIsoInstant(end)}: a sale that was deferred before and is paid after that is not in the lake, ` +
+    `${from}, until ${dateOrInstant(end)}: a sale that was deferred before and is paid after that is not in the lake, ` +
     `so it is missing: ${load([{ start: end - longestDeferral, end: since }])}60 days`
   );
 }

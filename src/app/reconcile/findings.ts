@@ -1,5 +1,6 @@
 import { excerpt } from '../../engine/retry/api-refusal.js';
 import { LedgerlakeError } from '../../core/errors.js';
+import { nameIn } from '../../lake/catalog/load-key.js';
 import type { SliceLoads } from '../../lake/loads/load-keys.js';
 import { groupBy } from '../../core/group-by.js';
 import { formatCount } from '../../core/text/amounts.js';
@@ -194,7 +195,8 @@ function byReason(uncompared: readonly UncomparedSlices[]): readonly UncomparedS
 /** `12 new events in 2 settlements`; of a listing, which is read by months, `2 changed`. */
 function grownText(changes: readonly SliceChange[], grown: number): string {
   const growing = changes.filter((change) => change.grown > 0);
-  if (growing.some(({ units }) => units[0]?.startsWith('group/') !== true)) return `${formatCount(grown)} changed`;
+  if (growing.some(({ units }) => nameIn('group', units[0] ?? '') === undefined))
+    return `${formatCount(grown)} changed`;
   return `${formatCount(grown, 'new event')} in ${formatCount(growing.length, 'settlement')}`;
 }
 

@@ -9,6 +9,7 @@ import { loadKeyCondition } from '../../lake/files/load-key-rows.js';
 import { rowsIn } from '../../lake/files/local-parquet.js';
 import { localFile } from '../../lake/files/local-file.js';
 import type { Workspace } from '../../lake/files/workspace.js';
+import { loadKeyFor } from '../../lake/catalog/load-key.js';
 import type { Lake } from '../../lake/lake.js';
 import { dayOf, importedKey, parseImportedKey } from '../../lake/loads/imported-spans.js';
 import { readWindow } from '../../engine/slicing/window-slices.js';
@@ -106,7 +107,13 @@ async function claimOf(
     const isImport = basename(path).startsWith('import-');
     const { window } = metadata;
     if (isHistory)
-      return { family, account, month, path, loadKeys: typeof window === 'string' ? [`window/${window}`] : [] };
+      return {
+        family,
+        account,
+        month,
+        path,
+        loadKeys: typeof window === 'string' ? [loadKeyFor('window', window)] : [],
+      };
     const keys = rows.map(({ key, is_span: isSpan, is_window: isWindow }) => {
       const window = typeof key === 'string' ? readWindow(key) : undefined;
       if (window === undefined) return typeof key === 'string' ? key : '';

@@ -2,7 +2,6 @@ import { pipelineNamed } from '../../../pipelines/all-pipelines.js';
 import { noteFault } from '../../lake/upkeep/erasure.js';
 import type { LastRun } from '../../lake/upkeep/last-run.js';
 import { dayMs, type Window } from '../../core/windows.js';
-import { shortIsoInstant } from '../command-text.js';
 import type { Day, DayState } from '../../engine/slicing/day-states.js';
 import { coverageText, type AccountCoverage, type PipelineCoverage } from '../status/lake-status.js';
 import { needsEndpoint } from '../status/suggestions.js';
@@ -11,7 +10,7 @@ import { byDate, byTransaction } from '../coverage/main-tables.js';
 import type { BasisFigures } from './basis-section.js';
 import { calendarChart, daySigns } from './charts.js';
 import { figureTable, html, lakeCode, lakeText, numberColumn, textColumn, type Html } from './html.js';
-import { isoInstant } from '../../core/numeric/instant.js';
+import { isoInstant, dateOrInstant } from '../../core/numeric/instant.js';
 import type { Section } from './section.js';
 
 /** Largest number of months in a calendar and of gaps in the list; the newest ones are shown. */
@@ -55,7 +54,7 @@ function coverageHtml(status: AccountCoverage, basis: BasisFigures, lastRun: Las
     (state) => html`<li><span class="key day-${state}">${daySigns[state]}</span>${stateTexts[state]}</li>`,
   );
   const hint = needsEndpoint(account, lastRun) ? ' beside the --endpoint that serves the account' : '';
-  return html`<p>UTC days from ${shortIsoInstant(range.start)} to ${shortIsoInstant(range.end)}, the end excluded.</p>
+  return html`<p>UTC days from ${dateOrInstant(range.start)} to ${dateOrInstant(range.end)}, the end excluded.</p>
     ${fault !== undefined && html`<p>${fault}.</p>`}
     <ul class="keys">
       ${legend}
@@ -117,8 +116,8 @@ function gapTable(pipeline: string, gaps: readonly Window[]): Html {
     html`Gaps of ${pipeline}${more > 0 && `, the last ${shown.length} of ${formatCount(gaps.length)}`}`,
     shown,
     [
-      textColumn('From', ({ start }) => shortIsoInstant(start)),
-      textColumn('To, excluded', ({ end }) => shortIsoInstant(end)),
+      textColumn('From', ({ start }) => dateOrInstant(start)),
+      textColumn('To, excluded', ({ end }) => dateOrInstant(end)),
       numberColumn('Days', ({ start, end }) => daysText(end - start)),
     ],
   );

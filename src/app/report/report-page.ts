@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { isoInstant } from '../../core/numeric/instant.js';
+import { isoInstant, dateOrInstant } from '../../core/numeric/instant.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { version } from '../../core/version.js';
-import { shortIsoInstant, programCommand } from '../command-text.js';
+import { programCommand } from '../command-text.js';
 import { coverageText } from '../status/lake-status.js';
 import { categories, type CategoryId } from '../query/categories.js';
 import { basisSection } from './basis-section.js';
@@ -191,7 +191,7 @@ function accountsText(accounts: readonly AccountChapter[]): Html {
 
 function rangeText({ id, status: { range, pipelines } }: AccountChapter, isPartial: boolean): Html {
   const lacking = pipelines.filter(({ days }) => days.some(({ state }) => state === 'missing'));
-  const dates = `${shortIsoInstant(range.start)} to ${shortIsoInstant(range.end)}`;
+  const dates = `${dateOrInstant(range.start)} to ${dateOrInstant(range.end)}`;
   return html`<p class="lead">
       ${isPartial ? `Data from ${dates}, the end excluded.` : `All data of the lake: ${dates}.`}
     </p>

@@ -1,7 +1,6 @@
 import { formatCount } from '../../core/text/amounts.js';
-import { isoInstant } from '../../core/numeric/instant.js';
+import { isoInstant, dateOrInstant } from '../../core/numeric/instant.js';
 import { literal } from '../../core/duckdb/literals.js';
-import { shortIsoInstant } from '../command-text.js';
 import {
   countColumn,
   dayText,
@@ -88,7 +87,7 @@ function unpaidConcern(link: string, currency: string, unpaid: readonly Settleme
   const [newest] = unpaid;
   if (newest === undefined) return false;
   const { total, paidAt } = newest.settlement;
-  const date = paidAt !== null && html` of ${dayText(shortIsoInstant(paidAt))}`;
+  const date = paidAt !== null && html` of ${dayText(dateOrInstant(paidAt))}`;
   const amount = total !== null && html` over ${moneyText(total, currency)}`;
   const failed = `${formatCount(unpaid.length, 'payout')} in ${currencyText(currency)} failed`;
   return html`<a href="#${link}-settlements">${failed}</a>: the bank did not take
@@ -118,7 +117,7 @@ const unpaidMark = html` <span class="narrow bad">${signMark('✗')} payout fail
 function payoutText(figures: SettlementFigures): Html {
   const { payoutStatus, paidAt } = figures.settlement;
   if (payoutStatus === null) return html`–`;
-  const date = paidAt !== null && html` ${dayText(shortIsoInstant(paidAt))}`;
+  const date = paidAt !== null && html` ${dayText(dateOrInstant(paidAt))}`;
   const text = html`${lakeText(payoutStatus)}${date}`;
   return isUnpaid(figures)
     ? html`<span class="payout bad">${signMark('✗')} ${text}</span>`
@@ -216,7 +215,7 @@ function comparedTotals(
 
 /** The period of a settlement in UTC days: `2025-02-20 to 2025-03-06`. */
 function periodText({ settlement: { start, end } }: SettlementFigures): Html {
-  const date = (at: number) => dayText(shortIsoInstant(at));
+  const date = (at: number) => dayText(dateOrInstant(at));
   const from = start === null ? '?' : date(start);
   return end === null ? html`${from}, open` : html`${from} to ${date(end)}`;
 }

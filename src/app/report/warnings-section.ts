@@ -1,9 +1,9 @@
+import { dateOrInstant } from '../../core/numeric/instant.js';
 import { groupBy } from '../../core/group-by.js';
 import { eventLists } from '../../sources/finances/model/records.js';
 import { formatCount } from '../../core/text/amounts.js';
 import type { LastRun } from '../../lake/upkeep/last-run.js';
 import { warningTexts } from '../load/run-summary.js';
-import { shortIsoInstant } from '../command-text.js';
 import {
   countColumn,
   figureTable,
@@ -152,7 +152,7 @@ function warningTable<T>(
 function lastRunHtml(run: LastRun | undefined): Html {
   if (run === undefined) return html`<p class="none">The last run has no summary of this account.</p>`;
   const { command, status, endedAt, from, to, failure, pipelines } = run;
-  const range = `${shortIsoInstant(Date.parse(from))} to ${shortIsoInstant(Date.parse(to))}`;
+  const range = `${dateOrInstant(Date.parse(from))} to ${dateOrInstant(Date.parse(to))}`;
   const lines = Object.entries(pipelines).flatMap(([pipeline, { warnings = {} }]) =>
     Object.entries(warnings).map(([kind, places]) => {
       const times = Object.values(places).reduce((sum, count) => sum + count, 0);

@@ -4,6 +4,7 @@ import { formatCount } from '../../core/text/amounts.js';
 import { numberOrNull, textOrNull } from '../../core/text/rows.js';
 import { uncovered, type Window } from '../../core/windows.js';
 import { loadedWindows, windowKey } from '../../engine/slicing/window-slices.js';
+import { loadKeyFor } from '../../lake/catalog/load-key.js';
 import type { Lake } from '../../lake/lake.js';
 import { byGroup, listing, type PipelineTable } from '../coverage/main-tables.js';
 
@@ -42,7 +43,7 @@ export async function settlementsFrom(
   return rows.map((row) => ({
     table,
     file,
-    slice: `group/${textOrNull(row['group_id']) ?? ''}`,
+    slice: loadKeyFor('group', textOrNull(row['group_id']) ?? ''),
     account,
     id: textOrNull(row['group_id']) ?? '',
     isClosed: row['processing_status'] === 'Closed' || (row['ended'] ?? null) !== null,

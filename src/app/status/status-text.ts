@@ -1,3 +1,4 @@
+import { dateOrInstant } from '../../core/numeric/instant.js';
 import { printable, printableLines } from '../../core/printable.js';
 import { formatBytes, formatCount, formatSpan } from '../../core/text/amounts.js';
 import { alignedLines, wrapWords } from '../../core/text/width.js';
@@ -8,7 +9,6 @@ import type { LastRun } from '../../lake/upkeep/last-run.js';
 import { leaseText, type LakeRuns } from '../../lake/upkeep/leases.js';
 import { settlementHoleText } from '../../sources/finances/api-v0/settlement-holes.js';
 import { catalogLine, catalogVersion } from '../catalog-version.js';
-import { shortIsoInstant } from '../command-text.js';
 import type { TableStatus } from '../results.js';
 import { unreadText } from '../unread-events.js';
 import { unsummedText } from '../unsummed-amounts.js';
@@ -68,7 +68,7 @@ function overviewText(statuses: readonly AccountCoverage[]): string {
   if (statuses.length < 2) return '';
   const width = Math.max(...statuses.map(({ account }) => printable(account).length));
   const lines = statuses.map(({ account, coveredTo, lacking }) => {
-    const upTo = coveredTo === undefined ? 'nothing by date' : `loaded up to ${shortIsoInstant(coveredTo)}`;
+    const upTo = coveredTo === undefined ? 'nothing by date' : `loaded up to ${dateOrInstant(coveredTo)}`;
     const gaps = lacking.length === 0 ? 'no gap' : `gaps in ${printable(lacking.join(', '))}`;
     return `${printable(account).padEnd(width)}  ${upTo}, ${gaps}\n`;
   });
@@ -117,7 +117,7 @@ function accountText(status: AccountCoverage, options: CalendarOptions): string 
   }
   if (unused.length > 0) lines.push(`Nothing loaded yet of: ${printable(unused.join(', '))}`, '');
   const opened = ({ id, start }: { id: string; start: number | null }) =>
-    `${printable(id)}${start === null ? '' : `, since ${shortIsoInstant(start)}`}`;
+    `${printable(id)}${start === null ? '' : `, since ${dateOrInstant(start)}`}`;
   lines.push(...listLines('Open groups', openGroups.map(opened)));
   lines.push(...listLines('Groups listed and not loaded by group-events', groupsToLoad.map(opened)));
   lines.push(
@@ -140,16 +140,16 @@ function accountText(status: AccountCoverage, options: CalendarOptions): string 
 function lastRunText(run: LastRun | undefined, asked: string | undefined): string {
   if (run === undefined) return 'Last run: unknown\n';
   if (asked !== undefined && run.account !== asked) {
-    return `Last run: of another account (${printable(run.account)}, ${shortIsoInstant(Date.parse(run.endedAt))})\n`;
+    return `Last run: of another account (${printable(run.account)}, ${dateOrInstant(Date.parse(run.endedAt))})\n`;
   }
   const { command, status, startedAt, endedAt, account, from, to, failure, code, pipelines } = run;
   const seconds = (Date.parse(endedAt) - Date.parse(startedAt)) / 1000;
   // An import without rows shows when it ran in the place of its days.
   const isOfDays = from !== startedAt || to !== endedAt;
-  const days = isOfDays ? ` of ${shortIsoInstant(Date.parse(from))} to ${shortIsoInstant(Date.parse(to))}` : '';
+  const days = isOfDays ? ` of ${dateOrInstant(Date.parse(from))} to ${dateOrInstant(Date.parse(to))}` : '';
   const lines = [
     `Last run: ${printable(command)}${days} for ${printable(account)}`,
-    `  ${code === 'STOPPED' ? 'stopped' : printable(status)} at ${shortIsoInstant(Date.parse(endedAt))} after ${seconds.toFixed(1)} s`,
+    `  ${code === 'STOPPED' ? 'stopped' : printable(status)} at ${dateOrInstant(Date.parse(endedAt))} after ${seconds.toFixed(1)} s`,
     ...(failure === null ? [] : [`  ${printable(code === undefined ? failure : `${code}: ${failure}`)}`]),
     ...Object.entries(pipelines).map(
       ([name, { slices, requests, files, bytes }]) =>
@@ -162,7 +162,7 @@ function lastRunText(run: LastRun | undefined, asked: string | undefined): strin
 
 /** `2025-03-01 to 2025-03-08`; the end is not part of it. */
 function rangeText({ start, end }: Window): string {
-  return `${shortIsoInstant(start)} to ${shortIsoInstant(end)}`;
+  return `${dateOrInstant(start)} to ${dateOrInstant(end)}`;
 }
 
 function pipelineLines(

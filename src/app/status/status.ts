@@ -1,4 +1,4 @@
-import { isoInstant } from '../../core/numeric/instant.js';
+import { isoInstant, dateOrInstant } from '../../core/numeric/instant.js';
 import { chunksOf, writeRows, type Format } from '../../core/text/formats.js';
 import type { ResultColumn, ResultRows } from '../../core/text/rows.js';
 import { terminalWidth, writeText } from '../../core/text/sink.js';
@@ -18,7 +18,7 @@ import { mainTablesOf } from '../coverage/main-tables.js';
 import { configuredRanges, readUnfinished, type UnfinishedRange } from '../coverage/unfinished-ranges.js';
 import { openExistingLake } from '../query/lake-files.js';
 import { catalogVersion } from '../catalog-version.js';
-import { commandIn, shortIsoInstant } from '../command-text.js';
+import { commandIn } from '../command-text.js';
 import { accountStatus, loadedRange, reportedRange, type AccountCoverage, type StatusReport } from './lake-status.js';
 import { reportTexts } from './status-text.js';
 import { firstLoad, firstSync, nextSync, type Suggestion, type SuggestionContext } from './suggestions.js';
@@ -238,7 +238,7 @@ function accountObject(of: AccountCoverage, now: number): LakeStatus['accounts']
       unit: loadKey,
       loaded,
       gaps: gaps.map(({ start, end }) => ({ from: isoInstant(start), to: isoInstant(end) })),
-      days: days.map(({ start, state }) => ({ day: shortIsoInstant(start), state })),
+      days: days.map(({ start, state }) => ({ day: dateOrInstant(start), state })),
     })),
     not_loaded: of.unused,
     unfinished: of.unfinished,
@@ -266,6 +266,6 @@ const dayColumns: readonly ResultColumn[] = [
 
 function dayRows({ account, pipelines }: AccountCoverage): ResultRows {
   return pipelines.flatMap(({ pipeline, days }) =>
-    days.map(({ start, state }) => [account, pipeline, shortIsoInstant(start), state]),
+    days.map(({ start, state }) => [account, pipeline, dateOrInstant(start), state]),
   );
 }

@@ -1,8 +1,7 @@
-import type { Data, DataType, RecordBatch } from 'apache-arrow';
+import type { Data, DataType } from 'apache-arrow';
 import { arrow } from './arrow.js';
-import { columnData, isNull, nullsOf, numbersOf } from './column-data.js';
+import { isNull, nullsOf, numbersOf } from './column-data.js';
 import { separateMemory } from './memory.js';
-import { recordBatch, type Table } from './table.js';
 
 /** The runs of a run-end encoded column. */
 export interface Runs {
@@ -21,7 +20,7 @@ let RunEndEncoded: (new (typeId: number) => DataType) | undefined;
 /**
  * A column in Arrow's run-end encoded layout (columnar format, "Run-End Encoded Layout"), which Arrow's JavaScript package lacks:
  * neighbouring rows share a value. Its children are `run_ends` and `values`. Arrow's own functions can't read it: `runsOf`
- * reads it, and `withoutRuns` makes a batch that they can read.
+ * reads it, and `expandedRuns` makes a column that they can read.
  */
 export function runEndEncoded({ runEnds, values }: Runs): Data {
   const { DataType, Data, Int32, makeData } = arrow();
@@ -36,15 +35,6 @@ export function runsOf({ type, children }: Data): Runs | undefined {
   const id: number = type.typeId;
   if (id !== typeId || values === undefined) return undefined;
   return { runEnds: ends?.values as Int32Array, values };
-}
-
-/** The batch with a value for each row in all of its columns. */
-export function withoutRuns(table: Table, batch: RecordBatch): RecordBatch {
-  const arrays = table.columns.flatMap(({ name }) => {
-    const data = columnData(batch, name);
-    return data === undefined ? [] : [[name, expandedRuns(data)] as const];
-  });
-  return recordBatch(table, batch.numRows, Object.fromEntries(arrays));
 }
 
 /** Expands runs to a value for each row. Runs have values of a fixed width or dictionary numbers. */

@@ -143,6 +143,11 @@ function zoneMinutes(zone: string): number | undefined {
   return (zone.startsWith('-') ? -1 : 1) * (hours * 60 + minutes);
 }
 
+/** Microseconds since 1970 as milliseconds. */
+export function millisecondsOf(micros: bigint): number {
+  return Number(micros / 1000n);
+}
+
 /** Milliseconds since 1970 as ISO 8601 in UTC with milliseconds: the form of `window_start` in ids and of requests. */
 export function isoInstant(ms: number): string {
   return new Date(ms).toISOString();
@@ -156,4 +161,9 @@ export function shortInstant(ms: number): string {
 /** The UTC day of an instant: `2025-03-04`. */
 export function isoDate(ms: number): string {
   return isoInstant(ms).slice(0, 10);
+}
+
+/** The shortest of these: a date for a midnight in UTC, else `shortInstant`. */
+export function dateOrInstant(ms: number): string {
+  return ms % 86_400_000 === 0 ? isoDate(ms) : shortInstant(ms);
 }

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Table as ArrowTable, RecordBatch } from 'apache-arrow';
+import type { RecordBatch } from 'apache-arrow';
 import { arrow } from '../columns/arrow.js';
 import { ParquetFile, type RecordBatch as WasmBatch, initSync } from 'parquet-wasm/esm';
 import { checkPages } from './page-limits.js';
@@ -10,53 +10,6 @@ import { catchTraps, orTrap } from './wasm-traps.js';
 catchTraps(() => {
   initSync({ module: wasmModule() });
 });
-
-/** The rows and columns to read of a row group. */
-export interface GroupRange {
-  readonly columns?: readonly string[];
-  /** Rows to skip; only for files of this program, see `parquetBatches`. */
-  readonly offset?: number;
-  /** At least one. */
-  readonly limit?: number;
-}
-
-/** An open Parquet file. */
-export interface OpenParquet {
-  readonly groups: readonly RowGroup[];
-}
-
-export interface RowGroup {
-  readonly rows: number;
-  /** Throws an Error where the bytes are no Parquet file. */
-  table(range?: GroupRange): Promise<ArrowTable>;
-}
-
-/**
- * Opens a Parquet file, calls `read` and closes it.
- *
- * @throws Error where the bytes are no Parquet file
- */
-export async function withParquet<T>(bytes: Uint8Array, read: (file: OpenParquet) => Promise<T>): Promise<T> {
-  const file = await orTrap(ParquetFile.fromFile(await blobOf(bytes)));
-  try {
-    const metadata = file.metadata();
-    const groups = metadata.rowGroups().map((group, number): RowGroup => {
-      const rows = group.numRows();
-      return {
-        rows,
-        // One batch for all rows: each batch has a cost, and the default of a thousand rows is small.
-        table: async ({ columns, ...range } = {}) => {
-          const selected = columns === undefined ? {} : { columns: [...columns] };
-          const options = { ...selected, ...range, rowGroups: [number], batchSize: Math.max(1, rows) };
-          return arrow().tableFromIPC((await orTrap(file.read(options))).intoIPCStream());
-        },
-      };
-    });
-    return await read({ groups });
-  } finally {
-    file.free();
-  }
-}
 
 /** Maximum bytes of a batch of chosen columns whose rows all have the longest value that a dictionary can have. */
 const mostRepeatedBytes = 64_000_000;

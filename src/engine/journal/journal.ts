@@ -1,3 +1,4 @@
+import { shortHash } from '../../core/short-hash.js';
 import { hash } from 'node:crypto';
 import { readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -154,7 +155,7 @@ class DiskJournal implements Journal {
   }
 
   #newFolder(query: string): PathBelow {
-    return below(this.#options.folder, `${hash('sha256', query).slice(0, 16)}.${this.#suffix()}`);
+    return below(this.#options.folder, `${shortHash(query)}.${this.#suffix()}`);
   }
 
   /** Pages received before this instant can't be resumed. */

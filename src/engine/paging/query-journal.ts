@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto';
+import { shortHash } from '../../core/short-hash.js';
 import type { Clock } from '../../core/clock.js';
 import type { Window } from '../../core/windows.js';
 import type { Journal } from '../journal/journal.js';
@@ -22,7 +22,7 @@ export class QueryJournal<Q extends Query, P extends ApiPage> {
     this.#api = api;
     this.#clock = clock;
     this.#journal = journal;
-    this.#hash = hash('sha256', api.id).slice(0, 16);
+    this.#hash = shortHash(api.id);
   }
 
   /** The pages of a query, each stored as it arrives, and dropped once they are committed or can't be resumed. */

@@ -1,4 +1,5 @@
-import { hash } from 'node:crypto';
+import { shortHash } from '../../core/short-hash.js';
+import { loadKeyFor, nameIn } from '../../lake/catalog/load-key.js';
 import { equalParts } from '../run/concurrency-plan.js';
 import type { Job } from '../run/pipeline.js';
 import { type Slice, pageSize, type SliceQueue } from '../run/slice-queue.js';
@@ -8,13 +9,6 @@ import type { Expectation } from './volume-estimate.js';
 /** A slice that reads several orders, one by one. */
 export interface OrderSlice extends Slice {
   readonly orders: readonly string[];
-}
-
-const prefix = 'order/';
-
-/** The load key of an order. */
-export function orderKey(order: string): string {
-  return prefix + order;
 }
 
 interface OrderSlicingOptions {
@@ -59,8 +53,10 @@ export function orderExpectation(perOrder: number | undefined): Expectation<Orde
 /** The job's orders that the lake lacks, in batches of at most `batch`; to refresh, all of them. */
 function orderQueue(job: Job, pipeline: string, batch: number): SliceQueue<OrderSlice> {
   const loaded = job.lake.loadKeys(pipeline, job.account);
-  const requested = job.onlyLoadKeys && [...job.onlyLoadKeys].map((loadKey) => loadKey.slice(prefix.length));
-  const waiting = [...new Set(requested ?? job.orders)].filter((order) => job.refresh || !loaded.has(orderKey(order)));
+  const requested = job.onlyLoadKeys && [...job.onlyLoadKeys].flatMap((loadKey) => nameIn('order', loadKey) ?? []);
+  const waiting = [...new Set(requested ?? job.orders)].filter(
+    (order) => job.refresh || !loaded.has(loadKeyFor('order', order)),
+  );
   const halves: OrderSlice[] = [];
   return {
     get left() {
@@ -93,8 +89,8 @@ function orderSlice(orders: readonly string[]): OrderSlice {
   const [first = ''] = orders;
   return {
     orders,
-    name: `orders-${hash('sha256', orders.join('\n')).slice(0, 16)}`,
+    name: `orders-${shortHash(orders.join('\n'))}`,
     label: orders.length === 1 ? `order ${first}` : `${orders.length} orders from ${first}`,
-    loadKeys: orders.map(orderKey),
+    loadKeys: orders.map((order) => loadKeyFor('order', order)),
   };
 }

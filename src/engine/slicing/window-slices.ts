@@ -1,3 +1,4 @@
+import { loadKeyFor, nameIn } from '../../lake/catalog/load-key.js';
 import { loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
 import type { Sample } from './volume-estimate.js';
@@ -17,8 +18,6 @@ export interface WindowSlice extends Slice {
   readonly isBisected?: true;
 }
 
-const prefix = 'window/';
-
 /** The windows that a pipeline has loaded for an account, without overlaps. */
 export function loadedWindows(
   { snapshot }: Pick<Lake, 'snapshot'>,
@@ -32,8 +31,7 @@ const windows = new LoadKeyWindows(readWindow);
 
 /** The window of a load key; undefined for another kind of key, and for a malformed one. */
 export function readWindow(loadKey: string): Window | undefined {
-  if (!loadKey.startsWith(prefix)) return undefined;
-  const [start = '', end = '', ...more] = loadKey.slice(prefix.length).split('/');
+  const [start = '', end = '', ...more] = nameIn('window', loadKey)?.split('/') ?? [];
   const window = { start: Date.parse(start), end: Date.parse(end) };
   return more.length > 0 || !(window.start < window.end) ? undefined : window;
 }
@@ -79,7 +77,7 @@ export function windowSlice(window: Window, retires: readonly Window[] = []): Wi
 
 /** The load key of a window. */
 export function windowKey({ start, end }: Window): string {
-  return `${prefix}${isoInstant(start)}/${isoInstant(end)}`;
+  return loadKeyFor('window', `${isoInstant(start)}/${isoInstant(end)}`);
 }
 
 /** `20250304T050607Z`; milliseconds only where they aren't 0. */

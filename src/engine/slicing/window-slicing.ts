@@ -5,7 +5,7 @@ import type { Lake } from '../../lake/lake.js';
 import { importedDays } from '../../lake/loads/imported-spans.js';
 import { densityFromStart, densityOfGap, meanPages, type Expectation, type Sample } from './volume-estimate.js';
 import type { Job } from '../run/pipeline.js';
-import { loadedSamples, loadedWindows, readWindow, windowSlice, type WindowSlice } from './window-slices.js';
+import { loadedSamples, loadedWindows, readWindow, windowKey, windowSlice, type WindowSlice } from './window-slices.js';
 import { bisectedOnce } from './bisected-windows.js';
 import { WindowQueue, type WindowSource } from './window-queue.js';
 import { listQueue, pageSize, type SliceQueue } from '../run/slice-queue.js';
@@ -209,8 +209,4 @@ function probedExpectation(
   const isInside = ({ start, end }: Window): boolean => start >= gap.start && end <= gap.end;
   const results = (slice: WindowSlice) => (isInside(slice.window) ? expected(slice.window) : near.results(slice));
   return { ...near, results, pages: (slice) => meanPages(results(slice) ?? 0, perPage) };
-}
-
-function windowKey({ start, end }: Window): string {
-  return `${start}/${end}`;
 }

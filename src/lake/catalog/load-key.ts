@@ -36,6 +36,19 @@ export type EventHole =
   | { readonly page: number; readonly byte: number; readonly requestId?: string }
   | { readonly file: string; readonly line: number; readonly byte: number };
 
+/** What a load key names: a window, the span of imported rows, or a group, an order or a settlement by its id. */
+export type LoadKeyKind = 'window' | 'imported' | 'group' | 'order' | 'settlement';
+
+/** A load key: `group/ID`. */
+export function loadKeyFor(kind: LoadKeyKind, name: string): string {
+  return `${kind}/${name}`;
+}
+
+/** What a load key of a kind names; undefined for one of another kind. */
+export function nameIn(kind: LoadKeyKind, loadKey: string): string | undefined {
+  return loadKey.startsWith(`${kind}/`) ? loadKey.slice(kind.length + 1) : undefined;
+}
+
 /** A load key in a snapshot. */
 export interface StoredLoadKey extends LoadKey {
   /** The version of the catalog that set it. */

@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto';
+import { shortHash } from '../../core/short-hash.js';
 import { existsSync } from 'node:fs';
 import { lstat, mkdir, readdir, rename, rm, utimes } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
@@ -55,10 +55,7 @@ export class FileCache {
   constructor(store: Store, endpoint: string | undefined, settings: CacheSettings) {
     this.#settings = settings;
     this.#store = store;
-    this.folder = join(
-      resolve(settings.folder),
-      hash('sha256', JSON.stringify([endpoint, store.address('')])).slice(0, 16),
-    );
+    this.folder = join(resolve(settings.folder), shortHash(JSON.stringify([endpoint, store.address('')])));
     this.#copy = diskStore(this.folder);
   }
 

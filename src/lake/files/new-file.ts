@@ -1,3 +1,4 @@
+import { millisecondsOf } from '../../core/numeric/instant.js';
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -166,7 +167,7 @@ export async function groupSpans(
       `ended_at IS NOT NULL AND processing_status IS NOT DISTINCT FROM 'Open' AS open, ` +
       `ended_at IS NOT NULL AND processing_status IS DISTINCT FROM 'Open' AND original_total IS NULL AS awaited FROM ${rowsIn([path])}`,
   );
-  const milliseconds = (micros: ResultCell | undefined) => (typeof micros === 'bigint' ? Number(micros / 1000n) : null);
+  const milliseconds = (micros: ResultCell | undefined) => (typeof micros === 'bigint' ? millisecondsOf(micros) : null);
   return rows.map(({ group_id, started, ended, open, awaited }) => ({
     id: typeof group_id === 'string' ? group_id : '',
     start: milliseconds(started),

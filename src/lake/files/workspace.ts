@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { shortHash } from '../../core/short-hash.js';
 import { lstat, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -100,7 +100,7 @@ export async function withWorkspace<T>(
  * @throws the file system's error
  */
 export async function makeLakeFolder(store: Store): Promise<string> {
-  const hash = createHash('sha256').update(store.address('x')).digest('hex').slice(0, 16);
+  const hash = shortHash(store.address('x'));
   const prefix = `ledgerlake-${hash}`;
   for (const name of await readdir(tmpdir())) {
     if (!name.startsWith(prefix)) continue;

@@ -1,23 +1,20 @@
-import type { StoredLoadKey } from '../catalog/load-key.js';
+import { loadKeyFor, nameIn, type StoredLoadKey } from '../catalog/load-key.js';
 import type { Snapshot } from '../catalog/snapshot.js';
 import { LoadKeyWindows } from './load-keys.js';
 import { dayMs, dayStart, joined, overlap, type Window } from '../../core/windows.js';
 import { isoInstant } from '../../core/numeric/instant.js';
-
-const prefix = 'imported/';
 
 /**
  * The load key of the imported rows of a span of whole UTC days. It doesn't count as a loaded window, because saved pages may lack
  * rows of these days: a backfill requests the days anyway, and replaces the imported rows.
  */
 export function importedKey({ start, end }: Window): string {
-  return `${prefix}${isoInstant(start)}/${isoInstant(end)}`;
+  return loadKeyFor('imported', `${isoInstant(start)}/${isoInstant(end)}`);
 }
 
 /** The span of such a load key; undefined for a load key of another kind. */
 export function parseImportedKey(loadKey: string): Window | undefined {
-  if (!loadKey.startsWith(prefix)) return undefined;
-  const [start = '', end = ''] = loadKey.slice(prefix.length).split('/');
+  const [start = '', end = ''] = nameIn('imported', loadKey)?.split('/') ?? [];
   const window = { start: Date.parse(start), end: Date.parse(end) };
   return window.start < window.end ? window : undefined;
 }

@@ -1,4 +1,5 @@
-import { hash, randomBytes } from 'node:crypto';
+import { shortHash } from '../../core/short-hash.js';
+import { randomBytes } from 'node:crypto';
 import { readFile, readlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { systemCode } from '../../core/errors.js';
@@ -19,7 +20,7 @@ export async function thisWriter(): Promise<Writer> {
   // Containers often have the same host name, and those on one machine the same boot id, with separate pids.
   const bootId = await readFile('/proc/sys/kernel/random/boot_id', 'latin1').catch(() => '');
   const pidNamespace = await readlink('/proc/self/ns/pid').catch(() => '');
-  const host = hash('sha256', `${hostname()}\0${bootId}\0${pidNamespace}`).slice(0, 16);
+  const host = shortHash(`${hostname()}\0${bootId}\0${pidNamespace}`);
   return { host, pid: process.pid, start: (await statusOf(process.pid))[1] ?? '0' };
 }
 

@@ -3,6 +3,7 @@ import { readParquet } from '../../core/duckdb/literals.js';
 import { isoDate } from '../../core/numeric/instant.js';
 import type { ResultCell } from '../../core/text/rows.js';
 import { dayMs } from '../../core/windows.js';
+import { loadKeyFor } from '../../lake/catalog/load-key.js';
 import * as tables from '../../sources/finances/api-2024-06-19/transaction-tables.js';
 import { latest } from '../lake/committed-files.js';
 import { boundsOf, type LakePages, type RangeQuery } from '../lake/lake-pages.js';
@@ -38,7 +39,7 @@ export function storedTransactions(pages: LakePages): TransactionLedger {
           return pages.byDate(transactions, byDate, within, filters);
         }
         const dated = transactions.all;
-        const requested = orderTransactions.withLoadKey(`order/${orderId}`);
+        const requested = orderTransactions.withLoadKey(loadKeyFor('order', orderId));
         const key = JSON.stringify(['order', orderId, within, filters]);
         return pages.withoutRange(key, [transactions, orderTransactions], [...dated, ...requested], async (page) => {
           const files = { dated: await pages.addresses(dated), requested: await pages.addresses(requested) };

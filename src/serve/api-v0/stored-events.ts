@@ -1,6 +1,7 @@
 import { groupEventsPipeline } from '../../../pipelines/group-events.js';
 import { orderEventsPipeline } from '../../../pipelines/order-events.js';
 import { readParquet } from '../../core/duckdb/literals.js';
+import { loadKeyFor } from '../../lake/catalog/load-key.js';
 import * as tables from '../../sources/finances/model/tables.js';
 import { latest } from '../lake/committed-files.js';
 import { boundsOf, type LakePages } from '../lake/lake-pages.js';
@@ -28,7 +29,7 @@ export function storedEvents(pages: LakePages): EventLedger {
     groups: (range, query) => pages.page(query, () => pages.byDate(groups, groupsByDate, range)),
     events: (range, query) => pages.page(query, () => pages.byDate(events, eventsByDate, range)),
     eventsOfGroup: async (groupId, query, range) => {
-      const loadKey = `group/${groupId}`;
+      const loadKey = loadKeyFor('group', groupId);
       const within = range && boundsOf(range);
       const key = JSON.stringify([`group ${groupId}`, String(within?.from), String(within?.to)]);
       const page = await pages.page(query, () => {
@@ -42,7 +43,7 @@ export function storedEvents(pages: LakePages): EventLedger {
       return pages.isLoaded(groupEventsPipeline, loadKey) ? page : undefined;
     },
     eventsOfOrder: async (orderId, query) => {
-      const loadKey = `order/${orderId}`;
+      const loadKey = loadKeyFor('order', orderId);
       const page = await pages.page(query, () => {
         const files = orderEvents.withLoadKey(loadKey);
         const { all } = events;

@@ -14,7 +14,8 @@ import {
   textArray,
 } from '../../../src/core/columns/arrays.js';
 import { Dictionary } from '../../../src/core/columns/dictionary.js';
-import { runEndEncoded, withoutRuns } from '../../../src/core/columns/run-end-encoded.js';
+import { runEndEncoded } from '../../../src/core/columns/run-end-encoded.js';
+import { withoutRuns } from '../columns/without-runs.js';
 import {
   recordBatch,
   type Column,

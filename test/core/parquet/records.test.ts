@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { parquetReadObjects } from 'hyparquet';
+import { parquetMetadata, parquetReadObjects } from 'hyparquet';
 import { expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import {
@@ -14,7 +14,6 @@ import {
   type RecordValue,
 } from '../../../src/core/parquet/encoder/encode-records.js';
 import { checkFooterRows } from '../../../src/core/parquet/footer.js';
-import { withParquet } from '../../../src/core/parquet/wasm.js';
 import { temporaryFolder } from '../../app/lake-run.js';
 import { compressors } from './compressors.js';
 
@@ -87,8 +86,8 @@ test('two readers find the nested rows that were handed over, in row groups of a
       const { bytes, rows: written } = await encodeRecords(fields, rows.map(recordOf), groupRows, 'test');
       expect(written).toBe(rows.length);
       checkFooterRows(bytes, rows.length, 'test', 'nothing');
-      const groups = await withParquet(bytes, (file) => Promise.resolve(file.groups.map((group) => group.rows)));
-      expect(groups).toEqual(
+      const groups = parquetMetadata(bufferOf(bytes)).row_groups;
+      expect(groups.map((group) => Number(group.num_rows))).toEqual(
         Array.from({ length: Math.ceil(rows.length / groupRows) }, (_, at) =>
           Math.min(groupRows, rows.length - at * groupRows),
         ),

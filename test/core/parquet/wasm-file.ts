@@ -1,6 +1,6 @@
 import { Compression, Encoding, Table as WasmTable, WriterPropertiesBuilder, writeParquet } from 'parquet-wasm/esm';
 import { arrow } from '../../../src/core/columns/arrow.js';
-import { withoutRuns } from '../../../src/core/columns/run-end-encoded.js';
+import { withoutRuns } from '../columns/without-runs.js';
 import type { TableBatch } from '../../../src/core/columns/table.js';
 import { writerName } from '../../../src/core/parquet/footer.js';
 // It loads the WebAssembly.

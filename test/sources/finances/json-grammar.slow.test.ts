@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { withoutRuns } from '../../../src/core/columns/run-end-encoded.js';
+import { withoutRuns } from '../../core/columns/without-runs.js';
 import type { Table, TableBatch } from '../../../src/core/columns/table.js';
 import { LedgerlakeError } from '../../../src/core/errors.js';
 import { readResultsPage } from '../../../src/sources/finances/api-2024-06-19/results-page.js';

@@ -5,6 +5,7 @@ import { numberOrNull, textOrNull } from '../../../core/text/rows.js';
 import { joined } from '../../../core/windows.js';
 import { comparedWindows, comparedText } from '../../coverage/compared-days.js';
 import type { CheckContext, ProblemLocation } from './certificate.js';
+import { loadKeyFor } from '../../../lake/catalog/load-key.js';
 import { rowsIn } from '../../../lake/files/local-parquet.js';
 import { apiWith } from '../../../sources/finances/finances-apis.js';
 import { statementOver, type ReadableFile } from './file-contents.js';
@@ -40,7 +41,7 @@ export async function summariesFrom(
     const [start, end] = [numberOrNull(row['starts']), numberOrNull(row['ends'])];
     const [netProceeds, currency] = [textOrNull(row['net']), textOrNull(row['currency'])];
     const { table, file: name, account } = file;
-    return { table, file: name, slice: `settlement/${id}`, account, id, start, end, netProceeds, currency };
+    return { table, file: name, slice: loadKeyFor('settlement', id), account, id, start, end, netProceeds, currency };
   });
 }
 

@@ -1,7 +1,7 @@
+import { dateOrInstant } from '../../../core/numeric/instant.js';
 import { groupBy } from '../../../core/group-by.js';
 import { joined, spanOf } from '../../../core/windows.js';
 import type { Lake } from '../../../lake/lake.js';
-import { shortIsoInstant } from '../../command-text.js';
 import { mainTablesOf } from '../../coverage/main-tables.js';
 import type { UnfinishedRange } from '../../coverage/unfinished-ranges.js';
 import type { Remedy } from '../../remedy.js';
@@ -26,7 +26,7 @@ export function checkRequestedRanges(
       'asked-ranges',
       isRunning ? 'note' : 'upstream',
       { table, file: '', slice: '', account, remedy },
-      `${shortIsoInstant(start)} to ${shortIsoInstant(end)} of ${pipeline} for ${account} is not loaded${also}, though a ${commands} requested it${hint}`,
+      `${dateOrInstant(start)} to ${dateOrInstant(end)} of ${pipeline} for ${account} is not loaded${also}, though a ${commands} requested it${hint}`,
     );
   }
 }

@@ -1,4 +1,5 @@
-import { createHash } from 'node:crypto';
+import { shortHash } from '../../../core/short-hash.js';
+import { loadKeyFor } from '../../../lake/catalog/load-key.js';
 import type { Table, PipelineTables } from '../../../core/columns/table.js';
 import { monthOf, overlap, type Window } from '../../../core/windows.js';
 import type { Job, Subject } from '../../../engine/run/pipeline.js';
@@ -29,8 +30,6 @@ interface NamedSettlement extends Subject {
   readonly changedAt: number;
 }
 
-const prefix = 'settlement/';
-
 /**
  * Slices that are the settlements of loaded transactions. A sync reads new ones, and those with transactions that changed later,
  * as their totals may have changed.
@@ -55,7 +54,7 @@ export function settlementSlicing(options: SettlementSlicingOptions): Slicing<Se
     prepareSync: async (job) => {
       const loaded = job.lake.loadKeys(pipeline, job.account);
       const all = await named(job, { start: -Infinity, end: Infinity });
-      const readAt = (id: string): number => loaded.get(prefix + id)?.readAt ?? -Infinity;
+      const readAt = (id: string): number => loaded.get(loadKeyFor('settlement', id))?.readAt ?? -Infinity;
       return { ...job, subjects: all.filter(({ id, changedAt }) => changedAt > readAt(id)) };
     },
     sliceQueue: queue,
@@ -87,9 +86,9 @@ function settlementSlice({ id, at }: Subject): SettlementSlice {
     settlement: id,
     month: at === undefined ? 'unknown' : monthOf(at),
     // A hash, as an id may contain any characters.
-    name: `settlement-${createHash('sha256').update(id).digest('hex').slice(0, 16)}`,
+    name: `settlement-${shortHash(id)}`,
     label: `settlement ${id.slice(0, 100)}`,
-    loadKeys: [prefix + id],
+    loadKeys: [loadKeyFor('settlement', id)],
   };
 }
 

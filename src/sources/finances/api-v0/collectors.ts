@@ -1,3 +1,4 @@
+import { millisecondsOf } from '../../../core/numeric/instant.js';
 import { type Add, isObject } from '../../../lake/delta/actions.js';
 import { loggedJson } from '../../../lake/delta/file-tags.js';
 import type { ColumnMemory } from '../../../core/columns/memory.js';
@@ -148,12 +149,9 @@ function isGroupSpans(value: unknown): value is readonly GroupSpan[] {
 }
 
 export function groupSpan({ id = '', startedAt, endedAt, texts, money }: GroupRow): GroupSpan {
-  const span = { id, start: milliseconds(startedAt), end: milliseconds(endedAt) };
+  const at = (micros: bigint | undefined) => (micros === undefined ? null : millisecondsOf(micros));
+  const span = { id, start: at(startedAt), end: at(endedAt) };
   if (endedAt === undefined) return span;
   if (texts.processing_status === 'Open') return { ...span, open: true };
   return money.original.amount === undefined ? { ...span, awaited: true } : span;
-}
-
-function milliseconds(micros: bigint | undefined): number | null {
-  return micros === undefined ? null : Number(micros / 1000n);
 }

@@ -1,4 +1,5 @@
-import { createHash } from 'node:crypto';
+import { shortHash } from '../../../core/short-hash.js';
+import { loadKeyFor } from '../../../lake/catalog/load-key.js';
 import type { Lake } from '../../../lake/lake.js';
 import type { Job } from '../../../engine/run/pipeline.js';
 import type { Slice } from '../../../engine/run/slice-queue.js';
@@ -34,9 +35,9 @@ export function groupSlice({ group, listedFrom }: { group: GroupSpan; listedFrom
     group,
     opened: group.start ?? listedFrom,
     // A hash, as an id may contain any characters.
-    name: `group-${createHash('sha256').update(group.id).digest('hex').slice(0, 16)}`,
+    name: `group-${shortHash(group.id)}`,
     label: `group ${shownId(group.id)}`,
-    loadKeys: [`group/${group.id}`],
+    loadKeys: [loadKeyFor('group', group.id)],
   };
 }
 

@@ -1,7 +1,8 @@
+import { millisecondsOf } from '../../../core/numeric/instant.js';
 import { count } from '../../../core/count.js';
 import type { Batch, Collector } from '../../../engine/run/pipeline.js';
 import { sliceHoles, type PageHole, type SliceHole } from '../../../engine/run/slice-holes.js';
-import { orderKey } from '../../../engine/slicing/order-slicing.js';
+import { loadKeyFor } from '../../../lake/catalog/load-key.js';
 import { eventsByMonth } from '../model/event-batches.js';
 import type { EventWarnings, RowSource, SliceRows } from '../model/slice-rows.js';
 import type { SourcePage } from '../model/source-pages.js';
@@ -34,10 +35,10 @@ export function sourceCollector<Page extends { readonly holes?: readonly PageHol
     warnings,
     holes,
     get reach() {
-      return milliseconds(reach);
+      return reach === undefined ? undefined : millisecondsOf(reach);
     },
     get first() {
-      return milliseconds(first);
+      return first === undefined ? undefined : millisecondsOf(first);
     },
     add: ({ page, source }) => {
       if (slice.sources.at(-1) !== source) {
@@ -51,7 +52,7 @@ export function sourceCollector<Page extends { readonly holes?: readonly PageHol
       }
       const before = slice.events.length;
       slice.pages++;
-      const loadKey = requestedOrderId === undefined ? undefined : orderKey(requestedOrderId);
+      const loadKey = requestedOrderId === undefined ? undefined : loadKeyFor('order', requestedOrderId);
       holes.push(...sliceHoles(page.holes, pages++, loadKey));
       read(page);
       for (const posted of isOrdered ? slice.events.postedAt.slice(before) : []) {
@@ -66,8 +67,4 @@ export function sourceCollector<Page extends { readonly holes?: readonly PageHol
       return [...eventsByMonth(slice, monthOfSource)].flatMap(([month, received]) => [...batches(month, received)]);
     },
   };
-}
-
-function milliseconds(micros: bigint | undefined): number | undefined {
-  return micros === undefined ? undefined : Number(micros / 1000n);
 }

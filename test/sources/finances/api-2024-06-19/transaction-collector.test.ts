@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { withoutRuns } from '../../../../src/core/columns/run-end-encoded.js';
+import { withoutRuns } from '../../../core/columns/without-runs.js';
 import { sqlType, type Table } from '../../../../src/core/columns/table.js';
 import { openDatabase } from '../../../../src/core/duckdb/connection.js';
 import { fileLiteral } from '../../../../src/core/duckdb/literals.js';

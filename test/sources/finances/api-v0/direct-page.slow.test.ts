@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
-import { withoutRuns } from '../../../../src/core/columns/run-end-encoded.js';
+import { withoutRuns } from '../../../core/columns/without-runs.js';
 import { LedgerlakeError } from '../../../../src/core/errors.js';
 import { KeyNode } from '../../../../src/core/json/key-node.js';
 import { createSeller, type ProfileName } from '../../../../src/emulator/seller/seller.js';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { withoutRuns } from '../../../../src/core/columns/run-end-encoded.js';
+import { withoutRuns } from '../../../core/columns/without-runs.js';
 import type { Table } from '../../../../src/core/columns/table.js';
 import { eventCollector, type EventTables } from '../../../../src/sources/finances/api-v0/collectors.js';
 import { scanPage } from '../../../../src/sources/finances/api-v0/finances-page.js';
