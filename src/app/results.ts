@@ -39,7 +39,7 @@ export interface LeftOpen {
 /** The changes in slices that were read again. */
 export interface ChangedSlices {
   /** Load keys: `window/START/END`, `group/ID`, `order/ID`. */
-  readonly units: readonly string[];
+  readonly load_keys: readonly string[];
   /** Rows that are new. */
   readonly appeared: number;
   /** Rows that are gone. */
@@ -74,7 +74,7 @@ export interface PipelineChanges extends Pick<
   'appeared' | 'vanished' | 'differ' | 'released' | 'grown'
 > {
   /** By slice. */
-  readonly units: readonly ChangedSlices[];
+  readonly slices: readonly ChangedSlices[];
 }
 
 /** Slices with rows in the lake and an answer that is empty, or lacks some and has parts that can't be read. */
@@ -82,7 +82,7 @@ export interface EmptiedSlices {
   /** Name of the pipeline. */
   readonly pipeline: string;
   /** Load keys: `window/START/END`, `group/ID`, `order/ID`. */
-  readonly units: readonly string[];
+  readonly load_keys: readonly string[];
   /** Their rows in the lake, before the answer replaced them. */
   readonly rows: number;
   /** Rows that the answer lacks. */
@@ -100,7 +100,7 @@ export interface UncomparedSlices {
   /** Name of the pipeline. */
   readonly pipeline: string;
   /** Load keys: `window/START/END`, `group/ID`, `order/ID`. */
-  readonly units: readonly string[];
+  readonly load_keys: readonly string[];
   /** The fault of the file. */
   readonly reason: string;
 }
@@ -234,8 +234,8 @@ export interface AccountStatus {
 export interface UnreadEvent {
   /** The name of its pipeline. */
   readonly pipeline: string;
-  /** The slice: `window/…`, `group/…`, `order/…`, `imported/…`. */
-  readonly unit: string;
+  /** The load key: `window/…`, `group/…`, `order/…`, `imported/…`. */
+  readonly load_key: string;
   /** The number of the page in the slice; of an API only. */
   readonly page?: number;
   /** The id that the API gave the request; of an API only. */
@@ -253,7 +253,7 @@ export interface PipelineStatus {
   /** Its name. */
   readonly pipeline: string;
   /** The kind of its slices: `window`, `group`, `order`. */
-  readonly unit: string;
+  readonly sliced_by: string;
   /** Number of loaded slices. */
   readonly loaded: number;
   /** The parts of the range that are not loaded. */
@@ -361,5 +361,5 @@ export interface Problem {
   /** The problem, in a sentence. */
   readonly problem: string;
   /** The command that repairs it; null: none. */
-  readonly mend: string | null;
+  readonly command: string | null;
 }

@@ -47,7 +47,7 @@ test('the summary of a run says how many amounts no sum has, and of which curren
 test('verify says it of each table, and the lake stays whole', async () => {
   const certificate = await verified(lake);
   expect([certificate.code, certificate.verdict, found(certificate)]).toEqual([0, 'whole', ['amounts note']]);
-  expect(certificate.problems.map(({ kind, table, problem, mend }) => [kind, table, problem, mend])).toEqual([
+  expect(certificate.problems.map(({ kind, table, problem, command }) => [kind, table, problem, command])).toEqual([
     ['note', 'entries', '3 amounts are in no sum, because DECIMAL(18,6) cannot hold them: 1 in JPY, 2 in USD', null],
     ['note', 'transaction_entries', '2 amounts are in no sum, because DECIMAL(18,6) cannot hold them: 2 in USD', null],
   ]);

@@ -159,14 +159,14 @@ function reportUndefined(described: readonly Table[], options: RebuildOptions, {
 interface UnreadFile {
   readonly damaged: DamagedFile;
   /** The command that reads it again; undefined: unknown. */
-  readonly mend: string | undefined;
+  readonly command: string | undefined;
 }
 
 function refuseUnread([first, ...others]: readonly UnreadFile[], location: CommandScope): void {
   if (first === undefined) return;
   const verify = commandIn(location, 'ledgerlake verify');
   const more = others.length === 0 ? '' : `, and ${formatCount(others.length, 'more file')}, which \`${verify}\` lists`;
-  const remedy = first.mend === undefined ? 'restore it from a copy' : `read it again: \`${first.mend}\``;
+  const remedy = first.command === undefined ? 'restore it from a copy' : `read it again: \`${first.command}\``;
   throw new LedgerlakeError(
     'LAKE_STORE',
     `${first.damaged.found}${more}; the entries of all others are derived again; ${remedy}`,
@@ -258,10 +258,10 @@ class FamilyRebuild {
     const loadKeys = loadKeysOf(main);
     const location = { table: family.main.name, file: run.lake.table(family.main.name).pathOf(main) };
     const remedy = rereadRemedy({ ...location, slice: loadKeys.length === 1 ? (loadKeys[0] ?? '') : '' }, run.lake);
-    const mend = remedy && remedyCommand(remedy, repaired);
+    const command = remedy && remedyCommand(remedy, repaired);
     const slice = loadKeysText(loadKeys);
-    run.emit({ event: 'file-unread', file: location.file, slice, reason: damaged.fault, mend: mend ?? null });
-    return { damaged, mend };
+    run.emit({ event: 'file-unread', file: location.file, slice, reason: damaged.fault, command: command ?? null });
+    return { damaged, command };
   }
 
   /** The next unseen bundle. Bundles are listed again each time: another run may replace files with one that isn't checked. */

@@ -22,7 +22,7 @@ export interface ChangedRow {
 export interface SliceChange {
   readonly pipeline: string;
   /** The load keys that were read before: `window/START/END`, `group/ID`, `order/ID`. */
-  readonly units: readonly string[];
+  readonly loadKeys: readonly string[];
   /** Rows that the previous read lacked. */
   readonly appeared: number;
   /** Rows of the previous read that this one lacks. */
@@ -78,20 +78,20 @@ export function findingsText({ changes, emptied, uncompared }: Findings): string
       : 'the lake keeps its rows; --accept-empty accepts the answer';
     const stored = rowsText(answer.rows, answer.atMost);
     lines.push(
-      `WARNING: ${answer.pipeline}: ${loadKeysText(answer.units)} had ${stored}, and the answer is ${lackText(answer) ?? 'empty'}; ${kept}`,
+      `WARNING: ${answer.pipeline}: ${loadKeysText(answer.load_keys)} had ${stored}, and the answer is ${lackText(answer) ?? 'empty'}; ${kept}`,
     );
   }
-  for (const { pipeline, units, reason } of byReason(uncompared)) {
-    const were = units.length === 1 ? 'was' : 'were';
+  for (const { pipeline, load_keys: loadKeys, reason } of byReason(uncompared)) {
+    const were = loadKeys.length === 1 ? 'was' : 'were';
     lines.push(
-      `WARNING: ${pipeline}: ${loadKeysText(units)} ${were} replaced without a comparison: ${printable(reason)}`,
+      `WARNING: ${pipeline}: ${loadKeysText(loadKeys)} ${were} replaced without a comparison: ${printable(reason)}`,
     );
   }
   for (const [pipeline, ofPipeline] of byPipeline(changes)) {
     const changed = ofPipeline.filter(({ rows }) => rows > 0);
     if (changed.length > 0) lines.push(`Changed since it was read last, ${pipeline}: ${countsText(sumOf(changed))}`);
     for (const change of changed.slice(0, mostListed)) {
-      lines.push(`  ${loadKeysText(change.units)}: ${countsText(change)}`, ...change.examples.map(exampleText));
+      lines.push(`  ${loadKeysText(change.loadKeys)}: ${countsText(change)}`, ...change.examples.map(exampleText));
       const others = change.rows - change.examples.length;
       if (others > 0) lines.push(`    and ${formatCount(others)} more`);
     }
@@ -114,8 +114,8 @@ export function findingsObject({
     pipeline,
     {
       ...sumOf(ofPipeline),
-      units: ofPipeline.map(({ units, appeared, vanished, differ, released, grown, examples }) => ({
-        ...{ units, appeared, vanished, differ, released, grown },
+      slices: ofPipeline.map(({ loadKeys, appeared, vanished, differ, released, grown, examples }) => ({
+        ...{ load_keys: loadKeys, appeared, vanished, differ, released, grown },
         examples: examples.map(({ change, id, eventList, amazonOrderId, postedAt }) => ({
           change,
           id,
@@ -140,7 +140,7 @@ export function emptyFailure({ emptied }: Findings): LedgerlakeError | undefined
   const advice = isOther ? "check the account's credentials, its region and --endpoint, and run again" : 'run again';
   return new LedgerlakeError(
     'UPSTREAM_EMPTY',
-    `expected results of ${first.pipeline} in ${loadKeysText(first.units)}${more}, where the lake has ` +
+    `expected results of ${first.pipeline} in ${loadKeysText(first.load_keys)}${more}, where the lake has ` +
       `${rowsText(first.rows, first.atMost)}, got ${lack === undefined ? 'an empty answer' : `an answer ${lack}`}; ` +
       `the lake keeps its rows: ${advice}, and if the answer stays the same and is right, with --accept-empty`,
   );
@@ -178,16 +178,17 @@ function rowsText(rows: number, atMost = false): string {
 
 function byPipeline(changes: readonly SliceChange[]): Map<string, SliceChange[]> {
   const pipelines = groupBy(changes, ({ pipeline }) => pipeline);
-  for (const group of pipelines.values()) group.sort((a, b) => ((a.units[0] ?? '') < (b.units[0] ?? '') ? -1 : 1));
+  for (const group of pipelines.values())
+    group.sort((a, b) => ((a.loadKeys[0] ?? '') < (b.loadKeys[0] ?? '') ? -1 : 1));
   return pipelines;
 }
 
 /** One for each pipeline and reason, with all load keys in order: a damaged merged file is the reason of many slices. */
 function byReason(uncompared: readonly UncomparedSlices[]): readonly UncomparedSlices[] {
   const found = new Map<string, UncomparedSlices>();
-  for (const { pipeline, units, reason } of uncompared) {
+  for (const { pipeline, load_keys: loadKeys, reason } of uncompared) {
     const key = `${pipeline} ${reason}`;
-    found.set(key, { pipeline, units: [...(found.get(key)?.units ?? []), ...units].toSorted(), reason });
+    found.set(key, { pipeline, load_keys: [...(found.get(key)?.load_keys ?? []), ...loadKeys].toSorted(), reason });
   }
   return [...found.values()];
 }
@@ -195,7 +196,7 @@ function byReason(uncompared: readonly UncomparedSlices[]): readonly UncomparedS
 /** `12 new events in 2 settlements`; of a listing, which is read by months, `2 changed`. */
 function grownText(changes: readonly SliceChange[], grown: number): string {
   const growing = changes.filter((change) => change.grown > 0);
-  if (growing.some(({ units }) => nameIn('group', units[0] ?? '') === undefined))
+  if (growing.some(({ loadKeys }) => nameIn('group', loadKeys[0] ?? '') === undefined))
     return `${formatCount(grown)} changed`;
   return `${formatCount(grown, 'new event')} in ${formatCount(growing.length, 'settlement')}`;
 }

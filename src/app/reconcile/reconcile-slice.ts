@@ -98,7 +98,7 @@ export class EventRevisions implements Revisions {
     const isEmptied = mains.length > 0 && !slice.files.some(({ table }) => table === main);
     const rows = rowsInLog(mains);
     const isShared = reachedRows(lake.snapshot, main.name, slice).mixed.length > 0;
-    const emptied = { pipeline, units: loadKeys, rows, lacking: rows, ...(isShared && { atMost: true as const }) };
+    const emptied = { pipeline, load_keys: loadKeys, rows, lacking: rows, ...(isShared && { atMost: true as const }) };
     if (isEmptied && !this.#options.acceptEmpty) {
       this.#findings.emptied.push({ ...emptied, accepted: false });
       return { verdict: 'refused' };
@@ -107,7 +107,7 @@ export class EventRevisions implements Revisions {
     await repairFiles(lake, main, slice);
     return revision(lake, main, slice, uncompared, () => {
       if (isEmptied) this.#findings.emptied.push({ ...emptied, accepted: true });
-      this.#findings.uncompared.push({ pipeline, units: loadKeys, reason });
+      this.#findings.uncompared.push({ pipeline, load_keys: loadKeys, reason });
     });
   }
 
@@ -126,7 +126,7 @@ export class EventRevisions implements Revisions {
       const rows = rowsInLog(replacedAdds(lake, main, slice).mains);
       this.#addOrders(pipeline, { stored: rows, returned: rows });
       for (const reason of await repairFiles(lake, main, slice)) {
-        this.#findings.uncompared.push({ pipeline, units: slice.loadKeys, reason });
+        this.#findings.uncompared.push({ pipeline, load_keys: slice.loadKeys, reason });
       }
       return { verdict: 'same' };
     }
@@ -149,7 +149,7 @@ export class EventRevisions implements Revisions {
     const rowStates = lineStates ?? mainStates;
     const { table: compared } = rowStates;
     const { rows: storedRows, orders } = await countStored(database, rowStates);
-    const answer = { pipeline: slice.pipeline, units: known, rows: storedRows };
+    const answer = { pipeline: slice.pipeline, load_keys: known, rows: storedRows };
     const isEmptied = storedRows > 0 && !slice.files.some(({ table }) => table === mainStates.table);
     const refuse = (lacking: number, appeared = 0): Revision => {
       const others = lacking === storedRows && appeared > 0 ? { others: appeared } : {};
@@ -179,7 +179,7 @@ export class EventRevisions implements Revisions {
     const history = hasHistory ? await historyFiles(this.#workspace, compared, slice, entries, now) : [];
     return revision(lake, mainStates.table, slice, { files: history, isCompared: keepsHistory(compared) }, () => {
       if (isEmptied) this.#findings.emptied.push({ ...answer, lacking: storedRows, accepted: true });
-      if (isChanged) this.#findings.changes.push({ pipeline: slice.pipeline, units: known, ...found });
+      if (isChanged) this.#findings.changes.push({ pipeline: slice.pipeline, loadKeys: known, ...found });
     });
   }
 

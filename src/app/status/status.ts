@@ -235,7 +235,7 @@ function accountObject(of: AccountCoverage, now: number): LakeStatus['accounts']
     forgotten_fault: (of.forgotten && noteFault(of.forgotten)) ?? null,
     pipelines: of.pipelines.map(({ pipeline, loadKey, loaded, days, gaps }) => ({
       pipeline,
-      unit: loadKey,
+      sliced_by: loadKey,
       loaded,
       gaps: gaps.map(({ start, end }) => ({ from: isoInstant(start), to: isoInstant(end) })),
       days: days.map(({ start, state }) => ({ day: dateOrInstant(start), state })),
@@ -246,7 +246,7 @@ function accountObject(of: AccountCoverage, now: number): LakeStatus['accounts']
     open_groups: of.openGroups.map(group),
     groups_to_load: of.groupsToLoad.map(group),
     missing_settlements: of.holes.map(({ at, side, beside }) => ({ at: isoInstant(at), side, group_id: beside.id })),
-    holes: of.unread.map(({ pipeline, loadKey, hole }) => ({ pipeline, unit: loadKey, ...holeObject(hole) })),
+    holes: of.unread.map(({ pipeline, loadKey, hole }) => ({ pipeline, load_key: loadKey, ...holeObject(hole) })),
     tables: of.tables,
   };
 }

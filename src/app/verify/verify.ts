@@ -148,7 +148,7 @@ async function problemsWithCommands(
       return {
         ...{ check, kind, table, file, slice },
         problem: withCommandsIn({ lake: location, config, endpoint }, found.problem),
-        mend: remedy === undefined ? null : remedyCommand(remedy, { location, lastRun, config }),
+        command: remedy === undefined ? null : remedyCommand(remedy, { location, lastRun, config }),
       };
     });
 }
@@ -211,7 +211,7 @@ const mostListed = 3;
  * each of its files.
  */
 function problemLines(problems: readonly Problem[], hidden: number, width: number | undefined): string[] {
-  const groups = groupBy(problems, ({ check, kind, table, mend }) => JSON.stringify([check, kind, table, mend]));
+  const groups = groupBy(problems, ({ check, kind, table, command }) => JSON.stringify([check, kind, table, command]));
   const lines = [...groups.values()].flatMap((alike) => [
     ...alike.slice(0, mostListed).map((of) => problemText(of, width)),
     ...(alike.length > mostListed ? [`\n${paragraph(moreText(alike), width)}\n`] : []),
@@ -219,15 +219,18 @@ function problemLines(problems: readonly Problem[], hidden: number, width: numbe
   return hidden > 0 ? [...lines, `\nand ${formatCount(hidden, 'more problem')}, which are not listed\n`] : lines;
 }
 
-function problemText({ check, kind, table, file, slice, problem, mend }: Problem, width: number | undefined): string {
+function problemText(
+  { check, kind, table, file, slice, problem, command }: Problem,
+  width: number | undefined,
+): string {
   const location = [table, slice, file].filter((text) => text !== '').join('  ');
-  return `\n${paragraph(`${kind} ${check}: ${printable(shortenMessage(problem))}`, width)}\n  ${printable(shortenMessage(location))}\n${mend === null ? '' : `  ${printable(mend)}\n`}`;
+  return `\n${paragraph(`${kind} ${check}: ${printable(shortenMessage(problem))}`, width)}\n  ${printable(shortenMessage(location))}\n${command === null ? '' : `  ${printable(command)}\n`}`;
 }
 
 function moreText(alike: readonly Problem[]): string {
-  const [{ check, kind, table, mend } = { check: '', kind: '', table: '', mend: null }] = alike;
+  const [{ check, kind, table, command } = { check: '', kind: '', table: '', command: null }] = alike;
   const whose = table === '' ? '' : ` of ${printable(table)}`;
-  const remedy = mend === null ? '' : ', which the same command mends';
+  const remedy = command === null ? '' : ', which the same command mends';
   return `${kind} ${check}: ${formatCount(alike.length - mostListed)} more${whose}${remedy}; --format json lists them`;
 }
 
@@ -253,7 +256,9 @@ function verdictLine(
   const notes = found.note === 0 ? '' : `, ${formatCount(found.note, 'note')}`;
   if (broken > 0) return `NOT WHOLE: ${where} has ${formatCount(broken, 'problem')}${upstream}${notes} (${what})`;
   if (asked !== undefined && strict) return `NOT WHOLE: ${where} lacks ${lacking}${upstream}${notes} (${what})`;
-  const [loads] = problems.flatMap(({ check, mend }) => (check === 'asked-ranges' && mend !== null ? [mend] : []));
+  const [loads] = problems.flatMap(({ check, command }) =>
+    check === 'asked-ranges' && command !== null ? [command] : [],
+  );
   const remedy = isOne && loads !== undefined ? `run \`${loads}\`` : 'run the commands above';
   const but = asked === undefined ? '' : `, but ${lacking} ${isOne ? 'is' : 'are'} not loaded: ${remedy}`;
   if (counted('file-bytes') === 0) return `Nothing to verify: ${where} has no file${but}${notes}`;

@@ -305,7 +305,7 @@ interface RunEvents {
     /** What is wrong with it. */
     readonly reason: string;
     /** The command that re-reads its rows; null where none is known. */
-    readonly mend: string | null;
+    readonly command: string | null;
   };
   /** The inputs of an import. */
   'inputs-planned': {

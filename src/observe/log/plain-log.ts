@@ -152,8 +152,8 @@ const lines: Handlers<string | undefined> = {
       ? undefined
       : `exported ${format}: ${formatCount(changed, 'table')} of ${formatCount(tables)}, ${formatBytes(bytes)}`,
   'export-failed': ({ format, reason }) => `the export of ${format} failed, the rows are committed: ${reason}`,
-  'file-unread': ({ file, slice, reason, mend }) =>
-    `not derived: ${file} (${slice}): ${reason}; ${mend === null ? 'restore it from a copy' : `read it again: \`${mend}\``}`,
+  'file-unread': ({ file, slice, reason, command }) =>
+    `not derived: ${file} (${slice}): ${reason}; ${command === null ? 'restore it from a copy' : `read it again: \`${command}\``}`,
   'line-left-out': ({ reason }) => `left out: ${reason}`,
   'hole-left': ({ pipeline, place }) => `${pipeline}: left out what is no JSON: ${place}`,
   'worker-started': ({ fleet, redis, concurrency }) =>

@@ -58,10 +58,10 @@ export interface Synced {
         differ: number;
         released: number;
         grown: number;
-        units: { units: string[] }[];
+        slices: { load_keys: string[] }[];
       }
     >;
-    readonly emptied: { units: string[]; accepted: boolean }[];
+    readonly emptied: { load_keys: string[]; accepted: boolean }[];
   };
 }
 

@@ -111,12 +111,12 @@ test.each([
       );
     expect(await loaded()).toMatchObject({ code: 'HOLES', exitCode: 1 });
 
-    const holes = (await holesIn(lake)) as { pipeline: string; unit: string; byte: number; request_id: string }[];
+    const holes = (await holesIn(lake)) as { pipeline: string; load_key: string; byte: number; request_id: string }[];
     const own = holes.filter((hole) => hole.pipeline === pipeline);
-    expect(own.map(({ unit }) => unit).toSorted()).toEqual(keys.toSorted());
+    expect(own.map(({ load_key: loadKey }) => loadKey).toSorted()).toEqual(keys.toSorted());
     for (const hole of own) {
       expect(hole).toEqual({
-        ...{ pipeline, unit: hole.unit, page: 1 },
+        ...{ pipeline, load_key: hole.load_key, page: 1 },
         ...{ byte: expect.any(Number) as number, request_id: expect.stringMatching(/^request-\d+$/) as string },
       });
       // The event begins in front of the fault, and it is the one of the request that is named.
@@ -124,7 +124,7 @@ test.each([
       expect(answer.slice(hole.byte, answer.indexOf('"b"'))).toMatch(/^\{[^{}]*(?:\{[^{}]*\}[^{}]*)*$/);
       expect(answer.slice(hole.byte)).toContain('second-1');
     }
-    const place = `${own[0]?.unit ?? ''}: page 2, byte ${own[0]?.byte ?? -1}, request id ${own[0]?.request_id ?? ''}`;
+    const place = `${own[0]?.load_key ?? ''}: page 2, byte ${own[0]?.byte ?? -1}, request id ${own[0]?.request_id ?? ''}`;
     expect(await shown(lake, 'table')).toContain(`Events that could not be read:\n  `);
     expect(await shown(lake, 'table')).toContain(`  ${pipeline} ${place}\n`);
     const { problems, checks } = await verified({ root: lake, clock });

@@ -60,7 +60,13 @@ test('what a window newly holds and no longer holds is kept, with the bytes and 
   const found = await refreshed(lake, new Map([[2, changed]]), { clock });
   expect(await historyOf(lake, clock)).toEqual(expected);
   expect(found.changes).toMatchObject([
-    { pipeline: 'financial-events', appeared: 1, vanished: 1, differ: 0, units: [expect.stringMatching(/^window\//)] },
+    {
+      pipeline: 'financial-events',
+      appeared: 1,
+      vanished: 1,
+      differ: 0,
+      loadKeys: [expect.stringMatching(/^window\//)],
+    },
   ]);
   const [gone] = await rowsOf(lake, clock, "SELECT * FROM event_history WHERE change = 'vanished'");
   expect(gone).toMatchObject({

@@ -10,7 +10,7 @@ test('rows that changed beside the examples are counted', () => {
     findingsText({
       changes: [
         {
-          ...{ pipeline: 'financial-events', units: ['group/G'], appeared: rows, vanished: 0, differ: 0, rows },
+          ...{ pipeline: 'financial-events', loadKeys: ['group/G'], appeared: rows, vanished: 0, differ: 0, rows },
           ...{ released: 0, grown: 0 },
           examples: ['a', 'b', 'c'].map(example),
         },
@@ -25,10 +25,10 @@ test('rows that changed beside the examples are counted', () => {
 test('what was expected has headings of its own, and is no change', () => {
   const none = { appeared: 0, vanished: 0, differ: 0, released: 0, grown: 0, rows: 0, examples: [] };
   const changes = [
-    { ...none, pipeline: 'transactions', units: ['window/2026-01-01/2026-01-02'], released: 2 },
-    { ...none, pipeline: 'group-events', units: ['group/A'], grown: 7 },
-    { ...none, pipeline: 'group-events', units: ['group/B'], grown: 5 },
-    { ...none, pipeline: 'financial-event-groups', units: ['window/2026-01-01/2026-02-01'], grown: 1 },
+    { ...none, pipeline: 'transactions', loadKeys: ['window/2026-01-01/2026-01-02'], released: 2 },
+    { ...none, pipeline: 'group-events', loadKeys: ['group/A'], grown: 7 },
+    { ...none, pipeline: 'group-events', loadKeys: ['group/B'], grown: 5 },
+    { ...none, pipeline: 'financial-event-groups', loadKeys: ['window/2026-01-01/2026-02-01'], grown: 1 },
   ];
   const text = findingsText({ changes, emptied: [], uncompared: [] });
   expect(text.split('\n')).toEqual([

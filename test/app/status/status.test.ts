@@ -157,12 +157,12 @@ describe('json', () => {
           from: '2025-02-20T00:00:00.000Z',
           to: '2025-03-08T00:00:00.000Z',
           pipelines: [
-            { pipeline: 'financial-event-groups', unit: 'window', loaded: 1 },
+            { pipeline: 'financial-event-groups', sliced_by: 'window', loaded: 1 },
             {
               pipeline: 'financial-events',
               gaps: [{ from: '2025-02-25T00:00:00.000Z', to: '2025-02-27T06:00:00.000Z' }],
             },
-            { pipeline: 'group-events', unit: 'group', loaded: 1 },
+            { pipeline: 'group-events', sliced_by: 'group', loaded: 1 },
           ],
           not_loaded: [],
           groups_to_load: [],

@@ -55,7 +55,7 @@ test('every version is proved by its hash, also a week later, and none by anothe
   expect(await verified(lake, false, line)).toMatchObject({ code: 0, problems: [] });
   const other = await verified(lake, false, `0:${catalog?.hash}`);
   expect([other.code, found(other)]).toEqual([1, ['catalog-chain failed']]);
-  expect(other.problems).toMatchObject([{ file: '', mend: null }]);
+  expect(other.problems).toMatchObject([{ file: '', command: null }]);
   expect((await verified(lake, false, `999:${catalog?.hash.toUpperCase()}`)).problems).toMatchObject([
     { problem: expect.stringContaining('the catalog ends with version') as string },
   ]);
@@ -88,7 +88,7 @@ test.each([
   flip(join(lake.root, path), path.endsWith('_last_checkpoint') ? 2 : statSync(join(lake.root, path)).size >> 1);
   const result = await verified(lake);
   expect([result.code, found(result)]).toEqual([1, [`${check} failed`]]);
-  expect(result.problems).toMatchObject([{ file: path, mend: `ledgerlake repair --lake ${lake.root}` }]);
+  expect(result.problems).toMatchObject([{ file: path, command: `ledgerlake repair --lake ${lake.root}` }]);
 });
 
 test('the newest published version is missing, but while a run is active it may come yet', async () => {

@@ -72,11 +72,11 @@ test('a file that is gone is loaded again by the command that comes with it', as
   const add = weekOf('events');
   rmSync(pathOf(lake.root, 'events', add));
   const result = await verified(lake);
-  const [problem] = result.problems as readonly (FoundProblem & { mend: string })[];
-  expect(problem?.mend).toMatch(
+  const [problem] = result.problems as readonly (FoundProblem & { command: string })[];
+  expect(problem?.command).toMatch(
     /^ledgerlake backfill financial-events --lake \S+ --account shop --endpoint \S+ --from 2025-03-01 --to 2025-03-08 --refresh$/,
   );
-  const words = problem?.mend.split(' ') ?? [];
+  const words = problem?.command.split(' ') ?? [];
   const given = (name: string): string => words[words.indexOf(`--${name}`) + 1] ?? '';
   const { clock, root } = lake;
   const endpoint = await serving({ ledger: smallLedger(), clock });
@@ -90,7 +90,7 @@ test('entries that are gone, of a settlement or an order too, are to be derived 
   for (const table of ['entries', 'group_entries', 'order_entries']) {
     rmSync(pathOf(lake.root, table, addOf(lake.root, table)));
   }
-  const mends = (await verified(lake)).problems.map((of) => (of as FoundProblem & { mend: string }).mend);
+  const mends = (await verified(lake)).problems.map((of) => (of as FoundProblem & { command: string }).command);
   expect(mends).toEqual(Array.from({ length: 3 }, () => `ledgerlake rebuild --lake ${lake.root}`));
 });
 
@@ -166,7 +166,7 @@ describe('a file that the log does not name', () => {
     expect(found(result)).toEqual(['unnamed-files note']);
     expect(result.problems[0]).toMatchObject({
       problem: 'the log does not name it: left by a dead run, the next run or compact deletes it',
-      mend: `ledgerlake compact --lake ${lake.root}`,
+      command: `ledgerlake compact --lake ${lake.root}`,
     });
   });
 
@@ -199,7 +199,7 @@ describe('the log', () => {
     removeByHand(lake.root, 'entries', weekOf('entries'));
     const result = await verified(lake);
     expect(found(result)).toEqual(['amounts failed']);
-    expect(result.problems[0]).toMatchObject({ slice: week, mend: `ledgerlake rebuild --lake ${lake.root}` });
+    expect(result.problems[0]).toMatchObject({ slice: week, command: `ledgerlake rebuild --lake ${lake.root}` });
   });
 
   test('that names entries of no events is told', async () => {
@@ -402,7 +402,10 @@ describe('rows that are not what was received', () => {
   test('entries that are wrong come with the command that derives them again', async () => {
     const off = 'SELECT * REPLACE ((amount + 0.000001)::DECIMAL(18,6) AS amount) FROM rows';
     await rewrite(lake.root, 'entries', weekOf('entries'), off);
-    const mends = (await verified(lake)).problems.map((of) => [of.check, (of as FoundProblem & { mend: string }).mend]);
+    const mends = (await verified(lake)).problems.map((of) => [
+      of.check,
+      (of as FoundProblem & { command: string }).command,
+    ]);
     expect(Object.fromEntries(mends)).toEqual({
       amounts: `ledgerlake rebuild --lake ${lake.root}`,
       'net-sums': `ledgerlake rebuild --lake ${lake.root}`,

@@ -82,9 +82,9 @@ test.each([
   const faults = result.problems.filter(({ check }) => check === 'raw-columns');
   expect(faults.map(({ table }) => table).toSorted()).toEqual(Object.keys(changes).toSorted());
   const expectedText = new Map<string, string>(Object.entries(changes).map(([table, [, text = '']]) => [table, text]));
-  for (const { table, kind, problem, mend } of faults) {
+  for (const { table, kind, problem, command } of faults) {
     expect([kind, problem]).toEqual(['lake', expect.stringMatching(expectedText.get(table) ?? 'no change')]);
-    expect(mend).toMatch(/ backfill .*--refresh/);
+    expect(command).toMatch(/ backfill .*--refresh/);
   }
 });
 

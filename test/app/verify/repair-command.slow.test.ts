@@ -85,7 +85,7 @@ async function mendsOf(lake: LoadedLake): Promise<(string | null)[]> {
   try {
     const { problems } = await verified(lake);
     const broken = problems.filter(({ kind }) => kind === 'lake');
-    return [...new Set(broken.map((of) => (of as FoundProblem & { mend: string | null }).mend))];
+    return [...new Set(broken.map((of) => (of as FoundProblem & { command: string | null }).command))];
   } catch (error) {
     const [, command = null] = /`(ledgerlake repair)`/.exec(messageOf(error)) ?? [];
     return [command === null ? null : `${command} --lake ${lake.root}`];

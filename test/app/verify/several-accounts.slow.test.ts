@@ -36,7 +36,7 @@ test.each(['events', 'transactions', 'groups'])(
     for (const check of ['group-totals', 'date-against-group', 'both-apis']) {
       expect(checked(check, after), check).toBeGreaterThanOrEqual(checked(check, before) / 2);
     }
-    const words = (added[0]?.mend ?? '').split(' ');
+    const words = (added[0]?.command ?? '').split(' ');
     const given = (name: string): string => words[words.indexOf(`--${name}`) + 1] ?? '';
     expect(words.slice(0, 2)).toEqual(['ledgerlake', 'backfill']);
     const range = { from: given('from'), to: given('to'), account: given('account') };

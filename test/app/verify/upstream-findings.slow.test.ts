@@ -41,7 +41,7 @@ describe('a closed group', () => {
       {
         check: 'group-totals',
         kind: 'upstream',
-        mend: null,
+        command: null,
         table: 'groups',
         file: `groups/${addOf(lake?.root ?? '', 'groups', 'month=2025-02').path}`,
         slice: 'group/GROUP-1',
@@ -95,7 +95,7 @@ describe('events by date and by group', () => {
       {
         check: 'date-against-group',
         kind: 'upstream',
-        mend: null,
+        command: null,
         table: 'events',
         file: `group_events/${addOf(lake?.root ?? '', 'group_events', 'month=2025-02').path}`,
         slice: 'group/GROUP-1',

@@ -8,7 +8,7 @@ export interface Verified {
   readonly verdict: string;
   readonly catalog: { readonly version: number; readonly hash: string } | null;
   readonly checks: readonly CheckResult[];
-  readonly problems: readonly (FoundProblem & { readonly mend: string | null })[];
+  readonly problems: readonly (FoundProblem & { readonly command: string | null })[];
 }
 
 /** What `ledgerlake verify --format json` says of a lake, and its exit code. */

@@ -100,7 +100,7 @@ test('of many damaged files three are shown, with one command for all of a folde
     const { code, text } = await shown({ lake: daily.root });
     expect(code).toBe(1);
     const json = JSON.parse((await shown({ lake: daily.root, format: 'json' })).text) as {
-      problems: { check: string; table: string; mend: string | null }[];
+      problems: { check: string; table: string; command: string | null }[];
     };
     for (const [table, mend] of [
       ['events', /^ledgerlake backfill financial-events .* --from 2025-02-01 --to 2025-03-01 --refresh$/],
@@ -108,7 +108,7 @@ test('of many damaged files three are shown, with one command for all of a folde
     ] as const) {
       const gone = json.problems.filter((of) => of.check === 'file-bytes' && of.table === table);
       expect(gone.length).toBeGreaterThan(3);
-      const [command, ...others] = new Set(gone.map((of) => of.mend));
+      const [command, ...others] = new Set(gone.map((of) => of.command));
       expect(others).toEqual([]);
       expect(command).toMatch(mend);
       expect(text.split(`  ${table}/account=shop/`).length - 1).toBe(3);
