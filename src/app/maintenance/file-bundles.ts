@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/clock.js';
-import type { FamilySummary } from './command.js';
+import type { FamilySummary, MaintenanceRun } from './command.js';
 import { messageOf } from '../../core/errors.js';
 import { footerTexts } from '../../core/parquet/footer.js';
 import { loadKeysText } from '../../lake/files/load-key-rows.js';
@@ -48,6 +48,36 @@ export function bundlesOf({ snapshot }: Pick<Lake, 'snapshot'>, family: Family, 
   return adds
     .toSorted((a, b) => (a.path < b.path ? -1 : 1))
     .map((main) => ({ main, derived: derivedFiles(snapshot, family, main) }));
+}
+
+/** The bundles of a family, each once. They are listed again each time: another run may replace files with one that isn't read yet. */
+export class UnseenBundles {
+  readonly #run: MaintenanceRun;
+  readonly #family: Family;
+  readonly #seen = new Set<string>();
+
+  /** Reports the number and the size of the files. */
+  constructor(run: MaintenanceRun, family: Family) {
+    this.#run = run;
+    this.#family = family;
+    const planned = bundlesOf(run.lake, family, run.account);
+    const bytes = planned.map(({ main }) => main).reduce(addSize, 0);
+    run.emit({ event: 'files-planned', pipeline: family.pipeline, files: planned.length, bytes });
+  }
+
+  next(): Bundle | undefined {
+    const { lake, account } = this.#run;
+    const bundle = bundlesOf(lake, this.#family, account).find((found) => !this.#seen.has(bundleKey(found)));
+    if (bundle !== undefined) this.#seen.add(bundleKey(bundle));
+    return bundle;
+  }
+
+  /** Leaves out what has come in the place of a bundle, where the run has written it. */
+  leaveOut({ main }: Bundle, isOwn: (bundle: Bundle) => boolean): void {
+    for (const live of bundlesOf(this.#run.lake, this.#family, accountOf(main))) {
+      if (isOwn(live)) this.#seen.add(bundleKey(live));
+    }
+  }
 }
 
 function derivedFiles(snapshot: Snapshot, { main: { name }, derived }: Family, main: Add): Bundle['derived'] {

@@ -17,14 +17,12 @@ import { callDefinition, definitionError, type LoadedDefinition } from '../../so
 import { sameRows } from '../reconcile/differing-rows.js';
 import type { MaintenanceRun } from './command.js';
 import {
-  addSize,
-  bundleKey,
-  bundlesOf,
   countReplacement,
   fetchFiles,
   rewriteBundles,
   tablesOf,
   fileTargetOf,
+  UnseenBundles,
   type Bundle,
   type Rewriting,
 } from './file-bundles.js';
@@ -65,20 +63,14 @@ export async function rebuildCustom(
   family: Family,
   loaded: LoadedDefinition,
 ): Promise<void> {
-  const { lake, clock, account, signal, emit } = run;
+  const { lake, clock, signal, emit } = run;
   const { pipeline, main } = family;
   const summary = run.summarize(family);
   const began = clock.now();
-  const planned = bundlesOf(lake, family, account);
-  const bytes = planned.map((bundle) => bundle.main).reduce(addSize, 0);
-  emit({ event: 'files-planned', pipeline, files: planned.length, bytes });
-  const seen = new Set<string>();
-  // The bundles are listed again each time: another run may replace files with one that hasn't been derived again.
-  const next = () => bundlesOf(lake, family, account).find((bundle) => !seen.has(bundleKey(bundle)));
-  for (let bundle = next(); bundle !== undefined; bundle = next()) {
+  const bundles = new UnseenBundles(run, family);
+  for (let bundle = bundles.next(); bundle !== undefined; bundle = bundles.next()) {
     signal.throwIfAborted();
     const { main: old } = bundle;
-    seen.add(bundleKey(bundle));
     const found = bundle;
     const result = await rewriteBundles({ lake, family }, 'REBUILD', [bundle], () =>
       rederivedFiles(run, workspace, family, found, loaded),
@@ -88,9 +80,7 @@ export async function rebuildCustom(
     if (changed) {
       const { written, added } = result;
       countReplacement(summary, written, [bundle]);
-      for (const live of bundlesOf(lake, family, account)) {
-        if (added.some(({ add }) => add.tags?.['sha256'] === live.main.tags?.['sha256'])) seen.add(bundleKey(live));
-      }
+      bundles.leaveOut(bundle, (live) => added.some(({ add }) => add.tags?.['sha256'] === live.main.tags?.['sha256']));
     }
     summary.slices++;
     const path = lake.table(main.name).pathOf(old);

@@ -13,7 +13,6 @@ import { tables } from '../../sources/finances/lake-tables.js';
 import { remedyCommand, rereadRemedy, type NamedLake } from '../remedy.js';
 import { existingLake } from '../../lake/existing-lake.js';
 import { readLastRun } from '../../lake/upkeep/last-run.js';
-import { accountOf } from '../../lake/catalog/change.js';
 import { loadKeysText } from '../../lake/files/load-key-rows.js';
 import { DamagedFile, addOf, contentOf, loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { NewFile } from '../../lake/commit-files.js';
@@ -32,7 +31,7 @@ import {
   type Workspace,
 } from '../../lake/files/workspace.js';
 import { maintain, newSummary, type FamilySummary, type MaintenanceOptions, type MaintenanceRun } from './command.js';
-import { addSize, areLive, bundleKey, bundlesOf, bundleBytes, whileLive, type Bundle } from './file-bundles.js';
+import { areLive, bundlesOf, bundleBytes, UnseenBundles, whileLive, type Bundle } from './file-bundles.js';
 import type * as CustomRebuild from './rebuild-custom.js';
 import {
   derivedTableOf,
@@ -199,8 +198,7 @@ interface RebuildContext {
 class FamilyRebuild {
   readonly #context: RebuildContext;
   readonly #table: Table;
-  /** Keys of bundles whose entries are correct, or are being derived. */
-  readonly #seen = new Set<string>();
+  readonly #bundles: UnseenBundles;
   /** Read at the first damaged file. */
   #lastRun: ReturnType<typeof readLastRun> | undefined;
   /** Whether the last file's entries differed: the next file's are then written without a comparison. */
@@ -211,16 +209,14 @@ class FamilyRebuild {
   constructor(context: RebuildContext) {
     this.#context = context;
     this.#table = derivedTableOf(context.family.pipeline).table;
+    this.#bundles = new UnseenBundles(context.run, context.family);
   }
 
   /** Rebuilds the family, and returns the files that could not be read. */
   async rebuild(): Promise<readonly UnreadFile[]> {
     const { run, family, summary } = this.#context;
-    const { lake, clock, account, signal, emit } = run;
+    const { lake, clock, signal } = run;
     const began = clock.now();
-    const planned = bundlesOf(lake, family, account);
-    const bytes = planned.map(({ main }) => main).reduce(addSize, 0);
-    emit({ event: 'files-planned', pipeline: family.pipeline, files: planned.length, bytes });
     const unread: UnreadFile[] = [];
     const pending: PendingBundle[] = [];
     try {
@@ -246,7 +242,7 @@ class FamilyRebuild {
 
   #startMore(pending: PendingBundle[]): void {
     while (pending.length < this.#context.threads.mostPending) {
-      const bundle = this.#next();
+      const bundle = this.#bundles.next();
       if (bundle === undefined) return;
       pending.push({ bundle, started: markHandled(this.#start(bundle)) });
     }
@@ -262,14 +258,6 @@ class FamilyRebuild {
     const slice = loadKeysText(loadKeys);
     run.emit({ event: 'file-unread', file: location.file, slice, reason: damaged.fault, command: command ?? null });
     return { damaged, command };
-  }
-
-  /** The next unseen bundle. Bundles are listed again each time: another run may replace files with one that isn't checked. */
-  #next(): Bundle | undefined {
-    const { run, family } = this.#context;
-    const bundle = bundlesOf(run.lake, family, run.account).find((found) => !this.#seen.has(bundleKey(found)));
-    if (bundle !== undefined) this.#seen.add(bundleKey(bundle));
-    return bundle;
   }
 
   /** Derives the entries of a bundle. Throws LedgerlakeError LAKE_STORE where the file of events is missing or damaged. */
@@ -336,10 +324,7 @@ class FamilyRebuild {
       count(summary.rows, family.main.name, entries.events);
       count(summary.rows, this.#table.name, entries.rows);
       const main = lake.table(family.main.name);
-      const live = bundlesOf(lake, family, accountOf(bundle.main)).find(
-        (found) => found.main.path === bundle.main.path,
-      );
-      if (live !== undefined) this.#seen.add(bundleKey(live));
+      this.#bundles.leaveOut(bundle, (live) => live.main.path === bundle.main.path);
       emit({
         ...{ event: 'entries-checked', pipeline: family.pipeline, file: main.pathOf(bundle.main) },
         ...{ bytes: bundle.main.size, changed: !isSame },
