@@ -1,4 +1,5 @@
-import { createHash } from 'node:crypto';
+import { loadKeyFor } from '../../lake/catalog/load-key.js';
+import { shortHash } from '../../core/short-hash.js';
 import { basename } from 'node:path';
 import { formatCount } from '../../core/text/amounts.js';
 import { excerpt } from '../../engine/retry/api-refusal.js';
@@ -142,14 +143,14 @@ function warningsOf({ id, currency, oddFields, unreadable, inexact }: Settlement
 /** A settlement to commit, in files of its own. */
 async function sliceOf({ id, month, batches }: SettlementRows, account: string): Promise<SliceCommit> {
   const { name: pipeline, tables } = settlementReportTables;
-  const loadKeys = [`settlement/${id}`];
+  const loadKeys = [loadKeyFor('settlement', id)];
   const metadata = fileMetadata(pipeline, account, loadKeysLabel(loadKeys));
   const files: SliceFile[] = [];
   for (const batch of batches) {
     files.push({ table: batch.table, month, ...(await encodeFile(batch, metadata)), tags: {} });
   }
   // A hash, as an id may contain any characters.
-  const name = `settlement-${createHash('sha256').update(id).digest('hex').slice(0, 16)}`;
+  const name = `settlement-${shortHash(id)}`;
   const origin = 'import' as const;
   return { pipeline, account, name, loadKeys, tables, files, refresh: true, acceptsEmpty: true, origin };
 }

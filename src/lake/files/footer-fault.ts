@@ -13,7 +13,7 @@ import { formatCount } from '../../core/text/amounts.js';
 import { rowsInLog, statisticsOf } from '../delta/file-tags.js';
 import type { LogColumn } from '../delta/table-metadata.js';
 import type { LakeFile } from './file-cache.js';
-import { damageOf } from './checked-file.js';
+import { damageOf } from './local-file.js';
 import type { Store } from '../store/store.js';
 
 /** Types as Parquet stores them: physical ones, and what these stand for. Some writers state the width of integers. */

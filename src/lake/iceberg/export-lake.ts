@@ -12,7 +12,7 @@ import { parseNote, type Store } from '../store/store.js';
 import { type Exported, exportTables, locationOf } from '../table-export.js';
 import { icebergFolder } from '../upkeep/vacuum.js';
 import {
-  wholeNumber,
+  naturalNumber,
   manifestEntries,
   manifestFile,
   manifestList,
@@ -39,7 +39,7 @@ export function exportIceberg(lake: Lake, clock: Clock): Promise<Exported> {
 
 /** The fields of a table's metadata that the next export reads. */
 const metadataSchema = z.object({
-  'last-sequence-number': wholeNumber,
+  'last-sequence-number': naturalNumber,
   schemas: z.array(z.unknown()),
   properties: z.object({ 'ledgerlake.state': z.string() }),
 });

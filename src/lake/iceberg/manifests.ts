@@ -53,19 +53,19 @@ export function nameMapping(fields: readonly IcebergField[]): string {
   return JSON.stringify(fields.map(({ id, name }) => ({ 'field-id': id, names: [name] })));
 }
 
-export const wholeNumber = z.int().min(0);
+export const naturalNumber = z.int().min(0);
 
 /** A manifest in the state of a table's metadata: the files of one account. */
 export const manifestSchema = z.object({
   account: z.string(),
   /** Within the lake. */
   path: z.string(),
-  length: wholeNumber,
+  length: naturalNumber,
   /** The snapshot that added it, and its sequence number. */
-  snapshot: wholeNumber,
-  sequence: wholeNumber,
-  files: wholeNumber,
-  rows: wholeNumber,
+  snapshot: naturalNumber,
+  sequence: naturalNumber,
+  files: naturalNumber,
+  rows: naturalNumber,
   /** Hash of its content: a manifest with the same hash needn't be written again. */
   sha256: z.string(),
   /** The first and the last month. */

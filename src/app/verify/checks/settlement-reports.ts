@@ -1,3 +1,4 @@
+import { loadKeyFor } from '../../../lake/catalog/load-key.js';
 import { millionths, millionthsText } from '../../../core/numeric/decimal.js';
 import { formatCount } from '../../../core/text/amounts.js';
 import { textOrNull } from '../../../core/text/rows.js';
@@ -26,7 +27,7 @@ export async function checkReports(
   };
   for (const row of await events.rows(statementOver(relations, reportTotals))) {
     const [id, total, currency] = [String(row['settlement_id']), textOrNull(row['total']), textOrNull(row['currency'])];
-    const slice = `settlement/${id}`;
+    const slice = loadKeyFor('settlement', id);
     const { file } = (reports.find(({ main }) => main.file.loadKeys.includes(slice)) ?? first).main;
     const location = { table: file.table, file: file.file, slice, account: file.account };
     certificate.count('report-totals');
