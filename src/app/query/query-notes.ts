@@ -16,6 +16,7 @@ const emptyViews: Readonly<Record<string, readonly PipelineTable[]>> = {
   settlement_payouts: [listing],
   reconciliation: [byGroup, byTransaction],
   reconciliation_events: [byGroup, byTransaction],
+  reconciliation_by_month: [byGroup, byTransaction],
   transactions_earned: [byTransaction],
   transactions_paid: [byTransaction],
   transaction_entries_earned: [byTransaction],

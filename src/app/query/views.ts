@@ -3,6 +3,7 @@ import amountName from './views/amount_name.sql';
 import apiDifferences from './views/api_differences.sql';
 import categoryOf from './views/category_of.sql';
 import changedAmounts from './views/changed_amounts.sql';
+import clearing from './views/clearing.sql';
 import earnedAmounts from './views/earned_amounts.sql';
 import feesByType from './views/fees_by_type.sql';
 import ledgerAmounts from './views/ledger_amounts.sql';
@@ -13,6 +14,7 @@ import payoutLines from './views/payout_lines.sql';
 import pnlByBasis from './views/pnl_by_basis.sql';
 import pnlByMonthEarned from './views/pnl_by_month_earned.sql';
 import pnlByMonth from './views/pnl_by_month.sql';
+import reconciliationByMonth from './views/reconciliation_by_month.sql';
 import reconciliationEvents from './views/reconciliation_events.sql';
 import reconciliation from './views/reconciliation.sql';
 import settlementAmounts from './views/settlement_amounts.sql';
@@ -20,6 +22,7 @@ import settlementPayouts from './views/settlement_payouts.sql';
 import transactionAmounts from './views/transaction_amounts.sql';
 import transactionEntriesEarned from './views/transaction_entries_earned.sql';
 import transactionEntriesPaid from './views/transaction_entries_paid.sql';
+import transactionSpans from './views/transaction_spans.sql';
 import transactionsEarned from './views/transactions_earned.sql';
 import transactionsPaid from './views/transactions_paid.sql';
 import v0Amounts from './views/v0_amounts.sql';
@@ -51,8 +54,11 @@ export const views: Readonly<Record<string, string>> = {
   fees_by_type: feesByType,
   payout_lines: payoutLines,
   settlement_payouts: settlementPayouts,
+  transaction_spans: transactionSpans,
   reconciliation_events: reconciliationEvents,
   reconciliation,
+  clearing,
+  reconciliation_by_month: reconciliationByMonth,
 };
 
 /** Statements that create the views by their names, except those named like a table of the lake. */

@@ -5,7 +5,6 @@ import { figureTable, html, numberColumn, textColumn, type Html } from './html.j
 import type { BasisFigures } from './basis-section.js';
 import { amountsIn, currencyText, difference, shownIn, signOf, sumOf } from './report-amounts.js';
 import { sheetColumns, type CurrencyChapter, type Section } from './section.js';
-import { isPaid } from './settlements.js';
 
 /** The amounts of each month by category. */
 export const earnedSection: Section = {
@@ -59,7 +58,7 @@ function totalsHtml(
   { since }: BasisFigures,
 ): Html {
   const amount = shownIn(currency);
-  const paidOut = sumOf(settlements.map(({ settlement }) => (isPaid(settlement) ? (settlement.total ?? '0') : '0')));
+  const paidOut = sumOf(settlements.map((settlement) => settlement.paidOut));
   const left = difference(net, paidOut);
   const totals = [
     {
@@ -84,7 +83,7 @@ function totalsHtml(
       ...{ label: 'Paid out', total: paidOut },
       about: html`Payouts of the <a href="#${id}-settlements">settlements</a> below: the net proceeds without
         ${amount(left)} that is in open settlements, was carried over, or belongs to settlements or days that are not
-        here`,
+        here: see the <a href="#${id}-bank">reconciliation</a>`,
     },
   ].filter((total) => total !== false);
   return figureTable(html`From what was earned to the totals beside it, in ${currencyText(currency)}`, totals, [

@@ -148,7 +148,9 @@ const verdicts: Readonly<Record<SettlementVerdict, { readonly sign: string; read
 /** `isPartial`: the report covers a part of the lake only. */
 function settlementsHtml({ id, currency, settlements }: CurrencyChapter, isPartial: boolean): Html {
   if (settlements.length === 0)
-    return html`<p class="none">No settlement in ${currencyText(currency)} opened in this period.</p>`;
+    return html`<p class="none">
+      No settlement in ${currencyText(currency)} overlaps this period or had its transfer in it.
+    </p>`;
   const amount = shownIn(currency);
   const shown = settlements.filter(({ verdict }, at) => at < mostSettlements || verdict === 'differs');
   const left = settlements.slice(mostSettlements).filter(({ verdict }) => verdict !== 'differs').length;
@@ -169,8 +171,8 @@ function settlementsHtml({ id, currency, settlements }: CurrencyChapter, isParti
   return html`${scrolling(
       html`<table class="settlements">
         <caption>
-          ${isPartial ? 'Settlements that opened in this period' : 'Settlements by their beginning'}, the newest first,
-          in ${currencyText(currency)}
+          ${isPartial ? 'Settlements that overlap this period or whose transfer was in it' : 'Settlements by their beginning'},
+          the newest first, in ${currencyText(currency)}
         </caption>
         ${tableHead(columns)}${bodies}${comparedTotals(columns, settlements, currency, isPartial)}
       </table>`,
@@ -200,10 +202,10 @@ function comparedTotals(
     sumOver(({ sum }) => sum),
     total,
   );
-  const paid = sumOver(({ settlement }) => (isPaid(settlement) ? settlement.total : undefined));
+  const paid = sumOver(({ paidOut }) => paidOut);
   return html`<tfoot>
     ${tableRow(columns, [
-      `${isAll ? `All ${formatCount(compared.length)} closed` : `${formatCount(compared.length)} compared`}${isPartial ? ' that opened in this period' : ''}`,
+      `${isAll ? `All ${formatCount(compared.length)} closed` : `${formatCount(compared.length)} compared`}${isPartial ? ' of this period' : ''}`,
       amount(sumOver(({ settlement }) => settlement.beginning)),
       amount(sumOver(({ net }) => net)),
       amount(total),

@@ -61,6 +61,8 @@ export interface SettlementFigures {
   readonly sum: string;
   /** Sum less total; undefined where it is 0 or they can't be compared. */
   readonly discrepancy: string | undefined;
+  /** Its total where the bank received that in the range, else 0. */
+  readonly paidOut: string;
   /** Number of its amounts, net or not, and of those with an unknown role. */
   readonly times: number;
   readonly unknown: number;
@@ -79,7 +81,7 @@ interface SettlementReader {
 }
 
 /**
- * Reads the settlements that opened in the range, newest first, and compares each with its total like `verify`.
+ * Reads the settlements that overlap the range or whose transfer was in it, newest first, and compares each with its total like `verify`.
  * `detailed`: the number of settlements with entries, over all currencies.
  */
 export async function readSettlements(
@@ -91,9 +93,7 @@ export async function readSettlements(
   const source = { table: listing.table, file: '', account };
   const listed = await settlementsFrom(settlementRows, source, database, signal);
   const isAll = scope.from === undefined && scope.to === undefined;
-  const settlements = listed
-    .filter(({ start }) => isAll || (start !== null && start >= from && start < to))
-    .toSorted(newestFirst);
+  const settlements = listed.filter((settlement) => isAll || isIn(settlement, from, to)).toSorted(newestFirst);
   const comparable = { lake, settlements, damaged: [], obscure: [] };
   const byEvent = new Set(loadedSettlements(comparable));
   const windows = datedWindows(comparable, byTransaction, account);
@@ -107,7 +107,11 @@ export async function readSettlements(
   const payments = new Map((await rows(laterPayments)).map((row) => [row.groupId, row]));
   const figures = settlements.map((settlement) => {
     const verdict = verdictOf(settlement, isLoaded(settlement), !broken.has(settlement.id));
-    return figuresOf(settlement, nets.get(settlement.id) ?? [], payments.get(settlement.id), verdict);
+    const isDeposited = isPaid(settlement) && (isAll || isWithin(settlement.paidAt ?? settlement.end, from, to));
+    return {
+      ...figuresOf(settlement, nets.get(settlement.id) ?? [], payments.get(settlement.id), verdict),
+      paidOut: isDeposited ? (settlement.total ?? '0') : '0',
+    };
   });
   const wanted = new Set(selectDetailed(figures, detailed).map(({ settlement }) => settlement.id));
   if (wanted.size === 0) return figures;
@@ -127,6 +131,16 @@ export async function readSettlements(
 const mostLines = 40;
 const mostLargest = 8;
 
+/** Whether a settlement overlaps a range, or its transfer was in it. */
+function isIn({ start, end, paidAt }: Settlement, from: number, to: number): boolean {
+  const overlaps = start !== null && start < to && (end ?? Infinity) > from;
+  return overlaps || isWithin(paidAt, from, to);
+}
+
+function isWithin(at: number | null, from: number, to: number): boolean {
+  return at !== null && at >= from && at < to;
+}
+
 function newestFirst(one: Settlement, other: Settlement): number {
   const later = (other.start ?? -Infinity) - (one.start ?? -Infinity);
   return later > 0 || later < 0 ? later : one.id < other.id ? -1 : 1;
@@ -144,7 +158,7 @@ function figuresOf(
   nets: readonly FigureRow<typeof netSums>[],
   laterPayment: FigureRow<typeof laterPayments> | undefined,
   known: SettlementVerdict | undefined,
-): SettlementFigures {
+): Omit<SettlementFigures, 'paidOut'> {
   const main = settlement.currency ?? settlement.beginningCurrency ?? nets[0]?.currency ?? null;
   const fault = known === undefined ? totalFault(settlement, nets) : undefined;
   const isRead = nets.length > 0 || known === undefined;

@@ -339,6 +339,33 @@ test('settlements are reconciled from transactions where they alone are loaded, 
     expect(emptyNote(`FROM ${view}`, opened)).toBeUndefined();
   }
 
+  // A month rolls forward to what its settlements have and were not paid by then.
+  for (const { db } of [v0, later]) {
+    const amounts = db === v0.db ? 'group_entries' : 'transaction_entries_paid';
+    const left = "(fund_transfer_status = 'Succeeded' AND fund_transfer_at < month_end)";
+    const carried =
+      'EXISTS (FROM groups AS next WHERE next.beginning_balance = groups.original_total AND next.started_at >= groups.ended_at ' +
+      "AND next.started_at < month_end AND next.original_currency = groups.original_currency AND groups.fund_transfer_status <> 'Succeeded')";
+    const open =
+      "WITH ends AS (SELECT unnest([TIMESTAMPTZ '2026-01-01', '2026-02-01', '2026-03-01']) AS month_end), " +
+      `open_groups AS (SELECT * FROM ends JOIN groups ON started_at < month_end WHERE NOT coalesce(${left}, false) AND NOT ${carried}) ` +
+      'SELECT currency, month_end, sum(amount)::VARCHAR AS open FROM (SELECT month_end, original_currency AS currency, beginning_balance AS amount FROM open_groups ' +
+      `UNION ALL SELECT month_end, entry.currency, amount FROM open_groups JOIN ${amounts} AS entry USING (group_id) WHERE role = 'net' AND effective_at < month_end) ` +
+      'WHERE currency IS NOT NULL GROUP BY ALL HAVING sum(amount) <> 0 ORDER BY ALL';
+    const rolled =
+      "SELECT currency, strptime(month || '-01', '%Y-%m-%d')::TIMESTAMPTZ + INTERVAL 1 MONTH AS month_end, amount::VARCHAR AS open " +
+      "FROM reconciliation_by_month WHERE line = 'open at the end' AND amount <> 0 AND month < '2026-03' ORDER BY ALL";
+    const found = await db.rows(rolled);
+    expect(found.length).toBeGreaterThan(8);
+    expect(found).toEqual(await db.rows(open));
+    const byDate =
+      "SELECT currency, month, amount FROM reconciliation_by_month WHERE line = 'by date' AND amount <> 0 " +
+      'EXCEPT SELECT currency, month, net_proceeds FROM pnl_by_month';
+    expect(await db.rows(byDate)).toEqual([]);
+    const unexplained = "FROM reconciliation_by_month WHERE line = 'not explained' AND amount <> 0";
+    expect(await db.rows(unexplained)).toEqual([]);
+  }
+
   // Of settlements that began before the first transactions, the lines lack the older part.
   const pipelines = ['financial-event-groups'];
   await ran({ lake: later.lake, endpoint, account: 'shop', from: '2025-12-10', pipelines }, { clock });

@@ -157,6 +157,90 @@ test('differences between both services have their likely reason', async () => {
   ]);
 });
 
+/** An amount of v0 by date and in a settlement, which may have it on another day. */
+async function v0Amount(id: string, group: string, day: number, amount: string, dayInGroup = day): Promise<void> {
+  const shared = { role: 'net', kind: 'fee', amount, currency: 'USD' };
+  await insert('events', [{ event_id: id, content_hash: id, effective_at: march(day), ...window }]);
+  await insert('entries', [{ event_id: id, effective_at: march(day), ...shared }]);
+  const inGroup = { event_id: `${group}:${id}`, group_id: group, effective_at: march(dayInGroup) };
+  await insert('group_events', [{ ...inGroup, content_hash: id }]);
+  await insert('group_entries', [{ ...inGroup, ...shared }]);
+}
+
+/** A closed settlement with its days, its balances and its transfer. */
+async function closedGroup(
+  id: string,
+  days: readonly [start: number, end: number],
+  balances: readonly [string, string],
+  paid?: number,
+) {
+  const transfer = paid === undefined ? { fund_transfer_status: 'Failed' } : { fund_transfer_at: march(paid) };
+  await insert('groups', [
+    {
+      ...{ group_id: id, processing_status: 'Closed', started_at: march(days[0]), ended_at: march(days[1]) },
+      ...{
+        beginning_balance: balances[0],
+        beginning_currency: 'USD',
+        original_total: balances[1],
+        original_currency: 'USD',
+      },
+      ...{ fund_transfer_status: 'Succeeded', ...transfer },
+    },
+  ]);
+}
+
+/** What is open before a day, and the sums of the other lines until then. */
+async function cleared(day: number): Promise<Record<string, number>> {
+  const before = `effective_at < TIMESTAMPTZ '${march(day)}'`;
+  const rows = await database.rows(
+    `SELECT line, sum(amount) AS amount FROM clearing WHERE ${before} GROUP BY ALL ` +
+      `UNION ALL SELECT 'open', coalesce(sum(amount), 0) FROM clearing WHERE ${before}`,
+  );
+  const sums: Record<string, number> = {};
+  for (const { line, amount } of rows) if (Number(amount) !== 0) sums[String(line)] = Number(amount);
+  return sums;
+}
+
+test('what is open follows each settlement to the day of its deposit, and nothing is left over', async () => {
+  await v0Amount('sale', 'G-1', 2, '10');
+  // Without a date: by date it is on another day than in its settlement.
+  await v0Amount('fee', 'G-1', 3, '-2', 5);
+  await closedGroup('G-1', [1, 6], ['0', '8'], 9);
+  await v0Amount('refund', 'G-2', 8, '-3');
+  await closedGroup('G-2', [6, 12], ['0', '-3']);
+  await v0Amount('more', 'G-3', 14, '7.5');
+  await closedGroup('G-3', [12, 18], ['-3', '4.5'], 20);
+  // It does not add up.
+  await v0Amount('odd', 'G-4', 19, '1');
+  await closedGroup('G-4', [18, 24], ['0', '1.01'], 25);
+  await v0Amount('late', 'G-5', 25, '4');
+  await insert('groups', [{ group_id: 'G-5', processing_status: 'Open', started_at: march(24) }]);
+
+  expect(await cleared(4)).toEqual({ 'by date': 8, 'on other days': 2, open: 10 });
+  // Closed, and its payout is on its way.
+  expect(await cleared(7)).toEqual({ 'by date': 8, open: 8 });
+  expect(await cleared(10)).toEqual({ 'by date': 5, 'paid out': -8, open: -3 });
+  // What was carried over is open once.
+  expect(await cleared(13)).toEqual({ 'by date': 5, 'paid out': -8, open: -3 });
+  expect(await cleared(21)).toEqual({ 'by date': 13.5, 'paid out': -12.5, open: 1 });
+  expect(await cleared(26)).toEqual({ 'by date': 17.5, 'paid out': -13.51, 'not explained': 0.01, open: 4 });
+
+  const rows = await database.rows(
+    "SELECT month, line, amount FROM reconciliation_by_month WHERE line <> 'in no loaded settlement'",
+  );
+  expect(rows.map((row) => [row['month'], row['line'], Number(row['amount'])])).toEqual([
+    ['2026-03', 'open at the beginning', 0],
+    ['2026-03', 'by date', 17.5],
+    ['2026-03', 'in a settlement, not by date', 0],
+    ['2026-03', 'on other days', 0],
+    ['2026-03', 'beginning balances', 0],
+    ['2026-03', 'settlements without events', 0],
+    ['2026-03', 'not explained', 0.01],
+    ['2026-03', 'paid out', -13.51],
+    ['2026-03', 'open at the end', 4],
+  ]);
+});
+
 test('the views are there over a lake without transactions, and leave tables of their names alone', async () => {
   const empty = await openDatabase();
   await createViews(empty, lakeTables, new Map());

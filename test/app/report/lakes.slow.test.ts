@@ -27,7 +27,7 @@ test('without a settlement that was listed, there is nothing to hold against', a
   lake = await loadedLake(smallLedger(), [{ pipelines: ['financial-events'] }]);
   const { page } = await reported(lake);
   expect(page.texts(`#${page.chapter('USD')}-settlements`)).toEqual([
-    'Settlements, USD No settlement in USD opened in this period.',
+    'Settlements, USD No settlement in USD overlaps this period or had its transfer in it.',
   ]);
   expect(page.texts('.look li')).toEqual(['Nothing was loaded yet of financial-event-groups, group-events.']);
 });

@@ -116,18 +116,30 @@ test('the sum by date is reconciled with the bank, currency by currency, as the 
   expect(report.page.texts(`#${bank('USD')} .fault`)).toEqual([]);
 });
 
-test.each([{ from: '2025-02-20' }, { to: '2025-03-01' }])(
-  'a part of the lake is not reconciled with the bank, and its settlements are said to have opened in it: %j',
-  async (range) => {
+test.each([
+  [{ from: '2025-03-01' }, ['4,999', '0', '0', '4,999']],
+  [{ to: '2025-03-01' }, ['0', '4,999', '0', '4,999']],
+] as const)(
+  'a part of the lake rolls forward from what was open to what is open, with the settlements that overlap it: %j',
+  async (range, [begin, byDate, paid, end]) => {
     const { page, sheets } = await reported(lake, { account: 'shop', ...range });
-    const section = `${page.chapter('JPY')}-bank`;
-    expect(page.texts(`#${section} table`)).toEqual([]);
-    expect(page.texts(`#${section} p`)).toEqual([
-      'It needs the whole lake, without --from and --to: ledgerlake report --lake data/lake.',
+    const bank = page.table(`${page.chapter('JPY')}-bank`).map((row) => [row['Line'], row['Amount']]);
+    expect(bank.filter(([line]) => /^Open|^By date|^Paid/.test(line ?? ''))).toEqual([
+      ['Open at the beginning', begin],
+      ['By date', byDate],
+      ['Paid out', paid],
+      ['Open at the end', end],
     ]);
-    expect(sheets.find(({ name }) => name === 'reconciliation')?.rows).toEqual([]);
+    const rows = sheets.find(({ name }) => name === 'reconciliation')?.rows ?? [];
+    const currencies = new Set(rows.map(([, currency]) => currency));
+    expect(currencies.size).toBeGreaterThan(1);
+    for (const currency of currencies) {
+      const amounts = rows.filter(([, of]) => of === currency).map((row) => Number(row[3]));
+      expect(amounts).toHaveLength(10);
+      expect(amounts.slice(0, -1).reduce((sum, amount) => sum + amount, 0)).toBeCloseTo(amounts[9] ?? NaN, 6);
+    }
     expect(page.texts(`#${page.chapter('JPY')}-settlements .settlements > caption`)).toEqual([
-      'Settlements that opened in this period, the newest first, in JPY',
+      'Settlements that overlap this period or whose transfer was in it, the newest first, in JPY',
     ]);
   },
 );
@@ -155,7 +167,7 @@ test('the closed settlements are summed up below them', async () => {
   own.remove();
   const section = `${page.chapter('USD')}-settlements`;
   expect(part.texts(`#${part.chapter('USD')}-settlements .settlements > tfoot th`)).toEqual([
-    'All 2 closed that opened in this period',
+    'All 2 closed of this period',
   ]);
   expect(page.texts(`#${section} .settlements > tfoot > tr > *`)).toEqual([
     ...['All 2 closed', '17.50', '39.50', '56.50', '0.50 apart', '40.00 at the bank'],
@@ -280,12 +292,15 @@ test('the same lake at the same instant gives the same bytes', async () => {
   expect((await reported(lake)).html).toBe(report.html);
 });
 
-test('a range bounds every figure, and settlements by when they opened', async () => {
+test('a range bounds every figure, and has the settlements that overlap it or whose transfer was in it', async () => {
   const { page } = await reported(lake, { from: '2025-03-01', to: '2025-03-05' });
   expect(page.table(`${page.chapter('USD')}-months`)).toMatchObject([{ Month: '2025-03', Sales: '100.40' }]);
   expect(page.texts('#a1 > .lead')).toEqual(['Data from 2025-03-01 to 2025-03-05, the end excluded.']);
-  expect(page.texts('.verdict').filter((text) => text.startsWith('✗') || text.startsWith('✓'))).toHaveLength(1);
-  expect(() => page.chapter('JPY')).toThrow();
+  expect(page.texts('.verdict').filter((text) => text.startsWith('✗') || text.startsWith('✓'))).toHaveLength(3);
+  // The transfer of the yen failed in these days.
+  expect(page.table(`${page.chapter('JPY')}-settlements`)[0]).toMatchObject({ Total: '4,999' });
+  const later = await reported(lake, { from: '2025-03-03', to: '2025-03-05' });
+  expect(() => later.page.chapter('JPY')).toThrow();
 });
 
 test('no currency is added to another', async () => {

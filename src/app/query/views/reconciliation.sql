@@ -5,14 +5,9 @@ WITH closed_ AS (
   SELECT *, original_currency AS currency, fund_transfer_status IS NOT DISTINCT FROM 'Succeeded' AS is_paid
   FROM groups
   WHERE processing_status = 'Closed'
-), later_ AS (
-  -- The accounts that are reconciled from transactions, and the time for which these are loaded.
-  SELECT account, min(window_start) AS first_, max(window_end) AS last_
-  FROM transactions ANTI JOIN group_events USING (account)
-  GROUP BY account
 ), later_sums_ AS (
   SELECT account, group_id, currency, sum(amount) AS amount
-  FROM paid_amounts SEMI JOIN later_ USING (account)
+  FROM paid_amounts SEMI JOIN transaction_spans USING (account)
   WHERE role = 'net' AND group_id IS NOT NULL
   GROUP BY ALL
 ), lines_ AS (
@@ -29,18 +24,18 @@ WITH closed_ AS (
   ) AS lines_(place, line)
 ), steps_ AS (
   SELECT 1 AS place, account, currency, sum(amount) AS amount
-  FROM entries ANTI JOIN later_ USING (account)
+  FROM entries ANTI JOIN transaction_spans USING (account)
   WHERE role = 'net'
   GROUP BY ALL
   UNION ALL
-  SELECT 1, account, currency, sum(amount) FROM ledger_amounts SEMI JOIN later_ USING (account) WHERE role = 'net' GROUP BY ALL
+  SELECT 1, account, currency, sum(amount) FROM ledger_amounts SEMI JOIN transaction_spans USING (account) WHERE role = 'net' GROUP BY ALL
   UNION ALL
   SELECT CASE WHEN line = 'in a settlement, not by date' THEN 3 ELSE 2 END, account, currency, amount FROM reconciliation_events
   UNION ALL
   -- What a settlement has before and after the loaded transactions.
   SELECT 3, account, currency, original_total - coalesce(beginning_balance, 0) - amount
-  FROM closed_ JOIN later_ USING (account) JOIN later_sums_ USING (account, group_id, currency)
-  WHERE started_at < first_ OR ended_at > last_
+  FROM closed_ JOIN transaction_spans USING (account) JOIN later_sums_ USING (account, group_id, currency)
+  WHERE started_at < first_at OR ended_at > last_at
   UNION ALL
   SELECT 4, account, currency, -sum(amount)
   FROM group_entries ANTI JOIN closed_ USING (account, group_id, currency)

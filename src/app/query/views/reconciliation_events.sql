@@ -3,13 +3,11 @@
 --
 -- line: the line of reconciliation that the amount is part of; times_by_date, times_in_settlements: how often the content is there;
 -- amount: what it adds to that line.
-WITH later_ AS (
-  SELECT DISTINCT account FROM transactions ANTI JOIN group_events USING (account)
-), differing_ AS MATERIALIZED (
+WITH differing_ AS MATERIALIZED (
   -- Few, so that most amounts are not read.
   SELECT account, content_hash
   FROM (
-    SELECT account, content_hash, 1 AS way_ FROM events ANTI JOIN later_ USING (account)
+    SELECT account, content_hash, 1 AS way_ FROM events ANTI JOIN transaction_spans USING (account)
     UNION ALL
     SELECT account, content_hash, -1 FROM group_events
   )
@@ -51,7 +49,7 @@ UNION ALL
 SELECT account, currency, 'in no loaded settlement', any_value(event_list), min(effective_at), any_value(amazon_order_id), content_hash,
   count(DISTINCT event_id), 0, -sum(amount)
 FROM ledger_amounts
-  SEMI JOIN later_ USING (account)
+  SEMI JOIN transaction_spans USING (account)
   ANTI JOIN groups USING (account, group_id)
   JOIN (
     SELECT account, event_id, content_hash FROM events
