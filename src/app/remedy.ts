@@ -4,6 +4,7 @@ import { readWindow } from '../engine/slicing/window-slices.js';
 import { loadKeysOf } from '../lake/delta/file-tags.js';
 import type { Lake } from '../lake/lake.js';
 import { parseImportedKey } from '../lake/loads/imported-spans.js';
+import { moveWords } from '../lake/store/open-store.js';
 import { endpointToName, type LastRun } from '../lake/upkeep/last-run.js';
 import {
   commandIn,
@@ -78,8 +79,8 @@ export function remedyCommand(remedy: Remedy, { location, lastRun, config }: Nam
 /** The command that moves a file to a name in the lake that no reader takes for data. */
 function moveCommand(location: string, file: string): string {
   const root = location.replace(/\/+$/, '');
-  const words = location.startsWith('s3://') ? ['aws', 's3', 'mv'] : ['mv', '--'];
-  return [...words, `${root}/${file}`, `${root}/_moved-${file.replaceAll('/', '-')}`].map(shellWord).join(' ');
+  const addresses = [`${root}/${file}`, `${root}/_moved-${file.replaceAll('/', '-')}`];
+  return [...moveWords(location), ...addresses].map(shellWord).join(' ');
 }
 
 /** Rows of a main table to read again. */

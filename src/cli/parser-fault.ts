@@ -5,6 +5,7 @@ import { accountPattern, nearestRegion } from '../app/configuration/account.js';
 import { program, shellWord } from '../app/command-text.js';
 import { nearestName } from '../core/text/fault-line.js';
 import { isFormat } from '../core/text/formats.js';
+import { isRemote } from '../lake/store/open-store.js';
 
 /** The parser's message for a command line without a command. */
 export const noCommand = 'expected a command, got none';
@@ -79,7 +80,7 @@ function unknownWord(message: string, words: readonly string[], lacksCommand: bo
 /** The probable meaning of an argument that a command doesn't take. */
 function argumentHint({ options, positional }: CommandDefinition, word: string): string {
   if (positional?.name === 'QUERY') return 'put the query in quotes;';
-  const isLocation = word.startsWith('s3://') || existsSync(word);
+  const isLocation = isRemote(word) || existsSync(word);
   const isAccount = !isLocation && options['account'] !== undefined && accountPattern.test(word);
   const meant = [...(isAccount ? ['account'] : []), ...(isLocation || isAccount ? ['lake'] : [])];
   const hints = meant

@@ -7,7 +7,6 @@ import { groupBy } from '../../core/group-by.js';
 import { DamagedFile } from '../../lake/delta/file-tags.js';
 import { FileCache, type CacheSettings, type FetchProgress, type LakeFile } from '../../lake/files/file-cache.js';
 import type { Lake } from '../../lake/lake.js';
-import { s3Endpoint } from '../../lake/store/s3.js';
 import type { CommandScope } from '../command-text.js';
 import { damageText } from './file-fault.js';
 import type { StatementOptions } from './lake-database.js';
@@ -36,7 +35,7 @@ export class FetchedFiles {
     log: (line: string) => void,
   ) {
     this.#lake = lake;
-    this.#cache = new FileCache(lake.store, s3Endpoint()?.href, settings);
+    this.#cache = new FileCache(lake.store, settings);
     this.#scope = scope;
     this.#log = log;
   }

@@ -51,11 +51,10 @@ export class FileCache {
   /** Files whose size and hash were compared by this process. */
   readonly #checked = new Set<string>();
 
-  /** @param endpoint of the service that the store is of; undefined: Amazon's */
-  constructor(store: Store, endpoint: string | undefined, settings: CacheSettings) {
+  constructor(store: Store, settings: CacheSettings) {
     this.#settings = settings;
     this.#store = store;
-    this.folder = join(resolve(settings.folder), shortHash(JSON.stringify([endpoint, store.address('')])));
+    this.folder = join(resolve(settings.folder), shortHash(JSON.stringify([store.endpoint, store.address('')])));
     this.#copy = diskStore(this.folder);
   }
 

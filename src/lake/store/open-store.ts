@@ -18,6 +18,23 @@ export interface StoreOptions {
   readonly s3?: Omit<S3Options, 'clock' | 'encryption' | 'emit'>;
 }
 
+/** Stores that aren't folders of this machine. */
+const remoteStores = [{ prefix: 's3://', open: s3Store, moveWords: ['aws', 's3', 'mv'] }] as const;
+
+function remoteStore(location: string): (typeof remoteStores)[number] | undefined {
+  return remoteStores.find(({ prefix }) => location.startsWith(prefix));
+}
+
+/** Whether a location is that of a store elsewhere, and no folder. */
+export function isRemote(location: string): boolean {
+  return remoteStore(location) !== undefined;
+}
+
+/** The command by which a user moves a file of the store at a location, without the file's old and new address. */
+export function moveWords(location: string): readonly string[] {
+  return remoteStore(location)?.moveWords ?? ['mv', '--'];
+}
+
 /**
  * The store at a location as users write it: `s3://BUCKET/PREFIX`, or a folder's path. Nothing is read or written yet.
  *
@@ -25,7 +42,8 @@ export interface StoreOptions {
  */
 export function openStore(location: string, { clock, encryption, emit, s3 }: StoreOptions = {}): Store {
   const timed = clock === undefined ? {} : { clock };
-  if (location.startsWith('s3://')) return s3Store(location, { ...s3, ...timed, encryption, emit });
+  const remote = remoteStore(location);
+  if (remote !== undefined) return remote.open(location, { ...s3, ...timed, encryption, emit });
   if (location === '' || location.includes('\0') || isUrl(location)) {
     const hint = location.includes('://') || !location.includes(':') ? '' : `; a folder of that name is ./${location}`;
     throw usageError(

@@ -38,6 +38,7 @@ export function s3Store(location: string, options: S3Options = {}): Store {
     };
   return {
     location,
+    endpoint: endpoint?.href,
     address: (path) => {
       checkFolder(path);
       return `s3://${name}/${prefix}${path}`;

@@ -32,10 +32,10 @@ test('a file is fetched once, by every instance, for this user alone', async () 
   const { store, files, reads } = await remote();
   const settings = { folder: await temporaryFolder(), bytes: 1e9 };
   expect(files.length).toBeGreaterThan(2);
-  const cache = new FileCache(store, undefined, settings);
+  const cache = new FileCache(store, settings);
   await cache.fetch(files);
   expect(new Set(reads).size).toBe(files.length);
-  await new FileCache(store, undefined, settings).fetch(files);
+  await new FileCache(store, settings).fetch(files);
   expect(reads).toHaveLength(files.length);
   for (const file of files) {
     const { size, mode } = await stat(cache.localPath(file));
@@ -46,7 +46,7 @@ test('a file is fetched once, by every instance, for this user alone', async () 
     bytes: files.reduce((sum, { add }) => sum + add.size, 0),
   });
   // Another service has another lake at the same address.
-  expect(new FileCache(store, 'http://127.0.0.1:9000', settings).folder).not.toBe(cache.folder);
+  expect(new FileCache({ ...store, endpoint: 'http://127.0.0.1:9000' }, settings).folder).not.toBe(cache.folder);
 });
 
 test('a fetch that is stopped keeps what is complete, and the next goes on', async () => {
@@ -63,11 +63,11 @@ test('a fetch that is stopped keeps what is complete, and the next goes on', asy
   };
   // More than are fetched at once.
   const many = Array.from({ length: 5 }, () => files).flat();
-  await expect(new FileCache(slow, undefined, settings).fetch(many, stop.signal)).rejects.toThrow('stopped');
+  await expect(new FileCache(slow, settings).fetch(many, stop.signal)).rejects.toThrow('stopped');
   const names = await readdir(settings.folder, { recursive: true });
   expect(names.filter((name) => name.endsWith('.part'))).toEqual([]);
   const before = reads.length;
-  const cache = new FileCache(store, undefined, settings);
+  const cache = new FileCache(store, settings);
   await cache.fetch(files);
   expect(reads.length - before).toBeLessThan(files.length);
 });
@@ -80,11 +80,11 @@ test('what was used longest ago goes, of another lake first; what is used now st
   await writeFile(join(other, 'old.parquet'), Buffer.alloc(10_000));
   await utimes(join(other, 'old.parquet'), 1, 1);
   const bytes = files.reduce((sum, { add }) => sum + add.size, 0);
-  const cache = new FileCache(store, undefined, { folder, bytes });
+  const cache = new FileCache(store, { folder, bytes });
   await cache.fetch(files);
   expect(await readdir(other)).toEqual([]);
   expect((await cacheSize({ folder, bytes })).files).toBe(files.length);
-  await expect(new FileCache(store, undefined, { folder, bytes: bytes - 1 }).fetch(files)).rejects.toThrow(
+  await expect(new FileCache(store, { folder, bytes: bytes - 1 }).fetch(files)).rejects.toThrow(
     /^expected files that fit the cache of .*, got \d+ files of events with .*; narrow the query/,
   );
 });
@@ -92,19 +92,19 @@ test('what was used longest ago goes, of another lake first; what is used now st
 test('a changed copy is fetched again; a damaged file of the lake is none', async () => {
   const { store, files, reads } = await remote();
   const settings = { folder: await temporaryFolder(), bytes: 1e9 };
-  const cache = new FileCache(store, undefined, settings);
+  const cache = new FileCache(store, settings);
   await cache.fetch(files);
   const [first] = files;
   if (first === undefined) throw new Error('expected a file');
   await writeFile(cache.localPath(first), Buffer.alloc(first.add.size));
-  await new FileCache(store, undefined, settings).fetch(files);
+  await new FileCache(store, settings).fetch(files);
   expect(reads).toHaveLength(files.length + 1);
   const damaged: Store = {
     ...store,
     readRange: async (path, start, length) => (await store.readRange(path, start, length))?.fill(0),
   };
   const empty = { folder: await temporaryFolder(), bytes: 1e9 };
-  await expect(new FileCache(damaged, undefined, empty).fetch(files)).rejects.toThrow('its bytes have changed');
+  await expect(new FileCache(damaged, empty).fetch(files)).rejects.toThrow('its bytes have changed');
   expect(await cacheSize(empty)).toEqual({ files: 0, bytes: 0 });
 });
 
@@ -112,7 +112,7 @@ test('files that the lake has no more go; clearing leaves what is not of a lake'
   const { store, files } = await remote();
   const settings = { folder: await temporaryFolder(), bytes: 1e9 };
   await writeFile(join(settings.folder, 'own.txt'), 'mine');
-  const cache = new FileCache(store, undefined, settings);
+  const cache = new FileCache(store, settings);
   await cache.fetch(files);
   const [first] = files;
   const kept = first === undefined ? '' : first.table.pathOf(first.add);
