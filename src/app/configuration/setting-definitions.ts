@@ -42,11 +42,6 @@ export type SettingDefinitions = Readonly<Record<string, SettingDefinition>>;
 const accountName = `a name of ${accountForm}`;
 const folder = anyText('a folder');
 
-/** A setting that only the configuration has. */
-function inConfiguration<T>(schema: ValueForm<T>['schema']) {
-  return { schema };
-}
-
 const days = 'a whole number of days from 1';
 const everyDays = 'a number of days from 0';
 
@@ -139,7 +134,7 @@ export const runSettings = {
   },
   // Most late events arrive hours late, some days, and a few weeks late, when a reserve is released.
   lookBack: {
-    ...inConfiguration<readonly LookBackRule[]>(({ z, object }) =>
+    schema: ({ z, object }) =>
       z.array(
         object('an object with `days` and `everyDays`', {
           days: z.number({ error: days }).int(days).min(1, days).describe('How many days back are read again'),
@@ -147,7 +142,6 @@ export const runSettings = {
         }),
         { error: 'a list of {"days", "everyDays"}' },
       ),
-    ),
     about: 'What `sync` reads again, and how often',
     default: [
       { days: 2, everyDays: 0 },
@@ -226,7 +220,7 @@ export const settingDefinitions = {
   lake,
   // `resolve-account.ts` reads its option and its variable, with others that decide on the account.
   account: {
-    ...inConfiguration(({ z }) => z.string({ error: accountName }).regex(accountPattern, accountName)),
+    schema: ({ z }) => z.string({ error: accountName }).regex(accountPattern, accountName),
     comment: 'The account of a run, if there are several below.',
   },
   ...otherRunSettings,

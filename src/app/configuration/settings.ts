@@ -21,7 +21,7 @@ import {
 export const defaultLake = runSettings.lake.default;
 
 /** What is set of the cache. */
-export type CacheOptions = Partial<Pick<Settings, 'cacheFolder' | 'cacheBytes'>>;
+export type CacheOptions = OptionalSettings<'cacheFolder' | 'cacheBytes'>;
 
 /**
  * Where copies of the files of lakes on S3 are kept. Without settings as the environment says, and by default.
@@ -50,6 +50,9 @@ export interface Settings extends Omit<
   /** Of new objects of a lake on S3; undefined: as the bucket has it. */
   readonly encryption: S3Encryption | undefined;
 }
+
+/** Settings that a caller may leave out. */
+export type OptionalSettings<Name extends keyof Settings> = { readonly [Each in Name]?: Settings[Each] | undefined };
 
 /** Log and metrics of a command. */
 export type LogSettings = SettingValues<typeof logSettings>;

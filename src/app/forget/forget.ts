@@ -3,7 +3,7 @@ import type { Emit } from '../../core/events/run-event.js';
 import { FailedRun, releaseAfter, type CommandResult } from '../command-result.js';
 import { emitDamage, type CommandContext } from '../context.js';
 import { catalogVersion } from '../catalog-version.js';
-import { exportAfterRun, type ExportOptions } from '../export/export-after-run.js';
+import { exportAfterRun } from '../export/export-after-run.js';
 import { LedgerlakeError, usageError } from '../../core/errors.js';
 import { printable } from '../../core/printable.js';
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
@@ -27,20 +27,19 @@ import type { Lake } from '../../lake/lake.js';
 import { forgetRequestedRanges } from '../../lake/upkeep/requested-ranges.js';
 import { acquireExclusiveLease, leasePath, otherLeases, type RunLease } from '../../lake/upkeep/leases.js';
 import { rowsInLog } from '../../lake/delta/file-tags.js';
-import type { Store, S3Encryption } from '../../lake/store/store.js';
+import type { Store } from '../../lake/store/store.js';
 import { removeAged } from './aged-rows.js';
 import { readAccountName } from '../configuration/account.js';
+import type { OptionalSettings } from '../configuration/settings.js';
 import { readInstantOption } from '../../core/text/value-forms.js';
 import { eraseState, type StateLocation } from '../load/state-folder.js';
 
-export interface ForgetOptions extends StateLocation, Pick<ExportOptions, 'export'> {
+export interface ForgetOptions extends StateLocation, OptionalSettings<'export' | 'encryption'> {
   readonly account: string;
   /** ISO 8601 date or instant: rows before it are removed. Undefined: all rows. */
   readonly before: string | undefined;
   /** Skips the confirmation. */
   readonly yes: boolean;
-  /** Of new objects of a lake on S3; undefined: as the bucket has it. */
-  readonly encryption?: S3Encryption | undefined;
 }
 
 export interface ForgetContext extends Omit<CommandContext, 'print'> {

@@ -15,12 +15,13 @@ import { readLastRun } from '../../lake/upkeep/last-run.js';
 import { acquireLease } from '../../lake/upkeep/leases.js';
 import { refuseFile } from '../../lake/existing-lake.js';
 import { openStore } from '../../lake/store/open-store.js';
-import type { Store, S3Encryption } from '../../lake/store/store.js';
+import type { Store } from '../../lake/store/store.js';
 import { vacuumLake } from '../../lake/upkeep/vacuum.js';
 import { refuseMixing } from '../configuration/account.js';
+import type { OptionalSettings } from '../configuration/settings.js';
 import { holesFailure, type RunReport, noteRun } from '../load/run-summary.js';
 
-export interface ImportPagesOptions extends ExportOptions {
+export interface ImportPagesOptions extends ExportOptions, OptionalSettings<'retentionHours' | 'encryption'> {
   readonly account: string;
   /** Paths; `-` for standard input. */
   readonly files: readonly string[];
@@ -32,10 +33,6 @@ export interface ImportPagesOptions extends ExportOptions {
   readonly store?: Store;
   /** Maximum number of threads; undefined: the number of cores. */
   readonly threads?: number | undefined;
-  /** Hours for which replaced files are retained; undefined: the lake's setting. */
-  readonly retentionHours?: number | undefined;
-  /** Of new objects of a lake on S3; undefined: as the bucket has it. */
-  readonly encryption?: S3Encryption | undefined;
   /** Memory limits; left out: `importLimits`. */
   readonly limits?: ImportLimits;
 }

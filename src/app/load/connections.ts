@@ -20,6 +20,8 @@ import {
 } from '../../sources/finances/connect-finances.js';
 import { openLargeGroups } from '../../sources/finances/api-v0/large-groups.js';
 import type { ResolvedAccount } from '../configuration/resolve-account.js';
+import { runSettings } from '../configuration/setting-definitions.js';
+import type { OptionalSettings, Settings } from '../configuration/settings.js';
 import type { RunContext } from '../context.js';
 import {
   isStateTemporary,
@@ -44,21 +46,20 @@ export interface CustomLocation extends StateLocation {
   readonly origins?: VariableOrigins | undefined;
 }
 
-export interface UpstreamOptions extends CustomLocation, Pick<ResolvedAccount, 'endpoint' | 'isEndpointConfigured'> {
+export interface UpstreamOptions
+  extends
+    CustomLocation,
+    Pick<ResolvedAccount, 'endpoint' | 'isEndpointConfigured'>,
+    Pick<Settings, 'rate' | 'burst'>,
+    OptionalSettings<'tokenLifeMinutes'> {
   /** Starts the embedded service, which is not throttled and answers where there is no endpoint. */
   readonly startEmbedded?: ((clock: Clock) => Promise<EmbeddedService>) | undefined;
   /** Left out: the service needs no sign-in. */
   readonly signIn?: SignIn | undefined;
-  /** Requests a second, until the upstream reports its own rate. */
-  readonly rate: number;
-  /** Requests at once; undefined: the operation's. */
-  readonly burst: number | undefined;
   /** Retries settlements that were too large to be read before. */
   readonly refresh?: boolean | undefined;
   /** False: pages and quota are kept only where the state folder exists; left out: true. */
   readonly createsState?: boolean;
-  /** Lifetime of a NextToken in minutes; default 3, the shortest that is known. */
-  readonly tokenLifeMinutes?: number | undefined;
 }
 
 type ConnectionContext = Pick<RunContext, 'clock' | 'emit'>;
@@ -74,7 +75,8 @@ export async function openUpstream(
   account: string,
   { clock, emit }: ConnectionContext,
 ): Promise<Connection> {
-  const { endpoint, rate, burst, signIn, startEmbedded, tokenLifeMinutes = 3 } = options;
+  const { endpoint, rate, burst, signIn, startEmbedded } = options;
+  const { tokenLifeMinutes = runSettings.tokenLifeMinutes.default } = options;
   const cursorLifeMs = tokenLifeMinutes * 60_000;
   const common = { clock, cursorLifeMs, random: Math.random, emit };
   if (endpoint === undefined) {

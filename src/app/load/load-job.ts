@@ -1,25 +1,21 @@
 import { isCustom, type CustomPipeline } from '../../sources/custom/custom-pipeline.js';
 import { readEndpoint } from '../../engine/http/address.js';
 import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
-import type { Api } from '../../sources/finances/finances-apis.js';
 import { readAccount, readCustomAccount } from '../configuration/account.js';
 import { rangeMarginMs } from '../configuration/range.js';
+import type { OptionalSettings } from '../configuration/settings.js';
 import { areAllCustom, choosePipelines, readOrders } from '../configuration/chosen-pipelines.js';
 
 /** The options that decide what a run loads, and for which account. */
-export interface JobOptions {
+export interface JobOptions extends OptionalSettings<'api' | 'marginMinutes'> {
   readonly account: string | undefined;
   readonly endpoint: string | undefined;
   /** Names of pipelines; empty: the default ones of the API. */
   readonly pipelines: readonly string[];
-  /** The API whose default pipelines run where none is named; left out: v0. */
-  readonly api?: Api | undefined;
   /** The text of the file with order ids, and the file's name. */
   readonly orders: { readonly text: string; readonly source: string } | undefined;
   /** All custom pipelines, named or not. */
   readonly customPipelines?: readonly CustomPipeline[];
-  /** Minutes between the latest bound of a range and the present; left out: the default of `range.ts`. */
-  readonly marginMinutes?: number | undefined;
 }
 
 /** A validated job. */

@@ -3,7 +3,7 @@ import type { Table } from '../../core/columns/table.js';
 import { messageOf, type LedgerlakeError } from '../../core/errors.js';
 import { tuneForComputation } from '../../core/v8-flags.js';
 import type { Emit } from '../../core/events/run-event.js';
-import { exportAfterRun, type ExportOptions } from '../export/export-after-run.js';
+import { exportAfterRun } from '../export/export-after-run.js';
 import { tables } from '../../sources/finances/lake-tables.js';
 import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
 import { verdictOn } from '../../sources/finances/selling-partner/refusals.js';
@@ -14,12 +14,13 @@ import { noteRequestedRanges, readRequestedRanges, type RequestedRange } from '.
 import { acquireLease, type RunLease } from '../../lake/upkeep/leases.js';
 import { refuseFile } from '../../lake/existing-lake.js';
 import { openStore } from '../../lake/store/open-store.js';
-import type { Store, S3Encryption } from '../../lake/store/store.js';
+import type { Store } from '../../lake/store/store.js';
 import { vacuumLake } from '../../lake/upkeep/vacuum.js';
 import { remainderWriter } from '../maintenance/remainder.js';
 import { defaultLimits, withWorkspace } from '../../lake/files/workspace.js';
 import { demoAccount, refuseMixing } from '../configuration/account.js';
 import { withNeeds } from '../configuration/chosen-pipelines.js';
+import type { OptionalSettings } from '../configuration/settings.js';
 import { noteFault, readForgottenNote } from '../../lake/upkeep/erasure.js';
 import { catalogVersion } from '../catalog-version.js';
 import { FailedRun, releaseAfter, type CommandResult } from '../command-result.js';
@@ -37,11 +38,8 @@ import type { LoadJob, JobOptions } from './load-job.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 
 /** What `backfill` and `sync` have in common. */
-export interface LoadOptions extends UpstreamOptions, JobOptions, LoadValues, Pick<ExportOptions, 'export'> {
-  /** Hours for which replaced files are retained; undefined: the lake's setting. */
-  readonly retentionHours?: number | undefined;
-  /** Of new objects of a lake on S3; undefined: as the bucket has it. */
-  readonly encryption?: S3Encryption | undefined;
+export interface LoadOptions
+  extends UpstreamOptions, JobOptions, LoadValues, OptionalSettings<'retentionHours' | 'export' | 'encryption'> {
   /** Files with secrets that every user of this machine can read. */
   readonly exposed?: readonly string[] | undefined;
   /** Used instead of the store that `lake` names. */

@@ -6,14 +6,12 @@ import { readdir, rm, rmdir, unlink } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { below, checkedPath, refuseLinks, type PathBelow } from '../../core/io/links.js';
 import { isTemporaryName } from '../../core/io/write-file.js';
+import type { OptionalSettings, Settings } from '../configuration/settings.js';
 import { lakeFolder } from '../../lake/store/open-store.js';
 import { openPersistedQuota, type PersistedQuota } from '../../engine/journal/persisted-quota.js';
 
 /** The options that decide where a run's state is kept. */
-export interface StateLocation {
-  readonly lake: string;
-  /** Folder for the pages of unfinished slices and the level of the quota; undefined: the default of `stateFolder`. */
-  readonly journal?: string | undefined;
+export interface StateLocation extends Pick<Settings, 'lake'>, OptionalSettings<'journal'> {
   /** Keeps the level of the quota elsewhere than in a file, by the file's name. */
   readonly quotas?: ((name: string) => Promise<PersistedQuota>) | undefined;
 }

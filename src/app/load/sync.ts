@@ -10,7 +10,8 @@ import { loadedWindows } from '../../engine/slicing/window-slices.js';
 import type { Window } from '../../core/windows.js';
 import { olderGaps, syncRange } from '../../engine/slicing/sync-windows.js';
 import { lagFailure, lagText, lakeCoveredTo, readMaxLag } from './freshness.js';
-import { runSettings, type LookBackRule } from '../configuration/setting-definitions.js';
+import { runSettings } from '../configuration/setting-definitions.js';
+import type { OptionalSettings } from '../configuration/settings.js';
 import { readLookBacks, writeLookBacks } from './look-back.js';
 import {
   pipelineLookBackDays,
@@ -31,10 +32,7 @@ import type { SyncSummary } from '../results.js';
 import { readJob } from './load-job.js';
 import { load, type Loaded, type LoadOptions } from './load.js';
 
-export interface SyncOptions extends LoadOptions {
-  /** ISO 8601: what the lake lacks from here on is loaded; undefined: what is new, of an empty lake the last 90 days. */
-  readonly from?: string | undefined;
-  readonly lookBackRules?: readonly LookBackRule[];
+export interface SyncOptions extends LoadOptions, OptionalSettings<'from' | 'lookBackRules'> {
   /** Set where the run is one of several that make up a sync; left out: the run is the whole sync. */
   readonly inTurns?: SyncInTurns;
 }

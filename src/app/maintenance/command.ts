@@ -10,6 +10,7 @@ import { alignedLines } from '../../core/text/width.js';
 import { tables } from '../../sources/finances/lake-tables.js';
 import { unknownPipeline } from '../configuration/chosen-pipelines.js';
 import { refuseUnknownAccount } from '../configuration/account.js';
+import type { OptionalSettings } from '../configuration/settings.js';
 import { countsOf } from '../row-counts.js';
 import { existingLake, type LakeAddress } from '../../lake/existing-lake.js';
 import type { Lake } from '../../lake/lake.js';
@@ -19,15 +20,13 @@ import { customPipelinesOf, familiesOf, type Family, type PipelineTables } from 
 import type { Limits } from '../../lake/files/workspace.js';
 
 /** The options that `compact` and `rebuild` share. */
-export interface MaintenanceOptions extends ExportOptions, LakeAddress {
+export interface MaintenanceOptions extends ExportOptions, LakeAddress, OptionalSettings<'retentionHours'> {
   /** Names of pipelines; empty: all. */
   readonly pipelines: readonly string[];
   /** Undefined: every account of the lake. */
   readonly account: string | undefined;
   /** The configuration file, for printed commands; undefined: they don't name it. */
   readonly config?: string | undefined;
-  /** Hours for which replaced files are retained; undefined: the lake's setting. */
-  readonly retentionHours?: number | undefined;
   /** Memory limits; left out: the command's. */
   readonly limits?: Limits;
 }
@@ -182,7 +181,7 @@ function resultOf(
     status === 'done'
       ? `${title} ${printable(lake)}`
       : `Not done: ${printable(lake)}; what is listed here is in the lake and stays`;
-  return { text: ['', heading, '', ...summaryGrid(written, slices), ''].join('\n'), summary };
+  return { text: ['', heading, '', ...changedFiles(written, slices), ''].join('\n'), summary };
 }
 
 function chosenFamilies(
@@ -196,8 +195,8 @@ function chosenFamilies(
   return familiesOf(pipelines.filter(({ name }) => names.length === 0 || names.includes(name)));
 }
 
-/** The summary for people: a line for each changed pipeline. */
-function summaryGrid(summaries: readonly FamilySummary[], slices: string): string[] {
+/** A line for each changed pipeline, under headings. */
+function changedFiles(summaries: readonly FamilySummary[], slices: string): string[] {
   const headings = ['pipeline', slices, 'files', 'after', 'size', 'after', 'time'];
   const rows = summaries.map((summary) => [
     printable(summary.pipeline),

@@ -14,6 +14,7 @@ import { openStore } from '../../lake/store/open-store.js';
 import { refuseMixing } from '../configuration/account.js';
 import { withNeeds } from '../configuration/chosen-pipelines.js';
 import { readDateRange, type RangeOptions } from '../configuration/range.js';
+import type { OptionalSettings } from '../configuration/settings.js';
 import { chunksOf, writeRows, type Format } from '../../core/text/formats.js';
 import { emitDamage, type ReadingContext } from '../context.js';
 import { plainLog } from '../../observe/log/plain-log.js';
@@ -32,7 +33,8 @@ import type { CommandScope } from '../command-text.js';
 import { readJob, type JobOptions, type LoadJob } from '../load/load-job.js';
 import { firstPages, pagesJson, writePages, type FirstPage as ShownPage } from '../load/first-page.js';
 
-export interface PlanOptions extends RangeOptions, UpstreamOptions, JobOptions, LoadValues {
+export interface PlanOptions
+  extends RangeOptions, UpstreamOptions, JobOptions, LoadValues, OptionalSettings<'pipelineFolder'> {
   /** Request a page from the service where the lake has no data to estimate from. */
   readonly probe: boolean;
   readonly format: Format;
@@ -40,7 +42,6 @@ export interface PlanOptions extends RangeOptions, UpstreamOptions, JobOptions, 
   readonly json?: boolean;
   /** Request the first page of each custom pipeline, and show its rows. */
   readonly showsFirstPages?: boolean;
-  readonly pipelineFolder?: string | undefined;
   /** Options of the command line, for printed commands. */
   readonly explicit?: Pick<CommandScope, 'config' | 'endpoint'>;
 }

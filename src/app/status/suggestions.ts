@@ -7,6 +7,7 @@ import { settlementReportTables } from '../../sources/finances/settlement-report
 import { loadCommand, type LoadArguments } from '../command-text.js';
 import { accountPattern, demoAccount } from '../configuration/account.js';
 import { withNeeds } from '../configuration/chosen-pipelines.js';
+import type { OptionalSettings } from '../configuration/settings.js';
 import type { UnfinishedRange } from '../coverage/unfinished-ranges.js';
 
 /** A command to be pasted into a shell, and the options that only the user can add. */
@@ -18,20 +19,16 @@ export interface Suggestion {
 }
 
 /** What commands are computed from. */
-export interface SuggestionContext {
+export interface SuggestionContext extends OptionalSettings<'api' | 'pipelineFolder'> {
   /** The lake as the command line names it. */
   readonly location: string;
   readonly lastRun: LastRun | undefined;
   /** The ranges of any account that runs were asked for and have not loaded. */
   readonly unfinishedRanges?: readonly UnfinishedRange[];
-  /** The folder of custom pipelines, if the command line names one. */
-  readonly pipelineFolder?: string | undefined;
   /** The configuration file, if the command line names one. */
   readonly config?: string | undefined;
   /** Accounts that the configuration has an endpoint for. */
   readonly configured?: readonly string[] | undefined;
-  /** The API of commands that name none; undefined: v0. */
-  readonly api?: Api | undefined;
 }
 
 interface EarlierRun {
