@@ -7,10 +7,8 @@ import { withoutComments } from './without-comments.js';
 import { accountForm, accountPattern, regionNames } from './account.js';
 import { Secret } from '../../engine/auth/secret.js';
 import { isTokenAddress, tokenAddress, isBaseAddress } from '../../engine/http/address.js';
-import * as nodes from '../../core/text/schema-nodes.js';
+import { object, schemaNodes, text } from '../../core/text/schema-nodes.js';
 import { settingDefinitions, type FileSettings, type SettingDefinition } from './setting-definitions.js';
-
-const { object, text } = nodes;
 
 /** What `ledgerlake.config.json` says; without such a file, nothing. */
 export interface Configuration {
@@ -106,7 +104,7 @@ const base = 'a base address such as "https://host" or "http://127.0.0.1:8080/pr
 
 /** The schema of each setting. */
 const settingNodes = Object.entries<SettingDefinition>(settingDefinitions).map(([name, { schema, about }]) => {
-  const node = schema(nodes);
+  const node = schema(schemaNodes);
   return [name, about === undefined ? node : node.describe(about)] as const;
 });
 

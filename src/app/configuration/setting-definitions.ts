@@ -134,11 +134,11 @@ export const runSettings = {
   },
   // Most late events arrive hours late, some days, and a few weeks late, when a reserve is released.
   lookBack: {
-    schema: ({ z, object }) =>
-      z.array(
+    schema: ({ array, number, object }) =>
+      array(
         object('an object with `days` and `everyDays`', {
-          days: z.number({ error: days }).int(days).min(1, days).describe('How many days back are read again'),
-          everyDays: z.number({ error: everyDays }).min(0, everyDays).describe('Interval in days; 0: on each run'),
+          days: number({ error: days }).int(days).min(1, days).describe('How many days back are read again'),
+          everyDays: number({ error: everyDays }).min(0, everyDays).describe('Interval in days; 0: on each run'),
         }),
         { error: 'a list of {"days", "everyDays"}' },
       ),
@@ -220,7 +220,7 @@ export const settingDefinitions = {
   lake,
   // `resolve-account.ts` reads its option and its variable, with others that decide on the account.
   account: {
-    schema: ({ z }) => z.string({ error: accountName }).regex(accountPattern, accountName),
+    schema: ({ string }) => string({ error: accountName }).regex(accountPattern, accountName),
     comment: 'The account of a run, if there are several below.',
   },
   ...otherRunSettings,

@@ -1,7 +1,5 @@
 import { z } from 'zod';
 
-export { z } from 'zod';
-
 /**
  * A strict object. The `error` of a node is what was expected, in words; for an unknown key it is the list of known
  * keys: see `faultLine`.
@@ -14,3 +12,8 @@ export function object<S extends z.ZodRawShape>(expected: string, shape: S): z.Z
 export function text(expected: string): z.ZodString {
   return z.string({ error: expected }).min(1, { error: expected });
 }
+
+/** What a value's schema is built with. Their package loads slowly, so they are passed to forms of values. */
+export const schemaNodes = { array: z.array, enum: z.enum, number: z.number, string: z.string, object, text };
+
+export type SchemaNodes = typeof schemaNodes;

@@ -1,14 +1,14 @@
 import type { z } from 'zod';
 import { usageError } from '../errors.js';
 import { readInstant } from '../numeric/instant.js';
-import type * as schemaNodes from './schema-nodes.js';
+import type { SchemaNodes } from './schema-nodes.js';
 
 /** What a value may be: as the text of an option or a variable, and in the configuration. */
 export interface ValueForm<T> {
   /** Parses a text. Throws a USAGE error for an invalid one. */
   readonly read: (name: string, text: string) => T;
-  /** The schema in the configuration. It is given the functions that build one, as their package loads slowly. */
-  readonly schema: (nodes: typeof schemaNodes) => z.ZodType<T>;
+  /** The schema in the configuration. */
+  readonly schema: (nodes: SchemaNodes) => z.ZodType<T>;
   /** All values, where they are a few words. */
   readonly words?: readonly string[];
 }
@@ -24,9 +24,9 @@ export const instantText: ValueForm<string> = {
     readInstantOption(name, text);
     return text;
   },
-  schema: ({ z }) => {
+  schema: ({ string }) => {
     const error = 'an ISO 8601 date or instant such as "2025-01-31"';
-    return z.string({ error }).refine((value) => readInstant(value) !== undefined, { error });
+    return string({ error }).refine((value) => readInstant(value) !== undefined, { error });
   },
 };
 
@@ -48,8 +48,8 @@ export function number({ isWhole, least = 0, most = Infinity, expected, hint = '
       if (value >= least && value <= most) return value;
       throw usageError(`expected ${name} to be ${expected.replace('whole ', '')}, got ${value}${hint}`);
     },
-    schema: ({ z }) => {
-      const any = z.number({ error: expected });
+    schema: (nodes) => {
+      const any = nodes.number({ error: expected });
       const numbers = isWhole ? any.int(expected) : any;
       const bounded = isWhole || least > 0 ? numbers.min(least, expected) : numbers.positive(expected);
       return most === Infinity ? bounded : bounded.max(most, expected);
@@ -66,7 +66,7 @@ export function oneOf<T extends string>(words: readonly T[]): ValueForm<T> {
       if (word !== undefined) return word;
       throw usageError(`expected ${name} to be ${expected}, got ${JSON.stringify(text)}`);
     },
-    schema: ({ z }) => z.enum(words, { error: expected }),
+    schema: (nodes) => nodes.enum(words, { error: expected }),
   };
 }
 
@@ -81,7 +81,7 @@ export function someOf<T extends string>(words: readonly T[]): ValueForm<readonl
         throw usageError(`expected ${name} to be none or some of ${words.join(',')}, got ${JSON.stringify(text)}`);
       });
     },
-    schema: (nodes) => nodes.z.array(oneOf(words).schema(nodes), { error: `a list of ${words.join(', ')}` }),
+    schema: (nodes) => nodes.array(oneOf(words).schema(nodes), { error: `a list of ${words.join(', ')}` }),
   };
 }
 
