@@ -122,8 +122,8 @@ export const mutations: readonly Mutation[] = [
     'what vanished or changed is not kept in the history',
     122,
     'src/app/reconcile/reconcile-slice',
-    '(isChanged || found.moved > 0) && keepsHistory(main);',
-    '(isChanged || found.moved > 0) && !keepsHistory(main);',
+    '(isChanged || found.moved > 0) && keepsHistory(compared);',
+    '(isChanged || found.moved > 0) && !keepsHistory(compared);',
   ),
   mutation(
     'remainder-lost',
