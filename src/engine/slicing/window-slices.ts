@@ -1,4 +1,4 @@
-import { loadKeyFor, nameIn } from '../../lake/catalog/load-key.js';
+import { loadKeyFor, spanIn } from '../../lake/catalog/load-key.js';
 import { loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
 import type { Sample } from './volume-estimate.js';
@@ -31,9 +31,7 @@ const windows = new LoadKeyWindows(readWindow);
 
 /** The window of a load key; undefined for another kind of key, and for a malformed one. */
 export function readWindow(loadKey: string): Window | undefined {
-  const [start = '', end = '', ...more] = nameIn('window', loadKey)?.split('/') ?? [];
-  const window = { start: Date.parse(start), end: Date.parse(end) };
-  return more.length > 0 || !(window.start < window.end) ? undefined : window;
+  return spanIn('window', loadKey);
 }
 
 /** The results of the windows that a pipeline has loaded for an account. */

@@ -49,6 +49,13 @@ export function nameIn(kind: LoadKeyKind, loadKey: string): string | undefined {
   return loadKey.startsWith(`${kind}/`) ? loadKey.slice(kind.length + 1) : undefined;
 }
 
+/** The span of a load key such as `window/START/END`; undefined for one of another kind, and for a malformed one. */
+export function spanIn(kind: 'window' | 'imported', loadKey: string): Window | undefined {
+  const [start = '', end = '', ...more] = nameIn(kind, loadKey)?.split('/') ?? [];
+  const span = { start: Date.parse(start), end: Date.parse(end) };
+  return more.length === 0 && span.start < span.end ? span : undefined;
+}
+
 /** A load key in a snapshot. */
 export interface StoredLoadKey extends LoadKey {
   /** The version of the catalog that set it. */

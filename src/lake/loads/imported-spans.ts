@@ -1,4 +1,4 @@
-import { loadKeyFor, nameIn, type StoredLoadKey } from '../catalog/load-key.js';
+import { loadKeyFor, spanIn, type StoredLoadKey } from '../catalog/load-key.js';
 import type { Snapshot } from '../catalog/snapshot.js';
 import { LoadKeyWindows } from './load-keys.js';
 import { dayMs, dayStart, joined, overlap, type Window } from '../../core/windows.js';
@@ -14,9 +14,7 @@ export function importedKey({ start, end }: Window): string {
 
 /** The span of such a load key; undefined for a load key of another kind. */
 export function parseImportedKey(loadKey: string): Window | undefined {
-  const [start = '', end = ''] = nameIn('imported', loadKey)?.split('/') ?? [];
-  const window = { start: Date.parse(start), end: Date.parse(end) };
-  return window.start < window.end ? window : undefined;
+  return spanIn('imported', loadKey);
 }
 
 /** The UTC day of an instant in milliseconds since 1970. */

@@ -1,4 +1,4 @@
-import type { EventHole, LoadKey, LoadKeyId } from '../catalog/load-key.js';
+import { spanIn, type EventHole, type LoadKey, type LoadKeyId } from '../catalog/load-key.js';
 import type { Snapshot } from '../catalog/snapshot.js';
 import type { Add } from '../delta/actions.js';
 import type { TableSnapshot } from '../catalog/table-snapshot.js';
@@ -82,7 +82,7 @@ export function keyChange(
     return found === undefined ? [] : [found];
   });
   const set = slice.loadKeys.map((key): LoadKey => {
-    const window = windowOfKey(key);
+    const window = spanIn('window', key) ?? spanIn('imported', key);
     const same = stored.get(key);
     const before = isCompared ? [...(same === undefined ? [] : [same]), ...gone] : [];
     const since = joinedSince(
@@ -94,13 +94,6 @@ export function keyChange(
     return { account, pipeline, key, ...(window && { window }), readAt: now, since, origin, ...(holes && { holes }) };
   });
   return { set, delete: gone.map(({ key }) => ({ account, pipeline, key })) };
-}
-
-/** The window of a load key such as `window/START/END`; undefined for one that has none. */
-function windowOfKey(loadKey: string): Window | undefined {
-  const [, first, last, ...more] = loadKey.split('/');
-  const window = { start: Date.parse(first ?? ''), end: Date.parse(last ?? '') };
-  return more.length === 0 && window.start < window.end ? window : undefined;
 }
 
 /** The files of a pipeline and account. */
