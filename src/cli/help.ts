@@ -1,5 +1,5 @@
 import { program } from '../app/command-text.js';
-import { isoInstant } from '../core/numeric/instant.js';
+import { isoDate } from '../core/numeric/instant.js';
 import { dayMs } from '../core/windows.js';
 import { indented, textLines, wrapWords } from '../core/text/width.js';
 import {
@@ -49,7 +49,7 @@ export async function commandHelp(command: CommandDefinition, width: number, now
     '',
     'Examples:',
     ...examples.flatMap(([line, does]) => [
-      `  ${program} ${exampleLine(line, (days) => dateOf(now - days * dayMs))}`,
+      `  ${program} ${exampleLine(line, (days) => isoDate(now - days * dayMs))}`,
       ...indented(does, 6, width),
     ]),
   ].join('\n');
@@ -58,10 +58,6 @@ export async function commandHelp(command: CommandDefinition, width: number, now
 /** The command line of an example, in which `{30 days ago}` is a date. */
 export function exampleLine(line: string, dateBefore: (days: number) => string): string {
   return line.replaceAll(/\{(\d+) days ago\}/g, (_, days: string) => dateBefore(Number(days)));
-}
-
-function dateOf(ms: number): string {
-  return isoInstant(ms).slice(0, 10);
 }
 
 /** An option as it is written: `-o, --output …`, `--format table|json`. */

@@ -106,7 +106,7 @@ export function tablesOf({ main, derived }: Family, bundles: readonly Bundle[]):
 }
 
 /** A key of a bundle's files: names are used once. */
-export function bundleKey(bundle: Bundle): string {
+function bundleKey(bundle: Bundle): string {
   return addsOf(bundle)
     .map(({ path }) => path)
     .join(' ');
@@ -172,7 +172,7 @@ export async function rewriteBundles(
 }
 
 /** The decision of a commit that replaces bundles, as long as all of them are unchanged. */
-export function replacing(family: Family, bundles: readonly Bundle[]): FileCommit['decide'] {
+function replacing(family: Family, bundles: readonly Bundle[]): FileCommit['decide'] {
   return (snapshot) => (areLive(snapshot, family, bundles) ? { replaced: bundles.map(({ main }) => main) } : undefined);
 }
 

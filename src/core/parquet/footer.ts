@@ -49,7 +49,7 @@ function footerRows(bytes: Uint8Array): number {
 }
 
 /** The offset of a Parquet file's footer; undefined where the bytes don't end like a Parquet file. */
-export function footerAt(bytes: Uint8Array): number | undefined {
+function footerAt(bytes: Uint8Array): number | undefined {
   const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (file.length < magic.length + tailBytes || !magic.equals(file.subarray(-magic.length))) return undefined;
   const at = file.length - tailBytes - file.readUInt32LE(file.length - tailBytes);

@@ -1,8 +1,8 @@
-import { createHash, hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
 import { openNewFile } from '../../core/io/write-file.js';
 import type { Add } from '../delta/actions.js';
-import { DamagedFile, loadKeysOf } from '../delta/file-tags.js';
+import { contentOf, DamagedFile, loadKeysOf, type AddedFile } from '../delta/file-tags.js';
 import { loadKeysText } from './load-key-rows.js';
 import type { LakeTable } from '../lake-table.js';
 import { hasFile, type Store } from '../store/store.js';
@@ -13,14 +13,17 @@ import type { Workspace } from './workspace.js';
 /** Bytes that are read into memory at once. */
 const wholeBytes = 4_000_000;
 
-/** What a file has: its size in bytes, and its SHA-256 in hex. */
-interface FileContents {
-  readonly size: number;
-  readonly sha256: string;
-}
-
-/** Reads a file in pieces, and copies it to a new path where one is given; undefined where there is no file. */
-export async function readContents(store: Store, path: string, copy?: string): Promise<FileContents | undefined> {
+/**
+ * Size and SHA-256 of a file, which is read in pieces; undefined where there is no file.
+ *
+ * @param copy a new path to copy it to
+ * @param most bytes beyond which it isn't read any further, as it is another file
+ */
+export async function readContent(
+  store: Store,
+  path: string,
+  { copy, most = Infinity }: { readonly copy?: string | undefined; readonly most?: number } = {},
+): Promise<AddedFile['content'] | undefined> {
   const hash = createHash('sha256');
   let target: FileHandle | undefined;
   try {
@@ -31,7 +34,7 @@ export async function readContents(store: Store, path: string, copy?: string): P
       hash.update(piece);
       await target?.writeFile(piece);
       size += piece.length;
-      if (piece.length < wholeBytes) return { size, sha256: hash.digest('hex') };
+      if (piece.length < wholeBytes || size > most) return { size, sha256: hash.digest('hex') };
     }
   } finally {
     await target?.close();
@@ -77,17 +80,15 @@ export async function checkedFile(
     const slice = loadKeysText(loadKeysOf(add)) || 'no slice';
     return damagedFile(store, table, add, `it has ${slice} and can't be read (${text})`);
   });
-  const fault = contentsFault(
-    add,
-    await readContents(store, table.pathOf(add), localPath === undefined ? path : undefined),
-  );
+  const copy = localPath === undefined ? path : undefined;
+  const fault = contentFault(add, await readContent(store, table.pathOf(add), { copy, most: add.size }));
   if (fault !== undefined) throw damagedFile(store, table, add, fault);
   return path;
 }
 
 /** What is wrong with a committed file, in words; undefined where it is intact. */
 export async function damageOf(store: Store, table: LakeTable, add: Add): Promise<string | undefined> {
-  return contentsFault(add, await readContents(store, table.pathOf(add)));
+  return contentFault(add, await readContent(store, table.pathOf(add), { most: add.size }));
 }
 
 /** Advice for a damaged file of the history without a copy. */
@@ -97,13 +98,13 @@ const missing = 'it is missing';
 
 /** What is wrong with a file's bytes; undefined where size and hash are those of the log. */
 export function faultOf(add: Add, bytes: Uint8Array | undefined): string | undefined {
-  return contentsFault(add, bytes && { size: bytes.length, sha256: hash('sha256', bytes) });
+  return contentFault(add, bytes && contentOf(bytes));
 }
 
-function contentsFault(add: Add, contents: FileContents | undefined): string | undefined {
-  if (contents === undefined) return missing;
-  const expected = add.tags?.['sha256'] ?? contents.sha256;
-  return sizeFault(add, contents.size) ?? (contents.sha256 === expected ? undefined : 'its bytes have changed');
+function contentFault(add: Add, content: AddedFile['content'] | undefined): string | undefined {
+  if (content === undefined) return missing;
+  const expected = add.tags?.['sha256'] ?? content.sha256;
+  return sizeFault(add, content.size) ?? (content.sha256 === expected ? undefined : 'its bytes have changed');
 }
 
 /** What is wrong with the size of a file in bytes; undefined where it is that of the log. */
@@ -133,7 +134,7 @@ export async function localFile(store: Store, path: string, newPath: () => strin
   const localPath = store.localPath(path);
   if (localPath !== undefined) return (await hasFile(store, path)) ? localPath : undefined;
   const copy = newPath();
-  return (await readContents(store, path, copy)) && copy;
+  return (await readContent(store, path, { copy })) && copy;
 }
 
 /** The same. Throws MissingFile where there is none. */

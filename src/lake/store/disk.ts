@@ -318,7 +318,7 @@ const ignoredCodes = new Set(['ENOTEMPTY', 'EEXIST', 'ENOENT', 'ENOTDIR']);
  *
  * @throws the system's error
  */
-export async function removeEmptyPartitions(root: string): Promise<void> {
+async function removeEmptyPartitions(root: string): Promise<void> {
   for (const table of await foldersIn(root)) {
     if (table.startsWith('_')) continue;
     for (const name of await foldersIn(join(root, table))) {

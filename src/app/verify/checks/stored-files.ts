@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { dropHistory, readContents } from '../../../lake/files/local-file.js';
+import { dropHistory, readContent } from '../../../lake/files/local-file.js';
 import { isDataFile } from '../../../lake/data-files.js';
 import { formatCount, formatSpan } from '../../../core/text/amounts.js';
 import type { CheckContext } from './certificate.js';
@@ -31,7 +31,7 @@ export async function checkBytes(
   const release = async () => {
     if (copy !== undefined) await rm(copy, { force: true });
   };
-  const found = await readContents(store, file.file, copy);
+  const found = await readContent(store, file.file, { copy });
   const fault = faultOf(file, found);
   const path = local ?? copy;
   if (fault === undefined && path !== undefined) return { path, release };
@@ -46,7 +46,7 @@ export async function checkBytes(
   return undefined;
 }
 
-function faultOf(file: LogFile, found: Awaited<ReturnType<typeof readContents>>): string | undefined {
+function faultOf(file: LogFile, found: Awaited<ReturnType<typeof readContent>>): string | undefined {
   if (found === undefined) return 'the file is missing';
   if (found.size !== file.add.size) {
     return `expected ${file.add.size} bytes, found ${found.size}: the file was changed or cut off`;

@@ -27,13 +27,13 @@ export const textColumns = [
 export type TextName = (typeof textColumns)[number];
 
 /** A column of texts: the distinct texts, and for each row the number of its text, `none` for null. */
-export class TextColumn {
+class TextColumn {
   readonly values = new Dictionary();
   readonly numbers = new Int32List();
 }
 
 /** The product of a transaction, or of an item: numbers in the dictionaries of `TransactionRows`. */
-export class ProductRows {
+class ProductRows {
   readonly sku = new Int32List();
   readonly asin = new Int32List();
   readonly network = new Int32List();

@@ -29,7 +29,7 @@ export class AttributeColumn {
 }
 
 /** One row per element of the outermost array on an amount's path. */
-export class ItemRows {
+class ItemRows {
   readonly index = new Int32List();
   readonly quantity: (bigint | undefined)[] = [];
   /** All columns of numbers. */
@@ -135,7 +135,7 @@ const copiedColumns = ['path', 'item', 'name', 'currency', 'low', 'high', 'exact
 const entryColumns = [...copiedColumns, 'holder'] as const;
 
 /** One row per event, in order of receipt. */
-export class EventRows {
+class EventRows {
   readonly list = new Int32List();
   /** Number in `SliceRows.sources`. */
   readonly source = new Int32List();
