@@ -28,6 +28,7 @@ test('the statements of verify and of the report run over the views of the shell
   await database.execute(`CREATE VIEW read_rows ${rows} (SELECT '' AS content_hash, '' AS raw)`);
   await database.execute(`CREATE VIEW read_events AS SELECT *, 0 AS "source file", 'events' AS tab FROM events`);
   await database.execute(`CREATE VIEW read_entries ${rows} entries`);
+  await database.execute(`CREATE VIEW read_lines ${rows} settlement_lines`);
   const session = 'src/app/verify/checks/session-tables.sql';
   for (const statement of statementsOf(await readFile(session, 'utf8'))) await database.execute(statement);
 
