@@ -87,8 +87,8 @@ function unloadedNote(lake: Lake, accounts: readonly string[]): string | undefin
     const command = `\`${loadingCommand({ pipeline, account, windows })}\``;
     const found = formatCount(spans.length, 'closed settlement');
     const [what, which] = isByGroup
-      ? ['events', 'which have no lines but their beginning balances']
-      : ['transactions', 'so lines are missing'];
+      ? ['events', 'which have no lines but their beginning balances and what is not explained']
+      : ['transactions', 'so what they lack is not explained'];
     return `WARNING: payout_lines: the ${what} of ${found} of ${account} are not loaded, ${which}: ${command} loads them`;
   }
   return undefined;

@@ -35,6 +35,17 @@ function escaped(text: string): string {
   return printable(text.replaceAll(/[&<>"']/g, (character) => `&${escapes[character] ?? ''};`));
 }
 
+/** The text that a page shows of markup, in one line. */
+export function plainText({ text }: Html): string {
+  return text
+    .replaceAll(/<[^>]*>/g, '')
+    .replaceAll(/\s+/g, ' ')
+    .replaceAll(/&(amp|lt|gt|quot|#39);/g, (_, name: string) => unescapes[name] ?? '')
+    .trim();
+}
+
+const unescapes = Object.fromEntries(Object.entries(escapes).map(([character, name]) => [name, character]));
+
 /** A column of a table of figures: its heading, and its cell in a row. */
 export interface HtmlColumn<T> {
   readonly label: HtmlValue;

@@ -10,7 +10,7 @@ import { percentText, refundRate } from './currency-figures.js';
 import { figureTable, html, Html, lakeText, numberColumn, separated, textColumn, type HtmlColumn } from './html.js';
 import { currencyName, currencyText, minuteText, shownIn, signOf } from './report-amounts.js';
 import type { CurrencyChapter, ReportFacts } from './section.js';
-import type { AccountChapter } from './sections.js';
+import { concernsOf, type AccountChapter } from './sections.js';
 import type { SettlementFigures } from './settlements.js';
 import { style } from './style.js';
 
@@ -48,7 +48,7 @@ function overview(account: AccountChapter): Html {
       : html`<div class="look">
           <h3>Worth a look</h3>
           <ul>
-            ${concerns.map((concern) => html`<li>${concern}</li>`)}
+            ${concerns.map(({ concern }) => html`<li>${concern}</li>`)}
           </ul>
         </div>`
   }`;
@@ -75,14 +75,6 @@ function settlementsText(settlements: readonly SettlementFigures[]): Html {
     open > 0 && `${formatCount(open)} open`,
   ].filter((part) => part !== false);
   return html`${parts.length === 0 ? 'none' : separated(parts)}`;
-}
-
-/** What an accountant should check before trusting the figures. */
-function concernsOf({ chapters, sections }: AccountChapter): Html[] {
-  return [
-    ...chapters.flatMap((chapter) => sections.flatMap(({ currencyConcerns }) => currencyConcerns?.(chapter) ?? [])),
-    ...sections.flatMap(({ concerns = [] }) => concerns),
-  ].filter((concern) => concern !== false);
 }
 
 /** The chapter of one currency. */

@@ -302,7 +302,7 @@ export async function lakeReport(question: ReportQuestion): Promise<Report> {
   const settlements = accounts.flatMap((chapter) => chapter.settlements);
   return {
     html: reportHtml(accounts, facts),
-    sheets: isExport ? reportSheets(accounts) : [],
+    sheets: isExport ? reportSheets(accounts, location) : [],
     accounts: names,
     currencies: accounts.reduce((sum, { chapters }) => sum + chapters.filter(({ figures }) => figures).length, 0),
     settlements: settlements.length,

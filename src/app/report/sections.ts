@@ -3,8 +3,11 @@ import { coverageSection } from './coverage-section.js';
 import { earnedSection } from './earned-section.js';
 import { feesSection } from './fees-section.js';
 import { lateSection } from './late-section.js';
+import { payoutLinesSection } from './payout-lines-section.js';
 import { reconciliationSection } from './reconciliation-section.js';
 import { refundsSection } from './refunds-section.js';
+import { basisSection } from './basis-section.js';
+import { plainText, type Html } from './html.js';
 import { sheetColumns, type ReportedAccount, type Section, type SectionContent } from './section.js';
 import { settlementSection } from './settlement-section.js';
 import { sharesSection } from './shares-section.js';
@@ -16,6 +19,7 @@ const sections: readonly Section[] = [
   earnedSection,
   sharesSection,
   settlementSection,
+  payoutLinesSection,
   reconciliationSection,
   skusSection,
   feesSection,
@@ -37,8 +41,11 @@ function sheetPlace(name: string): number {
   return at === -1 ? firstSheets.length : at;
 }
 
+/** The table of what the page says beside its figures: their basis, and what to check. */
+const notes = { name: 'notes', columns: sheetColumns({ note: 'text' }) };
+
 /** Names of the sheets. */
-export const sheetNames: readonly string[] = sheets.map(({ name }) => name);
+export const sheetNames: readonly string[] = [...sheets, notes].map(({ name }) => name);
 
 /** An account with what each section shows of it. */
 export interface AccountChapter extends ReportedAccount {
@@ -51,13 +58,37 @@ export async function readSections(account: ReportedAccount): Promise<AccountCha
   return { ...account, sections: read };
 }
 
-/** The tables of a report for other programs, with exact amounts; each has all accounts and currencies. */
-export function reportSheets(accounts: readonly AccountChapter[]): readonly Sheet[] {
-  return sheets.map(({ name, columns }) => ({
-    name,
-    columns: [...sheetColumns({ account: 'text', currency: 'text' }), ...columns],
-    rows: accounts.flatMap(({ account, sections: read }) =>
-      read.flatMap(({ sheet, rows = [] }) => (sheet?.name === name ? rows.map((row) => [account, ...row]) : [])),
+/** What an accountant should check before trusting the figures, and the currency of each where it is of one. */
+export function concernsOf({ chapters, sections: read }: AccountChapter): { concern: Html; currency?: string }[] {
+  const ofCurrencies = chapters.flatMap((chapter) =>
+    read.flatMap(({ currencyConcerns }) =>
+      (currencyConcerns?.(chapter) ?? []).map((concern) => ({ concern, currency: chapter.currency })),
     ),
-  }));
+  );
+  const ofAccount = read.flatMap(({ concerns = [] }) => concerns.map((concern) => ({ concern })));
+  return [...ofCurrencies, ...ofAccount].flatMap(({ concern, ...of }) =>
+    concern === false ? [] : [{ concern, ...of }],
+  );
+}
+
+/** The tables of a report for other programs, with exact amounts; each has all accounts and currencies. */
+export function reportSheets(accounts: readonly AccountChapter[], location: string): readonly Sheet[] {
+  const keys = sheetColumns({ account: 'text', currency: 'text' });
+  return [
+    ...sheets.map(({ name, columns }) => ({
+      name,
+      columns: [...keys, ...columns],
+      rows: accounts.flatMap(({ account, sections: read }) =>
+        read.flatMap(({ sheet, rows = [] }) => (sheet?.name === name ? rows.map((row) => [account, ...row]) : [])),
+      ),
+    })),
+    {
+      name: notes.name,
+      columns: [...keys, ...notes.columns],
+      rows: accounts.flatMap((chapter) => [
+        [chapter.account, null, plainText(basisSection(chapter.basis, location))],
+        ...concernsOf(chapter).map(({ concern, currency }) => [chapter.account, currency ?? null, plainText(concern)]),
+      ]),
+    },
+  ];
 }

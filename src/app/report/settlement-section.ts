@@ -49,17 +49,19 @@ export const settlementSection: Section = {
       ...{ settlement: 'text', started_at: 'text', ended_at: 'text', state: 'text' },
       ...{ beginning_balance: 'amount', net_of_entries: 'amount', total: 'amount', difference: 'amount' },
       ...{ paid_out: 'amount', payout_status: 'text', payout_at: 'text' },
+      ...{ trace_id: 'text', converted_total: 'amount', converted_currency: 'text' },
     }),
   },
   read: ({ settlements, report }) => ({
     ofCurrency: (chapter) => settlementsHtml(chapter, report.isPartial),
     currencyConcerns,
-    rows: settlements.map(({ currency, settlement, verdict, net, discrepancy }) => [
+    rows: settlements.map(({ currency, settlement, verdict, net, discrepancy, transfer }) => [
       ...[currency, settlement.id, instantOrNull(settlement.start), instantOrNull(settlement.end)],
       ...[verdict, settlement.beginning, net ?? null, settlement.total],
       discrepancy ?? (verdict === 'adds-up' ? '0.000000' : null),
       isPaid(settlement) ? settlement.total : settlement.isClosed ? '0.000000' : null,
       ...[settlement.payoutStatus, instantOrNull(settlement.paidAt)],
+      ...[transfer?.traceId ?? null, transfer?.convertedTotal ?? null, transfer?.convertedCurrency ?? null],
     ]),
   }),
 };
@@ -238,7 +240,7 @@ function entriesDetails(figures: SettlementFigures, amount: AmountFormat): Html 
     <summary>${summary}${spoken}</summary>
     <p>
       Settlement
-      ${lakeCode(settlement.id)}${settlement.payoutStatus !== null && html`; payout: ${payoutText(figures)}${laterPaymentText(figures)}`}
+      ${lakeCode(settlement.id)}${settlement.payoutStatus !== null && html`; payout: ${payoutText(figures)}${laterPaymentText(figures)}`}${transferText(figures)}
     </p>
     ${fault !== undefined && html`<p class="fault">It doesn’t add up: ${fault}.</p>`}
     ${
@@ -248,6 +250,15 @@ function entriesDetails(figures: SettlementFigures, amount: AmountFormat): Html 
     ${totalTable(figures, amount)} ${entries && entriesHtml(figures, entries, amount)}
     ${times > 0 && entriesQuery(settlement.id)}
   </details>`;
+}
+
+/** `; transfer ID; 91.20 EUR at the bank`; empty where neither is known, or nothing is converted. */
+function transferText({ transfer, currency }: SettlementFigures): Html {
+  const { traceId = null, convertedTotal = null, convertedCurrency = null } = transfer ?? {};
+  const converted = convertedTotal !== null && convertedCurrency !== null && convertedCurrency !== currency;
+  return html`${
+    traceId !== null && html`; transfer ${lakeCode(traceId)}`
+  }${converted && html`; converted total ${moneyText(convertedTotal, convertedCurrency)}`}`;
 }
 
 /** The addition of a settlement's sum, compared with its total. */

@@ -17,6 +17,7 @@ import laterPaymentText from './later-payments.sql';
 import largestAtText from './largest-instants.sql';
 import largestText from './largest-amounts.sql';
 import lineText from './settlement-lines.sql';
+import transferText from './transfers.sql';
 import netText from './settlement-nets.sql';
 import { difference, signOf, sumOf, timesOf } from './report-amounts.js';
 
@@ -26,6 +27,9 @@ const netSums = statement(netText, {
 });
 const brokenSettlements = statement(brokenText, { groupId: 'text' });
 const laterPayments = statement(laterPaymentText, { groupId: 'text', paidBy: 'text', paidAt: 'textOrNull' });
+const transfers = statement(transferText, {
+  ...{ groupId: 'text', traceId: 'textOrNull', convertedTotal: 'textOrNull', convertedCurrency: 'textOrNull' },
+});
 const entryLines = statement(lineText, {
   ...{ groupId: 'text', currency: 'text', eventList: 'textOrNull', kind: 'textOrNull', name: 'textOrNull' },
   ...{ lines: 'count', times: 'count', total: 'decimal' },
@@ -68,6 +72,8 @@ export interface SettlementFigures {
   readonly unknown: number;
   /** The later settlement whose transfer paid this one; undefined: none. */
   readonly laterPayment: FigureRow<typeof laterPayments> | undefined;
+  /** Its transfer's id, and its total in the currency of the bank account. */
+  readonly transfer: FigureRow<typeof transfers> | undefined;
   /** Undefined where the report leaves them out. */
   readonly entries: SettlementEntries | undefined;
 }
@@ -104,6 +110,7 @@ export async function readSettlements(
   const broken = new Set((await rows(brokenSettlements)).map(({ groupId }) => groupId));
   const byGroup = <T extends { groupId: string }>(all: readonly T[]) => groupBy(all, ({ groupId }) => groupId);
   const nets = byGroup(await rows(netSums));
+  const ofTransfers = new Map((await rows(transfers)).map((row) => [row.groupId, row]));
   const payments = new Map((await rows(laterPayments)).map((row) => [row.groupId, row]));
   const figures = settlements.map((settlement) => {
     const verdict = verdictOf(settlement, isLoaded(settlement), !broken.has(settlement.id));
@@ -111,6 +118,7 @@ export async function readSettlements(
     return {
       ...figuresOf(settlement, nets.get(settlement.id) ?? [], payments.get(settlement.id), verdict),
       paidOut: isDeposited ? (settlement.total ?? '0') : '0',
+      transfer: ofTransfers.get(settlement.id),
     };
   });
   const wanted = new Set(selectDetailed(figures, detailed).map(({ settlement }) => settlement.id));
@@ -158,7 +166,7 @@ function figuresOf(
   nets: readonly FigureRow<typeof netSums>[],
   laterPayment: FigureRow<typeof laterPayments> | undefined,
   known: SettlementVerdict | undefined,
-): Omit<SettlementFigures, 'paidOut'> {
+): Omit<SettlementFigures, 'paidOut' | 'transfer'> {
   const main = settlement.currency ?? settlement.beginningCurrency ?? nets[0]?.currency ?? null;
   const fault = known === undefined ? totalFault(settlement, nets) : undefined;
   const isRead = nets.length > 0 || known === undefined;

@@ -6,6 +6,7 @@ import { lakeName } from '../../../src/app/report/html.js';
 import { database } from '../lake-run.js';
 import { loadedLake, type LoadedLake } from '../verify/loaded-lake.js';
 import { settlement, shipment, smallLedger } from '../verify/small-ledger.js';
+import { sumOf } from '../../../src/app/report/report-amounts.js';
 import { hostile, longSku, read, reported, reportedItems, shown, type Reported } from './reported-lake.js';
 
 let lake: LoadedLake;
@@ -143,6 +144,27 @@ test.each([
     ]);
   },
 );
+
+test('the lines of each settlement add up to its total in the tables, with a line for what is not explained', () => {
+  const sheet = (name: string) => report.sheets.find((of) => of.name === name) ?? { columns: [], rows: [] };
+  const values = (name: string) => {
+    const { columns, rows } = sheet(name);
+    return rows.map((row) => Object.fromEntries(columns.map((column, at) => [column.name, row[at]])));
+  };
+  const lines = values('settlement_lines');
+  const closed = values('settlements').filter(({ state }) => state !== 'open');
+  expect(closed.length).toBeGreaterThan(2);
+  for (const { settlement: id, currency, total } of closed) {
+    const amounts = lines.filter((line) => line['settlement'] === id && line['currency'] === currency);
+    expect(sumOf(amounts.map(({ amount }) => String(amount)))).toBe(total);
+  }
+  const unexplained = lines.filter(({ category }) => category === 'not explained');
+  expect(unexplained.map(({ settlement: id, amount }) => [id, amount])).toEqual([['GROUP-EUR', '0.010000']]);
+  const notes = values('notes').map(({ currency, note }) => [currency, note]);
+  expect(notes[0]?.[1]).toMatch(/^Figures are on the paid basis/);
+  expect(notes.slice(1).map(([, note]) => note)).toEqual(report.page.texts('.look li'));
+  expect(notes).toContainEqual(['EUR', '1 settlement in EUR does not add up.']);
+});
 
 test('the closed settlements are summed up below them', async () => {
   const payout = (status: string) => ({ status, at: '2025-02-25T00:00:00Z' });

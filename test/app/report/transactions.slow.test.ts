@@ -69,6 +69,12 @@ test('a lake of transactions is reported on the paid basis, and deferred money s
       [];
     expect([amount, of, Number(count?.replace(',', ''))]).toEqual([shown(total, String(currency)), currency, times]);
   }
+  const transferred = await sql.rows('SELECT group_id, trace_id FROM groups WHERE trace_id IS NOT NULL');
+  expect(transferred.length).toBeGreaterThan(3);
+  const details = page.texts('details > p').join('\n');
+  for (const { group_id: id, trace_id: trace } of transferred) {
+    expect(details).toMatch(new RegExp(`Settlement ${String(id)}; payout: .*; transfer ${String(trace)}`));
+  }
   const verdicts = page.texts('.verdict');
   expect(verdicts.length).toBeGreaterThan(3);
   expect(verdicts.filter((text) => /not|differ/i.test(text))).toEqual([]);
