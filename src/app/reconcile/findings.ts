@@ -78,20 +78,20 @@ export function findingsText({ changes, emptied, uncompared }: Findings): string
       : 'the lake keeps its rows; --accept-empty accepts the answer';
     const stored = rowsText(answer.rows, answer.atMost);
     lines.push(
-      `WARNING: ${answer.pipeline}: ${loadKeysText(answer.load_keys)} had ${stored}, and the answer is ${lackText(answer) ?? 'empty'}; ${kept}`,
+      `WARNING: ${answer.pipeline}: ${keysInWords(answer.load_keys)} had ${stored}, and the answer is ${lackText(answer) ?? 'empty'}; ${kept}`,
     );
   }
   for (const { pipeline, load_keys: loadKeys, reason } of byReason(uncompared)) {
     const were = loadKeys.length === 1 ? 'was' : 'were';
     lines.push(
-      `WARNING: ${pipeline}: ${loadKeysText(loadKeys)} ${were} replaced without a comparison: ${printable(reason)}`,
+      `WARNING: ${pipeline}: ${keysInWords(loadKeys)} ${were} replaced without a comparison: ${printable(reason)}`,
     );
   }
   for (const [pipeline, ofPipeline] of byPipeline(changes)) {
     const changed = ofPipeline.filter(({ rows }) => rows > 0);
     if (changed.length > 0) lines.push(`Changed since it was read last, ${pipeline}: ${countsText(sumOf(changed))}`);
     for (const change of changed.slice(0, mostListed)) {
-      lines.push(`  ${loadKeysText(change.loadKeys)}: ${countsText(change)}`, ...change.examples.map(exampleText));
+      lines.push(`  ${keysInWords(change.loadKeys)}: ${countsText(change)}`, ...change.examples.map(exampleText));
       const others = change.rows - change.examples.length;
       if (others > 0) lines.push(`    and ${formatCount(others)} more`);
     }
@@ -140,7 +140,7 @@ export function emptyFailure({ emptied }: Findings): LedgerlakeError | undefined
   const advice = isOther ? "check the account's credentials, its region and --endpoint, and run again" : 'run again';
   return new LedgerlakeError(
     'UPSTREAM_EMPTY',
-    `expected results of ${first.pipeline} in ${loadKeysText(first.load_keys)}${more}, where the lake has ` +
+    `expected results of ${first.pipeline} in ${keysInWords(first.load_keys)}${more}, where the lake has ` +
       `${rowsText(first.rows, first.atMost)}, got ${lack === undefined ? 'an empty answer' : `an answer ${lack}`}; ` +
       `the lake keeps its rows: ${advice}, and if the answer stays the same and is right, with --accept-empty`,
   );
@@ -167,7 +167,7 @@ export function otherAccountFailure(
   return new LedgerlakeError(
     'UPSTREAM_ACCOUNT',
     `expected the orders of ${account} that are in the lake, got ${formatCount(returned)} of ${formatCount(stored)} and others instead ` +
-      `(${pipeline}, up to ${loadKeysText(loadKeys)}); this seems to be the answer for another account. The lake keeps its rows: check ` +
+      `(${pipeline}, up to ${keysInWords(loadKeys)}); this seems to be the answer for another account. The lake keeps its rows: check ` +
       'the credentials, the region and --endpoint of the account, and run again; if the answer is right, with --accept-empty',
   );
 }
@@ -227,7 +227,7 @@ function exampleText({ change, id, eventList, amazonOrderId, postedAt }: Changed
 }
 
 /** `2025-03-04T00:00:00Z to 2025-03-05T00:00:00Z`, `group …`, `100 orders`. */
-function loadKeysText(loadKeys: readonly string[]): string {
+function keysInWords(loadKeys: readonly string[]): string {
   const [first = ''] = loadKeys;
   if (loadKeys.length > 1) return `${first.split('/')[0] ?? ''}s ${loadKeyText(first)} and ${loadKeys.length - 1} more`;
   return loadKeyText(first);
