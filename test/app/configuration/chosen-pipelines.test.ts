@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { readAccount, refuseMixing } from '../../../src/app/configuration/account.js';
-import { positiveNumber, wholeNumber } from '../../../src/core/text/value-forms.js';
 import { readOrders, choosePipelines, unknownPipeline } from '../../../src/app/configuration/chosen-pipelines.js';
 
 const usage = (message: RegExp) =>
@@ -82,14 +81,4 @@ describe('accounts', () => {
       refuseMixing('demo', new Set(['demo']), 'l');
     }).not.toThrow();
   });
-});
-
-test('numbers are taken whole or not at all', () => {
-  expect(wholeNumber('--burst', '30', 1)).toBe(30);
-  expect(positiveNumber('--rate', '0.5')).toBe(0.5);
-  for (const text of ['', '-1', '1.5', '1e3', 'x', '0x10'])
-    expect(() => wholeNumber('--burst', text, 1)).toThrow(usage(/--burst/));
-  expect(() => wholeNumber('--burst', '0', 1)).toThrow(usage(/from 1/));
-  for (const text of ['', '0', '-1', 'x', 'Infinity', '1e3'])
-    expect(() => positiveNumber('--rate', text)).toThrow(usage(/--rate/));
 });
