@@ -1,5 +1,5 @@
 import type { Clock } from '../core/clock.js';
-import type { Table } from '../core/columns/table.js';
+import { mainTable, type Table } from '../core/columns/table.js';
 import { LedgerlakeError } from '../core/errors.js';
 import { Mutex } from '../core/mutex.js';
 import type { Snapshot } from './catalog/snapshot.js';
@@ -50,8 +50,7 @@ export class SliceWriter {
   }
 
   async commit(slice: SliceCommit, withRemainder?: WithRemainder): Promise<CommitResult> {
-    const main = slice.tables.at(-1);
-    if (main === undefined) throw new Error(`the pipeline ${slice.pipeline} has no table`);
+    const main = mainTable({ name: slice.pipeline, tables: slice.tables });
     for (let attempt = 1; ; attempt++) {
       const replaces = slice.refresh || (slice.retires ?? []).length > 0;
       const revision = replaces ? await this.#revisions?.compare(this.#lake, slice) : undefined;

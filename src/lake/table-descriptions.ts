@@ -1,4 +1,4 @@
-import { customPipelinesOf, type Table } from '../core/columns/table.js';
+import { mainTable, customPipelinesOf, type Table } from '../core/columns/table.js';
 import { faultLine } from '../core/text/fault-line.js';
 import type { Snapshot } from './catalog/snapshot.js';
 import { logError, type Fields } from './delta/actions.js';
@@ -40,6 +40,6 @@ export async function describedTables({ tables }: Snapshot, location: string): P
   if (stray !== undefined) throw wrong(stray.name, 'it has the lines of no table');
   const names = pipelines.map(({ name }) => name);
   const twice = pipelines.find(({ name }, at) => names.indexOf(name) !== at);
-  if (twice !== undefined) throw wrong(twice.tables.at(-1)?.name ?? '', `another table is of ${twice.name}, too`);
+  if (twice !== undefined) throw wrong(mainTable(twice).name, `another table is of ${twice.name}, too`);
   return inOrder;
 }

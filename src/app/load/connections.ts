@@ -1,3 +1,4 @@
+import { mainTable } from '../../core/columns/table.js';
 import { existsSync } from 'node:fs';
 import type { Clock } from '../../core/clock.js';
 import type { Environment } from '../../core/environment.js';
@@ -7,7 +8,6 @@ import { below, checkedPath } from '../../core/io/links.js';
 import type { SignIn } from '../../engine/auth/token-request.js';
 import { openJournal } from '../../engine/journal/journal.js';
 import { isWorthPacing } from '../../engine/rate-limit/request-queue.js';
-import { mainTable } from '../../engine/slicing/slicing.js';
 import type { Lake } from '../../lake/lake.js';
 import { connectCustom, cursorLifeMs, type CustomConnection } from '../../sources/custom/custom-api.js';
 import { readApiAddress, type CustomAddress, type VariableOrigins } from '../../sources/custom/custom-address.js';

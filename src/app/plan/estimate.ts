@@ -1,9 +1,10 @@
+import { mainTable } from '../../core/columns/table.js';
 import type { Clock } from '../../core/clock.js';
 import { TokenBucket } from '../../engine/rate-limit/token-bucket.js';
 import { planConcurrency, maxPages, type QuotaState } from '../../engine/run/concurrency-plan.js';
 import type { Job } from '../../engine/run/pipeline.js';
 import type { Basis } from '../../engine/slicing/volume-estimate.js';
-import { mainTable, type Forecast, type LoadedVolume, type ProbedPage } from '../../engine/slicing/slicing.js';
+import type { Forecast, LoadedVolume, ProbedPage } from '../../engine/slicing/slicing.js';
 import { isCustom } from '../../sources/custom/custom-pipeline.js';
 import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
 import { withNeeds } from '../configuration/chosen-pipelines.js';

@@ -1,6 +1,6 @@
 import { Mutex } from '../../core/mutex.js';
 import type { Clock } from '../../core/clock.js';
-import type { Table } from '../../core/columns/table.js';
+import { mainTable, type Table } from '../../core/columns/table.js';
 import type { LedgerlakeError } from '../../core/errors.js';
 import type { Add } from '../../lake/delta/actions.js';
 import { DamagedFile, contentOf, rowsInLog } from '../../lake/delta/file-tags.js';
@@ -77,8 +77,7 @@ export class EventRevisions implements Revisions {
 
   async #compare(lake: ComparedLake, slice: SliceCommit): Promise<Revision> {
     if (this.#otherAccount !== undefined) throw this.#otherAccount;
-    const main = slice.tables.at(-1);
-    if (main === undefined) throw new Error(`the pipeline ${slice.pipeline} has no table`);
+    const main = mainTable({ name: slice.pipeline, tables: slice.tables });
     const stored = () => replacedAdds(lake, main, slice).mains;
     try {
       return await overNewest(lake, stored, () => this.#revisionOf(lake, main, slice));

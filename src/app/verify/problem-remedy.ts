@@ -1,3 +1,4 @@
+import { mainTable } from '../../core/columns/table.js';
 import { pipelines } from '../../../pipelines/all-pipelines.js';
 import type { Lake } from '../../lake/lake.js';
 import { historyFamily } from '../reconcile/event-history.js';
@@ -34,7 +35,7 @@ export function problemRemedy(problem: FoundProblem, lake: Lake): Remedy | undef
   // No repair brings a version back that `--expect` names and the chain lacks.
   if (kind !== 'lake' || repair === undefined || (check === 'catalog-chain' && file === '')) return undefined;
   const filled = pipelines.find(({ tables }) => tables.some(({ name }) => name === table));
-  const isDerived = filled !== undefined && filled.tables.at(-1)?.name !== table;
+  const isDerived = filled !== undefined && mainTable(filled).name !== table;
   const isCustom = lake.tables.find(({ schema }) => schema.name === table)?.schema.customPipeline !== undefined;
   switch (repair) {
     case 'rebuild':

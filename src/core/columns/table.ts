@@ -121,6 +121,13 @@ export interface PipelineTables {
   readonly tables: readonly Table[];
 }
 
+/** The table of a pipeline whose files count by themselves: the last one. */
+export function mainTable({ name, tables }: PipelineTables): Table {
+  const main = tables.at(-1);
+  if (main === undefined) throw new Error(`the pipeline ${name} has no table`);
+  return main;
+}
+
 /** The custom pipelines that fill some of these tables. */
 export function customPipelinesOf(tables: readonly Table[]): PipelineTables[] {
   return tables.flatMap((main) => {
@@ -133,8 +140,8 @@ export function customPipelinesOf(tables: readonly Table[]): PipelineTables[] {
 
 /** The families of some pipelines, in their order. */
 export function familiesOf(pipelines: readonly PipelineTables[]): Family[] {
-  return pipelines.flatMap(({ name, tables }) => {
-    const main = tables.at(-1);
-    return main === undefined ? [] : [{ pipeline: name, main, derived: tables.slice(0, -1) }];
+  return pipelines.map((pipeline) => {
+    const main = mainTable(pipeline);
+    return { pipeline: pipeline.name, main, derived: pipeline.tables.slice(0, -1) };
   });
 }

@@ -1,4 +1,3 @@
-import type { Table, PipelineTables } from '../../core/columns/table.js';
 import type { Window } from '../../core/windows.js';
 import type { Lake } from '../../lake/lake.js';
 import type { RequestedRange } from '../../lake/upkeep/requested-ranges.js';
@@ -115,11 +114,4 @@ export interface Definition<Upstream, S extends Slice = Slice, Page = unknown>
   prepareSync?(job: SyncJob, reading: Reading<Upstream>): Promise<Job>;
   /** The pages that a plan may request for its estimate; default none. */
   probes?(job: Job): readonly Probe<Upstream>[];
-}
-
-/** The main table of a pipeline: the last one. */
-export function mainTable({ name, tables }: PipelineTables): Table {
-  const main = tables.at(-1);
-  if (main === undefined) throw new Error(`the pipeline ${name} has no table`);
-  return main;
 }

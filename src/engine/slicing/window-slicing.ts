@@ -1,3 +1,4 @@
+import { mainTable } from '../../core/columns/table.js';
 import { cut, dayMs, dayStart, overlap, uncovered, type Window } from '../../core/windows.js';
 import type { Add } from '../../lake/delta/actions.js';
 import { columnStatistics, loadKeysOf } from '../../lake/delta/file-tags.js';
@@ -10,17 +11,16 @@ import { bisectedOnce } from './bisected-windows.js';
 import { WindowQueue, type WindowSource } from './window-queue.js';
 import { listQueue, pageSize, type SliceQueue } from '../run/slice-queue.js';
 import { dayStates } from './day-states.js';
-import {
-  mainTable,
-  type Coverage,
-  type Definition,
-  type Forecast,
-  type ForecastRequest,
-  type LoadedVolume,
-  type Probe,
-  type ProbedPage,
-  type Slicing,
-  type SyncJob,
+import type {
+  Coverage,
+  Definition,
+  Forecast,
+  ForecastRequest,
+  LoadedVolume,
+  Probe,
+  ProbedPage,
+  Slicing,
+  SyncJob,
 } from './slicing.js';
 import { dailyWindows, syncRange, type PlannedWindow, type SyncWindowsOptions } from './sync-windows.js';
 

@@ -1,10 +1,10 @@
 import { shortHash } from '../../../core/short-hash.js';
 import { loadKeyFor } from '../../../lake/catalog/load-key.js';
-import type { Table, PipelineTables } from '../../../core/columns/table.js';
+import { mainTable, type Table, type PipelineTables } from '../../../core/columns/table.js';
 import { monthOf, overlap, type Window } from '../../../core/windows.js';
 import type { Job, Subject } from '../../../engine/run/pipeline.js';
 import { listQueue, type Slice, type SliceQueue } from '../../../engine/run/slice-queue.js';
-import { mainTable, type ForecastRequest, type Slicing, type SyncJob } from '../../../engine/slicing/slicing.js';
+import type { ForecastRequest, Slicing, SyncJob } from '../../../engine/slicing/slicing.js';
 import { readWindow, windowKey } from '../../../engine/slicing/window-slices.js';
 import { loadKeysOf } from '../../../lake/delta/file-tags.js';
 

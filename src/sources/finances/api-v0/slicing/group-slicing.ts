@@ -9,17 +9,10 @@ import {
 import { loadedSamples, loadedWindows } from '../../../../engine/slicing/window-slices.js';
 import { listQueue, type SliceQueue } from '../../../../engine/run/slice-queue.js';
 import { dayStates, type Day } from '../../../../engine/slicing/day-states.js';
-import {
-  mainTable,
-  type Coverage,
-  type Forecast,
-  type ForecastRequest,
-  type Slicing,
-  type SyncJob,
-} from '../../../../engine/slicing/slicing.js';
+import type { Coverage, Forecast, ForecastRequest, Slicing, SyncJob } from '../../../../engine/slicing/slicing.js';
 import { requestedFrom, syncRange } from '../../../../engine/slicing/sync-windows.js';
 import { firstInstant, samplesOf } from '../../../../engine/slicing/window-slicing.js';
-import type { PipelineTables } from '../../../../core/columns/table.js';
+import { mainTable, type PipelineTables } from '../../../../core/columns/table.js';
 import { loadKeysOf } from '../../../../lake/delta/file-tags.js';
 import type { StoredLoadKey } from '../../../../lake/catalog/load-key.js';
 import type { Add } from '../../../../lake/delta/actions.js';
