@@ -3,41 +3,19 @@ import { pipelines } from '../../../pipelines/all-pipelines.js';
 import type { Lake } from '../../lake/lake.js';
 import { historyFamily } from '../reconcile/event-history.js';
 import { rereadRemedy, type Remedy } from '../remedy.js';
-import type { CheckName, FoundProblem } from './checks/certificate.js';
-
-/** The remedy of each check's problems; checks that are not listed find no problem of the lake itself. */
-const remedies: Readonly<Partial<Record<CheckName, 'reread' | 'rebuild' | 'repair' | 'move'>>> = {
-  'catalog-chain': 'repair',
-  'published-logs': 'repair',
-  'log-tags': 'repair',
-  'derived-files': 'repair',
-  windows: 'repair',
-  'file-bytes': 'reread',
-  'unnamed-files': 'move',
-  parquet: 'reread',
-  'row-counts': 'repair',
-  statistics: 'repair',
-  partitions: 'reread',
-  positions: 'reread',
-  'event-ids': 'reread',
-  'raw-columns': 'reread',
-  amounts: 'rebuild',
-  roles: 'rebuild',
-  'unique-ids': 'repair',
-  'net-sums': 'rebuild',
-};
+import { checks, type FoundProblem } from './checks/certificate.js';
 
 /** What repairs a problem: what its check names, else what its kind, table and file suggest; undefined where nothing is known. */
 export function problemRemedy(problem: FoundProblem, lake: Lake): Remedy | undefined {
   const { check, kind, table, file, remedy } = problem;
   if (remedy !== undefined) return remedy;
-  const repair = remedies[check];
+  const { mendedBy } = checks[check];
   // No repair brings a version back that `--expect` names and the chain lacks.
-  if (kind !== 'lake' || repair === undefined || (check === 'catalog-chain' && file === '')) return undefined;
+  if (kind !== 'lake' || mendedBy === undefined || (check === 'catalog-chain' && file === '')) return undefined;
   const filled = pipelines.find(({ tables }) => tables.some(({ name }) => name === table));
   const isDerived = filled !== undefined && mainTable(filled).name !== table;
   const isCustom = lake.tables.find(({ schema }) => schema.name === table)?.schema.customPipeline !== undefined;
-  switch (repair) {
+  switch (mendedBy) {
     case 'rebuild':
       // `rebuild` would need the pipeline's definition.
       return isCustom ? rereadRemedy(problem, lake) : { kind: 'rebuild' };

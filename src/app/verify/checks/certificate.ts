@@ -8,28 +8,45 @@ import type { Remedy } from '../../remedy.js';
 import type { Check } from '../../results.js';
 import { unsummedText } from '../../unsummed-amounts.js';
 
-/** Every check by its stable name, in the order of the certificate: what it proves, and what it counts. */
-const checks = {
-  'catalog-chain': { about: 'each commit is sealed and follows the one before it', counts: 'commits' },
-  'published-logs': { about: 'each Delta log has what the catalog has', counts: 'versions' },
-  'log-tags': { about: 'the log describes each file', counts: 'files' },
-  'derived-files': { about: 'each slice has all of its files, and no other', counts: 'files' },
-  windows: { about: 'windows read do not overlap, and none crosses a month', counts: 'slices' },
+interface CheckDefinition {
+  /** What it proves. */
+  readonly about: string;
+  /** What it counts. */
+  readonly counts: string;
+  /** What mends its problems of the lake itself; left out where it finds none. */
+  readonly mendedBy?: 'reread' | 'rebuild' | 'repair' | 'move';
+}
+
+/** Every check by its stable name, in the order of the certificate. */
+const definitions = {
+  'catalog-chain': {
+    about: 'each commit is sealed and follows the one before it',
+    counts: 'commits',
+    mendedBy: 'repair',
+  },
+  'published-logs': { about: 'each Delta log has what the catalog has', counts: 'versions', mendedBy: 'repair' },
+  'log-tags': { about: 'the log describes each file', counts: 'files', mendedBy: 'repair' },
+  'derived-files': { about: 'each slice has all of its files, and no other', counts: 'files', mendedBy: 'repair' },
+  windows: { about: 'windows read do not overlap, and none crosses a month', counts: 'slices', mendedBy: 'repair' },
   'unread-events': { about: 'each event of what is loaded could be read', counts: 'slices' },
   'asked-ranges': { about: 'what runs requested is loaded', counts: 'ranges' },
-  'file-bytes': { about: 'each file has the size and SHA-256 of the log', counts: 'files' },
-  'unnamed-files': { about: 'each file in a partition folder is in the log', counts: 'files' },
-  parquet: { about: 'each file can be read as its table', counts: 'files' },
-  'row-counts': { about: 'each file has the number of rows of the log', counts: 'rows' },
-  statistics: { about: 'the statistics in the log are correct', counts: 'files' },
-  partitions: { about: 'rows are in the folder and the slice that they belong to', counts: 'files' },
-  positions: { about: 'no position within a slice occurs twice', counts: 'events' },
-  'event-ids': { about: 'content_hash and event_id follow from raw', counts: 'events' },
-  'raw-columns': { about: 'columns of events, groups and payouts follow from raw', counts: 'rows' },
-  amounts: { about: 'each money object of raw is one entry, to the digit', counts: 'amounts' },
-  roles: { about: 'each entry has the role and kind of its path', counts: 'amounts' },
-  'unique-ids': { about: 'no event_id and no entry occurs twice', counts: 'events' },
-  'net-sums': { about: 'net sums in the log equal the rows', counts: 'files' },
+  'file-bytes': { about: 'each file has the size and SHA-256 of the log', counts: 'files', mendedBy: 'reread' },
+  'unnamed-files': { about: 'each file in a partition folder is in the log', counts: 'files', mendedBy: 'move' },
+  parquet: { about: 'each file can be read as its table', counts: 'files', mendedBy: 'reread' },
+  'row-counts': { about: 'each file has the number of rows of the log', counts: 'rows', mendedBy: 'repair' },
+  statistics: { about: 'the statistics in the log are correct', counts: 'files', mendedBy: 'repair' },
+  partitions: {
+    about: 'rows are in the folder and the slice that they belong to',
+    counts: 'files',
+    mendedBy: 'reread',
+  },
+  positions: { about: 'no position within a slice occurs twice', counts: 'events', mendedBy: 'reread' },
+  'event-ids': { about: 'content_hash and event_id follow from raw', counts: 'events', mendedBy: 'reread' },
+  'raw-columns': { about: 'columns of events, groups and payouts follow from raw', counts: 'rows', mendedBy: 'reread' },
+  amounts: { about: 'each money object of raw is one entry, to the digit', counts: 'amounts', mendedBy: 'rebuild' },
+  roles: { about: 'each entry has the role and kind of its path', counts: 'amounts', mendedBy: 'rebuild' },
+  'unique-ids': { about: 'no event_id and no entry occurs twice', counts: 'events', mendedBy: 'repair' },
+  'net-sums': { about: 'net sums in the log equal the rows', counts: 'files', mendedBy: 'rebuild' },
   'event-dates': { about: 'events by date are within the requested window', counts: 'events' },
   'group-totals': { about: 'net of each closed group equals its total less its beginning balance', counts: 'groups' },
   'paid-totals': { about: 'paid transactions of each closed group add up to the same', counts: 'groups' },
@@ -37,9 +54,11 @@ const checks = {
   'report-totals': { about: 'lines of each settlement report add up to its total', counts: 'settlements' },
   'date-against-group': { about: 'the same events were received by date and by group', counts: 'groups' },
   'both-apis': { about: 'where v0 returned events, Finances 2024-06-19 returned transactions', counts: 'accounts' },
-} as const;
+} as const satisfies Readonly<Record<string, CheckDefinition>>;
 
-export type CheckName = keyof typeof checks;
+export type CheckName = keyof typeof definitions;
+
+export const checks: Readonly<Record<CheckName, CheckDefinition>> = definitions;
 
 const checkNames = Object.keys(checks) as readonly CheckName[];
 
