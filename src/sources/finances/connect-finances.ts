@@ -11,7 +11,7 @@ import type { Slice } from '../../engine/run/slice-queue.js';
 import type { Definition } from '../../engine/slicing/slicing.js';
 import { transactionsApi, type WithTransactions } from './api-2024-06-19/transactions-api.js';
 import type { ApiQuery, FinancesClient, FinancesApiOptions, PagedFinancesApi } from './selling-partner/finances-api.js';
-import { financesApi, type WithFinancesV0 } from './api-v0/finances-api.js';
+import { financesV0Api, type WithFinancesV0 } from './api-v0/finances-api.js';
 import type { ScannedApiPage } from './selling-partner/scanned-page.js';
 import type { LargeGroups } from './api-v0/large-groups.js';
 
@@ -65,7 +65,7 @@ export function connectFinances({
     ...api,
     ...connectApi(api, common),
   });
-  const clients = { v0: connect(financesApi(options)), transactions: connect(transactionsApi(options)) };
+  const clients = { v0: connect(financesV0Api(options)), transactions: connect(transactionsApi(options)) };
   const all: readonly (OperationClient & { readonly operations: readonly string[] })[] = Object.values(clients);
   return {
     sweep: async () => {

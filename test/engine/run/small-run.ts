@@ -6,7 +6,7 @@ import { syncedPipelines } from '../../../src/app/load/synced-pipelines.js';
 import type { ApiPage, PagedApi, Query } from '../../../src/engine/paging/paged-api.js';
 import type { Reading } from '../../../src/engine/run/pipeline.js';
 import { transactionsApi } from '../../../src/sources/finances/api-2024-06-19/transactions-api.js';
-import { financesApi } from '../../../src/sources/finances/api-v0/finances-api.js';
+import { financesV0Api } from '../../../src/sources/finances/api-v0/finances-api.js';
 import {
   noUpstream,
   type FinancesPipeline,
@@ -84,7 +84,7 @@ export function upstreamOf(ledger: Ledger, at: Clock = clock): FinancesUpstream 
       }),
   });
   return {
-    v0: { ...noUpstream.v0, ...clientOf(financesApi(options)) },
+    v0: { ...noUpstream.v0, ...clientOf(financesV0Api(options)) },
     transactions: clientOf(transactionsApi(options)),
   };
 }

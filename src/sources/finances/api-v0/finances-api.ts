@@ -21,7 +21,7 @@ const pageSizes = [limits.pageSize, 50, 25, 10, 5, 2, 1];
  *
  * @throws LedgerlakeError USAGE for an endpoint that isn't a base address
  */
-export function financesApi(options: FinancesApiOptions): PagedFinancesApi<FinancesQuery, FinancesPage> {
+export function financesV0Api(options: FinancesApiOptions): PagedFinancesApi<FinancesQuery, FinancesPage> {
   const { prefix, common } = commonApi<FinancesPage>(options, financesV0, eachResult, {
     'content-type': 'application/json',
   });
