@@ -115,7 +115,7 @@ export async function openTurnQueue(
 }
 
 /** A fleet's accounts with jobs, each once, and the schedules of their nightly syncs. */
-class TurnQueue {
+export class TurnQueue {
   readonly #turns: Queue<TurnData>;
   readonly #nights: Queue;
   readonly #warn: (reason: string) => void;
