@@ -1,26 +1,12 @@
 import type { Clock } from '../core/clock.js';
 import type { FaultInjection } from '../serve/http/fault-injection.js';
-import { startService, type RunningService, type ServiceOptions } from '../serve/http/server.js';
+import { startService, type RunningService } from '../serve/http/server.js';
 import { FaultInjector } from './faults/fault-injector.js';
 import type { Faults } from './faults/fault-settings.js';
 import { unknownList } from './faults/faulty-events.js';
 import { faultyLedger } from './faults/faulty-ledger.js';
 import { createRequestFaults } from './faults/request-faults.js';
 import { createSeller } from './seller/seller.js';
-
-export interface EmulatorOptions extends Omit<ServiceOptions, 'injectFaults'> {
-  /** Deviations from the specification; undefined: none. */
-  readonly faults?: Faults | undefined;
-}
-
-/**
- * Starts the service with faults of the live one.
- *
- * @throws LedgerlakeError USAGE for faults that are invalid, and as `startService`
- */
-export async function startEmulator({ faults, ...options }: EmulatorOptions): Promise<RunningService> {
-  return startService({ ...options, injectFaults: faults && faultInjection(faults) });
-}
 
 /** Starts the upstream of a first run: the service over a synthetic seller, on loopback, without throttling. */
 export function startEmbeddedService(clock: Clock): Promise<RunningService> {

@@ -1,4 +1,5 @@
-import { startEmbeddedService, type EmulatorOptions, startEmulator } from '../../src/emulator/emulator.js';
+import { startEmulator, type EmulatorOptions } from '../emulator/emulator.js';
+import { startEmbeddedService } from '../../src/emulator/emulator.js';
 import { createHash } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

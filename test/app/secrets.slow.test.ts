@@ -1,10 +1,10 @@
+import { startEmulator } from '../emulator/emulator.js';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { IncomingMessage } from 'node:http';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { createSeller } from '../../src/emulator/seller/seller.js';
-import { startEmulator } from '../../src/emulator/emulator.js';
 import type { RunningService } from '../../src/serve/http/server.js';
 import type { Faults } from '../../src/emulator/faults/fault-settings.js';
 import { runningClock } from '../running-clock.js';

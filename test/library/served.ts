@@ -1,4 +1,4 @@
-import type { EmulatorOptions } from '../../src/emulator/emulator.js';
+import type { EmulatorOptions } from '../emulator/emulator.js';
 import { createSeller } from '../../src/emulator/seller/seller.js';
 import { systemClock } from '../../src/core/clock.js';
 import { serving, temporaryFolder } from '../app/lake-run.js';

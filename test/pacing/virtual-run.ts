@@ -1,3 +1,4 @@
+import { startEmulator, type EmulatorOptions } from '../emulator/emulator.js';
 import * as diagnostics from 'node:diagnostics_channel';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -15,7 +16,6 @@ import { runPipelines } from '../../src/engine/run/runner.js';
 import { dayMs, months, type Window } from '../../src/core/windows.js';
 import { createSeller, type Seller } from '../../src/emulator/seller/seller.js';
 import { signInPath } from '../../src/serve/http/sign-in.js';
-import { type EmulatorOptions, startEmulator } from '../../src/emulator/emulator.js';
 import { Secret } from '../../src/engine/auth/secret.js';
 import { openDatabase } from '../../src/core/duckdb/connection.js';
 import { HandClock } from '../core/clock.js';

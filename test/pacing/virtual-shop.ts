@@ -1,3 +1,4 @@
+import { startEmulator } from '../emulator/emulator.js';
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +9,6 @@ import { EventRevisions } from '../../src/app/reconcile/reconcile-slice.js';
 import { syncedPipelines } from '../../src/app/load/synced-pipelines.js';
 import { openDatabase } from '../../src/core/duckdb/connection.js';
 import type { Window } from '../../src/core/windows.js';
-import { startEmulator } from '../../src/emulator/emulator.js';
 import type { FaultKind, Faults } from '../../src/emulator/faults/fault-settings.js';
 import { Secret } from '../../src/engine/auth/secret.js';
 import type { PipelineCounts } from '../../src/engine/run/pipeline-counts.js';

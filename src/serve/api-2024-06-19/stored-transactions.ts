@@ -50,23 +50,17 @@ export function storedTransactions(pages: LakePages): TransactionLedger {
     summaries: (question, query) => {
       // Sums of periods aren't stored, and an empty answer would be wrong.
       if (question.settlementId === undefined) return Promise.reject(noPeriods(question));
-      return pages.page(query, () => {
-        const files = settlementSummaries.all;
-        return pages.withoutRange(JSON.stringify(question), [settlementSummaries], files, async (page) => {
-          const addresses = await pages.addresses(files);
-          return pages.rows(addresses, summariesOf(question, addresses, page));
-        });
-      });
+      const sql = (files: readonly string[], page: PageStart) => summariesOf(question, files, page);
+      const key = JSON.stringify(question);
+      return pages.page(query, () => pages.ofTable(key, settlementSummaries, settlementSummaries.all, sql));
     },
     payouts: (question, query) =>
       pages.page(query, () => {
-        const files = payouts.all;
         const range = storable(question.range);
         const key = JSON.stringify(['payouts', { ...question, range }]);
-        return pages.withoutRange(key, [payouts], files, async (page) => {
-          const addresses = await pages.addresses(files);
-          return pages.rows(addresses, payoutsByDate(question, addresses, boundsOf(range), page));
-        });
+        return pages.ofTable(key, payouts, payouts.all, (files, page) =>
+          payoutsByDate(question, files, boundsOf(range), page),
+        );
       }),
   };
 }

@@ -32,13 +32,11 @@ export function storedEvents(pages: LakePages): EventLedger {
       const loadKey = loadKeyFor('group', groupId);
       const within = range && boundsOf(range);
       const key = JSON.stringify([`group ${groupId}`, String(within?.from), String(within?.to)]);
-      const page = await pages.page(query, () => {
-        const files = groupEvents.withLoadKey(loadKey);
-        return pages.withoutRange(key, [groupEvents], files, async (start) => {
-          const addresses = await pages.addresses(files);
-          return pages.rows(addresses, eventsOfGroup(groupId, addresses, within, start));
-        });
-      });
+      const page = await pages.page(query, () =>
+        pages.ofTable(key, groupEvents, groupEvents.withLoadKey(loadKey), (files, start) =>
+          eventsOfGroup(groupId, files, within, start),
+        ),
+      );
       // A listed group whose events aren't loaded is unknown, not empty.
       return pages.isLoaded(groupEventsPipeline, loadKey) ? page : undefined;
     },

@@ -161,6 +161,19 @@ export class LakePages {
     };
   }
 
+  /** The same for one table, of which `query` selects the rows of files. */
+  ofTable(
+    key: string,
+    table: CommittedFiles,
+    files: readonly CommittedFile[],
+    query: (files: readonly string[], page: PageStart) => SqlQuery,
+  ): Question {
+    return this.withoutRange(key, [table], files, async (page) => {
+      const addresses = await this.addresses(files);
+      return this.rows(addresses, query(addresses, page));
+    });
+  }
+
   /** Local paths of files, for DuckDB. */
   addresses(files: readonly CommittedFile[]): Promise<string[]> {
     return Promise.all(files.map((file) => this.copies.addressOf(file)));

@@ -1,3 +1,4 @@
+import { startEmulator } from '../../emulator/emulator.js';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
@@ -9,7 +10,6 @@ import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { LakeDatabase } from '../../../src/app/query/lake-database.js';
 import { openLakeReader } from '../../../src/app/query/lake-files.js';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
-import { startEmulator } from '../../../src/emulator/emulator.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
 import { startS3Server, type S3Server } from '../../s3-server/server.js';
 import { builtCommand } from '../built-command.js';

@@ -1,5 +1,5 @@
+import { startEmulator } from '../../emulator/emulator.js';
 import { expect, onTestFinished, test } from 'vitest';
-import { startEmulator } from '../../../src/emulator/emulator.js';
 import type { Faults } from '../../../src/emulator/faults/fault-settings.js';
 import { createSeller, type Seller } from '../../../src/emulator/seller/seller.js';
 import { database, ran, serving, temporaryFolder } from '../lake-run.js';

@@ -1,10 +1,10 @@
+import { startEmulator } from '../emulator.js';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Arrivals } from '../../../src/serve/http/answers.js';
 import { draw, type FaultRequest } from '../../../src/serve/http/fault-injection.js';
 import { type Faults, type FaultKind, faultKinds, faultRules } from '../../../src/emulator/faults/fault-settings.js';
 import { FaultInjector } from '../../../src/emulator/faults/fault-injector.js';
-import { startEmulator } from '../../../src/emulator/emulator.js';
 import { arrayLedger, event, group } from '../../serve/http/array-ledger.js';
 import { pages, paths, start, startClient } from '../../serve/http/client.js';
 import { handClock } from '../../serve/http/hand-clock.js';

@@ -1,9 +1,9 @@
+import type { EmulatorOptions } from '../../emulator/emulator.js';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
-import type { EmulatorOptions } from '../../../src/emulator/emulator.js';
 import { truthOf } from '../../lake/lake-truth.js';
 import { childRun } from '../run/child-run.js';
 import { filesOf, globOf } from '../run/disk-lake.js';

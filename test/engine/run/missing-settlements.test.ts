@@ -1,8 +1,8 @@
+import { startEmulator } from '../../emulator/emulator.js';
 import { expect, onTestFinished, test } from 'vitest';
 import type { RunEvent } from '../../../src/core/events/run-event.js';
 import { status } from '../../../src/app/status/status.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
-import { startEmulator } from '../../../src/emulator/emulator.js';
 import type { RunningService } from '../../../src/serve/http/server.js';
 import type { Faults } from '../../../src/emulator/faults/fault-settings.js';
 import type { Ledger } from '../../../src/serve/served-apis.js';

@@ -1,3 +1,4 @@
+import type { EmulatorOptions } from '../../emulator/emulator.js';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { database, ran, temporaryFolder } from '../../app/lake-run.js';
 import { runningClock } from '../../running-clock.js';
@@ -6,7 +7,6 @@ import { settlement, shipment } from '../../app/load/ledger-items.js';
 import { evenLedger } from './even-ledger.js';
 import { watchedService, type WatchedService } from './watched-service.js';
 import type { Ledger } from '../../../src/serve/served-apis.js';
-import type { EmulatorOptions } from '../../../src/emulator/emulator.js';
 
 const now = '2026-03-20T12:00:00Z';
 const dayMs = 86_400_000;

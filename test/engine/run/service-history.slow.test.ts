@@ -1,7 +1,7 @@
+import { startEmulator } from '../../emulator/emulator.js';
 import { expect, onTestFinished, test } from 'vitest';
 import { createSeller, type Seller } from '../../../src/emulator/seller/seller.js';
 import type { Faults } from '../../../src/emulator/faults/fault-settings.js';
-import { startEmulator } from '../../../src/emulator/emulator.js';
 import { database, ran, temporaryFolder } from '../../app/lake-run.js';
 import { setClock, synced, type SetClock } from '../../app/load/synced.js';
 

@@ -1,7 +1,7 @@
+import { startEmulator, type EmulatorOptions } from '../../emulator/emulator.js';
 import type { Ledger } from '../../../src/serve/served-apis.js';
 import type { LedgerPage, LedgerQuery } from '../../../src/serve/operation/ledger-page.js';
 import { withTransactions } from '../../serve/http/array-ledger.js';
-import { type EmulatorOptions, startEmulator } from '../../../src/emulator/emulator.js';
 import type { RunningService } from '../../../src/serve/http/server.js';
 import type { Clock } from '../../../src/core/clock.js';
 

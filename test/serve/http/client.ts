@@ -1,7 +1,7 @@
+import { startEmulator, type EmulatorOptions } from '../../emulator/emulator.js';
 import { onTestFinished } from 'vitest';
 import { handClock, type HandClock } from './hand-clock.js';
 import { arrayLedger, type DatedItem } from './array-ledger.js';
-import { type EmulatorOptions, startEmulator } from '../../../src/emulator/emulator.js';
 import type { RunningService } from '../../../src/serve/http/server.js';
 
 /** The public answer's envelope, as far as tests look at it. */

@@ -1,9 +1,9 @@
+import type { EmulatorOptions } from '../../emulator/emulator.js';
 import { onTestFinished } from 'vitest';
 import type { Clock } from '../../../src/core/clock.js';
 import { openServedLake } from '../../../src/cli/serve/serve-lake.js';
 import type { LedgerItem, LedgerPage, LedgerQuery } from '../../../src/serve/operation/ledger-page.js';
 import type { LakeLedger } from '../../../src/serve/served-apis.js';
-import type { EmulatorOptions } from '../../../src/emulator/emulator.js';
 import { serving } from '../../app/lake-run.js';
 
 /** A lake as a ledger, until the test is over. */

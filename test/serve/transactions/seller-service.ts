@@ -1,5 +1,5 @@
+import { startEmulator, type EmulatorOptions } from '../../emulator/emulator.js';
 import { onTestFinished } from 'vitest';
-import { startEmulator, type EmulatorOptions } from '../../../src/emulator/emulator.js';
 import { createSeller, type SellerOptions } from '../../../src/emulator/seller/seller.js';
 import type { Ledger } from '../../../src/serve/served-apis.js';
 import type { RunningService } from '../../../src/serve/http/server.js';

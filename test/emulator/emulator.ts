@@ -1,0 +1,17 @@
+import { faultInjection } from '../../src/emulator/emulator.js';
+import type { Faults } from '../../src/emulator/faults/fault-settings.js';
+import { startService, type RunningService, type ServiceOptions } from '../../src/serve/http/server.js';
+
+export interface EmulatorOptions extends Omit<ServiceOptions, 'injectFaults'> {
+  /** Deviations from the specification; undefined: none. */
+  readonly faults?: Faults | undefined;
+}
+
+/**
+ * Starts the service with faults of the live one.
+ *
+ * @throws LedgerlakeError USAGE for faults that are invalid, and as `startService`
+ */
+export async function startEmulator({ faults, ...options }: EmulatorOptions): Promise<RunningService> {
+  return startService({ ...options, injectFaults: faults && faultInjection(faults) });
+}
