@@ -8,6 +8,7 @@ import earnedAmounts from './views/earned_amounts.sql';
 import feesByType from './views/fees_by_type.sql';
 import ledgerAmounts from './views/ledger_amounts.sql';
 import ledger from './views/ledger.sql';
+import marketplaces from './views/marketplaces.sql';
 import outstandingAt from './views/outstanding_at.sql';
 import paidAmounts from './views/paid_amounts.sql';
 import payoutLines from './views/payout_lines.sql';
@@ -32,6 +33,7 @@ import v0Amounts from './views/v0_amounts.sql';
  * before it.
  */
 export const views: Readonly<Record<string, string>> = {
+  marketplaces,
   amount_name: amountName,
   category_of: categoryOf,
   transactions_earned: transactionsEarned,

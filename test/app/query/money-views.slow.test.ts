@@ -262,6 +262,21 @@ test('both services have the same columns of every month, and the earned basis i
   expect(await later.rows('SELECT * FROM pnl_by_month')).toEqual(months);
   expect(await v0.rows('SELECT * FROM pnl_by_month_earned')).toEqual(months);
 
+  // Each marketplace is known by its id, and v0 has its name.
+  const places = 'FROM transactions SEMI JOIN marketplaces USING (marketplace_id)';
+  expect(await later.rows(`SELECT count(*) AS n ${places}`)).toEqual(
+    await later.rows('SELECT count(*) AS n FROM transactions WHERE marketplace_id IS NOT NULL'),
+  );
+  const ofV0 = await v0.rows(
+    "SELECT DISTINCT marketplace AS name, currency FROM entries WHERE marketplace LIKE 'Amazon.%' ORDER BY ALL",
+  );
+  expect(ofV0.length).toBeGreaterThan(3);
+  expect(
+    await v0.rows(
+      'SELECT DISTINCT marketplaces.name, entries.currency FROM marketplaces JOIN entries ON marketplaces.name = marketplace AND marketplaces.currency = entries.currency ORDER BY ALL',
+    ),
+  ).toEqual(ofV0);
+
   // What the seller has posted in each month: sales when they happened, without their releases.
   const range = { from: Date.parse('2025-12-01'), to: clock.now() - 300_000 };
   const any = { range, status: undefined, marketplaceId: undefined, orderId: undefined, groupId: undefined };
