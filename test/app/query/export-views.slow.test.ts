@@ -16,7 +16,10 @@ test('in a plain DuckDB the exported views have the rows of `ledgerlake sql`', a
     clock,
   });
   const lake = await temporaryFolder();
-  await ran({ lake, endpoint, account: 'shop', from: '2026-01-01', api: 'both' }, { clock });
+  const run = { lake, endpoint, account: 'shop' };
+  await ran({ ...run, from: '2026-01-01', api: 'both' }, { clock });
+  // Days before the first transactions.
+  await ran({ ...run, from: '2025-12-20', to: '2026-01-01', pipelines: ['financial-events'] }, { clock });
   const dir = join(await temporaryFolder(), 'dbt', 'ledgerlake');
   const { summary } = await exportViews({ lake, dir }, { clock, log: () => undefined });
 
