@@ -24,7 +24,7 @@ export interface EventSink {
   /** An amount in millionths that repeats other amounts and doesn't count. */
   memo(key: string, millionths: number): void;
   /** An element of a list with a type and an amount: a ChargeComponent (`Charge`) or a FeeComponent (`Fee`). */
-  line(kind: LineKind, type: string, millionths: number, weight: Weight): void;
+  line(kind: EventLineKind, type: string, millionths: number, weight: Weight): void;
   beginObject(key: string): void;
   endObject(): void;
   beginList(key: string): void;
@@ -33,7 +33,7 @@ export interface EventSink {
   endList(): void;
 }
 
-export type LineKind = 'Charge' | 'Fee';
+export type EventLineKind = 'Charge' | 'Fee';
 export type Weight = 'net' | 'memo';
 export type Amounts = readonly (readonly [type: string, millionths: number])[];
 

@@ -1,5 +1,5 @@
 import { shortInstant } from '../../core/numeric/instant.js';
-import type { EventSink, LineKind } from './event-writer.js';
+import type { EventSink, EventLineKind } from './event-writer.js';
 import type { OrderIds } from '../profiles/seeded-random.js';
 import type { Marketplace, Profile, Spellings } from '../profiles/seller-profile.js';
 
@@ -143,7 +143,7 @@ export class JsonSink implements EventSink {
   }
 
   /** The most frequent call: it writes the whole element at once. */
-  line(kind: LineKind, type: string, millionths: number): void {
+  line(kind: EventLineKind, type: string, millionths: number): void {
     const comma = this.#hasMember ? ',' : '';
     this.#hasMember = true;
     this.#json += `${comma}{"${kind}Type":"${type}","${kind}Amount":${this.#moneyText(millionths)}}`;

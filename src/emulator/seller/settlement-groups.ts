@@ -1,5 +1,5 @@
 import { setImmediate as yieldToTasks } from 'node:timers/promises';
-import type { EventSink, LineKind, Weight } from './event-writer.js';
+import type { EventSink, EventLineKind, Weight } from './event-writer.js';
 import { dayMs } from '../../core/windows.js';
 import type { Period } from './event-calendar.js';
 import type { EventStream } from './event-stream.js';
@@ -116,7 +116,7 @@ export class SumSink implements EventSink {
     this.sum += millionths;
   }
 
-  line(_kind: LineKind, _type: string, millionths: number, weight: Weight): void {
+  line(_kind: EventLineKind, _type: string, millionths: number, weight: Weight): void {
     if (weight === 'net') this.sum += millionths;
   }
 }

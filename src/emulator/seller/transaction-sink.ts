@@ -1,4 +1,4 @@
-import type { EventSink, LineKind, Weight } from './event-writer.js';
+import type { EventSink, EventLineKind, Weight } from './event-writer.js';
 import type { Profile, Spellings } from '../profiles/seller-profile.js';
 
 /** An amount that counts towards the balance. */
@@ -167,7 +167,7 @@ export class TransactionSink implements EventSink {
     if (this.#item !== undefined && key === 'TotalAmount') this.#item.stated = millionths;
   }
 
-  line(kind: LineKind, type: string, millionths: number, weight: Weight): void {
+  line(kind: EventLineKind, type: string, millionths: number, weight: Weight): void {
     if (weight === 'memo') return;
     if (kind === 'Fee') this.#fee(type, millionths);
     else this.#charge(type, millionths);

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { logError, isObject, type Fields, type MetaData } from '../delta/actions.js';
-import { fieldsOf } from '../delta/table-metadata.js';
+import { deltaFieldsOf } from '../delta/table-metadata.js';
 import type { TableChange } from './change.js';
 
 /** What a snapshot knows of a table. */
@@ -26,8 +26,8 @@ export function grownSchema(stored: TableState | undefined, { metaData, descript
 }
 
 function grownMetaData(stored: MetaData, wanted: MetaData): MetaData | undefined {
-  const before = fieldsOf(stored.schemaString);
-  const fields = grownColumns(before, fieldsOf(wanted.schemaString));
+  const before = deltaFieldsOf(stored.schemaString);
+  const fields = grownColumns(before, deltaFieldsOf(wanted.schemaString));
   const schemaString = fields === undefined ? stored.schemaString : JSON.stringify({ type: 'struct', fields });
   const metaData = { ...stored, schemaString, configuration: { ...stored.configuration, ...wanted.configuration } };
   return isDeepStrictEqual(metaData, stored) ? undefined : metaData;
@@ -74,7 +74,7 @@ export function checkGrown(stored: TableState | undefined, { metaData, descripti
     return before.filter((column) => !names.has(nameOf(column)));
   };
   const [lost] = [
-    ...(metaData ? lacking(fieldsOf(stored.metaData.schemaString), fieldsOf(metaData.schemaString)) : []),
+    ...(metaData ? lacking(deltaFieldsOf(stored.metaData.schemaString), deltaFieldsOf(metaData.schemaString)) : []),
     ...(description ? lacking(columnsOf(stored.description), columnsOf(description)) : []),
   ];
   if (lost !== undefined)

@@ -78,7 +78,7 @@ export interface LoggedField {
  */
 export function loggedFields(schema: string): LoggedField[] {
   const known: readonly unknown[] = Object.values(deltaTypes);
-  return fieldsOf(schema).flatMap(({ name, type, nullable }, at) =>
+  return deltaFieldsOf(schema).flatMap(({ name, type, nullable }, at) =>
     typeof type === 'string' && (known.includes(type) || /^decimal\(\d{1,2},\d{1,2}\)$/.test(type))
       ? { name, type, nullable: nullable !== false, at }
       : [],
@@ -91,7 +91,7 @@ export function loggedFields(schema: string): LoggedField[] {
  * @throws LedgerlakeError LAKE_LOG where it isn't a schema
  */
 export function logColumns(schema: string): LogColumn[] {
-  return fieldsOf(schema).flatMap(({ name, type }) => {
+  return deltaFieldsOf(schema).flatMap(({ name, type }) => {
     if ((partitionColumns as readonly string[]).includes(name)) return [];
     const [, precision, scale] = /^decimal\((\d{1,2}),(\d{1,2})\)$/.exec(String(type)) ?? [];
     if (precision !== undefined)
@@ -109,7 +109,7 @@ function deltaField(column: Column) {
 }
 
 /** @throws LedgerlakeError LAKE_LOG where it isn't a schema */
-export function fieldsOf(schema: string): readonly DeltaField[] {
+export function deltaFieldsOf(schema: string): readonly DeltaField[] {
   let fields: unknown;
   try {
     fields = (JSON.parse(schema) as { fields?: unknown } | null)?.fields;

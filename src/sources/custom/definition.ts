@@ -187,13 +187,13 @@ export type Cell = Json | string | bigint | number | boolean | Date | null | und
  * microsecond; `date` `2025-03-04`; `bigint` (64 bits), `integer` (32 bits) and `decimal(p,s)` (p up to 18) numbers or
  * their text, exact.
  */
-export type ColumnType =
+export type ColumnTypeName =
   'varchar' | 'timestamp' | 'date' | 'boolean' | 'bigint' | 'integer' | `decimal(${number},${number})`;
 
 /** A column of a table; every column may be null. */
 export interface ColumnDefinition {
   /** The type, by its name in DuckDB. */
-  readonly type: ColumnType;
+  readonly type: ColumnTypeName;
   /** The content, in a sentence for the table's schema. */
   readonly about?: string;
 }

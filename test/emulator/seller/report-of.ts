@@ -1,6 +1,6 @@
 import type { Period } from '../../../src/emulator/seller/event-calendar.js';
 import type { EventFacts } from '../../../src/emulator/seller/event-stream.js';
-import type { EventSink, LineKind, Weight } from '../../../src/emulator/seller/event-writer.js';
+import type { EventSink, EventLineKind, Weight } from '../../../src/emulator/seller/event-writer.js';
 import type { Seller } from '../../../src/emulator/seller/seller.js';
 import type { Spellings } from '../../../src/emulator/profiles/seller-profile.js';
 import {
@@ -98,7 +98,7 @@ class ReportSink implements EventSink {
     // It repeats other amounts.
   }
 
-  line(kind: LineKind, type: string, millionths: number, weight: Weight): void {
+  line(kind: EventLineKind, type: string, millionths: number, weight: Weight): void {
     if (weight === 'memo') return;
     const isOfOrder = orderTypes[this.#list] !== undefined;
     if (!isOfOrder) this.#add('other-transaction', feeLabels[type] ?? type, millionths);

@@ -1,6 +1,6 @@
 import { monthOf } from '../../../src/core/windows.js';
 import type { EventFacts } from '../../../src/emulator/seller/event-stream.js';
-import type { EventSink, LineKind, Weight } from '../../../src/emulator/seller/event-writer.js';
+import type { EventSink, EventLineKind, Weight } from '../../../src/emulator/seller/event-writer.js';
 import type { Seller } from '../../../src/emulator/seller/seller.js';
 import { SumSink } from '../../../src/emulator/seller/settlement-groups.js';
 import type { InstantRange } from '../../../src/serve/operation/ledger-page.js';
@@ -41,7 +41,7 @@ class AmountSink implements EventSink {
     this.#add(key, 'memo', millionths);
   }
 
-  line(kind: LineKind, _type: string, millionths: number, weight: Weight): void {
+  line(kind: EventLineKind, _type: string, millionths: number, weight: Weight): void {
     this.#add(`${kind}Amount`, weight, millionths);
   }
 
