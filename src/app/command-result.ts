@@ -30,11 +30,22 @@ export function failureOf(error: unknown): unknown {
   return error instanceof FailedRun ? error.failure : error;
 }
 
-/** Releases the lease of a run that has ended. A failure to release it carries the result of the run, if there is one. */
-export async function releaseAfter(lease: Pick<RunLease, 'release'>, result: CommandResult | undefined): Promise<void> {
+/** Does a command's work, and releases its lease at the end. A failure to release it carries the result, if there is one. */
+export async function underLease<Summary extends object>(
+  lease: Pick<RunLease, 'release'>,
+  work: () => Promise<CommandResult<Summary>>,
+): Promise<CommandResult<Summary>> {
+  let result: CommandResult | undefined;
   try {
-    await lease.release();
+    const done = await work();
+    result = done;
+    return done;
   } catch (error) {
-    throw result === undefined ? error : new FailedRun(error, result);
+    if (error instanceof FailedRun) ({ result } = error);
+    throw error;
+  } finally {
+    await lease.release().catch((error: unknown) => {
+      throw result === undefined ? error : new FailedRun(error, result);
+    });
   }
 }

@@ -5,7 +5,7 @@ import { existingLake } from '../../lake/existing-lake.js';
 import type { S3Encryption } from '../../lake/store/store.js';
 import { acquireLease } from '../../lake/upkeep/leases.js';
 import { usageError } from '../../core/errors.js';
-import { releaseAfter, type CommandResult } from '../command-result.js';
+import { underLease, type CommandResult } from '../command-result.js';
 import type { RunContext } from '../context.js';
 import { exporters, exportTitles, type ExportFormat } from './export-formats.js';
 
@@ -53,8 +53,7 @@ export async function runExport(
   }
   const exporter = await exporters[format]();
   const lease = await acquireLease(lake, clock, { command: 'export', pipelines: [] });
-  let result: CommandResult | undefined;
-  try {
+  return underLease(lease, async () => {
     const { tables: count, changed, bytes } = await exporter(lake, clock);
     lease.cleared();
     const what = exportTitles[format];
@@ -62,9 +61,6 @@ export async function runExport(
       changed === 0
         ? `\nNothing to do: the ${what} of ${printable(location)} are up to date.\n`
         : `\n${what[0]?.toUpperCase() ?? ''}${what.slice(1)} of ${formatCount(changed, 'table')} of ${formatCount(count)} in ${printable(location)}: ${formatBytes(bytes)}\n`;
-    result = { text, summary: { status: 'done', lake: location, tables: count, changed, bytes } };
-    return result;
-  } finally {
-    await releaseAfter(lease, result);
-  }
+    return { text, summary: { status: 'done', lake: location, tables: count, changed, bytes } };
+  });
 }

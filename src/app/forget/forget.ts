@@ -1,6 +1,6 @@
 import { plainLog } from '../../observe/log/plain-log.js';
 import type { Emit } from '../../core/events/run-event.js';
-import { FailedRun, releaseAfter, type CommandResult } from '../command-result.js';
+import { FailedRun, underLease, type CommandResult } from '../command-result.js';
 import { emitDamage, type CommandContext } from '../context.js';
 import { catalogVersion } from '../catalog-version.js';
 import { exportAfterRun } from '../export/export-after-run.js';
@@ -86,19 +86,16 @@ export async function forgetIn(
   if (!yes) await ask(store, account, before, confirm);
 
   const lease = await acquireExclusiveLease(lake, clock, { command: 'forget', account, pipelines: [] });
-  let result: CommandResult | undefined;
-  try {
+  return underLease(lease, async () => {
     const forgotten = await removeAccountRows(lake, before, options, lease, context);
     const unexported = await exportAfterRun(lake, options, { clock, signal, emit });
     const status = unexported === undefined ? 'done' : 'failed';
     const instant = before === undefined ? null : isoInstant(before);
     const summary = { status, ...forgotten, before: instant, catalog: catalogVersion(lake) };
-    result = { text: forgottenText(forgotten), summary };
+    const result = { text: forgottenText(forgotten), summary };
     if (unexported !== undefined) throw new FailedRun(unexported, result);
     return result;
-  } finally {
-    await releaseAfter(lease, result);
-  }
+  });
 }
 
 /** Removes the rows from the tables, then erases all remaining files with them. */

@@ -1,5 +1,5 @@
-import { FailedRun, releaseAfter, type CommandResult } from '../command-result.js';
-import { emitDamage, type RunContext } from '../context.js';
+import { FailedRun, underLease, type CommandResult } from '../command-result.js';
+import { emitDamage, emitOtherRuns, type RunContext } from '../context.js';
 import { exportAfterRun, type ExportOptions } from '../export/export-after-run.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { formatCount } from '../../core/text/amounts.js';
@@ -54,8 +54,8 @@ export async function runImport(
   const began = clock.now();
   const summaries = new ImportSummaries();
   const lease = await acquireLease(lake, clock, { command: 'import', account: options.account, pipelines: [] });
-  let result: CommandResult | undefined;
-  try {
+  return underLease(lease, async () => {
+    emitOtherRuns(lease, account, emit);
     // The lease keeps other runs from forgetting rows; the import must know what was forgotten before.
     await lake.refresh();
     await lake.publish();
@@ -77,12 +77,10 @@ export async function runImport(
     }
     const unexported = await exportAfterRun(lake, options, context);
     failure ??= unexported ?? holesFailure(summaries.all);
-    result = await endImport(options, context, { run: lease.id, lake, summaries, failure, began });
+    const result = await endImport(options, context, { run: lease.id, lake, summaries, failure, began });
     if (failure !== undefined) throw new FailedRun(failure, result);
     return result;
-  } finally {
-    await releaseAfter(lease, result);
-  }
+  });
 }
 
 /** The failure of an import that left inputs out; undefined where there is none. */

@@ -23,7 +23,7 @@ import { withNeeds } from '../configuration/chosen-pipelines.js';
 import type { OptionalSettings } from '../configuration/settings.js';
 import { noteFault, readForgottenNote } from '../../lake/upkeep/erasure.js';
 import { catalogVersion } from '../catalog-version.js';
-import { FailedRun, releaseAfter, type CommandResult } from '../command-result.js';
+import { FailedRun, underLease, type CommandResult } from '../command-result.js';
 import { holesFailure, noteRun, type RunReport } from './run-summary.js';
 import { refuseChanged } from '../../sources/custom/custom-table.js';
 import type { LoadValues } from '../../engine/run/load-options.js';
@@ -137,8 +137,7 @@ async function loadInto<Summary extends object>(
   request.opened?.(lake);
   const pipelines = withNeeds(job.pipelines).map(({ name }) => name);
   const lease = await acquireLease(lake, clock, { command, account, pipelines });
-  let result: CommandResult<Summary> | undefined;
-  try {
+  return underLease(lease, async () => {
     emitOtherRuns(lease, account, emit);
     await prepareLake(lake, requested, options);
     const forgotten = await readForgottenNote(lake.store, account);
@@ -173,12 +172,10 @@ async function loadInto<Summary extends object>(
     await noteRun(lake.store, report, note, emit);
     if (started.hasNotes) await removeLoadedNotes(lake, account, emit);
     emitEnd(lake, report, emit);
-    result = await request.result({ lake, report, findings, now: serviceNow() });
+    const result = await request.result({ lake, report, findings, now: serviceNow() });
     if (failure !== undefined) throw new FailedRun(failure, result);
     return result;
-  } finally {
-    await releaseAfter(lease, result);
-  }
+  });
 }
 
 /** Refreshes the lake under the lease, and adds the columns that the tables of the job's custom pipelines have gained. */

@@ -1,4 +1,4 @@
-import { FailedRun, releaseAfter, type CommandResult } from '../command-result.js';
+import { FailedRun, underLease, type CommandResult } from '../command-result.js';
 import { emitDamage, emitOtherRuns, type RunContext } from '../context.js';
 import type { LedgerlakeError } from '../../core/errors.js';
 import { catalogVersion } from '../catalog-version.js';
@@ -120,17 +120,15 @@ export async function maintain(
   command.opened?.({ lake, families, account });
   const limits = options.limits ?? command.limits;
   const lease = await acquireLease(lake, clock, { command: command.command, account, pipelines });
-  let failed: CommandResult | undefined;
-  try {
-    const run = { lake, families, clock, signal, emit, account, limits, summarize };
-    await runUnderLease(run, lease, options, context, command);
-  } catch (error) {
-    failed = end('failed');
-    throw new FailedRun(error, failed);
-  } finally {
-    await releaseAfter(lease, failed);
-  }
-  return end('done');
+  return underLease(lease, async () => {
+    try {
+      const run = { lake, families, clock, signal, emit, account, limits, summarize };
+      await runUnderLease(run, lease, options, context, command);
+    } catch (error) {
+      throw new FailedRun(error, end('failed'));
+    }
+    return end('done');
+  });
 }
 
 /** The counts of a pipeline whose tables were not touched yet. */

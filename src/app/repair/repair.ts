@@ -15,7 +15,7 @@ import { noteRequestedRanges, readRequestedRanges } from '../../lake/upkeep/requ
 import { repairCatalog, type RepairStep } from '../../lake/upkeep/repair-catalog.js';
 import { tables } from '../../sources/finances/lake-tables.js';
 import { catalogVersion } from '../catalog-version.js';
-import { releaseAfter, type CommandResult } from '../command-result.js';
+import { underLease, type CommandResult } from '../command-result.js';
 import { commandIn } from '../command-text.js';
 import type { CommandContext } from '../context.js';
 import { monthRange } from '../remedy.js';
@@ -68,41 +68,48 @@ interface RepairPlan {
  * @throws LedgerlakeError USAGE where there is no lake, LAKE_CONFLICT while another run is active, LAKE_STORE, LAKE_LOG, STOPPED
  */
 export async function repair(options: RepairOptions, context: RepairContext): Promise<CommandResult> {
-  const { clock, print, confirm } = context;
+  const { clock } = context;
   const store = await existingStore(options, context);
   await refuseOther(store, options.lake, tables);
   const run = runName(-1, randomBytes(8).toString('hex'));
   const lease = await acquireExclusiveLease({ store, run }, clock, { command: 'repair', pipelines: [] });
-  let result: CommandResult | undefined;
-  try {
-    const plans: RepairPlan[] = [];
-    let lake: Lake | undefined;
-    // Damaged files and lost commits hide what else is wrong.
-    for (let round = 1, mayHaveMore = true; mayHaveMore && round <= mostRounds; round++) {
-      const planned = plannedStore(store);
-      const plan = await planOf(planned, context);
-      const isWhole = changesOf(plan) === 0;
-      if (isWhole && round > 1) break;
-      plans.push(plan);
-      print(planText(options, plan, clock.now()));
-      if (isWhole) break;
-      const isConfirmed = options.yes || (await confirm?.(`Repair ${options.lake}?`)) === true;
-      if (!isConfirmed) {
-        result = { text: '', summary: summaryOf('failed', options, plans, lake), exitCode: 1 };
-        return result;
-      }
-      await planned.apply();
-      await noteGaps(store, plan, run, clock.now());
-      lake = await repairFiles(store, plan, context);
-      mayHaveMore = hidesMore(plan);
+  return underLease(lease, async () => {
+    try {
+      return await repairIn(store, run, options, context);
+    } finally {
+      lease.cleared();
     }
-    const text = lake === undefined ? '' : `Repaired ${printable(options.lake)}: ${afterText(options, plans)}\n`;
-    result = { text, summary: summaryOf('done', options, plans, lake) };
-    return result;
-  } finally {
-    lease.cleared();
-    await releaseAfter(lease, result);
+  });
+}
+
+/** Repairs a lake under a lease of the run. */
+async function repairIn(
+  store: Store,
+  run: string,
+  options: RepairOptions,
+  context: RepairContext,
+): Promise<CommandResult> {
+  const { clock, print, confirm } = context;
+  const plans: RepairPlan[] = [];
+  let lake: Lake | undefined;
+  // Damaged files and lost commits hide what else is wrong.
+  for (let round = 1, mayHaveMore = true; mayHaveMore && round <= mostRounds; round++) {
+    const planned = plannedStore(store);
+    const plan = await planOf(planned, context);
+    const isWhole = changesOf(plan) === 0;
+    if (isWhole && round > 1) break;
+    plans.push(plan);
+    print(planText(options, plan, clock.now()));
+    if (isWhole) break;
+    const isConfirmed = options.yes || (await confirm?.(`Repair ${options.lake}?`)) === true;
+    if (!isConfirmed) return { text: '', summary: summaryOf('failed', options, plans, lake), exitCode: 1 };
+    await planned.apply();
+    await noteGaps(store, plan, run, clock.now());
+    lake = await repairFiles(store, plan, context);
+    mayHaveMore = hidesMore(plan);
   }
+  const text = lake === undefined ? '' : `Repaired ${printable(options.lake)}: ${afterText(options, plans)}\n`;
+  return { text, summary: summaryOf('done', options, plans, lake) };
 }
 
 function changesOf({ steps, damaged, loads, adoption: { files, aside } }: RepairPlan): number {
