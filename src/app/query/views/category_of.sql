@@ -18,34 +18,37 @@ CREATE OR REPLACE MACRO category_of(list_or_type, kind, name) AS CASE
   WHEN kind IN ('credit', 'debt', 'loan', 'disbursement', 'direct_payment') THEN 'loans_and_transfers'
   WHEN kind NOT IN ('adjustment', 'unknown') THEN 'unknown'
 
-  -- By the type of an adjustment, and of a transaction's amount of unknown kind. Labels for postage have their service at the end
-  -- (PostageBilling_Postage).
-  WHEN starts_with(amount_name(list_or_type, name), 'PostageBilling') THEN 'fees'
-  WHEN starts_with(amount_name(list_or_type, name), 'PostageRefund') THEN 'fees'
-  WHEN amount_name(list_or_type, name) IN ('NonSubscriptionFeeAdj', 'BaseExpense') THEN 'fees'
-  WHEN amount_name(list_or_type, name) IN ('TaxTypeCGST', 'TaxTypeSGST', 'TaxTypeIGST', 'RetrochargeReversal') THEN 'taxes'
-  WHEN amount_name(list_or_type, name) IN ('CostOfPointsGranted', 'CostOfPointsReturned', 'PointsGranted') THEN 'promotions'
-  WHEN amount_name(list_or_type, name) IN (
-    'FBAInventoryReimbursement', 'FBAReversedReimbursement', 'LostOrDamagedReimbursement', 'CanceledButPickedUpReimbursement',
-    'ReimbursementClawback', 'SellerRewards', 'BuyerRecharge', 'MiscAdjustment', 'MiscellaneousLedgerAdjustment',
-    'WAREHOUSE_LOST', 'WAREHOUSE_DAMAGE', 'REVERSAL_REIMBURSEMENT', 'COMPENSATED_CLAWBACK'
-  ) THEN 'reimbursements'
-  WHEN amount_name(list_or_type, name) IN (
-    'ReserveEvent', 'ReserveCredit', 'ReserveDebit',
-    'LoanAdvance', 'LoanPayment', 'LoanRefund', 'DebtPayment', 'DebtPaymentFailure', 'DebtAdjustment',
-    'StoredValueCardRevenue', 'StoredValueCardRefund', 'PrivateLabelCreditCardRevenue', 'PrivateLabelCreditCardRefund',
-    'CollectOnDeliveryRevenue', 'CollectOnDeliveryRefund'
-  ) THEN 'loans_and_transfers'
-
-  -- Transactions of these types have one meaning, whatever their amounts are called.
-  WHEN list_or_type IN (
-    'SellerDealPayment', 'SellerReviewEnrollmentPayment', 'CouponPayment', 'ImagingServicesFee', 'TrialShipment',
-    'ValueAddedServiceCharge', 'CapacityReservationBilling', 'AffordabilityExpense', 'AffordabilityExpenseReversal'
-  ) THEN 'fees'
-  WHEN list_or_type IN ('NetworkComminglingTransaction', 'TaxWithholding') THEN 'taxes'
-  WHEN list_or_type IN ('RemovalShipment', 'RemovalShipmentAdjustment', 'FBALiquidation') THEN 'sales'
-  WHEN list_or_type IN (
-    'LoanServicing', 'DebtRecovery', 'ServiceProviderCredit', 'AdhocDisbursement', 'FailedAdhocDisbursement', 'Transfer'
-  ) THEN 'loans_and_transfers'
-  ELSE 'unknown'
+  -- By the type of an adjustment, and of a transaction's amount of unknown kind: first its own, without the service at the end of
+  -- labels for postage (PostageBilling_Postage), then that of a transaction with one meaning, whatever its amounts are called.
+  ELSE coalesce(
+    map_extract(MAP {
+      'PostageBilling': 'fees', 'PostageRefund': 'fees', 'NonSubscriptionFeeAdj': 'fees', 'BaseExpense': 'fees',
+      'TaxTypeCGST': 'taxes', 'TaxTypeSGST': 'taxes', 'TaxTypeIGST': 'taxes', 'RetrochargeReversal': 'taxes',
+      'CostOfPointsGranted': 'promotions', 'CostOfPointsReturned': 'promotions', 'PointsGranted': 'promotions',
+      'FBAInventoryReimbursement': 'reimbursements', 'FBAReversedReimbursement': 'reimbursements',
+      'LostOrDamagedReimbursement': 'reimbursements', 'CanceledButPickedUpReimbursement': 'reimbursements',
+      'ReimbursementClawback': 'reimbursements', 'SellerRewards': 'reimbursements', 'BuyerRecharge': 'reimbursements',
+      'MiscAdjustment': 'reimbursements', 'MiscellaneousLedgerAdjustment': 'reimbursements',
+      'WAREHOUSE_LOST': 'reimbursements', 'WAREHOUSE_DAMAGE': 'reimbursements', 'REVERSAL_REIMBURSEMENT': 'reimbursements',
+      'COMPENSATED_CLAWBACK': 'reimbursements',
+      'ReserveEvent': 'loans_and_transfers', 'ReserveCredit': 'loans_and_transfers', 'ReserveDebit': 'loans_and_transfers',
+      'LoanAdvance': 'loans_and_transfers', 'LoanPayment': 'loans_and_transfers', 'LoanRefund': 'loans_and_transfers',
+      'DebtPayment': 'loans_and_transfers', 'DebtPaymentFailure': 'loans_and_transfers',
+      'DebtAdjustment': 'loans_and_transfers', 'StoredValueCardRevenue': 'loans_and_transfers',
+      'StoredValueCardRefund': 'loans_and_transfers', 'PrivateLabelCreditCardRevenue': 'loans_and_transfers',
+      'PrivateLabelCreditCardRefund': 'loans_and_transfers', 'CollectOnDeliveryRevenue': 'loans_and_transfers',
+      'CollectOnDeliveryRefund': 'loans_and_transfers'
+    }, regexp_replace(amount_name(list_or_type, name), '^(PostageBilling|PostageRefund).*', '\1'))[1],
+    map_extract(MAP {
+      'SellerDealPayment': 'fees', 'SellerReviewEnrollmentPayment': 'fees', 'CouponPayment': 'fees',
+      'ImagingServicesFee': 'fees', 'TrialShipment': 'fees', 'ValueAddedServiceCharge': 'fees',
+      'CapacityReservationBilling': 'fees', 'AffordabilityExpense': 'fees', 'AffordabilityExpenseReversal': 'fees',
+      'NetworkComminglingTransaction': 'taxes', 'TaxWithholding': 'taxes',
+      'RemovalShipment': 'sales', 'RemovalShipmentAdjustment': 'sales', 'FBALiquidation': 'sales',
+      'LoanServicing': 'loans_and_transfers', 'DebtRecovery': 'loans_and_transfers',
+      'ServiceProviderCredit': 'loans_and_transfers', 'AdhocDisbursement': 'loans_and_transfers',
+      'FailedAdhocDisbursement': 'loans_and_transfers', 'Transfer': 'loans_and_transfers'
+    }, list_or_type)[1],
+    'unknown'
+  )
 END
