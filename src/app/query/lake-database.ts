@@ -26,12 +26,10 @@ export interface LakeDatabaseOptions {
   readonly macros?: LakeMacros;
 }
 
-/** Macros and further views over a lake's views. They take as long as DuckDB's own start, so a statement that may read one creates them. */
+/** Macros and further views over a lake's views. All of them take as long as DuckDB's own start: each is created for the first statement that may read it. */
 export interface LakeMacros {
-  /** The statements that create them over the views of the newest version. */
-  readonly statements: () => readonly string[];
-  /** Whether a statement may read one. */
-  readonly mayBeIn: (statement: string) => boolean;
+  /** The statements that create those which a statement may read, over the views of the newest version; without one, all. */
+  readonly statements: (statement?: string) => readonly string[];
 }
 
 /** Runs statements over a lake's views, which show one version of it until `refresh`. */
@@ -41,7 +39,8 @@ export class LakeDatabase {
   #files: LakeFiles | undefined;
   /** The tables with faulty files: a statement that reads one of their views throws the error. */
   readonly #faults = new Map<string, LedgerlakeError>();
-  #hasMacros = false;
+  /** The statements of macros that were run. */
+  readonly #macros = new Set<string>();
 
   constructor(options: LakeDatabaseOptions) {
     this.#options = options;
@@ -59,7 +58,7 @@ export class LakeDatabase {
       try {
         const readable = tables.filter(({ name }) => !this.#faults.has(name));
         await createViews(database, readable, files, signal);
-        if (this.#hasMacros) await this.createMacros(signal);
+        if (this.#macros.size > 0) await this.createMacros(signal);
         this.#files = files;
         return files;
       } catch (error) {
@@ -75,9 +74,14 @@ export class LakeDatabase {
 
   /** Creates the macros and further views, for whoever reads them without `run`. */
   async createMacros(signal = this.#options.signal): Promise<void> {
-    for (const macro of this.#options.macros?.statements() ?? [])
+    await this.#createMacros(this.#options.macros?.statements() ?? [], signal);
+  }
+
+  async #createMacros(macros: readonly string[], signal: AbortSignal | undefined): Promise<void> {
+    for (const macro of macros) {
       await this.#options.database.execute(macro, { signal });
-    this.#hasMacros = true;
+      this.#macros.add(macro);
+    }
   }
 
   /** Refreshes only where a commit has changed the files since, or a faulty file may be restored. */
@@ -158,7 +162,11 @@ export class LakeDatabase {
       await this.#prepare(statement, options);
       return started(await this.#options.database.query(statement, options));
     };
-    if (!this.#hasMacros && this.#options.macros?.mayBeIn(statement) === true) await this.createMacros(options.signal);
+    const macros = this.#options.macros?.statements(statement) ?? [];
+    await this.#createMacros(
+      macros.filter((macro) => !this.#macros.has(macro)),
+      options.signal,
+    );
     try {
       return await start();
     } catch (error) {

@@ -111,8 +111,11 @@ export async function openLakeReader(
     faultsFor: (statement) => checkFiles(lake, { ...scope, lake: location }, checked, named.in(statement)),
     firstLoad,
     macros: {
-      statements: () => [loadedSpansMacro(lake.snapshot), ...macros],
-      mayBeIn: (statement) => named.hasDefinition(statement) || /\bloaded_spans\b/i.test(statement),
+      statements: (statement) => {
+        const chosen = statement === undefined ? macros : named.definitionsIn(statement);
+        const readsSpans = [statement ?? '', ...chosen].some((text) => /\bloaded_spans\b/i.test(text));
+        return [...(readsSpans ? [loadedSpansMacro(lake.snapshot)] : []), ...chosen];
+      },
     },
     notesOn: (statement) =>
       [

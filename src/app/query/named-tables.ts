@@ -8,6 +8,7 @@ const listing = /^(?:show|describe|export|database|information_schema|(?:duckdb|
 
 /** A view or a macro by its name, and the words in its definition. */
 interface Definition {
+  readonly statement: string;
   readonly name: string;
   readonly words: ReadonlySet<string>;
 }
@@ -34,25 +35,26 @@ export class NamedTables {
     return this.#tables.filter((table) => words.has(table.toLowerCase()));
   }
 
-  /** Whether a statement can read a view or a macro, or list them. */
-  hasDefinition(statement: string): boolean {
+  /** The statements that create the views and macros which a statement can read, oldest first: all where it can list them. */
+  definitionsIn(statement: string): readonly string[] {
     const words = wordsOf(statement);
-    return (
-      this.#definitions.some(({ name }) => words.has(name)) ||
-      computed.some((word) => words.has(word)) ||
-      [...words].some((word) => listing.test(word))
-    );
+    const isAny = computed.some((word) => words.has(word)) || [...words].some((word) => listing.test(word));
+    const read = withDefinitions(words, this.#definitions);
+    return this.#definitions
+      .filter(({ name }) => isAny || read.has(name))
+      .map((definition) => definition.statement)
+      .toReversed();
   }
 }
 
 /** Views and macros, the newest first. */
 function definitionsOf(statements: readonly string[]): Definition[] {
   return statements
-    .map((statement) => statement.replaceAll(/--.*/g, ''))
-    .map((statement) => ({
-      name: /CREATE OR REPLACE (?:VIEW|MACRO) "?(\w+)/.exec(statement)?.[1]?.toLowerCase() ?? '',
-      words: wordsOf(statement),
-    }))
+    .map((statement) => {
+      const code = statement.replaceAll(/--.*/g, '');
+      const [, name = ''] = /CREATE OR REPLACE (?:VIEW|MACRO) "?(\w+)/.exec(code) ?? [];
+      return { statement, name: name.toLowerCase(), words: wordsOf(code) };
+    })
     .toReversed();
 }
 

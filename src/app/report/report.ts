@@ -356,7 +356,7 @@ async function withViews<T>(
         database,
         signal,
         tables: lakeTables,
-        macros: { statements: () => [...viewStatements(lakeTables).values()], mayBeIn: () => true },
+        macros: { statements: () => [...viewStatements(lakeTables).values()] },
       },
       lakeFiles: async () => {
         if (isRead) await lake.refresh();
