@@ -120,7 +120,7 @@ export async function addSettlements(
     const counts = Object.fromEntries(slice.files.map(({ table, rows: length }) => [table.name, length]));
     summary.add({ rows: isNew ? counts : {}, files, bytes, known: isNew ? 0 : 1, leftOut: new Map() });
     if (isNew) emit({ event: 'rows-imported', pipeline, rows: counts, files, bytes });
-    if (rows.start !== undefined) summary.extendRange([dayStart(rows.start)]);
+    summary.extendRange([rows.start, rows.end].flatMap((at) => (at === undefined ? [] : [dayStart(at)])));
     summaries.of(pipeline, warningsOf(rows, name));
   }
   summaries.restated += findingsText(revisions.findings);

@@ -27,6 +27,7 @@ export interface SettlementRows {
   readonly month: string;
   /** Milliseconds since 1970. */
   readonly start: number | undefined;
+  readonly end: number | undefined;
   /** The lines first; left out where there are none. */
   readonly batches: readonly TableBatch[];
   /** Values of an unexpected form, by column: null there, complete in `raw`. */
@@ -183,12 +184,13 @@ class SettlementReader {
       raw: textArray(1, () => `${names.raw}\n${header.raw}`),
     });
     const { batch, unreadable, inexact } = this.#lines({ startedAt, endedAt, currency });
-    const start = startedAt === undefined ? undefined : Number(startedAt / 1000n);
+    const [start, end] = [startedAt, endedAt].map((at) => (at === undefined ? undefined : Number(at / 1000n)));
     return {
       id,
       currency,
       month: start === undefined ? 'unknown' : monthOf(start),
       start,
+      end,
       batches: [...(lines.length === 0 ? [] : [batch]), { table: settlementReports, rows: report }],
       oddFields: this.#oddFields,
       unreadable,
