@@ -1,5 +1,5 @@
 import { usageError } from '../core/errors.js';
-import { readInstant } from '../core/numeric/instant.js';
+import { readInstant, millisecondsOf } from '../core/numeric/instant.js';
 import { unknownName } from '../core/text/fault-line.js';
 import type { Reading } from '../engine/run/pipeline.js';
 import { pageHoleText } from '../engine/run/slice-holes.js';
@@ -60,7 +60,7 @@ function readParameters(
 function instantOf(name: string, value: unknown): number {
   if (value instanceof Date && !Number.isNaN(value.getTime())) return value.getTime();
   const micros = typeof value === 'string' ? readInstant(value) : undefined;
-  if (micros !== undefined) return Number(micros / 1000n);
+  if (micros !== undefined) return millisecondsOf(micros);
   throw usageError(
     `expected ${name} to be a Date, or an ISO 8601 date or instant such as 2025-01-31T06:00:00Z, got ${JSON.stringify(String(value))}`,
   );

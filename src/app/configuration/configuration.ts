@@ -47,7 +47,7 @@ export function parseConfiguration(text: Uint8Array, file: string, folder: strin
     throw new LedgerlakeError('USAGE', `${first}${more}`, others.length === 0 ? {} : { details: others.join('\n') });
   }
   const { settings = {}, accounts = {} } = parsed.data;
-  return { file, folder, settings: settings, accounts: new Map(Object.entries(accounts)) };
+  return { file, folder, settings, accounts: new Map(Object.entries(accounts)) };
 }
 
 /** @throws LedgerlakeError USAGE for a duplicate key, of which JSON.parse would keep only the last */

@@ -15,7 +15,7 @@ import { dayOf, importedKey } from '../../lake/loads/imported-spans.js';
 import { monthOf, overlap } from '../../core/windows.js';
 import type { AddedRows } from './import-summary.js';
 import { commitImported, storedRows, untilCommitted, type ImportTarget, type StoredReading } from './stored-imports.js';
-import { isoDate } from '../../core/numeric/instant.js';
+import { isoDate, millisecondsOf } from '../../core/numeric/instant.js';
 import type { Database } from '../../core/duckdb/connection.js';
 import { timestampLiteral } from '../../core/duckdb/literals.js';
 import { eachGroup, type ScannedPage } from '../../sources/finances/api-v0/finances-page.js';
@@ -108,7 +108,7 @@ export class GroupList {
     for (const [at, { row }] of all.entries()) {
       const instant = instants[at];
       if (instant === undefined) return undefined;
-      const { start } = dayOf(Number(instant / 1000n));
+      const { start } = dayOf(millisecondsOf(instant));
       days.set(start, [...(days.get(start) ?? []), row]);
     }
     return days;

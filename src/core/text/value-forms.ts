@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { usageError } from '../errors.js';
-import { readInstant } from '../numeric/instant.js';
+import { readInstant, millisecondsOf } from '../numeric/instant.js';
 import type { SchemaNodes } from './schema-nodes.js';
 
 /** What a value may be: as the text of an option or a variable, and in the configuration. */
@@ -107,7 +107,7 @@ export function readInstantOption(option: string, text: string): number {
       `expected ${option} to be an ISO 8601 date or instant such as 2025-01-31 or 2025-01-31T06:00:00Z, got ${JSON.stringify(text)}`,
     );
   }
-  return Number(micros / 1000n);
+  return millisecondsOf(micros);
 }
 
 export type OptionOf<Name extends string> = Name extends `${infer Letter}${infer Others}`

@@ -2,7 +2,7 @@ import { bufferOf } from '../../../core/columns/byte-ranges.js';
 import { numberRange } from '../../../core/json/node-values.js';
 import { kind, type Tape } from '../../../core/json/tape.js';
 import { decimalPrecision, decimalScale, millionthsText, readScaled } from '../../../core/numeric/decimal.js';
-import { readInstant } from '../../../core/numeric/instant.js';
+import { readInstant, millisecondsOf } from '../../../core/numeric/instant.js';
 import { contains, dayStart, overlap, uncovered, type Window } from '../../../core/windows.js';
 import type { Reading } from '../../../engine/run/pipeline.js';
 import type { SyncJob } from '../../../engine/slicing/slicing.js';
@@ -50,7 +50,7 @@ export async function* listed(
       results.push({
         id: id === '' ? contentHashOf(listName, raw) : id,
         total: totalOf(tape, node),
-        posted: posted === undefined ? NaN : Number(posted / 1000n),
+        posted: posted === undefined ? NaN : millisecondsOf(posted),
         pays: idPaidBy(tape, node),
         raw,
       });

@@ -37,7 +37,8 @@ export function eventIds(rows: SliceRows, leftOut: ReadonlySet<number> = new Set
   return ids.numbered(ids.times((row) => !leftOut.has(row)));
 }
 
-function numberSuffix(times: number): string {
+/** What follows the id of the second, third … identical event or line: `-2`, `-3` … */
+export function numberSuffix(times: number): string {
   return times === 1 ? '' : `-${times}`;
 }
 

@@ -1,3 +1,4 @@
+import { millisecondsOf } from '../../../core/numeric/instant.js';
 import { monthOf, type Window } from '../../../core/windows.js';
 import { compare } from '../../../core/compare.js';
 import { count } from '../../../core/count.js';
@@ -215,7 +216,7 @@ export function spanSource(span: Window): RowSource {
 /** The month of the earliest date; `unknown` without a date. `dates`: microseconds since 1970. */
 export function firstMonth(dates: readonly bigint[]): string {
   const [first] = dates.toSorted(compare);
-  return first === undefined ? 'unknown' : monthOf(Number(first / 1000n));
+  return first === undefined ? 'unknown' : monthOf(millisecondsOf(first));
 }
 
 /** Rows as plain arrays, which can be passed between threads. */

@@ -1,3 +1,4 @@
+import { millisecondsOf } from '../../../core/numeric/instant.js';
 import type { Data } from 'apache-arrow';
 import {
   bigintArray,
@@ -12,7 +13,7 @@ import { digitsOf, recordBatch, type TableBatch } from '../../../core/columns/ta
 import { count } from '../../../core/count.js';
 import { readInteger, readScaled } from '../../../core/numeric/decimal.js';
 import { monthOf } from '../../../core/windows.js';
-import { contentHashOf } from '../model/event-ids.js';
+import { contentHashOf, numberSuffix } from '../model/event-ids.js';
 import { decimalMarkOf, plainAmount, type DecimalMark, type UnclearAmounts } from './amount-forms.js';
 import { reportDay, reportInstant, slashOrderOf, type SlashOrder } from './date-forms.js';
 import { lineKind, type LineKind } from './line-kinds.js';
@@ -59,7 +60,7 @@ const textFields = {
 /** Texts of a column, or null. */
 class TextColumn {
   readonly #dictionary = new Dictionary();
-  readonly #known = new Map<string, number>();
+  readonly #number = remembered((text) => this.#dictionary.addString(text));
   readonly #numbers: number[] = [];
 
   /** Adds a row; undefined is null. */
@@ -70,12 +71,6 @@ class TextColumn {
   /** Adds a field: one without a text is null. */
   pushField(text: string): void {
     this.push(text === '' ? undefined : text);
-  }
-
-  #number(text: string): number {
-    let number = this.#known.get(text);
-    if (number === undefined) this.#known.set(text, (number = this.#dictionary.addString(text)));
-    return number;
   }
 
   array(): Data {
@@ -184,7 +179,7 @@ class SettlementReader {
       raw: textArray(1, () => `${names.raw}\n${header.raw}`),
     });
     const { batch, unreadable, inexact } = this.#lines({ startedAt, endedAt, currency });
-    const [start, end] = [startedAt, endedAt].map((at) => (at === undefined ? undefined : Number(at / 1000n)));
+    const [start, end] = [startedAt, endedAt].map((at) => (at === undefined ? undefined : millisecondsOf(at)));
     return {
       id,
       currency,
@@ -234,7 +229,7 @@ class SettlementReader {
       const time = (times.get(hash) ?? 0) + 1;
       times.set(hash, time);
       hashes[row] = hash;
-      ids[row] = `${id}:${hash}${time === 1 ? '' : `-${time}`}`;
+      ids[row] = `${id}:${hash}${numberSuffix(time)}`;
       for (const column of fieldColumns) column.texts.pushField(column.read(fields));
 
       const amountText = read.amount(fields);
