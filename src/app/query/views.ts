@@ -19,6 +19,7 @@ import reconciliationByMonth from './views/reconciliation_by_month.sql';
 import reconciliationEvents from './views/reconciliation_events.sql';
 import reconciliation from './views/reconciliation.sql';
 import settlementAmounts from './views/settlement_amounts.sql';
+import settlementIds from './views/settlement_ids.sql';
 import settlementPayouts from './views/settlement_payouts.sql';
 import transactionAmounts from './views/transaction_amounts.sql';
 import transactionEntriesEarned from './views/transaction_entries_earned.sql';
@@ -55,6 +56,7 @@ export const views: Readonly<Record<string, string>> = {
   pnl_by_month_earned: pnlByMonthEarned,
   fees_by_type: feesByType,
   payout_lines: payoutLines,
+  settlement_ids: settlementIds,
   settlement_payouts: settlementPayouts,
   transaction_spans: transactionSpans,
   reconciliation_events: reconciliationEvents,

@@ -250,3 +250,38 @@ test('the views are there over a lake without transactions, and leave tables of 
   empty.close();
   expect([...viewStatements([...lakeTables, { name: 'ledger' }]).keys()]).not.toContain('ledger');
 });
+
+test('settlement_ids has the number that transactions name, or that of the only report with the values of a group', async () => {
+  const paid = { started_at: march(1), ended_at: march(15), original_currency: 'USD', original_total: '10.00' };
+  const closed = { processing_status: 'Closed', ...window };
+  const groups = [
+    { group_id: 'named', ...paid },
+    { group_id: 'twice', ...paid, original_total: '11.00' },
+    { group_id: 'matched', ...paid, started_at: '2026-03-01T00:00:00.250Z' },
+    { group_id: 'empty', ...paid, original_total: '0' },
+    { group_id: 'empty too', ...paid, original_total: '0' },
+    { group_id: 'euro', ...paid, original_currency: 'EUR', original_total: '12.00' },
+  ];
+  await insert(
+    'groups',
+    groups.map((group) => ({ ...closed, ...group })),
+  );
+  const named = { effective_at: march(2), ...window };
+  await insert('transactions', [
+    { event_id: 't1', group_id: 'named', settlement_id: '1', ...named },
+    { event_id: 't2', group_id: 'named', settlement_id: '1', ...named },
+    { event_id: 't3', group_id: 'twice', settlement_id: '2', ...named },
+    { event_id: 't4', group_id: 'twice', settlement_id: '3', ...named },
+  ]);
+  const report = { started_at: march(1), ended_at: march(15), currency: 'USD', lines: 1 };
+  await insert('settlement_reports', [
+    { settlement_id: '1', total_amount: '10.00', ...report },
+    { settlement_id: '4', total_amount: '10.00', ...report },
+    { settlement_id: '5', total_amount: '0', ...report },
+    { settlement_id: '6', total_amount: '12.00', ...report },
+  ]);
+  expect(await database.rows('FROM settlement_ids ORDER BY ALL')).toEqual([
+    { account: 'shop', group_id: 'matched', settlement_id: '4' },
+    { account: 'shop', group_id: 'named', settlement_id: '1' },
+  ]);
+});
