@@ -9,6 +9,8 @@ import feesByType from './views/fees_by_type.sql';
 import ledgerAmounts from './views/ledger_amounts.sql';
 import ledger from './views/ledger.sql';
 import marketplaces from './views/marketplaces.sql';
+import monthOf from './views/month_of.sql';
+import monthStart from './views/month_start.sql';
 import outstandingAt from './views/outstanding_at.sql';
 import paidAmounts from './views/paid_amounts.sql';
 import payoutLines from './views/payout_lines.sql';
@@ -21,6 +23,7 @@ import reconciliation from './views/reconciliation.sql';
 import settlementAmounts from './views/settlement_amounts.sql';
 import settlementIds from './views/settlement_ids.sql';
 import settlementPayouts from './views/settlement_payouts.sql';
+import timeZone from './views/time_zone.sql';
 import transactionAmounts from './views/transaction_amounts.sql';
 import transactionEntriesEarned from './views/transaction_entries_earned.sql';
 import transactionEntriesPaid from './views/transaction_entries_paid.sql';
@@ -34,6 +37,9 @@ import v0Amounts from './views/v0_amounts.sql';
  * before it.
  */
 export const views: Readonly<Record<string, string>> = {
+  time_zone: timeZone,
+  month_of: monthOf,
+  month_start: monthStart,
   marketplaces,
   amount_name: amountName,
   category_of: categoryOf,

@@ -2,7 +2,7 @@
 --
 -- appeared, vanished: number of events; changed: net amount of those that appeared less that of those that vanished; last_seen: when
 -- the last change was found.
-SELECT currency, strftime(effective_at, '%Y-%m') AS month, count(*) FILTER (change = 'appeared') AS appeared,
+SELECT currency, month_of(effective_at) AS month, count(*) FILTER (change = 'appeared') AS appeared,
   count(*) FILTER (change = 'vanished') AS vanished,
   sum(CASE WHEN change = 'appeared' THEN net ELSE -net END) AS changed, max(seen_at) AS last_seen
 FROM event_history JOIN changed_amounts USING (account, event_id)

@@ -13,7 +13,7 @@ WITH lines_ AS (
     (9, 'paid out')
   ) AS lines_(place, line)
 ), moved_ AS (
-  SELECT account, currency, strftime(effective_at, '%Y-%m') AS month, line, sum(amount) AS amount FROM clearing GROUP BY ALL
+  SELECT account, currency, month_of(effective_at) AS month, line, sum(amount) AS amount FROM clearing GROUP BY ALL
 ), months_ AS (
   SELECT account, currency, month, sum(amount) AS change_,
     sum(sum(amount)) OVER (PARTITION BY account, currency ORDER BY month) AS end_
