@@ -23,7 +23,8 @@ export const financialEventGroups: FinancesPipeline<ListingSlice, ScannedPage> =
   result: 'group',
   operation,
   burst: limits.burst,
-  tables: [groups],
+  main: groups,
+  derived: [],
   // There are few groups: those of a month fit one page or two.
   ...listingSlicing({ pipeline: name, table: groups.name, gridDays: 31, probeDays: 31, guessPerDay: 1 }),
   probes: (job) => listingProbes(financialEventGroups, job),

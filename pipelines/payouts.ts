@@ -20,7 +20,8 @@ export const payoutsPipeline: FinancesPipeline<WindowSlice, RecordPage> = {
   result: 'payout',
   operation,
   burst: limits.burst,
-  tables: [payouts],
+  main: payouts,
+  derived: [],
   // There are few payouts: those of a month fit one page.
   ...windowSlicing({ pipeline: name, table: payouts.name, gridDays: 31, probeDays: 31, guessPerDay: 1, bisects: true }),
   probes: (job) => windowProbes(payoutsPipeline, job),

@@ -20,7 +20,8 @@ export const settlementSummariesPipeline: FinancesPipeline<SettlementSlice, Reco
   result: 'summary',
   operation,
   burst: limits.burst,
-  tables: [settlementSummaries],
+  main: settlementSummaries,
+  derived: [],
   needs: [transactionsPipeline],
   ...settlementSlicing({
     ...{ pipeline: name, table: settlementSummaries.name, transactions: transactionsPipeline },

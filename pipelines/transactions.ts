@@ -27,7 +27,8 @@ export const transactionsPipeline: FinancesPipeline<WindowSlice, TransactionsPag
   result: 'transaction',
   operation,
   burst: limits.burst,
-  tables: [transactionEntries, transactions],
+  main: transactions,
+  derived: [transactionEntries],
   perPage: limits.pageSize,
   ...windowSlicing({
     ...{ pipeline: name, table: transactions.name, instants: 'effective_at' },

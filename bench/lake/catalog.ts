@@ -196,7 +196,8 @@ async function sliceCommits(time: VirtualTime, writers: number): Promise<string>
             account: key.account,
             name: String(day),
             loadKeys: [key.key],
-            tables: [entries, events],
+            main: events,
+            derived: [entries],
             refresh: false,
           },
           files: [entries, events].map((table) => ({

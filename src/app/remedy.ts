@@ -1,4 +1,3 @@
-import { mainTable } from '../core/columns/table.js';
 import { pipelines } from '../../pipelines/all-pipelines.js';
 import { months, type Window } from '../core/windows.js';
 import { readWindow } from '../engine/slicing/window-slices.js';
@@ -99,7 +98,7 @@ const mostOrders = 100;
 /** What reads rows again: their window, the month of their folder, or their orders. Undefined where none of these is known. */
 export function rereadRemedy({ table, file, slice }: RowsToReread, lake: Lake): Remedy | undefined {
   const delta = lake.tables.find(({ schema }) => schema.name === table);
-  const filled = pipelines.find((pipeline) => mainTable(pipeline).name === table);
+  const filled = pipelines.find((pipeline) => pipeline.main.name === table);
   const pipeline = filled?.name ?? delta?.schema.customPipeline;
   const [, account, month = ''] = /\/account=([^/]+)\/month=([^/]+)\//.exec(file) ?? [];
   if (delta === undefined || pipeline === undefined || account === undefined) return undefined;

@@ -1,4 +1,4 @@
-import type { Table } from '../core/columns/table.js';
+import type { PipelineTables, Table } from '../core/columns/table.js';
 import type { Add } from './delta/actions.js';
 import type { NewFile } from './commit-files.js';
 import { addOf, contentOf } from './delta/file-tags.js';
@@ -21,11 +21,9 @@ export interface SliceFile {
 }
 
 /** A slice that was read completely. */
-export interface SliceCommit extends SliceLoads {
+export interface SliceCommit extends SliceLoads, Pick<PipelineTables, 'main' | 'derived'> {
   /** Prefix of its files' names. */
   readonly name: string;
-  /** Every table of the pipeline; the commit of the last one makes the slice count. */
-  readonly tables: readonly Table[];
   readonly files: readonly SliceFile[];
   /** Whether a re-read is noted even where nothing has changed. */
   readonly noted?: boolean | undefined;

@@ -1,5 +1,5 @@
 import type { Clock } from '../core/clock.js';
-import { mainTable, type Table } from '../core/columns/table.js';
+import type { Table } from '../core/columns/table.js';
 import { LedgerlakeError } from '../core/errors.js';
 import { Mutex } from '../core/mutex.js';
 import type { Snapshot } from './catalog/snapshot.js';
@@ -50,7 +50,7 @@ export class SliceWriter {
   }
 
   async commit(slice: SliceCommit, withRemainder?: WithRemainder): Promise<CommitResult> {
-    const main = mainTable({ name: slice.pipeline, tables: slice.tables });
+    const { main } = slice;
     for (let attempt = 1; ; attempt++) {
       const replaces = slice.refresh || (slice.retires ?? []).length > 0;
       const revision = replaces ? await this.#revisions?.compare(this.#lake, slice) : undefined;

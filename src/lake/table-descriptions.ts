@@ -1,4 +1,4 @@
-import { mainTable, customPipelinesOf, type Table } from '../core/columns/table.js';
+import { customPipelinesOf, tablesOf, type Table } from '../core/columns/table.js';
 import { faultLine } from '../core/text/fault-line.js';
 import type { Snapshot } from './catalog/snapshot.js';
 import { logError, type Fields } from './delta/actions.js';
@@ -35,11 +35,11 @@ export async function describedTables({ tables }: Snapshot, location: string): P
     return data;
   });
   const pipelines = customPipelinesOf(read);
-  const inOrder = pipelines.flatMap((pipeline) => pipeline.tables);
+  const inOrder = pipelines.flatMap(tablesOf);
   const [stray] = read.filter((table) => !inOrder.includes(table));
   if (stray !== undefined) throw wrong(stray.name, 'it has the lines of no table');
   const names = pipelines.map(({ name }) => name);
   const twice = pipelines.find(({ name }, at) => names.indexOf(name) !== at);
-  if (twice !== undefined) throw wrong(mainTable(twice).name, `another table is of ${twice.name}, too`);
+  if (twice !== undefined) throw wrong(twice.main.name, `another table is of ${twice.name}, too`);
   return inOrder;
 }

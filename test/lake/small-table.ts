@@ -42,7 +42,15 @@ export function sliceFile(table: Table, text: string, month = '2025-06'): SliceF
 /** A slice with a file of each table for one load key. */
 export function sliceOf(loadKey: string, more: Partial<SliceCommit> = {}): SliceCommit {
   return {
-    ...{ pipeline: 'p', account: 'a', name: 'slice', loadKeys: [loadKey], refresh: false, tables: [parts, things] },
+    ...{
+      pipeline: 'p',
+      account: 'a',
+      name: 'slice',
+      loadKeys: [loadKey],
+      refresh: false,
+      main: things,
+      derived: [parts],
+    },
     files: [sliceFile(parts, `parts of ${loadKey}`), sliceFile(things, loadKey)],
     ...more,
   };

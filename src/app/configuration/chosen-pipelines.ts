@@ -1,5 +1,6 @@
 import { defaultApi, type Api } from '../../sources/finances/finances-apis.js';
 import { defaultPipelines, pipelines } from '../../../pipelines/all-pipelines.js';
+import { tablesOf, type PipelineTables } from '../../core/columns/table.js';
 import { usageError } from '../../core/errors.js';
 import { nearestName } from '../../core/text/fault-line.js';
 import { isCustom, type CustomPipeline } from '../../sources/custom/custom-pipeline.js';
@@ -45,11 +46,11 @@ export function choosePipelines(
  */
 export function unknownPipeline(
   name: string,
-  known: readonly { readonly name: string; readonly tables: readonly { readonly name: string }[] }[],
+  known: readonly PipelineTables[],
   accounts: ReadonlySet<string> = new Set(),
 ): Error {
   const names = known.map((pipeline) => pipeline.name);
-  const filling = known.find(({ tables }) => tables.some((table) => table.name === name))?.name;
+  const filling = known.find((pipeline) => tablesOf(pipeline).some((table) => table.name === name))?.name;
   const nearest = accounts.has(name) ? `--account ${name}` : (filling ?? nearestName(name, names));
   const hint =
     nearest === undefined ? '; for a custom pipeline name its folder with --pipelines' : `; did you mean ${nearest}?`;

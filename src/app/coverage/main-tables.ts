@@ -4,7 +4,7 @@ import { financialEvents } from '../../../pipelines/financial-events.js';
 import { groupEventsPipeline } from '../../../pipelines/group-events.js';
 import { settlementSummariesPipeline } from '../../../pipelines/settlement-summaries.js';
 import { transactionsPipeline } from '../../../pipelines/transactions.js';
-import { mainTable as mainTableOf, type PipelineTables, type Table } from '../../core/columns/table.js';
+import type { PipelineTables, Table } from '../../core/columns/table.js';
 import type { Coverage } from '../../engine/slicing/slicing.js';
 import { windowSlicing } from '../../engine/slicing/window-slicing.js';
 import type { Window } from '../../core/windows.js';
@@ -26,11 +26,9 @@ export interface PipelineTable {
 
 type TableFiller = PipelineTables & Pick<FinancesPipeline, 'loadKey' | 'coverage'>;
 
-function tableOf(filler: TableFiller): PipelineTable {
-  const { name, tables, loadKey, coverage } = filler;
-  const { name: table } = mainTableOf(filler);
-  const entries = tables.find((other) => other.name !== table && other.linesOf === undefined)?.name;
-  return { table, pipeline: name, entries, loadKey, ...(coverage && { coverage }) };
+function tableOf({ name, main, derived, loadKey, coverage }: TableFiller): PipelineTable {
+  const entries = derived.find(({ linesOf }) => linesOf === undefined)?.name;
+  return { table: main.name, pipeline: name, entries, loadKey, ...(coverage && { coverage }) };
 }
 
 /** The tables of this program whose commits make a slice count. */

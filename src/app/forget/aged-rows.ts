@@ -187,8 +187,8 @@ async function rewriteBundle(
   const sources = lake.tables.flatMap((table) =>
     table.snapshot.derivedFrom(account, main.pathOf(old)).map((add) => ({ table, path: table.pathOf(add) })),
   );
-  const pipeline = old.tags?.['pipeline'] ?? '';
-  const family = { pipeline, main: main.schema, derived: sources.map(({ table }) => table.schema) };
+  const name = old.tags?.['pipeline'] ?? '';
+  const pipeline = { name, main: main.schema, derived: sources.map(({ table }) => table.schema) };
   const tables = [...sources, { table: main, path: main.pathOf(old) }].map(({ table, path }) => ({
     table: table.schema,
     write: async (metadata: ReadonlyMap<string, string>) => {
@@ -200,7 +200,7 @@ async function rewriteBundle(
       return local;
     },
   }));
-  const target = fileTargetOf(family, old, loadKeys);
+  const target = fileTargetOf(pipeline, old, loadKeys);
   return writeBundle(workspace, { target, key: old.path, tags: old.tags ?? {}, tables }, clock.now());
 }
 

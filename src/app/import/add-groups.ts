@@ -6,7 +6,7 @@ import { scan } from '../../core/json/scan.js';
 import { Tape } from '../../core/json/tape.js';
 import type { SliceCommit } from '../../lake/slice-commit.js';
 import { compare } from '../../core/compare.js';
-import type { Family } from '../../core/columns/table.js';
+import type { PipelineTables } from '../../core/columns/table.js';
 import { rowsIn } from '../../lake/files/local-parquet.js';
 import { imported, metadataOf, newFile, type FileTarget } from '../../lake/files/new-file.js';
 import { remainderWriter } from '../maintenance/remainder.js';
@@ -27,18 +27,18 @@ const nothing: AddedRows = { rows: { groups: 0 }, files: 0, bytes: 0, known: 0, 
 export async function addGroups(
   target: ImportTarget,
   { workspace, files: localFiles }: StoredReading,
-  family: Family,
+  pipeline: PipelineTables,
   day: number,
   rows: readonly GroupRow[],
 ): Promise<AddedRows> {
   const { lake, clock, account } = target;
   return untilCommitted(target, isoDate(day), async () => {
-    const stored = storedRows(target, family, (window) => overlap(window, dayOf(day)));
+    const stored = storedRows(target, pipeline, (window) => overlap(window, dayOf(day)));
     if (stored.loaded.length > 0) return { ...nothing, leftOut: new Map([[day, rows.length]]) };
     // Of a merged file the rows of other days stay.
-    const { pipeline, main } = family;
+    const { name, main, derived } = pipeline;
     const loadKeys = [importedKey(dayOf(day))];
-    const slice: SliceCommit = { pipeline, account, name: '', loadKeys, tables: [main], files: [], refresh: true };
+    const slice: SliceCommit = { pipeline: name, account, name: '', loadKeys, main, derived, files: [], refresh: true };
     const paths = (await localFiles.of(lake, groups, stored.files)).flatMap((month) => month.paths);
     const inLake = paths.length === 0 ? [] : await storedGroups(workspace.database, paths, day);
     const all = joinedGroups([...inLake, ...rows]);
@@ -46,11 +46,11 @@ export async function addGroups(
     const added = all.filter((row) => !texts.has(rawText(row))).length;
     const known = rows.length - added;
     if (added === 0) return { ...nothing, known };
-    const fileTarget: FileTarget = { family, account, month: monthOf(day), loadKeys };
+    const fileTarget: FileTarget = { pipeline, account, month: monthOf(day), loadKeys };
     const batch = { table: groups, rows: groupBatch(all, dayOf(day)) };
     const { bytes, ...about } = await encodeFile(batch, metadataOf(fileTarget));
     const file = { path: await workspace.writeLocal(bytes), ...about };
-    const tags = { pipeline, account, groups: JSON.stringify(all.map(groupSpan)) };
+    const tags = { pipeline: name, account, groups: JSON.stringify(all.map(groupSpan)) };
     const newGroups = await newFile(groups, fileTarget, file, tags, clock.now(), imported);
     const { isCommitted, ...written } = await remainderWriter(
       lake,
@@ -58,7 +58,7 @@ export async function addGroups(
       workspace.limits,
     )(slice, (remainder) => {
       const replaced = { stored, files: [newGroups, ...(remainder?.files ?? [])], loadKeys, replaced: stored.files };
-      return commitImported(target, family, replaced);
+      return commitImported(target, pipeline, replaced);
     });
     return isCommitted ? { ...nothing, rows: { groups: added }, ...written, known } : undefined;
   });

@@ -1,4 +1,4 @@
-import type { Family } from '../../core/columns/table.js';
+import type { PipelineTables } from '../../core/columns/table.js';
 import { count } from '../../core/count.js';
 import { literal } from '../../core/duckdb/literals.js';
 import { writeNewFile } from '../../core/io/write-file.js';
@@ -65,7 +65,7 @@ interface UndatedEvent extends Window {
  */
 export async function addUndated(
   options: ImportOptions,
-  family: Family,
+  pipeline: PipelineTables,
   resources: Resources,
   inputs: readonly UndatedInput[],
 ): Promise<AddedUndated> {
@@ -77,20 +77,20 @@ export async function addUndated(
   const range = spanOf(extents);
   return untilCommitted(options, 'events without a date', async () => {
     options.signal.throwIfAborted();
-    const stored = storedRows(options, family, (window) => overlap(window, range));
+    const stored = storedRows(options, pipeline, (window) => overlap(window, range));
     const alone = inputs.flatMap(({ months, isShared }, input) =>
       isShared ? [] : months.map((month) => ({ ...month, input })),
     );
-    const since = alone.length === 0 ? undefined : await sharedMeanwhile(options, family, resources, alone);
+    const since = alone.length === 0 ? undefined : await sharedMeanwhile(options, pipeline, resources, alone);
     const isShared = (input: number) => inputs[input]?.isShared === true || since?.shared.has(input) === true;
     const equal = await storedEvents(options, resources, stored, inputs);
     const compared = compareInputs(inputs, isShared, stored, equal);
     const { known, undecided, leftOut } = compared;
     if (compared.added.length === 0) return { ...none, known, undecided, leftOut };
-    await skipPositions(options, resources, family, stored, compared.added);
-    const staged = await encodeEvents(options, family, resources, inputs, compared.added);
-    const files = await newFilesOf(options, family, staged);
-    const { isCommitted, ...written } = await commitImported(options, family, {
+    await skipPositions(options, resources, pipeline, stored, compared.added);
+    const staged = await encodeEvents(options, pipeline, resources, inputs, compared.added);
+    const files = await newFilesOf(options, pipeline, staged);
+    const { isCommitted, ...written } = await commitImported(options, pipeline, {
       ...{ files, loadKeys: loadKeysOfStaged(staged) },
       stored: {
         ...stored,
@@ -213,14 +213,14 @@ function compareInputs(
 async function skipPositions(
   options: ImportOptions,
   resources: Resources,
-  family: Family,
+  pipeline: PipelineTables,
   { keys }: StoredRows,
   added: readonly UndatedEvent[],
 ): Promise<void> {
   const needed = new Set(added.filter(({ start, end }) => end - start > dayMs).map(importedKey));
   const known = keys.flatMap(({ key }) => (needed.has(key) ? [key] : []));
   if (known.length === 0) return;
-  const adds = options.lake.table(events.name).snapshot.filesWith(options.account, family.pipeline, known);
+  const adds = options.lake.table(events.name).snapshot.filesWith(options.account, pipeline.name, known);
   const rows = await withStoredFiles(options, resources, adds, (paths) =>
     resources.workspace.database.rows(
       `SELECT epoch_ms(window_start) AS start, epoch_ms(window_end) AS "end", max(position) + 1 AS next FROM ${rowsIn(paths)} GROUP BY ALL`,
@@ -235,7 +235,7 @@ async function skipPositions(
 /** Flattens and encodes events once their spans are known. */
 async function encodeEvents(
   { account, limits, signal }: ImportOptions,
-  family: Family,
+  pipeline: PipelineTables,
   { workspace, threads, positions }: Resources,
   inputs: readonly UndatedInput[],
   added: readonly UndatedEvent[],
@@ -253,7 +253,7 @@ async function encodeEvents(
       await before;
       if (flat?.starts.length !== chunk.events.length) throw new Error('expected an event for each line');
       const numbers = Int32Array.from(chunk.events, ({ times }) => times);
-      return { encoding: stageMonths(task, { ...flat, times: numbers }, { family, account, positions, workspace }) };
+      return { encoding: stageMonths(task, { ...flat, times: numbers }, { pipeline, account, positions, workspace }) };
     })();
     turn = markHandled(encoded);
     const done = markHandled(encoded.then(({ encoding }) => encoding));

@@ -1,5 +1,5 @@
 import type { Hole } from '../../core/json/tape.js';
-import type { Family } from '../../core/columns/table.js';
+import type { PipelineTables } from '../../core/columns/table.js';
 import { markHandled, type Workspace } from '../../lake/files/workspace.js';
 import { moveWarnings, newWarnings } from '../../sources/finances/model/slice-rows.js';
 import { noDate, pageSpans, type PageDates, type PageSpans } from '../spans/page-spans.js';
@@ -58,7 +58,7 @@ export class EventStaging {
   dateless = 0;
   readonly #options: ImportOptions;
   readonly #resources: ImportResources;
-  readonly #family: Family;
+  readonly #pipeline: PipelineTables;
   readonly #listener: LineListener;
   /** A chunk is handed out once it has this many bytes. */
   readonly #fullChunkBytes: number;
@@ -76,14 +76,14 @@ export class EventStaging {
   constructor(
     options: ImportOptions,
     resources: ImportResources,
-    family: Family,
+    pipeline: PipelineTables,
     listener: LineListener,
     turn: Promise<unknown>,
   ) {
     this.#turn = turn;
     this.#options = options;
     this.#resources = resources;
-    this.#family = family;
+    this.#pipeline = pipeline;
     this.#listener = listener;
     this.#fullChunkBytes = evenChunkBytes(listener.input.bytes, options.limits.chunkBytes);
     this.undated = new UndatedEvents(resources.workspace.newPath());
@@ -183,7 +183,7 @@ export class EventStaging {
           task.discard();
           return { months: [] };
         }
-        return { months: stageMonths(task, flat, { family: this.#family, account, positions, workspace }) };
+        return { months: stageMonths(task, flat, { pipeline: this.#pipeline, account, positions, workspace }) };
       } catch (error) {
         task.discard();
         throw error;

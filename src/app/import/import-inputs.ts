@@ -4,7 +4,6 @@ import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import type { Hole } from '../../core/json/tape.js';
 import type { Emit } from '../../core/events/run-event.js';
-import { familiesOf, type Family, type PipelineTables } from '../../core/columns/table.js';
 import { CheckedFiles } from '../../lake/files/month-files.js';
 import { markHandled, subWorkspace, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
 import { scanPage } from '../../sources/finances/api-v0/finances-page.js';
@@ -28,15 +27,6 @@ import { brokenLine, savedLines } from './saved-pages.js';
 import { addSettlements, isReportLine, ReportBytes, type SettlementDocument } from './settlement-document.js';
 import type { ReportEncoding } from '../../sources/finances/settlement-reports/report-encodings.js';
 import { settlementReportTables } from '../../sources/finances/settlement-reports/report-tables.js';
-
-const eventFamily = familyOf(financialEvents);
-const groupFamily = familyOf(financialEventGroups);
-
-function familyOf(pipeline: PipelineTables): Family {
-  const [family] = familiesOf([pipeline]);
-  if (family === undefined) throw new Error(`the pipeline ${pipeline.name} has no table`);
-  return family;
-}
 
 /** Bytes of the inputs that are committed together. */
 const batchBytes = 1_000_000_000;
@@ -204,7 +194,7 @@ class Batch {
       spans === undefined ? [] : [{ undated: staging.undated, spans, months: own, isShared: shared.has(number) }],
     );
     const files = new CheckedFiles(this.#resources.workspace);
-    const added = await addUndated(this.#options, eventFamily, { ...this.#resources, files }, undated);
+    const added = await addUndated(this.#options, financialEvents, { ...this.#resources, files }, undated);
     noteAdded(summary, added, emit);
     summaries.undecided += added.undecided;
     summary.seconds += secondsPassed();
@@ -215,14 +205,14 @@ class Batch {
     return untilCommitted(this.#options, month, async () => {
       this.#options.signal.throwIfAborted();
       const files = new CheckedFiles(this.#resources.workspace);
-      const union = await uniteMonth(this.#options, eventFamily, { ...this.#resources, files }, staged);
+      const union = await uniteMonth(this.#options, financialEvents, { ...this.#resources, files }, staged);
       for (const input of union.shared) shared.add(input);
       const { known, leftOut, stored, added } = union;
       const rows = rowCounts(added);
       if (added.length === 0) return { rows, files: 0, bytes: 0, known, leftOut };
-      const newFiles = await newFilesOf(this.#options, eventFamily, added);
+      const newFiles = await newFilesOf(this.#options, financialEvents, added);
       const loads = { stored, files: newFiles, loadKeys: loadKeysOfStaged(added) };
-      const { isCommitted, ...written } = await commitImported(this.#options, eventFamily, loads);
+      const { isCommitted, ...written } = await commitImported(this.#options, financialEvents, loads);
       return isCommitted ? { rows, ...written, known, leftOut } : undefined;
     });
   }
@@ -292,10 +282,10 @@ async function handOutLines(
     const isGroup = left.list === 'FinancialEventGroupList';
     const place = `${input.name}, line ${line}, ${left.list}, bytes ${left.start} to ${left.end}`;
     countWarning(isGroup ? list.warnings.holes : staging.warnings.holes, place);
-    emit({ event: 'hole-left', pipeline: (isGroup ? groupFamily : eventFamily).pipeline, place });
+    emit({ event: 'hole-left', pipeline: (isGroup ? financialEventGroups : financialEvents).name, place });
   };
   const listener = { input, broken, hole, addGroups, addEventPage: () => counts.eventPages++ };
-  const staging = new EventStaging(options, resources, eventFamily, listener, turn);
+  const staging = new EventStaging(options, resources, financialEvents, listener, turn);
 
   let received = 0;
   let report: ReportBytes | undefined;
@@ -370,7 +360,7 @@ async function commitGroups(
   const files = new CheckedFiles(workspace);
   for (const [day, rows] of [...groups].toSorted(([a], [b]) => a - b)) {
     options.signal.throwIfAborted();
-    const added = await addGroups(options, { workspace, files }, groupFamily, day, rows);
+    const added = await addGroups(options, { workspace, files }, financialEventGroups, day, rows);
     noteAdded(summary, added, options.emit);
     if (added.leftOut.size === 0) summary.extendRange([day]);
   }

@@ -1,6 +1,6 @@
 import type { Database } from '../../core/duckdb/connection.js';
 import { literal, readParquet, timestampLiteral } from '../../core/duckdb/literals.js';
-import type { Family, Table } from '../../core/columns/table.js';
+import type { PipelineTables, Table } from '../../core/columns/table.js';
 import { count } from '../../core/count.js';
 import { dayMs, overlap, type Window } from '../../core/windows.js';
 import { copyRows, mostGroupRows, rowsIn, type LocalParquet } from '../../lake/files/local-parquet.js';
@@ -50,13 +50,13 @@ export const numberInId = "coalesce(TRY_CAST(split_part(event_id, '-', 2) AS INT
  */
 export async function uniteMonth(
   target: ImportOptions,
-  family: Family,
+  pipeline: PipelineTables,
   resources: ImportResources & StoredReading,
   staged: readonly InputMonth[],
 ): Promise<MonthUnion> {
   const { workspace, positions } = resources;
   const days = new Set(staged.flatMap(({ spans }) => spans.map(({ start }) => start)));
-  const stored = storedRows(target, family, isOfDays(days));
+  const stored = storedRows(target, pipeline, isOfDays(days));
   if (stored.keys.length === 0 && !haveRepeats(staged))
     return { stored, added: staged, known: 0, leftOut: new Map(), shared: new Set() };
   const { database } = workspace;
@@ -81,7 +81,7 @@ export async function uniteMonth(
     if (dropped === month.events.rows) continue;
     const isWhole = dropped + Number(found?.['renumbered'] ?? 0) === 0;
     const isInPlace = month.spans.every(({ start }) => !moved.has(start));
-    added.push(isWhole && isInPlace ? month : await keptMonth(target, family, workspace, { ...month, file }));
+    added.push(isWhole && isInPlace ? month : await keptMonth(target, pipeline, workspace, { ...month, file }));
   }
   const leftOut = new Map<number, number>();
   for (const { day, rows } of await database.rows(
@@ -108,13 +108,13 @@ function haveRepeats(staged: readonly InputMonth[]): boolean {
 /** The inputs with an event that another run has added since their months were compared, and what the lake has of their days. */
 export async function sharedMeanwhile(
   target: ImportTarget,
-  family: Family,
+  pipeline: PipelineTables,
   resources: StoredReading,
   months: readonly InputMonth[],
 ): Promise<{ readonly stored: StoredRows; readonly shared: ReadonlySet<number> }> {
   const { lake } = target;
   const days = new Set(months.flatMap(({ spans }) => spans.map(({ start }) => start)));
-  const stored = storedRows(target, family, isOfDays(days));
+  const stored = storedRows(target, pipeline, isOfDays(days));
   const others = stored.files.filter((add) => runOfDataFile(lakePathOf(events.name, add)) !== lake.run);
   if (others.length === 0) return { stored, shared: new Set() };
   const staged = readParquet(
@@ -187,7 +187,7 @@ async function createTables(
 /** Writes the kept events of a staged month, with their numbers and positions. */
 async function keptMonth(
   { account }: ImportTarget,
-  family: Family,
+  pipeline: PipelineTables,
   { database, newPath }: Workspace,
   { file, month, ...staged }: StagedMonth & { readonly file: number },
 ): Promise<StagedMonth> {
@@ -198,7 +198,7 @@ async function keptMonth(
     'WHERE found.is_kept IS DISTINCT FROM false';
   const days = await database.rows(`SELECT DISTINCT epoch_ms(staged.window_start) AS day ${kept} ORDER BY day`);
   const spans = days.map(({ day }) => dayOf(Number(day)));
-  const metadata = metadataOf({ family, account, month, loadKeys: spans.map(importedKey) });
+  const metadata = metadataOf({ pipeline, account, month, loadKeys: spans.map(importedKey) });
   const write = (table: Table, select: string): Promise<LocalParquet> =>
     copyRows(database, table, { select, target: newPath(), metadata, groupRows: mostGroupRows });
   const id =

@@ -142,7 +142,7 @@ function warningsOf({ id, currency, oddFields, unreadable, inexact }: Settlement
 
 /** A settlement to commit, in files of its own. */
 async function sliceOf({ id, month, batches }: SettlementRows, account: string): Promise<SliceCommit> {
-  const { name: pipeline, tables } = settlementReportTables;
+  const { name: pipeline, main, derived } = settlementReportTables;
   const loadKeys = [loadKeyFor('settlement', id)];
   const metadata = fileMetadata(pipeline, account, loadKeysLabel(loadKeys));
   const files: SliceFile[] = [];
@@ -152,5 +152,5 @@ async function sliceOf({ id, month, batches }: SettlementRows, account: string):
   // A hash, as an id may contain any characters.
   const name = `settlement-${shortHash(id)}`;
   const origin = 'import' as const;
-  return { pipeline, account, name, loadKeys, tables, files, refresh: true, acceptsEmpty: true, origin };
+  return { pipeline, account, name, loadKeys, main, derived, files, refresh: true, acceptsEmpty: true, origin };
 }

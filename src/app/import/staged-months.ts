@@ -1,5 +1,5 @@
 import type { EncodedFile } from '../../core/parquet/encode-file.js';
-import type { Family, Table } from '../../core/columns/table.js';
+import type { PipelineTables, Table } from '../../core/columns/table.js';
 import type { Window } from '../../core/windows.js';
 import { contentOf } from '../../lake/delta/file-tags.js';
 import type { NewFile } from '../../lake/commit-files.js';
@@ -43,7 +43,7 @@ export class Positions {
 }
 
 interface Staging {
-  readonly family: Family;
+  readonly pipeline: PipelineTables;
   readonly account: string;
   readonly positions: Positions;
   readonly workspace: Workspace;
@@ -56,7 +56,7 @@ interface Staging {
 export async function stageMonths(
   task: ChunkTask,
   { starts, ends, times, months }: FlatEvents,
-  { family, account, positions, workspace }: Staging,
+  { pipeline, account, positions, workspace }: Staging,
 ): Promise<EncodedStage[]> {
   const taken = new Int32Array(starts.length);
   const placed = months.map(({ month, rows }) => {
@@ -72,7 +72,7 @@ export async function stageMonths(
     const all = [...found.values()].flatMap((ofStart) => [...ofStart.values()]);
     for (const { span, events: count } of all) positions.skip(span, count);
     const spans = all.map(({ span }) => span);
-    return { month, rows, spans, metadata: metadataOf({ family, account, month, loadKeys: spans.map(importedKey) }) };
+    return { month, rows, spans, metadata: metadataOf({ pipeline, account, month, loadKeys: spans.map(importedKey) }) };
   });
   const encoded = await task.encode({ times, positions: taken, months: placed });
   const staged: EncodedStage[] = [];
@@ -96,14 +96,14 @@ async function stagedFile({ writeLocal }: Workspace, { bytes, rows, stats }: Enc
 /** Staged months as new files of the lake. */
 export async function newFilesOf(
   { account, clock }: ImportTarget,
-  family: Family,
+  pipeline: PipelineTables,
   staged: readonly StagedMonth[],
 ): Promise<NewFile[]> {
   const now = clock.now();
   const files: NewFile[] = [];
   for (const { month, spans, events: main, entries: derived, net } of staged) {
-    const target = { family, account, month, loadKeys: spans.map(importedKey).toSorted() };
-    const tags = { pipeline: family.pipeline, account, net };
+    const target = { pipeline, account, month, loadKeys: spans.map(importedKey).toSorted() };
+    const tags = { pipeline: pipeline.name, account, net };
     const file = async (table: Table, local: LocalParquet) => {
       files.push({ ...(await newFile(table, target, local, tags, now, imported)), bundle: main.path });
     };

@@ -13,7 +13,7 @@ import type { Workspace } from '../../lake/files/workspace.js';
 import type { Lake } from '../../lake/lake.js';
 import { keyChange } from '../../lake/loads/load-keys.js';
 import type { Clock } from '../../core/clock.js';
-import type { Family } from '../../core/columns/table.js';
+import type { PipelineTables } from '../../core/columns/table.js';
 import { loadedOf } from '../../lake/loads/imported-spans.js';
 import { events } from '../../sources/finances/model/tables.js';
 import type { ReportEncoding } from '../../sources/finances/settlement-reports/report-encodings.js';
@@ -50,7 +50,7 @@ export interface StoredRows {
 /** What the lake has under load keys. */
 export function storedRows(
   { lake, account }: ImportTarget,
-  { pipeline, main }: Family,
+  { name: pipeline, main }: PipelineTables,
   isChosen: (window: Window, key: StoredLoadKey) => boolean,
 ): StoredRows {
   const read = (snapshot: Snapshot) => {
@@ -119,7 +119,7 @@ export interface ImportedFiles {
 /** Commits imported files, unless the lake has changed in their days meanwhile: then nothing is changed, and the caller reads again. */
 export async function commitImported(
   { lake, clock, account }: ImportTarget,
-  { pipeline, main }: Family,
+  { name: pipeline, main }: PipelineTables,
   { stored, files, loadKeys, replaced = [] }: ImportedFiles,
 ): Promise<CommitResult> {
   const committed = await lake.commitFiles({

@@ -1,4 +1,3 @@
-import { mainTable } from '../../core/columns/table.js';
 import { existsSync } from 'node:fs';
 import type { Clock } from '../../core/clock.js';
 import type { Environment } from '../../core/environment.js';
@@ -134,7 +133,7 @@ export async function connectPipelines(
         continue;
       }
       // The definition has found records before.
-      const isProven = lake.files(pipeline.name, mainTable(pipeline).name, account).length > 0;
+      const isProven = lake.files(pipeline.name, pipeline.main.name, account).length > 0;
       const mostMisses = isProven ? Infinity : firstMisses;
       const connection = await connectPipeline(pipeline, location, account, { ...context, mostMisses });
       connections.push(connection);

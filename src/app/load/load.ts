@@ -1,5 +1,5 @@
+import { tablesOf, type Table } from '../../core/columns/table.js';
 import { emitDamage, emitOtherRuns, type RunContext } from '../context.js';
-import type { Table } from '../../core/columns/table.js';
 import { messageOf, type LedgerlakeError } from '../../core/errors.js';
 import { tuneForComputation } from '../../core/v8-flags.js';
 import type { Emit } from '../../core/events/run-event.js';
@@ -130,7 +130,7 @@ async function loadInto<Summary extends object>(
     context.emit(event);
   };
   const serviceNow = (): number => clock.now() + (clockOffsetSeconds ?? 0) * 1000;
-  const requested = job.custom.flatMap((pipeline) => pipeline.tables);
+  const requested = job.custom.flatMap(tablesOf);
   const lake = await Lake.open(store, [...tables, ...requested], clock, revisions);
   for (const { loaded } of job.custom) refuseChanged(loaded, lake.described, options.lake);
   refuseMixing(account, lake.accounts(), options.lake);

@@ -21,7 +21,7 @@ import {
   type Settings,
 } from '../configuration/settings.js';
 import { views } from '../query/views.js';
-import { historyFamily } from '../reconcile/event-history.js';
+import { historyPipeline } from '../reconcile/event-history.js';
 import type { CustomLocation, EmbeddedService } from './connections.js';
 
 /** What a run that asks the service is given. */
@@ -107,7 +107,7 @@ function refuseUnknown(
 export async function loadCustomPipelines(folder: string): Promise<readonly CustomPipeline[]> {
   // Only where there is such a folder: the schema of definitions takes a moment to load.
   const { loadDefinitions } = await import('../../sources/custom/load-definitions.js');
-  const reserved = [...tableFillers, historyFamily].map(({ name }) => name);
+  const reserved = [...tableFillers, historyPipeline].map(({ name }) => name);
   const names = [...tables.map(({ name }) => name), ...Object.keys(views)];
   const definitions = await loadDefinitions(folder, { pipelines: reserved, tables: names });
   return definitions.map((definition) => customPipeline(definition));

@@ -16,7 +16,7 @@ import { existingLake, type LakeAddress } from '../../lake/existing-lake.js';
 import type { Lake } from '../../lake/lake.js';
 import { acquireLease, type RunLease } from '../../lake/upkeep/leases.js';
 import { vacuumLake } from '../../lake/upkeep/vacuum.js';
-import { customPipelinesOf, familiesOf, type Family, type PipelineTables } from '../../core/columns/table.js';
+import { customPipelinesOf, type PipelineTables } from '../../core/columns/table.js';
 import type { Limits } from '../../lake/files/workspace.js';
 
 /** The options that `compact` and `rebuild` share. */
@@ -31,18 +31,18 @@ export interface MaintenanceOptions extends ExportOptions, LakeAddress, Optional
   readonly limits?: Limits;
 }
 
-/** The lake, the families and the limits of a run of `compact` or `rebuild`. */
+/** The lake, the pipelines and the limits of a run of `compact` or `rebuild`. */
 export interface MaintenanceRun extends Pick<RunContext, 'clock' | 'signal' | 'emit'> {
   readonly lake: Lake;
-  readonly families: readonly Family[];
+  readonly pipelines: readonly PipelineTables[];
   readonly account: string | undefined;
   readonly limits: Limits;
-  /** Adds a family to the summary, which the command has also where it fails. */
-  readonly summarize: (family: Family) => FamilySummary;
+  /** Adds a pipeline to the summary, which the command has also where it fails. */
+  readonly summarize: (pipeline: PipelineTables) => RewriteSummary;
 }
 
 /** The counts of one pipeline's tables. */
-export interface FamilySummary {
+export interface RewriteSummary {
   readonly pipeline: string;
   /** Merges, or files of the main table that were re-derived. */
   slices: number;
@@ -64,11 +64,11 @@ interface MaintenanceCommand {
   /** The verb of the summary: `Compacted`. */
   readonly title: string;
   /** The text where no file was written. */
-  readonly nothing: (summaries: readonly FamilySummary[]) => string;
+  readonly nothing: (summaries: readonly RewriteSummary[]) => string;
   /** The heading of the number of slices. */
   readonly slices: string;
   /** Called once the lake is open, to start what takes long to start. */
-  readonly opened?: (run: Pick<MaintenanceRun, 'lake' | 'families' | 'account'>) => void;
+  readonly opened?: (run: Pick<MaintenanceRun, 'lake' | 'pipelines' | 'account'>) => void;
   readonly run: (run: MaintenanceRun) => Promise<void>;
 }
 
@@ -96,18 +96,18 @@ export async function maintain(
   const lake = await existingLake(options, tables, context);
   const accounts = lake.accounts();
   const known = [...command.pipelines, ...customPipelinesOf(lake.tables.map(({ schema }) => schema))];
-  const families = chosenFamilies(options.pipelines, known, accounts);
+  const pipelines = chosenPipelines(options.pipelines, known, accounts);
   refuseUnknownAccount(account, accounts, options.lake);
-  const summaries: FamilySummary[] = [];
-  const summarize = (family: Family): FamilySummary => {
-    const summary = newSummary(family);
+  const summaries: RewriteSummary[] = [];
+  const summarize = (pipeline: PipelineTables): RewriteSummary => {
+    const summary = newSummary(pipeline);
     summaries.push(summary);
     return summary;
   };
-  const pipelines = families.map(({ pipeline }) => pipeline);
+  const names = pipelines.map(({ name }) => name);
   emit({
     ...{ event: 'run-started', run: null, command: command.command, account: account ?? null, lake: options.lake },
-    ...{ pipelines, from: null, to: null },
+    ...{ pipelines: names, from: null, to: null },
   });
   emitDamage(lake, emit, true);
   const end = (status: 'done' | 'failed'): CommandResult => {
@@ -117,12 +117,12 @@ export async function maintain(
   };
   if (accounts.size === 0) return end('done');
 
-  command.opened?.({ lake, families, account });
+  command.opened?.({ lake, pipelines, account });
   const limits = options.limits ?? command.limits;
-  const lease = await acquireLease(lake, clock, { command: command.command, account, pipelines });
+  const lease = await acquireLease(lake, clock, { command: command.command, account, pipelines: names });
   return underLease(lease, async () => {
     try {
-      const run = { lake, families, clock, signal, emit, account, limits, summarize };
+      const run = { lake, pipelines, clock, signal, emit, account, limits, summarize };
       await runUnderLease(run, lease, options, context, command);
     } catch (error) {
       throw new FailedRun(error, end('failed'));
@@ -132,7 +132,7 @@ export async function maintain(
 }
 
 /** The counts of a pipeline whose tables were not touched yet. */
-export function newSummary({ pipeline }: Family): FamilySummary {
+export function newSummary({ name: pipeline }: PipelineTables): RewriteSummary {
   const none = { slices: 0, files: 0, bytes: 0, replacedFiles: 0, replacedBytes: 0, seconds: 0 };
   return { pipeline, ...none, rows: new Map<string, number>() };
 }
@@ -163,7 +163,7 @@ async function runUnderLease(
 interface EndedMaintenance {
   readonly lake: string;
   readonly seconds: number;
-  readonly summaries: readonly FamilySummary[];
+  readonly summaries: readonly RewriteSummary[];
   readonly catalog: CatalogVersion | null;
 }
 
@@ -182,19 +182,19 @@ function resultOf(
   return { text: ['', heading, '', ...changedFiles(written, slices), ''].join('\n'), summary };
 }
 
-function chosenFamilies(
+function chosenPipelines(
   names: readonly string[],
   pipelines: readonly PipelineTables[],
   accounts: ReadonlySet<string>,
-): Family[] {
+): PipelineTables[] {
   for (const name of names) {
     if (!pipelines.some((pipeline) => pipeline.name === name)) throw unknownPipeline(name, pipelines, accounts);
   }
-  return familiesOf(pipelines.filter(({ name }) => names.length === 0 || names.includes(name)));
+  return pipelines.filter(({ name }) => names.length === 0 || names.includes(name));
 }
 
 /** A line for each changed pipeline, under headings. */
-function changedFiles(summaries: readonly FamilySummary[], slices: string): string[] {
+function changedFiles(summaries: readonly RewriteSummary[], slices: string): string[] {
   const headings = ['pipeline', slices, 'files', 'after', 'size', 'after', 'time'];
   const rows = summaries.map((summary) => [
     printable(summary.pipeline),
@@ -209,7 +209,7 @@ function changedFiles(summaries: readonly FamilySummary[], slices: string): stri
 }
 
 /** The summary for programs: the keys of every command. */
-function summaryObject(summaries: readonly FamilySummary[]): object {
+function summaryObject(summaries: readonly RewriteSummary[]): object {
   return Object.fromEntries(
     summaries.map(({ pipeline, rows, slices, ...files }) => {
       const requests = { requests: 0, retries: 0, throttled: 0, pages: 0 };

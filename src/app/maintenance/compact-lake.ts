@@ -1,9 +1,9 @@
 import { count } from '../../core/count.js';
-import { historyFamily } from '../reconcile/event-history.js';
+import { historyPipeline } from '../reconcile/event-history.js';
 import { tableFillers } from '../../../pipelines/all-pipelines.js';
 import type { CommandResult } from '../command-result.js';
 import type { RunContext } from '../context.js';
-import { maintain, type FamilySummary, type MaintenanceOptions, type MaintenanceRun } from './command.js';
+import { maintain, type RewriteSummary, type MaintenanceOptions, type MaintenanceRun } from './command.js';
 import {
   addsOf,
   addSize,
@@ -11,10 +11,10 @@ import {
   bundleBytes,
   countReplacement,
   rewriteBundles,
-  tablesOf,
+  filesByTable,
   type Bundle,
 } from './file-bundles.js';
-import type { Family } from '../../core/columns/table.js';
+import type { PipelineTables } from '../../core/columns/table.js';
 import { groupBy } from '../../core/group-by.js';
 import { mergedFiles } from './merge.js';
 import { isRewritten } from '../../lake/files/new-file.js';
@@ -51,16 +51,16 @@ export async function compact(options: CompactOptions, context: RunContext): Pro
   const { lake: address, dropDamagedHistory: isDropping = false, targetBytes = defaultTargetBytes } = options;
   return maintain(options, context, {
     command: 'compact',
-    pipelines: [...tableFillers, historyFamily],
+    pipelines: [...tableFillers, historyPipeline],
     limits: defaultLimits,
     title: 'Compacted',
     nothing: () => `\nNothing to do: ${address} has no small files to merge, and none to recompress.\n`,
     slices: 'merges',
     run: async (run) => {
-      const { lake, families, limits } = run;
+      const { lake, pipelines, limits } = run;
       if (isDropping) await dropDamagedHistory(run);
       await withWorkspace(limits, lake.store, async (workspace) => {
-        for (const family of families) await compactFamily(run, workspace, family, targetBytes);
+        for (const pipeline of pipelines) await compactPipeline(run, workspace, pipeline, targetBytes);
       });
     },
   });
@@ -101,23 +101,28 @@ async function dropDamagedHistory({ lake, account, signal, emit }: MaintenanceRu
   }
 }
 
-async function compactFamily(run: MaintenanceRun, workspace: Workspace, family: Family, targetBytes: number) {
+async function compactPipeline(
+  run: MaintenanceRun,
+  workspace: Workspace,
+  pipeline: PipelineTables,
+  targetBytes: number,
+) {
   const { lake, clock, account, signal, emit } = run;
-  const { pipeline } = family;
-  const summary = run.summarize(family);
+  const { name } = pipeline;
+  const summary = run.summarize(pipeline);
   const began = clock.now();
-  const partitions = partitionsOf(bundlesOf(lake, family, account));
-  const planned = [...partitions.values()].flatMap((bundles) => mergesOf(family, bundles, targetBytes).flat());
-  emit({ event: 'files-planned', pipeline, files: planned.length, bytes: bundleBytes(planned) });
+  const partitions = partitionsOf(bundlesOf(lake, pipeline, account));
+  const planned = [...partitions.values()].flatMap((bundles) => mergesOf(pipeline, bundles, targetBytes).flat());
+  emit({ event: 'files-planned', pipeline: name, files: planned.length, bytes: bundleBytes(planned) });
   for (const partition of partitions.keys()) {
     for (let conflicts = 0; conflicts < mostAttempts;) {
       const [accountName = ''] = partition.split('/');
-      const bundles = partitionsOf(bundlesOf(lake, family, accountName)).get(partition) ?? [];
-      const [merge] = mergesOf(family, bundles, targetBytes);
+      const bundles = partitionsOf(bundlesOf(lake, pipeline, accountName)).get(partition) ?? [];
+      const [merge] = mergesOf(pipeline, bundles, targetBytes);
       if (merge === undefined) break;
       signal.throwIfAborted();
-      if (await commitMerge(run, workspace, family, merge, summary)) {
-        emit({ event: 'files-merged', pipeline, partition, files: merge.length, bytes: bundleBytes(merge) });
+      if (await commitMerge(run, workspace, pipeline, merge, summary)) {
+        emit({ event: 'files-merged', pipeline: name, partition, files: merge.length, bytes: bundleBytes(merge) });
       } else conflicts++;
       await workspace.clear();
     }
@@ -129,11 +134,11 @@ async function compactFamily(run: MaintenanceRun, workspace: Workspace, family: 
 async function commitMerge(
   { lake, clock, signal }: MaintenanceRun,
   workspace: Workspace,
-  family: Family,
+  pipeline: PipelineTables,
   bundles: readonly Bundle[],
-  summary: FamilySummary,
+  summary: RewriteSummary,
 ): Promise<boolean> {
-  const rewriting = { lake, clock, workspace, family };
+  const rewriting = { lake, clock, workspace, pipeline };
   const merge = () => mergedFiles(rewriting, bundles, signal);
   const result = await rewriteBundles(rewriting, 'OPTIMIZE', bundles, merge);
   if (result.outcome !== 'done') return false;
@@ -156,18 +161,18 @@ function partitionsOf(bundles: readonly Bundle[]): Map<string, Bundle[]> {
 }
 
 /** The merges of one partition's bundles, in the order of their first rows. Bundles that couldn't be split again are left out. */
-function mergesOf(family: Family, bundles: readonly Bundle[], targetBytes: number): Bundle[][] {
+function mergesOf(pipeline: PipelineTables, bundles: readonly Bundle[], targetBytes: number): Bundle[][] {
   const items = bundles
-    .filter(({ main }) => canSelectRows(family.main, family.derived, loadKeysOf(main)))
+    .filter(({ main }) => canSelectRows(pipeline.main, pipeline.derived, loadKeysOf(main)))
     .map((bundle) => ({
       bundle,
       // The target applies to the largest file of a merge.
-      bytes: Math.max(...tablesOf(family, [bundle]).map(({ adds }) => adds.reduce(addSize, 0))),
+      bytes: Math.max(...filesByTable(pipeline, [bundle]).map(({ adds }) => adds.reduce(addSize, 0))),
       // Of files that slices wrote.
       sliceBytes: addsOf(bundle)
         .filter((add) => !isRewritten(add))
         .reduce(addSize, 0),
-      first: leastValue(family, bundle),
+      first: leastValue(pipeline, bundle),
     }))
     .toSorted((a, b) =>
       a.first === b.first ? (a.bundle.main.path < b.bundle.main.path ? -1 : 1) : a.first < b.first ? -1 : 1,
@@ -177,7 +182,7 @@ function mergesOf(family: Family, bundles: readonly Bundle[], targetBytes: numbe
 }
 
 /** The least value of the column that files are sorted by; empty where the log lacks it. */
-function leastValue({ main: table }: Family, { main }: Bundle): string {
+function leastValue({ main: table }: PipelineTables, { main }: Bundle): string {
   const column = leadingColumn(table);
   return column === undefined ? '' : (columnStatistics(main, column).least ?? '');
 }

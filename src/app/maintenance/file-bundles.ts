@@ -1,9 +1,9 @@
 import type { Clock } from '../../core/clock.js';
-import type { FamilySummary, MaintenanceRun } from './command.js';
+import type { RewriteSummary, MaintenanceRun } from './command.js';
 import { messageOf } from '../../core/errors.js';
 import { footerTexts } from '../../core/parquet/footer.js';
 import { loadKeysText } from '../../lake/files/load-key-rows.js';
-import type { Table, Family } from '../../core/columns/table.js';
+import type { Table, PipelineTables } from '../../core/columns/table.js';
 import type { Add } from '../../lake/delta/actions.js';
 import { accountOf, lakePathOf } from '../../lake/catalog/change.js';
 import type { Snapshot } from '../../lake/catalog/snapshot.js';
@@ -32,55 +32,59 @@ export interface Bundle {
   readonly derived: readonly { readonly table: Table; readonly add: Add }[];
 }
 
-/** The lake, workspace and family of a rewrite of bundles. */
+/** The lake, workspace and pipeline of a rewrite of bundles. */
 export interface Rewriting {
   readonly lake: Lake;
   readonly clock: Clock;
   readonly workspace: Workspace;
-  readonly family: Family;
+  readonly pipeline: PipelineTables;
 }
 
-/** The bundles of a family, sorted by path. */
-export function bundlesOf({ snapshot }: Pick<Lake, 'snapshot'>, family: Family, account: string | undefined): Bundle[] {
+/** The bundles of a pipeline, sorted by path. */
+export function bundlesOf(
+  { snapshot }: Pick<Lake, 'snapshot'>,
+  pipeline: PipelineTables,
+  account: string | undefined,
+): Bundle[] {
   const accounts = account === undefined ? [...snapshot.accounts()].toSorted() : [account];
-  const table = new TableSnapshot(snapshot, family.main.name);
-  const adds = accounts.flatMap((name) => filesOf(table, family.pipeline, name));
+  const table = new TableSnapshot(snapshot, pipeline.main.name);
+  const adds = accounts.flatMap((name) => filesOf(table, pipeline.name, name));
   return adds
     .toSorted((a, b) => (a.path < b.path ? -1 : 1))
-    .map((main) => ({ main, derived: derivedFiles(snapshot, family, main) }));
+    .map((main) => ({ main, derived: derivedFiles(snapshot, pipeline, main) }));
 }
 
-/** The bundles of a family, each once. They are listed again each time: another run may replace files with one that isn't read yet. */
+/** The bundles of a pipeline, each once. They are listed again each time: another run may replace files with one that isn't read yet. */
 export class UnseenBundles {
   readonly #run: MaintenanceRun;
-  readonly #family: Family;
+  readonly #pipeline: PipelineTables;
   readonly #seen = new Set<string>();
 
   /** Reports the number and the size of the files. */
-  constructor(run: MaintenanceRun, family: Family) {
+  constructor(run: MaintenanceRun, pipeline: PipelineTables) {
     this.#run = run;
-    this.#family = family;
-    const planned = bundlesOf(run.lake, family, run.account);
+    this.#pipeline = pipeline;
+    const planned = bundlesOf(run.lake, pipeline, run.account);
     const bytes = planned.map(({ main }) => main).reduce(addSize, 0);
-    run.emit({ event: 'files-planned', pipeline: family.pipeline, files: planned.length, bytes });
+    run.emit({ event: 'files-planned', pipeline: pipeline.name, files: planned.length, bytes });
   }
 
   next(): Bundle | undefined {
     const { lake, account } = this.#run;
-    const bundle = bundlesOf(lake, this.#family, account).find((found) => !this.#seen.has(bundleKey(found)));
+    const bundle = bundlesOf(lake, this.#pipeline, account).find((found) => !this.#seen.has(bundleKey(found)));
     if (bundle !== undefined) this.#seen.add(bundleKey(bundle));
     return bundle;
   }
 
   /** Leaves out what has come in the place of a bundle, where the run has written it. */
   leaveOut({ main }: Bundle, isOwn: (bundle: Bundle) => boolean): void {
-    for (const live of bundlesOf(this.#run.lake, this.#family, accountOf(main))) {
+    for (const live of bundlesOf(this.#run.lake, this.#pipeline, accountOf(main))) {
       if (isOwn(live)) this.#seen.add(bundleKey(live));
     }
   }
 }
 
-function derivedFiles(snapshot: Snapshot, { main: { name }, derived }: Family, main: Add): Bundle['derived'] {
+function derivedFiles(snapshot: Snapshot, { main: { name }, derived }: PipelineTables, main: Add): Bundle['derived'] {
   return derived.flatMap((table) =>
     new TableSnapshot(snapshot, table.name)
       .derivedFrom(accountOf(main), lakePathOf(name, main))
@@ -89,13 +93,20 @@ function derivedFiles(snapshot: Snapshot, { main: { name }, derived }: Family, m
 }
 
 /** The target of new files with some load keys of a main file. */
-export function fileTargetOf(family: Family, { partitionValues }: Add, loadKeys: readonly string[]): FileTarget {
+export function fileTargetOf(
+  pipeline: PipelineTables,
+  { partitionValues }: Add,
+  loadKeys: readonly string[],
+): FileTarget {
   const { account, month } = partitionValues;
-  return { family, account: account ?? '', month: month ?? '', loadKeys };
+  return { pipeline, account: account ?? '', month: month ?? '', loadKeys };
 }
 
-/** A family's tables that have files in some bundles, with these files; the main table is last. */
-export function tablesOf({ main, derived }: Family, bundles: readonly Bundle[]): { table: Table; adds: Add[] }[] {
+/** A pipeline's tables that have files in some bundles, with these files; the main table is last. */
+export function filesByTable(
+  { main, derived }: PipelineTables,
+  bundles: readonly Bundle[],
+): { table: Table; adds: Add[] }[] {
   const ofDerived = derived.map((table) => ({
     table,
     adds: bundles.flatMap((bundle) => bundle.derived.filter((file) => file.table === table).map(({ add }) => add)),
@@ -127,7 +138,7 @@ export function addSize(sum: number, { size }: Add): number {
 }
 
 /** Counts the files that replace bundles, and theirs. */
-export function countReplacement(summary: FamilySummary, written: CommitResult, bundles: readonly Bundle[]): void {
+export function countReplacement(summary: RewriteSummary, written: CommitResult, bundles: readonly Bundle[]): void {
   summary.files += written.files;
   summary.bytes += written.bytes;
   summary.replacedFiles += bundles.flatMap(addsOf).length;
@@ -135,11 +146,11 @@ export function countReplacement(summary: FamilySummary, written: CommitResult, 
 }
 
 /** Whether a snapshot has exactly these files of the bundles. Only then may files with the same rows replace them. */
-export function areLive(snapshot: Snapshot, family: Family, bundles: readonly Bundle[]): boolean {
+export function areLive(snapshot: Snapshot, pipeline: PipelineTables, bundles: readonly Bundle[]): boolean {
   return bundles.every((bundle) => {
-    const main = snapshot.file(family.main.name, bundle.main.path);
+    const main = snapshot.file(pipeline.main.name, bundle.main.path);
     return (
-      main !== undefined && bundleKey({ main, derived: derivedFiles(snapshot, family, main) }) === bundleKey(bundle)
+      main !== undefined && bundleKey({ main, derived: derivedFiles(snapshot, pipeline, main) }) === bundleKey(bundle)
     );
   });
 }
@@ -155,16 +166,16 @@ export type Rewritten =
  * @param transform undefined: they stay as they are
  */
 export async function rewriteBundles(
-  { lake, family }: Pick<Rewriting, 'lake' | 'family'>,
+  { lake, pipeline }: Pick<Rewriting, 'lake' | 'pipeline'>,
   operation: string,
   bundles: readonly Bundle[],
   transform: () => Promise<readonly NewFile[] | undefined>,
 ): Promise<Rewritten> {
   // A missing file may have been replaced, which is no failure.
-  const made = await whileLive(lake, family, bundles, async () => ({ files: await transform() }));
+  const made = await whileLive(lake, pipeline, bundles, async () => ({ files: await transform() }));
   if (made === undefined) return { outcome: 'gone' };
   if (made.files === undefined) return { outcome: 'unchanged' };
-  const commit = { operation, main: family.main, files: made.files, decide: replacing(family, bundles) };
+  const commit = { operation, main: pipeline.main, files: made.files, decide: replacing(pipeline, bundles) };
   const written = await lake.commitFiles(commit);
   if (written.isCommitted) return { outcome: 'done', written, added: made.files };
   await lake.refresh();
@@ -172,14 +183,15 @@ export async function rewriteBundles(
 }
 
 /** The decision of a commit that replaces bundles, as long as all of them are unchanged. */
-function replacing(family: Family, bundles: readonly Bundle[]): FileCommit['decide'] {
-  return (snapshot) => (areLive(snapshot, family, bundles) ? { replaced: bundles.map(({ main }) => main) } : undefined);
+function replacing(pipeline: PipelineTables, bundles: readonly Bundle[]): FileCommit['decide'] {
+  return (snapshot) =>
+    areLive(snapshot, pipeline, bundles) ? { replaced: bundles.map(({ main }) => main) } : undefined;
 }
 
 /** Runs a step over bundles; returns undefined where it failed because another run has replaced one of them. */
 export async function whileLive<T>(
   lake: Lake,
-  family: Family,
+  pipeline: PipelineTables,
   bundles: readonly Bundle[],
   step: () => Promise<T>,
 ): Promise<T | undefined> {
@@ -187,7 +199,7 @@ export async function whileLive<T>(
     return await step();
   } catch (error) {
     await lake.refresh();
-    if (areLive(lake.snapshot, family, bundles)) throw error;
+    if (areLive(lake.snapshot, pipeline, bundles)) throw error;
     return undefined;
   }
 }
@@ -255,7 +267,7 @@ export async function writeBundle(
     const local = await write(metadata);
     if (local.rows > 0) written.push({ table, local });
   }
-  const main = written.find(({ table }) => table === target.family.main);
+  const main = written.find(({ table }) => table === target.pipeline.main);
   if (main === undefined) return [];
   const added = { ...sharedTags([tags]) };
   if (tags['net'] !== undefined) {

@@ -2,7 +2,7 @@ import type { Table } from '../../core/columns/table.js';
 import { identifier } from '../../core/duckdb/literals.js';
 import { loadKeysOf, rowsInLog } from '../../lake/delta/file-tags.js';
 import type { NewFile } from '../../lake/commit-files.js';
-import { fetchFiles, tablesOf, type Bundle, type Rewriting } from './file-bundles.js';
+import { fetchFiles, filesByTable, type Bundle, type Rewriting } from './file-bundles.js';
 import { columnList, checkRowCount, rowsIn } from '../../lake/files/local-parquet.js';
 import { mergedTags, metadataOf, newFile } from '../../lake/files/new-file.js';
 import { hasColumn, mainOrder, sortedFile } from '../../lake/files/sorted-file.js';
@@ -21,20 +21,20 @@ export async function mergedFiles(
   bundles: readonly Bundle[],
   signal: AbortSignal,
 ): Promise<NewFile[]> {
-  const { workspace, family, clock } = rewriting;
+  const { workspace, pipeline, clock } = rewriting;
   const { database } = workspace;
   const { account, month } = bundles[0]?.main.partitionValues ?? {};
   const mains = bundles.map(({ main }) => main);
-  const paths = await fetchFiles(rewriting, family.main, mains);
+  const paths = await fetchFiles(rewriting, pipeline.main, mains);
   const loadKeys = await loadKeysIn(rewriting, [...new Set(mains.flatMap(loadKeysOf))].toSorted(), paths);
-  const target = { family, account: account ?? '', month: month ?? '', loadKeys };
+  const target = { pipeline, account: account ?? '', month: month ?? '', loadKeys };
   const metadata = metadataOf(target);
   const now = clock.now();
   const files: NewFile[] = [];
   let mainPath = '';
   // The main file is written first, because derived rows are sorted by it.
-  for (const { table, adds } of tablesOf(family, bundles).toReversed()) {
-    const isMain = table === family.main;
+  for (const { table, adds } of filesByTable(pipeline, bundles).toReversed()) {
+    const isMain = table === pipeline.main;
     // Lines of a custom table are sorted by their own columns.
     const isSortedAlone = isMain || table.linesOf !== undefined;
     const sources = isMain ? paths : await fetchFiles(rewriting, table, adds);

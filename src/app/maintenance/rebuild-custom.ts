@@ -1,4 +1,4 @@
-import type { Family, Table } from '../../core/columns/table.js';
+import { tablesOf, type PipelineTables, type Table } from '../../core/columns/table.js';
 import { encodeFile } from '../../core/parquet/encode-file.js';
 import type { Window } from '../../core/windows.js';
 import type { Add } from '../../lake/delta/actions.js';
@@ -20,7 +20,7 @@ import {
   countReplacement,
   fetchFiles,
   rewriteBundles,
-  tablesOf,
+  filesByTable,
   fileTargetOf,
   UnseenBundles,
   type Bundle,
@@ -42,11 +42,11 @@ export async function growCustomTables(
   const isLoaded = ({ name }: CustomPipeline) => lake.described.some(({ customPipeline }) => customPipeline === name);
   const stored = customPipelines.filter(isLoaded);
   for (const { loaded } of stored) refuseChanged(loaded, lake.described, location);
-  await lake.growTables(stored.flatMap(({ tables }) => tables));
+  await lake.growTables(stored.flatMap(tablesOf));
 }
 
 /** Whether the rows of a custom pipeline can be derived again, because its records are stored. */
-export function hasRawRecords({ main }: Family): boolean {
+export function hasRawRecords({ main }: PipelineTables): boolean {
   return main.customPipeline !== undefined && hasColumn(main, 'raw');
 }
 
@@ -60,20 +60,20 @@ export function hasRawRecords({ main }: Family): boolean {
 export async function rebuildCustom(
   run: MaintenanceRun,
   workspace: Workspace,
-  family: Family,
+  pipeline: PipelineTables,
   loaded: LoadedDefinition,
 ): Promise<void> {
   const { lake, clock, signal, emit } = run;
-  const { pipeline, main } = family;
-  const summary = run.summarize(family);
+  const { name, main } = pipeline;
+  const summary = run.summarize(pipeline);
   const began = clock.now();
-  const bundles = new UnseenBundles(run, family);
+  const bundles = new UnseenBundles(run, pipeline);
   for (let bundle = bundles.next(); bundle !== undefined; bundle = bundles.next()) {
     signal.throwIfAborted();
     const { main: old } = bundle;
     const found = bundle;
-    const result = await rewriteBundles({ lake, family }, 'REBUILD', [bundle], () =>
-      rederivedFiles(run, workspace, family, found, loaded),
+    const result = await rewriteBundles({ lake, pipeline }, 'REBUILD', [bundle], () =>
+      rederivedFiles(run, workspace, pipeline, found, loaded),
     );
     if (result.outcome === 'gone') continue;
     const changed = result.outcome === 'done';
@@ -84,7 +84,7 @@ export async function rebuildCustom(
     }
     summary.slices++;
     const path = lake.table(main.name).pathOf(old);
-    emit({ event: 'entries-checked', pipeline, file: path, bytes: old.size, changed });
+    emit({ event: 'entries-checked', pipeline: name, file: path, bytes: old.size, changed });
     await workspace.clear();
   }
   summary.seconds = (clock.now() - began) / 1000;
@@ -94,16 +94,16 @@ export async function rebuildCustom(
 async function rederivedFiles(
   { lake, clock, signal }: MaintenanceRun,
   workspace: Workspace,
-  family: Family,
+  pipeline: PipelineTables,
   bundle: Bundle,
   loaded: LoadedDefinition,
 ): Promise<NewFile[] | undefined> {
-  const rewriting = { lake, clock, workspace, family };
+  const rewriting = { lake, clock, workspace, pipeline };
   const { stored, damaged } = await fetchStored(rewriting, bundle);
-  const target = fileTargetOf(family, bundle.main, loadKeysOf(bundle.main));
+  const target = fileTargetOf(pipeline, bundle.main, loadKeysOf(bundle.main));
   const metadata = metadataOf(target);
   const derived = new Map<string, string[]>();
-  for await (const records of storedRecords(workspace, stored.get(family.main) ?? [], signal)) {
+  for await (const records of storedRecords(workspace, stored.get(pipeline.main) ?? [], signal)) {
     for (const batch of rederiveWindow(loaded, records)) {
       const { name } = batch.table;
       const { bytes } = await encodeFile(batch, metadata);
@@ -112,7 +112,7 @@ async function rederivedFiles(
   }
   if (damaged.length === 0 && (await hasSameRows(rewriting, target.month, stored, derived))) return undefined;
   const files: NewFile[] = [];
-  for (const table of [...family.derived, family.main]) {
+  for (const table of [...pipeline.derived, pipeline.main]) {
     const paths = derived.get(table.name) ?? [];
     if (paths.length === 0) continue;
     const columns = await columnList(workspace.database, table, paths);
@@ -132,30 +132,30 @@ async function fetchStored(
   rewriting: Rewriting,
   bundle: Bundle,
 ): Promise<{ readonly stored: ReadonlyMap<Table, readonly string[]>; readonly damaged: DamagedFiles }> {
-  const { family } = rewriting;
+  const { pipeline } = rewriting;
   const stored = new Map<Table, string[]>();
   const damaged: DamagedFiles[number][] = [];
-  for (const { table, adds } of tablesOf(family, [bundle])) {
+  for (const { table, adds } of filesByTable(pipeline, [bundle])) {
     try {
       stored.set(table, await fetchFiles(rewriting, table, adds));
     } catch (error) {
-      if (!(error instanceof DamagedFile) || table === family.main) throw error;
+      if (!(error instanceof DamagedFile) || table === pipeline.main) throw error;
       damaged.push(...adds.map((add) => ({ table, add })));
     }
   }
   return { stored, damaged };
 }
 
-/** Whether the derived rows of each table of a family equal the stored ones. */
+/** Whether the derived rows of each table of a pipeline equal the stored ones. */
 async function hasSameRows(
-  { workspace: { database }, family }: Rewriting,
+  { workspace: { database }, pipeline }: Rewriting,
   month: string,
   stored: ReadonlyMap<Table, readonly string[]>,
   derived: ReadonlyMap<string, readonly string[]>,
 ): Promise<boolean> {
   const selectOf = (table: Table, paths: readonly string[] = []) =>
     selectRows(table, paths.length === 0 ? [] : [{ month, paths }], 'true');
-  for (const table of [...family.derived, family.main]) {
+  for (const table of [...pipeline.derived, pipeline.main]) {
     const [before, after] = [selectOf(table, stored.get(table)), selectOf(table, derived.get(table.name))];
     if (!(await sameRows(database, table, before, after))) return false;
   }

@@ -1,6 +1,6 @@
 import { count } from '../../core/count.js';
 import { readFile } from 'node:fs/promises';
-import { familiesOf, type Table, type Family } from '../../core/columns/table.js';
+import { type Table, type PipelineTables } from '../../core/columns/table.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { LedgerlakeError, usageError } from '../../core/errors.js';
 import { tuneForComputation } from '../../core/v8-flags.js';
@@ -30,7 +30,7 @@ import {
   type Limits,
   type Workspace,
 } from '../../lake/files/workspace.js';
-import { maintain, newSummary, type FamilySummary, type MaintenanceOptions, type MaintenanceRun } from './command.js';
+import { maintain, newSummary, type RewriteSummary, type MaintenanceOptions, type MaintenanceRun } from './command.js';
 import { areLive, bundlesOf, bundleBytes, UnseenBundles, whileLive, type Bundle } from './file-bundles.js';
 import type * as CustomRebuild from './rebuild-custom.js';
 import {
@@ -77,36 +77,36 @@ export async function rebuild(options: RebuildOptions, context: RunContext): Pro
       return `\nNothing to do: the entries of ${formatCount(files, 'file')} in ${options.lake} are what this version derives.\n`;
     },
     slices: 'files read',
-    opened: ({ lake, families, account }) => {
+    opened: ({ lake, pipelines, account }) => {
       tuneForComputation();
-      const bundles = derivable(families).flatMap((family) => bundlesOf(lake, family, account));
+      const bundles = derivable(pipelines).flatMap((pipeline) => bundlesOf(lake, pipeline, account));
       threads.expect(bundles.map(({ main }) => estimatedRawBytes(main)));
     },
-    run: (run) => rebuildFamilies(run, threads, options, custom),
+    run: (run) => rebuildPipelines(run, threads, options, custom),
   });
   // Closes the threads also where the command fails before it runs.
   return maintained.finally(() => threads.close());
 }
 
 /** @throws LedgerlakeError LAKE_STORE where files could not be read, once all others are rebuilt */
-async function rebuildFamilies(
+async function rebuildPipelines(
   run: MaintenanceRun,
   threads: RederivingThreads,
   { lake: location, config, customPipelines = [] }: RebuildOptions,
   custom: typeof CustomRebuild | undefined,
 ): Promise<void> {
-  const { lake, families } = run;
+  const { lake, pipelines } = run;
   await withWorkspace(run.limits, lake.store, async (workspace) => {
     try {
       const repaired = { location, config };
       const unread: UnreadFile[] = [];
-      for (const family of derivable(families)) {
-        const summary = run.summarize(family);
-        unread.push(...(await new FamilyRebuild({ run, workspace, threads, family, summary, repaired }).rebuild()));
+      for (const pipeline of derivable(pipelines)) {
+        const summary = run.summarize(pipeline);
+        unread.push(...(await new PipelineRebuild({ run, workspace, threads, pipeline, summary, repaired }).rebuild()));
       }
-      for (const family of custom === undefined ? [] : families.filter(custom.hasRawRecords)) {
-        const loaded = customPipelines.find(({ name }) => name === family.pipeline)?.loaded;
-        if (loaded !== undefined) await custom?.rebuildCustom(run, subWorkspace(workspace), family, loaded);
+      for (const pipeline of custom === undefined ? [] : pipelines.filter(custom.hasRawRecords)) {
+        const loaded = customPipelines.find(({ name }) => name === pipeline.name)?.loaded;
+        if (loaded !== undefined) await custom?.rebuildCustom(run, subWorkspace(workspace), pipeline, loaded);
       }
       refuseUnread(unread, { lake: location, config });
     } finally {
@@ -126,18 +126,18 @@ export async function rederiveEntries(
   { clock, signal, emit }: Pick<RunContext, 'clock' | 'signal' | 'emit'>,
   limits: Limits = rebuildLimits,
 ): Promise<void> {
-  const families = derivable(familiesOf(pipelines));
+  const derived = derivable(pipelines);
   const threads = new RederivingThreads(limits.thread, signal);
   threads.expect(
-    families.flatMap((family) => bundlesOf(lake, family, undefined)).map(({ main }) => estimatedRawBytes(main)),
+    derived.flatMap((pipeline) => bundlesOf(lake, pipeline, undefined)).map(({ main }) => estimatedRawBytes(main)),
   );
-  const run = { lake, families, clock, signal, emit, account: undefined, limits, summarize: newSummary };
+  const run = { lake, pipelines: derived, clock, signal, emit, account: undefined, limits, summarize: newSummary };
   const options = { lake: lake.store.location, pipelines: [], account: undefined };
-  await rebuildFamilies(run, threads, options, undefined).finally(() => threads.close());
+  await rebuildPipelines(run, threads, options, undefined).finally(() => threads.close());
 }
 
-function derivable(families: readonly Family[]): readonly Family[] {
-  return families.filter(({ pipeline }) => pipelineNamed(pipeline)?.derivation !== undefined);
+function derivable(pipelines: readonly PipelineTables[]): readonly PipelineTables[] {
+  return pipelines.filter(({ name }) => pipelineNamed(name)?.derivation !== undefined);
 }
 
 /** Refuses a named custom pipeline without a definition, and reports others, which are not derived again. */
@@ -189,13 +189,13 @@ interface RebuildContext {
   readonly run: MaintenanceRun;
   readonly workspace: Workspace;
   readonly threads: RederivingThreads;
-  readonly family: Family;
-  readonly summary: FamilySummary;
+  readonly pipeline: PipelineTables;
+  readonly summary: RewriteSummary;
   readonly repaired: Omit<NamedLake, 'lastRun'>;
 }
 
-/** Rebuilds one family: files are derived again concurrently, and committed one after the other. */
-class FamilyRebuild {
+/** Rebuilds one pipeline: files are derived again concurrently, and committed one after the other. */
+class PipelineRebuild {
   readonly #context: RebuildContext;
   readonly #table: Table;
   readonly #bundles: UnseenBundles;
@@ -208,13 +208,13 @@ class FamilyRebuild {
 
   constructor(context: RebuildContext) {
     this.#context = context;
-    this.#table = derivedTableOf(context.family.pipeline).table;
-    this.#bundles = new UnseenBundles(context.run, context.family);
+    this.#table = derivedTableOf(context.pipeline.name).table;
+    this.#bundles = new UnseenBundles(context.run, context.pipeline);
   }
 
-  /** Rebuilds the family, and returns the files that could not be read. */
+  /** Rebuilds the pipeline, and returns the files that could not be read. */
   async rebuild(): Promise<readonly UnreadFile[]> {
-    const { run, family, summary } = this.#context;
+    const { run, pipeline, summary } = this.#context;
     const { lake, clock, signal } = run;
     const began = clock.now();
     const unread: UnreadFile[] = [];
@@ -225,7 +225,7 @@ class FamilyRebuild {
         const first = pending.shift();
         if (first === undefined) break;
         const { bundle } = first;
-        const started = await whileLive(lake, family, [bundle], () => first.started).catch(async (error: unknown) => {
+        const started = await whileLive(lake, pipeline, [bundle], () => first.started).catch(async (error: unknown) => {
           if (!(error instanceof DamagedFile)) throw error;
           unread.push(await this.#reportUnread(bundle, error));
           return undefined;
@@ -249,10 +249,10 @@ class FamilyRebuild {
   }
 
   async #reportUnread({ main }: Bundle, damaged: DamagedFile): Promise<UnreadFile> {
-    const { run, family } = this.#context;
+    const { run, pipeline } = this.#context;
     const repaired = { ...this.#context.repaired, lastRun: await (this.#lastRun ??= readLastRun(run.lake.store)) };
     const loadKeys = loadKeysOf(main);
-    const location = { table: family.main.name, file: run.lake.table(family.main.name).pathOf(main) };
+    const location = { table: pipeline.main.name, file: run.lake.table(pipeline.main.name).pathOf(main) };
     const remedy = rereadRemedy({ ...location, slice: loadKeys.length === 1 ? (loadKeys[0] ?? '') : '' }, run.lake);
     const command = remedy && remedyCommand(remedy, repaired);
     const slice = loadKeysText(loadKeys);
@@ -262,22 +262,22 @@ class FamilyRebuild {
 
   /** Derives the entries of a bundle. Throws LedgerlakeError LAKE_STORE where the file of events is missing or damaged. */
   async #start(bundle: Bundle): Promise<StartedBundle> {
-    const { run, family, threads } = this.#context;
+    const { run, pipeline, threads } = this.#context;
     const { lake } = run;
     const { main } = bundle;
     const workspace = subWorkspace(this.#context.workspace);
     try {
-      const file = await checkedSource(lake.store, lake.table(family.main.name), main, workspace);
+      const file = await checkedSource(lake.store, lake.table(pipeline.main.name), main, workspace);
       const stored = this.#isDiffering ? undefined : await this.#storedEntries(bundle, workspace);
       const { rawBytes } = workspace.limits;
       const folder = workspace.newPath();
       const entries = await threads
-        .entries({ pipeline: family.pipeline, main, file, stored, rawBytes, folder })
+        .entries({ pipeline: pipeline.name, main, file, stored, rawBytes, folder })
         .catch((error: unknown) => {
           if (!(error instanceof LedgerlakeError) || error.code !== 'LAKE_STORE') throw error;
           // Its hash is right: such a file was written as it is.
-          const fault = `it can't be read as a file of ${family.main.name} (${error.message})`;
-          throw damagedFile(lake.store, lake.table(family.main.name), main, fault);
+          const fault = `it can't be read as a file of ${pipeline.main.name} (${error.message})`;
+          throw damagedFile(lake.store, lake.table(pipeline.main.name), main, fault);
         });
       return { bundle, workspace, stored, entries };
     } catch (error) {
@@ -309,7 +309,7 @@ class FamilyRebuild {
 
   /** Commits entries that differ, and removes the bundle's files from the workspace. */
   async #finish({ bundle, workspace, stored, entries }: StartedBundle): Promise<void> {
-    const { run, family, summary } = this.#context;
+    const { run, pipeline, summary } = this.#context;
     const { lake, emit } = run;
     const hasSameBytes = entries.files === undefined;
     const isSame =
@@ -321,12 +321,12 @@ class FamilyRebuild {
       await lake.refresh();
     } else {
       summary.slices++;
-      count(summary.rows, family.main.name, entries.events);
+      count(summary.rows, pipeline.main.name, entries.events);
       count(summary.rows, this.#table.name, entries.rows);
-      const main = lake.table(family.main.name);
+      const main = lake.table(pipeline.main.name);
       this.#bundles.leaveOut(bundle, (live) => live.main.path === bundle.main.path);
       emit({
-        ...{ event: 'entries-checked', pipeline: family.pipeline, file: main.pathOf(bundle.main) },
+        ...{ event: 'entries-checked', pipeline: pipeline.name, file: main.pathOf(bundle.main) },
         ...{ bytes: bundle.main.size, changed: !isSame },
       });
     }
@@ -347,17 +347,17 @@ class FamilyRebuild {
 
   /** Replaces the stored entries of a bundle; false where another run replaced the bundle meanwhile. */
   async #commit(bundle: Bundle, workspace: Workspace, rederived: RederivedEntries): Promise<boolean> {
-    const { run, family, summary } = this.#context;
+    const { run, pipeline, summary } = this.#context;
     const { lake } = run;
     const local = await this.#joined(workspace, rederived);
     const entries = local && (await this.#entriesFile(bundle, local, JSON.stringify(rederived.net)));
     const others = bundle.derived.filter(({ table }) => table === this.#table);
     const { isCommitted } = await lake.commitFiles({
       operation: 'REBUILD',
-      main: family.main,
+      main: pipeline.main,
       files: entries === undefined ? [] : [entries],
       decide: (snapshot) =>
-        areLive(snapshot, family, [bundle])
+        areLive(snapshot, pipeline, [bundle])
           ? { replaced: [], others: others.map(({ table, add }) => ({ table: table.name, add })) }
           : undefined,
     });
@@ -373,7 +373,7 @@ class FamilyRebuild {
 
   /** The new file of a bundle's entries, with the name of the main file. */
   async #entriesFile({ main }: Bundle, local: LocalParquet, net: string): Promise<NewFile> {
-    const { run, family } = this.#context;
+    const { run, pipeline } = this.#context;
     const bytes = await readFile(local.path);
     const { partitionValues } = main;
     const added = { path: main.path.replace(/(-\d+-[0-9a-z]+-\d+)?\.parquet$/, ''), partitionValues };
@@ -383,7 +383,7 @@ class FamilyRebuild {
       table: this.#table,
       add: addOf({ ...described, dataChange: true }, run.clock.now()),
       read: () => Promise.resolve(bytes),
-      main: run.lake.table(family.main.name).pathOf(main),
+      main: run.lake.table(pipeline.main.name).pathOf(main),
     };
   }
 }

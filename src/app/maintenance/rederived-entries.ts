@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { instantCells, textCells, type RowCells } from '../../core/columns/column-data.js';
 import { columnBytes, ReusedMemory, type ColumnMemory } from '../../core/columns/memory.js';
-import { familiesOf, type Table } from '../../core/columns/table.js';
+import { type Table } from '../../core/columns/table.js';
 import type { Database } from '../../core/duckdb/connection.js';
 import { codeOf, LedgerlakeError, messageOf } from '../../core/errors.js';
 import { millionths } from '../../core/numeric/decimal.js';
@@ -94,7 +94,7 @@ interface DerivedTable {
 /** The derived table of a pipeline's entries. Throws an Error for a pipeline without a derivation. */
 export function derivedTableOf(name: string): DerivedTable {
   const pipeline = pipelineNamed(name);
-  const [table] = familiesOf(pipeline === undefined ? [] : [pipeline]).flatMap(({ derived }) => derived);
+  const [table] = pipeline?.derived ?? [];
   if (table === undefined || pipeline?.derivation === undefined) throw new Error(`${name} derives no entries`);
   return { table, derivation: pipeline.derivation };
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/clock.js';
 import { literal, timestampLiteral } from '../../core/duckdb/literals.js';
 import { groupBy } from '../../core/group-by.js';
-import { type Table, familiesOf, type Family } from '../../core/columns/table.js';
+import { type Table, type PipelineTables } from '../../core/columns/table.js';
 import type { Window } from '../../core/windows.js';
 import { countRows, columnList, checkRowCount, rowsIn } from '../../lake/files/local-parquet.js';
 import { LedgerlakeError } from '../../core/errors.js';
@@ -16,7 +16,7 @@ import { reachedRows, type ReachedRows } from '../../lake/loads/replaced-files.j
 import {
   bundlesOf,
   fetchFiles,
-  tablesOf,
+  filesByTable,
   fileTargetOf,
   whileLive,
   writeBundle,
@@ -37,15 +37,14 @@ import { replacedEvents } from '../spans/undated-events.js';
  */
 export function remainderWriter(lake: Lake, clock: Clock, limits = defaultLimits): WithRemainder {
   return async (slice, use) => {
-    const [family] = familiesOf([{ name: slice.pipeline, tables: slice.tables }]);
-    if (family === undefined) return use(undefined);
+    const pipeline = { name: slice.pipeline, main: slice.main, derived: slice.derived };
     return withWorkspace(limits, lake.store, async (workspace) => {
       for (;;) {
-        const bundles = mixedBundles(lake, family, slice);
+        const bundles = mixedBundles(lake, pipeline, slice);
         if (bundles.length === 0) return use(undefined);
         // A missing file may have been merged with others meanwhile.
-        const remainder = await whileLive(lake, family, bundles, () =>
-          remainderOf({ lake, clock, workspace, family }, slice, bundles),
+        const remainder = await whileLive(lake, pipeline, bundles, () =>
+          remainderOf({ lake, clock, workspace, pipeline }, slice, bundles),
         );
         if (remainder !== undefined) return use(remainder);
       }
@@ -54,13 +53,13 @@ export function remainderWriter(lake: Lake, clock: Clock, limits = defaultLimits
 }
 
 /** The bundles that may have rows which a slice replaces, and others. */
-function mixedBundles(lake: Lake, family: Family, slice: SliceCommit): Bundle[] {
-  const reached = reachedRows(lake.snapshot, family.main.name, slice);
+function mixedBundles(lake: Lake, pipeline: PipelineTables, slice: SliceCommit): Bundle[] {
+  const reached = reachedRows(lake.snapshot, pipeline.main.name, slice);
   const mixed = [...reached.mixed, ...reached.partialFiles];
-  const unselectable = mixed.find((add) => !canSelectRows(family.main, family.derived, loadKeysOf(add)));
-  if (unselectable !== undefined) throw unselectableFailure(lake, family, unselectable);
+  const unselectable = mixed.find((add) => !canSelectRows(pipeline.main, pipeline.derived, loadKeysOf(add)));
+  if (unselectable !== undefined) throw unselectableFailure(lake, pipeline, unselectable);
   const paths = new Set(mixed.map(({ path }) => path));
-  return bundlesOf(lake, family, slice.account).filter(({ main }) => paths.has(main.path));
+  return bundlesOf(lake, pipeline, slice.account).filter(({ main }) => paths.has(main.path));
 }
 
 async function remainderOf(rewriting: Rewriting, slice: SliceCommit, bundles: readonly Bundle[]): Promise<Remainder> {
@@ -78,7 +77,7 @@ async function remainderOf(rewriting: Rewriting, slice: SliceCommit, bundles: re
   return { files, mains, importedRows };
 }
 
-function unselectableFailure(lake: Lake, { main }: Family, add: Add): LedgerlakeError {
+function unselectableFailure(lake: Lake, { main }: PipelineTables, add: Add): LedgerlakeError {
   const file = lake.store.address(lake.table(main.name).pathOf(add));
   return new LedgerlakeError(
     'LAKE_CONFLICT',
@@ -102,8 +101,8 @@ async function replacedRows(
   slice: SliceCommit,
   bundles: readonly Bundle[],
 ): Promise<ReplacedRows> {
-  const { lake, family } = rewriting;
-  const { main } = family;
+  const { lake, pipeline } = rewriting;
+  const { main } = pipeline;
   const imports = reachedRows(lake.snapshot, main.name, slice);
   const { vanishing } = imports;
   const partial = new Set(imports.partial);
@@ -127,10 +126,10 @@ async function replacedUndated(
   { covered, partial }: ReachedRows,
   reached: readonly Bundle[],
 ): Promise<string[]> {
-  const { lake, workspace, family } = rewriting;
+  const { lake, workspace, pipeline } = rewriting;
   const paths: string[] = [];
   for (const { table, bytes } of slice.files) {
-    if (table === family.main) paths.push(await workspace.writeLocal(bytes));
+    if (table === pipeline.main) paths.push(await workspace.writeLocal(bytes));
   }
   if (paths.length === 0) return [];
   const keys = new Set(partial);
@@ -145,13 +144,13 @@ async function replacedUndated(
     }))
     .filter((event) => keys.has(importedKey(event)));
   if (events.length === 0) return [];
-  const { snapshot } = lake.table(family.main.name);
+  const { snapshot } = lake.table(pipeline.main.name);
   const counts = [
     countsOf(paths, 'true', 1),
     // A refresh replaces only as many as it has more than before.
-    ...storedCounts(await fetchFiles(rewriting, family.main, touchedFiles(snapshot, slice)), replacedKeys(slice)),
+    ...storedCounts(await fetchFiles(rewriting, pipeline.main, touchedFiles(snapshot, slice)), replacedKeys(slice)),
     ...storedCounts(
-      await fetchFiles(rewriting, family.main, snapshot.filesWith(slice.account, slice.pipeline, covered)),
+      await fetchFiles(rewriting, pipeline.main, snapshot.filesWith(slice.account, slice.pipeline, covered)),
       covered,
     ),
   ];
@@ -176,7 +175,7 @@ function storedCounts(paths: readonly string[], loadKeys: readonly string[]): st
 function mainPaths(rewriting: Rewriting, bundles: readonly Bundle[]): Promise<string[]> {
   return fetchFiles(
     rewriting,
-    rewriting.family.main,
+    rewriting.pipeline.main,
     bundles.map(({ main }) => main),
   );
 }
@@ -194,10 +193,10 @@ async function keptFiles(
   { vanishing, partial, ofPartial }: ReplacedRows,
   bundle: Bundle,
 ): Promise<KeptFiles | undefined> {
-  const { workspace, family, clock } = rewriting;
-  const { main, derived } = family;
+  const { workspace, pipeline, clock } = rewriting;
+  const { main, derived } = pipeline;
   const local = new Map<Table, readonly string[]>();
-  const tables = tablesOf(family, [bundle]);
+  const tables = filesByTable(pipeline, [bundle]);
   const mains = await mainPaths(rewriting, [bundle]);
   const keys = loadKeysOf(bundle.main);
   const reached = keys.filter((key) => partial.has(key));
@@ -243,7 +242,7 @@ async function keptFiles(
       return file;
     },
   }));
-  const target = fileTargetOf(family, bundle.main, kept);
+  const target = fileTargetOf(pipeline, bundle.main, kept);
   const tags = bundle.main.tags ?? {};
   const files = await writeBundle(workspace, { target, key: bundle.main.path, tags, tables: written }, clock.now());
   return { files, importedRows };
@@ -258,11 +257,11 @@ interface ChosenEvents {
 }
 
 async function chosenEvents(
-  { workspace, family }: Rewriting,
+  { workspace, pipeline }: Rewriting,
   paths: readonly string[],
   condition: string,
 ): Promise<ChosenEvents> {
-  const keys = eventKeys(family.main).join(', ');
+  const keys = eventKeys(pipeline.main).join(', ');
   const counts = `SELECT ${keys}, count(*) AS times FROM ${rowsIn(paths)} WHERE ${condition} GROUP BY ${keys}`;
   const doubles = await workspace.database.rows(
     `SELECT event_id FROM ${rowsIn(paths)} GROUP BY event_id HAVING count(*) > 1 LIMIT 1`,

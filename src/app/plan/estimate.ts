@@ -1,4 +1,4 @@
-import { mainTable } from '../../core/columns/table.js';
+import { tablesOf } from '../../core/columns/table.js';
 import type { Clock } from '../../core/clock.js';
 import { TokenBucket } from '../../engine/rate-limit/token-bucket.js';
 import { planConcurrency, maxPages, type QuotaState } from '../../engine/run/concurrency-plan.js';
@@ -100,7 +100,7 @@ async function estimatePipeline(
   { job, probed, latencies, quotas, clock, signal }: PlanQuestion,
 ): Promise<PipelinePlan> {
   const { lake, account } = job;
-  const { name, tables } = pipeline;
+  const { name, main } = pipeline;
   const quota = quotas.get(pipeline);
   const isPaced = quota?.isPaced === true;
   const forecast = pipeline.forecast({ job: { ...job, isPaced }, now: clock.now(), probed });
@@ -109,14 +109,14 @@ async function estimatePipeline(
   const clockAtStart: Clock = { now: () => startsAt, sleep: (ms, stop) => clock.sleep(ms, stop) };
   const level = quota && new TokenBucket({ ...quota, clock: clockAtStart }).level();
   const found = quota && { rate: quota.rate, burst: quota.burst, level: level ?? quota.burst };
-  const sizes = fileSizes(lake, name, tables, account);
+  const sizes = fileSizes(lake, name, tablesOf(pipeline), account);
   const { slices, requests, longest, results, files } = volumeOf(
     isKnown ? forecast : { ...forecast, expectation: undefined },
     isPaced ? found : undefined,
     sizes,
   );
   const isSized = isDone || (isKnown && results !== undefined && files !== undefined);
-  const perResult = isSized && !isDone ? await rawSize(lake, name, mainTable(pipeline).name, account, signal) : 0;
+  const perResult = isSized && !isDone ? await rawSize(lake, name, main.name, account, signal) : 0;
   // No latency gives the minimum.
   const latency = isKnown ? (latencies.get(name) ?? meanOf(latencies) ?? usualLatency) : 0;
   const atOnce = Math.min(slices, isPaced ? openSlices.paced : openSlices.unpaced);

@@ -1,3 +1,4 @@
+import { tablesOf } from '../../core/columns/table.js';
 import type { Clock } from '../../core/clock.js';
 import type { LoadValues } from '../../engine/run/load-options.js';
 import type { Collector, Job, Reading, RequestCounts } from '../../engine/run/pipeline.js';
@@ -97,7 +98,7 @@ export async function plan(options: PlanOptions, context: ReadingContext): Promi
 async function openPlannedLake({ lake }: PlanOptions, { custom }: LoadJob, clock: Clock): Promise<Lake> {
   const store = openStore(lake, { clock });
   await refuseFile(lake);
-  const opened = await Lake.open(store, [...tables, ...custom.flatMap((pipeline) => pipeline.tables)], clock);
+  const opened = await Lake.open(store, [...tables, ...custom.flatMap(tablesOf)], clock);
   for (const { loaded } of custom) refuseChanged(loaded, opened.described, lake);
   return opened;
 }

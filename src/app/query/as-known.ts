@@ -6,7 +6,7 @@ import type { LoadedSpan } from '../../lake/catalog/load-key.js';
 import type { Snapshot } from '../../lake/catalog/snapshot.js';
 import type { Lake } from '../../lake/lake.js';
 import { loadedSpans } from '../../lake/loads/loaded-spans.js';
-import { mainTable, sqlType, type Column, type Table } from '../../core/columns/table.js';
+import { sqlType, type Column, type Table } from '../../core/columns/table.js';
 import { identifier, literal } from '../../core/duckdb/literals.js';
 import { spansText } from '../command-text.js';
 import { attributesOf, entriesOf, extraColumns } from '../reconcile/event-history.js';
@@ -92,11 +92,10 @@ function macro(main: Table, table: Table, packed: string): string {
  * rows that the lake held at that instant, over the views of the tables and `loaded_spans()`. A row was there once its part of the
  * window was loaded; from then on `event_history` has what changed.
  */
-export const asKnownMacros: readonly string[] = [financialEvents, transactionsPipeline].flatMap((pipeline) => {
-  const main = mainTable(pipeline);
-  const derived = pipeline.tables.filter((table) => table !== main);
-  return [macro(main, main, attributesOf(main)), ...derived.map((entries) => macro(main, entries, entriesOf(entries)))];
-});
+export const asKnownMacros: readonly string[] = [financialEvents, transactionsPipeline].flatMap(({ main, derived }) => [
+  macro(main, main, attributesOf(main)),
+  ...derived.map((entries) => macro(main, entries, entriesOf(entries))),
+]);
 
 /** The pipelines whose tables have such macros. */
 const asKnownPipelines: readonly PipelineTable[] = [byDate, byTransaction];

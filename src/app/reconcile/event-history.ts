@@ -112,7 +112,7 @@ async function historyFile(
   });
   const bytes = await readFile(target);
   await rm(target, { force: true });
-  const tags = { pipeline: historyFamily.name };
+  const tags = { pipeline: historyPipeline.name };
   return { table: eventHistory, month, bytes, rows: local.rows, stats: local.stats, tags };
 }
 
@@ -156,4 +156,4 @@ function packedType(table: Table): Readonly<Record<string, string>> {
 }
 
 /** The history's name for `compact`: it belongs to no single pipeline. */
-export const historyFamily: PipelineTables = { name: 'event-history', tables: [eventHistory] };
+export const historyPipeline: PipelineTables = { name: 'event-history', main: eventHistory, derived: [] };

@@ -1,6 +1,6 @@
 import { Mutex } from '../../core/mutex.js';
 import type { Clock } from '../../core/clock.js';
-import { mainTable, type Table } from '../../core/columns/table.js';
+import type { Table } from '../../core/columns/table.js';
 import type { LedgerlakeError } from '../../core/errors.js';
 import type { Add } from '../../lake/delta/actions.js';
 import { DamagedFile, contentOf, rowsInLog } from '../../lake/delta/file-tags.js';
@@ -77,7 +77,7 @@ export class EventRevisions implements Revisions {
 
   async #compare(lake: ComparedLake, slice: SliceCommit): Promise<Revision> {
     if (this.#otherAccount !== undefined) throw this.#otherAccount;
-    const main = mainTable({ name: slice.pipeline, tables: slice.tables });
+    const { main } = slice;
     const stored = () => replacedAdds(lake, main, slice).mains;
     try {
       return await overNewest(lake, stored, () => this.#revisionOf(lake, main, slice));
@@ -115,8 +115,8 @@ export class EventRevisions implements Revisions {
     const stored = lake.snapshot.keysOf(slice.account, pipeline);
     const isKnown = (loadKey: string) => stored.has(loadKey);
     const known = replacedKeys(slice).filter(isKnown);
-    const derived = slice.tables.filter((table) => table !== main);
-    if (known.length === 0 || !canSelectRows(main, derived, known)) return revision(lake, main, slice, uncompared);
+    if (known.length === 0 || !canSelectRows(main, slice.derived, known))
+      return revision(lake, main, slice, uncompared);
 
     const hasSameHoles = loadKeys.every((key) => slice.holes?.get(key)?.length === stored.get(key)?.holes?.length);
     const mayStay = hasSameHoles && loadKeys.every(isKnown) && known.length === loadKeys.length && slice.noted !== true;
@@ -217,9 +217,9 @@ export class EventRevisions implements Revisions {
     });
     const mainStates = await states(main, adds.mains, loadKeyCondition(known));
     const derived: States[] = [];
-    for (const table of slice.tables) {
+    for (const table of slice.derived) {
       const isLines = table.linesOf !== undefined;
-      if (table === main || !(isLines || hasColumn(table, 'event_id'))) continue;
+      if (!isLines && !hasColumn(table, 'event_id')) continue;
       const condition = isLines ? loadKeyCondition(known) : `event_id IN (SELECT event_id FROM (${mainStates.stored}))`;
       derived.push(await states(table, adds.derived.get(table) ?? [], condition));
     }

@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import type { Family, Table } from '../../core/columns/table.js';
+import type { PipelineTables, Table } from '../../core/columns/table.js';
 import { codeOf } from '../../core/errors.js';
 import { footerTexts } from '../../core/parquet/footer.js';
 import { formatCount } from '../../core/text/amounts.js';
@@ -16,11 +16,11 @@ import { readWindow } from '../../engine/slicing/window-slices.js';
 import { hasColumn } from '../../lake/files/sorted-file.js';
 import { parseNote } from '../../lake/store/store.js';
 import { writeBundle, writeFiltered } from '../maintenance/file-bundles.js';
-import { familiesIn, keyOfRow, loadKeyOf, type RepairedFiles } from './damaged-files.js';
+import { pipelinesIn, keyOfRow, loadKeyOf, type RepairedFiles } from './damaged-files.js';
 
 /** A data file that the catalog doesn't know, with what it says of itself. */
 export interface AdoptableFile {
-  readonly family: Family;
+  readonly pipeline: PipelineTables;
   readonly account: string;
   /** `2025-03`, or `unknown`. */
   readonly month: string;
@@ -46,19 +46,19 @@ export interface Adoption {
 export async function adoptableFiles(lake: Lake, workspace: Workspace): Promise<Adoption> {
   const files: AdoptableFile[] = [];
   const aside: string[] = [];
-  for (const family of familiesIn(lake)) {
-    const { name } = family.main;
+  for (const pipeline of pipelinesIn(lake)) {
+    const { name } = pipeline.main;
     // Lines of a custom pipeline can't be told from those of other files.
-    if (family.main.customPipeline !== undefined) continue;
+    if (pipeline.main.customPipeline !== undefined) continue;
     const claimed: AdoptableFile[] = [];
     for await (const { path } of lake.store.list(name)) {
       if (!isDataFile(path) || lake.snapshot.has(path) || lake.snapshot.isRetired(path)) continue;
-      const file = await claimOf(lake, family, path, workspace);
+      const file = await claimOf(lake, pipeline, path, workspace);
       if (file === undefined) aside.push(path);
       else claimed.push(file);
     }
-    if (family.main.appendOnly === true) {
-      const repeated = await repeatingFiles(lake, family.main, claimed, workspace);
+    if (pipeline.main.appendOnly === true) {
+      const repeated = await repeatingFiles(lake, pipeline.main, claimed, workspace);
       aside.push(...repeated);
       files.push(...claimed.filter(({ path }) => !repeated.has(path)));
       continue;
@@ -82,7 +82,7 @@ interface FileMetadata {
 /** What a file says of itself; undefined where it can't be read, or isn't of its folder. */
 async function claimOf(
   { store }: Lake,
-  family: Family,
+  pipeline: PipelineTables,
   path: string,
   { database, newPath }: Workspace,
 ): Promise<AdoptableFile | undefined> {
@@ -93,14 +93,14 @@ async function claimOf(
     (texts) => parseNote(texts.metadata.get('ledgerlake'), (value) => value as FileMetadata),
     () => undefined,
   );
-  const isHistory = family.main.appendOnly === true;
+  const isHistory = pipeline.main.appendOnly === true;
   // What a load has written of the history has the name of its pipeline.
-  if (metadata?.account !== account || (!isHistory && metadata.pipeline !== family.pipeline)) return undefined;
+  if (metadata?.account !== account || (!isHistory && metadata.pipeline !== pipeline.name)) return undefined;
   try {
     // The hash reads every value.
     const rows = await database.rows(
-      `SELECT ${keyOfRow(family.main)} AS key, bool_or(${isSpanId(family)}) AS is_span, ` +
-        `bool_or(${isUndated(family)} AND NOT (${isSpanId(family)})) AS is_window, bit_xor(hash(of)) AS read ` +
+      `SELECT ${keyOfRow(pipeline.main)} AS key, bool_or(${isSpanId(pipeline)}) AS is_span, ` +
+        `bool_or(${isUndated(pipeline)} AND NOT (${isSpanId(pipeline)})) AS is_window, bit_xor(hash(of)) AS read ` +
         `FROM ${rowsIn([local])} AS of GROUP BY 1 ORDER BY 1`,
     );
     const isMerged = basename(path).startsWith('compact-');
@@ -108,7 +108,7 @@ async function claimOf(
     const { window } = metadata;
     if (isHistory)
       return {
-        family,
+        pipeline,
         account,
         month,
         path,
@@ -121,7 +121,7 @@ async function claimOf(
       return isImported ? importedKey(window) : String(key);
     });
     if (keys.length === 0 || keys.includes('')) return undefined;
-    return { family, account, month, path, loadKeys: keys };
+    return { pipeline, account, month, path, loadKeys: keys };
   } catch (error) {
     if (codeOf(error) !== 'SQL') throw error;
     return undefined;
@@ -166,14 +166,14 @@ function isDay(window: Window): boolean {
 }
 
 /** In SQL: whether a row has no date, so that its id says whether it was imported. */
-function isUndated({ main }: Family): string {
+function isUndated({ main }: PipelineTables): string {
   const columns = ['event_list', 'posted_at', 'window_start', 'window_end'];
   return columns.every((column) => hasColumn(main, column)) ? 'posted_at IS NULL' : 'false';
 }
 
 /** In SQL: whether a row without a date has the id of an imported one, which both ends of its span are part of. */
-function isSpanId(family: Family): string {
-  const undated = isUndated(family);
+function isSpanId(pipeline: PipelineTables): string {
+  const undated = isUndated(pipeline);
   if (undated === 'false') return undated;
   const text = (name: string) => `strftime(${name} AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%S.%gZ')`;
   const hashed = `event_list || chr(0) || raw || chr(0) || ${text('window_start')} || chr(0) || ${text('window_end')}`;
@@ -189,7 +189,7 @@ function isContested(lake: Lake, file: AdoptableFile, key: string, claimed: read
     if (span !== undefined && loaded !== undefined) return loaded.start <= span.start && loaded.end >= span.end;
     return window !== undefined && loaded !== undefined ? overlap(window, loaded) : other === key;
   };
-  const loaded = lake.loadKeys(file.family.pipeline, file.account);
+  const loaded = lake.loadKeys(file.pipeline.name, file.account);
   if ([...loaded.keys()].some(isSame)) return true;
   return claimed.some(
     (other) =>
@@ -218,32 +218,32 @@ export function adoptionTexts({ files, aside }: Adoption): readonly string[] {
  */
 export async function adoptFiles({ lake, clock, workspace }: RepairedFiles, { files }: Adoption): Promise<void> {
   for (const file of files) {
-    const { family, account, month, path, loadKeys } = file;
+    const { pipeline, account, month, path, loadKeys } = file;
     const local = await localFile(lake.store, path, workspace.newPath);
     if (local === undefined) continue;
-    const isHistory = family.main.appendOnly === true;
+    const isHistory = pipeline.main.appendOnly === true;
     const condition = isHistory ? 'true' : loadKeyCondition(loadKeys);
     const write = (metadata: ReadonlyMap<string, string>) =>
-      writeFiltered(workspace, family.main, [local], condition, metadata);
+      writeFiltered(workspace, pipeline.main, [local], condition, metadata);
     // Sums among the tags are computed again where files are written that have these.
     const sums = {
-      ...(family.derived.length > 0 && { net: '{}' }),
-      ...(family.main.holds === 'groups' && { groups: '[]' }),
+      ...(pipeline.derived.length > 0 && { net: '{}' }),
+      ...(pipeline.main.holds === 'groups' && { groups: '[]' }),
     };
-    const tags = { pipeline: family.pipeline, account, ...sums };
+    const tags = { pipeline: pipeline.name, account, ...sums };
     const bundle = {
-      target: { family, account, month, loadKeys },
+      target: { pipeline, account, month, loadKeys },
       key: path,
       tags,
-      tables: [{ table: family.main, write }],
+      tables: [{ table: pipeline.main, write }],
     };
     const written = await writeBundle(workspace, bundle, clock.now());
     const set = isHistory
       ? []
-      : loadKeys.map((key) => loadKeyOf({ account: file.account, pipeline: file.family.pipeline, key }, clock.now()));
+      : loadKeys.map((key) => loadKeyOf({ account: file.account, pipeline: file.pipeline.name, key }, clock.now()));
     const { isCommitted } = await lake.commitFiles({
       operation: 'REPAIR',
-      main: family.main,
+      main: pipeline.main,
       files: written.map((one) => ({ ...one, add: { ...one.add, dataChange: true } })),
       decide: () => ({ replaced: [], keys: { set, delete: [] } }),
     });
@@ -260,7 +260,7 @@ export async function adoptFiles({ lake, clock, workspace }: RepairedFiles, { fi
  */
 export async function removeDerivedRemains(lake: Lake): Promise<void> {
   const { store, snapshot } = lake;
-  for (const { main, derived } of familiesIn(lake)) {
+  for (const { main, derived } of pipelinesIn(lake)) {
     if (main.customPipeline !== undefined) continue;
     for (const { name } of derived) {
       const unnamed: string[] = [];

@@ -1,6 +1,6 @@
 import { tableFillers } from '../../../pipelines/all-pipelines.js';
 import type { Clock } from '../../core/clock.js';
-import { customPipelinesOf, familiesOf, type Family, type Table } from '../../core/columns/table.js';
+import { customPipelinesOf, type PipelineTables, type Table } from '../../core/columns/table.js';
 import { literal } from '../../core/duckdb/literals.js';
 import { codeOf } from '../../core/errors.js';
 import { formatCount } from '../../core/text/amounts.js';
@@ -21,7 +21,7 @@ import { retentionDays } from '../../sources/finances/selling-partner/history-li
 import { settlementReportTables } from '../../sources/finances/settlement-reports/report-tables.js';
 import { bundlesOf, fileTargetOf, writeBundle, writeFiltered } from '../maintenance/file-bundles.js';
 import { remainderWriter } from '../maintenance/remainder.js';
-import { historyFamily } from '../reconcile/event-history.js';
+import { historyPipeline } from '../reconcile/event-history.js';
 import type { CheckName } from '../verify/checks/certificate.js';
 import { readWindow } from '../../engine/slicing/window-slices.js';
 import { hasColumn } from '../../lake/files/sorted-file.js';
@@ -32,7 +32,7 @@ import { parseNote } from '../../lake/store/store.js';
 
 /** A damaged or missing data file, and what becomes of its rows. */
 export interface DamagedData {
-  readonly family: Family;
+  readonly pipeline: PipelineTables;
   readonly table: LakeTable;
   readonly add: Add;
   /** What is wrong with it, in words. */
@@ -45,10 +45,10 @@ export interface DamagedData {
   readonly readable: number | undefined;
 }
 
-/** The families of a lake's tables. */
-export function familiesIn(lake: Lake): readonly Family[] {
+/** The pipelines of a lake's tables. */
+export function pipelinesIn(lake: Lake): readonly PipelineTables[] {
   const custom = customPipelinesOf(lake.tables.map(({ schema }) => schema));
-  return familiesOf([...tableFillers, ...custom, historyFamily]);
+  return [...tableFillers, ...custom, historyPipeline];
 }
 
 /** In SQL: the load key of a row of a main table. */
@@ -77,16 +77,16 @@ export async function damagedFiles(
   workspace: Workspace,
 ): Promise<readonly DamagedData[]> {
   const found: DamagedData[] = [];
-  for (const family of familiesIn(lake)) {
-    for (const schema of [...family.derived, family.main]) {
+  for (const pipeline of pipelinesIn(lake)) {
+    for (const schema of [...pipeline.derived, pipeline.main]) {
       if (!lake.snapshot.tables.has(schema.name)) continue;
       const table = lake.table(schema.name);
       for (const add of table.snapshot.files()) {
-        if (add.tags?.['pipeline'] !== family.pipeline) continue;
+        if (add.tags?.['pipeline'] !== pipeline.name) continue;
         signal.throwIfAborted();
         const reason = await damageOf(lake.store, table, add);
         if (reason !== undefined)
-          found.push(await fateOf(lake, { family, table, add, reason }, clock.now(), workspace));
+          found.push(await fateOf(lake, { pipeline, table, add, reason }, clock.now(), workspace));
       }
     }
   }
@@ -95,21 +95,21 @@ export async function damagedFiles(
 
 async function fateOf(
   lake: Lake,
-  file: Pick<DamagedData, 'family' | 'table' | 'add' | 'reason'>,
+  file: Pick<DamagedData, 'pipeline' | 'table' | 'add' | 'reason'>,
   now: number,
   workspace: Workspace,
 ): Promise<DamagedData> {
-  const { family, table, add } = file;
+  const { pipeline, table, add } = file;
   const account = add.partitionValues['account'] ?? '';
   const none = { ...file, gaps: [], lasting: [], readable: undefined };
-  if (isRederived(family, table.schema)) return none;
+  if (isRederived(pipeline, table.schema)) return none;
   if (table.schema.appendOnly === true)
     return { ...none, readable: (await readableCopy(lake, table, add, 'true', workspace))?.rows };
-  const stored = lake.loadKeys(family.pipeline, account);
+  const stored = lake.loadKeys(pipeline.name, account);
   const keys = (await keysOf(lake, file, workspace)).flatMap((key) => stored.get(key) ?? []);
   const lasting = keys.filter((key) => isLasting(key, now));
   const condition = loadKeyCondition(lasting.map(({ key }) => key));
-  const isKept = lasting.length > 0 && table.schema === family.main;
+  const isKept = lasting.length > 0 && table.schema === pipeline.main;
   return {
     ...{ ...file, lasting },
     gaps: keys.filter((key) => !isLasting(key, now)),
@@ -125,14 +125,14 @@ function isLasting({ origin, window }: LoadKey, now: number): boolean {
 /** The load keys of a file, by its entry in the catalog, else by its rows. */
 async function keysOf(
   { store }: Lake,
-  { family, table, add }: Pick<DamagedData, 'family' | 'table' | 'add'>,
+  { pipeline, table, add }: Pick<DamagedData, 'pipeline' | 'table' | 'add'>,
   { database, newPath }: Workspace,
 ): Promise<readonly string[]> {
   const tagged = parseNote(add.tags?.['loadKeys'], (value) => (Array.isArray(value) ? value.map(String) : undefined));
   if (tagged !== undefined) return tagged;
   const path = await localFile(store, table.pathOf(add), newPath);
-  if (path === undefined || table.schema !== family.main) return [];
-  const query = `SELECT DISTINCT ${keyOfRow(family.main)} AS key FROM ${rowsIn([path])}`;
+  if (path === undefined || table.schema !== pipeline.main) return [];
+  const query = `SELECT DISTINCT ${keyOfRow(pipeline.main)} AS key FROM ${rowsIn([path])}`;
   const rows = await database.rows(query).catch((error: unknown) => {
     if (codeOf(error) !== 'SQL') throw error;
     return [];
@@ -162,18 +162,18 @@ export async function misdescribedFiles(
   const files = new Map<string, DamagedData>();
   const loads = new Map<string, OddLoad>();
   for (const { check, table: name, file, slice, account = '', problem } of problems) {
-    const family = familiesIn(lake).find(({ main, derived }) =>
+    const pipeline = pipelinesIn(lake).find(({ main, derived }) =>
       [...derived, main].some((table) => table.name === name),
     );
-    if (family === undefined) continue;
+    if (pipeline === undefined) continue;
     const table = lake.table(name);
     const add = table.fileAt(file);
     if (entryChecks.has(check) && add !== undefined && !files.has(file)) {
-      files.set(file, await fateOf(lake, { family, table, add, reason: problem }, clock.now(), workspace));
+      files.set(file, await fateOf(lake, { pipeline, table, add, reason: problem }, clock.now(), workspace));
     }
-    const key = lake.loadKeys(family.pipeline, account).get(slice);
+    const key = lake.loadKeys(pipeline.name, account).get(slice);
     if (check === 'windows' && key !== undefined)
-      loads.set(`${account} ${family.pipeline} ${slice}`, { ...key, reason: problem });
+      loads.set(`${account} ${pipeline.name} ${slice}`, { ...key, reason: problem });
   }
   const isOdd = (path: string) => files.has(path);
   return { files: [...files.values()], loads: [...loads.values(), ...unloadedRows(lake, isOdd, clock.now())] };
@@ -182,11 +182,11 @@ export async function misdescribedFiles(
 /** Load keys that aren't loaded, and that files have rows of. */
 function unloadedRows(lake: Lake, isOdd: (path: string) => boolean, now: number): OddLoad[] {
   const reason = 'is not recorded as loaded, and has rows';
-  return loadedFamilies(lake).flatMap((family) => {
-    const { pipeline } = family;
+  return loadedPipelines(lake).flatMap((pipeline) => {
+    const { name } = pipeline;
     return [...lake.accounts()].flatMap((account) =>
-      unloadedKeys(lake, family, account, isOdd).map((key) => ({
-        ...loadKeyOf({ account, pipeline, key }, now),
+      unloadedKeys(lake, pipeline, account, isOdd).map((key) => ({
+        ...loadKeyOf({ account, pipeline: name, key }, now),
         reason,
       })),
     );
@@ -194,8 +194,8 @@ function unloadedRows(lake: Lake, isOdd: (path: string) => boolean, now: number)
 }
 
 /** Whether a table's rows follow from those of its main table without a request. */
-function isRederived(family: Family, table: Table): boolean {
-  return table !== family.main && family.main.customPipeline === undefined && table.linesOf === undefined;
+function isRederived(pipeline: PipelineTables, table: Table): boolean {
+  return table !== pipeline.main && pipeline.main.customPipeline === undefined && table.linesOf === undefined;
 }
 
 /** Rows of a damaged file that meet a condition in SQL, as a file of its own: its own footer may be damaged, too. */
@@ -235,10 +235,10 @@ export function loadText(load: OddLoad, now: number): string {
 }
 
 /** What becomes of a damaged file, for people. */
-export function fateText({ family, table, add, reason, gaps, lasting, readable }: DamagedData): string {
+export function fateText({ pipeline, table, add, reason, gaps, lasting, readable }: DamagedData): string {
   const rows = formatCount(Number(add.tags?.['rows'] ?? 0), 'row');
   const what = `${table.pathOf(add)}: ${reason}; `;
-  if (isRederived(family, table.schema)) return `${what}its ${rows} are derived again`;
+  if (isRederived(pipeline, table.schema)) return `${what}its ${rows} are derived again`;
   if (table.schema.appendOnly === true) {
     return readable === undefined
       ? `${what}LOST: its ${rows}, which no run can get back`
@@ -272,11 +272,11 @@ export interface RepairedFiles {
 export async function takeOut(repaired: RepairedFiles, damaged: readonly DamagedData[]): Promise<void> {
   const { lake } = repaired;
   for (const data of damaged) {
-    const { family, table, add, gaps, lasting, readable } = data;
-    if (isRederived(family, table.schema)) continue;
+    const { pipeline, table, add, gaps, lasting, readable } = data;
+    if (isRederived(pipeline, table.schema)) continue;
     const files = readable === undefined ? [] : await readableFiles(repaired, data);
     const gone = readable === undefined ? [...gaps, ...lasting] : gaps;
-    const isMain = table.schema === family.main;
+    const isMain = table.schema === pipeline.main;
     if (files.length === 0) {
       // Without a look at other files: their entries may be damaged as well. What is derived from it is taken out later.
       await lake.commitChange('REPAIR', (snapshot) => {
@@ -290,7 +290,7 @@ export async function takeOut(repaired: RepairedFiles, damaged: readonly Damaged
     }
     await lake.commitFiles({
       operation: 'REPAIR',
-      main: family.main,
+      main: pipeline.main,
       files,
       decide: (snapshot) => {
         if (snapshot.file(table.schema.name, add.path) === undefined) return undefined;
@@ -320,14 +320,14 @@ function storedIds(snapshot: Snapshot, keys: readonly LoadKeyId[]): LoadKeyId[] 
 /** A file with the readable rows of a damaged one. */
 async function readableFiles(
   { lake, clock, workspace }: RepairedFiles,
-  { family, table, add, lasting }: DamagedData,
+  { pipeline, table, add, lasting }: DamagedData,
 ): Promise<NewFile[]> {
   const isHistory = table.schema.appendOnly === true;
   const keys = isHistory ? loadKeysOf(add) : lasting.map(({ key }) => key);
   const condition = isHistory ? 'true' : loadKeyCondition(keys);
   const copy = await readableCopy(lake, table, add, condition, workspace);
   if (copy === undefined) return [];
-  const target = fileTargetOf(family, add, keys);
+  const target = fileTargetOf(pipeline, add, keys);
   const write = (metadata: ReadonlyMap<string, string>) =>
     writeFiltered(workspace, table.schema, [copy.path], 'true', metadata);
   const tables = [{ table: table.schema, write }];
@@ -341,21 +341,21 @@ async function readableFiles(
  * @throws LedgerlakeError LAKE_STORE, LAKE_UNCLEAR
  */
 export async function takeOutUnloaded({ lake, clock }: RepairedFiles): Promise<void> {
-  for (const family of loadedFamilies(lake)) {
+  for (const pipeline of loadedPipelines(lake)) {
     for (const account of lake.accounts()) {
-      await takeOutFatherless(lake, family, account);
-      const keys = unloadedKeys(lake, family, account);
+      await takeOutFatherless(lake, pipeline, account);
+      const keys = unloadedKeys(lake, pipeline, account);
       if (keys.length === 0) continue;
-      const tables = [...family.derived, family.main];
-      const slice = { pipeline: family.pipeline, account, loadKeys: keys, refresh: true, name: '', tables, files: [] };
+      const { name, main, derived } = pipeline;
+      const slice = { pipeline: name, account, loadKeys: keys, refresh: true, name: '', main, derived, files: [] };
       await remainderWriter(lake, clock)(slice, async (remainder) => {
         await lake.commitFiles({
           operation: 'REPAIR',
-          main: family.main,
+          main: pipeline.main,
           files: remainder?.files ?? [],
           decide: (snapshot) => {
             const wanted = new Set(keys);
-            const replaced = bundlesOf({ snapshot }, family, account).filter(({ main }) =>
+            const replaced = bundlesOf({ snapshot }, pipeline, account).filter(({ main }) =>
               loadKeysOf(main).some((key) => wanted.has(key)),
             );
             return replaced.length === 0 ? undefined : { replaced: replaced.map(({ main }) => main) };
@@ -366,37 +366,37 @@ export async function takeOutUnloaded({ lake, clock }: RepairedFiles): Promise<v
   }
 }
 
-/** Families in the lake whose rows belong to load keys. */
-function loadedFamilies(lake: Lake): Family[] {
-  return familiesIn(lake).filter(({ main }) => main.appendOnly !== true && lake.snapshot.tables.has(main.name));
+/** Pipelines in the lake whose rows belong to load keys. */
+function loadedPipelines(lake: Lake): PipelineTables[] {
+  return pipelinesIn(lake).filter(({ main }) => main.appendOnly !== true && lake.snapshot.tables.has(main.name));
 }
 
 /** Load keys of files that don't count as loaded. */
 function unloadedKeys(
   lake: Lake,
-  family: Family,
+  pipeline: PipelineTables,
   account: string,
   isLeftOut: (path: string) => boolean = () => false,
 ): string[] {
-  const loaded = lake.loadKeys(family.pipeline, account);
-  const table = lake.table(family.main.name);
-  const bundles = bundlesOf(lake, family, account).filter(({ main }) => !isLeftOut(table.pathOf(main)));
+  const loaded = lake.loadKeys(pipeline.name, account);
+  const table = lake.table(pipeline.main.name);
+  const bundles = bundlesOf(lake, pipeline, account).filter(({ main }) => !isLeftOut(table.pathOf(main)));
   const keys = bundles.flatMap(({ main }) => loadKeysOf(main));
   return [...new Set(keys)].filter((key) => !loaded.has(key));
 }
 
-async function takeOutFatherless(lake: Lake, family: Family, account: string): Promise<void> {
+async function takeOutFatherless(lake: Lake, pipeline: PipelineTables, account: string): Promise<void> {
   const mains = new Set(
-    lake.files(family.pipeline, family.main.name, account).map((add) => lake.table(family.main.name).pathOf(add)),
+    lake.files(pipeline.name, pipeline.main.name, account).map((add) => lake.table(pipeline.main.name).pathOf(add)),
   );
-  const fatherless = family.derived
+  const fatherless = pipeline.derived
     .filter(({ name }) => lake.snapshot.tables.has(name))
-    .flatMap(({ name }) => lake.files(family.pipeline, name, account).map((add) => ({ table: name, add })))
+    .flatMap(({ name }) => lake.files(pipeline.name, name, account).map((add) => ({ table: name, add })))
     .filter(({ add }) => !mains.has(mainOf(add) ?? ''));
   if (fatherless.length === 0) return;
   await lake.commitFiles({
     operation: 'REPAIR',
-    main: family.main,
+    main: pipeline.main,
     files: [],
     decide: () => ({ replaced: [], others: fatherless }),
   });

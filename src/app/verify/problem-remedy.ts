@@ -1,7 +1,6 @@
-import { mainTable } from '../../core/columns/table.js';
 import { pipelines } from '../../../pipelines/all-pipelines.js';
 import type { Lake } from '../../lake/lake.js';
-import { historyFamily } from '../reconcile/event-history.js';
+import { historyPipeline } from '../reconcile/event-history.js';
 import { rereadRemedy, type Remedy } from '../remedy.js';
 import { checks, type FoundProblem } from './checks/certificate.js';
 
@@ -12,15 +11,14 @@ export function problemRemedy(problem: FoundProblem, lake: Lake): Remedy | undef
   const { mendedBy } = checks[check];
   // No repair brings a version back that `--expect` names and the chain lacks.
   if (kind !== 'lake' || mendedBy === undefined || (check === 'catalog-chain' && file === '')) return undefined;
-  const filled = pipelines.find(({ tables }) => tables.some(({ name }) => name === table));
-  const isDerived = filled !== undefined && mainTable(filled).name !== table;
+  const isDerived = pipelines.some(({ derived }) => derived.some(({ name }) => name === table));
   const isCustom = lake.tables.find(({ schema }) => schema.name === table)?.schema.customPipeline !== undefined;
   switch (mendedBy) {
     case 'rebuild':
       // `rebuild` would need the pipeline's definition.
       return isCustom ? rereadRemedy(problem, lake) : { kind: 'rebuild' };
     case 'reread':
-      if (historyFamily.tables.some((of) => of.name === table)) return { kind: 'compact', dropsDamagedHistory: true };
+      if (historyPipeline.main.name === table) return { kind: 'compact', dropsDamagedHistory: true };
       return isDerived ? { kind: 'rebuild' } : rereadRemedy(problem, lake);
     case 'repair':
       return { kind: isDerived && check === 'unique-ids' ? 'rebuild' : 'repair' };

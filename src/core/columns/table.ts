@@ -108,24 +108,16 @@ export function recordBatch(table: Table, length: number, arrays: Readonly<Recor
 }
 
 /** The tables of one pipeline, whose files are committed and removed together. */
-export interface Family {
-  readonly pipeline: string;
-  /** The table whose files count by themselves and reference the derived files. */
+export interface PipelineTables {
+  readonly name: string;
+  /** The table whose files count by themselves and name the derived files: a slice counts as loaded once it is committed there. */
   readonly main: Table;
   readonly derived: readonly Table[];
 }
 
-/** A pipeline's tables: the derived tables first, the main table last. */
-export interface PipelineTables {
-  readonly name: string;
-  readonly tables: readonly Table[];
-}
-
-/** The table of a pipeline whose files count by themselves: the last one. */
-export function mainTable({ name, tables }: PipelineTables): Table {
-  const main = tables.at(-1);
-  if (main === undefined) throw new Error(`the pipeline ${name} has no table`);
-  return main;
+/** The tables of a pipeline in the order in which they are written: the main table is last. */
+export function tablesOf({ main, derived }: Omit<PipelineTables, 'name'>): readonly Table[] {
+  return [...derived, main];
 }
 
 /** The custom pipelines that fill some of these tables. */
@@ -133,15 +125,7 @@ export function customPipelinesOf(tables: readonly Table[]): PipelineTables[] {
   return tables.flatMap((main) => {
     const { customPipeline, linesOf } = main;
     if (customPipeline === undefined || linesOf !== undefined) return [];
-    const lines = tables.filter((table) => table.customPipeline === customPipeline && table.linesOf === main.name);
-    return [{ name: customPipeline, tables: [...lines, main] }];
-  });
-}
-
-/** The families of some pipelines, in their order. */
-export function familiesOf(pipelines: readonly PipelineTables[]): Family[] {
-  return pipelines.map((pipeline) => {
-    const main = mainTable(pipeline);
-    return { pipeline: pipeline.name, main, derived: pipeline.tables.slice(0, -1) };
+    const derived = tables.filter((table) => table.customPipeline === customPipeline && table.linesOf === main.name);
+    return [{ name: customPipeline, main, derived }];
   });
 }

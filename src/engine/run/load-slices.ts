@@ -248,7 +248,7 @@ async function commitSlice<Upstream>(whole: WholeSlice, pass: Pass<Upstream>): P
   try {
     const committed = await job.lake.commit(
       {
-        ...{ pipeline: pipeline.name, account: job.account, tables: pipeline.tables, files },
+        ...{ pipeline: pipeline.name, account: job.account, main: pipeline.main, derived: pipeline.derived, files },
         ...{ name, loadKeys, excludes, window, retires, noted, grows },
         acceptsEmpty: job.options?.acceptEmpty,
         holes: holesByKey(collector.holes, loadKeys),

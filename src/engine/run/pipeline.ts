@@ -1,4 +1,4 @@
-import type { Table, TableBatch } from '../../core/columns/table.js';
+import type { PipelineTables, TableBatch } from '../../core/columns/table.js';
 import type { UpstreamEvent } from '../../core/events/run-event.js';
 import type { Lake } from '../../lake/lake.js';
 import type { QuotaState } from './concurrency-plan.js';
@@ -118,12 +118,9 @@ export interface Collector<Page> {
  *
  * A definition is one file: see `pipelines/`.
  */
-export interface Pipeline<Upstream, S extends Slice = Slice, Page = unknown> {
-  readonly name: string;
+export interface Pipeline<Upstream, S extends Slice = Slice, Page = unknown> extends PipelineTables {
   /** For `--help`, in a sentence. */
   readonly about: string;
-  /** Derived tables first, the main table last. */
-  readonly tables: readonly Table[];
   /** Derives its first derived table from the stored rows of the main table; left out: `rebuild` doesn't change its tables. */
   readonly derivation?: Derivation;
   /** Results on a full page; default `pageSize` of `slice-queue.ts`. */

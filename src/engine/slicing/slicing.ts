@@ -94,11 +94,7 @@ export interface Slicing<S extends Slice> {
   readonly coverage?: (lake: Lake, account: string, range: Window) => Coverage;
 }
 
-/**
- * A pipeline with the data that commands need.
- *
- * The main table is the last of `tables`: a slice counts as loaded once it is committed there.
- */
+/** A pipeline with the data that commands need. */
 export interface Definition<Upstream, S extends Slice = Slice, Page = unknown>
   extends Pipeline<Upstream, S, Page>, Slicing<S> {
   readonly needs?: readonly Definition<Upstream>[];

@@ -1,4 +1,3 @@
-import { mainTable } from '../../core/columns/table.js';
 import { cut, dayMs, dayStart, overlap, uncovered, type Window } from '../../core/windows.js';
 import type { Add } from '../../lake/delta/actions.js';
 import { columnStatistics, loadKeysOf } from '../../lake/delta/file-tags.js';
@@ -144,7 +143,7 @@ export function windowProbes<Upstream>(
   { lake, account, range }: Job,
   days = 28,
 ): Probe<Upstream>[] {
-  const { name } = mainTable(pipeline);
+  const { name } = pipeline.main;
   const hasSamples = loadedSamples(lake, pipeline.name, name, account).some(({ results }) => results > 0);
   const gap = gapToProbe(range, loadedWindows(lake, pipeline.name, account), hasSamples);
   if (gap === undefined) return [];

@@ -90,8 +90,7 @@ export function replacedAdds(
   const mainTable = lake.table(main.name);
   const mains = touchedFiles(mainTable.snapshot, slice);
   const derived = new Map<Table, Add[]>();
-  for (const table of slice.tables) {
-    if (table === main) continue;
+  for (const table of slice.derived) {
     const { snapshot } = lake.table(table.name);
     const adds = mains.flatMap((add) => snapshot.derivedFrom(slice.account, mainTable.pathOf(add)));
     if (adds.length > 0) derived.set(table, adds);

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
-import type { Table, Family } from '../../core/columns/table.js';
+import type { Table, PipelineTables } from '../../core/columns/table.js';
 import { type Add, isObject } from '../delta/actions.js';
 import { addOf, type AddedFile, loadKeysOf, loggedJson } from '../delta/file-tags.js';
 import type { NewFile } from '../commit-files.js';
@@ -16,7 +16,7 @@ import type { ResultCell } from '../../core/text/rows.js';
 
 /** The table, partition and load keys of a new file. */
 export interface FileTarget {
-  readonly family: Family;
+  readonly pipeline: PipelineTables;
   readonly account: string;
   /** `2025-03`, or `unknown`. */
   readonly month: string;
@@ -25,8 +25,8 @@ export interface FileTarget {
 }
 
 /** Key-value metadata of a file made from others, in the form of a slice's files. */
-export function metadataOf({ family, account, loadKeys }: FileTarget): ReadonlyMap<string, string> {
-  return fileMetadata(family.pipeline, account, loadKeysLabel(loadKeys));
+export function metadataOf({ pipeline, account, loadKeys }: FileTarget): ReadonlyMap<string, string> {
+  return fileMetadata(pipeline.name, account, loadKeysLabel(loadKeys));
 }
 
 /** Files made from others: the prefix of their names, and whether they change data. */

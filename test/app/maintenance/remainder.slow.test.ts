@@ -134,8 +134,16 @@ describe('reading again what compact has merged', () => {
     const opened = await open(lake, clock);
     const file = opened.files('financial-events', 'events', 'shop').find((add) => loadKeysOf(add).length > 1);
     const [loadKey = ''] = file === undefined ? [] : loadKeysOf(file).slice(1);
-    const { tables } = financialEvents;
-    const slice = { pipeline: 'financial-events', account: 'shop', name: 'x', loadKeys: [loadKey], tables, files: [] };
+    const { main, derived } = financialEvents;
+    const slice = {
+      pipeline: 'financial-events',
+      account: 'shop',
+      name: 'x',
+      loadKeys: [loadKey],
+      main,
+      derived,
+      files: [],
+    };
     const folder = await temporaryFolder();
     await remainderWriter(
       opened,

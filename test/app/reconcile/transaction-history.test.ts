@@ -56,7 +56,16 @@ test('a deferred transaction that was released is kept as it was', async () => {
     };
     const found = await findDiffering(database, states);
     expect(found).toMatchObject({ vanished: 0, appeared: 0, differ: 0, released: 1, examples: [] });
-    const slice = { account: 'shop', pipeline: 'p', name: 's', tables: [], loadKeys: [], files: [], refresh: true };
+    const slice = {
+      account: 'shop',
+      pipeline: 'p',
+      name: 's',
+      main: transactions,
+      derived: [transactionEntries],
+      loadKeys: [],
+      files: [],
+      refresh: true,
+    };
     const entries = { table: transactionEntries, stored: held(transactionEntries) };
     const [file, ...others] = await historyFiles(workspace, transactions, slice, entries, start);
     expect(others).toEqual([]);

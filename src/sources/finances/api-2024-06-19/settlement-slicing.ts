@@ -1,6 +1,6 @@
 import { shortHash } from '../../../core/short-hash.js';
 import { loadKeyFor } from '../../../lake/catalog/load-key.js';
-import { mainTable, type Table, type PipelineTables } from '../../../core/columns/table.js';
+import type { Table, PipelineTables } from '../../../core/columns/table.js';
 import { monthOf, overlap, type Window } from '../../../core/windows.js';
 import type { Job, Subject } from '../../../engine/run/pipeline.js';
 import { listQueue, type Slice, type SliceQueue } from '../../../engine/run/slice-queue.js';
@@ -39,7 +39,7 @@ export function settlementSlicing(options: SettlementSlicingOptions): Slicing<Se
   prepareSync(job: SyncJob): Promise<Job>;
 } {
   const { pipeline, table, transactions, expected } = options;
-  const main = mainTable(transactions);
+  const { main } = transactions;
   const named = (job: Job, range: Window) => namedSettlements(job, transactions.name, main, range);
   const queue = ({ lake, account, refresh, subjects = [], onlyLoadKeys }: Job): SliceQueue<SettlementSlice> => {
     const loaded = lake.loadKeys(pipeline, account);

@@ -96,5 +96,6 @@ export const settlementReportTables = {
   name: 'settlement-reports',
   loadKey: 'settlement',
   result: 'settlement',
-  tables: [settlementLines, settlementReports],
+  main: settlementReports,
+  derived: [settlementLines],
 } as const satisfies PipelineTables & { readonly loadKey: string; readonly result: string };

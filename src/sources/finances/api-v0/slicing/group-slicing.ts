@@ -12,7 +12,7 @@ import { dayStates, type Day } from '../../../../engine/slicing/day-states.js';
 import type { Coverage, Forecast, ForecastRequest, Slicing, SyncJob } from '../../../../engine/slicing/slicing.js';
 import { requestedFrom, syncRange } from '../../../../engine/slicing/sync-windows.js';
 import { firstInstant, samplesOf } from '../../../../engine/slicing/window-slicing.js';
-import { mainTable, type PipelineTables } from '../../../../core/columns/table.js';
+import type { PipelineTables } from '../../../../core/columns/table.js';
 import { loadKeysOf } from '../../../../lake/delta/file-tags.js';
 import type { StoredLoadKey } from '../../../../lake/catalog/load-key.js';
 import type { Add } from '../../../../lake/delta/actions.js';
@@ -115,7 +115,7 @@ function datedEvents(
   byDate: PipelineTables,
 ): Pick<GroupSamples, 'byDate' | 'firstByDate'> {
   const page = probed.get(byDate.name);
-  const { name: table } = mainTable(byDate);
+  const table = byDate.main.name;
   const samples = loadedSamples(lake, byDate.name, table, account);
   return {
     byDate: page === undefined ? samples : [...samples, ...samplesOf(page, page.reach)],
