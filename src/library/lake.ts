@@ -101,7 +101,10 @@ export async function openLake(path: string, options: LakeOptions = {}): Promise
   const sources = { texts: { lake: path, config }, environment: process.env, workingFolder: process.cwd() };
   const { settings: configured } = await configuredSettings(sources);
   const reader = await runTask({ onEvent }, ({ emit }) =>
-    openLakeReader(path, systemClock, { log: logTo(emit), scope: { lake: path, config }, cache: configured }),
+    openLakeReader(path, systemClock, {
+      ...{ log: logTo(emit), scope: { lake: path, config } },
+      ...{ cache: configured, timeZone: configured.timeZone },
+    }),
   );
   const database = await openDatabase();
   const lake = new LakeDatabase({ database, ...reader });

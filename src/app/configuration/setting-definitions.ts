@@ -5,7 +5,16 @@ import { limits } from '../../sources/finances/api-v0/operations.js';
 import { apiNames, apis, burstsText, defaultApi, type Api } from '../../sources/finances/finances-apis.js';
 import { exportFormats, type ExportFormat } from '../export/export-formats.js';
 import { accountForm, accountPattern } from './account.js';
-import { anyText, instantText, number, oneOf, optionOf, someOf, type ValueForm } from '../../core/text/value-forms.js';
+import {
+  anyText,
+  instantText,
+  number,
+  oneOf,
+  optionOf,
+  someOf,
+  timeZoneName,
+  type ValueForm,
+} from '../../core/text/value-forms.js';
 
 /** The length of a look-back in `days`, and how often a sync does it: after `everyDays`; 0: with each run. */
 export interface LookBackRule {
@@ -166,6 +175,14 @@ export const runSettings = {
     about: 'What runs write for other engines at their end',
     default: [],
     comment: 'What runs write for other engines at their end: "iceberg", "symlinks" (docs/engines.md).',
+  },
+  timeZone: {
+    ...timeZoneName,
+    about: 'Time zone in which months begin and end in views, report and journals',
+    default: 'UTC',
+    comment:
+      'The time zone in which months begin and end in views, report and journals: an IANA name (docs/queries.md).',
+    example: 'Europe/Berlin',
   },
   sse: {
     ...oneOf(sseAlgorithms),

@@ -20,7 +20,7 @@ import { isMacro, views, viewStatements } from './views.js';
  * @throws LedgerlakeError USAGE where there is no lake, or where a file can't be written
  */
 export async function exportViews(
-  { lake: location, dir }: { readonly lake: string; readonly dir: string },
+  { lake: location, dir, timeZone }: { readonly lake: string; readonly dir: string; readonly timeZone?: string },
   { clock, log }: Pick<CommandContext, 'clock' | 'log'>,
 ): Promise<CommandResult> {
   const lake = await openExistingLake(location, clock, log);
@@ -29,7 +29,7 @@ export async function exportViews(
   const tableViews = tables.map((table) =>
     tableView(table, filled.has(table.name) ? lake.store.address(table.name) : undefined),
   );
-  const statements = [...viewStatements(tables)];
+  const statements = [...viewStatements(tables, timeZone)];
   const macros = statements.flatMap(([, text]) => (isMacro(text) ? [text] : []));
   const queries = statements.filter(([, text]) => !isMacro(text));
   const files: readonly (readonly [name: string, text: string])[] = [

@@ -60,6 +60,8 @@ export interface LakeReaderOptions {
   readonly at?: PastVersion | undefined;
   /** For a lake on S3. */
   readonly cache?: CacheOptions | undefined;
+  /** In which months begin and end; left out: UTC. */
+  readonly timeZone?: string | undefined;
 }
 
 /**
@@ -88,7 +90,7 @@ export async function fetchedFiles(
 export async function openLakeReader(
   location: string,
   clock: Clock,
-  { log = () => undefined, scope = {}, at, cache }: LakeReaderOptions = {},
+  { log = () => undefined, scope = {}, at, cache, timeZone }: LakeReaderOptions = {},
 ): Promise<LakeReader> {
   const lake = await openExistingLake(location, clock, log);
   if (at !== undefined) await lake.goTo(at);
@@ -96,7 +98,7 @@ export async function openLakeReader(
   const views = sqlTables(lake.tables.map(({ schema, columns }) => ({ name: schema.name, columns })));
   const firstLoad = firstLoadOf(lake, clock.now());
   const checked = new Set<string>();
-  const macros = [...asKnownMacros, ...viewStatements(views).values()];
+  const macros = [...asKnownMacros, ...viewStatements(views, timeZone).values()];
   const named = new NamedTables(
     views.map(({ name }) => name),
     macros,

@@ -1,4 +1,4 @@
-import { identifier } from '../../core/duckdb/literals.js';
+import { identifier, literal } from '../../core/duckdb/literals.js';
 import amountName from './views/amount_name.sql';
 import apiDifferences from './views/api_differences.sql';
 import categoryOf from './views/category_of.sql';
@@ -71,9 +71,17 @@ export const views: Readonly<Record<string, string>> = {
   reconciliation_by_month: reconciliationByMonth,
 };
 
-/** Statements that create the views by their names, except those named like a table of the lake. */
-export function viewStatements(tables: readonly { readonly name: string }[]): ReadonlyMap<string, string> {
-  const own = Object.entries(views).filter(([name]) => !tables.some((table) => table.name === name));
+/**
+ * Statements that create the views by their names, except those named like a table of the lake.
+ *
+ * @param zone the time zone in which months begin and end
+ */
+export function viewStatements(
+  tables: readonly { readonly name: string }[],
+  zone = 'UTC',
+): ReadonlyMap<string, string> {
+  const inZone = { ...views, time_zone: timeZone.replace("'UTC'", () => literal(zone)) };
+  const own = Object.entries(inZone).filter(([name]) => !tables.some((table) => table.name === name));
   return new Map(
     own.map(([name, text]) => [name, isMacro(text) ? text : `CREATE OR REPLACE VIEW ${identifier(name)} AS\n${text}`]),
   );

@@ -34,6 +34,12 @@ export async function readBasis(rows: FigureReader): Promise<Omit<BasisFigures, 
   return { since, hasEarlier: isBefore > 0, deferred: await rows(deferredSums) };
 }
 
+/** Where the days and months of a report end. */
+export function daysText(timeZone: string): string {
+  if (timeZone === 'UTC') return 'Days and months are UTC.';
+  return `Months begin and end in the time zone ${timeZone}; days are UTC.`;
+}
+
 /** The basis of an account's figures, the days that they leave out, and its deferred amounts by currency. */
 export function basisSection({ since, hasEarlier, deferred, leftOut, compared }: BasisFigures, lake: string): Html {
   if (since === null) {

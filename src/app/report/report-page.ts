@@ -5,7 +5,7 @@ import { version } from '../../core/version.js';
 import { programCommand } from '../command-text.js';
 import { coverageText } from '../status/lake-status.js';
 import { categories, type CategoryId } from '../query/categories.js';
-import { basisSection } from './basis-section.js';
+import { basisSection, daysText } from './basis-section.js';
 import { percentText, refundRate } from './currency-figures.js';
 import { figureTable, html, Html, lakeText, numberColumn, separated, textColumn, type HtmlColumn } from './html.js';
 import { currencyName, currencyText, minuteText, shownIn, signOf } from './report-amounts.js';
@@ -118,7 +118,10 @@ export const reportMark = '<meta name="generator" content="ledgerlake report">';
  * A report as one HTML file without scripts or requests, which its content security policy forbids. The same figures at the same
  * instant result in the same bytes.
  */
-export function reportHtml(accounts: readonly AccountChapter[], { location, now, isPartial }: ReportFacts): string {
+export function reportHtml(
+  accounts: readonly AccountChapter[],
+  { location, now, isPartial, timeZone }: ReportFacts,
+): string {
   const bodies = accounts.map(
     (one) =>
       html`<section id="${one.id}" aria-labelledby="${one.id}-h">
@@ -147,7 +150,7 @@ export function reportHtml(accounts: readonly AccountChapter[], { location, now,
       <h1>Financial report of ${lakeText(location)}</h1>
       <p class="lead">
         As of ${minuteText(isoInstant(now))} UTC. Sums are exact, and each is in its own currency; currencies are never
-        added together. Days and months are UTC.
+        added together. ${daysText(timeZone)}
       </p>
       ${accounts.length > 1 && accountsText(accounts)}
       ${accounts.length > 0 && html`<nav aria-label="Contents">${links}</nav>`}

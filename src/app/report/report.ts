@@ -45,6 +45,8 @@ export interface ReportOptions extends RangeOptions {
   readonly output: string | undefined;
   /** For a lake on S3; left out: the user's. */
   readonly cache?: CacheOptions;
+  /** In which months begin and end; left out: UTC. */
+  readonly timeZone?: string;
 }
 
 /** Values of `--format`: the page, or its tables as a folder of CSV files or as a workbook. */
@@ -225,6 +227,8 @@ export interface ReportQuestion {
   readonly signal?: AbortSignal | undefined;
   /** For a lake on S3; left out: the user's. */
   readonly cache?: CacheOptions;
+  /** In which months begin and end; left out: UTC. */
+  readonly timeZone?: string;
   /** Receives how far a fetch is. */
   readonly log?: (line: string) => void;
 }
@@ -254,7 +258,7 @@ export interface Report {
  * range; LAKE_STORE, LAKE_LOG and SQL where the lake can't be read; STOPPED when the signal aborts
  */
 export async function lakeReport(question: ReportQuestion): Promise<Report> {
-  const { lake, location, account, from, to, isExport = false, clock, signal } = question;
+  const { lake, location, account, from, to, isExport = false, timeZone = 'UTC', clock, signal } = question;
   const loadedAccounts = [...lake.accounts()].toSorted();
   if (account !== undefined && loadedAccounts.length > 0 && !loadedAccounts.includes(account)) {
     throw usageError(
@@ -266,7 +270,7 @@ export async function lakeReport(question: ReportQuestion): Promise<Report> {
   const names = account === undefined ? loadedAccounts : loadedAccounts.filter((name) => name === account);
   const lastRun = await readLastRun(lake.store);
   const isPartial = from !== undefined || to !== undefined;
-  const facts = { lake, location, now, lastRun, isPartial, isExport };
+  const facts = { lake, location, now, lastRun, isPartial, isExport, timeZone };
   const accounts = await withViews(question, async (database) => {
     const chapters: AccountChapter[] = [];
     for (const [at, name] of names.entries()) {
@@ -340,7 +344,7 @@ const mostAttempts = 3;
  * that all figures are of the same version.
  */
 async function withViews<T>(
-  { lake, location, signal, cache, log = () => undefined }: ReportQuestion,
+  { lake, location, signal, cache, timeZone, log = () => undefined }: ReportQuestion,
   read: (database: Database) => Promise<T>,
 ): Promise<T> {
   const fetched = await fetchedFiles(lake, cache, { lake: location }, log);
@@ -356,7 +360,7 @@ async function withViews<T>(
         database,
         signal,
         tables: lakeTables,
-        macros: { statements: () => [...viewStatements(lakeTables).values()] },
+        macros: { statements: () => [...viewStatements(lakeTables, timeZone).values()] },
       },
       lakeFiles: async () => {
         if (isRead) await lake.refresh();

@@ -63,6 +63,8 @@ export interface ReportFacts {
   readonly isPartial: boolean;
   /** Whether to include the tables, which have all fees and SKUs. */
   readonly isExport: boolean;
+  /** In which months begin and end. */
+  readonly timeZone: string;
 }
 
 /** The figures of one currency of an account. */

@@ -6,7 +6,7 @@ import { lateSection } from './late-section.js';
 import { payoutLinesSection } from './payout-lines-section.js';
 import { reconciliationSection } from './reconciliation-section.js';
 import { refundsSection } from './refunds-section.js';
-import { basisSection } from './basis-section.js';
+import { basisSection, daysText } from './basis-section.js';
 import { plainText, type Html } from './html.js';
 import { sheetColumns, type ReportedAccount, type Section, type SectionContent } from './section.js';
 import { settlementSection } from './settlement-section.js';
@@ -87,6 +87,7 @@ export function reportSheets(accounts: readonly AccountChapter[], location: stri
       columns: [...keys, ...notes.columns],
       rows: accounts.flatMap((chapter) => [
         [chapter.account, null, plainText(basisSection(chapter.basis, location))],
+        [chapter.account, null, daysText(chapter.report.timeZone)],
         ...concernsOf(chapter).map(({ concern, currency }) => [chapter.account, currency ?? null, plainText(concern)]),
       ]),
     },

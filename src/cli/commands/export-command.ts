@@ -19,7 +19,7 @@ export const exportCommand: CommandDefinition = {
     'at its end. A lake without a retention deletes replaced files at once.\n' +
     'views writes the SQL of the views of `ledgerlake sql` into --dir, for a plain DuckDB and for dbt.',
   options: {
-    ...shared('lake', 'config', 'json'),
+    ...shared('lake', 'config', 'time-zone', 'json'),
     dir: { about: 'With views: the folder to write' },
     ddl: {
       isFlag: true,
@@ -39,7 +39,8 @@ export const exportCommand: CommandDefinition = {
       if (dir === undefined) throw usageError('expected --dir DIR with `export views`, got none');
       if (args.flag('ddl')) throw usageError('expected --ddl with `export symlinks` only, got `export views`');
       const { exportViews } = await import('../../app/query/export-views.js');
-      return exportViews({ lake: await readLake(args), dir }, context);
+      const { lake, timeZone } = await readLakeSettings(args);
+      return exportViews({ lake, dir, timeZone }, context);
     }
     const format = exportFormats.find((known) => known === named);
     if (format === undefined) {

@@ -9,7 +9,7 @@ export const reportCommand: CommandDefinition = {
     'with the entries behind them, fees, SKUs, refunds, coverage, late arrivals and warnings. Each currency has separate\n' +
     'figures. It overwrites no file except an earlier report.',
   options: {
-    ...shared('lake', 'config', 'cache'),
+    ...shared('lake', 'config', 'cache', 'time-zone'),
     account: { about: 'Account to report [default: all, one after the other]' },
     from: { about: 'Start of the range, ISO 8601 in UTC [default: the first instant in the lake]' },
     to: { about: 'End of the range, exclusive [default: five minutes ago]' },
@@ -34,6 +34,7 @@ export const reportCommand: CommandDefinition = {
     const options = {
       lake: settings.lake,
       cache: settings,
+      timeZone: settings.timeZone,
       account: args.text('account'),
       from: args.text('from'),
       to: args.text('to'),

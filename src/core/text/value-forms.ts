@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { usageError } from '../errors.js';
 import { readInstant, millisecondsOf } from '../numeric/instant.js';
+import { nearestName } from './fault-line.js';
 import type { SchemaNodes } from './schema-nodes.js';
 
 /** What a value may be: as the text of an option or a variable, and in the configuration. */
@@ -29,6 +30,30 @@ export const instantText: ValueForm<string> = {
     return string({ error }).refine((value) => readInstant(value) !== undefined, { error });
   },
 };
+
+/** The IANA name of a time zone. */
+export const timeZoneName: ValueForm<string> = {
+  read: (name, text) => {
+    if (isTimeZone(text)) return text;
+    const nearest = nearestName(text, Intl.supportedValuesOf('timeZone'));
+    const hint = nearest === undefined ? '' : `; did you mean ${nearest}?`;
+    throw usageError(`expected ${name} to be ${timeZoneExpected}, got ${JSON.stringify(text)}${hint}`);
+  },
+  schema: ({ string }) => string({ error: timeZoneExpected }).refine(isTimeZone, { error: timeZoneExpected }),
+};
+
+const timeZoneExpected = 'the IANA name of a time zone such as Europe/Berlin';
+
+function isTimeZone(text: string): boolean {
+  // Some versions of Node take an offset (+02:00), which is no name.
+  if (!/^[a-z]/i.test(text)) return false;
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: text });
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 interface NumberBounds {
   readonly isWhole?: true;

@@ -137,12 +137,16 @@ describe('a fault is one line: file, path, expected, came', () => {
     ],
     [
       '{"settings":{"token_life_minutes":3}}',
-      'c.json: settings: expected no other keys than lake, account, from, rate, burst, marginMinutes, tokenLifeMinutes, journal, cache, cacheGigabytes, pipelines, api, lookBack, retentionHours, export, sse, kmsKey, logFormat, metricsPort, metricsHost, metricsFile, got "token_life_minutes"; did you mean tokenLifeMinutes?',
+      'c.json: settings: expected no other keys than lake, account, from, rate, burst, marginMinutes, tokenLifeMinutes, journal, cache, cacheGigabytes, pipelines, api, lookBack, retentionHours, export, timeZone, sse, kmsKey, logFormat, metricsPort, metricsHost, metricsFile, got "token_life_minutes"; did you mean tokenLifeMinutes?',
     ],
     ['{"settings":{"rate":"fast"}}', 'c.json: settings.rate: expected a number greater than 0, got "fast"'],
     ['{"settings":{"rate":0}}', 'c.json: settings.rate: expected a number greater than 0, got 0'],
     ['{"settings":{"rate":1e999}}', 'c.json: settings.rate: expected a number greater than 0, got Infinity'],
     ['{"settings":{"burst":1.5}}', 'c.json: settings.burst: expected a whole number from 1, got 1.5'],
+    [
+      '{"settings":{"timeZone":"Berlin"}}',
+      'c.json: settings.timeZone: expected the IANA name of a time zone such as Europe/Berlin, got "Berlin"',
+    ],
     [
       '{"settings":{"marginMinutes":1}}',
       'c.json: settings.marginMinutes: expected a number of minutes from 2 to 1440, got 1',

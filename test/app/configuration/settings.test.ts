@@ -14,6 +14,7 @@ test('defaults', () => {
     marginMinutes: 5,
     tokenLifeMinutes: 3,
     journal: undefined,
+    timeZone: 'UTC',
     cacheFolder: undefined,
     cacheBytes: 1e10,
     export: [],
@@ -38,6 +39,7 @@ test('the command line goes before the environment, that before the file, that b
     lookBack: [],
     retentionHours: 24,
     export: ['iceberg' as const],
+    timeZone: 'Europe/Berlin',
   };
   const cache = { cache: 'c', cacheGigabytes: 4 };
   const config = { ...none, file: 'c.json', settings: { ...file, ...cache, sse: 'AES256' as const } };
@@ -56,6 +58,7 @@ test('the command line goes before the environment, that before the file, that b
     LEDGERLAKE_KMS_KEY: 'ek',
     LEDGERLAKE_RETENTION_HOURS: '0',
     LEDGERLAKE_EXPORT: 'none',
+    LEDGERLAKE_TIME_ZONE: 'Asia/Tokyo',
   };
   const given = { lake: 'g', from: '2021-01-01', rate: '1', burst: '1', journal: 'gj', api: 'v0' };
   const { lookBack: lookBackRules, ...others } = file;
@@ -82,6 +85,7 @@ test('the command line goes before the environment, that before the file, that b
     lookBackRules: [],
     retentionHours: 0,
     export: [],
+    timeZone: 'Asia/Tokyo',
     encryption: { sse: 'aws:kms:dsse', kmsKey: 'ek' },
   });
   expect(resolveSettings(given, environment, config)).toMatchObject({ ...given, rate: 1, burst: 1 });
@@ -122,6 +126,12 @@ test.each([
     'iceberg,hudi',
     /expected LEDGERLAKE_EXPORT to be none or some of iceberg,symlinks, got "iceberg,hudi"/,
   ],
+  [
+    'LEDGERLAKE_TIME_ZONE',
+    'Europe/Berln',
+    /^expected LEDGERLAKE_TIME_ZONE to be the IANA name of a time zone such as Europe\/Berlin, got "Europe\/Berln"; did you mean Europe\/Berlin\?$/,
+  ],
+  ['LEDGERLAKE_TIME_ZONE', '+02:00', /IANA name of a time zone such as Europe\/Berlin, got "\+02:00"$/],
   ['LEDGERLAKE_RETENTION_HOURS', '8761', /expected LEDGERLAKE_RETENTION_HOURS to be a number of hours from 0 to 8760/],
 ])('%s=%s is refused', (name, text, message) => {
   expect(() => resolveSettings({}, { [name]: text }, none)).toThrow(message);

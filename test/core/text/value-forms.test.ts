@@ -8,6 +8,7 @@ import {
   optionOf,
   positiveNumber,
   someOf,
+  timeZoneName,
   wholeNumber,
   type ValueForm,
 } from '../../../src/core/text/value-forms.js';
@@ -58,6 +59,19 @@ describe('a form takes the same values as a text and in the configuration', () =
       [
         ['10', 10],
         ['1.5', 1.5],
+      ],
+    ],
+    [
+      'a time zone',
+      timeZoneName,
+      [
+        ['Asia/Kolkata', 'Asia/Kolkata'],
+        ['UTC', 'UTC'],
+      ],
+      [
+        ['+02:00', '+02:00'],
+        ['Nowhere', 'Nowhere'],
+        ['', ''],
       ],
     ],
     ['a word', oneOf(['a', 'b']), [['a', 'a']], [['c', 'c']]],
