@@ -1,6 +1,7 @@
 import { dayMs, overlap, uncovered, type Window } from '../../core/windows.js';
 import { loadingCommand, spansText } from '../command-text.js';
-import { byDate, byTransaction } from './main-tables.js';
+import { financialEvents } from '../../../pipelines/financial-events.js';
+import { transactionsPipeline } from '../../../pipelines/transactions.js';
 
 /** The windows of an account that both services are loaded for, and those that only one is loaded for. */
 export interface ComparedDays {
@@ -38,10 +39,10 @@ export function comparedWindows(
 export function comparedText({ account, both, isBroken, v0Only, transactionsOnly }: ComparedDays): string {
   const lacks = [
     v0Only.length > 0 &&
-      `transactions lack ${spansText(v0Only)}, which v0 has (\`${loadingCommand({ pipeline: byTransaction.pipeline, account, windows: v0Only })}\` loads it)`,
+      `transactions lack ${spansText(v0Only)}, which v0 has (\`${loadingCommand({ pipeline: transactionsPipeline.name, account, windows: v0Only })}\` loads it)`,
     transactionsOnly.length > 0 &&
       `v0 lacks ${spansText(transactionsOnly)}, which transactions have ` +
-        `(\`${loadingCommand({ pipeline: byDate.pipeline, account, windows: transactionsOnly })}\` loads it)`,
+        `(\`${loadingCommand({ pipeline: financialEvents.name, account, windows: transactionsOnly })}\` loads it)`,
   ].filter((text) => text !== false);
   const compared = both.length === 0 ? 'compares nothing of it' : `compares only ${spansText(both)}`;
   const gaps = isBroken ? ', and has the orders of days between these that one of them lacks' : '';

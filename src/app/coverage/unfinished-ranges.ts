@@ -9,7 +9,7 @@ import {
   type RequestedRangesNote,
   type RequestedRange,
 } from '../../lake/upkeep/requested-ranges.js';
-import { mainTablesOf } from './main-tables.js';
+import { storedPipelines } from './stored-pipelines.js';
 
 /** A range that a run was requested to load and has not loaded: from the first missing day to the end of the last one. */
 export interface UnfinishedRange extends RequestedRange {
@@ -43,7 +43,7 @@ export async function configuredRanges(
   range: Window,
 ): Promise<UnfinishedRange[]> {
   const start = Math.max(range.start, (await readForgottenBefore(lake.store, account)) ?? range.start);
-  const loaded = mainTablesOf(lake).flatMap(({ pipeline }) => loadedWindows(lake, pipeline, account));
+  const loaded = storedPipelines(lake).flatMap(({ name }) => loadedWindows(lake, name, account));
   const end = loaded.length === 0 ? range.end : spanOf(loaded).end;
   const ranges = pipelines.map((pipeline) => ({ command: 'sync', pipeline, start, end, isConfigured: true }) as const);
   return start < end ? unfinishedRanges(lake, [{ account, ranges }]) : [];
@@ -54,10 +54,10 @@ export async function configuredRanges(
  * dates.
  */
 function gapsOf(lake: Lake, account: string, { pipeline, start, end }: RequestedRange): readonly Window[] | undefined {
-  const main = mainTablesOf(lake).find((table) => table.pipeline === pipeline);
-  if (main?.coverage === undefined) return undefined;
+  const { coverage } = storedPipelines(lake).find(({ name }) => name === pipeline) ?? {};
+  if (coverage === undefined) return undefined;
   const imported = importedDays(lake.snapshot, pipeline, account);
-  return main.coverage(lake, account, { start, end }).gaps.flatMap((gap) => uncovered(gap, imported));
+  return coverage(lake, account, { start, end }).gaps.flatMap((gap) => uncovered(gap, imported));
 }
 
 /** Whether everything that a requested range names is loaded. */

@@ -5,7 +5,8 @@ import { futureEndText, readDateRange, type RangeOptions } from '../configuratio
 import { withProvisionalSummary } from '../provisional-summary.js';
 import { nextSteps, emptyRunText, summaryObject, summaryText } from './run-summary.js';
 import { firstInstant } from '../../engine/slicing/window-slicing.js';
-import { byDate, byTransaction } from '../coverage/main-tables.js';
+import { financialEvents } from '../../../pipelines/financial-events.js';
+import { transactionsPipeline } from '../../../pipelines/transactions.js';
 import type { CommandResult } from '../command-result.js';
 import type { RunContext } from '../context.js';
 import type { RunSummary } from '../results.js';
@@ -52,7 +53,9 @@ export async function backfill(options: BackfillOptions, given: RunContext): Pro
       result: ({ lake, report, findings }) => {
         const hasRows = lake.tables.some(({ snapshot }) => [...snapshot.filesOf(account)].length > 0);
         const isSynthetic = options.endpoint === undefined && !job.isCustomOnly;
-        const events = [byDate, byTransaction].flatMap(({ pipeline, table }) => lake.files(pipeline, table, account));
+        const events = [financialEvents, transactionsPipeline].flatMap(({ name, main }) =>
+          lake.files(name, main.name, account),
+        );
         const firstEvent = firstInstant(events, 'effective_at');
         const nothing = emptyRunText(report, { firstEvent, hasRows, isSynthetic });
         const next = isFirst && report.failure === undefined ? nextSteps(report, options) : '';

@@ -6,11 +6,10 @@ import type { LoadedSpan } from '../../lake/catalog/load-key.js';
 import type { Snapshot } from '../../lake/catalog/snapshot.js';
 import type { Lake } from '../../lake/lake.js';
 import { loadedSpans } from '../../lake/loads/loaded-spans.js';
-import { sqlType, type Column, type Table } from '../../core/columns/table.js';
+import { sqlType, tablesOf, type Column, type Table } from '../../core/columns/table.js';
 import { identifier, literal } from '../../core/duckdb/literals.js';
 import { spansText } from '../command-text.js';
 import { attributesOf, entriesOf, extraColumns } from '../reconcile/event-history.js';
-import { byDate, byTransaction, type PipelineTable } from '../coverage/main-tables.js';
 
 /**
  * In SQL: the first change of each event after `known_at`, which shows whether the event was present then. One that has moved has vanished
@@ -87,18 +86,18 @@ function macro(main: Table, table: Table, packed: string): string {
   );
 }
 
+/** The pipelines whose tables have a macro of what was known at an instant. */
+const asKnownPipelines = [financialEvents, transactionsPipeline];
+
 /**
  * Statements that create `events_as_known(instant)`, `entries_as_known(instant)` and their counterparts for transactions: the
  * rows that the lake held at that instant, over the views of the tables and `loaded_spans()`. A row was there once its part of the
  * window was loaded; from then on `event_history` has what changed.
  */
-export const asKnownMacros: readonly string[] = [financialEvents, transactionsPipeline].flatMap(({ main, derived }) => [
+export const asKnownMacros: readonly string[] = asKnownPipelines.flatMap(({ main, derived }) => [
   macro(main, main, attributesOf(main)),
   ...derived.map((entries) => macro(main, entries, entriesOf(entries))),
 ]);
-
-/** The pipelines whose tables have such macros. */
-const asKnownPipelines: readonly PipelineTable[] = [byDate, byTransaction];
 
 const spanColumns = {
   window_start: 'BIGINT',
@@ -114,12 +113,12 @@ const spansType = [{ source: 'VARCHAR', account: 'VARCHAR', is_imported: 'BOOLEA
  * the window of a table's rows is loaded, in milliseconds since 1970. It must be executed before `asKnownMacros`.
  */
 export function loadedSpansMacro(snapshot: Snapshot): string {
-  const spans = asKnownPipelines.flatMap(({ pipeline, table }) =>
+  const spans = asKnownPipelines.flatMap(({ name, main }) =>
     [...snapshot.accounts()].flatMap((account) =>
-      [...snapshot.keysOf(account, pipeline).values()].flatMap((key) => {
+      [...snapshot.keysOf(account, name).values()].flatMap((key) => {
         const { start, end } = key.window ?? { start: 0, end: 0 };
         const named = {
-          source: table,
+          source: main.name,
           account,
           is_imported: key.origin === 'import',
           window_start: start,
@@ -169,11 +168,11 @@ export function knownTooEarly(statement: string, firstLoad: number | undefined):
  */
 export function knownLater(statement: string, lake: Lake): string | undefined {
   for (const { name, instant } of statedInstants(statement, '\\w+_as_known')) {
-    const source = asKnownPipelines.find(({ table, entries: of }) =>
-      [table, of].includes(name.replace('_as_known', '')),
+    const source = asKnownPipelines.find((pipeline) =>
+      tablesOf(pipeline).some((table) => table.name === name.replace('_as_known', '')),
     );
     for (const account of source === undefined ? [] : [...lake.accounts()].toSorted()) {
-      const keys = [...lake.snapshot.keysOf(account, source?.pipeline ?? '').values()];
+      const keys = [...lake.snapshot.keysOf(account, source?.name ?? '').values()];
       const isLater = ({ start, since }: LoadedSpan) => start < instant && since > instant;
       const later = joined(keys.flatMap(loadedSpans).filter(isLater));
       if (later.length === 0) continue;

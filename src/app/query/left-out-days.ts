@@ -4,7 +4,9 @@ import { loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
 import { importedDays, parseImportedKey } from '../../lake/loads/imported-spans.js';
 import { loadingCommand, spansText } from '../command-text.js';
-import { byDate, byTransaction, type PipelineTable } from '../coverage/main-tables.js';
+import { financialEvents } from '../../../pipelines/financial-events.js';
+import { transactionsPipeline } from '../../../pipelines/transactions.js';
+import type { PipelineTables } from '../../core/columns/table.js';
 import { namesIn } from './named-tables.js';
 
 /** Windows in no figure of an account: v0 is loaded for them; transactions, which count from their first day on, are not. */
@@ -26,9 +28,9 @@ export function leftOutDays(
   { start = -Infinity, end = Infinity }: Partial<Window> = {},
 ): LeftOutDays | undefined {
   const since = transactionsSince(lake, account);
-  const loaded = storedWindows(lake, byTransaction, account);
+  const loaded = storedWindows(lake, transactionsPipeline, account);
   const latest = Math.max(...loaded.map((window) => window.end));
-  const windows = storedWindows(lake, byDate, account)
+  const windows = storedWindows(lake, financialEvents, account)
     .map((window) => ({ start: Math.max(window.start, since, start), end: Math.min(window.end, end) }))
     .filter((window) => window.start < window.end)
     .flatMap((window) => uncovered(window, loaded))
@@ -39,15 +41,15 @@ export function leftOutDays(
 /** Start of the first window with transactions, milliseconds since 1970; Infinity: none. `ledger` counts them from there. */
 export function transactionsSince(lake: Lake, account: string): number {
   return lake
-    .files(byTransaction.pipeline, byTransaction.table, account)
+    .files(transactionsPipeline.name, transactionsPipeline.main.name, account)
     .flatMap((add) => loadKeysOf(add).map((key) => (readWindow(key) ?? parseImportedKey(key))?.start ?? Infinity))
     .reduce((first, at) => Math.min(first, at), Infinity);
 }
 
-/** The windows that an account has loaded or imported in a main table, in order. */
-export function storedWindows(lake: Lake, { pipeline }: PipelineTable, account: string): Window[] {
+/** The windows that an account has loaded or imported of a pipeline, in order. */
+export function storedWindows(lake: Lake, { name }: PipelineTables, account: string): Window[] {
   const { snapshot } = lake;
-  return joined([...loadedWindows(lake, pipeline, account), ...importedDays(snapshot, pipeline, account)]);
+  return joined([...loadedWindows(lake, name, account), ...importedDays(snapshot, name, account)]);
 }
 
 /** A text about left-out windows, with the command that loads them. */
@@ -55,7 +57,7 @@ export function leftOutText({ account, windows, loaded }: LeftOutDays): string {
   return (
     `${account}: v0 has ${spansText(windows)}, transactions have only ${spansText(loaded)}: ledger, pnl_by_month, pnl_by_month_earned, fees_by_type and the report ` +
     'leave out what transactions lack, as v0 counts only before their first day; ' +
-    `\`${loadingCommand({ pipeline: byTransaction.pipeline, account, windows })}\` loads it`
+    `\`${loadingCommand({ pipeline: transactionsPipeline.name, account, windows })}\` loads it`
   );
 }
 

@@ -5,22 +5,27 @@ import { formatCount } from '../../core/text/amounts.js';
 import { groupSlices, spanOfGroup, type GroupSlice } from '../../sources/finances/api-v0/group-slices.js';
 import { loadingCommand, spansText } from '../command-text.js';
 import { comparedText, comparedWindows, type ComparedDays } from '../coverage/compared-days.js';
-import { byDate, byGroup, byTransaction, listing, mainTablesOf, type PipelineTable } from '../coverage/main-tables.js';
+import { financialEventGroups } from '../../../pipelines/financial-event-groups.js';
+import { financialEvents } from '../../../pipelines/financial-events.js';
+import { groupEventsPipeline } from '../../../pipelines/group-events.js';
+import { transactionsPipeline } from '../../../pipelines/transactions.js';
+import { tablesOf, type PipelineTables } from '../../core/columns/table.js';
+import { storedPipelines, type StoredPipeline } from '../coverage/stored-pipelines.js';
 import { statedInstants } from './as-known.js';
 import { storedWindows, transactionsSince } from './left-out-days.js';
 import { namesIn, withoutTexts } from './named-tables.js';
 
 /** Views that are empty where each of their tables is, and the pipelines that load these. */
-const emptyViews: Readonly<Record<string, readonly PipelineTable[]>> = {
-  payout_lines: [byGroup, byTransaction],
-  settlement_payouts: [listing],
-  reconciliation: [byGroup, byTransaction],
-  reconciliation_events: [byGroup, byTransaction],
-  reconciliation_by_month: [byGroup, byTransaction],
-  transactions_earned: [byTransaction],
-  transactions_paid: [byTransaction],
-  transaction_entries_earned: [byTransaction],
-  transaction_entries_paid: [byTransaction],
+const emptyViews: Readonly<Record<string, readonly StoredPipeline[]>> = {
+  payout_lines: [groupEventsPipeline, transactionsPipeline],
+  settlement_payouts: [financialEventGroups],
+  reconciliation: [groupEventsPipeline, transactionsPipeline],
+  reconciliation_events: [groupEventsPipeline, transactionsPipeline],
+  reconciliation_by_month: [groupEventsPipeline, transactionsPipeline],
+  transactions_earned: [transactionsPipeline],
+  transactions_paid: [transactionsPipeline],
+  transaction_entries_earned: [transactionsPipeline],
+  transaction_entries_paid: [transactionsPipeline],
 };
 
 /**
@@ -31,24 +36,27 @@ export function emptyNote(statement: string, lake: Lake): string | undefined {
   const accounts = [...lake.accounts()].toSorted();
   const [account] = accounts;
   if (account === undefined) return undefined;
-  const mains = mainTablesOf(lake);
-  const isLoaded = ({ pipeline, table }: PipelineTable) =>
-    accounts.some((of) => lake.files(pipeline, table, of).length > 0 || lake.loadKeys(pipeline, of).size > 0);
+  const stored = storedPipelines(lake);
+  const isLoaded = ({ name, main }: PipelineTables) =>
+    accounts.some((of) => lake.files(name, main.name, of).length > 0 || lake.loadKeys(name, of).size > 0);
   for (const [, word = ''] of withoutTexts(statement).matchAll(/\b(?:from|join)\s+"?(\w+)/gi)) {
     const name = word.toLowerCase().replace(/_as_known$/, '');
-    const all = emptyViews[name] ?? mains.filter(({ table, entries }) => name === table || name === entries);
+    const all =
+      emptyViews[name] ?? stored.filter((pipeline) => tablesOf(pipeline).some((table) => table.name === name));
     const [of] = all;
     if (of === undefined) continue;
     if (!all.some(isLoaded)) {
-      const windows = [listing, byDate, byTransaction].flatMap((main) => storedWindows(lake, main, account));
+      const windows = [financialEventGroups, financialEvents, transactionsPipeline].flatMap((pipeline) =>
+        storedWindows(lake, pipeline, account),
+      );
       const start = Math.min(...windows.map((window) => window.start));
       const end = Math.max(...windows.map((window) => window.end));
       const orders = of.loadKey === 'order' ? ' --orders FILE' : '';
       const range = orders === '' && windows.length > 0 ? [{ start, end }] : [];
-      const command = `\`${loadingCommand({ pipeline: of.pipeline, account, windows: range })}${orders}\``;
+      const command = `\`${loadingCommand({ pipeline: of.name, account, windows: range })}${orders}\``;
       const instead =
-        name === 'payouts' && isLoaded(listing) ? ', and settlement_payouts has those of settlements' : '';
-      return `WARNING: ${name}: nothing of ${of.pipeline} is loaded, so there are no rows: ${command} loads them${instead}`;
+        name === 'payouts' && isLoaded(financialEventGroups) ? ', and settlement_payouts has those of settlements' : '';
+      return `WARNING: ${name}: nothing of ${of.name} is loaded, so there are no rows: ${command} loads them${instead}`;
     }
     if (
       name === 'settlement_payouts' &&
@@ -65,13 +73,15 @@ export function emptyNote(statement: string, lake: Lake): string | undefined {
 function closedSettlements(lake: Lake, account: string, { loaded }: { readonly loaded: boolean }): GroupSlice[] {
   const range = { start: -Infinity, end: Infinity };
   const question = { lake, account, range, refresh: loaded, orders: [] };
-  return groupSlices(question, byGroup.pipeline, listing.pipeline).filter(({ group }) => group.end !== null);
+  return groupSlices(question, groupEventsPipeline.name, financialEventGroups.name).filter(
+    ({ group }) => group.end !== null,
+  );
 }
 
 /** A note on closed settlements that lack lines, as their events or transactions aren't loaded; undefined where there are none. */
 function unloadedNote(lake: Lake, accounts: readonly string[]): string | undefined {
   for (const account of accounts) {
-    const posted = storedWindows(lake, byTransaction, account);
+    const posted = storedWindows(lake, transactionsPipeline, account);
     const spans = closedSettlements(lake, account, { loaded: false }).flatMap((slice) => {
       const span = spanOfGroup(slice) ?? { start: slice.opened, end: slice.opened + 1000 };
       const missing = uncovered(span, posted);
@@ -79,11 +89,11 @@ function unloadedNote(lake: Lake, accounts: readonly string[]): string | undefin
     });
     if (spans.length === 0) continue;
     const opened = spans.map((span) => span.opened);
-    const isByGroup = posted.length === 0 || lake.loadKeys(byGroup.pipeline, account).size > 0;
+    const isByGroup = posted.length === 0 || lake.loadKeys(groupEventsPipeline.name, account).size > 0;
     const windows = isByGroup
       ? [{ start: Math.min(...opened), end: Math.max(...opened) + 1000 }]
       : joined(spans.flatMap(({ missing }) => missing));
-    const { pipeline } = isByGroup ? byGroup : byTransaction;
+    const pipeline = (isByGroup ? groupEventsPipeline : transactionsPipeline).name;
     const command = `\`${loadingCommand({ pipeline, account, windows })}\``;
     const found = formatCount(spans.length, 'closed settlement');
     const [what, which] = isByGroup
@@ -96,7 +106,11 @@ function unloadedNote(lake: Lake, accounts: readonly string[]): string | undefin
 
 /** The days of either service; undefined where both are loaded for the same days, or one for none. Less than a day does not count. */
 export function comparedDays(lake: Lake, account: string): ComparedDays | undefined {
-  return comparedWindows(account, storedWindows(lake, byDate, account), storedWindows(lake, byTransaction, account));
+  return comparedWindows(
+    account,
+    storedWindows(lake, financialEvents, account),
+    storedWindows(lake, transactionsPipeline, account),
+  );
 }
 
 /** A note for a statement that reads `api_differences`; undefined where both services are loaded for the same days. */
@@ -130,10 +144,10 @@ export function outstandingNote(statement: string, lake: Lake): string | undefin
 /** Why `outstanding_at` is not exact for an account; undefined where it is. */
 function faultAt(instant: number | undefined, account: string, lake: Lake): string | undefined {
   const since = transactionsSince(lake, account);
-  const loaded = storedWindows(lake, byTransaction, account).filter(({ end }) => end > since);
+  const loaded = storedWindows(lake, transactionsPipeline, account).filter(({ end }) => end > since);
   const end = loaded.at(-1)?.end;
   const load = (windows: readonly Window[]) =>
-    `\`${loadingCommand({ pipeline: byTransaction.pipeline, account, windows })}\` loads `;
+    `\`${loadingCommand({ pipeline: transactionsPipeline.name, account, windows })}\` loads `;
   if (end === undefined) return `no transactions of ${account} are loaded, so there are no rows: ${load([])}them`;
   const from = `transactions of ${account} are loaded from ${dateOrInstant(since)} on`;
   if (instant !== undefined && instant < since) {

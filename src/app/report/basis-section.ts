@@ -2,7 +2,7 @@ import { isoInstant } from '../../core/numeric/instant.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { commandIn, loadingCommand, spansText } from '../command-text.js';
 import type { ComparedDays } from '../coverage/compared-days.js';
-import { byTransaction } from '../coverage/main-tables.js';
+import { transactionsPipeline } from '../../../pipelines/transactions.js';
 import type { LeftOutDays } from '../query/left-out-days.js';
 import { dayText, html, type Html } from './html.js';
 import { shownIn, currencyText, minuteText } from './report-amounts.js';
@@ -66,7 +66,7 @@ export function basisSection({ since, hasEarlier, deferred, leftOut, compared }:
       html`<p class="look">
         <b>The figures leave days out</b>: Finances v0 has ${spansText(leftOut.windows)}, and transactions have only
         ${spansText(leftOut.loaded)}. This loads the missing ones:
-        <code>${commandIn({ lake }, loadingCommand({ pipeline: byTransaction.pipeline, ...leftOut }))}</code>
+        <code>${commandIn({ lake }, loadingCommand({ pipeline: transactionsPipeline.name, ...leftOut }))}</code>
       </p>`
     }
     ${

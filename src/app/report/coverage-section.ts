@@ -6,7 +6,8 @@ import type { Day, DayState } from '../../engine/slicing/day-states.js';
 import { coverageText, type AccountCoverage, type PipelineCoverage } from '../status/lake-status.js';
 import { needsEndpoint } from '../status/suggestions.js';
 import { formatCount } from '../../core/text/amounts.js';
-import { byDate, byTransaction } from '../coverage/main-tables.js';
+import { financialEvents } from '../../../pipelines/financial-events.js';
+import { transactionsPipeline } from '../../../pipelines/transactions.js';
 import type { BasisFigures } from './basis-section.js';
 import { calendarChart, daySigns } from './charts.js';
 import { figureTable, html, lakeCode, lakeText, numberColumn, textColumn, type Html } from './html.js';
@@ -73,10 +74,10 @@ function coverageHtml(status: AccountCoverage, basis: BasisFigures, lastRun: Las
 
 /** A pipeline's part of the figures by month; empty where these don't come from a dated pipeline. */
 function figuresText(pipeline: string, { since, hasEarlier }: BasisFigures): string {
-  if (pipeline === byTransaction.pipeline) {
+  if (pipeline === transactionsPipeline.name) {
     return `: the figures by month${hasEarlier && since !== null ? ` from ${since.slice(0, 10)} on` : ''}`;
   }
-  if (pipeline !== byDate.pipeline) return '';
+  if (pipeline !== financialEvents.name) return '';
   if (since === null) return ': the figures by month';
   return hasEarlier ? `: the figures by month until ${since.slice(0, 10)}` : ', in no figure by month';
 }

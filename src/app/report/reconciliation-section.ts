@@ -2,7 +2,10 @@ import { groupBy } from '../../core/group-by.js';
 import { literal } from '../../core/duckdb/literals.js';
 import reconciliation from '../query/views/reconciliation.sql';
 import reconciliationEvents from '../query/views/reconciliation_events.sql';
-import { byDate, byGroup, byTransaction, type PipelineTable } from '../coverage/main-tables.js';
+import { financialEvents } from '../../../pipelines/financial-events.js';
+import { groupEventsPipeline } from '../../../pipelines/group-events.js';
+import { transactionsPipeline } from '../../../pipelines/transactions.js';
+import type { PipelineTables } from '../../core/columns/table.js';
 import clearedText from './cleared.sql';
 import { statement, type FigureRow } from './figure-reader.js';
 import { figureTable, html, numberColumn, textColumn, type Html } from './html.js';
@@ -70,8 +73,8 @@ export const reconciliationSection: Section = {
   title: 'Reconciliation with the bank',
   sheet: { name: 'reconciliation', columns: sheetColumns({ line: 'text', amount: 'amount' }) },
   read: async ({ account, rows, report: { lake, isPartial } }) => {
-    const hasFiles = ({ pipeline, table }: PipelineTable) => lake.files(pipeline, table, account).length > 0;
-    const isLoaded = hasFiles(byTransaction) || (hasFiles(byDate) && hasFiles(byGroup));
+    const hasFiles = ({ name, main }: PipelineTables) => lake.files(name, main.name, account).length > 0;
+    const isLoaded = hasFiles(transactionsPipeline) || (hasFiles(financialEvents) && hasFiles(groupEventsPipeline));
     const lines = !isLoaded ? [] : isPartial ? clearedIn(await rows(clearedAmounts)) : await rows(bankAmounts);
     const byCurrency = groupBy(lines, ({ currency }) => currency);
     return {

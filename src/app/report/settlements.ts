@@ -1,7 +1,9 @@
 import { groupBy } from '../../core/group-by.js';
 import type { Database } from '../../core/duckdb/connection.js';
 import type { Lake } from '../../lake/lake.js';
-import { byGroup as bySettlement, byTransaction, listing } from '../coverage/main-tables.js';
+import { financialEventGroups } from '../../../pipelines/financial-event-groups.js';
+import { groupEventsPipeline } from '../../../pipelines/group-events.js';
+import { transactionsPipeline } from '../../../pipelines/transactions.js';
 import {
   datedWindows,
   isSettlementCovered,
@@ -96,14 +98,14 @@ export async function readSettlements(
   detailed: number,
 ): Promise<SettlementFigures[]> {
   const { account, from = -Infinity, to = Infinity } = scope;
-  const source = { table: listing.table, file: '', account };
+  const source = { table: financialEventGroups.main.name, file: '', account };
   const listed = await settlementsFrom(settlementRows, source, database, signal);
   const isAll = scope.from === undefined && scope.to === undefined;
   const settlements = listed.filter((settlement) => isAll || isIn(settlement, from, to)).toSorted(newestFirst);
   const comparable = { lake, settlements, damaged: [], obscure: [] };
   const byEvent = new Set(loadedSettlements(comparable));
-  const windows = datedWindows(comparable, byTransaction, account);
-  const read = lake.loadKeys(bySettlement.pipeline, account);
+  const windows = datedWindows(comparable, transactionsPipeline, account);
+  const read = lake.loadKeys(groupEventsPipeline.name, account);
   // Events that v0 returned while the settlement was open are incomplete, and its transactions aren't read then.
   const isLoaded = (settlement: Settlement) =>
     byEvent.has(settlement) || (!read.has(settlement.slice) && isSettlementCovered(settlement, windows));

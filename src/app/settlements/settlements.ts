@@ -6,7 +6,9 @@ import { uncovered, type Window } from '../../core/windows.js';
 import { loadedWindows, windowKey } from '../../engine/slicing/window-slices.js';
 import { loadKeyFor } from '../../lake/catalog/load-key.js';
 import type { Lake } from '../../lake/lake.js';
-import { byGroup, listing, type PipelineTable } from '../coverage/main-tables.js';
+import { financialEventGroups } from '../../../pipelines/financial-event-groups.js';
+import { groupEventsPipeline } from '../../../pipelines/group-events.js';
+import { tablesOf, type PipelineTables } from '../../core/columns/table.js';
 
 /** A settlement as the listing of groups describes it. */
 export interface Settlement {
@@ -58,7 +60,7 @@ export async function settlementsFrom(
   }));
 }
 
-const byGroupTables = [listing.table, byGroup.table, byGroup.entries ?? ''];
+const byGroupTables = [financialEventGroups, groupEventsPipeline].flatMap(tableNames);
 
 /** Whose rows a file has. */
 export interface FileOwner {
@@ -93,8 +95,8 @@ export function loadedSettlements({ lake, settlements, damaged, obscure }: Compa
     Array.from(new Set(settlements.map(({ account }) => account)), (account) => [
       account,
       {
-        loadKeys: lake.loadKeys(byGroup.pipeline, account),
-        damagedKeys: damagedKeys(damaged, byGroup, account),
+        loadKeys: lake.loadKeys(groupEventsPipeline.name, account),
+        damagedKeys: damagedKeys(damaged, groupEventsPipeline, account),
         isObscure: ownFiles(obscure, byGroupTables, account).length > 0,
       },
     ]),
@@ -108,20 +110,24 @@ export function loadedSettlements({ lake, settlements, damaged, obscure }: Compa
   });
 }
 
-function damagedKeys(damaged: readonly UnreadableFile[], main: PipelineTable, account: string): ReadonlySet<string> {
-  return new Set(ownFiles(damaged, tablesOf(main), account).flatMap(({ loadKeys }) => loadKeys));
+function damagedKeys(
+  damaged: readonly UnreadableFile[],
+  pipeline: PipelineTables,
+  account: string,
+): ReadonlySet<string> {
+  return new Set(ownFiles(damaged, tableNames(pipeline), account).flatMap(({ loadKeys }) => loadKeys));
 }
 
-function tablesOf({ table, entries = '' }: PipelineTable): readonly string[] {
-  return [table, entries];
+function tableNames(pipeline: PipelineTables): readonly string[] {
+  return tablesOf(pipeline).map(({ name }) => name);
 }
 
-/** The windows of a main table that are loaded by date for an account and whose files are whole, in order. */
-export function datedWindows(comparable: Comparable, main: PipelineTable, account: string): Window[] {
+/** The windows of a pipeline that are loaded by date for an account and whose files are whole, in order. */
+export function datedWindows(comparable: Comparable, pipeline: PipelineTables, account: string): Window[] {
   const { lake, damaged, obscure } = comparable;
-  if (ownFiles(obscure, tablesOf(main), account).length > 0) return [];
-  const off = damagedKeys(damaged, main, account);
-  return loadedWindows(lake, main.pipeline, account).filter((window) => !off.has(windowKey(window)));
+  if (ownFiles(obscure, tableNames(pipeline), account).length > 0) return [];
+  const off = damagedKeys(damaged, pipeline, account);
+  return loadedWindows(lake, pipeline.name, account).filter((window) => !off.has(windowKey(window)));
 }
 
 /** Whether windows cover all of a settlement. */

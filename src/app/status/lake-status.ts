@@ -14,7 +14,9 @@ import { loadedWindows } from '../../engine/slicing/window-slices.js';
 import { coveredTo, syncRange } from '../../engine/slicing/sync-windows.js';
 import { contains, dayMs, spanOf, type Window } from '../../core/windows.js';
 import { isoInstant } from '../../core/numeric/instant.js';
-import { byGroup, listing, mainTablesOf, type PipelineTable } from '../coverage/main-tables.js';
+import { financialEventGroups } from '../../../pipelines/financial-event-groups.js';
+import { groupEventsPipeline } from '../../../pipelines/group-events.js';
+import { storedPipelines, type StoredPipeline } from '../coverage/stored-pipelines.js';
 import type { TableStatus } from '../results.js';
 import type { Day, DayState } from '../../engine/slicing/day-states.js';
 import { formatCount } from '../../core/text/amounts.js';
@@ -116,18 +118,20 @@ function defaultsOf(used: readonly string[]): readonly string[] {
 export function accountStatus(question: StatusQuestion): AccountCoverage {
   const { lake, account, range, lastRun, died = [] } = question;
   const askedRanges = unfinishedOf(question);
-  const used = mainTablesOf(lake).filter(({ pipeline }) => lake.loadKeys(pipeline, account).size > 0);
-  const pipelines = used.map((main) => pipelineStatus(main, question));
+  const used = storedPipelines(lake).filter(({ name }) => lake.loadKeys(name, account).size > 0);
+  const pipelines = used.map((pipeline) => pipelineStatus(pipeline, question));
   const withGaps = pipelines.filter(({ gaps }) => gaps.length > 0);
   const gaps = withGaps.flatMap((status) => status.gaps);
-  const defaults = defaultsOf(used.map(({ pipeline }) => pipeline));
+  const defaults = defaultsOf(used.map(({ name }) => name));
   const isBroken = lastRun?.status === 'failed' && lastRun.account === account;
   const asked = new Set([
     ...(isBroken ? (lastRun.asked ?? []) : []),
     ...askedRanges.map(({ pipeline }) => pipeline),
     ...died.flatMap(({ purpose }) => (purpose?.account === account ? purpose.pipelines : [])),
   ]);
-  const unfinished = pipelineNames.filter((name) => asked.has(name) && !used.some((main) => main.pipeline === name));
+  const unfinished = pipelineNames.filter(
+    (name) => asked.has(name) && !used.some((pipeline) => pipeline.name === name),
+  );
   const lacking = [...withGaps.map(({ pipeline }) => pipeline), ...unfinished];
   const notBegun = askedRanges.filter(({ pipeline }) => unfinished.includes(pipeline));
   const spans = [
@@ -144,18 +148,16 @@ export function accountStatus(question: StatusQuestion): AccountCoverage {
     pipelineFolder: question.pipelineFolder,
   };
   const { listed, lacking: toLoad } = groupsOf(question);
-  const isListed = used.includes(byGroup);
+  const isListed = used.some(({ name }) => name === groupEventsPipeline.name);
   return {
     account,
     range,
     forgotten: question.forgotten,
     pipelines,
     // A lake that has custom pipelines alone is not expected to have the default ones.
-    unused: used.every(({ isCustom }) => isCustom)
+    unused: used.every(isCustom)
       ? []
-      : defaults.filter(
-          (pipeline) => !used.some((main) => main.pipeline === pipeline) && !unfinished.includes(pipeline),
-        ),
+      : defaults.filter((pipeline) => !used.some(({ name }) => name === pipeline) && !unfinished.includes(pipeline)),
     unfinished,
     behind: [
       ...unfinished.filter((name) => pipelineNamed(name)?.loadKey !== 'order'),
@@ -166,7 +168,7 @@ export function accountStatus(question: StatusQuestion): AccountCoverage {
     groupsToLoad: isListed ? toLoad.filter(({ opened }) => contains(range, opened)).map(({ group }) => group) : [],
     holes: settlementBreaks(
       listed.map(({ group }) => group),
-      loadedWindows(lake, listing.pipeline, account),
+      loadedWindows(lake, financialEventGroups.name, account),
     ).holes.filter(({ at }) => contains(range, at)),
     unread: unreadEvents(lake, account),
     tables: tableStatuses(lake, account),
@@ -180,14 +182,19 @@ export function accountStatus(question: StatusQuestion): AccountCoverage {
 
 const pipelineNames = allPipelines.map(({ name }) => name);
 
+/** Whether a pipeline is a custom one. */
+function isCustom({ main }: StoredPipeline): boolean {
+  return main.customPipeline !== undefined;
+}
+
 /** The watermark: the instant up to which every pipeline that reads windows has loaded them, as `sync` computes it. */
-function coveredBy(used: readonly PipelineTable[], question: StatusQuestion): number | undefined {
+function coveredBy(used: readonly StoredPipeline[], question: StatusQuestion): number | undefined {
   const { lake, account, range } = question;
   const covered = used
     .filter(({ loadKey }) => loadKey === 'window')
-    .map(({ pipeline }) => {
-      const loaded = loadedWindows(lake, pipeline, account);
-      const asked = unfinishedOf(question).filter((of) => of.pipeline === pipeline);
+    .map(({ name }) => {
+      const loaded = loadedWindows(lake, name, account);
+      const asked = unfinishedOf(question).filter(({ pipeline }) => pipeline === name);
       return coveredTo(loaded, syncRange(loaded, range.end, asked)) ?? -Infinity;
     });
   const least = Math.min(...covered);
@@ -209,18 +216,18 @@ export function loadedRange(
   account: string,
   unfinished: readonly UnfinishedRange[] = [],
 ): Window | undefined {
-  const windowsOf = (mains: readonly PipelineTable[]): Window[] =>
-    mains.flatMap(({ pipeline }) => {
+  const windowsOf = (pipelines: readonly StoredPipeline[]): Window[] =>
+    pipelines.flatMap(({ name }) => {
       const windows: readonly Window[] = [
-        ...loadedWindows(lake, pipeline, account),
-        ...importedDays(lake.snapshot, pipeline, account),
-        ...unfinished.filter((range) => range.account === account && range.pipeline === pipeline),
+        ...loadedWindows(lake, name, account),
+        ...importedDays(lake.snapshot, name, account),
+        ...unfinished.filter((range) => range.account === account && range.pipeline === name),
       ];
       return windows.length === 0 ? [] : [spanOf(windows)];
     });
-  const byWindow = mainTablesOf(lake).filter(({ loadKey }) => loadKey === 'window');
-  const dated = windowsOf(byWindow.filter(({ isCustom }) => isCustom !== true));
-  const windows = dated.length > 0 ? dated : windowsOf(byWindow.filter(({ isCustom }) => isCustom));
+  const byWindow = storedPipelines(lake).filter(({ loadKey }) => loadKey === 'window');
+  const dated = windowsOf(byWindow.filter((pipeline) => !isCustom(pipeline)));
+  const windows = dated.length > 0 ? dated : windowsOf(byWindow.filter(isCustom));
   if (windows.length === 0) return undefined;
   const { start, end: last } = spanOf(windows);
   return { start, end: Math.min(...windows.flatMap(({ end }) => (last - end < dayMs ? end : []))) };
@@ -241,17 +248,14 @@ export function reportedRange(options: RangeOptions, loaded: Window | undefined,
   return { start: loaded.start, end: latest - loaded.end >= dayMs ? latest : loaded.end };
 }
 
-function pipelineStatus(main: PipelineTable, question: StatusQuestion): PipelineCoverage {
+function pipelineStatus({ name, loadKey, coverage }: StoredPipeline, question: StatusQuestion): PipelineCoverage {
   const { lake, account, range, forgotten } = question;
-  const { pipeline, loadKey } = main;
   // Imported days don't count as loaded; an imported settlement is whole.
-  const loaded = [...lake.loadKeys(pipeline, account).keys()].filter(
-    (key) => parseImportedKey(key) === undefined,
-  ).length;
-  const { days, gaps } = main.coverage?.(lake, account, range) ?? { days: [], gaps: [] };
+  const loaded = [...lake.loadKeys(name, account).keys()].filter((key) => parseImportedKey(key) === undefined).length;
+  const { days, gaps } = coverage?.(lake, account, range) ?? { days: [], gaps: [] };
   const isForgotten = ({ start, state }: Day) => state === 'empty' && start < (forgotten?.before ?? -Infinity);
   return {
-    pipeline,
+    pipeline: name,
     loadKey,
     loaded,
     gaps,
@@ -263,7 +267,7 @@ function pipelineStatus(main: PipelineTable, question: StatusQuestion): Pipeline
 function groupsOf({ lake, account }: StatusQuestion): { listed: GroupSlice[]; lacking: GroupSlice[] } {
   const range = { start: -Infinity, end: Infinity };
   const of = (refresh: boolean) =>
-    groupSlices({ lake, account, range, refresh, orders: [] }, byGroup.pipeline, listing.pipeline);
+    groupSlices({ lake, account, range, refresh, orders: [] }, groupEventsPipeline.name, financialEventGroups.name);
   return { listed: of(true), lacking: of(false) };
 }
 

@@ -14,7 +14,7 @@ import type { ReadingContext } from '../context.js';
 import type { LakeStatus, RunStatus, UnreadEvent } from '../results.js';
 import { allowMore, lagFailure, readMaxLag } from '../load/freshness.js';
 import { plainLog } from '../../observe/log/plain-log.js';
-import { mainTablesOf } from '../coverage/main-tables.js';
+import { storedPipelines } from '../coverage/stored-pipelines.js';
 import { configuredRanges, readUnfinished, type UnfinishedRange } from '../coverage/unfinished-ranges.js';
 import { openExistingLake } from '../query/lake-files.js';
 import { catalogVersion } from '../catalog-version.js';
@@ -135,11 +135,11 @@ async function unsyncedRanges(
   const range = { start: readInstantOption('from', syncedFrom), end: latestBound(now, marginMinutes) };
   const synced = accounts.filter((account) => configured.length === 0 || configured.includes(account));
   const ranges = synced.map((account) => {
-    const begun = mainTablesOf(lake).filter(({ pipeline }) => lake.loadKeys(pipeline, account).size > 0);
+    const begun = storedPipelines(lake).filter(({ name }) => lake.loadKeys(name, account).size > 0);
     return configuredRanges(
       lake,
       account,
-      begun.map(({ pipeline }) => pipeline),
+      begun.map(({ name }) => name),
       range,
     );
   });

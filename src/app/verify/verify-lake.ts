@@ -16,7 +16,8 @@ import { checkContents, checkNetSums, statementOver, type ReadableFile } from '.
 import { IndexTables, rowsOfAccount } from './checks/index-tables.js';
 import { checkWindows } from './checks/loaded-windows.js';
 import { checkedBundles, logFiles, type CheckedBundle, type LogFile } from './checks/log-files.js';
-import { byGroup, byTransaction, listing, pipelineTable, summaries as summaryTable } from '../coverage/main-tables.js';
+import { groupEntries, groups } from '../../sources/finances/model/tables.js';
+import { settlementSummaries, transactions } from '../../sources/finances/api-2024-06-19/transaction-tables.js';
 import { checkPaid, summariesFrom, type SettlementSummary } from './checks/paid-settlements.js';
 import { loadedSettlements, settlementsFrom, type Settlement } from '../settlements/settlements.js';
 import { checkTotals, compareByGroup, forgottenIn, wholeSettlements } from './checks/group-totals.js';
@@ -247,21 +248,21 @@ async function checkRows(
     if (first === undefined) continue;
     const { table } = first.file;
     await attempt(first.file, async () => {
-      if (table === byGroup.entries) await index.addNets(read);
+      if (table === groupEntries.name) await index.addNets(read);
       else if (hasEntries(first.file)) {
         await index.addEvents(
           read,
           whole.flatMap(({ derived }) => derived),
         );
       }
-      if (table === byTransaction.table) await index.addPaid(read);
+      if (table === transactions.name) await index.addPaid(read);
       for (const { file, path } of read) {
-        if (table === listing.table) {
+        if (table === groups.name) {
           const groups = rowsOfAccount(file.account, rowsIn([path]));
           const statement = statementOver({ groups }, settlementRows);
           settlements.push(...(await settlementsFrom(statement, file, context.events)));
         }
-        if (table === summaryTable.table) summaries.push(...(await summariesFrom({ file, path }, context)));
+        if (table === settlementSummaries.name) summaries.push(...(await summariesFrom({ file, path }, context)));
         await checkRecords({ file, path }, context);
       }
     });
@@ -276,7 +277,7 @@ async function checkRows(
 }
 
 function hasEntries({ delta }: LogFile): boolean {
-  return pipelineTable(delta.schema)?.entries !== undefined;
+  return delta.schema.holds === 'events';
 }
 
 /** Runs a check. Where DuckDB can't read the file, adds that as a problem of the file, and returns false. */

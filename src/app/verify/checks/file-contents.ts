@@ -14,7 +14,7 @@ import { monthRange } from '../../remedy.js';
 import { RowFaults, type CheckContext } from './certificate.js';
 import { isWithinMonth } from './loaded-windows.js';
 import type { LogFile } from './log-files.js';
-import { pipelineTable, type PipelineTable } from '../../coverage/main-tables.js';
+import { loadKeyKind } from '../../coverage/stored-pipelines.js';
 import contentHashes from './content-hashes.sql';
 import netSums from './net-sums.sql';
 
@@ -35,10 +35,10 @@ export async function checkContents(files: readonly ReadableFile[], context: Che
   const { schema } = first.file.delta;
   await checkShape(files, schema, context);
   await checkStatistics(files, schema, context);
-  const main = pipelineTable(schema);
-  if (main === undefined) return;
-  await checkPartitions(files, main, context);
-  if (main.entries !== undefined) await checkPositions(files, eventKeys, context);
+  const loadKey = loadKeyKind(schema);
+  if (loadKey === undefined) return;
+  await checkPartitions(files, loadKey, context);
+  if (schema.holds === 'events') await checkPositions(files, eventKeys, context);
   if (schema.customPipeline === undefined) return;
   await checkPositions(files, windowKeys, context);
   if (schema.columns.some(({ name }) => name === 'raw')) await checkHashes(files, context);
@@ -142,7 +142,7 @@ const slices: Readonly<Record<string, string>> = {
 /** Compares windows, groups or orders of the rows with the load keys of their file and the month of its folder. */
 async function checkPartitions(
   files: readonly ReadableFile[],
-  { loadKey }: PipelineTable,
+  loadKey: string,
   { lake, events, certificate }: CheckContext,
 ): Promise<void> {
   certificate.count('partitions', files.length);

@@ -4,7 +4,9 @@ import { textOrNull, type ResultCell } from '../../../core/text/rows.js';
 import { joined, type Window } from '../../../core/windows.js';
 import type { Lake } from '../../../lake/lake.js';
 import { damagedNote, readForgottenNote } from '../../../lake/upkeep/erasure.js';
-import { byDate, byGroup, type PipelineTable } from '../../coverage/main-tables.js';
+import { financialEvents } from '../../../../pipelines/financial-events.js';
+import { groupEventsPipeline } from '../../../../pipelines/group-events.js';
+import type { PipelineTables } from '../../../core/columns/table.js';
 import {
   datedWindows,
   isAlone,
@@ -104,7 +106,9 @@ export async function compareByGroup(
   { events, certificate }: CheckContext,
 ): Promise<void> {
   const accounts = new Set(loaded.map(({ account }) => account));
-  const windows = new Map([...accounts].map((account) => [account, datedWindows(comparable, byDate, account)]));
+  const windows = new Map(
+    [...accounts].map((account) => [account, datedWindows(comparable, financialEvents, account)]),
+  );
   const compared = loaded.filter((settlement) =>
     isSettlementCovered(settlement, windows.get(settlement.account) ?? []),
   );
@@ -114,19 +118,19 @@ export async function compareByGroup(
   const all = new Set(loaded);
   await fill(events, compared, (settlement) => isAlone(settlement, comparable, all), windows);
   const byKey = new Map(compared.map((settlement) => [groupKey(settlement.account, settlement.id), settlement]));
-  const add = (row: Readonly<Record<string, ResultCell>>, { table }: PipelineTable, problem: string) => {
+  const add = (row: Readonly<Record<string, ResultCell>>, { main }: PipelineTables, problem: string) => {
     const settlement = byKey.get(groupKey(String(row['account']), String(row['group_id'])));
     if (settlement === undefined) return;
     const { file } = index.file(row['file']);
-    certificate.add('date-against-group', 'upstream', { table, file, slice: settlement.slice }, problem);
+    certificate.add('date-against-group', 'upstream', { table: main.name, file, slice: settlement.slice }, problem);
   };
   for (const row of await events.rows(lackingByDate)) {
     const lacking = `by date lacks ${formatCount(Number(row['events']), 'event')} that the group has`;
-    add(row, byDate, `${lacking}, such as ${String(row['id'])}; read the dates again with --refresh`);
+    add(row, financialEvents, `${lacking}, such as ${String(row['id'])}; read the dates again with --refresh`);
   }
   for (const row of await events.rows(lackingByGroup)) {
     const lacking = `no group has ${formatCount(Number(row['events']), 'event')} of its time and currency`;
-    add(row, byGroup, `${lacking}, such as ${String(row['id'])}`);
+    add(row, groupEventsPipeline, `${lacking}, such as ${String(row['id'])}`);
   }
 }
 

@@ -4,7 +4,7 @@ import { parseImportedKey } from '../../../lake/loads/imported-spans.js';
 import { holeText } from '../../unread-events.js';
 import { dayMs, dayStart, monthOf, type Window } from '../../../core/windows.js';
 import type { CertificateBuilder, ProblemLocation } from './certificate.js';
-import { pipelineTable, mainTablesOf, type PipelineTable } from '../../coverage/main-tables.js';
+import { loadKeyKind, storedPipelines, type StoredPipeline } from '../../coverage/stored-pipelines.js';
 import type { LogFile } from './log-files.js';
 
 interface ReadWindow extends Window {
@@ -12,8 +12,8 @@ interface ReadWindow extends Window {
 }
 
 /** The windows that a pipeline has read for an account, and the load keys that name none. */
-function readWindows(lake: Lake, { pipeline }: PipelineTable, account: string): (ReadWindow | string)[] {
-  return [...lake.loadKeys(pipeline, account).keys()].map((loadKey) => {
+function readWindows(lake: Lake, { name }: StoredPipeline, account: string): (ReadWindow | string)[] {
+  return [...lake.loadKeys(name, account).keys()].map((loadKey) => {
     const window = readWindow(loadKey);
     return window !== undefined && window.start < window.end ? { ...window, loadKey } : loadKey;
   });
@@ -38,21 +38,22 @@ export function checkWindows(
     certificate.add('windows', 'lake', location, problem);
   };
   for (const account of accounts) {
-    for (const main of mainTablesOf(lake)) {
+    for (const pipeline of storedPipelines(lake)) {
+      const table = pipeline.main.name;
       const at = (loadKey: string): ProblemLocation => {
         const holds = (file: LogFile) =>
-          file.table === main.table && file.account === account && file.loadKeys.includes(loadKey);
-        return { table: main.table, file: files.find(holds)?.file ?? '', slice: loadKey, account };
+          file.table === table && file.account === account && file.loadKeys.includes(loadKey);
+        return { table, file: files.find(holds)?.file ?? '', slice: loadKey, account };
       };
-      const keys = lake.loadKeys(main.pipeline, account);
+      const keys = lake.loadKeys(pipeline.name, account);
       certificate.count('windows', keys.size);
       certificate.count('unread-events', keys.size);
       for (const [key, { holes = [] }] of keys) {
         for (const hole of holes) certificate.add('unread-events', 'note', at(key), `left out: ${holeText(hole)}`);
       }
-      if (main.loadKey !== 'window') continue;
+      if (pipeline.loadKey !== 'window') continue;
       let before: ReadWindow | undefined;
-      const windows = readWindows(lake, main, account).flatMap((window): ReadWindow[] => {
+      const windows = readWindows(lake, pipeline, account).flatMap((window): ReadWindow[] => {
         if (typeof window !== 'string') return [window];
         const span = parseImportedKey(window);
         if (span === undefined) add(at(window), `expected a window of two instants for ${account}`);
@@ -71,7 +72,7 @@ export function checkWindows(
   }
   const read = new Map<string, ReadonlySet<string>>();
   for (const file of files) {
-    if (pipelineTable(file.delta.schema) === undefined) continue;
+    if (loadKeyKind(file.delta.schema) === undefined) continue;
     const { pipeline, table, account } = file;
     const key = `${table} ${pipeline} ${account}`;
     const loaded = read.get(key) ?? new Set(lake.loadKeys(pipeline, account).keys());

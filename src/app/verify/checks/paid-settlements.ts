@@ -1,4 +1,3 @@
-import { transactionsPipeline } from '../../../../pipelines/transactions.js';
 import { millionths, millionthsText } from '../../../core/numeric/decimal.js';
 import { formatCount } from '../../../core/text/amounts.js';
 import { numberOrNull, textOrNull } from '../../../core/text/rows.js';
@@ -11,7 +10,9 @@ import { apiWith } from '../../../sources/finances/finances-apis.js';
 import { statementOver, type ReadableFile } from './file-contents.js';
 import { groupKey } from './index-tables.js';
 import { loadedWindows } from '../../../engine/slicing/window-slices.js';
-import { byDate, byTransaction, type PipelineTable } from '../../coverage/main-tables.js';
+import { financialEvents } from '../../../../pipelines/financial-events.js';
+import { transactionsPipeline } from '../../../../pipelines/transactions.js';
+import type { PipelineTables } from '../../../core/columns/table.js';
 import { datedWindows, isSettlementCovered, totalFault, type Comparable } from '../../settlements/settlements.js';
 import { netSumsOf, type Forgotten } from './group-totals.js';
 import eventsOfBoth from './events-of-both.sql';
@@ -59,7 +60,9 @@ export async function checkPaid(
   context: CheckContext,
 ): Promise<void> {
   const { certificate } = context;
-  const windows = new Map(accounts.map((account) => [account, datedWindows(comparable, byTransaction, account)]));
+  const windows = new Map(
+    accounts.map((account) => [account, datedWindows(comparable, transactionsPipeline, account)]),
+  );
   const isLoaded = (period: SettlementSummary | Comparable['settlements'][number]) =>
     isSettlementCovered(period, windows.get(period.account) ?? []);
 
@@ -102,15 +105,15 @@ async function checkBothApis(
   comparable: Comparable,
   { events, certificate }: CheckContext,
 ): Promise<void> {
-  const windowsOf = ({ pipeline }: PipelineTable) => joined(loadedWindows(comparable.lake, pipeline, account));
-  const [v0, transactions] = [windowsOf(byDate), windowsOf(byTransaction)];
+  const windowsOf = ({ name }: PipelineTables) => joined(loadedWindows(comparable.lake, name, account));
+  const [v0, transactions] = [windowsOf(financialEvents), windowsOf(transactionsPipeline)];
   if (v0.length === 0 || transactions.length === 0) return;
   certificate.count('both-apis');
-  const location = { table: byTransaction.table, file: '', slice: '', account };
+  const location = { table: transactionsPipeline.main.name, file: '', slice: '', account };
   // The days of a damaged file are loaded: its own problem names the command that mends it.
   const compared = comparedWindows(account, v0, transactions);
   if (compared !== undefined) certificate.add('both-apis', 'note', location, comparedText(compared));
-  const successor = datedWindows(comparable, byTransaction, account);
+  const successor = datedWindows(comparable, transactionsPipeline, account);
   if (successor.length === 0) return;
   const parameters = { account, windows: JSON.stringify(joined(successor)) };
   const [row] = await events.rows(eventsOfBoth, { parameters });

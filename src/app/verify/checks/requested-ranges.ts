@@ -2,7 +2,7 @@ import { dateOrInstant } from '../../../core/numeric/instant.js';
 import { groupBy } from '../../../core/group-by.js';
 import { joined, spanOf } from '../../../core/windows.js';
 import type { Lake } from '../../../lake/lake.js';
-import { mainTablesOf } from '../../coverage/main-tables.js';
+import { storedPipelines } from '../../coverage/stored-pipelines.js';
 import type { UnfinishedRange } from '../../coverage/unfinished-ranges.js';
 import type { Remedy } from '../../remedy.js';
 import type { CertificateBuilder } from './certificate.js';
@@ -17,15 +17,16 @@ export function checkRequestedRanges(
   const all = byPipeline(unfinished);
   certificate.count('asked-ranges', all.length);
   for (const { account, commands, pipeline, start, end, gaps } of all) {
-    const { table = '', isCustom } = mainTablesOf(lake).find((main) => main.pipeline === pipeline) ?? {};
+    const main = storedPipelines(lake).find(({ name }) => name === pipeline)?.main;
+    const isCustom = main?.customPipeline !== undefined;
     const also = gaps.length === 1 ? '' : `, in ${gaps.length} gaps`;
     // The command that loads a custom pipeline needs --pipelines too.
-    const remedy: Remedy = isCustom === true ? { kind: 'status' } : { kind: 'load', pipeline, account, windows: gaps };
-    const hint = isCustom === true ? '; status prints the command that loads it' : '';
+    const remedy: Remedy = isCustom ? { kind: 'status' } : { kind: 'load', pipeline, account, windows: gaps };
+    const hint = isCustom ? '; status prints the command that loads it' : '';
     certificate.add(
       'asked-ranges',
       isRunning ? 'note' : 'upstream',
-      { table, file: '', slice: '', account, remedy },
+      { table: main?.name ?? '', file: '', slice: '', account, remedy },
       `${dateOrInstant(start)} to ${dateOrInstant(end)} of ${pipeline} for ${account} is not loaded${also}, though a ${commands} requested it${hint}`,
     );
   }

@@ -1,0 +1,24 @@
+import { tableFillers } from '../../../pipelines/all-pipelines.js';
+import { customPipelinesOf, type PipelineTables, type Table } from '../../core/columns/table.js';
+import { windowSlicing } from '../../engine/slicing/window-slicing.js';
+import type { Lake } from '../../lake/lake.js';
+import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
+
+/** The tables of a pipeline, the kind of its load keys, and which days of a range are loaded, where its slices have dates. */
+export type StoredPipeline = PipelineTables & Pick<FinancesPipeline, 'loadKey' | 'coverage'>;
+
+/** The built-in pipelines, and the custom ones that a lake has tables of. */
+export function storedPipelines(lake: Lake): readonly StoredPipeline[] {
+  const custom = customPipelinesOf(lake.tables.map(({ schema }) => schema)).map((tables) => ({
+    ...tables,
+    ...windowSlicing({ pipeline: tables.name, table: tables.main.name, gridDays: 1, probeDays: 1 }),
+  }));
+  return [...tableFillers, ...custom];
+}
+
+/** The kind of the load keys of a main table: `window`, `group`, `order` …; undefined for a derived table. */
+export function loadKeyKind({ name, customPipeline, linesOf }: Table): string | undefined {
+  if (linesOf !== undefined) return undefined;
+  if (customPipeline !== undefined) return 'window';
+  return tableFillers.find(({ main }) => main.name === name)?.loadKey;
+}
