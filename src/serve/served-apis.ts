@@ -1,3 +1,5 @@
+import { settlementReportOperations } from './reports-2021-06-30/report-operations.js';
+import type { WithReportLedger } from './reports-2021-06-30/report-ledger.js';
 import { eventOperations } from './api-v0/event-operations.js';
 import type { EventLedger } from './api-v0/event-ledger.js';
 import { transactionOperations } from './api-2024-06-19/transaction-operations.js';
@@ -9,10 +11,14 @@ import { LakePages } from './lake/lake-pages.js';
 import type { ServedOperation } from './operation/served-operation.js';
 
 /** The data behind the service, API by API: a synthetic seller, or a lake. */
-export interface Ledger extends EventLedger, WithTransactionLedger {}
+export interface Ledger extends EventLedger, WithTransactionLedger, WithReportLedger {}
 
 /** Every operation of the service, grouped by API. */
-export const servedOperations: readonly ServedOperation<Ledger>[] = [...eventOperations, ...transactionOperations];
+export const servedOperations: readonly ServedOperation<Ledger>[] = [
+  ...eventOperations,
+  ...transactionOperations,
+  ...settlementReportOperations,
+];
 
 /** A lake as a ledger. */
 export interface LakeLedger extends Ledger {

@@ -3,7 +3,8 @@ import type { FaultInjection, Latency } from '../../serve/http/fault-injection.j
 import { usageError } from '../../core/errors.js';
 import { positiveNumber, wholeNumber } from '../../core/text/value-forms.js';
 import { isLoopbackHost } from '../../core/http-server/host-rule.js';
-import { burstsText } from '../../sources/finances/finances-apis.js';
+import { burstsText, financesApis } from '../../sources/finances/finances-apis.js';
+import { reportOperations } from '../../sources/finances/settlement-reports/report-operations.js';
 import { quoted } from '../../core/http-server/refusal.js';
 import type { SignInOptions } from '../../serve/http/sign-in.js';
 import { printResult, type CommandDefinition, type CommandArguments } from '../options/command-definition.js';
@@ -52,6 +53,11 @@ function profileOf(text: string): ProfileName {
 function optional<T>(text: string | undefined, read: (text: string) => T): T | undefined {
   return text === undefined ? undefined : read(text);
 }
+
+const { getReports, getReportDocument } = reportOperations;
+/** Default rates and bursts, for the help. */
+const ratesText = `${financesApis[0].limits.rate}; ${getReports.rate} for getReports, ${getReportDocument.rate} for getReportDocument`;
+const servedBurstsText = `${burstsText}, and for getReports; ${getReportDocument.burst} for getReportDocument`;
 
 /** The options of one of the two ledgers, which are errors with the other one. */
 const ledgerOptions = { lake: ['account'], seller: ['events', 'profile', 'seed'] } as const;
@@ -120,8 +126,8 @@ export const serveCommand: CommandDefinition = {
         'plausible: a typical seller; edge-cases: a seller for tests, with everything that a client has to handle ' +
         '[default: plausible]',
     },
-    rate: { default: '0.5', about: 'Requests per second for each operation' },
-    burst: { about: `Requests that each operation accepts at once [default: ${burstsText}]` },
+    rate: { about: `Requests per second for each operation [default: ${ratesText}]` },
+    burst: { about: `Requests that each operation accepts at once [default: ${servedBurstsText}]` },
     'token-life': { about: 'Minutes for which a NextToken is valid [default: for ever]' },
     latency: { about: 'Latency of an answer in milliseconds: MS, or MIN-MAX [default: none]' },
     faults: { about: 'Faults to inject, as above' },
@@ -143,7 +149,7 @@ export const serveCommand: CommandDefinition = {
       host: args.required('host'),
       port: wholeNumber('--port', args.required('port'), 0),
       quota: {
-        rate: positiveNumber('--rate', args.required('rate')),
+        rate: optional(args.text('rate'), (text) => positiveNumber('--rate', text)),
         burst: optional(args.text('burst'), (text) => wholeNumber('--burst', text, 1)),
       },
       tokenLifeMs: optional(args.text('token-life'), (text) => positiveNumber('--token-life', text) * 60_000),

@@ -7,7 +7,7 @@ export interface HttpAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   /** JSON, unless the headers say otherwise. */
-  readonly body: string;
+  readonly body: string | Uint8Array;
   readonly delivery: Delivery;
 }
 
@@ -43,7 +43,7 @@ export interface Access {
 }
 
 /** The headers of every answer. `now`: milliseconds since 1970. */
-export function answerHeaders(body: string, requestId: string, now: number): Record<string, string> {
+export function answerHeaders(body: string | Uint8Array, requestId: string, now: number): Record<string, string> {
   return {
     'Content-Type': 'application/json',
     'Content-Length': String(Buffer.byteLength(body)),

@@ -201,6 +201,7 @@ export const transactionOperations: readonly ServedOperation<WithTransactionLedg
   tokenParameter: parameters.nextToken,
   sizeParameter: undefined,
   pageSize: limits.pageSize,
+  rate: limits.rate,
   burst: limits.burst,
   read: (request) => readTransactionRequest(operation, request),
   pageOf: async ({ byTransaction: ledger }, { chain, cursor }) => {

@@ -205,11 +205,12 @@ export const eventOperations: readonly ServedOperation<EventLedger>[] = Object.v
     tokenParameter: 'NextToken',
     sizeParameter: 'MaxResultsPerPage',
     pageSize: limits.pageSize,
+    rate: limits.rate,
     burst: limits.burst,
     read: (request) => readEventRequest(operation, request),
     pageOf: (ledger, { chain, cursor }) =>
       questions[operation.name](ledger, chain, { cursor, limit: chain.pageSize, asOf: chain.asOf }),
-    bodyOf: ({ items = [], nextToken }: PageContents, lists) =>
+    bodyOf: ({ items = [], nextToken }: PageContents, { lists }) =>
       pageBody(operation.result, items, nextToken ?? undefined, lists),
     tooLarge: (results) =>
       invalidInput('The page exceeds 10 MB; ask for fewer results with MaxResultsPerPage.', `${results} results`),

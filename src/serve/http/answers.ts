@@ -23,6 +23,7 @@ import { serverFailure, HttpRefusal } from '../../core/http-server/refusal.js';
 import { parseTarget } from '../../core/http-server/host-rule.js';
 import { SignInService, signInPath, type SignInOptions } from './sign-in.js';
 import { NextTokens } from '../operation/signed-tokens.js';
+import { DocumentAddresses } from '../reports-2021-06-30/document-addresses.js';
 
 const operationByName = new Map<FaultRequest['operation'], ServedOperation<Ledger>>(
   servedOperations.map((operation) => [operation.name, operation]),
@@ -132,6 +133,7 @@ class Service {
   readonly #latency: (number: number, signal: AbortSignal) => Promise<void>;
   readonly #arrivals = new Arrivals();
   readonly #tokens: NextTokens;
+  readonly #documents: DocumentAddresses;
 
   constructor(options: AnswerOptions, tally: Tally) {
     const { tokenLifeMs, tokenKey, latencyMs = 0, injectFaults = withoutFaults, seed = 1 } = options;
@@ -146,6 +148,7 @@ class Service {
     this.#faults = injectFaults({ ...options, seed, hit, signIn: this.#signIn !== undefined });
     this.#latency = createLatency(latencyMs, seed, this.#faults.clock);
     this.#tokens = new NextTokens(tokenKey);
+    this.#documents = new DocumentAddresses(tokenKey);
   }
 
   async answer(request: HttpRequest): Promise<HttpAnswer> {
@@ -171,6 +174,7 @@ class Service {
       if (['GET', 'HEAD'].includes(request.method)) return sidePage();
       return refused(requestRefusal(405, 'This resource takes GET and HEAD.', request.method), 'GET, HEAD');
     }
+    if (this.#documents.isDocument(path)) return this.#documentOutcome(state, path, query, now);
     const route = routeOf(request.method, path);
     const number = this.#arrive(state, route.operation.name, query);
     // The quota counts a request when it arrives, not when its answer is sent.
@@ -183,6 +187,15 @@ class Service {
     const number = this.#arrive(state, 'SignIn', query);
     await this.#latency(number, state.request.signal);
     return state.faults.replacement() ?? signIn.answer(state.request, this.#faults.clock.now());
+  }
+
+  async #documentOutcome(state: RequestState, path: string, query: string, now: number): Promise<Outcome> {
+    const { request } = state;
+    state.rate = undefined;
+    const number = this.#arrive(state, 'Download', query);
+    await this.#latency(number, request.signal);
+    const { byReport } = this.#faults.ledger;
+    return state.faults.replacement() ?? this.#documents.answer({ request, path, query, now }, byReport);
   }
 
   /** Numbers the request and draws its faults. Returns the number. */
@@ -205,13 +218,13 @@ class Service {
     if (unauthorised !== undefined) return refused(unauthorised);
     const throttled = faults.throttled();
     if (throttled !== undefined) return throttled;
-    state.rate = faults.rate() ?? this.#quotas.rate;
+    state.rate = faults.rate() ?? this.#quotas.rateOf(operation);
     const account = this.#options.quotaOf === 'service' ? undefined : this.#signIn?.accountOf(request);
     if (!this.#quotas.admit(operation, now, state.rate, account)) return refused(overQuota());
     return faults.replacement();
   }
 
-  async #page({ faults }: RequestState, route: Route<Ledger>, query: string, now: number): Promise<Outcome> {
+  async #page({ request: exchange, faults }: RequestState, route: Route<Ledger>, query: string, now: number): Promise<Outcome> {
     const { operation, rawSubject } = route;
     const { tokenLifeMs } = this.#options;
     const rules = { tokens: this.#tokens, tokenLifeMs, isTokenSufficient: () => faults.isTokenSufficient() };
@@ -220,7 +233,13 @@ class Service {
     const page = faults.page(request, await operation.pageOf(this.#faults.ledger, request));
     const { items, hasList = true } = page;
     const nextToken = this.#nextToken(request, page);
-    const body = operation.bodyOf({ items: hasList ? items : undefined, nextToken }, this.#faults.lists);
+    const body = operation.bodyOf(
+      { items: hasList ? items : undefined, nextToken },
+      {
+        lists: this.#faults.lists,
+        addressOf: (documentId) => this.#documents.addressOf(exchange, documentId, now),
+      },
+    );
     faults.checkBody(body);
     // A single result can't be split into smaller pages: it is sent whatever its size.
     if (items.length > 1 && Buffer.byteLength(body) > mostBytes) throw operation.tooLarge(items.length);

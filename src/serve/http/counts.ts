@@ -1,8 +1,8 @@
 import { count } from '../../core/count.js';
 import type { OperationName } from '../../sources/finances/finances-apis.js';
 
-/** The key of request counts: an operation, the sign-in, or `none` for any other path. */
-export type CountKey = OperationName | 'SignIn' | 'none';
+/** The key of request counts: an operation, the sign-in, the download of a document, or `none` for any other path. */
+export type CountKey = OperationName | 'SignIn' | 'Download' | 'none';
 
 /** Counts of a running service since it started. */
 export type Counts = Readonly<Pick<Tally, 'requests' | 'faults' | 'underWay' | 'peak'>>;

@@ -10,8 +10,8 @@ import { createHash } from 'node:crypto';
 
 /** A request as seen by `when` of a fault's settings, which selects the requests to hit. */
 export interface FaultRequest {
-  readonly operation: OperationName | 'SignIn';
-  /** Number in the order of arrival, over all operations and the sign-in, from 1. */
+  readonly operation: OperationName | 'SignIn' | 'Download';
+  /** Number in the order of arrival, over all operations, the sign-in and downloads, from 1. */
   readonly number: number;
   /** Number within its operation, from 1. */
   readonly numberInOperation: number;

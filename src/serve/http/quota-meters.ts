@@ -10,15 +10,16 @@ interface BucketSize {
 }
 
 export interface ServiceQuota {
-  /** Requests a second for each operation. */
-  readonly rate: number;
+  /** Requests a second for each operation; undefined: the operation's default. */
+  readonly rate?: number | undefined;
   /** Requests at once for each operation; undefined: the operation's default. */
   readonly burst?: number | undefined;
 }
 
-/** An operation with its default burst, in requests. */
+/** An operation with its default rate, in requests a second, and its default burst, in requests. */
 interface ThrottledOperation {
   readonly name: OperationName;
+  readonly rate: number;
   readonly burst: number;
 }
 
@@ -98,19 +99,25 @@ export class Quotas {
    */
   constructor(quota: ServiceQuota | undefined) {
     this.#quota = quota;
-    if (quota !== undefined) new Meter({ rate: quota.rate, burst: quota.burst ?? 1 });
+    if (quota !== undefined) new Meter({ rate: quota.rate ?? 1, burst: quota.burst ?? 1 });
   }
 
-  /** The configured rate, announced where no other is in force; undefined: none. */
+  /** The configured rate of all operations; undefined: none. */
   get rate(): number | undefined {
     return this.#quota?.rate;
+  }
+
+  /** The rate of an operation, announced where no other is in force; undefined: it isn't throttled. */
+  rateOf({ rate }: ThrottledOperation): number | undefined {
+    return this.#quota && (this.#quota.rate ?? rate);
   }
 
   /**
    * Takes a token of an operation if there is one. `rate`: the rate of its meter from now on. `account`: the caller's
    * account, where there is a sign-in.
    */
-  admit({ name, burst }: ThrottledOperation, now: number, rate: number | undefined = this.rate, account = ''): boolean {
+  admit(operation: ThrottledOperation, now: number, rate = this.rateOf(operation), account = ''): boolean {
+    const { name, burst } = operation;
     const key = `${name} ${account}`;
     // Without a rate nothing is throttled, and a meter of an earlier rate would be out of date.
     if (rate === undefined) {
@@ -118,7 +125,7 @@ export class Quotas {
       return true;
     }
     const meter =
-      this.#meters.get(key) ?? new Meter({ rate: this.#quota?.rate ?? rate, burst: this.#quota?.burst ?? burst });
+      this.#meters.get(key) ?? new Meter({ rate: this.rateOf(operation) ?? rate, burst: this.#quota?.burst ?? burst });
     this.#meters.delete(key);
     this.#meters.set(key, meter);
     // Clients can invent any number of refresh tokens, and so of accounts.

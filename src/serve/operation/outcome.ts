@@ -4,7 +4,7 @@ import { HttpRefusal } from '../../core/http-server/refusal.js';
 /** An answer without the headers that every answer has. */
 export interface Outcome {
   readonly status: number;
-  readonly body: string;
+  readonly body: string | Uint8Array;
   /** Further headers. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Default: whole. */

@@ -45,6 +45,14 @@ export interface PageContents {
   readonly nextToken: string | null | undefined;
 }
 
+/** What a body may have besides its page. */
+export interface BodyContext {
+  /** Lists of events besides the model's. */
+  readonly lists: readonly string[];
+  /** The address of a document for the client of the request. */
+  readonly addressOf: (documentId: string) => string;
+}
+
 /** An operation of the service: the differences between the APIs. `L`: the part of the ledger that it reads. */
 export interface ServedOperation<L> {
   readonly name: OperationName;
@@ -58,6 +66,8 @@ export interface ServedOperation<L> {
   readonly sizeParameter: string | undefined;
   /** Default page size in results. */
   readonly pageSize: number;
+  /** Default rate in requests a second. */
+  readonly rate: number;
   /** Default burst in requests. */
   readonly burst: number;
   /**
@@ -72,11 +82,8 @@ export interface ServedOperation<L> {
    * @throws Refusal (404) for a subject that the ledger doesn't have
    */
   pageOf(ledger: L, request: CheckedRequest): Promise<LedgerPage>;
-  /**
-   * The JSON of a page. Each item's JSON is sent as the ledger has it, byte for byte, in the ledger's order. `lists`:
-   * lists of events in the body besides the model's.
-   */
-  bodyOf(contents: PageContents, lists: readonly string[]): string;
+  /** The JSON of a page. Each item's JSON is sent as the ledger has it, byte for byte, in the ledger's order. */
+  bodyOf(contents: PageContents, context: BodyContext): string;
   /** The refusal of a page that is too large. */
   tooLarge(results: number): HttpRefusal;
 }

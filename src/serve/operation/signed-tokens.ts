@@ -130,3 +130,25 @@ export class IssuedAccessTokens {
     return text?.subarray(instantBytes, instantBytes + accountBytes).toString('base64url') ?? '';
   }
 }
+
+/** Issues and checks the signatures of addresses of documents. */
+export class DocumentSignatures {
+  readonly #signer: Signer;
+
+  constructor(secret: TokenKey = randomBytes(32)) {
+    this.#signer = new Signer(secret, 'document address, layout 1');
+  }
+
+  /** `until`: the last instant at which it is valid, milliseconds since 1970. */
+  sign(documentId: string, until: number): string {
+    return this.#signer.sign(Buffer.from(JSON.stringify([documentId, until])));
+  }
+
+  check(signature: string, documentId: string, now: number): 'valid' | 'expired' | 'unknown' {
+    const text = this.#signer.read(signature);
+    if (text === undefined) return 'unknown';
+    const [signedId, until] = JSON.parse(text.toString('utf8')) as [id: string, until: number];
+    if (signedId !== documentId) return 'unknown';
+    return now <= until ? 'valid' : 'expired';
+  }
+}

@@ -1,13 +1,14 @@
 import { finances20240619 } from './api-2024-06-19/api.js';
 import { financesV0 } from './api-v0/api.js';
 import type { ApiOperation, FinancesApi } from './selling-partner/finances-api.js';
+import type { ReportOperationName } from './settlement-reports/report-operations.js';
 
 /** The Finances APIs, the oldest first. */
 export const financesApis = [financesV0, finances20240619] as const satisfies readonly FinancesApi[];
 
 type NameOfOperation<A> = A extends FinancesApi ? keyof A['operations'] : never;
-/** An operation of any of the APIs. */
-export type OperationName = NameOfOperation<(typeof financesApis)[number]>;
+/** An operation of any of the APIs, or of the Reports API. */
+export type OperationName = NameOfOperation<(typeof financesApis)[number]> | ReportOperationName;
 
 /** The API that has an operation, or whose answers name their results like this. */
 export function apiWith(name: string): FinancesApi | undefined {

@@ -1,0 +1,78 @@
+import type { HttpRequest } from '../../core/http-server/answer.js';
+import { reportLimits } from '../../sources/finances/settlement-reports/report-operations.js';
+import type { Outcome } from '../operation/outcome.js';
+import { percentDecoded } from '../operation/query-parameters.js';
+import { DocumentSignatures } from '../operation/signed-tokens.js';
+import { bytesOf } from './document-bytes.js';
+import { findReport, type ReportLedger } from './report-ledger.js';
+
+const documentsPath = '/documents/';
+const signatureParameter = 'X-Amz-Signature';
+
+/** A refusal as the store of documents words it. */
+export function documentRefusal(status: number, code: string, message: string): Outcome {
+  const body = `<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>${code}</Code><Message>${message}</Message></Error>`;
+  return { status, body, headers: { 'Content-Type': 'application/xml' } };
+}
+
+/** The refusal of an address that is no longer valid. */
+export function addressExpired(): Outcome {
+  return documentRefusal(403, 'AccessDenied', 'Request has expired');
+}
+
+/** A request for a document. */
+interface DocumentRequest {
+  readonly request: HttpRequest;
+  readonly path: string;
+  readonly query: string;
+  /** Instant of arrival, milliseconds since 1970. */
+  readonly now: number;
+}
+
+/** The addresses of documents, which a signature protects for five minutes, and their answers. */
+export class DocumentAddresses {
+  readonly #signatures: DocumentSignatures;
+
+  /** @param tokenKey signs the addresses */
+  constructor(tokenKey: string | Uint8Array | undefined) {
+    this.#signatures = new DocumentSignatures(tokenKey);
+  }
+
+  isDocument(path: string): boolean {
+    return path.startsWith(documentsPath);
+  }
+
+  /** The address of a document for the client of a request. */
+  addressOf({ headers }: HttpRequest, documentId: string, now: number): string {
+    const { host, 'x-forwarded-proto': protocol } = headers;
+    // The live service names another host; on loopback the machine has a second name.
+    const other = (typeof host === 'string' ? host : '').replace(/^127\.0\.0\.1(?=:|$)/, 'localhost');
+    const signature = this.#signatures.sign(documentId, now + reportLimits.addressLifeMs);
+    const expires = `X-Amz-Expires=${reportLimits.addressLifeMs / 1000}`;
+    const scheme = protocol === 'https' ? 'https' : 'http';
+    return `${scheme}://${other}${documentsPath}${encodeURIComponent(documentId)}?${expires}&${signatureParameter}=${signature}`;
+  }
+
+  /** The document that an address names: it takes no credentials besides its signature. */
+  async answer({ request, path, query, now }: DocumentRequest, ledger: ReportLedger | undefined): Promise<Outcome> {
+    const { method, headers } = request;
+    if (method !== 'GET') return documentRefusal(405, 'MethodNotAllowed', 'The method is not allowed.');
+    if ((headers['x-amz-access-token'] ?? headers['authorization']) !== undefined) {
+      return documentRefusal(400, 'InvalidArgument', 'Only one auth mechanism allowed');
+    }
+    const id = percentDecoded(path.slice(documentsPath.length)) ?? '';
+    const signature = new URLSearchParams(query).get(signatureParameter) ?? '';
+    const state = this.#signatures.check(signature, id, now);
+    if (state === 'expired') return addressExpired();
+    if (state === 'unknown') {
+      return documentRefusal(403, 'SignatureDoesNotMatch', 'The signature of the address is wrong.');
+    }
+    const report = ledger && (await findReport(ledger, id, now));
+    if (ledger === undefined || report === undefined) {
+      return documentRefusal(404, 'NoSuchKey', 'The specified key does not exist.');
+    }
+    const document = await ledger.documentOf(report);
+    const body = await bytesOf(document, report.isCompressed);
+    return { status: 200, body, headers: { 'Content-Type': `text/plain; charset=${document.encoding}` } };
+  }
+}

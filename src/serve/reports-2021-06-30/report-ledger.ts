@@ -1,0 +1,45 @@
+import type { ReportEncoding } from '../../sources/finances/settlement-reports/report-encodings.js';
+
+/** A settlement report, as the list of reports has it. Instants are milliseconds since 1970. */
+export interface SettlementReport {
+  readonly id: string;
+  readonly documentId: string;
+  readonly marketplaceIds: readonly string[];
+  /** The settlement. */
+  readonly start: number;
+  readonly end: number;
+  readonly createdAt: number;
+  /** When its document is ready. */
+  readonly doneAt: number;
+  /** Whether its document is sent as GZIP. */
+  readonly isCompressed: boolean;
+}
+
+/** The document of a report. */
+export interface ReportDocument {
+  readonly text: string;
+  readonly encoding: ReportEncoding;
+}
+
+/** A ledger's settlement reports (`report-operations.ts`). */
+export interface ReportLedger {
+  /** The reports that are created by an instant and still kept, in any order. */
+  reports(asOf: number): Promise<readonly SettlementReport[]>;
+  documentOf(report: SettlementReport): Promise<ReportDocument>;
+}
+
+/** A ledger that may have settlement reports. */
+export interface WithReportLedger {
+  /** Undefined: no reports, as for an account without a closed settlement. */
+  readonly byReport?: ReportLedger | undefined;
+}
+
+/** The report with a document; undefined where the ledger has none that is ready. */
+export async function findReport(
+  ledger: ReportLedger,
+  documentId: string,
+  asOf: number,
+): Promise<SettlementReport | undefined> {
+  const reports = await ledger.reports(asOf);
+  return reports.find((report) => report.documentId === documentId && report.doneAt <= asOf);
+}
