@@ -10,6 +10,8 @@ import { seedKey } from '../profiles/seeded-random.js';
 import type { Profile } from '../profiles/seller-profile.js';
 import { createPeriodSums, groupJson } from './settlement-groups.js';
 import type { Period } from './event-calendar.js';
+import { ReportBooks } from './report-books.js';
+import { SettlementBooks, type SellerBooks } from './settlement-books.js';
 import { TransactionBooks } from './transaction-books.js';
 
 export interface SellerOptions {
@@ -32,6 +34,7 @@ export type ProfileName = keyof typeof profiles;
 
 /** A synthetic seller: a ledger for the service, and its events, with which tests compare a lake. */
 export interface Seller extends Ledger {
+  readonly byReport: ReportBooks;
   readonly stream: EventStream;
   /** The events up to now. */
   readonly history: () => SellerHistory;
@@ -125,6 +128,8 @@ export function createSeller(options: SellerOptions, clock: Clock): Seller {
     return { list: '', json: groupJson(key, profile, facts) };
   }
 
+  const books: SellerBooks = { seed, key, events: stream, sums, historyOf, balancesOf };
+  const settlements = new SettlementBooks(books);
   return {
     stream,
     history: () => historyAt(stream, days, clock.now()),
@@ -160,9 +165,7 @@ export function createSeller(options: SellerOptions, clock: Clock): Seller {
         const remaining = found.filter(({ ordinal }) => ordinal > after);
         return found.length === 0 ? undefined : eventPage(remaining, query);
       }),
-    byTransaction: new TransactionBooks({
-      ...{ seed, key, events: stream, sums, historyOf },
-      totalOf: async (period, until) => (await balancesOf(period, until)).total,
-    }),
+    byTransaction: new TransactionBooks(books, settlements),
+    byReport: new ReportBooks(books, settlements),
   };
 }

@@ -14,7 +14,7 @@ import type { EventStream, SellerHistory } from './event-stream.js';
 import { fundTransferOf, type PeriodSums } from './settlement-groups.js';
 import { accountType, moneyJson, relatedIdentifiersJson } from './transaction-json.js';
 
-const salt = { settlement: 83, payout: 84 };
+const salt = { settlement: 83, payout: 84, report: 87 };
 
 /** The input of a seller's books: its events, settlements and sums. */
 export interface SellerBooks {
@@ -23,8 +23,11 @@ export interface SellerBooks {
   readonly events: EventStream;
   readonly sums: PeriodSums;
   readonly historyOf: (query: LedgerQuery) => SellerHistory;
-  /** The total of a settlement with its beginning balance, in millionths. */
-  readonly totalOf: (period: Period, until: number) => Promise<bigint>;
+  /** The beginning balance of a settlement, and its total with it, in millionths. */
+  readonly balancesOf: (
+    period: Period,
+    until: number,
+  ) => Promise<{ readonly beginningBalance: bigint; readonly total: bigint }>;
 }
 
 /** An item of a page: its cursor, and the writer of its JSON. */
@@ -90,8 +93,12 @@ export class SettlementBooks implements Pick<TransactionLedger, 'summaries' | 'p
   identifiersOf(period: Period): Identifiers {
     return [
       ['FINANCIAL_EVENT_GROUP_ID', this.#books.events.periods.idOf(period)],
-      ['SETTLEMENT_ID', this.#settlementIdOf(period)],
+      ['SETTLEMENT_ID', this.settlementIdOf(period)],
     ];
+  }
+
+  settlementIdOf(period: Period): string {
+    return this.#numberedId(period, salt.settlement);
   }
 
   payoutIdOf(period: Period): string {
@@ -103,8 +110,8 @@ export class SettlementBooks implements Pick<TransactionLedger, 'summaries' | 'p
     return periods.filter(({ end }) => end <= until);
   }
 
-  #settlementIdOf(period: Period): string {
-    return this.#numberedId(period, salt.settlement);
+  reportIdOf(period: Period): string {
+    return this.#numberedId(period, salt.report);
   }
 
   /** Eleven digits, of which the last six number the period among those of all marketplaces. */
@@ -119,7 +126,7 @@ export class SettlementBooks implements Pick<TransactionLedger, 'summaries' | 'p
     const { until } = history;
     for (const period of history.periods) {
       const { marketplace, start, end } = period;
-      const id = this.#settlementIdOf(period);
+      const id = this.settlementIdOf(period);
       if (question.settlementId !== id || !isSelected(question, marketplace)) continue;
       const periodEnd = end > until ? '' : `,"periodEnd":"${shortInstant(end)}"`;
       const span = `"periodStart":"${shortInstant(start)}"${periodEnd}`;
@@ -172,9 +179,9 @@ export class SettlementBooks implements Pick<TransactionLedger, 'summaries' | 'p
   }
 
   async #payoutJson(period: Period, until: number): Promise<string> {
-    const { key, events, totalOf } = this.#books;
+    const { key, events, balancesOf } = this.#books;
     const { marketplace, start, end } = period;
-    const total = await totalOf(period, until);
+    const { total } = await balancesOf(period, until);
     const { status, traceId, accountTail } = fundTransferOf(key, events.profile, period);
     const currentStatus = total <= 0n ? 'NO_PAYOUT' : payoutStatuses[status];
     const at = shortInstant(end);
@@ -190,7 +197,7 @@ export class SettlementBooks implements Pick<TransactionLedger, 'summaries' | 'p
       `"creationDate":"${at}"`,
       `"traceId":"${traceId}"`,
       `"period":{"startDate":"${shortInstant(start)}","endDate":"${at}"}`,
-      `"relatedIdentifiers":${relatedIdentifiersJson([['SETTLEMENT_ID', this.#settlementIdOf(period)]])}`,
+      `"relatedIdentifiers":${relatedIdentifiersJson([['SETTLEMENT_ID', this.settlementIdOf(period)]])}`,
     ].join(',')}}`;
   }
 

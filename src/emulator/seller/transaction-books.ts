@@ -12,13 +12,14 @@ import type { EventListName } from '../../sources/finances/model/records.js';
 import { hash } from '../profiles/seeded-random.js';
 import type { Period } from './event-calendar.js';
 import type { EventFacts, SellerHistory } from './event-stream.js';
+import type {
+  SettlementBooks} from './settlement-books.js';
 import {
   type FoundItem,
   type Identifiers,
   itemsAfter,
   pageOf,
-  type SellerBooks,
-  SettlementBooks,
+  type SellerBooks
 } from './settlement-books.js';
 import { fundTransferOf } from './settlement-groups.js';
 import {
@@ -114,9 +115,9 @@ export class TransactionBooks implements TransactionLedger {
   readonly #settlements: SettlementBooks;
   readonly #sink: TransactionSink;
 
-  constructor(books: SellerBooks) {
+  constructor(books: SellerBooks, settlements: SettlementBooks) {
     this.#books = books;
-    this.#settlements = new SettlementBooks(books);
+    this.#settlements = settlements;
     this.#sink = new TransactionSink(books.events.profile);
   }
 
@@ -161,7 +162,7 @@ export class TransactionBooks implements TransactionLedger {
     const { key, events } = this.#books;
     const { profile, periods } = events;
     const settlements = this.#settlements;
-    const paid = await this.#books.totalOf(period, until);
+    const { total: paid } = await this.#books.balancesOf(period, until);
     const { status, traceId } = fundTransferOf(key, profile, period);
     if (paid <= 0n || status !== 'Succeeded') return undefined;
     // Reports differ on the sign of a transfer.
@@ -281,10 +282,10 @@ export class TransactionBooks implements TransactionLedger {
   /** What the transaction of the event on the sink is related to. */
   #identifiersOf({ event, stage }: Posting, kind: TransactionKind, until: number): Identifiers {
     const { key, events } = this.#books;
-    const { ordinal, at, list, marketplace, source } = event;
+    const { ordinal, at, list, marketplace } = event;
     const { orderOrdinal, invoice } = this.#sink;
     const isCounted = stage === 'counted';
-    const shipment = String(1e13 + hash(key, source, salt.shipment));
+    const shipment = shipmentNumberOf(key, event);
     const candidates: readonly (readonly [name: string, value: string | undefined])[] = [
       ['ORDER_ID', orderOrdinal === undefined ? undefined : events.orderIds.idOf(orderOrdinal)],
       ['SHIPMENT_ID', list === 'ShipmentEventList' ? shipment : undefined],
@@ -305,6 +306,11 @@ export class TransactionBooks implements TransactionLedger {
       .update([this.#books.seed, 'transaction', ...path].join('/'))
       .digest('base64url');
   }
+}
+
+/** The number of a shipment or a refund. */
+export function shipmentNumberOf(key: number, { source }: EventFacts): string {
+  return String(1e13 + hash(key, source, salt.shipment));
 }
 
 /** What an event is as transactions by an instant. */

@@ -37,10 +37,16 @@ function grouped(amounts: readonly CountedAmount[], depth: number): [type: strin
 /** Tax on fees in per cent, for currencies whose marketplaces charge it. */
 const feeTaxes: Readonly<Record<string, number>> = { GBP: 20, EUR: 19, MXN: 16 };
 
-/** A fee with its components `Base`, and `Tax` or `Promo`, which add up to the gross amount. */
-function feeNode(type: string, amount: number, { currency, minorUnit }: Marketplace): BreakdownNode {
+/** A fee without the tax on it. */
+export function netFee(amount: number, { currency, minorUnit }: Marketplace): number {
   const percent = feeTaxes[currency];
-  const net = percent === undefined ? amount : Math.trunc((amount * 100) / (100 + percent) / minorUnit) * minorUnit;
+  return percent === undefined ? amount : Math.trunc((amount * 100) / (100 + percent) / minorUnit) * minorUnit;
+}
+
+/** A fee with its components `Base`, and `Tax` or `Promo`, which add up to the gross amount. */
+function feeNode(type: string, amount: number, marketplace: Marketplace): BreakdownNode {
+  const { minorUnit } = marketplace;
+  const net = netFee(amount, marketplace);
   if (net !== amount) return { type, amount, children: [leaf('Base', net), leaf('Tax', amount - net)] };
   // One commission in sixteen is reduced.
   const promo =
