@@ -12,15 +12,8 @@ import type { EventListName } from '../../sources/finances/model/records.js';
 import { hash } from '../profiles/seeded-random.js';
 import type { Period } from './event-calendar.js';
 import type { EventFacts, SellerHistory } from './event-stream.js';
-import type {
-  SettlementBooks} from './settlement-books.js';
-import {
-  type FoundItem,
-  type Identifiers,
-  itemsAfter,
-  pageOf,
-  type SellerBooks
-} from './settlement-books.js';
+import type { SettlementBooks } from './settlement-books.js';
+import { type FoundItem, type Identifiers, itemsAfter, pageOf, type SellerBooks } from './settlement-books.js';
 import { fundTransferOf } from './settlement-groups.js';
 import {
   sumNode,

@@ -224,7 +224,12 @@ class Service {
     return faults.replacement();
   }
 
-  async #page({ request: exchange, faults }: RequestState, route: Route<Ledger>, query: string, now: number): Promise<Outcome> {
+  async #page(
+    { request: exchange, faults }: RequestState,
+    route: Route<Ledger>,
+    query: string,
+    now: number,
+  ): Promise<Outcome> {
     const { operation, rawSubject } = route;
     const { tokenLifeMs } = this.#options;
     const rules = { tokens: this.#tokens, tokenLifeMs, isTokenSufficient: () => faults.isTokenSufficient() };
