@@ -103,7 +103,7 @@ export async function openLake(path: string, options: LakeOptions = {}): Promise
   const reader = await runTask({ onEvent }, ({ emit }) =>
     openLakeReader(path, systemClock, {
       ...{ log: logTo(emit), scope: { lake: path, config } },
-      ...{ cache: configured, timeZone: configured.timeZone },
+      ...{ cache: configured, timeZone: configured.timeZone, chart: configured.chart },
     }),
   );
   const database = await openDatabase();

@@ -184,6 +184,14 @@ export const runSettings = {
       'The time zone in which months begin and end in views, report and journals: an IANA name (docs/queries.md).',
     example: 'Europe/Berlin',
   },
+  chart: {
+    ...anyText('a file'),
+    about: 'Chart of accounts of journals: a CSV file; the default one has accounts for all that is known',
+    optionAbout: 'Chart of accounts: a CSV file (docs/journals.md)',
+    isPath: true,
+    comment: 'The chart of accounts of journals, a CSV file (docs/journals.md).',
+    example: 'chart.csv',
+  },
   sse: {
     ...oneOf(sseAlgorithms),
     about: 'What new objects of a lake on S3 are encrypted with; as the bucket has it by default',

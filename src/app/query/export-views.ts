@@ -10,7 +10,8 @@ import type { CommandResult } from '../command-result.js';
 import type { CommandContext } from '../context.js';
 import { asKnownMacros, loadedSpansMacro } from './as-known.js';
 import { openExistingLake, sqlTables } from './lake-files.js';
-import { isMacro, views, viewStatements } from './views.js';
+import { readChart } from './chart.js';
+import { isMacro, viewStatements, viewTexts } from './views.js';
 
 /**
  * `ledgerlake export views --dir DIR`: writes the SQL of the views of `ledgerlake sql`, for a plain DuckDB and for dbt. `lake.sql`
@@ -20,16 +21,29 @@ import { isMacro, views, viewStatements } from './views.js';
  * @throws LedgerlakeError USAGE where there is no lake, or where a file can't be written
  */
 export async function exportViews(
-  { lake: location, dir, timeZone }: { readonly lake: string; readonly dir: string; readonly timeZone?: string },
+  {
+    lake: location,
+    dir,
+    timeZone = 'UTC',
+    chart,
+  }: {
+    readonly lake: string;
+    readonly dir: string;
+    readonly timeZone?: string;
+    /** The file of the chart of accounts; left out: the default one. */
+    readonly chart?: string | undefined;
+  },
   { clock, log }: Pick<CommandContext, 'clock' | 'log'>,
 ): Promise<CommandResult> {
+  const chartRows = chart === undefined ? undefined : await readChart(chart);
   const lake = await openExistingLake(location, clock, log);
   const tables = sqlTables(lake.tables.map(({ schema, columns }) => ({ name: schema.name, columns })));
   const filled = new Set(lake.committedAdds().map(({ table }) => table.schema.name));
   const tableViews = tables.map((table) =>
     tableView(table, filled.has(table.name) ? lake.store.address(table.name) : undefined),
   );
-  const statements = [...viewStatements(tables, timeZone)];
+  const texts = viewTexts(timeZone, chartRows);
+  const statements = [...viewStatements(tables, timeZone, chartRows)];
   const macros = statements.flatMap(([, text]) => (isMacro(text) ? [text] : []));
   const queries = statements.filter(([, text]) => !isMacro(text));
   const files: readonly (readonly [name: string, text: string])[] = [
@@ -38,7 +52,7 @@ export async function exportViews(
       script(["SET TimeZone = 'UTC'", ...tableViews, loadedSpansMacro(lake.snapshot), ...asKnownMacros, ...macros]),
     ],
     ['views.sql', script(queries.map(([, text]) => text))],
-    ...queries.map(([name]) => [join('models', `${name}.sql`), model(name)] as const),
+    ...queries.map(([name]) => [join('models', `${name}.sql`), model(name, texts)] as const),
   ];
   try {
     await makeFolders(join(dir, 'models'));
@@ -70,10 +84,10 @@ function script(statements: readonly string[]): string {
 }
 
 /** The query of a view as a model of dbt, which looks for `ref` in comments too. */
-function model(name: string): string {
-  const text = views[name] ?? '';
+function model(name: string, texts: Readonly<Record<string, string>>): string {
+  const text = texts[name] ?? '';
   const words = new Set(text.replaceAll(/--.*/g, '').match(/\w+/g));
-  const read = Object.entries(views).flatMap(([other, of]) =>
+  const read = Object.entries(texts).flatMap(([other, of]) =>
     other !== name && words.has(other) && !isMacro(of) ? [`-- depends_on: {{ ref(${literal(other)}) }}\n`] : [],
   );
   return `${read.join('')}${text}`;

@@ -11,6 +11,7 @@ import { leftOutNote } from './left-out-days.js';
 import { comparedNote, emptyNote, outstandingNote } from './query-notes.js';
 import { unsummedNote } from './unsummed-note.js';
 import { viewStatements } from './views.js';
+import { readChart } from './chart.js';
 import { checkFiles, fileFault } from './file-fault.js';
 import { cacheOf, type CacheOptions } from '../configuration/settings.js';
 import { FetchedFiles } from './fetched-files.js';
@@ -35,6 +36,7 @@ export const lakeTables = sqlTables(tables);
 
 /** A lake for queries. */
 interface LakeReader extends Required<Omit<LakeDatabaseOptions, 'database' | 'signal'>> {
+  readonly lake: Lake;
   /** When it was first loaded, in milliseconds since 1970; undefined for an empty lake. */
   readonly firstLoad: number | undefined;
   /** Notes on a statement, printed before its result. */
@@ -62,6 +64,8 @@ export interface LakeReaderOptions {
   readonly cache?: CacheOptions | undefined;
   /** In which months begin and end; left out: UTC. */
   readonly timeZone?: string | undefined;
+  /** The file of the chart of accounts; left out: the default one. */
+  readonly chart?: string | undefined;
 }
 
 /**
@@ -90,20 +94,22 @@ export async function fetchedFiles(
 export async function openLakeReader(
   location: string,
   clock: Clock,
-  { log = () => undefined, scope = {}, at, cache, timeZone }: LakeReaderOptions = {},
+  { log = () => undefined, scope = {}, at, cache, timeZone, chart }: LakeReaderOptions = {},
 ): Promise<LakeReader> {
+  const chartRows = chart === undefined ? undefined : await readChart(chart);
   const lake = await openExistingLake(location, clock, log);
   if (at !== undefined) await lake.goTo(at);
   const fetched = await fetchedFiles(lake, cache, { ...scope, lake: location }, log, at === undefined);
   const views = sqlTables(lake.tables.map(({ schema, columns }) => ({ name: schema.name, columns })));
   const firstLoad = firstLoadOf(lake, clock.now());
   const checked = new Set<string>();
-  const macros = [...asKnownMacros, ...viewStatements(views, timeZone).values()];
+  const macros = [...asKnownMacros, ...viewStatements(views, timeZone, chartRows).values()];
   const named = new NamedTables(
     views.map(({ name }) => name),
     macros,
   );
   return {
+    lake,
     tables: views,
     lakeFiles: async () => {
       await lake.refresh();

@@ -22,6 +22,8 @@ const emptyViews: Readonly<Record<string, readonly StoredPipeline[]>> = {
   reconciliation: [groupEventsPipeline, transactionsPipeline],
   reconciliation_events: [groupEventsPipeline, transactionsPipeline],
   reconciliation_by_month: [groupEventsPipeline, transactionsPipeline],
+  journal_amounts: [financialEvents, transactionsPipeline],
+  journal_lines: [financialEvents, transactionsPipeline],
   transactions_earned: [transactionsPipeline],
   transactions_paid: [transactionsPipeline],
   transaction_entries_earned: [transactionsPipeline],

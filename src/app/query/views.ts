@@ -1,11 +1,16 @@
 import { identifier, literal } from '../../core/duckdb/literals.js';
+import { chartQuery, type ChartRow } from './chart.js';
 import amountName from './views/amount_name.sql';
 import apiDifferences from './views/api_differences.sql';
 import categoryOf from './views/category_of.sql';
 import changedAmounts from './views/changed_amounts.sql';
+import chartOfAccounts from './views/chart_of_accounts.sql';
 import clearing from './views/clearing.sql';
 import earnedAmounts from './views/earned_amounts.sql';
 import feesByType from './views/fees_by_type.sql';
+import journalAmounts from './views/journal_amounts.sql';
+import journalLines from './views/journal_lines.sql';
+import lastLoadedDays from './views/last_loaded_days.sql';
 import ledgerAmounts from './views/ledger_amounts.sql';
 import ledger from './views/ledger.sql';
 import marketplaces from './views/marketplaces.sql';
@@ -69,19 +74,34 @@ export const views: Readonly<Record<string, string>> = {
   reconciliation,
   clearing,
   reconciliation_by_month: reconciliationByMonth,
+  chart_of_accounts: chartOfAccounts,
+  last_loaded_days: lastLoadedDays,
+  journal_amounts: journalAmounts,
+  journal_lines: journalLines,
 };
+
+/**
+ * The texts of `views` for a time zone, in which months begin and end, and a chart of accounts; left out: the default one.
+ */
+export function viewTexts(zone: string, chart: readonly ChartRow[] | undefined): Readonly<Record<string, string>> {
+  return {
+    ...views,
+    time_zone: timeZone.replace("'UTC'", () => literal(zone)),
+    ...(chart && { chart_of_accounts: chartQuery(chart) }),
+  };
+}
 
 /**
  * Statements that create the views by their names, except those named like a table of the lake.
  *
- * @param zone the time zone in which months begin and end
+ * @param zone, chart as `viewTexts`
  */
 export function viewStatements(
   tables: readonly { readonly name: string }[],
   zone = 'UTC',
+  chart?: readonly ChartRow[],
 ): ReadonlyMap<string, string> {
-  const inZone = { ...views, time_zone: timeZone.replace("'UTC'", () => literal(zone)) };
-  const own = Object.entries(inZone).filter(([name]) => !tables.some((table) => table.name === name));
+  const own = Object.entries(viewTexts(zone, chart)).filter(([name]) => !tables.some((table) => table.name === name));
   return new Map(
     own.map(([name, text]) => [name, isMacro(text) ? text : `CREATE OR REPLACE VIEW ${identifier(name)} AS\n${text}`]),
   );

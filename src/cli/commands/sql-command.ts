@@ -22,7 +22,7 @@ export const sqlCommand: CommandDefinition = {
     'terminal a table ends after 500 rows; a pipe, -o and every other format get all rows. Several queries are for table,\n' +
     'vertical and ndjson: json, csv and -o take one.',
   options: {
-    ...shared('lake', 'config', 'cache', 'time-zone'),
+    ...shared('lake', 'config', 'cache', 'time-zone', 'chart'),
     at: { about: 'VERSION of `log`, or an instant, ISO 8601 in UTC: the lake as it was then, within its retention' },
     format: { choices: formats, about: 'Format of the results [default: from the extension of --output, else table]' },
     output: { short: 'o', about: 'File for the results, written completely or not at all; - for standard output' },
@@ -40,14 +40,14 @@ export const sqlCommand: CommandDefinition = {
     // A file name of no known format is an error before the lake is read.
     if (format === undefined && outputFile !== undefined) formatOfFile(outputFile);
     const settings = await readLakeSettings(args);
-    const { lake, timeZone } = settings;
+    const { lake, timeZone, chart } = settings;
     const [{ runSql }, { openLakeReader }, { historyPath, noHistory }] = await Promise.all([
       import('../sql-shell/run-sql.js'),
       import('../../app/query/lake-files.js'),
       import('../sql-shell/history-file.js'),
     ]);
     const at = await readPastVersion(args.text('at'));
-    const reader = await openLakeReader(lake, clock, { log, scope: args.scope(), at, cache: settings, timeZone });
+    const reader = await openLakeReader(lake, clock, { log, scope: args.scope(), at, cache: settings, timeZone, chart });
     const historyFile = historyPath(process.env);
     const isShell = args.text('QUERY') === undefined && process.stdin.isTTY;
     if (historyFile === undefined && isShell) log(noHistory);

@@ -40,6 +40,7 @@ test('the command line goes before the environment, that before the file, that b
     retentionHours: 24,
     export: ['iceberg' as const],
     timeZone: 'Europe/Berlin',
+    chart: 'accounts.csv',
   };
   const cache = { cache: 'c', cacheGigabytes: 4 };
   const config = { ...none, file: 'c.json', settings: { ...file, ...cache, sse: 'AES256' as const } };
@@ -59,6 +60,7 @@ test('the command line goes before the environment, that before the file, that b
     LEDGERLAKE_RETENTION_HOURS: '0',
     LEDGERLAKE_EXPORT: 'none',
     LEDGERLAKE_TIME_ZONE: 'Asia/Tokyo',
+    LEDGERLAKE_CHART: 'ea.csv',
   };
   const given = { lake: 'g', from: '2021-01-01', rate: '1', burst: '1', journal: 'gj', api: 'v0' };
   const { lookBack: lookBackRules, ...others } = file;
@@ -68,6 +70,7 @@ test('the command line goes before the environment, that before the file, that b
     encryption: { sse: 'AES256' },
     lake: '/srv/lakes/f',
     journal: '/srv/lakes/j',
+    chart: '/srv/lakes/accounts.csv',
     cacheFolder: '/srv/lakes/c',
     cacheBytes: 4e9,
   });
@@ -86,6 +89,7 @@ test('the command line goes before the environment, that before the file, that b
     retentionHours: 0,
     export: [],
     timeZone: 'Asia/Tokyo',
+    chart: 'ea.csv',
     encryption: { sse: 'aws:kms:dsse', kmsKey: 'ek' },
   });
   expect(resolveSettings(given, environment, config)).toMatchObject({ ...given, rate: 1, burst: 1 });
