@@ -1,26 +1,50 @@
 import { exportFormats } from '../../app/export/export-formats.js';
 import { usageError } from '../../core/errors.js';
-import { shared, type CommandDefinition } from '../options/command-definition.js';
+import { journalFormatNames } from '../../app/journal/journal-formats.js';
+import { wholeNumber } from '../../core/text/value-forms.js';
+import { readingContext, shared, type CommandDefinition } from '../options/command-definition.js';
 import { readLake, readLakeSettings } from '../options/command-settings.js';
+
+/** What each option belongs to; the others are for all. */
+const optionsOf: Readonly<Record<string, readonly string[]>> = {
+  dir: ['views'],
+  ddl: ['symlinks'],
+  ...Object.fromEntries(['month', 'from', 'to', 'basis', 'for', 'since', 'output'].map((name) => [name, ['journal']])),
+};
 
 export const exportCommand: CommandDefinition = {
   name: 'export',
   positional: {
     name: 'FORMAT',
     many: false,
-    about: `${exportFormats.join(', ')} or views`,
-    choices: [...exportFormats, 'views'],
+    about: `${exportFormats.join(', ')}, views or journal`,
+    choices: [...exportFormats, 'views', 'journal'],
   },
-  about: 'Write Iceberg metadata or symlink manifests of the tables, or the SQL of the views',
+  about: 'Write journals, Iceberg metadata or symlink manifests of the tables, or the SQL of the views',
   description:
     'iceberg writes Apache Iceberg metadata (version 2) of every table to LAKE/_iceberg/TABLE. symlinks writes a manifest of\n' +
     'each partition to LAKE/TABLE/_symlink_format_manifest, for Redshift Spectrum, Hive and Presto. Both refer to the same\n' +
     'data files: nothing is copied, and what has not changed is not rewritten. With the setting `export` each run exports\n' +
     'at its end. A lake without a retention deletes replaced files at once.\n' +
-    'views writes the SQL of the views of `ledgerlake sql` into --dir, for a plain DuckDB and for dbt.',
+    'views writes the SQL of the views of `ledgerlake sql` into --dir, for a plain DuckDB and for dbt.\n' +
+    'journal writes the journals of a month for an accounting program, as CSV: what settlements moved (paid), or with deferred sales\n' +
+    'accrued (earned). With --since only what has changed since a version that was booked, as adjustments.',
   options: {
-    ...shared('lake', 'config', 'time-zone', 'json'),
+    ...shared('lake', 'config', 'time-zone', 'chart', 'cache', 'json'),
     dir: { about: 'With views: the folder to write' },
+    month: { about: 'With journal: the month, YYYY-MM' },
+    from: { about: 'With journal: the first day, YYYY-MM-DD, instead of --month' },
+    to: { about: 'With journal: the day after the last one' },
+    basis: {
+      choices: ['paid', 'earned'],
+      about: 'With journal: what settlements moved, or with deferred sales [default: paid]',
+    },
+    for: { choices: journalFormatNames, about: 'With journal: the program that reads the file [default: generic]' },
+    since: { about: 'With journal: a VERSION of `log`; only what has changed since, as adjustments' },
+    output: {
+      short: 'o',
+      about: 'With journal: the file, beside which xero has one for each currency [default: standard output]',
+    },
     ddl: {
       isFlag: true,
       about: 'With symlinks: print statements that create the tables in Redshift, and write nothing',
@@ -29,28 +53,52 @@ export const exportCommand: CommandDefinition = {
   examples: [
     ['export iceberg', 'for engines that read Iceberg'],
     ['export symlinks --lake s3://my-bucket/lake --ddl', 'external tables of Redshift Spectrum'],
+    ['export journal --month 2026-03 --for quickbooks -o march.csv', 'what settlements moved in a month'],
     ['export views --dir models/ledgerlake', 'the views for dbt'],
   ],
   run: async (args, context) => {
     const named = args.text('FORMAT');
-    const dir = args.text('dir');
-    if (dir !== undefined && named !== 'views') throw usageError('expected --dir with `export views` only');
+    for (const [option, only] of Object.entries(optionsOf)) {
+      if (args.value(option) === undefined || (named !== undefined && only.includes(named))) continue;
+      const described = named === undefined ? 'no format' : `\`export ${named}\``;
+      throw usageError(`expected --${option} with \`export ${only.join('`, `export ')}\` only, got ${described}`);
+    }
     if (named === 'views') {
+      const dir = args.text('dir');
       if (dir === undefined) throw usageError('expected --dir DIR with `export views`, got none');
-      if (args.flag('ddl')) throw usageError('expected --ddl with `export symlinks` only, got `export views`');
       const { exportViews } = await import('../../app/query/export-views.js');
-      const { lake, timeZone } = await readLakeSettings(args);
-      return exportViews({ lake, dir, timeZone }, context);
+      const { lake, timeZone, chart } = await readLakeSettings(args);
+      return exportViews({ lake, dir, timeZone, chart }, context);
+    }
+    if (named === 'journal') {
+      const output = args.text('output');
+      const isPrinted = output === undefined || output === '-';
+      if (isPrinted && args.flag('json')) {
+        throw usageError(
+          'expected --output FILE with --json, got none; the journals would be printed beside the object',
+        );
+      }
+      const settings = await readLakeSettings(args);
+      const since = args.text('since');
+      const { exportJournal } = await import('../../app/journal/export-journal.js');
+      return exportJournal(
+        {
+          ...{ lake: settings.lake, cache: settings, timeZone: settings.timeZone, chart: settings.chart, output },
+          ...{ month: args.text('month'), from: args.text('from'), to: args.text('to') },
+          since: since === undefined ? undefined : wholeNumber('--since', since, 0),
+          basis: args.text('basis') === 'earned' ? 'earned' : 'paid',
+          for: journalFormatNames.find((name) => name === args.text('for')) ?? 'generic',
+        },
+        readingContext(args, context, false),
+      );
     }
     const format = exportFormats.find((known) => known === named);
     if (format === undefined) {
       const described = named === undefined ? 'none' : JSON.stringify(named);
       throw usageError(
-        `expected \`export ${exportFormats.join('`, `export ')}\` or \`export views\`, got ${described}`,
+        `expected \`export ${[...exportFormats, 'views'].join('`, `export ')}\` or \`export journal\`, got ${described}`,
       );
     }
-    if (args.flag('ddl') && format !== 'symlinks')
-      throw usageError('expected --ddl with `export symlinks` only, got `export iceberg`');
     const { runExport, redshiftTables } = await import('../../app/export/export-tables.js');
     if (args.flag('ddl')) {
       context.print(await redshiftTables({ lake: await readLake(args) }, context));

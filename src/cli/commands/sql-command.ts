@@ -47,7 +47,14 @@ export const sqlCommand: CommandDefinition = {
       import('../sql-shell/history-file.js'),
     ]);
     const at = await readPastVersion(args.text('at'));
-    const reader = await openLakeReader(lake, clock, { log, scope: args.scope(), at, cache: settings, timeZone, chart });
+    const reader = await openLakeReader(lake, clock, {
+      log,
+      scope: args.scope(),
+      at,
+      cache: settings,
+      timeZone,
+      chart,
+    });
     const historyFile = historyPath(process.env);
     const isShell = args.text('QUERY') === undefined && process.stdin.isTTY;
     if (historyFile === undefined && isShell) log(noHistory);

@@ -1,0 +1,43 @@
+import type { Database } from '../../core/duckdb/connection.js';
+import { timestampLiteral } from '../../core/duckdb/literals.js';
+import groupEntries from './known-group-entries.sql';
+import groupEvents from './known-group-events.sql';
+import groups from './known-groups.sql';
+
+function asKnown(table: string): string {
+  return `SELECT * EXCLUDE (raw) FROM ${table}_as_known($known_at)`;
+}
+
+/** The tables that journals are made of, and their queries. Each may read those before it, as `known_NAME`. */
+const queries: readonly (readonly [table: string, query: string])[] = [
+  ['events', asKnown('events')],
+  ['entries', 'SELECT * FROM entries_as_known($known_at)'],
+  ['transactions', asKnown('transactions')],
+  ['transaction_entries', 'SELECT * FROM transaction_entries_as_known($known_at)'],
+  ['groups', groups],
+  ['group_events', groupEvents],
+  ['group_entries', groupEntries],
+  ['settlement_reports', 'SELECT * EXCLUDE (raw) FROM settlement_reports'],
+];
+
+/**
+ * Makes the views of a lake's tables show them as they were known at an instant, as far as journals read them.
+ *
+ * @param prepared fetches the files that a statement reads
+ * @param database the same one, without that
+ * @param at milliseconds since 1970
+ */
+export async function showAsKnown(
+  prepared: Database,
+  database: Database,
+  at: number,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const [table, query] of queries) {
+    const text = query.replaceAll('$known_at', timestampLiteral(at));
+    await prepared.execute(`CREATE TABLE known_${table} AS ${text}`, { signal });
+  }
+  for (const [table] of queries) {
+    await database.execute(`CREATE OR REPLACE VIEW ${table} AS FROM known_${table}`, { signal });
+  }
+}

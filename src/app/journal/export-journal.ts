@@ -1,0 +1,238 @@
+import { extname } from 'node:path';
+import { openDatabase, type Database } from '../../core/duckdb/connection.js';
+import { usageError } from '../../core/errors.js';
+import { groupBy } from '../../core/group-by.js';
+import { writeFault } from '../../core/io/output-file.js';
+import { replaceFile } from '../../core/io/write-file.js';
+import { isoInstant } from '../../core/numeric/instant.js';
+import { printable } from '../../core/printable.js';
+import { formatCount } from '../../core/text/amounts.js';
+import { chunksOf, csvText } from '../../core/text/formats.js';
+import { textOrNull, type ResultCell } from '../../core/text/rows.js';
+import { writeExact } from '../../core/text/sink.js';
+import { readInstantOption } from '../../core/text/value-forms.js';
+import type { CommandResult } from '../command-result.js';
+import type { CacheOptions } from '../configuration/settings.js';
+import type { ReadingContext } from '../context.js';
+import { LakeDatabase } from '../query/lake-database.js';
+import { openLakeReader } from '../query/lake-files.js';
+import { adjustmentsOf } from './adjustments.js';
+import { showAsKnown } from './as-known-tables.js';
+import {
+  amountText,
+  columnsOf,
+  journalFormats,
+  rowOf,
+  type JournalFormat,
+  type JournalFormatName,
+  type JournalLine,
+} from './journal-formats.js';
+import journalLines from './journal-lines.sql';
+import suspended from './suspended.sql';
+import { versionInstant } from './version-instant.js';
+
+export type JournalBasis = 'paid' | 'earned';
+
+export interface JournalOptions {
+  readonly lake: string;
+  /** `YYYY-MM`; instead of `from` and `to`. */
+  readonly month?: string | undefined;
+  /** ISO 8601: the first day, and the day after the last one. */
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  /** A version of the catalog: only what has changed since. */
+  readonly since?: number | undefined;
+  readonly basis: JournalBasis;
+  readonly for: JournalFormatName;
+  /** A file; undefined and `-`: standard output. */
+  readonly output?: string | undefined;
+  /** The file of the chart of accounts; left out: the default one. */
+  readonly chart?: string | undefined;
+  readonly timeZone?: string | undefined;
+  /** For a lake on S3; left out: the user's. */
+  readonly cache?: CacheOptions | undefined;
+}
+
+/** Days as `YYYY-MM-DD`; `to` is not one of them. */
+type Days = Readonly<Record<'from' | 'to', string>>;
+
+/**
+ * `ledgerlake export journal`: writes the journals of a range of days for an accounting program, or what has changed of them since a
+ * version. Notes name what is posted to suspense; the last one is the version of the catalog that the journals are made from.
+ *
+ * @throws LedgerlakeError USAGE for an invalid range or version, and for an output that can't be written; as `openLakeReader`
+ */
+export async function exportJournal(
+  options: JournalOptions,
+  { clock, signal, log, output }: ReadingContext,
+): Promise<CommandResult> {
+  const { lake: location, basis, since, chart, timeZone, cache } = options;
+  const days = daysOf(options);
+  const path = options.output === '-' ? undefined : options.output;
+  const format = journalFormats[options.for];
+  if (format.mostLines !== undefined && path === undefined) {
+    throw usageError(
+      `expected --output FILE with --for ${options.for}, got none; it writes a file for each currency beside that name`,
+    );
+  }
+  const reader = await openLakeReader(location, clock, { log, scope: { lake: location }, cache, timeZone, chart });
+  const { lake } = reader;
+  const at = since === undefined ? undefined : await versionInstant(lake, since);
+  const database = await openDatabase();
+  let lines: JournalLine[];
+  try {
+    const views = new LakeDatabase({ database, ...reader, signal });
+    await views.refresh();
+    await views.createMacros();
+    const prepared = views.prepared();
+    const read = async (from: Database) =>
+      (await from.rows(journalLines, { signal, parameters: { basis, ...days } })).map(lineOf);
+    const now = await read(prepared);
+    const notes = [
+      ...reader.notesOn('FROM journal_lines'),
+      ...(await readNotes(prepared, { basis, ...days }, [...lake.accounts()], signal)),
+    ];
+    for (const note of notes) log(`WARNING: ${note.replace(/^WARNING: /, '')}`);
+    if (at === undefined || since === undefined) lines = now;
+    else {
+      const lastDays = new Map(
+        (await prepared.rows('SELECT account, CAST(last_day AS VARCHAR) AS day FROM last_loaded_days')).map(
+          ({ account, day }) => [String(account), String(day)],
+        ),
+      );
+      await showAsKnown(prepared, database, at, signal);
+      lines = adjustmentsOf(await read(database), now, { lastDays, since });
+    }
+  } finally {
+    database.close();
+  }
+  const { version } = lake.snapshot;
+  lines = lines.map((line) => ({ ...line, memo: `${line.memo}, catalog version ${version}` }));
+  const files = path === undefined ? [{ path, lines }] : filesOf(path, format, lines);
+  for (const file of files) {
+    const text = csvText(columnsOf(format), chunksOf(file.lines.map((line) => rowOf(format, line))), { isSafe: true });
+    if (file.path === undefined) await writeExact(output, text);
+    else await writeFile(file.path, text);
+  }
+  if (lines.length === 0) {
+    log(
+      since === undefined
+        ? `no journals from ${days.from} to ${days.to}, basis ${basis}`
+        : `nothing has changed since version ${since} in the journals from ${days.from} to ${days.to}, basis ${basis}`,
+    );
+  }
+  const journals = new Set(lines.map(({ journal }) => journal)).size;
+  const names = files.flatMap((file) => file.path ?? []);
+  log(`made from version ${version} of the catalog`);
+  return {
+    text:
+      path === undefined
+        ? ''
+        : `\n${formatCount(journals, 'journal')} with ${formatCount(lines.length, 'line')} in ${names.map(printable).join(', ')}\n`,
+    summary: { status: 'done', lake: location, version, journals, lines: lines.length, files: names },
+  };
+}
+
+/**
+ * The days of `--month`, or of `--from` and `--to`.
+ *
+ * @throws LedgerlakeError USAGE
+ */
+function daysOf({ month, from, to, since }: JournalOptions): Days {
+  if (month !== undefined) {
+    if (from !== undefined || to !== undefined) throw usageError('expected --month, or --from and --to, got both');
+    const [, year = '', of = ''] = /^(\d{4})-(0[1-9]|1[0-2])$/.exec(month) ?? [];
+    if (year === '') throw usageError(`expected --month YYYY-MM, got ${JSON.stringify(month)}`);
+    return { from: `${month}-01`, to: isoInstant(Date.UTC(Number(year), Number(of), 1)).slice(0, 10) };
+  }
+  if (from === undefined || to === undefined) {
+    throw usageError('expected --month YYYY-MM, or --from and --to, with `export journal`, got none');
+  }
+  const [start = '', end = ''] = [readInstantOption('--from', from), readInstantOption('--to', to)].map((instant) =>
+    isoInstant(instant).slice(0, 10),
+  );
+  if (start >= end) throw usageError(`expected --from before --to, got ${start} and ${end}`);
+  if (since !== undefined && !(start.endsWith('-01') && end.endsWith('-01'))) {
+    throw usageError(
+      `expected --from and --to at the beginning of months with --since, got ${start} and ${end}; months are adjusted as a whole`,
+    );
+  }
+  return { from: start, to: end };
+}
+
+function lineOf(row: Readonly<Record<string, ResultCell>>): JournalLine {
+  const text = (name: string): string => textOrNull(row[name]) ?? '';
+  return {
+    account: text('account'),
+    journal: text('journal'),
+    date: text('date'),
+    basis: text('basis'),
+    settlement: textOrNull(row['settlement_id']),
+    month: text('month'),
+    code: text('ledger_code'),
+    ledgerAccount: text('ledger_account'),
+    taxRate: text('taxRate'),
+    debit: text('debit'),
+    credit: text('credit'),
+    currency: textOrNull(row['currency']),
+    memo: text('memo'),
+  };
+}
+
+/** What the chart doesn't name, and accounts whose bases are equal. */
+async function readNotes(
+  database: Database,
+  parameters: Days & { readonly basis: JournalBasis },
+  accounts: readonly string[],
+  signal: AbortSignal,
+): Promise<string[]> {
+  const rows = await database.rows(suspended, { signal, parameters });
+  const notes = rows.map((row) => {
+    const [kind, name, currency] = ['kind', 'name', 'currency'].map((column) => textOrNull(row[column]) ?? 'none');
+    const amount = `${amountText(textOrNull(row['amount']) ?? '0.00')} ${currency ?? ''}`;
+    const times = formatCount(Number(row['times']), 'amount');
+    return `${times} of ${String(row['account'])} named ${printable(name ?? '')} (${kind ?? ''}), ${amount}, posted to suspense: the chart has no row for them`;
+  });
+  if (parameters.basis === 'paid') return notes;
+  const later = await database.rows('SELECT DISTINCT account FROM transactions', { signal });
+  const known = new Set(later.map(({ account }) => account));
+  const equal = accounts
+    .filter((account) => !known.has(account))
+    .map(
+      (account) =>
+        `no transactions of ${account} are loaded, so that its journals of the basis earned equal those of paid`,
+    );
+  return [...notes, ...equal];
+}
+
+interface JournalFile {
+  readonly path: string | undefined;
+  readonly lines: readonly JournalLine[];
+}
+
+/** The files of a format: one, or some for each currency, `NAME-CURRENCY-N.csv`, which journals don't cross. */
+function filesOf(path: string, { mostLines }: JournalFormat, lines: readonly JournalLine[]): readonly JournalFile[] {
+  if (mostLines === undefined) return [{ path, lines }];
+  const ending = extname(path);
+  const name = ending === '' ? path : path.slice(0, -ending.length);
+  return [...groupBy(lines, ({ currency }) => currency)].flatMap(([currency, of]) => {
+    const parts: JournalLine[][] = [];
+    for (const journal of groupBy(of, (line) => line.journal).values()) {
+      const last = parts.at(-1);
+      // With its header.
+      if (last !== undefined && last.length + journal.length < mostLines) last.push(...journal);
+      else parts.push(journal);
+    }
+    return parts.map((part, at) => ({ path: `${name}-${currency ?? 'none'}-${at + 1}.csv`, lines: part }));
+  });
+}
+
+async function writeFile(path: string, pieces: AsyncIterable<string>): Promise<void> {
+  let text = '';
+  for await (const piece of pieces) text += piece;
+  try {
+    await replaceFile(path, text);
+  } catch (error) {
+    throw writeFault(path, error);
+  }
+}
