@@ -111,11 +111,15 @@ export function settlementsIn(lines: Iterable<ReportLine>): ReadSettlements {
   let names: ReportNames | undefined;
   let current: OpenSettlement | undefined;
   for (const line of lines) {
-    if (names === undefined || isReportNames(line.raw)) {
-      names = new ReportNames(line.raw);
-      const { missing } = names;
-      if (missing === undefined) continue;
-      const found = `expected the column ${missing} of a settlement report (flat file V2), found none`;
+    const read = names !== undefined && !isReportNames(line.raw) ? names : new ReportNames(line.raw);
+    const { missing } = read;
+    if (read !== names && missing === undefined) {
+      names = read;
+      continue;
+    }
+    // A line of a settlement may have one of the names as its SKU.
+    if (names === undefined) {
+      const found = `expected the column ${missing ?? ''} of a settlement report (flat file V2), found none`;
       return { settlements: [], faults: [{ line: line.number, found }] };
     }
     const fields = fieldsOf(line.raw);
