@@ -96,7 +96,12 @@ describe('bad input is one line, with the right exit code, and nothing is touche
       backfill('-from', '2025-01-01'),
       /expected an option, got -from; did you mean --from\?/,
     ],
-    ['no format to export', 2, ['export'], /expected `export iceberg`, `export symlinks` or `export views`, got none/],
+    [
+      'no format to export',
+      2,
+      ['export'],
+      /expected `export iceberg`, `export symlinks`, `export views`, `export settlement-report` or `export journal`, got none/,
+    ],
     ['an unknown command', 2, ['backfil'], /USAGE: expected a command, got backfil; did you mean backfill\?/],
     [
       'an unknown command before an option',

@@ -36,6 +36,7 @@ import transactionSpans from './views/transaction_spans.sql';
 import transactionsEarned from './views/transactions_earned.sql';
 import transactionsPaid from './views/transactions_paid.sql';
 import v0Amounts from './views/v0_amounts.sql';
+import v0Name from './views/v0_name.sql';
 
 /**
  * The views over a lake's tables by their names: the query of a view, or the statement that creates a macro. Each may read those
@@ -47,6 +48,7 @@ export const views: Readonly<Record<string, string>> = {
   month_start: monthStart,
   marketplaces,
   amount_name: amountName,
+  v0_name: v0Name,
   category_of: categoryOf,
   transactions_earned: transactionsEarned,
   transaction_entries_earned: transactionEntriesEarned,

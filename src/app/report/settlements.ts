@@ -7,6 +7,8 @@ import { transactionsPipeline } from '../../../pipelines/transactions.js';
 import {
   datedWindows,
   isSettlementCovered,
+  isSettlementIn,
+  isWithin,
   loadedSettlements,
   settlementsFrom,
   totalFault,
@@ -101,7 +103,9 @@ export async function readSettlements(
   const source = { table: financialEventGroups.main.name, file: '', account };
   const listed = await settlementsFrom(settlementRows, source, database, signal);
   const isAll = scope.from === undefined && scope.to === undefined;
-  const settlements = listed.filter((settlement) => isAll || isIn(settlement, from, to)).toSorted(newestFirst);
+  const settlements = listed
+    .filter((settlement) => isAll || isSettlementIn(settlement, from, to))
+    .toSorted(newestFirst);
   const comparable = { lake, settlements, damaged: [], obscure: [] };
   const byEvent = new Set(loadedSettlements(comparable));
   const windows = datedWindows(comparable, transactionsPipeline, account);
@@ -140,16 +144,6 @@ export async function readSettlements(
 /** Largest numbers of sums and of amounts listed for a settlement. */
 const mostLines = 40;
 const mostLargest = 8;
-
-/** Whether a settlement overlaps a range, or its transfer was in it. */
-function isIn({ start, end, paidAt }: Settlement, from: number, to: number): boolean {
-  const overlaps = start !== null && start < to && (end ?? Infinity) > from;
-  return overlaps || isWithin(paidAt, from, to);
-}
-
-function isWithin(at: number | null, from: number, to: number): boolean {
-  return at !== null && at >= from && at < to;
-}
 
 function newestFirst(one: Settlement, other: Settlement): number {
   const later = (other.start ?? -Infinity) - (one.start ?? -Infinity);

@@ -190,3 +190,13 @@ export function totalFault(
   if (foreign.length === 0) return undefined;
   return `the group is in ${of} and has net amounts in ${foreign.map((sum) => sum.currency ?? 'none').join(', ')}`;
 }
+
+/** Whether a settlement overlaps a range, or its transfer was in it. */
+export function isSettlementIn({ start, end, paidAt }: Settlement, from: number, to: number): boolean {
+  const overlaps = start !== null && start < to && (end ?? Infinity) > from;
+  return overlaps || isWithin(paidAt, from, to);
+}
+
+export function isWithin(at: number | null, from: number, to: number): boolean {
+  return at !== null && at >= from && at < to;
+}

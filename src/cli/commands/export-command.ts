@@ -2,39 +2,67 @@ import { exportFormats } from '../../app/export/export-formats.js';
 import { usageError } from '../../core/errors.js';
 import { journalFormatNames } from '../../app/journal/journal-formats.js';
 import { wholeNumber } from '../../core/text/value-forms.js';
-import { readingContext, shared, type CommandDefinition } from '../options/command-definition.js';
+import {
+  readingContext,
+  shared,
+  type CommandArguments,
+  type CommandDefinition,
+} from '../options/command-definition.js';
 import { readLake, readLakeSettings } from '../options/command-settings.js';
 
 /** What each option belongs to; the others are for all. */
 const optionsOf: Readonly<Record<string, readonly string[]>> = {
-  dir: ['views'],
+  dir: ['views', 'settlement-report'],
   ddl: ['symlinks'],
-  ...Object.fromEntries(['month', 'from', 'to', 'basis', 'for', 'since', 'output'].map((name) => [name, ['journal']])),
+  settlement: ['settlement-report'],
+  account: ['settlement-report'],
+  from: ['settlement-report', 'journal'],
+  to: ['settlement-report', 'journal'],
+  ...Object.fromEntries(['month', 'basis', 'for', 'since', 'output'].map((name) => [name, ['journal']])),
 };
+
+/** @throws LedgerlakeError USAGE without the option */
+function readDir(args: CommandArguments, format: string): string {
+  const dir = args.text('dir');
+  if (dir === undefined) throw usageError(`expected --dir DIR with \`export ${format}\`, got none`);
+  return dir;
+}
 
 export const exportCommand: CommandDefinition = {
   name: 'export',
   positional: {
     name: 'FORMAT',
     many: false,
-    about: `${exportFormats.join(', ')}, views or journal`,
-    choices: [...exportFormats, 'views', 'journal'],
+    about: `${exportFormats.join(', ')}, views, settlement-report or journal`,
+    choices: [...exportFormats, 'views', 'settlement-report', 'journal'],
   },
-  about: 'Write journals, Iceberg metadata or symlink manifests of the tables, or the SQL of the views',
+  about:
+    'Write journals, settlement reports, Iceberg metadata or symlink manifests of the tables, or the SQL of the views',
   description:
     'iceberg writes Apache Iceberg metadata (version 2) of every table to LAKE/_iceberg/TABLE. symlinks writes a manifest of\n' +
     'each partition to LAKE/TABLE/_symlink_format_manifest, for Redshift Spectrum, Hive and Presto. Both refer to the same\n' +
     'data files: nothing is copied, and what has not changed is not rewritten. With the setting `export` each run exports\n' +
     'at its end. A lake without a retention deletes replaced files at once.\n' +
     'views writes the SQL of the views of `ledgerlake sql` into --dir, for a plain DuckDB and for dbt.\n' +
+    'settlement-report writes the settlement report (flat file V2) of each closed settlement into --dir: a file for each one\n' +
+    'that the lake holds whole, from events of v0 by settlement or from transactions. `import` reads these files. It exits with\n' +
+    '1 where a closed settlement is not whole, and names it.\n' +
     'journal writes the journals of a month for an accounting program, as CSV: what settlements moved (paid), or with deferred sales\n' +
     'accrued (earned). With --since only what has changed since a version that was booked, as adjustments.',
   options: {
     ...shared('lake', 'config', 'time-zone', 'chart', 'cache', 'json'),
-    dir: { about: 'With views: the folder to write' },
+    dir: { about: 'With views and settlement-report: the folder to write' },
+    settlement: {
+      about:
+        'With settlement-report: the id of a settlement or of its group; may be repeated [default: all that are closed]',
+    },
+    account: { about: 'With settlement-report: account whose settlements to write [default: all]' },
     month: { about: 'With journal: the month, YYYY-MM' },
-    from: { about: 'With journal: the first day, YYYY-MM-DD, instead of --month' },
-    to: { about: 'With journal: the day after the last one' },
+    from: {
+      about:
+        'With journal: the first day, YYYY-MM-DD, instead of --month. With settlement-report: start of a range that settlements or their transfers touch',
+    },
+    to: { about: 'End of the range, exclusive' },
     basis: {
       choices: ['paid', 'earned'],
       about: 'With journal: what settlements moved, or with deferred sales [default: paid]',
@@ -54,6 +82,7 @@ export const exportCommand: CommandDefinition = {
     ['export iceberg', 'for engines that read Iceberg'],
     ['export symlinks --lake s3://my-bucket/lake --ddl', 'external tables of Redshift Spectrum'],
     ['export journal --month 2026-03 --for quickbooks -o march.csv', 'what settlements moved in a month'],
+    ['export settlement-report --dir reports --from {90 days ago}', 'the settlement reports since then'],
     ['export views --dir models/ledgerlake', 'the views for dbt'],
   ],
   run: async (args, context) => {
@@ -64,11 +93,25 @@ export const exportCommand: CommandDefinition = {
       throw usageError(`expected --${option} with \`export ${only.join('`, `export ')}\` only, got ${described}`);
     }
     if (named === 'views') {
-      const dir = args.text('dir');
-      if (dir === undefined) throw usageError('expected --dir DIR with `export views`, got none');
       const { exportViews } = await import('../../app/query/export-views.js');
       const { lake, timeZone, chart } = await readLakeSettings(args);
-      return exportViews({ lake, dir, timeZone, chart }, context);
+      return exportViews({ lake, dir: readDir(args, named), timeZone, chart }, context);
+    }
+    if (named === 'settlement-report') {
+      const { exportSettlementReports } = await import('../../app/settlement-reports/export-settlement-reports.js');
+      const settings = await readLakeSettings(args);
+      return exportSettlementReports(
+        {
+          ...{
+            lake: settings.lake,
+            cache: settings,
+            dir: readDir(args, named),
+            settlements: args.repeated('settlement'),
+          },
+          ...{ account: args.text('account'), from: args.text('from'), to: args.text('to') },
+        },
+        context,
+      );
     }
     if (named === 'journal') {
       const output = args.text('output');
@@ -96,7 +139,7 @@ export const exportCommand: CommandDefinition = {
     if (format === undefined) {
       const described = named === undefined ? 'none' : JSON.stringify(named);
       throw usageError(
-        `expected \`export ${[...exportFormats, 'views'].join('`, `export ')}\` or \`export journal\`, got ${described}`,
+        `expected \`export ${[...exportFormats, 'views', 'settlement-report'].join('`, `export ')}\` or \`export journal\`, got ${described}`,
       );
     }
     const { runExport, redshiftTables } = await import('../../app/export/export-tables.js');

@@ -33,7 +33,9 @@ SELECT
       ELSE coalesce(entry_.name, type_)
     END
   ) AS category,
-  CASE WHEN regexp_matches(breakdown, './(?:Base|Tax|Promo)$') THEN concat_ws(' ', event_id, item, path) END AS charge,
+  CASE
+    WHEN regexp_matches(breakdown, './(?:Base|Tax|Promo)$') THEN concat_ws(' ', event_id, item, regexp_replace(breakdown, '/[^/]+$', ''))
+  END AS charge,
   entry_.name AS part,
   coalesce(status = 'RELEASED', false) AS is_paid,
   status IS DISTINCT FROM 'RELEASED' OR deferred_transaction_id IS NULL AS is_earned

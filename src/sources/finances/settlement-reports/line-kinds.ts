@@ -4,13 +4,43 @@ export interface LineKind {
   readonly name: string;
 }
 
+/** The labels of an amount in a settlement report. */
+export interface LineLabels {
+  readonly transactionType: string;
+  readonly amountType: string;
+  readonly description: string;
+}
+
+/** What a written line has, where a rule alone doesn't say it. */
+interface Writing {
+  /** The description in place of `*`. */
+  readonly description?: string;
+  /** The names that are written by the rule; left out: all. */
+  readonly names?: RegExp;
+}
+
 /**
  * Transaction type, amount type, amount description, kind, name. `*` at either end of a pattern stands for any text. A name of
  * `{description}` is the amount's description, and one of `{type}` its amount type. The first row that matches applies.
  */
-type LineRule = readonly [type: string, amountType: string, description: string, kind: string, name: string];
+type LineRule = readonly [
+  type: string,
+  amountType: string,
+  description: string,
+  kind: string,
+  name: string,
+  writing?: Writing,
+];
 
-const rules: readonly LineRule[] = [
+/** The kinds of net amounts, which are amount types of written lines that Amazon has no label for. */
+const kinds = [
+  ...['charge', 'fee', 'tax', 'tax_withheld', 'promotion', 'points', 'adjustment', 'reimbursement', 'credit', 'debt'],
+  ...['loan', 'disbursement', 'direct_payment', 'unknown'],
+];
+
+const rulesOfKinds = kinds.map((kind): LineRule => ['*', kind, '*', kind, '{description}']);
+
+const rulesOfLabels: readonly LineRule[] = [
   ['*_Retrocharge', 'ItemPrice', 'Tax', 'tax', 'BaseTax'],
   ['*_Retrocharge', 'ItemPrice', '*', 'tax', '{description}'],
   ['Liquidations*', 'ItemPrice', 'Principal', 'charge', 'Revenue'],
@@ -19,15 +49,16 @@ const rules: readonly LineRule[] = [
   ['*', 'ItemPrice', '*', 'charge', '{description}'],
   ['*', 'ItemFees', '*', 'fee', '{description}'],
   ['*', 'ItemWithheldTax', '*', 'tax_withheld', '{description}'],
-  ['*', 'Promotion', '*', 'promotion', 'PromotionMetaDataDefinitionValue'],
+  ['*', 'Promotion', '*', 'promotion', 'PromotionMetaDataDefinitionValue', { description: 'Principal' }],
   ['*', 'Points', 'PointsGranted', 'points', 'CostOfPointsGranted'],
   ['*', 'Points', 'PointsReturned', 'points', 'CostOfPointsReturned'],
-  ['*', 'Cost of Advertising', '*', 'fee', 'ProductAdsPayment'],
+  ['*', 'Cost of Advertising', 'Tax on fee', 'tax', 'ProductAdsPayment'],
+  ['*', 'Cost of Advertising', '*', 'fee', 'ProductAdsPayment', { description: 'Base fee' }],
   ['CouponRedemptionFee', '*', '*', 'fee', 'CouponRedemptionFee'],
   ['*', 'Deals', '*', 'fee', 'RunLightningDealFee'],
   ['Vine Enrollment Fee', '*', '*', 'fee', 'VineEnrollmentFee'],
   ['*', 'Vine Enrollment Fee', '*', 'fee', 'VineEnrollmentFee'],
-  ['FBAFees', '*', '*', 'fee', '{type}'],
+  ['FBAFees', '*', '*', 'fee', '{type}', { description: 'Base fee', names: /^FBA/ }],
   ['AmazonFees', '*', 'Base fee', 'fee', '{type}'],
   ['AmazonFees', '*', 'Tax on fee', 'fee', '{type}'],
   ['AmazonFees', '*', 'Discount on fee', 'fee', '{type}'],
@@ -38,7 +69,10 @@ const rules: readonly LineRule[] = [
   ['*', '*', 'RemovalComplete', 'fee', 'FBARemovalFee'],
   ['*', '*', 'DisposalComplete', 'fee', 'FBADisposalFee'],
   ['*', '*', 'Paid services fee', 'fee', 'PaidServicesFee'],
-  ['*', 'FBA Inventory Reimbursement', '*', 'adjustment', '{description}'],
+  [
+    ...(['*', 'FBA Inventory Reimbursement', '*', 'adjustment', '{description}'] as const),
+    { names: /Reimbursement|^[A-Z]+(?:_[A-Z]+)+$/ },
+  ],
   ['*', '*', 'BuyerRecharge', 'adjustment', 'BuyerRecharge'],
   ['*', '*', 'MiscAdjustment', 'adjustment', 'MiscAdjustment'],
   ['*', '*', 'NonSubscriptionFeeAdj', 'adjustment', 'NonSubscriptionFeeAdj'],
@@ -53,6 +87,8 @@ const rules: readonly LineRule[] = [
   ...anywhere('Successful charge', 'debt', 'SuccessfulCharge'),
   ...anywhere('Transfer of funds unsuccessful', 'debt', 'UnsuccessfulTransfer'),
 ];
+
+const rules = [...rulesOfKinds, ...rulesOfLabels];
 
 /** The rules of a label that reports have in one column or another. */
 function anywhere(label: string, kind: string, name: string): readonly LineRule[] {
@@ -76,5 +112,70 @@ export function lineKind(transactionType: string, amountType: string, descriptio
   );
   if (rule === undefined) return undefined;
   const [, , , kind, name] = rule;
-  return { kind, name: name.replace('{description}', () => description).replace('{type}', () => amountType) };
+  return { kind, name: name === '{description}' ? description : name === '{type}' ? amountType : name };
+}
+
+const otherTransaction = 'other-transaction';
+
+/**
+ * The transaction types of written lines, by the list of their events without `EventList`, or the type of their transactions. Of several,
+ * the first one that a rule matches applies.
+ */
+const transactionTypes: Readonly<Record<string, readonly string[]>> = {
+  Shipment: ['Order'],
+  ShipmentSettle: ['Order'],
+  Refund: ['Refund'],
+  GuaranteeClaim: ['A-to-z Guarantee Refund'],
+  Chargeback: ['Chargeback Refund'],
+  Retrocharge: ['Order_Retrocharge'],
+  ProductAdsPayment: ['ServiceFee'],
+  SellerDealPayment: ['ServiceFee'],
+  CouponPayment: ['CouponRedemptionFee'],
+  SellerReviewEnrollmentPayment: ['Vine Enrollment Fee'],
+  SAFETReimbursement: ['SAFE-T Reimbursement'],
+  RemovalShipment: ['Liquidations'],
+  RemovalShipmentAdjustment: ['Liquidations Adjustments'],
+  FBALiquidation: ['Liquidations'],
+  NetworkComminglingTransaction: ['COMMINGLING_VAT'],
+  CapacityReservationBilling: ['Capacity Reservation Fee'],
+  TaxWithholding: ['Income tax charged'],
+};
+const otherTypes = [otherTransaction, 'FBAFees', 'AmazonFees'];
+
+/** The rules in the order in which they write: those of one name first, those of one transaction type before those of all. */
+const writingRules = [...rulesOfLabels.toSorted((one, other) => generality(one) - generality(other)), ...rulesOfKinds];
+
+function generality([type, , , , name]: LineRule): number {
+  return (name.startsWith('{') ? 2 : 0) + (type === '*' ? 1 : 0);
+}
+
+/**
+ * The labels by which an amount is written: `lineKind` reads its kind and name from them.
+ *
+ * @param list the list of its event without `EventList`, or the type of its transaction
+ */
+export function lineLabels(list: string, { kind, name }: LineKind): LineLabels {
+  const types = Object.hasOwn(transactionTypes, list) ? (transactionTypes[list] ?? otherTypes) : otherTypes;
+  for (const rule of writingRules) {
+    const labels = labelsBy(rule, types, { kind, name });
+    if (labels === undefined) continue;
+    const read = lineKind(labels.transactionType, labels.amountType, labels.description);
+    if (read?.kind === kind && read.name === name) return labels;
+  }
+  return { transactionType: otherTransaction, amountType: 'unknown', description: name };
+}
+
+/** The labels of an amount by one rule; undefined where the rule isn't about it. */
+function labelsBy(
+  [ofTransaction, ofAmount, ofDescription, kind, ruleName, { description = ofDescription, names } = {}]: LineRule,
+  types: readonly string[],
+  amount: LineKind,
+): LineLabels | undefined {
+  const transactionType = types.find((type) => matches(ofTransaction, type));
+  const isNamed = ruleName === amount.name || (ruleName.startsWith('{') && names?.test(amount.name) !== false);
+  if (transactionType === undefined || kind !== amount.kind || !isNamed) return undefined;
+  // Items are those of orders.
+  if (ofAmount.startsWith('Item') && transactionType === otherTransaction) return undefined;
+  const amountType = ofAmount !== '*' ? ofAmount : ruleName === '{type}' ? amount.name : transactionType;
+  return { transactionType, amountType, description: description === '*' ? amount.name : description };
 }

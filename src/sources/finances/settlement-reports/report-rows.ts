@@ -18,6 +18,7 @@ import { decimalMarkOf, plainAmount, type DecimalMark, type UnclearAmounts } fro
 import { reportDay, reportInstant, slashOrderOf, type SlashOrder } from './date-forms.js';
 import { lineKind, type LineKind } from './line-kinds.js';
 import { fieldsOf, type SettlementText } from './report-document.js';
+import { textFields } from './report-fields.js';
 import { settlementLines, settlementReports } from './report-tables.js';
 
 /** A settlement as rows of its two tables. */
@@ -38,24 +39,6 @@ export interface SettlementRows {
   /** The number of exact amounts that no sum has. */
   readonly inexact: number;
 }
-
-/** Columns that are a field of the line as it stands. */
-const textFields = {
-  transaction_type: 'transaction-type',
-  merchant_order_id: 'merchant-order-id',
-  adjustment_id: 'adjustment-id',
-  shipment_id: 'shipment-id',
-  marketplace: 'marketplace-name',
-  amount_type: 'amount-type',
-  amount_description: 'amount-description',
-  order_id: 'order-id',
-  fulfillment_id: 'fulfillment-id',
-  order_item_id: 'order-item-code',
-  merchant_order_item_id: 'merchant-order-item-id',
-  merchant_adjustment_item_id: 'merchant-adjustment-item-id',
-  sku: 'sku',
-  promotion_id: 'promotion-id',
-} as const;
 
 /** Texts of a column, or null. */
 class TextColumn {
