@@ -35,6 +35,8 @@ export interface TransportRequest {
   readonly origin: string;
   /** Path and query exactly as sent, beginning with `/`. */
   readonly path: string;
+  /** Path for messages, where `path` has a secret. */
+  readonly shownPath?: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
   /** Posted exactly as it is; never part of an error. Left out: a GET. */
   readonly body?: string | undefined;
@@ -42,7 +44,7 @@ export interface TransportRequest {
   readonly addressOf?: string;
   readonly signal: AbortSignal;
   /** Bytes of the largest accepted body with status 200; default 64 MB. */
-  readonly mostBytes?: number;
+  readonly mostBytes?: number | undefined;
   /** Called while an answer takes long, at most twice a minute. */
   readonly onSlow?: ((slow: SlowAnswer) => void) | undefined;
 }
@@ -84,14 +86,16 @@ export function createTransport({
   const pool = openConnectionPool({ timeoutMs: connectTimeoutMs, headersTimeoutMs, bodyTimeoutMs, environment });
   return {
     send: async (request) => {
-      const { origin, path, body, signal, addressOf = 'the endpoint' } = request;
+      const { origin, path, shownPath = path, body, signal, addressOf = 'the endpoint' } = request;
       const method = body === undefined ? 'GET' : 'POST';
       signal.throwIfAborted();
       try {
         return await exchange(pool, request, method, answerCheck(clock, answerTimeoutMs, request.onSlow));
       } catch (error) {
         signal.throwIfAborted();
-        throw error instanceof LedgerlakeError ? error : transportFailure(error, { origin, path, method, addressOf });
+        throw error instanceof LedgerlakeError
+          ? error
+          : transportFailure(error, { origin, path: shownPath, method, addressOf });
       }
     },
     close: () => pool.close(),

@@ -111,16 +111,17 @@ export class ApiClient<Q extends Query, P extends ApiPage> {
   }
 
   #exchange(
-    { path, headers, body }: PageRequest,
+    { path, shownPath, headers, body }: PageRequest,
     token: string | undefined,
     options: SendOptions,
   ): Promise<HttpResponse> {
     const { api, transport } = this.#options;
-    const { origin, setting, tokenHeader = { name: accessTokenHeader, before: '' } } = api.address;
+    const { address, mostBytes } = api;
+    const { origin, setting, tokenHeader = { name: accessTokenHeader, before: '' } } = address;
     const signed = token === undefined ? {} : { [tokenHeader.name]: tokenHeader.before + token };
     return transport.send({
-      ...{ origin, path, headers: { ...api.address.headers, ...headers, ...signed } },
-      ...{ body, addressOf: setting, signal: options.signal, onSlow: options.onSlow },
+      ...{ origin, path, shownPath, headers: { ...address.headers, ...headers, ...signed } },
+      ...{ body, addressOf: setting, mostBytes, signal: options.signal, onSlow: options.onSlow },
     });
   }
 
@@ -171,7 +172,7 @@ export class ApiClient<Q extends Query, P extends ApiPage> {
     return api.refusal(query, {
       ...answer,
       body: redaction.bytes(answer.body),
-      path: request.path,
+      path: request.shownPath ?? request.path,
       method: request.body === undefined ? 'GET' : 'POST',
       requestId: this.#requestIdOf(answer),
       hadCursor,

@@ -23,6 +23,8 @@ export interface ApiPage {
 export interface PageRequest {
   /** Path and query. */
   readonly path: string;
+  /** Path for messages, where `path` has a secret. */
+  readonly shownPath?: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** Posted; a request without a body is a GET. */
   readonly body?: string;
@@ -68,6 +70,8 @@ export interface PagedApi<Q extends Query, P extends ApiPage> {
   readonly cursorLifeMs: number;
   /** Accepted page sizes, the largest first; an API without that parameter has one entry. */
   readonly pageSizes: readonly number[];
+  /** Bytes of the largest page; default 64 MB. */
+  readonly mostBytes?: number;
   /** Longer windows get an empty answer, which would look like no results; default: no limit. */
   readonly longestWindowMs?: number;
   /** Whether a persistent fault after the first page means that the window is too large. */

@@ -4,13 +4,14 @@ import type { Clock } from '../../core/clock.js';
 import { count } from '../../core/count.js';
 import { LedgerlakeError, messageOf } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
+import type { CommitResult } from '../../lake/commit-files.js';
 import { encodeFile } from '../../core/parquet/encode-file.js';
 import { DamagedFile } from '../../lake/delta/file-tags.js';
 import { fileMetadata } from '../../lake/files/new-file.js';
 import type { SliceFile, WithRemainder } from '../../lake/lake.js';
 import { oversizedPages } from './concurrency-plan.js';
 import { addSlice, type PipelineCounts, type SliceResult } from './pipeline-counts.js';
-import type { Batch, Collector, Job, Pipeline, Reading, SliceVerdict } from './pipeline.js';
+import type { Batch, Collector, Job, Pipeline, Reading, SlicePart, SliceVerdict, Warnings } from './pipeline.js';
 import { Scheduler, type OpenSlice } from './scheduler.js';
 import { holesByKey, type SliceHole } from './slice-holes.js';
 import type { Slice, SliceQueue } from './slice-queue.js';
@@ -138,12 +139,15 @@ function readConcurrently(
 interface WholeSlice {
   readonly open: OpenSlice;
   readonly isReread: boolean;
-  readonly files: readonly SliceFile[];
-  /** Rows read, by table. */
-  readonly rows: ReadonlyMap<string, number>;
+  readonly files: readonly PartFile[];
   readonly collector: Collector<unknown>;
   /** Called after the commit. */
   readonly afterwards: readonly (() => Promise<void>)[];
+}
+
+/** A file of a slice, and the part that it belongs to. */
+interface PartFile extends SliceFile {
+  readonly part?: SlicePart | undefined;
 }
 
 /** Reads a slice, with retries; undefined where it can't be read. */
@@ -180,19 +184,18 @@ async function wholeSlice<Upstream>(open: OpenSlice, pass: Pass<Upstream>): Prom
     },
   };
   const collector = pipeline.collect(slice, job.options ?? {});
-  const files: SliceFile[] = [];
+  const files: PartFile[] = [];
   pass.emit({ event: 'slice-opened', ...eventLabels(slice, pass), pagesLeft: scheduler.pagesLeft });
   await streamPipeline(
     Readable.from(pipeline.pages(slice, reading), { signal }),
     (pages: AsyncIterable<unknown>) => flattened(pages, collector, open, pass),
-    (batches: AsyncIterable<Batch>) => encoded(batches, fileMetadata(pipeline.name, job.account, slice.label)),
-    async (encodedFiles: AsyncIterable<SliceFile>) => {
+    (batches: AsyncIterable<Batch>) =>
+      encoded(batches, ({ label }) => fileMetadata(pipeline.name, job.account, label), slice),
+    async (encodedFiles: AsyncIterable<PartFile>) => {
       for await (const file of encodedFiles) files.push(file);
     },
   );
-  const rows = new Map<string, number>();
-  for (const file of files) count(rows, file.table.name, file.rows);
-  return { open, isReread: isRepeated, files, rows, collector, afterwards };
+  return { open, isReread: isRepeated, files, collector, afterwards };
 }
 
 /** Pages after which an oversized slice is no longer abandoned. */
@@ -230,49 +233,94 @@ async function* flattened<Upstream>(
 
 async function* encoded(
   batches: AsyncIterable<Batch>,
-  metadata: ReadonlyMap<string, string>,
-): AsyncGenerator<SliceFile> {
-  for await (const { table, rows, month, tags } of batches) {
-    yield { table, month, tags, ...(await encodeFile({ table, rows }, metadata)) };
+  metadataOf: (labelled: { readonly label: string }) => ReadonlyMap<string, string>,
+  slice: Slice,
+): AsyncGenerator<PartFile> {
+  for await (const { table, rows, month, tags, part } of batches) {
+    yield { part, table, month, tags, ...(await encodeFile({ table, rows }, metadataOf(part ?? slice))) };
   }
+}
+
+/** What is committed of a slice: the whole slice, or each of its parts. */
+interface Commit {
+  readonly part: Omit<SlicePart, 'warnings'>;
+  readonly files: readonly SliceFile[];
+  readonly warnings: Warnings;
+}
+
+function commitsOf({ open: { slice }, files, collector }: WholeSlice): Commit[] {
+  const parts = new Set(files.flatMap(({ part }) => part ?? []));
+  // A slice whose parts are all left out has no load key.
+  if (parts.size === 0)
+    return slice.loadKeys.length === 0 ? [] : [{ part: slice, files, warnings: collector.warnings }];
+  return [...parts].map((part) => ({
+    part,
+    files: files.filter((file) => file.part === part),
+    warnings: part.warnings,
+  }));
 }
 
 /** Commits a slice and counts it. Its failure is the pass's, and none of this function. */
 async function commitSlice<Upstream>(whole: WholeSlice, pass: Pass<Upstream>): Promise<void> {
-  const { pipeline, queue, summary, counted, job, withRemainder } = pass;
-  const { open, files, rows, collector, afterwards } = whole;
+  const { pipeline, summary } = pass;
+  const { open, collector, afterwards } = whole;
   const { slice } = open;
-  const { name, loadKeys, excludes, window, retires, noted, grows } = slice;
   const holes = new Map(collector.holes.map((hole) => [holePlace(hole, slice), 1]));
-  const warnings = { ...collector.warnings, holes };
   try {
-    const committed = await job.lake.commit(
-      {
-        ...{ pipeline: pipeline.name, account: job.account, main: pipeline.main, derived: pipeline.derived, files },
-        ...{ name, loadKeys, excludes, window, retires, noted, grows },
-        acceptsEmpty: job.options?.acceptEmpty,
-        holes: holesByKey(collector.holes, loadKeys),
-        refresh: job.refresh || slice.isReread === true,
-      },
-      withRemainder,
-    );
+    const committed = new Map<Commit, CommitResult>();
+    for (const commit of commitsOf(whole)) committed.set(commit, await commitPart(commit, whole, pass));
     for (const then of afterwards) await then();
     for (const place of holes.keys()) pass.emit({ event: 'hole-left', pipeline: pipeline.name, place });
-    if (!committed.isCommitted) {
-      summary.conflicts++;
-      pass.emit({ event: 'slice-conflict', ...eventLabels(slice, pass) });
-      return;
+    for (const [commit, result] of committed) countCommit(commit, result, holes, pass);
+    for (const { label, reason } of collector.unread ?? []) {
+      summary.skipped.push({ label, reason, isAlone: true });
+      const outcome = { verdict: 'skip', cause: null, reason } as const;
+      pass.emit({ event: 'slice-failed', pipeline: pipeline.name, slice: label, ...outcome });
     }
-    const counts = { files: committed.files, bytes: committed.bytes };
-    addSlice(summary, { ...counts, rows, warnings }, counted.get(name));
-    counted.set(name, { rows, warnings });
-    const committedRows = { rows: Object.fromEntries(rows), ...counts, left: queue.left };
-    pass.emit({ event: 'slice-committed', ...eventLabels(slice, pass), ...committedRows });
   } catch (error) {
     settle(error, open, pass, Infinity);
   } finally {
     open.close();
   }
+}
+
+function commitPart<Upstream>(
+  { part: { name, loadKeys, noted }, files }: Commit,
+  { open: { slice }, collector }: WholeSlice,
+  { pipeline, job, withRemainder }: Pass<Upstream>,
+): Promise<CommitResult> {
+  const { excludes, window, retires, grows, isReread: replaces } = slice;
+  return job.lake.commit(
+    {
+      ...{ pipeline: pipeline.name, account: job.account, main: pipeline.main, derived: pipeline.derived, files },
+      ...{ name, loadKeys, excludes, window, retires, noted, grows },
+      acceptsEmpty: job.options?.acceptEmpty,
+      holes: holesByKey(collector.holes, loadKeys),
+      refresh: job.refresh || replaces === true,
+    },
+    withRemainder,
+  );
+}
+
+function countCommit<Upstream>(
+  { part: { name, label }, files, warnings: found }: Commit,
+  { isCommitted, ...counts }: CommitResult,
+  holes: ReadonlyMap<string, number>,
+  pass: Pass<Upstream>,
+): void {
+  const { pipeline, queue, summary, counted } = pass;
+  const labels = { pipeline: pipeline.name, slice: label };
+  if (!isCommitted) {
+    summary.conflicts++;
+    pass.emit({ event: 'slice-conflict', ...labels });
+    return;
+  }
+  const rows = new Map<string, number>();
+  for (const file of files) count(rows, file.table.name, file.rows);
+  const warnings = { ...found, holes };
+  addSlice(summary, { ...counts, rows, warnings }, counted.get(name));
+  counted.set(name, { rows, warnings });
+  pass.emit({ event: 'slice-committed', ...labels, rows: Object.fromEntries(rows), ...counts, left: queue.left });
 }
 
 /** A hole with its slice, and with its load key where the slice has several. */

@@ -92,10 +92,31 @@ export interface Batch extends TableBatch {
   readonly month: string;
   /** Tags for the log: sums, keys. */
   readonly tags: Readonly<Record<string, string>>;
+  /** What it is a part of; left out: it is committed with the other batches of its slice. */
+  readonly part?: SlicePart;
+}
+
+/** A part of a slice that is committed by itself, where only its pages show which load keys it has. */
+export interface SlicePart {
+  /** Prefix of its file names. */
+  readonly name: string;
+  /** For people. */
+  readonly label: string;
+  readonly loadKeys: readonly string[];
+  /** Whether the read is recorded even if nothing has changed. */
+  readonly noted?: boolean;
+  /** Unexpected data of the part. */
+  readonly warnings: Warnings;
 }
 
 /** Counts of unexpected data, by kind and subject. */
 export type Warnings = Readonly<Record<string, ReadonlyMap<string, number>>>;
+
+/** A part of a slice that can't be read. */
+export interface UnreadPart {
+  readonly label: string;
+  readonly reason: string;
+}
 
 /** Turns the pages of one slice into batches. */
 export interface Collector<Page> {
@@ -111,6 +132,8 @@ export interface Collector<Page> {
   readonly warnings: Warnings;
   /** What could not be read so far. */
   readonly holes: readonly SliceHole[];
+  /** Parts that can't be read, and are left out; the others are loaded. Left out: none. */
+  readonly unread?: readonly UnreadPart[];
 }
 
 /**

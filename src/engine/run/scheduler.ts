@@ -143,6 +143,7 @@ export class Scheduler<S extends Slice> {
 
   /** The slice to open now, if any. */
   #next(): S | undefined {
+    if (this.#open.size >= (this.#queue.mostOpen ?? Infinity)) return undefined;
     const paced = this.#options.pace();
     if (paced === undefined) {
       return this.#open.size < this.#options.unpaced ? this.#queue.next(maxPages) : undefined;

@@ -51,6 +51,8 @@ export type SplitReason =
 export interface SliceQueue<S extends Slice = Slice> {
   /** `92 days`, `1 group`; empty for an empty queue. */
   readonly left: string;
+  /** Slices open at once, at most, where each depends on the ones before; left out: as many as the quota needs. */
+  readonly mostOpen?: number;
   /** The parts that aren't open yet, in expected pages; undefined: unknown. */
   stretches(): readonly Stretch[] | undefined;
   /** Removes the oldest slice, cut to about `pages` where possible; undefined: the queue is empty. */

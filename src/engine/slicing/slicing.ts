@@ -106,6 +106,10 @@ export interface Definition<Upstream, S extends Slice = Slice, Page = unknown>
   readonly result: string;
   /** Heading in a report; default the pipeline's name. */
   readonly title?: string;
+  /** Whether slices replace loaded rows in a backfill too: these are compared. */
+  readonly restates?: boolean;
+  /** What of a range the service doesn't have any more, for people. `now`: milliseconds since 1970. */
+  limitText?(range: Window, now: number): string | undefined;
   /** `prepare` of a sync; default `prepare`. */
   prepareSync?(job: SyncJob, reading: Reading<Upstream>): Promise<Job>;
   /** The pages that a plan may request for its estimate; default none. */
