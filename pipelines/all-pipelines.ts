@@ -1,12 +1,12 @@
 import type { Api, ApiName } from '../src/sources/finances/finances-apis.js';
 import type { FinancesPipeline } from '../src/sources/finances/connect-finances.js';
-import { settlementReportTables } from '../src/sources/finances/settlement-reports/report-tables.js';
 import { financialEventGroups } from './financial-event-groups.js';
 import { financialEvents } from './financial-events.js';
 import { groupEventsPipeline } from './group-events.js';
 import { orderEventsPipeline } from './order-events.js';
 import { orderTransactionsPipeline } from './order-transactions.js';
 import { payoutsPipeline } from './payouts.js';
+import { settlementReportsPipeline } from './settlement-reports.js';
 import { settlementSummariesPipeline } from './settlement-summaries.js';
 import { transactionsPipeline } from './transactions.js';
 
@@ -28,10 +28,8 @@ export const pipelines: readonly FinancesPipeline[] = [
   orderTransactionsPipeline,
   settlementSummariesPipeline,
   payoutsPipeline,
+  settlementReportsPipeline,
 ];
-
-/** All that fills tables of this package: the pipelines, and settlement reports, which are imported. */
-export const tableFillers = [...pipelines, settlementReportTables] as const;
 
 /** The pipeline with a name; undefined for a custom pipeline. */
 export function pipelineNamed(name: string): FinancesPipeline | undefined {

@@ -6,7 +6,7 @@ import { settlementSlicing, type SettlementSlice } from '../src/sources/finances
 import { settlementVerdict } from '../src/sources/finances/selling-partner/refusals.js';
 import { limits } from '../src/sources/finances/api-2024-06-19/operations.js';
 import type { FinancesPipeline } from '../src/sources/finances/connect-finances.js';
-import { settlementsOf } from '../src/sources/finances/api-v0/slicing/listing-slicing.js';
+import { touchingSettlements } from '../src/sources/finances/api-v0/slicing/listing-slicing.js';
 import { financialEventGroups } from './financial-event-groups.js';
 import { transactionsPipeline } from './transactions.js';
 
@@ -25,14 +25,7 @@ export const settlementSummariesPipeline: FinancesPipeline<SettlementSlice, Reco
   needs: [transactionsPipeline],
   ...settlementSlicing({
     ...{ pipeline: name, table: settlementSummaries.name, transactions: transactionsPipeline },
-    expected: (request) => {
-      const { start, end } = request.job.range;
-      const { listed, ahead, isListed } = settlementsOf(request, financialEventGroups.name);
-      const touching = [...listed, ...ahead].filter(
-        ({ opened, group }) => opened < end && (group.end ?? Infinity) > start,
-      );
-      return { count: touching.length, isListed };
-    },
+    expected: (request) => touchingSettlements(request, financialEventGroups.name),
   }),
   pace: (upstream) => upstream.transactions.pace(operation),
   judge: settlementVerdict,

@@ -13,6 +13,7 @@ import {
   optionOf,
   someOf,
   timeZoneName,
+  trueOrFalse,
   type ValueForm,
 } from '../../core/text/value-forms.js';
 
@@ -140,6 +141,14 @@ export const runSettings = {
     defaultText: defaultApi,
     comment: `The API whose pipelines run if none is named: ${apiNames.join(', ')}, or both (docs/transactions.md).`,
     example: defaultApi,
+  },
+  // Left out: a sync loads them once a run has loaded some from the API.
+  settlementReports: {
+    ...trueOrFalse,
+    about: 'Whether `sync` loads settlement reports too; by default once a run has loaded some from the API',
+    comment:
+      'Whether sync loads settlement reports, which the service keeps for 90 days; default: once a backfill has loaded some.',
+    example: true,
   },
   // Most late events arrive hours late, some days, and a few weeks late, when a reserve is released.
   lookBack: {

@@ -1,4 +1,4 @@
-import { tableFillers } from '../../../pipelines/all-pipelines.js';
+import { pipelines } from '../../../pipelines/all-pipelines.js';
 import { customPipelinesOf, type PipelineTables, type Table } from '../../core/columns/table.js';
 import { windowSlicing } from '../../engine/slicing/window-slicing.js';
 import type { Lake } from '../../lake/lake.js';
@@ -13,12 +13,12 @@ export function storedPipelines(lake: Lake): readonly StoredPipeline[] {
     ...tables,
     ...windowSlicing({ pipeline: tables.name, table: tables.main.name, gridDays: 1, probeDays: 1 }),
   }));
-  return [...tableFillers, ...custom];
+  return [...pipelines, ...custom];
 }
 
 /** The kind of the load keys of a main table: `window`, `group`, `order` …; undefined for a derived table. */
 export function loadKeyKind({ name, customPipeline, linesOf }: Table): string | undefined {
   if (linesOf !== undefined) return undefined;
   if (customPipeline !== undefined) return 'window';
-  return tableFillers.find(({ main }) => main.name === name)?.loadKey;
+  return pipelines.find(({ main }) => main.name === name)?.loadKey;
 }

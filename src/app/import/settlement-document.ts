@@ -1,15 +1,9 @@
-import { loadKeyFor } from '../../lake/catalog/load-key.js';
-import { shortHash } from '../../core/short-hash.js';
 import { basename } from 'node:path';
-import { formatCount } from '../../core/text/amounts.js';
-import { excerpt } from '../../engine/retry/api-refusal.js';
 import { encodeFile } from '../../core/parquet/encode-file.js';
-import { loadKeysLabel } from '../../lake/files/load-key-rows.js';
 import { fileMetadata } from '../../lake/files/new-file.js';
 import type { Workspace } from '../../lake/files/workspace.js';
 import type { SliceCommit, SliceFile } from '../../lake/slice-commit.js';
 import { SliceWriter } from '../../lake/slice-writer.js';
-import type { Warnings } from '../../engine/run/pipeline.js';
 import { dayStart } from '../../core/windows.js';
 import { decodeLine, encodingOf } from '../../sources/finances/settlement-reports/report-encodings.js';
 import {
@@ -18,7 +12,13 @@ import {
   type ReportLine,
 } from '../../sources/finances/settlement-reports/report-document.js';
 import { settlementReportTables } from '../../sources/finances/settlement-reports/report-tables.js';
-import { readSettlement, type SettlementRows } from '../../sources/finances/settlement-reports/report-rows.js';
+import {
+  readSettlement,
+  settlementWarnings,
+  unclearText,
+  type SettlementRows,
+} from '../../sources/finances/settlement-reports/report-rows.js';
+import { settlementSlice } from '../../sources/finances/selling-partner/subject-ids.js';
 import { remainderWriter } from '../maintenance/remainder.js';
 import { findingsText } from '../reconcile/findings.js';
 import { EventRevisions } from '../reconcile/reconcile-slice.js';
@@ -105,8 +105,7 @@ export async function addSettlements(
     signal.throwIfAborted();
     const rows = readSettlement(settlement, basename(name));
     if ('found' in rows) {
-      const what = `amounts of the settlement ${excerpt(settlement.id)} that can be read in one way, found ${rows.text}, which is ${rows.found}`;
-      refuse(settlement.header.number, `expected ${what}`);
+      refuse(settlement.header.number, unclearText(settlement.id, rows));
       continue;
     }
     const slice = await sliceOf(rows, options.account);
@@ -121,36 +120,20 @@ export async function addSettlements(
     summary.add({ rows: isNew ? counts : {}, files, bytes, known: isNew ? 0 : 1, leftOut: new Map() });
     if (isNew) emit({ event: 'rows-imported', pipeline, rows: counts, files, bytes });
     summary.extendRange([rows.start, rows.end].flatMap((at) => (at === undefined ? [] : [dayStart(at)])));
-    summaries.of(pipeline, warningsOf(rows, name));
+    summaries.of(pipeline, settlementWarnings(rows, name));
   }
   summaries.restated += findingsText(revisions.findings);
-}
-
-/** Lines that are named each; further ones of a settlement are counted. */
-const mostNamed = 20;
-
-function warningsOf({ id, currency, oddFields, unreadable, inexact }: SettlementRows, name: string): Warnings {
-  const unread = new Map<string, number>();
-  for (const { line, text } of unreadable.slice(0, mostNamed)) {
-    unread.set(`${name}, line ${line}: ${JSON.stringify(text)}`, 1);
-  }
-  const others = unreadable.length - mostNamed;
-  if (others > 0) unread.set(`${formatCount(others)} more of the settlement ${id}`, others);
-  const inexactAmounts = new Map(inexact > 0 ? [[currency, inexact]] : []);
-  return { oddFields, unreadAmounts: unread, inexactAmounts };
 }
 
 /** A settlement to commit, in files of its own. */
 async function sliceOf({ id, month, batches }: SettlementRows, account: string): Promise<SliceCommit> {
   const { name: pipeline, main, derived } = settlementReportTables;
-  const loadKeys = [loadKeyFor('settlement', id)];
-  const metadata = fileMetadata(pipeline, account, loadKeysLabel(loadKeys));
+  const { name, label, loadKeys } = settlementSlice(id);
+  const metadata = fileMetadata(pipeline, account, label);
   const files: SliceFile[] = [];
   for (const batch of batches) {
     files.push({ table: batch.table, month, ...(await encodeFile(batch, metadata)), tags: {} });
   }
-  // A hash, as an id may contain any characters.
-  const name = `settlement-${shortHash(id)}`;
   const origin = 'import' as const;
   return { pipeline, account, name, loadKeys, main, derived, files, refresh: true, acceptsEmpty: true, origin };
 }

@@ -29,8 +29,10 @@ export async function backfill(options: BackfillOptions, given: RunContext): Pro
   const job = readJob(options);
   const now = clock.now();
   const range = readDateRange({ ...options, marginMinutes: job.marginMinutes }, now);
-  const note = futureEndText(options, range, now);
-  if (note !== undefined) emit({ event: 'message', message: note });
+  const limits = job.pipelines.map((pipeline) => pipeline.limitText?.(range, now));
+  for (const message of [futureEndText(options, range, now), ...limits]) {
+    if (message !== undefined) emit({ event: 'message', message });
+  }
   const { account } = job;
   const known = { account, lake: options.lake, from: range.start, to: range.end };
   const context = withProvisionalSummary(given, known);

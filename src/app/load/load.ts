@@ -98,7 +98,8 @@ export async function load<Summary extends object>(
 ): Promise<CommandResult<Summary>> {
   const store = await checkedStore(request, context);
   // Only rows that are read again are compared.
-  if (!request.refresh) return loadInto(store, undefined, request, context);
+  const isCompared = request.refresh || request.job.pipelines.some(({ restates }) => restates === true);
+  if (!isCompared) return loadInto(store, undefined, request, context);
   const comparing = { clock: context.clock, acceptEmpty: request.options.acceptEmpty === true };
   return withWorkspace(defaultLimits, store, (workspace) =>
     loadInto(store, new EventRevisions(workspace, comparing), request, context),

@@ -1,4 +1,4 @@
-import { pipelines, tableFillers } from '../../../pipelines/all-pipelines.js';
+import { pipelines } from '../../../pipelines/all-pipelines.js';
 import type { Clock } from '../../core/clock.js';
 import { usageError } from '../../core/errors.js';
 import { variableOf } from '../../core/environment.js';
@@ -107,7 +107,7 @@ function refuseUnknown(
 export async function loadCustomPipelines(folder: string): Promise<readonly CustomPipeline[]> {
   // Only where there is such a folder: the schema of definitions takes a moment to load.
   const { loadDefinitions } = await import('../../sources/custom/load-definitions.js');
-  const reserved = [...tableFillers, historyPipeline].map(({ name }) => name);
+  const reserved = [...pipelines, historyPipeline].map(({ name }) => name);
   const names = [...tables.map(({ name }) => name), ...Object.keys(views)];
   const definitions = await loadDefinitions(folder, { pipelines: reserved, tables: names });
   return definitions.map((definition) => customPipeline(definition));

@@ -213,6 +213,7 @@ export const warningTexts: Readonly<Record<string, string>> = {
   unreconciled: 'transactions whose breakdowns do not add up to their total (the total itself is net)',
   repeated: 'records that an answer repeats (each counts once, in its last version)',
   unreadAmounts: 'lines without an amount that can be read (no sum has them, see amount_text)',
+  unwrittenReports: 'reports that the service could not write (their settlements are in none)',
   inexactAmounts: 'amounts that no sum has, because DECIMAL(18,6) cannot hold them (see amount_text)',
 };
 

@@ -21,6 +21,8 @@ import {
   type SyncInTurns,
 } from './synced-pipelines.js';
 import { defaultPipelines } from '../../../pipelines/all-pipelines.js';
+import { settlementReportsPipeline } from '../../../pipelines/settlement-reports.js';
+import { areReportsLoaded } from '../../sources/finances/settlement-reports/report-slicing.js';
 import { withNeeds } from '../configuration/chosen-pipelines.js';
 import { configuredRanges } from '../coverage/unfinished-ranges.js';
 import type { RequestedRange } from '../../lake/upkeep/requested-ranges.js';
@@ -32,7 +34,7 @@ import type { SyncSummary } from '../results.js';
 import { readJob } from './load-job.js';
 import { load, type Loaded, type LoadOptions } from './load.js';
 
-export interface SyncOptions extends LoadOptions, OptionalSettings<'from' | 'lookBackRules'> {
+export interface SyncOptions extends LoadOptions, OptionalSettings<'from' | 'lookBackRules' | 'settlementReports'> {
   /** Set where the run is one of several that make up a sync; left out: the run is the whole sync. */
   readonly inTurns?: SyncInTurns;
 }
@@ -49,14 +51,14 @@ export async function sync(options: SyncOptions, given: RunContext): Promise<Com
   const { clock } = given;
   const { inTurns } = options;
   const job = readJob(options);
-  const { account, pipelines: chosen, marginMinutes } = job;
+  const { account, pipelines: named, marginMinutes } = job;
   const maxLagMs = readMaxLag(options.maxLag, marginMinutes);
   const now = inTurns?.began ?? clock.now();
   const end = latestBound(now, marginMinutes);
   const from =
     options.from === undefined ? undefined : readDateRange({ from: options.from, to: undefined, marginMinutes }, now);
-  const names = new Set(withNeeds(chosen).map(({ name }) => name));
-  const windowed = windowedOf(chosen).filter(({ name }) => names.has(name));
+  const names = new Set(withNeeds(named).map(({ name }) => name));
+  const windowed = windowedOf(named).filter(({ name }) => names.has(name));
   let planned = unplanned(options, now, end);
   let opened: Lake | undefined;
   const covered = (lake: Lake) => lakeCoveredTo(lake, account, windowed, planned.ranges, end);
@@ -82,6 +84,7 @@ export async function sync(options: SyncOptions, given: RunContext): Promise<Com
         const configured = from === undefined ? [] : await configuredRanges(lake, account, [...names], from);
         const requested = [...unfinished, ...configured];
         planned = await planSync(lake, account, windowed, { ...planned.plan, unfinished: requested }, emit);
+        const chosen = [...named, ...reportsToSync(lake, account, options)];
         return {
           pipelines: syncedPipelines(chosen, planned.plan),
           range: { start: startOf(planned), end },
@@ -97,6 +100,16 @@ export async function sync(options: SyncOptions, given: RunContext): Promise<Com
     },
     inTurns === undefined ? context : { ...context, emit: collectingSlices(committed, emit) },
   );
+}
+
+/** The pipeline of settlement reports, where a sync without named pipelines loads them too. */
+function reportsToSync(
+  lake: Lake,
+  account: string,
+  { pipelines, settlementReports }: SyncOptions,
+): readonly FinancesPipeline[] {
+  const isAsked = settlementReports ?? areReportsLoaded(lake, account);
+  return isAsked && pipelines.length === 0 ? [settlementReportsPipeline] : [];
 }
 
 /** What a sync reads, planned by the state of its lake. */

@@ -1,6 +1,6 @@
 import { count } from '../../core/count.js';
 import { historyPipeline } from '../reconcile/event-history.js';
-import { tableFillers } from '../../../pipelines/all-pipelines.js';
+import { pipelines } from '../../../pipelines/all-pipelines.js';
 import type { CommandResult } from '../command-result.js';
 import type { RunContext } from '../context.js';
 import { maintain, type RewriteSummary, type MaintenanceOptions, type MaintenanceRun } from './command.js';
@@ -51,7 +51,7 @@ export async function compact(options: CompactOptions, context: RunContext): Pro
   const { lake: address, dropDamagedHistory: isDropping = false, targetBytes = defaultTargetBytes } = options;
   return maintain(options, context, {
     command: 'compact',
-    pipelines: [...tableFillers, historyPipeline],
+    pipelines: [...pipelines, historyPipeline],
     limits: defaultLimits,
     title: 'Compacted',
     nothing: () => `\nNothing to do: ${address} has no small files to merge, and none to recompress.\n`,

@@ -1,4 +1,4 @@
-import { tableFillers } from '../../../pipelines/all-pipelines.js';
+import { pipelines } from '../../../pipelines/all-pipelines.js';
 import type { Clock } from '../../core/clock.js';
 import { customPipelinesOf, type PipelineTables, type Table } from '../../core/columns/table.js';
 import { literal } from '../../core/duckdb/literals.js';
@@ -48,7 +48,7 @@ export interface DamagedData {
 /** The pipelines of a lake's tables. */
 export function pipelinesIn(lake: Lake): readonly PipelineTables[] {
   const custom = customPipelinesOf(lake.tables.map(({ schema }) => schema));
-  return [...tableFillers, ...custom, historyPipeline];
+  return [...pipelines, ...custom, historyPipeline];
 }
 
 /** In SQL: the load key of a row of a main table. */

@@ -14,6 +14,9 @@ export function text(expected: string): z.ZodString {
 }
 
 /** What a value's schema is built with. Their package loads slowly, so they are passed to forms of values. */
-export const schemaNodes = { array: z.array, enum: z.enum, number: z.number, string: z.string, object, text };
+export const schemaNodes = {
+  ...{ array: z.array, boolean: z.boolean, enum: z.enum, number: z.number, string: z.string },
+  ...{ object, text },
+};
 
 export type SchemaNodes = typeof schemaNodes;

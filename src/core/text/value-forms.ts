@@ -95,6 +95,13 @@ export function oneOf<T extends string>(words: readonly T[]): ValueForm<T> {
   };
 }
 
+/** `true` or `false`. */
+export const trueOrFalse: ValueForm<boolean> = {
+  words: ['true', 'false'],
+  read: (name, text) => oneOf(['true', 'false']).read(name, text) === 'true',
+  schema: ({ boolean }) => boolean({ error: 'true or false' }),
+};
+
 /** A list of words; as a text comma-separated, or `none`. */
 export function someOf<T extends string>(words: readonly T[]): ValueForm<readonly T[]> {
   return {

@@ -14,9 +14,10 @@ import type { ApiQuery, FinancesClient, FinancesApiOptions, PagedFinancesApi } f
 import { financesV0Api, type WithFinancesV0 } from './api-v0/finances-api.js';
 import type { ScannedApiPage } from './selling-partner/scanned-page.js';
 import type { LargeGroups } from './api-v0/large-groups.js';
+import { connectReports, type ReportsClient, type WithReports } from './settlement-reports/reports-api.js';
 
-/** The Finances APIs. */
-export interface FinancesUpstream extends WithFinancesV0, WithTransactions {}
+/** The Finances APIs, and that of reports. */
+export interface FinancesUpstream extends WithFinancesV0, WithTransactions, WithReports {}
 
 /** A pipeline that reads the finances; see `pipelines/`. */
 export type FinancesPipeline<S extends Slice = Slice, Page = unknown> = Definition<FinancesUpstream, S, Page>;
@@ -47,7 +48,7 @@ export interface FinancesConnection extends Connection {
 }
 
 /**
- * Connects to the Finances APIs, which share one address.
+ * Connects to the Finances APIs and to that of reports, which share one address.
  *
  * @throws LedgerlakeError USAGE for an invalid endpoint, rate or burst
  */
@@ -82,12 +83,17 @@ export function connectFinances({
       await transport.close();
       await options.kept?.flush();
     },
-    upstream: { ...clients, largeGroups },
+    upstream: { ...clients, reports: connectReports(common), largeGroups },
   };
 }
 
 /** For runs without requests to the Finances APIs. */
-export const noUpstream: FinancesUpstream = { v0: noClient(), transactions: noClient() };
+export const noUpstream: FinancesUpstream = { v0: noClient(), transactions: noClient(), reports: noReports() };
+
+function noReports(): ReportsClient {
+  const refuse = () => Promise.reject(new Error('this run has no connection to the Reports API'));
+  return { list: refuse, document: refuse, pace: () => undefined };
+}
 
 function noClient(): FinancesClient<never, never> {
   return {

@@ -84,6 +84,7 @@ export function upstreamOf(ledger: Ledger, at: Clock = clock): FinancesUpstream 
       }),
   });
   return {
+    ...noUpstream,
     v0: { ...noUpstream.v0, ...clientOf(financesV0Api(options)) },
     transactions: clientOf(transactionsApi(options)),
   };

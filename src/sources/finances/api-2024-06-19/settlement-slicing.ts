@@ -1,11 +1,11 @@
-import { shortHash } from '../../../core/short-hash.js';
 import { loadKeyFor } from '../../../lake/catalog/load-key.js';
 import type { Table, PipelineTables } from '../../../core/columns/table.js';
 import { monthOf, overlap, type Window } from '../../../core/windows.js';
 import type { Job, Subject } from '../../../engine/run/pipeline.js';
 import { listQueue, type Slice, type SliceQueue } from '../../../engine/run/slice-queue.js';
-import type { ForecastRequest, Slicing, SyncJob } from '../../../engine/slicing/slicing.js';
+import type { Forecast, ForecastRequest, Slicing, SyncJob } from '../../../engine/slicing/slicing.js';
 import { readWindow, windowKey } from '../../../engine/slicing/window-slices.js';
+import { settlementSlice } from '../selling-partner/subject-ids.js';
 import { loadKeysOf } from '../../../lake/delta/file-tags.js';
 
 /** A slice that reads the summary of one settlement. */
@@ -44,7 +44,7 @@ export function settlementSlicing(options: SettlementSlicingOptions): Slicing<Se
   const queue = ({ lake, account, refresh, subjects = [], onlyLoadKeys }: Job): SliceQueue<SettlementSlice> => {
     const loaded = lake.loadKeys(pipeline, account);
     const wanted = subjects
-      .map(settlementSlice)
+      .map(summarySlice)
       .filter(({ loadKeys: [key = ''] }) => onlyLoadKeys?.has(key) ?? (refresh || !loaded.has(key)));
     return listQueue(wanted, 'settlement', () => undefined);
   };
@@ -59,37 +59,48 @@ export function settlementSlicing(options: SettlementSlicingOptions): Slicing<Se
     },
     sliceQueue: queue,
     sync: queue,
-    forecast: (request) => {
-      const { job } = request;
-      // Their ids are known only after transactions are loaded.
-      const { count, isListed } = expected(request);
-      const [first, last] = [monthOf(job.range.start), monthOf(job.range.end - 1)];
-      const loaded = job.lake
-        .files(pipeline, table, job.account)
-        .filter(({ partitionValues: { month } }) => month != null && month >= first && month <= last)
-        .reduce((sum, add) => sum + loadKeysOf(add).length, 0);
-      const lacking = Math.max(0, count - (job.refresh ? 0 : loaded));
-      const subjects = Array.from({ length: lacking }, (_, number) => ({ id: String(number + 1), at: undefined }));
-      return {
-        queue: listQueue(subjects.map(settlementSlice), 'settlement', () => undefined),
-        expectation: { results: () => 1, pages: () => 1 },
-        loaded: { count: loaded, days: null, results: loaded },
-        unlisted: 0,
-        isComplete: isListed,
-      };
-    },
+    // Their ids are known only after transactions are loaded.
+    forecast: (request) =>
+      settlementForecast(request, {
+        ...{ pipeline, table, expected },
+        sliceOf: (id) => summarySlice({ id, at: undefined }),
+      }),
   };
 }
 
-function settlementSlice({ id, at }: Subject): SettlementSlice {
+interface SettlementForecastOptions<S extends Slice> extends Pick<
+  SettlementSlicingOptions,
+  'pipeline' | 'table' | 'expected'
+> {
+  /** The slice of a settlement that isn't known yet. */
+  readonly sliceOf: (id: string) => S;
+}
+
+/** The forecast of a pipeline that reads settlements one by one, and whose expected ones aren't known by their ids. */
+export function settlementForecast<S extends Slice>(
+  request: ForecastRequest,
+  { pipeline, table, expected, sliceOf }: SettlementForecastOptions<S>,
+): Forecast<S> {
+  const { job } = request;
+  const { count, isListed } = expected(request);
+  const [first, last] = [monthOf(job.range.start), monthOf(job.range.end - 1)];
+  const loaded = job.lake
+    .files(pipeline, table, job.account)
+    .filter(({ partitionValues: { month } }) => month != null && month >= first && month <= last)
+    .reduce((sum, add) => sum + loadKeysOf(add).length, 0);
+  const lacking = Math.max(0, count - (job.refresh ? 0 : loaded));
+  const slices = Array.from({ length: lacking }, (_, number) => sliceOf(String(number + 1)));
   return {
-    settlement: id,
-    month: at === undefined ? 'unknown' : monthOf(at),
-    // A hash, as an id may contain any characters.
-    name: `settlement-${shortHash(id)}`,
-    label: `settlement ${id.slice(0, 100)}`,
-    loadKeys: [loadKeyFor('settlement', id)],
+    queue: listQueue(slices, 'settlement', () => undefined),
+    expectation: { results: () => 1, pages: () => 1 },
+    loaded: { count: loaded, days: null, results: loaded },
+    unlisted: 0,
+    isComplete: isListed,
   };
+}
+
+function summarySlice({ id, at }: Subject): SettlementSlice {
+  return { settlement: id, month: at === undefined ? 'unknown' : monthOf(at), ...settlementSlice(id) };
 }
 
 /** The settlements of an account's transactions in a range, the oldest first. */

@@ -1,4 +1,7 @@
+import { shortHash } from '../../../core/short-hash.js';
 import { ReadFailure } from '../../../engine/retry/read-failure.js';
+import type { Slice } from '../../../engine/run/slice-queue.js';
+import { loadKeyFor } from '../../../lake/catalog/load-key.js';
 
 /** Bytes of the longest encoded id: servers refuse longer requests, and the service's ids are far shorter. */
 const longestId = 2048;
@@ -40,4 +43,14 @@ export async function* subjectPages<Page>(subject: SubjectPages<Page>): AsyncGen
 /** Whether an id is malformed: its refusal is independent of other ids. */
 function isMalformed(id: string): boolean {
   return id.length > 200 || /[^\w.~-]/.test(id) || !/\w/.test(id);
+}
+
+/** What identifies the slice, or the part of one, that is a settlement. */
+export function settlementSlice(id: string): Pick<Slice, 'name' | 'label' | 'loadKeys'> {
+  return {
+    // A hash, as an id may contain any characters.
+    name: `settlement-${shortHash(id)}`,
+    label: `settlement ${id.slice(0, 100)}`,
+    loadKeys: [loadKeyFor('settlement', id)],
+  };
 }

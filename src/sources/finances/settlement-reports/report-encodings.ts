@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import type { ReportLine } from './report-document.js';
 
 /** The encodings of settlement reports: the last two are those of some marketplaces. */
 export const reportEncodings = ['utf-8', 'windows-1252', 'shift_jis'] as const;
@@ -48,4 +49,43 @@ export function encodingOf(lines: readonly Uint8Array[]): ReportEncoding {
     isJapanese ||= japanese.test(text);
   }
   return isJapanese ? 'shift_jis' : 'windows-1252';
+}
+
+/** The mark that a text in UTF-8 may begin with. */
+const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
+
+/** A document without its byte order mark. */
+export function withoutByteOrderMark(bytes: Uint8Array): Uint8Array {
+  return byteOrderMark.equals(bytes.subarray(0, byteOrderMark.length)) ? bytes.subarray(byteOrderMark.length) : bytes;
+}
+
+/**
+ * The lines of a document without a byte order mark.
+ *
+ * @param charset the encoding that its answer names; another one than those of reports, or one in which the bytes are no text, doesn't count
+ */
+export function decodedLines(document: Uint8Array, charset: string | undefined): ReportLine[] {
+  const lines = linesIn(document);
+  const named = reportEncodings.find((encoding) => encoding === charset);
+  const decoded = (encoding: ReportEncoding) =>
+    lines.map((bytes, index) => ({ number: index + 1, raw: decodeLine(bytes, encoding) }));
+  try {
+    if (named !== undefined) return decoded(named);
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+  }
+  return decoded(encodingOf(lines));
+}
+
+/** The lines of a text, without their ends; a line feed at its end begins no other line. */
+function linesIn(bytes: Uint8Array): Uint8Array[] {
+  const lines: Uint8Array[] = [];
+  for (let start = 0; start < bytes.length;) {
+    const feed = bytes.indexOf(0x0a, start);
+    const next = feed === -1 ? bytes.length : feed + 1;
+    const last = feed === -1 ? bytes.length : feed;
+    lines.push(bytes.subarray(start, last > start && bytes[last - 1] === 0x0d ? last - 1 : last));
+    start = next;
+  }
+  return lines;
 }

@@ -11,6 +11,9 @@ import {
 import { Dictionary } from '../../../core/columns/dictionary.js';
 import { digitsOf, recordBatch, type TableBatch } from '../../../core/columns/table.js';
 import { count } from '../../../core/count.js';
+import { formatCount } from '../../../core/text/amounts.js';
+import { excerpt } from '../../../engine/retry/api-refusal.js';
+import type { Warnings } from '../../../engine/run/pipeline.js';
 import { readInteger, readScaled } from '../../../core/numeric/decimal.js';
 import { monthOf } from '../../../core/windows.js';
 import { contentHashOf, numberSuffix } from '../model/event-ids.js';
@@ -271,4 +274,27 @@ class SettlementReader {
     if (found === undefined) count(this.#oddFields, column);
     return found;
   }
+}
+
+/** Why a settlement is left out. */
+export function unclearText(id: string, { text, found }: UnclearAmounts): string {
+  return `expected amounts of the settlement ${excerpt(id)} that can be read in one way, found ${text}, which is ${found}`;
+}
+
+/** Lines that are named each; further ones of a settlement are counted. */
+const mostNamed = 20;
+
+/** Unexpected data of a settlement. `document`: its name. */
+export function settlementWarnings(
+  { id, currency, oddFields, unreadable, inexact }: SettlementRows,
+  document: string,
+): Warnings {
+  const unread = new Map<string, number>();
+  for (const { line, text } of unreadable.slice(0, mostNamed)) {
+    unread.set(`${document}, line ${line}: ${JSON.stringify(text)}`, 1);
+  }
+  const others = unreadable.length - mostNamed;
+  if (others > 0) unread.set(`${formatCount(others)} more of the settlement ${id}`, others);
+  const inexactAmounts = new Map(inexact > 0 ? [[currency, inexact]] : []);
+  return { oddFields, unreadAmounts: unread, inexactAmounts };
 }

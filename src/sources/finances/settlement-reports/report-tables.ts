@@ -84,7 +84,10 @@ export const settlementReports: Table = {
     nullable('total_amount', 'decimal', 'plain', 'What its lines add up to.'),
     nullableText('currency', 'Currency of all its amounts.'),
     column('lines', 'bigint', 'plain', 'Number of its lines.'),
-    nullableText('document', 'The document that it was read from: the name of an imported file.'),
+    nullableText(
+      'document',
+      'The document that it was read from: the id of a report, or the name of an imported file.',
+    ),
     column('raw', 'text', 'plain', "The document's line of names, a line feed, and the settlement's first line."),
   ],
   sort: ['started_at', 'settlement_id'],

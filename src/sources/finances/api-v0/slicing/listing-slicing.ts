@@ -195,6 +195,17 @@ export function settlementsOf({ job, now, probed }: ForecastRequest, listing: st
   return { listed, ahead, spans: [...known, ...spans], isListed };
 }
 
+/** The number of settlements that touch the job's range, and whether any listing exists. */
+export function touchingSettlements(
+  request: ForecastRequest,
+  listing: string,
+): { readonly count: number; readonly isListed: boolean } {
+  const { start, end } = request.job.range;
+  const { listed, ahead, isListed } = settlementsOf(request, listing);
+  const touching = [...listed, ...ahead].filter(({ opened, group }) => opened < end && (group.end ?? Infinity) > start);
+  return { count: touching.length, isListed };
+}
+
 function probedGroups(page: ProbedPage | undefined, now: number): GroupSlice[] {
   const groups = (page?.batches ?? []).flatMap(({ tags }) => JSON.parse(tags['groups'] ?? '[]') as GroupSpan[]);
   return groups.map((group) => groupSlice({ group, listedFrom: page?.window.start ?? now }));

@@ -1,0 +1,236 @@
+import { shortHash } from '../../../core/short-hash.js';
+import { isoDate } from '../../../core/numeric/instant.js';
+import type { Window } from '../../../core/windows.js';
+import type { Collector, Job, Reading, SlicePart, UnreadPart, Warnings } from '../../../engine/run/pipeline.js';
+import { listQueue, type Slice, type SliceQueue } from '../../../engine/run/slice-queue.js';
+import type { ForecastRequest, Slicing, SyncJob } from '../../../engine/slicing/slicing.js';
+import type { Lake } from '../../../lake/lake.js';
+import { loadKeyFor } from '../../../lake/catalog/load-key.js';
+import { readForgottenBefore } from '../../../lake/upkeep/erasure.js';
+import { settlementForecast } from '../api-2024-06-19/settlement-slicing.js';
+import { settlementSlice } from '../selling-partner/subject-ids.js';
+import { settlementsIn } from './report-document.js';
+import { decodedLines } from './report-encodings.js';
+import { reportLimits } from './report-operations.js';
+import { readSettlement, settlementWarnings, unclearText, type SettlementRows } from './report-rows.js';
+import { settlementReports, settlementReportTables } from './report-tables.js';
+import type { ListedReport, ReceivedDocument, WithReports } from './reports-api.js';
+
+const { name: pipeline } = settlementReportTables;
+
+/** A slice that reads the document of a report. Its parts are settlements. */
+export interface ReportSlice extends Slice {
+  readonly report: ListedReport;
+  readonly lookup: StoredSettlements;
+}
+
+/** A job whose reports are listed. */
+interface ReportsJob extends Job {
+  /** Those to read, in order of creation. */
+  readonly reports: readonly ListedReport[];
+  /** Those that the service could not write, and that are newer than what the lake has. */
+  readonly unwritten: readonly ListedReport[];
+  readonly lookup: StoredSettlements;
+}
+
+function hasReports(job: Job): job is ReportsJob {
+  return 'reports' in job;
+}
+
+interface ReportSlicingOptions {
+  /** The expected number of settlements in a range, and whether any listing exists. */
+  readonly expected: (request: ForecastRequest) => { readonly count: number; readonly isListed: boolean };
+}
+
+/**
+ * Slices that are documents of reports, one after the other in order of creation, because a newer one may restate a settlement.
+ *
+ * A document is read unless a stored settlement names it. That of the settlement that was stored last is read again, as a run may have died
+ * within it. One that only has settlements of others is named by none, so that it is read again while the service keeps it.
+ */
+export function reportSlicing({ expected }: ReportSlicingOptions): Slicing<ReportSlice> & {
+  prepare(job: Job, reading: Reading<WithReports>): Promise<Job>;
+  prepareSync(job: SyncJob, reading: Reading<WithReports>): Promise<Job>;
+  warnings(job: Job): Warnings;
+} {
+  const queue = (job: Job): SliceQueue<ReportSlice> => {
+    const slices = hasReports(job) ? job.reports.map((report) => reportSlice(report, job.lookup)) : [];
+    return Object.assign(
+      listQueue(slices, 'report', () => undefined),
+      { mostOpen: 1 },
+    );
+  };
+  return {
+    loadKey: settlementReportTables.loadKey,
+    prepare: (job, reading) => withReports(job, reading, { range: job.range, isRefresh: job.refresh }),
+    // What the service keeps is few requests.
+    prepareSync: (job, reading) =>
+      withReports(job, reading, { range: { start: -Infinity, end: Infinity }, isRefresh: false }),
+    sliceQueue: queue,
+    sync: queue,
+    warnings: (job) => {
+      const unwritten = hasReports(job) ? job.unwritten : [];
+      if (unwritten.length === 0) return {};
+      return { unwrittenReports: new Map(unwritten.map((report) => [`${reportLabel(report)}, ${report.status}`, 1])) };
+    },
+    forecast: ({ job, now, probed }) => {
+      const range = { start: Math.max(job.range.start, now - reportLimits.keptMs), end: job.range.end };
+      const request = { job: { ...job, range }, now, probed };
+      const { name: table } = settlementReports;
+      const sliceOf = (id: string) =>
+        reportSlice(
+          { id, status: '', documentId: undefined, createdAt: now, start: undefined, end: undefined },
+          nothingStored,
+        );
+      return settlementForecast(request, { pipeline, table, expected, sliceOf });
+    },
+  };
+}
+
+/** Whether a run has loaded settlement reports of an account from the API. */
+export function areReportsLoaded(lake: Lake, account: string): boolean {
+  return [...lake.loadKeys(pipeline, account).values()].some(({ origin }) => origin === 'api');
+}
+
+/** What the service doesn't have of a range any more, for people; undefined where it has all. `now`: milliseconds since 1970. */
+export function keptReportsText({ start }: Window, now: number): string | undefined {
+  const first = now - reportLimits.keptMs;
+  if (start >= first) return undefined;
+  return (
+    `The service keeps settlement reports for 90 days: ${pipeline} loads those that were created since ${isoDate(first)}; ` +
+    'import the files of older ones'
+  );
+}
+
+function reportLabel({ id, createdAt }: ListedReport): string {
+  return `report ${id.slice(0, 100)} of ${isoDate(createdAt)}`;
+}
+
+function reportSlice(report: ListedReport, lookup: StoredSettlements): ReportSlice {
+  return {
+    ...{ report, lookup },
+    name: `report-${shortHash(report.id)}`,
+    label: reportLabel(report),
+    // Its settlements are known once it is read.
+    loadKeys: [],
+    isReread: true,
+  };
+}
+
+const unwrittenStatuses: ReadonlySet<string> = new Set(['CANCELLED', 'FATAL']);
+
+/** The job with the reports to read: those that touch the range and that no stored settlement names, or all of the range to refresh. */
+async function withReports(
+  job: Job,
+  reading: Reading<WithReports>,
+  { range, isRefresh }: { readonly range: Window; readonly isRefresh: boolean },
+): Promise<ReportsJob> {
+  const { lake, account, onlyLoadKeys } = job;
+  const listed = await reading.upstream.reports.list(range.start, reading);
+  const documents = await storedDocuments(job);
+  const keys = [...lake.loadKeys(pipeline, account).values()];
+  const fromApi = keys.filter(({ origin }) => origin === 'api').toSorted((a, b) => b.version - a.version);
+  const last = documents.get(fromApi[0]?.key ?? '');
+  const named = new Set(documents.values());
+  const forgottenBefore = isRefresh ? undefined : await readForgottenBefore(lake.store, account);
+  const isWanted = ({ id, start, end, createdAt }: ListedReport) =>
+    (start ?? createdAt) < range.end &&
+    (end ?? createdAt) > range.start &&
+    (isRefresh || onlyLoadKeys !== undefined || id === last || !named.has(id));
+  const newest = Math.max(...listed.flatMap(({ id, createdAt }) => (named.has(id) ? [createdAt] : [])));
+  return {
+    ...job,
+    reports: listed.filter((report) => report.documentId !== undefined && report.status === 'DONE' && isWanted(report)),
+    unwritten: listed.filter(({ status, createdAt }) => unwrittenStatuses.has(status) && createdAt > newest),
+    lookup: {
+      createdAt: new Map(listed.map(({ id, createdAt }) => [id, createdAt])),
+      documents,
+      imported: new Map(keys.flatMap(({ key, origin, readAt }) => (origin === 'import' ? [[key, readAt]] : []))),
+      isBegun: fromApi.length > 0,
+      forgottenBefore: forgottenBefore ?? -Infinity,
+      onlyLoadKeys,
+    },
+  };
+}
+
+/** What decides which settlements of a document are loaded. */
+interface StoredSettlements {
+  /** When each listed report was created, milliseconds since 1970. */
+  readonly createdAt: ReadonlyMap<string, number>;
+  /** The document that each load key's rows are from. */
+  readonly documents: ReadonlyMap<string, string>;
+  /** When each load key was imported that is; one is removed once the run has loaded it. */
+  readonly imported: Map<string, number>;
+  /** Whether settlements were loaded from the API before. */
+  readonly isBegun: boolean;
+  /** Settlements that ended before are forgotten. */
+  readonly forgottenBefore: number;
+  readonly onlyLoadKeys: ReadonlySet<string> | undefined;
+}
+
+const nothingStored: StoredSettlements = {
+  ...{ createdAt: new Map(), documents: new Map(), imported: new Map(), isBegun: false },
+  ...{ forgottenBefore: -Infinity, onlyLoadKeys: undefined },
+};
+
+/** The documents that stored settlements are from, by load key. */
+async function storedDocuments({ lake, account }: Job): Promise<ReadonlyMap<string, string>> {
+  const adds = () => lake.files(pipeline, settlementReports.name, account);
+  if (adds().length === 0) return new Map();
+  // Imported here: other runs need no DuckDB.
+  const { queryFiles } = await import('../../../lake/files/month-files.js');
+  const rows = await queryFiles(
+    lake,
+    settlementReports,
+    adds,
+    'true',
+    (select) => `SELECT settlement_id, document FROM (${select}) WHERE document IS NOT NULL`,
+  );
+  return new Map(
+    rows.map(({ settlement_id: id, document }) => [loadKeyFor('settlement', String(id)), String(document)]),
+  );
+}
+
+/** Whether a settlement stays as the lake has it, because that is from a newer document, or wasn't asked for. */
+function isLeft(key: string, { createdAt }: ListedReport, lookup: StoredSettlements): boolean {
+  if (lookup.onlyLoadKeys?.has(key) === false) return true;
+  const importedAt = lookup.imported.get(key);
+  // The first load takes imported settlements over; a later import is somebody's decision.
+  if (importedAt !== undefined) return lookup.isBegun && importedAt > createdAt;
+  // A document that isn't listed any more is older.
+  const stored = lookup.createdAt.get(lookup.documents.get(key) ?? '') ?? -Infinity;
+  return stored > createdAt;
+}
+
+/** Turns the document of a report into rows, a part for each settlement. */
+export function reportCollector({ report, label, lookup }: ReportSlice): Collector<ReceivedDocument> {
+  const read: { readonly part: SlicePart; readonly rows: SettlementRows }[] = [];
+  const unread: UnreadPart[] = [];
+  return {
+    add: ({ bytes, charset }) => {
+      const { settlements, faults } = settlementsIn(decodedLines(bytes, charset));
+      for (const { line, found } of faults) unread.push({ label: `${label}, line ${line}`, reason: found });
+      for (const settlement of settlements) {
+        const { name, label: settlementLabel, loadKeys } = settlementSlice(settlement.id);
+        const [key = ''] = loadKeys;
+        if (isLeft(key, report, lookup)) continue;
+        const rows = readSettlement(settlement, report.id);
+        if ('found' in rows) {
+          const line = settlement.header.number;
+          unread.push({ label: `${label}, line ${line}`, reason: unclearText(settlement.id, rows) });
+        } else if ((rows.end ?? Infinity) >= lookup.forgottenBefore) {
+          // Its rows are the same, but from now on a sync reads it.
+          const noted = lookup.imported.delete(key);
+          const warnings = settlementWarnings(rows, `report ${report.id}`);
+          read.push({ rows, part: { name, label: settlementLabel, loadKeys, noted, warnings } });
+        }
+      }
+      return settlements.length;
+    },
+    finish: () =>
+      read.flatMap(({ part, rows: { batches, month } }) =>
+        batches.map((batch) => ({ ...batch, month, tags: {}, part })),
+      ),
+    ...{ reach: undefined, warnings: {}, holes: [], unread },
+  };
+}
