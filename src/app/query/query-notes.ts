@@ -2,6 +2,7 @@ import { dateOrInstant } from '../../core/numeric/instant.js';
 import { dayMs, joined, uncovered, type Window } from '../../core/windows.js';
 import type { Lake } from '../../lake/lake.js';
 import { formatCount } from '../../core/text/amounts.js';
+import { settlementReportTables } from '../../sources/finances/settlement-reports/report-tables.js';
 import { groupSlices, spanOfGroup, type GroupSlice } from '../../sources/finances/api-v0/group-slices.js';
 import { loadingCommand, spansText } from '../command-text.js';
 import { comparedText, comparedWindows, type ComparedDays } from '../coverage/compared-days.js';
@@ -19,6 +20,8 @@ import { namesIn, withoutTexts } from './named-tables.js';
 const emptyViews: Readonly<Record<string, readonly StoredPipeline[]>> = {
   payout_lines: [groupEventsPipeline, transactionsPipeline],
   settlement_payouts: [financialEventGroups],
+  settlement_differences: [settlementReportTables],
+  settlement_items: [settlementReportTables],
   reconciliation: [groupEventsPipeline, transactionsPipeline],
   reconciliation_events: [groupEventsPipeline, transactionsPipeline],
   reconciliation_by_month: [groupEventsPipeline, transactionsPipeline],

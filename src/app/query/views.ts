@@ -16,6 +16,7 @@ import ledger from './views/ledger.sql';
 import marketplaces from './views/marketplaces.sql';
 import monthOf from './views/month_of.sql';
 import monthStart from './views/month_start.sql';
+import onlyValue from './views/only_value.sql';
 import outstandingAt from './views/outstanding_at.sql';
 import paidAmounts from './views/paid_amounts.sql';
 import payoutLines from './views/payout_lines.sql';
@@ -26,7 +27,9 @@ import reconciliationByMonth from './views/reconciliation_by_month.sql';
 import reconciliationEvents from './views/reconciliation_events.sql';
 import reconciliation from './views/reconciliation.sql';
 import settlementAmounts from './views/settlement_amounts.sql';
+import settlementDifferences from './views/settlement_differences.sql';
 import settlementIds from './views/settlement_ids.sql';
+import settlementItems from './views/settlement_items.sql';
 import settlementPayouts from './views/settlement_payouts.sql';
 import timeZone from './views/time_zone.sql';
 import transactionAmounts from './views/transaction_amounts.sql';
@@ -70,6 +73,9 @@ export const views: Readonly<Record<string, string>> = {
   fees_by_type: feesByType,
   payout_lines: payoutLines,
   settlement_ids: settlementIds,
+  only_value: onlyValue,
+  settlement_items: settlementItems,
+  settlement_differences: settlementDifferences,
   settlement_payouts: settlementPayouts,
   transaction_spans: transactionSpans,
   reconciliation_events: reconciliationEvents,

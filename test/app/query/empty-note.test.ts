@@ -25,6 +25,7 @@ test('a table of which nothing is loaded, and a view over it, say why they are e
     ['groups', 'financial-event-groups', range],
     ['settlement_payouts', 'financial-event-groups', range],
     ['payout_lines', 'group-events', range],
+    ['settlement_differences', 'settlement-reports', range],
     ['group_entries', 'group-events', range],
     ['transaction_entries_paid', 'transactions', range],
     ['order_entries', 'order-events', '--account shop --orders FILE'],

@@ -6,20 +6,22 @@ import { views, isMacro } from '../../../src/app/query/views.js';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
 import { database, ran, serving, temporaryFolder } from '../lake-run.js';
+import { sellerReports } from '../../emulator/seller/report-of.js';
+import { fileOf, imported } from '../import/imported.js';
 import { setClock } from '../load/synced.js';
 
 const clock = setClock('2026-03-10T02:00:00Z');
 
 test('in a plain DuckDB the exported views have the rows of `ledgerlake sql`', async () => {
-  const endpoint = await serving({
-    ledger: createSeller({ seed: 5, events: 1000, profile: 'plausible' }, clock),
-    clock,
-  });
+  const seller = createSeller({ seed: 5, events: 1000, profile: 'plausible' }, clock);
+  const endpoint = await serving({ ledger: seller, clock });
   const lake = await temporaryFolder();
   const run = { lake, endpoint, account: 'shop' };
   await ran({ ...run, from: '2026-01-01', api: 'both' }, { clock });
   // Days before the first transactions.
   await ran({ ...run, from: '2025-12-20', to: '2026-01-01', pipelines: ['financial-events'] }, { clock });
+  const report = await fileOf(Buffer.from((await sellerReports(seller)).at(-1) ?? ''), 'report.txt');
+  await imported({ root: lake, clock }, [report], { account: 'shop' });
   const dir = join(await temporaryFolder(), 'dbt', 'ledgerlake');
   const { summary } = await exportViews({ lake, dir }, { clock, log: () => undefined });
 

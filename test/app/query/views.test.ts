@@ -1,32 +1,15 @@
-import { expect, test, beforeEach, afterEach } from 'vitest';
+import { expect, test, beforeEach } from 'vitest';
 import { lakeTables } from '../../../src/app/query/lake-files.js';
 import { viewStatements } from '../../../src/app/query/views.js';
 import { openDatabase, type Database } from '../../../src/core/duckdb/connection.js';
 import { createViews } from '../../../src/core/duckdb/views.js';
-
-type Values = Readonly<Record<string, string | number>>;
+import { viewTables, type ViewTables } from './view-tables.js';
 
 let database: Database;
+let insert: ViewTables['insert'];
 beforeEach(async () => {
-  database = await openDatabase();
-  for (const { name, columns } of lakeTables) {
-    const folders = ['account', 'month'].map((folder) => ({ name: folder, type: 'VARCHAR' }));
-    const declared = [...columns, ...folders].map((column) => `"${column.name}" ${column.type}`);
-    await database.execute(`CREATE TABLE ${name} (${declared.join(', ')})`);
-  }
-  for (const statement of viewStatements(lakeTables).values()) await database.execute(statement);
+  ({ database, insert } = await viewTables());
 });
-afterEach(() => {
-  database.close();
-});
-
-async function insert(table: string, rows: readonly Values[]): Promise<void> {
-  for (const row of rows) {
-    const values = { account: 'shop', month: '2026-03', ...row };
-    const selected = Object.entries(values).map(([name, value]) => `'${value}' AS "${name}"`);
-    await database.execute(`INSERT INTO ${table} BY NAME SELECT ${selected.join(', ')}`);
-  }
-}
 
 const march = (day: number): string => `2026-03-${String(day).padStart(2, '0')}T00:00:00Z`;
 const window = { window_start: march(1), window_end: march(31) };

@@ -1,0 +1,114 @@
+-- One row for each difference between a settlement report and the lake, by source (v0, 2024-06-19).
+--
+-- report_amount, lake_amount: the sums of its lines and of its amounts of the lake; difference: the first less the second; report_lines,
+-- lake_entries: numbers of the lines, and ids of the events. Rows whose reason is split, renamed or other day differ by 0.
+WITH RECURSIVE passes_ AS (
+  -- Each pass pairs what the passes before it have left, with the same order, SKU, day and label where by_… is true: equal amounts of both
+  -- sides (amount), a line and an event whose amounts add up to it (line), lines that belong together and such an event (event), or all
+  -- that is left with them, where both sums are equal (sum). lacking: what exactly one of both sides does not have.
+  FROM (VALUES
+    (1, true, true, true, true, NULL, 'amount', NULL),
+    (2, true, false, true, true, NULL, 'amount', NULL),
+    (3, true, false, false, true, 'day', 'amount', NULL),
+    (4, false, false, true, true, 'order', 'amount', NULL),
+    (5, true, false, false, true, NULL, 'amount', 'other day'),
+    (6, true, false, true, true, NULL, 'sum', 'split'),
+    (7, true, false, false, true, NULL, 'sum', 'split'),
+    (8, true, false, true, false, NULL, 'amount', 'renamed'),
+    (9, true, false, true, false, NULL, 'line', 'split'),
+    (10, true, false, true, false, NULL, 'event', 'split'),
+    (11, true, false, false, false, 'day', 'amount', 'renamed'),
+    (12, true, false, false, false, 'day', 'line', 'split'),
+    (13, true, false, false, false, 'day', 'event', 'split'),
+    (14, false, false, true, false, 'order', 'amount', 'renamed'),
+    (15, false, false, true, false, 'order', 'line', 'split'),
+    (16, false, false, true, false, 'order', 'event', 'split'),
+    (17, true, false, true, false, NULL, 'sum', 'split'),
+    (18, true, false, false, false, NULL, 'sum', 'split')
+  ) AS passes_(pass, by_order, by_sku, by_day, by_label, lacking, pairs, reason)
+), items_ AS MATERIALIZED (
+  SELECT *, row_number() OVER () AS id,
+    -- Null where only one side has it: lines may have the shipment of a fee there.
+    CASE WHEN bool_or(is_report) OVER of_order_ AND NOT bool_and(is_report) OVER of_order_ THEN order_id END AS order_key
+  FROM settlement_items
+  WINDOW of_order_ AS (PARTITION BY account, settlement_id, source, order_id)
+), paired_ AS (
+  SELECT account, settlement_id, source, currency, is_report, id, unit, order_key, sku, day, label, amount, amount_text,
+    0 AS pass, CAST(NULL AS BIGINT) AS pair, false AS is_paired
+  FROM items_
+  UNION ALL
+  SELECT account, settlement_id, source, currency, is_report, id, unit, order_key, sku, day, label, amount, amount_text,
+    pass_, min(id) OVER alike_,
+    CASE
+      WHEN pairs <> 'sum' THEN number <= coalesce(
+        CASE WHEN is_report THEN max(number) FILTER (NOT is_report) OVER alike_ ELSE max(number) FILTER (is_report) OVER alike_ END, 0
+      )
+      WHEN sum(CASE WHEN is_report THEN amount ELSE -amount END) OVER alike_ <> 0 THEN false
+      -- Tax and what was withheld of it may be 0 together, and not there on the other side.
+      ELSE bool_or(is_report) OVER alike_ AND NOT bool_and(is_report) OVER alike_ OR by_day AND order_key IS NOT NULL
+    END
+  FROM (
+    SELECT *, dense_rank() OVER (
+      PARTITION BY account, settlement_id, source, currency, order_, sku_, day_, label_, total_, amount_text, is_lacking_, is_report
+      ORDER BY unit_, CASE WHEN unit_ IS NULL THEN id END
+    ) AS number
+    FROM (
+      SELECT item_.*, passes_.pass AS pass_, pairs, by_day,
+        CASE WHEN by_order THEN order_key END AS order_,
+        CASE WHEN by_sku THEN sku END AS sku_,
+        CASE WHEN by_day THEN day END AS day_,
+        CASE WHEN by_label THEN label END AS label_,
+        CASE WHEN pairs = 'event' OR pairs = 'line' AND NOT is_report THEN unit END AS unit_,
+        CASE
+          WHEN pairs = 'sum' THEN NULL
+          WHEN unit_ IS NULL THEN amount
+          ELSE sum(amount) OVER (PARTITION BY account, settlement_id, source, currency, is_report, unit)
+        END AS total_,
+        CASE lacking WHEN 'day' THEN (day IS NULL) = is_report WHEN 'order' THEN (order_key IS NULL) = is_report END AS is_lacking_
+      FROM paired_ AS item_ JOIN passes_ ON passes_.pass = item_.pass + 1
+      WHERE NOT is_paired
+        AND (pairs = 'amount' OR amount IS NOT NULL)
+        AND (pairs <> 'sum' OR by_day OR by_label OR order_key IS NOT NULL)
+    )
+  )
+  WINDOW alike_ AS (
+    PARTITION BY account, settlement_id, source, currency, order_, sku_, day_, label_, total_, amount_text, is_lacking_
+  )
+), reasons_ AS (
+  SELECT items_.*, passes_.reason, pair
+  FROM items_ JOIN (FROM paired_ WHERE is_paired) USING (id) JOIN passes_ USING (pass)
+  WHERE passes_.reason IS NOT NULL
+  UNION ALL
+  SELECT *,
+    CASE
+      WHEN NOT is_loaded THEN 'not loaded'
+      WHEN source = 'v0' AND is_report AND name IN (
+        'FBARemovalFee', 'FBADisposalFee', 'ReserveCredit', 'ReserveDebit', 'PayableToAmazon', 'SuccessfulCharge', 'UnsuccessfulTransfer'
+      ) THEN 'not in v0'
+      ELSE 'unexplained'
+    END,
+    NULL
+  FROM items_ ANTI JOIN (FROM paired_ WHERE is_paired) USING (id)
+), rows_ AS (
+  -- What is not paired is added up by order, or else by day.
+  SELECT *,
+    CASE WHEN pair IS NULL AND reason <> 'not loaded' THEN order_id END AS order_,
+    CASE WHEN pair IS NULL AND (order_key IS NULL OR reason = 'not loaded') THEN day END AS day_
+  FROM reasons_
+)
+SELECT account, settlement_id, group_id, source,
+  -- Those of the report, or else of the lake, where they are all the same.
+  coalesce(only_value(CASE WHEN is_report THEN order_id END), only_value(order_id)) AS order_id,
+  coalesce(only_value(CASE WHEN is_report THEN posted_on END), only_value(posted_on)) AS posted_on,
+  coalesce(only_value(CASE WHEN is_report THEN kind END), only_value(kind)) AS kind,
+  coalesce(only_value(CASE WHEN is_report THEN name END), only_value(name)) AS name,
+  CAST(coalesce(sum(amount) FILTER (is_report), 0) AS DECIMAL(38, 6)) AS report_amount,
+  CAST(coalesce(sum(amount) FILTER (NOT is_report), 0) AS DECIMAL(38, 6)) AS lake_amount,
+  report_amount - lake_amount AS difference,
+  reason,
+  currency,
+  coalesce(list(line ORDER BY line) FILTER (is_report), []) AS report_lines,
+  coalesce(list(DISTINCT event_id ORDER BY event_id) FILTER (NOT is_report), []) AS lake_entries
+FROM rows_
+GROUP BY account, settlement_id, group_id, source, currency, reason, pair, order_, day_
+ORDER BY account, settlement_id, source, posted_on, order_id, report_lines, lake_entries
