@@ -1,7 +1,5 @@
-import { extname } from 'node:path';
 import { openDatabase, type Database } from '../../core/duckdb/connection.js';
 import { usageError } from '../../core/errors.js';
-import { groupBy } from '../../core/group-by.js';
 import { writeFault } from '../../core/io/output-file.js';
 import { replaceFile } from '../../core/io/write-file.js';
 import { isoInstant } from '../../core/numeric/instant.js';
@@ -21,9 +19,9 @@ import { showAsKnown } from './as-known-tables.js';
 import {
   amountText,
   columnsOf,
+  journalFiles,
   journalFormats,
   rowOf,
-  type JournalFormat,
   type JournalFormatName,
   type JournalLine,
 } from './journal-formats.js';
@@ -79,9 +77,9 @@ export async function exportJournal(
   const { lake } = reader;
   const at = since === undefined ? undefined : await versionInstant(lake, since);
   const database = await openDatabase();
+  const views = new LakeDatabase({ database, ...reader, signal });
   let lines: JournalLine[];
   try {
-    const views = new LakeDatabase({ database, ...reader, signal });
     await views.refresh();
     await views.createMacros();
     const prepared = views.prepared();
@@ -103,16 +101,21 @@ export async function exportJournal(
       await showAsKnown(prepared, database, at, signal);
       lines = adjustmentsOf(await read(database), now, { lastDays, since });
     }
+  } catch (error) {
+    throw await views.faultOf(error);
   } finally {
     database.close();
   }
   const { version } = lake.snapshot;
   lines = lines.map((line) => ({ ...line, memo: `${line.memo}, catalog version ${version}` }));
-  const files = path === undefined ? [{ path, lines }] : filesOf(path, format, lines);
+  const files = path === undefined ? [{ path, lines }] : journalFiles(path, format, lines);
   for (const file of files) {
     const text = csvText(columnsOf(format), chunksOf(file.lines.map((line) => rowOf(format, line))), { isSafe: true });
     if (file.path === undefined) await writeExact(output, text);
     else await writeFile(file.path, text);
+    if (format.mostLines !== undefined && file.lines.length >= format.mostLines) {
+      log(`WARNING: ${file.path ?? ''}: one journal has more than the ${format.mostLines} lines that a file may have`);
+    }
   }
   if (lines.length === 0) {
     log(
@@ -203,28 +206,6 @@ async function readNotes(
         `no transactions of ${account} are loaded, so that its journals of the basis earned equal those of paid`,
     );
   return [...notes, ...equal];
-}
-
-interface JournalFile {
-  readonly path: string | undefined;
-  readonly lines: readonly JournalLine[];
-}
-
-/** The files of a format: one, or some for each currency, `NAME-CURRENCY-N.csv`, which journals don't cross. */
-function filesOf(path: string, { mostLines }: JournalFormat, lines: readonly JournalLine[]): readonly JournalFile[] {
-  if (mostLines === undefined) return [{ path, lines }];
-  const ending = extname(path);
-  const name = ending === '' ? path : path.slice(0, -ending.length);
-  return [...groupBy(lines, ({ currency }) => currency)].flatMap(([currency, of]) => {
-    const parts: JournalLine[][] = [];
-    for (const journal of groupBy(of, (line) => line.journal).values()) {
-      const last = parts.at(-1);
-      // With its header.
-      if (last !== undefined && last.length + journal.length < mostLines) last.push(...journal);
-      else parts.push(journal);
-    }
-    return parts.map((part, at) => ({ path: `${name}-${currency ?? 'none'}-${at + 1}.csv`, lines: part }));
-  });
 }
 
 async function writeFile(path: string, pieces: AsyncIterable<string>): Promise<void> {

@@ -1,3 +1,5 @@
+import { extname } from 'node:path';
+import { groupBy } from '../../core/group-by.js';
 import { millionths } from '../../core/numeric/decimal.js';
 import type { CellKind, ResultCell, ResultColumn } from '../../core/text/rows.js';
 
@@ -98,4 +100,30 @@ function sideText(amount: string): string | null {
 
 function isZero(amount: string): boolean {
   return millionths(amount) === 0n;
+}
+
+export interface JournalFile {
+  readonly path: string;
+  readonly lines: readonly JournalLine[];
+}
+
+/** The files of a format: one, or some for each currency, `NAME-CURRENCY-N.csv`, which journals don't cross. */
+export function journalFiles(
+  path: string,
+  { mostLines }: JournalFormat,
+  lines: readonly JournalLine[],
+): readonly JournalFile[] {
+  if (mostLines === undefined) return [{ path, lines }];
+  const ending = extname(path);
+  const name = ending === '' ? path : path.slice(0, -ending.length);
+  return [...groupBy(lines, ({ currency }) => currency)].flatMap(([currency, of]) => {
+    const parts: JournalLine[][] = [];
+    for (const journal of groupBy(of, (line) => line.journal).values()) {
+      const last = parts.at(-1);
+      // With its header.
+      if (last !== undefined && last.length + journal.length < mostLines) last.push(...journal);
+      else parts.push(journal);
+    }
+    return parts.map((part, at) => ({ path: `${name}-${currency ?? 'none'}-${at + 1}.csv`, lines: part }));
+  });
 }

@@ -3,6 +3,6 @@
 -- amount: decimal text, positive is the seller's gain; times: the number of amounts.
 SELECT account, category, kind, coalesce(name, kind) AS name, currency, CAST(sum(times) AS BIGINT) AS times, CAST(sum(amount) AS VARCHAR) AS amount
 FROM journal_amounts
-WHERE NOT is_named AND basis = $basis AND date >= CAST($from AS DATE) AND date < CAST($to AS DATE) AND kind <> 'suspense'
+WHERE NOT is_named AND basis = $basis AND date >= CAST($from AS DATE) AND date < CAST($to AS DATE)
 GROUP BY ALL
 ORDER BY account, currency, kind, name

@@ -1,3 +1,5 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
@@ -109,3 +111,83 @@ test.each(['v0', '2024-06-19', 'both'] as const)(
     }
   },
 );
+
+test('the files of programs, another chart, and what it does not name', async () => {
+  const clock = setClock('2026-02-03T02:00:00Z');
+  const endpoint = await serving({
+    ledger: createSeller({ seed: 5, events: 1500, profile: 'plausible' }, clock),
+    clock,
+  });
+  const lake = await temporaryFolder();
+  await ran({ lake, endpoint, account: 'shop', from: '2025-12-01' }, { clock });
+  const dir = await temporaryFolder();
+  const month = '2026-01';
+  const all = await exported({ lake, month }, clock);
+  expect(all.notes.at(-1)).toMatch(/^made from version \d+ of the catalog$/);
+  const later = await exported({ lake, month, basis: 'earned' }, clock);
+  expect(later.notes[0]).toBe(
+    'WARNING: no transactions of shop are loaded, so that its journals of the basis earned equal those of paid',
+  );
+  expect(sumsOf(later.rows)).toEqual(sumsOf(all.rows));
+
+  // Two halves are the month.
+  const halves = await Promise.all(
+    [
+      ['2026-01-01', '2026-01-16'],
+      ['2026-01-16', '2026-02-01'],
+    ].map(([from, to]) => exported({ lake, from, to }, clock)),
+  );
+  expect(halves.flatMap(({ rows }) => rows).length).toBe(all.rows.length);
+
+  // QuickBooks: one side of each line is blank, and each number has equal sums.
+  const quickbooks = await exported({ lake, month, for: 'quickbooks', output: join(dir, 'q.csv') }, clock);
+  expect(quickbooks.summary).toMatchObject({ lines: all.rows.length, files: [join(dir, 'q.csv')] });
+  const booked = recordsOf(await readFile(join(dir, 'q.csv'), 'utf8'));
+  expect(booked.every((row) => (row['Debits'] === '') !== (row['Credits'] === ''))).toBe(true);
+  expect(booked.every((row) => /^01\/\d\d\/2026$/.test(row['JournalDate'] ?? ''))).toBe(true);
+  expect(new Set(booked.map((row) => row['JournalNo']))).toEqual(new Set(all.rows.map((row) => row['journal'])));
+
+  // Xero: one currency in a file, and each narration and date adds up to 0.
+  await expect(exported({ lake, month, for: 'xero' }, clock)).rejects.toThrow('expected --output FILE with --for xero');
+  await exported({ lake, month, for: 'xero', output: join(dir, 'x.csv') }, clock);
+  const currencies = [...new Set(all.rows.map((row) => row['currency'] ?? ''))];
+  const names = (await readdir(dir)).filter((name) => name.startsWith('x'));
+  expect(names.toSorted()).toEqual(currencies.map((currency) => `x-${currency}-1.csv`).toSorted());
+  for (const name of names) {
+    const sums = new Map<string, bigint>();
+    for (const row of recordsOf(await readFile(join(dir, name), 'utf8'))) {
+      const key = `${row['Narration'] ?? ''} ${row['Date'] ?? ''}`;
+      sums.set(key, (sums.get(key) ?? 0n) + millionths(row['Amount'] ?? ''));
+      expect(row['TaxRate']).toBe('Tax Exempt');
+    }
+    expect([...sums.values()].filter((sum) => sum !== 0n)).toEqual([]);
+    expect(sums.size).toBeGreaterThan(1);
+  }
+
+  // A chart of a few accounts: the rest is in suspense, and each name is said with its sum.
+  const chart = join(dir, 'chart.csv');
+  await writeFile(
+    chart,
+    'kind,name,ledger_code,ledger_account\nclearing,,1,=Clearing\nbank,,2,Bank\nsuspense,,9,Suspense\nfee,Commission,5,Referral\n',
+  );
+  const few = await exported({ lake, month, chart }, clock);
+  expect(new Set(few.rows.map((row) => row['ledger_code']))).toEqual(new Set(['1', '2', '5', '9']));
+  // A spreadsheet takes no account for a formula.
+  expect(few.rows.find((row) => row['ledger_code'] === '1')?.['ledger_account']).toBe("'=Clearing");
+  const [sums, fewSums] = [sumsOf(all.rows), sumsOf(few.rows)];
+  for (const currency of currencies) expect(fewSums[`${currency} 1`]).toBe(sums[`${currency} 1100`]);
+  const said = new Map<string, bigint>();
+  for (const note of few.notes) {
+    const [, amount = '0', currency = ''] = /, (-?[\d.]+) (\w+), posted to suspense/.exec(note) ?? [];
+    said.set(currency, (said.get(currency) ?? 0n) - millionths(amount));
+  }
+  for (const currency of currencies) expect(said.get(currency), currency).toBe(fewSums[`${currency} 9`] ?? 0n);
+
+  await expect(exported({ lake, month: '2026-1' }, clock)).rejects.toThrow('expected --month YYYY-MM, got "2026-1"');
+  await expect(exported({ lake }, clock)).rejects.toThrow('expected --month YYYY-MM, or --from and --to');
+  await expect(exported({ lake, month, since: 9999 }, clock)).rejects.toThrow('expected --since to be a version up to');
+  const half = { from: '2026-01-01', to: '2026-01-16', since: 3 };
+  await expect(exported({ lake, ...half }, clock)).rejects.toThrow(
+    'expected --from and --to at the beginning of months',
+  );
+});

@@ -1,6 +1,12 @@
 import { expect, test } from 'vitest';
 import { adjustmentsOf } from '../../../src/app/journal/adjustments.js';
-import { columnsOf, journalFormats, rowOf, type JournalLine } from '../../../src/app/journal/journal-formats.js';
+import {
+  columnsOf,
+  journalFiles,
+  journalFormats,
+  rowOf,
+  type JournalLine,
+} from '../../../src/app/journal/journal-formats.js';
 
 const line: JournalLine = {
   account: 'shop',
@@ -92,4 +98,27 @@ test('adjustments are what differs by account of the ledger, month and currency,
   expect(adjustmentsOf([line, other], now, { ...booked, since: 8 })[0]?.journal).not.toBe(number);
   // A line that is gone is reversed.
   expect(adjustmentsOf([line], [], booked)).toMatchObject([{ code: '4000', debit: '1234.500000' }]);
+});
+
+test('a file of Xero has one currency and at most 300 lines with its header, and no journal is cut', () => {
+  const journal = (number: string, count: number, currency = 'EUR') =>
+    Array.from({ length: count }, () => ({ ...line, journal: number, currency }));
+  const lines = [...journal('a', 150), ...journal('b', 149), ...journal('c', 1), ...journal('d', 2, 'USD')];
+  const shown = (name: keyof typeof journalFormats, path: string, of = lines) =>
+    journalFiles(path, journalFormats[name], of).map((file) => [
+      file.path,
+      file.lines.length,
+      [...new Set(file.lines.map((one) => one.journal))].join(''),
+    ]);
+  expect(shown('xero', 'out/march.csv')).toEqual([
+    ['out/march-EUR-1.csv', 299, 'ab'],
+    ['out/march-EUR-2.csv', 1, 'c'],
+    ['out/march-USD-1.csv', 2, 'd'],
+  ]);
+  expect(shown('xero', 'march', [...journal('a', 1), ...journal('b', 500), ...journal('c', 1)])).toEqual([
+    ['march-EUR-1.csv', 1, 'a'],
+    ['march-EUR-2.csv', 500, 'b'],
+    ['march-EUR-3.csv', 1, 'c'],
+  ]);
+  expect(shown('quickbooks', 'march.csv')).toEqual([['march.csv', 302, 'abcd']]);
 });

@@ -268,3 +268,78 @@ test('settlement_ids has the number that transactions name, or that of the only 
     { account: 'shop', group_id: 'named', settlement_id: '1' },
   ]);
 });
+
+/** The lines of journals on a basis: day, settlement, account of the ledger, and its amount, positive is debit. */
+async function posted(basis: 'paid' | 'earned'): Promise<unknown[][]> {
+  const rows = await database.rows(
+    'SELECT CAST(date AS VARCHAR) AS date, settlement_id, ledger_account, CAST(debit - credit AS DOUBLE) AS amount ' +
+      `FROM journal_lines WHERE basis = '${basis}' ORDER BY date, journal, ledger_code`,
+  );
+  return rows.map(({ date, settlement_id, ledger_account, amount }) => [date, settlement_id, ledger_account, amount]);
+}
+
+test('journals post a settlement in two months and its payout, and what the chart does not name to suspense', async () => {
+  const days = { window_start: march(1), window_end: '2026-05-01T00:00:00Z' };
+  const posts = [
+    ['sale', 'ShipmentEventList', 'charge', 'Principal', '100', march(21)],
+    ['sale', 'ShipmentEventList', 'fee', 'Commission', '-15', march(21)],
+    ['refund', 'RefundEventList', 'charge', 'Principal', '-40', '2026-04-02T00:00:00Z'],
+    ['refund', 'RefundEventList', 'fee', 'Commission', '6', '2026-04-02T00:00:00Z'],
+    ['odd', 'AdjustmentEventList', 'adjustment', 'NobodyKnowsIt', '-1', '2026-04-02T00:00:00Z'],
+  ] as const;
+  for (const [id, list, kind, name, amount, at] of posts) {
+    const month = at.slice(0, 7);
+    const entry = { month, event_list: list, effective_at: at, role: 'net', kind, name, amount, currency: 'USD' };
+    await insert('entries', [{ event_id: id, ...entry }]);
+    await insert('group_entries', [{ event_id: `G-1:${id}`, group_id: 'G-1', ...entry }]);
+  }
+  for (const [id, at] of new Map(posts.map(([id, , , , , at]) => [id, at]))) {
+    const event = { month: at.slice(0, 7), content_hash: id, effective_at: at, ...days };
+    await insert('events', [{ event_id: id, ...event }]);
+    await insert('group_events', [{ event_id: `G-1:${id}`, group_id: 'G-1', ...event }]);
+  }
+  await insert('groups', [
+    {
+      ...{ group_id: 'G-1', processing_status: 'Closed', started_at: march(20), ended_at: '2026-04-03T12:00:00Z' },
+      ...{ original_total: '50', original_currency: 'USD', fund_transfer_status: 'Succeeded' },
+      fund_transfer_at: '2026-04-05T00:00:00Z',
+    },
+  ]);
+  const expected = [
+    ['2026-03-31', 'G-1', 'Amazon clearing', 85],
+    ['2026-03-31', 'G-1', 'Sales', -100],
+    ['2026-03-31', 'G-1', 'Referral fees', 15],
+    ['2026-04-03', 'G-1', 'Amazon clearing', -35],
+    ['2026-04-03', 'G-1', 'Suspense', 1],
+    ['2026-04-03', 'G-1', 'Refunds', 40],
+    ['2026-04-03', 'G-1', 'Referral fees', -6],
+    ['2026-04-05', 'G-1', 'Bank', 50],
+    ['2026-04-05', 'G-1', 'Amazon clearing', -50],
+  ];
+  expect(await posted('paid')).toEqual(expected);
+  // The same without transactions.
+  expect(await posted('earned')).toEqual(expected);
+  expect(await database.rows("SELECT DISTINCT name FROM journal_amounts WHERE ledger_account = 'Suspense'")).toEqual([
+    { name: 'NobodyKnowsIt' },
+  ]);
+});
+
+test('on the earned basis deferred sales are posted at the end of the loaded days, and those of before are reversed', async () => {
+  await transaction('sale', 'waits', 10, '30', { status: 'DEFERRED' });
+  await transaction('release', 'before', 5, '20', { status: 'RELEASED', defers: 'not loaded' });
+  const paid = [
+    ['2026-03-30', null, 'Suspense', 20],
+    ['2026-03-30', null, 'Sales', -20],
+  ];
+  expect(await posted('paid')).toEqual(paid);
+  expect(await posted('earned')).toEqual(
+    expect.arrayContaining([
+      ...paid,
+      ['2026-03-01', null, 'Amazon deferred sales', -20],
+      ['2026-03-01', null, 'Sales', 20],
+      ['2026-03-30', null, 'Amazon deferred sales', 30],
+      ['2026-03-30', null, 'Sales', -30],
+    ]),
+  );
+  expect((await posted('earned')).length).toBe(6);
+});

@@ -35,7 +35,8 @@ WITH settled_ AS (
 ), differences_ AS (
   SELECT account, month, currency, group_id, line AS name, amount, times
   FROM clearing_
-  WHERE line NOT IN ('by date', 'paid out')
+  -- What is carried over is 0 in all.
+  WHERE line NOT IN ('by date', 'paid out') AND amount <> 0
   UNION ALL
   -- The ledger has transactions where the settlements are those of v0.
   SELECT account, month, currency, NULL, 'between v0 and transactions', sum(amount), 1
