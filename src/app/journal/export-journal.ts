@@ -10,6 +10,7 @@ import { textOrNull, type ResultCell } from '../../core/text/rows.js';
 import { writeExact } from '../../core/text/sink.js';
 import { readInstantOption } from '../../core/text/value-forms.js';
 import type { CommandResult } from '../command-result.js';
+import { refuseUnknownAccount } from '../configuration/account.js';
 import type { CacheOptions } from '../configuration/settings.js';
 import type { ReadingContext } from '../context.js';
 import { LakeDatabase } from '../query/lake-database.js';
@@ -33,6 +34,8 @@ export type JournalBasis = 'paid' | 'earned';
 
 export interface JournalOptions {
   readonly lake: string;
+  /** Left out: all. */
+  readonly account?: string | undefined;
   /** `YYYY-MM`; instead of `from` and `to`. */
   readonly month?: string | undefined;
   /** ISO 8601: the first day, and the day after the last one. */
@@ -64,7 +67,7 @@ export async function exportJournal(
   options: JournalOptions,
   { clock, signal, log, output }: ReadingContext,
 ): Promise<CommandResult> {
-  const { lake: location, basis, since, chart, timeZone, cache } = options;
+  const { lake: location, account, basis, since, chart, timeZone, cache } = options;
   const days = daysOf(options);
   const path = options.output === '-' ? undefined : options.output;
   const format = journalFormats[options.for];
@@ -75,6 +78,9 @@ export async function exportJournal(
   }
   const reader = await openLakeReader(location, clock, { log, scope: { lake: location }, cache, timeZone, chart });
   const { lake } = reader;
+  refuseUnknownAccount(account, lake.accounts(), location);
+  const accounts = [...lake.accounts()].filter((name) => account === undefined || name === account);
+  const parameters = { basis, ...days, account: account ?? null };
   const at = since === undefined ? undefined : await versionInstant(lake, since);
   const database = await openDatabase();
   const views = new LakeDatabase({ database, ...reader, signal });
@@ -83,12 +89,11 @@ export async function exportJournal(
     await views.refresh();
     await views.createMacros();
     const prepared = views.prepared();
-    const read = async (from: Database) =>
-      (await from.rows(journalLines, { signal, parameters: { basis, ...days } })).map(lineOf);
+    const read = async (from: Database) => (await from.rows(journalLines, { signal, parameters })).map(lineOf);
     const now = await read(prepared);
     const notes = [
       ...reader.notesOn('FROM journal_lines'),
-      ...(await readNotes(prepared, { basis, ...days }, [...lake.accounts()], signal)),
+      ...(await readNotes(prepared, parameters, accounts, signal)),
     ];
     for (const note of notes) log(`WARNING: ${note.replace(/^WARNING: /, '')}`);
     if (at === undefined || since === undefined) lines = now;
@@ -185,7 +190,7 @@ function lineOf(row: Readonly<Record<string, ResultCell>>): JournalLine {
 /** What the chart doesn't name, and accounts whose bases are equal. */
 async function readNotes(
   database: Database,
-  parameters: Days & { readonly basis: JournalBasis },
+  parameters: Days & { readonly basis: JournalBasis; readonly account: string | null },
   accounts: readonly string[],
   signal: AbortSignal,
 ): Promise<string[]> {

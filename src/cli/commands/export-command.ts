@@ -15,7 +15,7 @@ const optionsOf: Readonly<Record<string, readonly string[]>> = {
   dir: ['views', 'settlement-report'],
   ddl: ['symlinks'],
   settlement: ['settlement-report'],
-  account: ['settlement-report'],
+  account: ['settlement-report', 'journal'],
   from: ['settlement-report', 'journal'],
   to: ['settlement-report', 'journal'],
   ...Object.fromEntries(['month', 'basis', 'for', 'since', 'output'].map((name) => [name, ['journal']])),
@@ -56,7 +56,7 @@ export const exportCommand: CommandDefinition = {
       about:
         'With settlement-report: the id of a settlement or of its group; may be repeated [default: all that are closed]',
     },
-    account: { about: 'With settlement-report: account whose settlements to write [default: all]' },
+    account: { about: 'With settlement-report and journal: account to write [default: all]' },
     month: { about: 'With journal: the month, YYYY-MM' },
     from: {
       about:
@@ -126,7 +126,14 @@ export const exportCommand: CommandDefinition = {
       const { exportJournal } = await import('../../app/journal/export-journal.js');
       return exportJournal(
         {
-          ...{ lake: settings.lake, cache: settings, timeZone: settings.timeZone, chart: settings.chart, output },
+          ...{
+            lake: settings.lake,
+            account: args.text('account'),
+            cache: settings,
+            timeZone: settings.timeZone,
+            chart: settings.chart,
+            output,
+          },
           ...{ month: args.text('month'), from: args.text('from'), to: args.text('to') },
           since: since === undefined ? undefined : wholeNumber('--since', since, 0),
           basis: args.text('basis') === 'earned' ? 'earned' : 'paid',

@@ -184,6 +184,9 @@ test('the files of programs, another chart, and what it does not name', async ()
   for (const currency of currencies) expect(said.get(currency), currency).toBe(fewSums[`${currency} 9`] ?? 0n);
 
   await expect(exported({ lake, month: '2026-1' }, clock)).rejects.toThrow('expected --month YYYY-MM, got "2026-1"');
+  await expect(exported({ lake, month, account: 'other' }, clock)).rejects.toThrow(
+    'expected --account to be an account',
+  );
   await expect(exported({ lake }, clock)).rejects.toThrow('expected --month YYYY-MM, or --from and --to');
   await expect(exported({ lake, month, since: 9999 }, clock)).rejects.toThrow('expected --since to be a version up to');
   const half = { from: '2026-01-01', to: '2026-01-16', since: 3 };
