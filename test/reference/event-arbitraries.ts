@@ -93,6 +93,22 @@ const quantityText = fc.oneof(
 );
 
 const dateNames = ['PostedDate', 'postedDate', 'TransactionPostedDate', 'TransactionCreationDate'];
+/** Names, ids and countries of marketplaces, and texts that are none. */
+const marketplaceText = fc
+  .constantFrom(
+    'Amazon.com',
+    'amazon.co.jp',
+    'Amazon.jp',
+    'AMAZON.DE',
+    'Non-Amazon',
+    'A1PA6795UKMFR9',
+    'GB',
+    'uk',
+    'XX',
+    '',
+  )
+  .map((text) => JSON.stringify(text));
+const marketplaceNames = ['MarketplaceName', 'MarketplaceId', 'MarketplaceCountryCode', 'StoreName', 'SellerStoreName'];
 const idNames = [
   ...['AmazonOrderId', 'OrderId', 'SellerOrderId', 'MerchantOrderId', 'TDSOrderId', 'OriginalRemovalOrderId'],
   ...['MarketplaceName', 'MarketplaceId', 'StoreName', 'SellerStoreName'],
@@ -111,6 +127,7 @@ const itemMember = fc.oneof(
 );
 const eventMember = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom(...idNames).chain((name) => named(name, wordText)) },
+  { weight: 1, arbitrary: fc.constantFrom(...marketplaceNames).chain((name) => named(name, marketplaceText)) },
   { weight: 1, arbitrary: fc.constantFrom(...dateNames).chain((name) => named(name, dateText)) },
   { weight: 3, arbitrary: itemMember },
 );

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { recordOf } from '../../src/sources/finances/model/records.js';
 import { amountsOf, firstString, wellFormed, type AmountColumns } from './entries.js';
 import { instantOf } from './instants.js';
+import { marketplaceIdOf } from './marketplaces.js';
 import { memberOf, parseJsonText, type JsonNode } from './json-text.js';
 
 /** What was asked for. Instants are microseconds since 1970. */
@@ -26,6 +27,7 @@ export interface ReferenceEvent {
   readonly amazon_order_id: string | null;
   readonly seller_order_id: string | null;
   readonly marketplace: string | null;
+  readonly marketplace_id: string | null;
   readonly store: string | null;
   readonly group_id: string | null;
   readonly window_start: bigint | null;
@@ -36,7 +38,14 @@ export interface ReferenceEvent {
 }
 
 type SharedColumns =
-  'event_id' | 'event_list' | 'posted_at' | 'effective_at' | 'amazon_order_id' | 'marketplace' | 'group_id';
+  | 'event_id'
+  | 'event_list'
+  | 'posted_at'
+  | 'effective_at'
+  | 'amazon_order_id'
+  | 'marketplace'
+  | 'marketplace_id'
+  | 'group_id';
 
 /** A row of `entries`, `group_entries` or `order_entries`. */
 export type ReferenceEntry = Pick<ReferenceEvent, SharedColumns> & AmountColumns;
@@ -75,6 +84,10 @@ export function referenceRows(
       amazon_order_id: firstString(node, orderIdFields(list)),
       seller_order_id: firstString(node, ['SellerOrderId', 'MerchantOrderId']),
       marketplace: firstString(node, ['MarketplaceName', 'MarketplaceId']),
+      marketplace_id: marketplaceIdOf(
+        [firstString(node, ['MarketplaceName', 'MarketplaceId']), firstString(node, ['StoreName', 'SellerStoreName'])],
+        firstString(node, ['MarketplaceId', 'MarketplaceCountryCode']),
+      ),
       store: firstString(node, ['StoreName', 'SellerStoreName']),
       group_id: slice.groupId ?? null,
       window_start: slice.windowStart,
@@ -90,8 +103,8 @@ export function referenceRows(
 }
 
 function sharedColumns(row: ReferenceEvent): Pick<ReferenceEvent, SharedColumns> {
-  const { event_id, event_list, posted_at, effective_at, amazon_order_id, marketplace, group_id } = row;
-  return { event_id, event_list, posted_at, effective_at, amazon_order_id, marketplace, group_id };
+  const { event_id, event_list, posted_at, effective_at, amazon_order_id, marketplace, marketplace_id, group_id } = row;
+  return { event_id, event_list, posted_at, effective_at, amazon_order_id, marketplace, marketplace_id, group_id };
 }
 
 /** The events of a body: list by list in the order of the text, of any type whatever. */

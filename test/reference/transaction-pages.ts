@@ -168,7 +168,12 @@ function transaction(draw: Draw): string {
     optional('description', () => text('Order Payment')),
     optional('postedDate', () => text('2024-03-02T03:04:05Z', '2024-03-31T03:04:05.25Z', 'soon', '2024-03-07')),
     optional('totalAmount', () => money(draw, cents)),
-    optional('marketplaceDetails', () => mostly(draw, '{"marketplaceId":"M-1","marketplaceName":"Amazon.de"}')),
+    optional('marketplaceDetails', () =>
+      mostly(
+        draw,
+        one(draw, ['{"marketplaceId":"M-1","marketplaceName":"Amazon.de"}', '{"marketplaceName":"Amazon.fr"}']),
+      ),
+    ),
     optional('sellingPartnerMetadata', () => mostly(draw, '{"accountType":"Standard Orders","marketplaceId":"M-2"}')),
     listMember(
       draw,

@@ -1,3 +1,4 @@
+import { marketplaceIdOf } from './marketplaces.js';
 import { createHash } from 'node:crypto';
 import { int64Of, int64OfDigits, millionthsOf, numberOf } from './decimals.js';
 import { firstString, wellFormed } from './entries.js';
@@ -148,7 +149,10 @@ function columnsOf(node: JsonNode): Row {
     total_text: total === undefined ? null : amountTextOf(total),
     currency: total === undefined ? null : currencyOf(total),
     account_type: firstString(seller, ['accountType']),
-    marketplace_id: firstString(marketplace, ['marketplaceId']) ?? firstString(seller, ['marketplaceId']),
+    marketplace_id:
+      firstString(marketplace, ['marketplaceId']) ??
+      firstString(seller, ['marketplaceId']) ??
+      marketplaceIdOf([firstString(marketplace, ['marketplaceName'])]),
     marketplace: firstString(marketplace, ['marketplaceName']),
     ...Object.fromEntries(
       Object.entries(columnIdentifiers).map(([column, name]) => [
@@ -191,7 +195,10 @@ function entryOf(
   ];
   return {
     ...Object.fromEntries(
-      ['event_id', ...chosen, 'amazon_order_id', 'marketplace', 'group_id'].map((name) => [name, row[name]]),
+      ['event_id', ...chosen, 'amazon_order_id', 'marketplace_id', 'marketplace', 'group_id'].map((name) => [
+        name,
+        row[name],
+      ]),
     ),
     entry,
     path: amount.path,

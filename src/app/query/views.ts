@@ -1,5 +1,6 @@
 import { identifier, literal } from '../../core/duckdb/literals.js';
 import { chartQuery, type ChartRow } from './chart.js';
+import { marketplaces } from '../../sources/finances/model/marketplaces.js';
 import amountName from './views/amount_name.sql';
 import apiDifferences from './views/api_differences.sql';
 import categoryOf from './views/category_of.sql';
@@ -13,7 +14,7 @@ import journalLines from './views/journal_lines.sql';
 import lastLoadedDays from './views/last_loaded_days.sql';
 import ledgerAmounts from './views/ledger_amounts.sql';
 import ledger from './views/ledger.sql';
-import marketplaces from './views/marketplaces.sql';
+import marketplacesView from './views/marketplaces.sql';
 import monthOf from './views/month_of.sql';
 import monthStart from './views/month_start.sql';
 import onlyValue from './views/only_value.sql';
@@ -41,6 +42,11 @@ import transactionsPaid from './views/transactions_paid.sql';
 import v0Amounts from './views/v0_amounts.sql';
 import v0Name from './views/v0_name.sql';
 
+const marketplaceRows = marketplaces
+  .map(({ id, name, country, currency, timeZone: zone }) => [id, name, country, currency, zone].map(literal).join(', '))
+  .map((values) => `(${values})`)
+  .join(',\n  ');
+
 /**
  * The views over a lake's tables by their names: the query of a view, or the statement that creates a macro. Each may read those
  * before it.
@@ -49,7 +55,7 @@ export const views: Readonly<Record<string, string>> = {
   time_zone: timeZone,
   month_of: monthOf,
   month_start: monthStart,
-  marketplaces,
+  marketplaces: marketplacesView.replace('$rows', () => marketplaceRows),
   amount_name: amountName,
   v0_name: v0Name,
   category_of: categoryOf,

@@ -263,6 +263,12 @@ test('both services have the same columns of every month, and the earned basis i
   expect(await v0.rows('SELECT * FROM pnl_by_month_earned')).toEqual(months);
 
   // Each marketplace is known by its id, and v0 has its name.
+  for (const lake of [v0, later]) {
+    const joined = 'FROM ledger JOIN marketplaces USING (marketplace_id) WHERE marketplaces.currency = ledger.currency';
+    const [{ n } = {}] = await lake.rows(`SELECT count(*) AS n ${joined}`);
+    expect(await lake.rows('SELECT count(*) AS n FROM ledger WHERE marketplace_id IS NOT NULL')).toEqual([{ n }]);
+    expect(n).toBeGreaterThan(10_000n);
+  }
   const places = 'FROM transactions SEMI JOIN marketplaces USING (marketplace_id)';
   expect(await later.rows(`SELECT count(*) AS n ${places}`)).toEqual(
     await later.rows('SELECT count(*) AS n FROM transactions WHERE marketplace_id IS NOT NULL'),

@@ -16,7 +16,7 @@ SELECT
   account,
   -- The partition where the zone allows it, so that a condition on the month decides which files are opened.
   CASE WHEN time_zone() = 'UTC' THEN month ELSE month_of(effective_at) END AS month,
-  effective_at, event_id, entry, amazon_order_id, sku, path, kind, role, amount, amount_text, currency,
+  effective_at, event_id, entry, marketplace_id, amazon_order_id, sku, path, kind, role, amount, amount_text, currency,
   CASE transaction_type
     WHEN 'Shipment' THEN 'ShipmentEventList'
     WHEN 'Refund' THEN 'RefundEventList'

@@ -37,7 +37,7 @@ WITH since_ AS (
 SELECT
   account,
   CASE WHEN time_zone() = 'UTC' THEN month ELSE month_of(effective_at) END AS month,
-  effective_at, event_id, entry, amazon_order_id, sku, path, kind, role, amount, amount_text, currency,
+  effective_at, event_id, entry, marketplace_id, amazon_order_id, sku, path, kind, role, amount, amount_text, currency,
   event_list, name, group_id,
   category_of(event_list, kind, name) AS category,
   CAST(NULL AS VARCHAR) AS charge,

@@ -194,11 +194,16 @@ export const rawTransactionColumns: RawColumns = [
   amount('total_amount', (transaction) => totalOf(transaction)?.['currencyAmount'], 'total_text'),
   texts('currency', (transaction) => totalOf(transaction)?.['currencyCode']),
   text('account_type', 'sellingPartnerMetadata', 'accountType'),
-  texts(
-    'marketplace_id',
-    member('marketplaceDetails', 'marketplaceId'),
-    member('sellingPartnerMetadata', 'marketplaceId'),
-  ),
+  {
+    ...texts('marketplace_id'),
+    // Null or not where only the name says it: earlier versions left it out.
+    of: (transaction) =>
+      first(
+        ['marketplaceDetails', 'sellingPartnerMetadata'].map((field) =>
+          rawText(at(transaction, field, 'marketplaceId')),
+        ),
+      ) ?? (rawText(at(transaction, 'marketplaceDetails', 'marketplaceName')) === null ? null : undefined),
+  },
   text('marketplace', 'marketplaceDetails', 'marketplaceName'),
   ...Object.entries(identifiers).map(([column, name]) => texts(column, (record) => identifierOf(record, name))),
   texts('deferral_reason', (transaction) =>

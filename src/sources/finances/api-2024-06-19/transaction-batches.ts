@@ -47,6 +47,7 @@ export const sharedColumns = [
   'status',
   'deferred_transaction_id',
   'amazon_order_id',
+  'marketplace_id',
   'marketplace',
   'group_id',
 ] as const satisfies readonly TextName[];

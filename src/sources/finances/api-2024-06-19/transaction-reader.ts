@@ -1,5 +1,6 @@
 import { addText, instantValue, integerValue } from '../../../core/json/node-values.js';
 import { kind, type Tape } from '../../../core/json/tape.js';
+import { marketplaceNamed } from '../model/marketplaces.js';
 import { countWarning, none, type EventWarnings } from '../model/slice-rows.js';
 import { AmountTree } from './amount-tree.js';
 import { BreakdownChain } from './breakdown-kinds.js';
@@ -309,6 +310,12 @@ export class TransactionReader {
     const { texts, total, maturityAt } = this.#rows;
     for (const [column, candidates] of fieldColumns) {
       for (const field of candidates) this.#setText(column, tape, this.#node(field));
+    }
+    const { marketplace_id: ids } = texts;
+    const name = this.#node('marketplaceName');
+    if (this.#texts[columnNumbers.marketplace_id] === none && name !== none) {
+      const id = marketplaceNamed(tape.stringValue(name));
+      if (id !== undefined) this.#texts[columnNumbers.marketplace_id] = ids.values.addString(id);
     }
     const status = this.#node('transactionStatus');
     for (const [at, name] of textColumns.entries()) texts[name].numbers.push(this.#texts[at] ?? none);

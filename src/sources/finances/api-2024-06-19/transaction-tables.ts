@@ -4,6 +4,7 @@ import {
   column,
   effectiveAt,
   filtered,
+  later,
   maybeEffectiveAt,
   nullable,
   postedAt,
@@ -25,6 +26,7 @@ const deferredTransactionId = nullable(
   'The deferred transaction that this one releases.',
 );
 const marketplace = nullableText('marketplace', 'Name of the marketplace: `Amazon.com`.');
+const marketplaceId = nullableText('marketplace_id', 'Identifier of the marketplace: joins with `marketplaces`.');
 const groupId = filtered(nullableText('group_id', 'The settlement, as `groups` has it.'));
 const raw = column(
   'raw',
@@ -50,7 +52,7 @@ function transactionColumns(effective: Column): Column[] {
     nullableText('total_text', 'Only where `total_amount` cannot hold it: the number as received.'),
     nullableText('currency', 'ISO 4217 code of the total, as received.'),
     nullableText('account_type', 'Type of the account: `Standard Orders`.'),
-    nullableText('marketplace_id', 'Identifier of the marketplace.'),
+    marketplaceId,
     marketplace,
     amazonOrderId,
     nullable('shipment_id', 'text', 'delta-length', 'The shipment.'),
@@ -82,6 +84,7 @@ function entryColumns(effective: Column): Column[] {
     repeated(postedAt),
     repeated(effective),
     repeated(amazonOrderId),
+    later(marketplaceId),
     marketplace,
     groupId,
     column('entry', 'integer', 'dictionary', 'Order within the transaction, from 0.'),
@@ -139,7 +142,6 @@ export const orderTransactionEntries: Table = {
 };
 
 const accountType = nullableText('account_type', 'Type of the account: `Standard Orders`.');
-const marketplaceId = nullableText('marketplace_id', 'Identifier of the marketplace.');
 const windowStart = nullable('window_start', 'instant', 'dictionary', 'Start of the slice.');
 const windowEnd = nullable('window_end', 'instant', 'dictionary', 'End of the slice, exclusive.');
 

@@ -11,11 +11,7 @@ export const meaning = { none: -1, currencyCode: -2, currencyAmount: -3 } as con
 export const level = { event: 0, item: 1, inner: 2 } as const;
 
 /** The slots of one attribute's fields, the best field's first. */
-export interface Slots {
-  readonly first: number;
-  /** Exclusive. */
-  readonly end: number;
-}
+export type Slots = readonly number[];
 
 /** A field that gives an attribute, the quantity of an item, or the date of an event. */
 interface Field {
@@ -33,7 +29,7 @@ class FieldSlots {
   readonly quantity: Slots;
   readonly date: Slots;
 
-  /** @throws Error where a field gives two attributes: an error of this file */
+  /** @throws Error where a field gives attributes of different forms: an error of this file */
   constructor(list: string) {
     const record = recordOf(list);
     this.texts = attributes.map(({ fields, ofItems }) => this.#add(fields(record), ofItems ? none : level.item));
@@ -42,12 +38,13 @@ class FieldSlots {
   }
 
   #add(fields: readonly string[], ignoredAt: number, isQuantity = false): Slots {
-    const first = this.byName.size;
-    for (const field of fields) {
-      if (this.byName.has(field)) throw new Error(`the field ${field} gives two attributes`);
-      this.byName.set(field, { slot: this.byName.size, ignoredAt, isQuantity });
-    }
-    return { first, end: this.byName.size };
+    return fields.map((name) => {
+      const field = this.byName.get(name) ?? { slot: this.byName.size, ignoredAt, isQuantity };
+      if (field.ignoredAt !== ignoredAt || field.isQuantity !== isQuantity)
+        throw new Error(`the field ${name} gives attributes of different forms`);
+      this.byName.set(name, field);
+      return field.slot;
+    });
   }
 }
 

@@ -20,6 +20,8 @@ export const attributes: readonly Attribute[] = [
   { column: 'amazon_order_id', ofItems: false, fields: orderFields },
   ofEvents('seller_order_id', ...sellerOrderFields),
   ofEvents('marketplace', 'MarketplaceName', 'MarketplaceId'),
+  // No table has it: `marketplace_id` is derived from it and its neighbours.
+  ofEvents('marketplace_code', 'MarketplaceId', 'MarketplaceCountryCode'),
   ofEvents('store', 'StoreName', 'SellerStoreName'),
 ];
 

@@ -1,9 +1,11 @@
 import type { RecordBatch } from 'apache-arrow';
 import { Int64Values } from '../../../core/columns/arrays.js';
 import { groupBy } from '../../../core/group-by.js';
-import type { ColumnMemory } from '../../../core/columns/memory.js';
+import { Dictionary } from '../../../core/columns/dictionary.js';
+import { Int32List, type ColumnMemory } from '../../../core/columns/memory.js';
 import { recordBatch, type Table } from '../../../core/columns/table.js';
 import { EntryArrays, EventArrays, type Finished } from './row-arrays.js';
+import { marketplaceNamed, marketplaceOfCountry } from './marketplaces.js';
 import { none, type AttributeColumn, type EntryRows, type RowSource, type SliceRows } from './slice-rows.js';
 import { decimalScale, decimalText } from '../../../core/numeric/decimal.js';
 
@@ -47,9 +49,11 @@ export function eventBatch(
   const { rows } = finished;
   const { events } = rows;
   const chosen = new EventArrays(rows, order, memory);
+  const marketplaces = marketplaceIds(rows);
   return recordBatch(table, order.length, {
     ...chosen.shared(finished),
     ...attributeColumns(table, rows, ({ values, numbers }) => chosen.texts(values, numbers)),
+    marketplace_id: chosen.texts(marketplaces.values, marketplaces.numbers),
     event_list: chosen.texts(rows.lists, events.list),
     group_id: chosen.sourceTexts(({ groupId }) => groupId),
   });
@@ -66,11 +70,13 @@ export function entryBatch(
   const { events, entries, items, amountPaths } = rows;
   const chosen = new EntryArrays(rows, order, memory);
   const { arrays } = chosen;
+  const marketplaces = marketplaceIds(rows);
   return recordBatch(table, chosen.length, {
     ...chosen.shared(finished),
     ...attributeColumns(table, rows, ({ values, numbers, items: ofItems }) =>
       ofItems === undefined ? chosen.eventTexts(values, numbers) : chosen.itemTexts(values, ofItems, numbers),
     ),
+    marketplace_id: chosen.eventTexts(marketplaces.values, marketplaces.numbers),
     event_list: chosen.eventTexts(rows.lists, events.list),
     group_id: chosen.sourceTexts(({ groupId }) => groupId),
     path: chosen.pathTexts(amountPaths, ({ path }) => path),
@@ -86,6 +92,43 @@ export function entryBatch(
 function attributeColumns<Of>({ columns }: Table, rows: SliceRows, columnOf: (attribute: AttributeColumn) => Of) {
   const given = rows.attributes.filter(({ column }) => columns.some(({ name }) => name === column));
   return Object.fromEntries(given.map((attribute) => [attribute.column, columnOf(attribute)]));
+}
+
+/** How the id of an event's marketplace follows from the text of an attribute: by the first one that gives it. */
+const marketplaceSources: Readonly<Record<string, (text: string) => string | undefined>> = {
+  marketplace_code: (text) => (text.length <= 2 ? marketplaceOfCountry(text) : text),
+  marketplace: marketplaceNamed,
+  store: marketplaceNamed,
+};
+
+/** The ids of the events' marketplaces: the distinct ones, and the number of each event's. */
+function marketplaceIds({ attributes, events }: SliceRows): {
+  readonly values: Dictionary;
+  readonly numbers: Int32List;
+} {
+  const values = new Dictionary();
+  const sources = Object.entries(marketplaceSources).flatMap(([name, idOf]) =>
+    attributes
+      .filter(({ column }) => column === name)
+      .map((attribute) => {
+        const ids = Int32Array.from({ length: attribute.values.length }, (_, number) => {
+          const id = idOf(attribute.values.value(number));
+          return id === undefined ? none : values.addString(id);
+        });
+        return { ids, numbers: attribute.numbers.values };
+      }),
+  );
+  const numbers = new Int32List();
+  for (let event = 0; event < events.length; event++) {
+    let number: number = none;
+    for (const { ids, numbers: texts } of sources) {
+      const text = texts[event] ?? none;
+      if (text !== none) number = ids[text] ?? none;
+      if (number !== none) break;
+    }
+    numbers.push(number);
+  }
+  return { values, numbers };
 }
 
 const noCurrency = '';

@@ -437,6 +437,6 @@ export function amountPath({ amountPaths, generation }: SliceRows, path: PathNod
 
 function bestSlot(fields: Int32Array, slots: Slots | undefined): number {
   if (slots === undefined) return none;
-  for (let slot = slots.first; slot < slots.end; slot++) if (fields[slot] !== none) return slot;
+  for (const slot of slots) if (fields[slot] !== none) return slot;
   return none;
 }

@@ -267,7 +267,7 @@ export class Flattener {
   /** The first valid date of the event. */
   #postedAt(tape: Tape, root: PathNode): bigint | undefined {
     const { eventFields, slots } = root.list;
-    for (let slot = slots.date.first; slot < slots.date.end; slot++) {
+    for (const slot of slots.date) {
       const node = eventFields[slot] ?? none;
       if (node === none) continue;
       const instant = instantValue(tape, node);
@@ -295,7 +295,7 @@ export class Flattener {
 
 function bestNode(fields: Int32Array, slots: Slots | undefined): number {
   if (slots === undefined) return none;
-  for (let slot = slots.first; slot < slots.end; slot++) {
+  for (const slot of slots) {
     const node = fields[slot] ?? none;
     if (node !== none) return node;
   }

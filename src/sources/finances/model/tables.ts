@@ -16,7 +16,7 @@ export function sought(base: Column): Column {
 }
 
 /** A column that files of earlier versions lack: null there until `rebuild`. */
-function later(base: Column): Column {
+export function later(base: Column): Column {
   return { ...base, later: true };
 }
 
@@ -51,6 +51,7 @@ export const amazonOrderId = sought(
 /** Columns of entries with nearly all values in each file: computing their bounds would take a sixth of the encoding time. */
 const unbounded: ReadonlySet<string> = new Set([
   'marketplace',
+  'marketplace_id',
   'path',
   'order_item_id',
   'kind',
@@ -72,6 +73,12 @@ const marketplace = nullableText(
   'marketplace',
   'The marketplace of the sale, as the event has it: `Amazon.com`, or an id.',
 );
+const marketplaceId = later(
+  nullableText(
+    'marketplace_id',
+    'Identifier of the marketplace, wherever a field of the event gives it: joins with `marketplaces`.',
+  ),
+);
 const groupId = nullableText('group_id', 'The settlement; set in `group_events` and `group_entries`.');
 
 function eventColumns(effective: Column): Column[] {
@@ -86,6 +93,7 @@ function eventColumns(effective: Column): Column[] {
     amazonOrderId,
     nullable('seller_order_id', 'text', 'delta-length', 'The order, as the seller numbers it.'),
     marketplace,
+    marketplaceId,
     nullableText('store', 'The store of the sale.'),
     groupId,
     nullable('window_start', 'instant', 'dictionary', "Start of the slice; in `group_events` the group's."),
@@ -109,6 +117,7 @@ function entryColumns(effective: Column): Column[] {
     repeated(effective),
     repeated(amazonOrderId),
     marketplace,
+    marketplaceId,
     groupId,
     column('entry', 'integer', 'dictionary', 'Order within the event, from 0.'),
     column('path', 'text', 'dictionary', 'Where the amount stands: `ShipmentItemList[].ItemFeeList[].FeeAmount`.'),
