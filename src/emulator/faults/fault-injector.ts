@@ -1,6 +1,7 @@
 import { dayMs, hourMs } from '../../core/windows.js';
 import { draw, type FaultRequest } from '../../serve/http/fault-injection.js';
 import {
+  canHit,
   checkFaults,
   type Faults,
   type FaultSettings,
@@ -52,8 +53,7 @@ export class FaultInjector {
   hits(kind: FaultKind, request: FaultRequest): boolean {
     const { faults, hit } = this.#options;
     const rule = faultRules[kind];
-    if (request.operation === 'SignIn' && rule.signIn !== true) return false;
-    if (rule.only?.includes(request.operation) === false) return false;
+    if (!canHit(kind, request.operation)) return false;
     const settings = faults[kind];
     const spell = rule.spellMs?.(this.amount(kind));
     const isHit =
@@ -122,9 +122,7 @@ export class FaultInjector {
   #passingFault({ operation, number, hasToken }: FaultRequest): FaultKind | undefined {
     const { seed, signIn } = this.#options;
     const kinds = faultKinds.filter((kind) => {
-      const { passing, signIn: hitsSignIn } = faultRules[kind];
-      if (passing !== true || this.has(kind)) return false;
-      if (operation === 'SignIn') return hitsSignIn === true;
+      if (faultRules[kind].passing !== true || this.has(kind) || !canHit(kind, operation)) return false;
       return (kind !== 'token-loop' || hasToken) && (kind !== 'access-token-expired' || signIn);
     });
     return kinds[Math.floor(draw(seed, 'which of all', number) * kinds.length)];

@@ -106,7 +106,7 @@ interface FaultRule {
   /** The effect on a client, in one line for the help; `N` is the amount. */
   readonly about: string;
   /** The set that a share is taken of; `none`: the fault applies to the whole service, and nothing is drawn. */
-  readonly shareOf: 'requests' | 'events' | 'groups' | 'transactions' | 'none';
+  readonly shareOf: 'requests' | 'events' | 'groups' | 'transactions' | 'reports' | 'none';
   /** Default share. */
   readonly share: number;
   readonly amount?: FaultAmount;
@@ -114,8 +114,8 @@ interface FaultRule {
   readonly spellMs?: (amount: number) => number;
   /** Whether it hits one request alone, which succeeds when it is sent again: `all` draws among these kinds. */
   readonly passing?: true;
-  /** Whether it can also hit the sign-in. */
-  readonly signIn?: true;
+  /** Whether it can also hit the sign-in, and the download of a document. */
+  readonly anyRequest?: true;
   /** The operations that it can hit; left out: any. */
   readonly only?: readonly FaultRequest['operation'][];
 }
@@ -137,6 +137,13 @@ const passing = { shareOf: 'requests', share: 1, passing: true } as const;
 const requests = { shareOf: 'requests', share: 1 } as const;
 const service = { shareOf: 'none', share: 1 } as const;
 const transactions = { shareOf: 'transactions', share: 1 } as const;
+const reports = { shareOf: 'reports', share: 1 } as const;
+/** Operations with pages of results. */
+const listings: readonly FaultRequest['operation'][] = [
+  ...(Object.keys(eventOperations) as EventOperation[]),
+  ...(Object.keys(operations) as OperationName[]),
+  'getReports',
+];
 /** A fault that hits requests to Finances 2024-06-19 alone. */
 const transactionRequests = { ...requests, only: Object.keys(operations) as OperationName[] };
 
@@ -190,16 +197,16 @@ const rules = {
     about: '403 Unauthorized, the access token has expired; with a sign-in it stays invalid',
   },
   'access-denied': { ...requests, about: '403 Unauthorized, without a reason' },
-  'server-error': { ...passing, signIn: true, about: '500 InternalFailure' },
-  unavailable: { ...passing, signIn: true, about: '503 ServiceUnavailable' },
-  'unavailable-html': { ...passing, signIn: true, about: '503 with a web page instead of JSON' },
-  html: { ...passing, signIn: true, about: '200 with a web page instead of JSON' },
-  'cut-body': { ...passing, signIn: true, about: 'the connection closes in the middle of the body' },
-  'wrong-length': { ...passing, signIn: true, about: 'a Content-Length shorter than the body' },
-  reset: { ...passing, signIn: true, about: 'the connection is reset before any byte of the answer' },
-  'no-answer': { ...passing, signIn: true, about: 'an answer that never arrives' },
-  'no-body': { ...passing, signIn: true, about: 'headers, and a body that never arrives' },
-  'empty-page': { ...passing, about: 'a page without results that has a NextToken' },
+  'server-error': { ...passing, anyRequest: true, about: '500 InternalFailure' },
+  unavailable: { ...passing, anyRequest: true, about: '503 ServiceUnavailable' },
+  'unavailable-html': { ...passing, anyRequest: true, about: '503 with a web page instead of JSON' },
+  html: { ...passing, anyRequest: true, about: '200 with a web page instead of JSON' },
+  'cut-body': { ...passing, anyRequest: true, about: 'the connection closes in the middle of the body' },
+  'wrong-length': { ...passing, anyRequest: true, about: 'a Content-Length shorter than the body' },
+  reset: { ...passing, anyRequest: true, about: 'the connection is reset before any byte of the answer' },
+  'no-answer': { ...passing, anyRequest: true, about: 'an answer that never arrives' },
+  'no-body': { ...passing, anyRequest: true, about: 'headers, and a body that never arrives' },
+  'empty-page': { ...passing, only: listings, about: 'a page without results that has a NextToken' },
   'token-loop': { ...passing, about: 'a page whose NextToken is the one of its request' },
   'clock-fast': { ...service, ...decimal(5, 'minutes'), about: "the service's clock is N minutes fast" },
   'clock-slow': { ...service, ...decimal(5, 'minutes'), about: "the service's clock is N minutes slow" },
@@ -266,6 +273,30 @@ const rules = {
     about: '2024-06-19: deferred sales that disappear for good N days before they mature',
   },
   'no-transactions': { ...service, about: '2024-06-19: an account without any results' },
+  'address-expired': {
+    ...passing,
+    only: ['Download'],
+    about: 'reports: 403 for the address of a document, as after five minutes',
+  },
+  'reports-overlap': {
+    ...reports,
+    ...whole(4, 'settlements'),
+    about: 'reports: documents of N settlements, all but one of which others have too',
+  },
+  'report-restated': {
+    ...reports,
+    share: 0.3,
+    ...decimal(5, 'days'),
+    about: 'reports: settlements that come again N days later, with other lines',
+  },
+  'report-missing': { ...reports, about: 'reports: no report of a settlement with a negative balance' },
+  'decimal-comma': { ...reports, about: 'reports: amounts such as -1234,56' },
+  'dotted-dates': { ...reports, about: 'reports: dates such as 02.03.2026 07:11:20 UTC' },
+  'labels-renamed': { ...reports, about: 'reports: other labels of some fees, such as StorageRenewalBilling' },
+  'shipment-as-order': { ...reports, about: 'reports: fees with a shipment to a warehouse (FBA…) as their order' },
+  'marketplace-blank': { ...reports, about: 'reports: no name of a marketplace beside an order' },
+  'fees-joined': { ...reports, about: 'reports: the fees of an item, and the parts of a fee, in one line' },
+  'windows-1252': { ...reports, about: 'reports: text in windows-1252, of Amazon.co.jp in Shift_JIS' },
   'history-limit': { ...service, ...decimal(730, 'days'), about: 'no results older than N days' },
 } as const satisfies Record<string, FaultRule>;
 
@@ -275,6 +306,13 @@ export type FaultKind = keyof typeof rules;
 export const faultRules: Readonly<Record<FaultKind, FaultRule>> = rules;
 
 export const faultKinds = Object.keys(rules) as readonly FaultKind[];
+
+/** Whether a fault can hit a request for an operation. */
+export function canHit(kind: FaultKind, operation: FaultRequest['operation']): boolean {
+  const { only, anyRequest } = faultRules[kind];
+  if (only !== undefined) return only.includes(operation);
+  return anyRequest === true || (operation !== 'SignIn' && operation !== 'Download');
+}
 
 function isFaultKind(text: string): text is FaultKind {
   return Object.hasOwn(rules, text);

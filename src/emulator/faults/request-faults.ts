@@ -9,6 +9,7 @@ import {
   type Outcome,
 } from '../../serve/operation/outcome.js';
 import type { CheckedRequest } from '../../serve/operation/served-operation.js';
+import { addressExpired, documentRefusal } from '../../serve/reports-2021-06-30/document-addresses.js';
 import type { LedgerItem } from '../../serve/operation/ledger-page.js';
 import { HttpRefusal } from '../../core/http-server/refusal.js';
 import {
@@ -39,6 +40,23 @@ const unavailable = () => new HttpRefusal(503, 'The service is temporarily unava
 /** An error of the sign-in, whose body differs from the other operations' (RFC 6749, section 5.2). */
 function signInError(status: number, error: string, description: string): Outcome {
   return { status, body: JSON.stringify({ error, error_description: description }) };
+}
+
+/** What a request is answered where the service fails, or is not available. */
+function ownFailures(operation: FaultRequest['operation']): { readonly failure: Outcome; readonly pause: Outcome } {
+  if (operation === 'SignIn') {
+    return {
+      failure: signInError(500, 'server_error', 'It failed.'),
+      pause: signInError(503, 'temporarily_unavailable', 'Please try again later.'),
+    };
+  }
+  if (operation === 'Download') {
+    return {
+      failure: documentRefusal(500, 'InternalError', 'We encountered an internal error. Please try again.'),
+      pause: documentRefusal(503, 'SlowDown', 'Please reduce your request rate.'),
+    };
+  }
+  return { failure: refused(failed()), pause: refused(unavailable()) };
 }
 
 /** Whether a window of events is longer than `days`; a missing upper bound is the latest possible one. */
@@ -106,15 +124,12 @@ export function createRequestFaults(
       },
       rate: () => (hits('rate-changed') ? injector.amount('rate-changed') : undefined),
       replacement: () => {
-        const isSignIn = request.operation === 'SignIn';
+        const { failure, pause } = ownFailures(request.operation);
         if (hits('reset')) return unanswered('reset');
         if (hits('no-answer')) return unanswered('never');
-        if (hits('server-error')) return isSignIn ? signInError(500, 'server_error', 'It failed.') : refused(failed());
-        if (hits('unavailable')) {
-          return isSignIn
-            ? signInError(503, 'temporarily_unavailable', 'Please try again later.')
-            : refused(unavailable());
-        }
+        if (hits('address-expired')) return addressExpired();
+        if (hits('server-error')) return failure;
+        if (hits('unavailable')) return pause;
         if (hits('unavailable-html')) return html(503);
         if (hits('html')) return html(200);
         if (isAccessTokenExpired()) return refused(denied(accessTokenExpired));

@@ -39,10 +39,11 @@ export const reportColumns = [
   'promotion-id',
 ] as const;
 
-export type ReportFields = Readonly<Partial<Record<(typeof reportColumns)[number], string>>>;
+export type ReportColumn = (typeof reportColumns)[number];
+type ReportFields = Readonly<Partial<Record<ReportColumn, string>>>;
 
 /** A line of a report, without its line end. */
-export function reportLine(fields: ReportFields): string {
+function reportLine(fields: ReportFields): string {
   return reportColumns.map((name) => fields[name] ?? '').join('\t');
 }
 
@@ -66,7 +67,7 @@ const ofAccount: readonly EventListName[] = [
 ];
 
 /** An amount with all its digits, two decimals at least. */
-function amountText(millionths: number | bigint): string {
+export function amountText(millionths: number | bigint): string {
   const text = String(millionths < 0 ? -millionths : millionths).padStart(7, '0');
   const decimals = text.slice(-6).replace(/0{1,4}$/, '');
   return `${millionths < 0 ? '-' : ''}${text.slice(0, -6)}.${decimals}`;

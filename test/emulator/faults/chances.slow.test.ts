@@ -187,7 +187,7 @@ describe('all', () => {
 
   test('of the sign-in only what hits a sign-in', () => {
     const hits = new Set(drawn({ all: { share: 1 } }, requests(300, 'SignIn'), true));
-    expect([...hits].sort()).toEqual(faultKinds.filter((kind) => faultRules[kind].signIn === true).sort());
+    expect([...hits].sort()).toEqual(faultKinds.filter((kind) => faultRules[kind].anyRequest === true).sort());
   });
 });
 

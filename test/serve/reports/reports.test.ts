@@ -1,6 +1,6 @@
-import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { isObject, type JsonObject, microsOf, textOf } from '../../emulator/seller/reading.js';
+import { isObject, microsOf, textOf } from '../../emulator/seller/reading.js';
+import { addressOf, documentOf, paths, reportsOf, rowsOf, settlementReports } from './report-client.js';
 import {
   day,
   identifier,
@@ -9,58 +9,13 @@ import {
   pages,
   paths as financePaths,
   type Query,
-  type SellerService,
   start,
   startSeller,
   transactionsOf,
   v0Payloads,
 } from '../transactions/seller-service.js';
 
-const paths = {
-  reports: '/reports/2021-06-30/reports',
-  document: (id: string) => `/reports/2021-06-30/documents/${id}`,
-};
-const settlementReports = 'GET_V2_SETTLEMENT_REPORT_DATA_FLAT_FILE_V2';
 const minute = 60_000;
-
-/** All reports, by pages of the given size; a token goes alone. */
-async function reportsOf({ get }: SellerService, query: Query = {}): Promise<readonly JsonObject[]> {
-  const found: JsonObject[] = [];
-  let next: Query = { reportTypes: settlementReports, pageSize: '100', ...query };
-  for (;;) {
-    const answer = await get(paths.reports, next);
-    if (answer.status !== 200) throw new Error(`${answer.status} ${answer.text}`);
-    found.push(...listIn(answer.body, 'reports'));
-    const { nextToken } = answer.body;
-    if (typeof nextToken !== 'string') return found;
-    next = { nextToken };
-  }
-}
-
-async function addressOf(service: SellerService, report: JsonObject): Promise<JsonObject> {
-  const answer = await service.get(paths.document(textOf(report['reportDocumentId'])));
-  expect(answer.status).toBe(200);
-  return answer.body;
-}
-
-async function documentOf(service: SellerService, report: JsonObject): Promise<string> {
-  const { url, compressionAlgorithm } = await addressOf(service, report);
-  const response = await fetch(textOf(url));
-  expect(response.status).toBe(200);
-  expect(response.headers.get('content-type')).toBe('text/plain; charset=utf-8');
-  const bytes = Buffer.from(await response.arrayBuffer());
-  return (compressionAlgorithm === 'GZIP' ? gunzipSync(bytes) : bytes).toString();
-}
-
-/** The lines of a document by name. */
-function rowsOf(text: string): readonly ReadonlyMap<string, string>[] {
-  const [names = '', ...lines] = text.trimEnd().split('\n');
-  const columns = names.split('\t');
-  return lines.map((line) => {
-    const fields = line.split('\t');
-    return new Map(columns.map((name, at) => [name, fields[at] ?? '']));
-  });
-}
 
 describe('the list of reports', () => {
   test('has a report of each settlement that was closed in 90 days, the newest first', async () => {
@@ -169,7 +124,7 @@ describe('a document', () => {
       const compressed = new Set<unknown>();
       for (const report of reports.slice(0, 12)) {
         compressed.add((await addressOf(service, report))['compressionAlgorithm']);
-        const [header, ...lines] = rowsOf(await documentOf(service, report));
+        const [header, ...lines] = rowsOf((await documentOf(service, report)).text);
         const sum = lines.reduce((total, line) => total + microsOf(line.get('amount') ?? ''), 0n);
         expect(sum).toBe(microsOf(header?.get('total-amount') ?? ''));
         const startTime = textOf(report['dataStartTime']);
@@ -185,7 +140,7 @@ describe('a document', () => {
     const service = await startSeller();
     const report = (await reportsOf(service)).at(-1);
     if (report === undefined) throw new Error('expected a report');
-    const [header, ...lines] = rowsOf(await documentOf(service, report));
+    const [header, ...lines] = rowsOf((await documentOf(service, report)).text);
     const id = header?.get('settlement-id');
     const transactions = await transactionsOf(service, {
       postedAfter: textOf(report['dataStartTime']),
