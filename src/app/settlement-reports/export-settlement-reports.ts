@@ -7,7 +7,7 @@ import { usageError } from '../../core/errors.js';
 import { makeFolders, openFault } from '../../core/io/files.js';
 import { openOutputFile, type OutputFile } from '../../core/io/output-file.js';
 import { millionths, millionthsText } from '../../core/numeric/decimal.js';
-import { isoDate } from '../../core/numeric/instant.js';
+import { isoDate, isoInstant } from '../../core/numeric/instant.js';
 import { printable } from '../../core/printable.js';
 import { shortHash } from '../../core/short-hash.js';
 import { formatCount } from '../../core/text/amounts.js';
@@ -16,7 +16,7 @@ import { textOrNull } from '../../core/text/rows.js';
 import { writeExact } from '../../core/text/sink.js';
 import { readInstantOption } from '../../core/text/value-forms.js';
 import type { Lake } from '../../lake/lake.js';
-import { lineLabels, type LineLabels } from '../../sources/finances/settlement-reports/line-kinds.js';
+import { lineLabels, wholeFees, type LineLabels } from '../../sources/finances/settlement-reports/line-kinds.js';
 import { reportFields, textFields, type ReportField } from '../../sources/finances/settlement-reports/report-fields.js';
 import {
   namesLine,
@@ -108,23 +108,18 @@ export async function exportSettlementReports(
     refuseUnknownAccount(options.account, lake.accounts(), location);
     const accounts = [...lake.accounts()].toSorted().filter((name) => (options.account ?? name) === name);
     const chosen = new Map<string, readonly ChosenSettlement[]>();
-    const named = new Set(options.settlements);
+    const known: string[] = [];
     for (const account of accounts) {
       const all = await settlementsOf(account, views);
-      for (const { settlement, id } of all) for (const known of [settlement.id, id]) named.delete(known);
+      known.push(...all.flatMap(({ settlement, id }) => [id, settlement.id]));
       chosen.set(
         account,
         all.filter((one) => isChosen(one, options.settlements, range)),
       );
     }
-    const [unknown] = named;
+    const unknown = options.settlements.find((named) => !known.includes(named));
     if (unknown !== undefined) {
-      const known = [...chosen.values()].flatMap((all) => all.map(({ id }) => id));
-      throw unknownName(
-        `--settlement to be a settlement of ${printable(location)}`,
-        unknown,
-        known.slice(0, mostNamed),
-      );
+      throw unknownName(`--settlement to be a settlement of ${printable(location)}`, unknown, known.slice(-mostNamed));
     }
     await makeFolders(dir).catch((error: unknown) => {
       throw usageError(`expected --dir ${printable(dir)} to take the settlement reports: ${openFault(error)}`);
@@ -209,6 +204,15 @@ interface WriterOptions {
   readonly written: Written;
 }
 
+/** What settlements can be written from. */
+interface LineSource {
+  /** Takes `account` and `ids`. */
+  readonly statement: string;
+  readonly parameters?: Readonly<Record<string, string>>;
+  /** Whether it has all of a settlement. */
+  readonly has: (settlement: Settlement) => boolean;
+}
+
 /** Writes the settlements of an account. */
 class ReportWriter {
   readonly #options: WriterOptions;
@@ -224,15 +228,19 @@ class ReportWriter {
     const comparable = { lake, settlements, damaged: [], obscure: [] };
     const byEvent = new Set(loadedSettlements(comparable));
     const windows = datedWindows(comparable, transactionsPipeline, account);
-    const sources = [
-      { statement: groupLines, has: (settlement: Settlement) => byEvent.has(settlement) },
-      { statement: paidLines, has: (settlement: Settlement) => isSettlementCovered(settlement, windows) },
+    const sources: readonly LineSource[] = [
+      { statement: groupLines, has: (settlement) => byEvent.has(settlement) },
+      {
+        statement: paidLines,
+        parameters: { whole: JSON.stringify(wholeFees) },
+        has: (settlement) => isSettlementCovered(settlement, windows),
+      },
     ];
     const left = new Map(chosen.map((one) => [one, this.#unloadedText(one.settlement)]));
-    for (const { statement, has } of sources) {
-      const tried = [...left.keys()].filter(({ settlement }) => settlement.isClosed && has(settlement));
+    for (const source of sources) {
+      const tried = [...left.keys()].filter(({ settlement }) => settlement.isClosed && source.has(settlement));
       if (tried.length === 0) continue;
-      const faults = await this.#writeFrom(statement, tried);
+      const faults = await this.#writeFrom(source, tried);
       for (const one of tried) {
         const fault = faults.get(one);
         if (fault === undefined) left.delete(one);
@@ -250,13 +258,13 @@ class ReportWriter {
   }
 
   /** Writes settlements from the rows of a statement; returns those that don't add up, and how. */
-  async #writeFrom(statement: string, tried: readonly ChosenSettlement[]): Promise<Map<ChosenSettlement, string>> {
+  async #writeFrom(source: LineSource, tried: readonly ChosenSettlement[]): Promise<Map<ChosenSettlement, string>> {
     const { account, views } = this.#options;
     const waiting = new Map(tried.map((one) => [one.settlement.id, one]));
     const faults = new Map<ChosenSettlement, string>();
-    const parameters = { account, ids: JSON.stringify([...waiting.keys()]) };
+    const parameters = { account, ids: JSON.stringify([...waiting.keys()]), ...source.parameters };
     await views.run(
-      statement,
+      source.statement,
       async (result) => {
         let file: ReportFile | undefined;
         try {
@@ -340,12 +348,17 @@ class ReportFile {
     });
     if (beginning === null || millionths(beginning) === 0n) return;
     const labels = this.#labelsOf('Adjustment', 'adjustment', 'ReserveCredit');
-    this.#pushLine({ ...labels, amount: writtenAmount(beginning) });
+    this.#pushLine({
+      ...labels,
+      ...postedFields(start === null ? null : isoInstant(start)),
+      amount: writtenAmount(beginning),
+    });
   }
 
-  #labelsOf(list: string, kind: string, name: string): WrittenFields {
-    const key = JSON.stringify([list, kind, name]);
-    const { transactionType, amountType, description } = this.#labels.get(key) ?? lineLabels(list, { kind, name });
+  #labelsOf(list: string, kind: string, name: string, part?: string): WrittenFields {
+    const key = JSON.stringify([list, kind, name, part]);
+    const { transactionType, amountType, description } =
+      this.#labels.get(key) ?? lineLabels(list, { kind, name }, part);
     this.#labels.set(key, { transactionType, amountType, description });
     return {
       'transaction-type': transactionType,
@@ -383,13 +396,11 @@ class ReportFile {
     const [list = '', kind = '', name = ''] = ['event_list', 'kind', 'name'].map((column) => row[column] ?? '');
     const fields: Partial<Record<ReportField, string>> = { amount: text };
     for (const [column, field] of Object.entries(textFields)) fields[field] = row[column] ?? '';
-    const { posted_at: at, quantity } = row;
-    if (at !== null && at !== undefined) {
-      fields['posted-date-time'] = writtenInstant(at);
-      fields['posted-date'] = at.slice(0, at.indexOf('T'));
-    }
-    fields['quantity-purchased'] = quantity ?? '';
-    this.#pushLine({ ...fields, ...this.#labelsOf(list.replace(/EventList$/, ''), kind, name) });
+    const labels = this.#labelsOf(list.replace(/EventList$/, ''), kind, name, row['part'] ?? undefined);
+    // On one line of an item, so that they can be added up.
+    if (labels['amount-type'] === 'ItemPrice' && name === 'Principal')
+      fields['quantity-purchased'] = row['quantity'] ?? '';
+    this.#pushLine({ ...fields, ...labels, ...postedFields(row['posted_at'] ?? null) });
     if (this.#pending.length >= batchLength) await this.#flush();
   }
 
@@ -428,6 +439,11 @@ class ReportFile {
   discard(): Promise<void> {
     return this.#file.discard();
   }
+}
+
+/** @param at an ISO 8601 instant in UTC; null: not known */
+function postedFields(at: string | null): WrittenFields {
+  return at === null ? {} : { 'posted-date': at.slice(0, at.indexOf('T')), 'posted-date-time': writtenInstant(at) };
 }
 
 /** Lower-case letters, digits and `-`: file systems differ on all others. Other ids end with their hash. */

@@ -17,6 +17,8 @@ interface Writing {
   readonly description?: string;
   /** The names that are written by the rule; left out: all. */
   readonly names?: RegExp;
+  /** Whether a fee with tax is written by another rule, in its parts. */
+  readonly isWithoutTax?: true;
 }
 
 /**
@@ -38,6 +40,8 @@ const kinds = [
   ...['loan', 'disbursement', 'direct_payment', 'unknown'],
 ];
 
+const basePart = 'Base fee';
+
 const rulesOfKinds = kinds.map((kind): LineRule => ['*', kind, '*', kind, '{description}']);
 
 const rulesOfLabels: readonly LineRule[] = [
@@ -53,17 +57,17 @@ const rulesOfLabels: readonly LineRule[] = [
   ['*', 'Points', 'PointsGranted', 'points', 'CostOfPointsGranted'],
   ['*', 'Points', 'PointsReturned', 'points', 'CostOfPointsReturned'],
   ['*', 'Cost of Advertising', 'Tax on fee', 'tax', 'ProductAdsPayment'],
-  ['*', 'Cost of Advertising', '*', 'fee', 'ProductAdsPayment', { description: 'Base fee' }],
+  ['*', 'Cost of Advertising', '*', 'fee', 'ProductAdsPayment', { description: basePart }],
   ['CouponRedemptionFee', '*', '*', 'fee', 'CouponRedemptionFee'],
   ['*', 'Deals', '*', 'fee', 'RunLightningDealFee'],
   ['Vine Enrollment Fee', '*', '*', 'fee', 'VineEnrollmentFee'],
   ['*', 'Vine Enrollment Fee', '*', 'fee', 'VineEnrollmentFee'],
-  ['FBAFees', '*', '*', 'fee', '{type}', { description: 'Base fee', names: /^FBA/ }],
+  ['FBAFees', '*', '*', 'fee', '{type}', { description: basePart, names: /^FBA/ }],
   ['AmazonFees', '*', 'Base fee', 'fee', '{type}'],
   ['AmazonFees', '*', 'Tax on fee', 'fee', '{type}'],
   ['AmazonFees', '*', 'Discount on fee', 'fee', '{type}'],
   ['*', '*', 'Subscription Fee', 'fee', 'Subscription'],
-  ['*', '*', 'Storage Fee', 'fee', 'FBAStorageFee'],
+  ['*', '*', 'Storage Fee', 'fee', 'FBAStorageFee', { isWithoutTax: true }],
   ['*', '*', 'StorageRenewalBilling', 'fee', 'FBALongTermStorageFee'],
   ['*', '*', 'FBAInboundTransportationFee', 'fee', 'FBAInboundTransportationFee'],
   ['*', '*', 'RemovalComplete', 'fee', 'FBARemovalFee'],
@@ -124,6 +128,7 @@ const otherTransaction = 'other-transaction';
 const transactionTypes: Readonly<Record<string, readonly string[]>> = {
   Shipment: ['Order'],
   ShipmentSettle: ['Order'],
+  TrialShipment: ['Order'],
   Refund: ['Refund'],
   GuaranteeClaim: ['A-to-z Guarantee Refund'],
   Chargeback: ['Chargeback Refund'],
@@ -136,7 +141,6 @@ const transactionTypes: Readonly<Record<string, readonly string[]>> = {
   RemovalShipment: ['Liquidations'],
   RemovalShipmentAdjustment: ['Liquidations Adjustments'],
   FBALiquidation: ['Liquidations'],
-  NetworkComminglingTransaction: ['COMMINGLING_VAT'],
   CapacityReservationBilling: ['Capacity Reservation Fee'],
   TaxWithholding: ['Income tax charged'],
 };
@@ -149,16 +153,35 @@ function generality([type, , , , name]: LineRule): number {
   return (name.startsWith('{') ? 2 : 0) + (type === '*' ? 1 : 0);
 }
 
+/** Names of fees with a label of their own, which reports have as one amount with its tax. */
+export const wholeFees: readonly string[] = rulesOfLabels.flatMap(
+  ([type, amountType, description, kind, name, { isWithoutTax = false } = {}]) =>
+    kind === 'fee' && type === '*' && amountType === '*' && description !== '*' && !isWithoutTax ? [name] : [],
+);
+
+/** The descriptions of the parts of a fee, and of what reports have as one amount. */
+const partDescriptions: Readonly<Record<string, string>> = {
+  Base: basePart,
+  Tax: 'Tax on fee',
+  Promo: 'Discount on fee',
+  Total: 'TransactionTotalAmount',
+};
+
 /**
  * The labels by which an amount is written: `lineKind` reads its kind and name from them.
  *
  * @param list the list of its event without `EventList`, or the type of its transaction
+ * @param part `Base`, `Tax` or `Promo` of a fee that is written in its parts, `Total` of several amounts; undefined: of none
  */
-export function lineLabels(list: string, { kind, name }: LineKind): LineLabels {
+export function lineLabels(list: string, { kind, name }: LineKind, part?: string): LineLabels {
   const types = Object.hasOwn(transactionTypes, list) ? (transactionTypes[list] ?? otherTypes) : otherTypes;
+  const ofPart = partDescriptions[part ?? ''];
   for (const rule of writingRules) {
-    const labels = labelsBy(rule, types, { kind, name });
-    if (labels === undefined) continue;
+    const [, , , , , { isWithoutTax = false } = {}] = rule;
+    const written = isWithoutTax && part !== undefined ? undefined : labelsBy(rule, types, { kind, name });
+    if (written === undefined) continue;
+    const isPart = ofPart !== undefined && written.description === basePart;
+    const labels = isPart ? { ...written, description: ofPart } : written;
     const read = lineKind(labels.transactionType, labels.amountType, labels.description);
     if (read?.kind === kind && read.name === name) return labels;
   }
