@@ -297,3 +297,18 @@ test('what does not fit the cache is refused before it is fetched; what was used
   expect((await command(['cache', '--cache', cache, '--clear'])).out).toMatch(/removed \d+ file/);
   expect(await readdir(cache)).toEqual([]);
 });
+
+test('journals of a lake on S3 are those of the lake on a disk, and adjustments read its files too', async () => {
+  const words = (of: string, ...more: string[]) => ['export', 'journal', '--lake', of, '--month', '2026-01', ...more];
+  const withoutVersion = ({ out }: Ran) => out.replaceAll(/catalog version \d+/g, 'catalog version');
+  const [remote, here] = [await command(words(lake)), await command(words(local))];
+  expect([remote.code, withoutVersion(remote)]).toEqual([0, withoutVersion(here)]);
+  expect(remote.out.split('\n').length).toBeGreaterThan(50);
+  // All of its commits have the same instant.
+  const adjusted = await command(words(lake, '--since', '0'));
+  expect(adjusted).toMatchObject({
+    code: 0,
+    err: expect.stringContaining('nothing has changed since version 0') as string,
+  });
+  expect(adjusted.out.split('\n').length).toBe(2);
+});
