@@ -8,7 +8,7 @@ import type { Lake } from '../../lake/lake.js';
 import { readLastRun } from '../../lake/upkeep/last-run.js';
 import { commandIn, type CommandScope } from '../command-text.js';
 import { remedyCommand } from '../remedy.js';
-import { problemRemedy } from '../verify/problem-remedy.js';
+import { problemRemedy } from '../verify/checks/problem-remedy.js';
 
 interface FileFault {
   readonly file: LakeFile;

@@ -17,12 +17,14 @@ import { IndexTables, rowsOfAccount } from './checks/index-tables.js';
 import { checkWindows } from './checks/loaded-windows.js';
 import { checkedBundles, logFiles, type CheckedBundle, type LogFile } from './checks/log-files.js';
 import { groupEntries, groups } from '../../sources/finances/model/tables.js';
+import { settlementReportTables } from '../../sources/finances/settlement-reports/report-tables.js';
 import { settlementSummaries, transactions } from '../../sources/finances/api-2024-06-19/transaction-tables.js';
 import { checkPaid, summariesFrom, type SettlementSummary } from './checks/paid-settlements.js';
 import { loadedSettlements, settlementsFrom, type Settlement } from '../settlements/settlements.js';
 import { checkTotals, compareByGroup, forgottenIn, wholeSettlements } from './checks/group-totals.js';
 import settlementRows from '../settlements/settlements.sql';
-import { checkReports } from './checks/settlement-reports.js';
+import { checkReportLines, checkReportTotals, comparedTables } from './report-lines.js';
+import { checkReports, type ReportHeader } from './checks/settlement-reports.js';
 import { checkRecords } from './checks/raw-columns.js';
 import { checkRequestedRanges } from './checks/requested-ranges.js';
 import { readUnfinished, type UnfinishedRange } from '../coverage/unfinished-ranges.js';
@@ -78,7 +80,8 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<Certificat
   try {
     const index = await IndexTables.create(context);
     const progress = progressLog(files.length, options);
-    const { settlements, summaries, damaged } = await checkBundles(bundles, folder, index, context, progress);
+    const contents = await checkBundles(bundles, folder, index, context, progress);
+    const { settlements, summaries, damaged } = contents;
     certificate.noteUnsummed();
     await index.check();
     const comparable = { lake, settlements, damaged, obscure };
@@ -87,6 +90,9 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<Certificat
     await checkTotals(loaded, context);
     await compareByGroup(loaded, comparable, index, context);
     await checkPaid({ ...comparable, forgotten }, summaries, accounts, context);
+    const comparison = { ...comparable, ...contents, loaded, forgotten };
+    await checkReportTotals(comparison, context);
+    await checkReportLines(comparison, context);
     return certificate;
   } finally {
     events.close();
@@ -133,6 +139,9 @@ function* batchesOf(bundles: readonly CheckedBundle[]): Generator<readonly Check
 interface BundleContents {
   readonly settlements: Settlement[];
   readonly summaries: SettlementSummary[];
+  readonly reports: ReportHeader[];
+  /** The files of accounts with settlement reports that these are compared with; they stay until the end. */
+  readonly files: ReadableFile[];
   /** The main files of bundles whose rows can't be compared with others. */
   readonly damaged: LogFile[];
 }
@@ -145,7 +154,7 @@ async function checkBundles(
   context: CheckContext,
   progress: (done: number) => void,
 ): Promise<BundleContents> {
-  const contents: BundleContents = { settlements: [], summaries: [], damaged: [] };
+  const contents: BundleContents = { settlements: [], summaries: [], reports: [], files: [], damaged: [] };
   let done = 0;
   for (const batch of batchesOf(bundles)) {
     context.signal.throwIfAborted();
@@ -174,6 +183,7 @@ async function checkBatch(
   contents: BundleContents,
 ): Promise<void> {
   const { certificate } = context;
+  // Those that are compared at the end stay until then.
   const copies: LocalFile[] = [];
   try {
     const local: LocalBundle[] = [];
@@ -182,7 +192,7 @@ async function checkBatch(
       for (const file of [bundle.main, ...bundle.derived]) {
         const found = await checkBytes(file, folder, context);
         if (found === undefined) continue;
-        copies.push(found);
+        if (!isCompared(file, context.lake)) copies.push(found);
         files.push({ file, path: found.path });
       }
       certificate.count('parquet', files.length);
@@ -190,7 +200,7 @@ async function checkBatch(
     }
     if (local.length > 1) {
       const own = new CertificateBuilder();
-      const read: BundleContents = { settlements: [], summaries: [], damaged: [] };
+      const read: BundleContents = { settlements: [], summaries: [], reports: [], files: [], damaged: [] };
       const allRead: Attempt = async (_, check) => {
         await check();
         return true;
@@ -200,6 +210,8 @@ async function checkBatch(
         certificate.addAll(own);
         contents.settlements.push(...read.settlements);
         contents.summaries.push(...read.summaries);
+        contents.reports.push(...read.reports);
+        contents.files.push(...read.files);
         contents.damaged.push(...read.damaged);
         return;
       }
@@ -221,7 +233,7 @@ async function checkRows(
   attempt: Attempt,
   index: IndexTables,
   context: CheckContext,
-  { settlements, summaries, damaged }: BundleContents,
+  { settlements, summaries, reports, files: compared, damaged }: BundleContents,
 ): Promise<void> {
   const readable = new Set<ReadableFile>();
   const tables = groupBy(
@@ -269,11 +281,20 @@ async function checkRows(
   }
   const [first] = whole;
   if (first === undefined) return;
-  await attempt(first.main.file, () => checkReports(whole, context));
+  await attempt(first.main.file, async () => {
+    reports.push(...(await checkReports(whole, context)));
+  });
+  if (isCompared(first.main.file, context.lake))
+    compared.push(...whole.flatMap(({ main, derived }) => [main, ...derived]));
   if (!hasEntries(first.main.file)) return;
   const derived = whole.flatMap((bundle) => bundle.derived);
   await attempt(first.main.file, () => checkEvents(whole, context));
   await attempt(first.main.file, () => checkNetSums(derived, context));
+}
+
+/** Whether settlement reports are compared with the rows of a file. */
+function isCompared({ table, account }: LogFile, lake: Lake): boolean {
+  return comparedTables.has(table) && lake.loadKeys(settlementReportTables.name, account).size > 0;
 }
 
 function hasEntries({ delta }: LogFile): boolean {

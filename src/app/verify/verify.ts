@@ -22,7 +22,7 @@ import type {
   ProblemKind,
 } from './checks/certificate.js';
 import { remedyCommand, remedyRanks, type Remedy } from '../remedy.js';
-import { problemRemedy } from './problem-remedy.js';
+import { problemRemedy } from './checks/problem-remedy.js';
 import { verifyLake } from './verify-lake.js';
 import { endpointToName, readLastRun } from '../../lake/upkeep/last-run.js';
 import { printable, shortenMessage } from '../../core/printable.js';

@@ -62,7 +62,9 @@ test('a lake that runs have loaded is whole, and every check has looked at somet
   expect(result).toMatchObject({ code: 0, verdict: 'whole', problems: [] });
   const unchecked = result.checks.filter(({ checked }) => checked === 0).map(({ check }) => check);
   // Everything that was asked for is loaded, and of v0 alone: there are no transactions to compare with.
-  expect(unchecked).toEqual(['asked-ranges', 'paid-totals', 'net-proceeds', 'report-totals', 'both-apis']);
+  expect(unchecked).toEqual([
+    ...['asked-ranges', 'paid-totals', 'net-proceeds', 'report-totals', 'report-amounts', 'report-lines', 'both-apis'],
+  ]);
   const counts = Object.fromEntries(result.checks.map(({ check, checked }) => [check, checked]));
   // 16 shipments and 2 fees by date and by group, 2 shipments by order; a shipment has two amounts.
   expect(counts).toMatchObject({ 'unique-ids': 38, amounts: 72, 'group-totals': 1, 'event-dates': 16 });

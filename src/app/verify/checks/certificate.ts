@@ -52,6 +52,11 @@ const definitions = {
   'paid-totals': { about: 'paid transactions of each closed group add up to the same', counts: 'groups' },
   'net-proceeds': { about: 'and those of each settlement to its net proceeds', counts: 'settlements' },
   'report-totals': { about: 'lines of each settlement report add up to its total', counts: 'settlements' },
+  'report-amounts': { about: 'and each is the total of its group, and of its summary', counts: 'settlements' },
+  'report-lines': {
+    about: 'each line of a report is in the lake, or its difference is explained',
+    counts: 'settlements',
+  },
   'date-against-group': { about: 'the same events were received by date and by group', counts: 'groups' },
   'both-apis': { about: 'where v0 returned events, Finances 2024-06-19 returned transactions', counts: 'accounts' },
 } as const satisfies Readonly<Record<string, CheckDefinition>>;

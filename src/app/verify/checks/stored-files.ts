@@ -1,6 +1,5 @@
-import { randomUUID } from 'node:crypto';
-import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { dropHistory, readContent } from '../../../lake/files/local-file.js';
 import { isDataFile } from '../../../lake/data-files.js';
 import { formatCount, formatSpan } from '../../../core/text/amounts.js';
@@ -16,7 +15,7 @@ export interface LocalFile {
 
 /**
  * Reads a file of the lake and compares its size and hash with the log; a file that isn't on a local disk is copied to
- * `folder`. Undefined where they differ, which is a problem, and where an active run has replaced the file meanwhile,
+ * its path in `folder`. Undefined where they differ, which is a problem, and where an active run has replaced the file meanwhile,
  * which is none.
  */
 export async function checkBytes(
@@ -27,7 +26,8 @@ export async function checkBytes(
   const { store } = lake;
   certificate.count('file-bytes');
   const local = store.localPath(file.file);
-  const copy = local === undefined ? join(folder, `${randomUUID()}.parquet`) : undefined;
+  const copy = local === undefined ? join(folder, file.file) : undefined;
+  if (copy !== undefined) await mkdir(dirname(copy), { recursive: true });
   const release = async () => {
     if (copy !== undefined) await rm(copy, { force: true });
   };

@@ -1,8 +1,8 @@
-import { pipelines } from '../../../pipelines/all-pipelines.js';
-import type { Lake } from '../../lake/lake.js';
-import { historyPipeline } from '../reconcile/event-history.js';
-import { rereadRemedy, type Remedy } from '../remedy.js';
-import { checks, type FoundProblem } from './checks/certificate.js';
+import { pipelines } from '../../../../pipelines/all-pipelines.js';
+import type { Lake } from '../../../lake/lake.js';
+import { historyPipeline } from '../../reconcile/event-history.js';
+import { rereadRemedy, type Remedy } from '../../remedy.js';
+import { checks, type FoundProblem } from './certificate.js';
 
 /** What repairs a problem: what its check names, else what its kind, table and file suggest; undefined where nothing is known. */
 export function problemRemedy(problem: FoundProblem, lake: Lake): Remedy | undefined {
