@@ -5,6 +5,7 @@ import type { EventLedger } from './api-v0/event-ledger.js';
 import { transactionOperations } from './api-2024-06-19/transaction-operations.js';
 import type { WithTransactionLedger } from './api-2024-06-19/transaction-ledger.js';
 import { storedEvents } from './api-v0/stored-events.js';
+import { storedReports } from './reports-2021-06-30/stored-reports.js';
 import { storedTransactions } from './api-2024-06-19/stored-transactions.js';
 import type { MainTables } from './lake/committed-files.js';
 import { LakePages } from './lake/lake-pages.js';
@@ -29,5 +30,10 @@ export interface LakeLedger extends Ledger {
 /** Opens the rows of an account as a ledger, which answers with the JSON that the service once sent. */
 export async function openLakeLedger(tables: MainTables, account: string): Promise<LakeLedger> {
   const pages = await LakePages.open(tables, account);
-  return { ...storedEvents(pages), byTransaction: storedTransactions(pages), close: () => pages.close() };
+  return {
+    ...storedEvents(pages),
+    byTransaction: storedTransactions(pages),
+    byReport: storedReports(pages),
+    close: () => pages.close(),
+  };
 }
