@@ -9,6 +9,7 @@ import { refundsSection } from './refunds-section.js';
 import { basisSection, daysText } from './basis-section.js';
 import { plainText, type Html } from './html.js';
 import { sheetColumns, type ReportedAccount, type Section, type SectionContent } from './section.js';
+import { settlementReportsSection } from './settlement-reports-section.js';
 import { settlementSection } from './settlement-section.js';
 import { sharesSection } from './shares-section.js';
 import { skusSection } from './skus-section.js';
@@ -20,6 +21,7 @@ const sections: readonly Section[] = [
   sharesSection,
   settlementSection,
   payoutLinesSection,
+  settlementReportsSection,
   reconciliationSection,
   skusSection,
   feesSection,

@@ -73,9 +73,17 @@ test('its tables are a workbook or a folder of CSV files, which replace earlier 
   expect(await run({ format: 'csv', output: tables })).toContain('tables: shop, 1 currency');
   await run({ format: 'csv', output: tables });
   expect(readdirSync(tables).toSorted()).toEqual(
-    ['earned', 'fees', 'notes', 'reconciliation', 'refunds', 'settlement_lines', 'settlements', 'skus'].map(
-      (name) => `${name}.csv`,
-    ),
+    [
+      'earned',
+      'fees',
+      'notes',
+      'reconciliation',
+      'refunds',
+      'settlement_lines',
+      'settlement_reports',
+      'settlements',
+      'skus',
+    ].map((name) => `${name}.csv`),
   );
   const [head = '', ...rows] = readFileSync(join(tables, 'earned.csv'), 'utf8').trimEnd().split('\n');
   const database = await lakeDatabase(lake.root, lake.clock);

@@ -1,12 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
-import {
-  amountLine,
-  reportHeader,
-  reportText,
-  type ReportFields,
-} from '../../sources/finances/settlement-reports/report-file.js';
+import { amountLine } from '../../sources/finances/settlement-reports/report-file.js';
 import { fileOf, imported } from '../import/imported.js';
 import { database } from '../lake-run.js';
+import { smallReport } from './small-report.js';
 import { loadedLake, type LoadedLake } from './loaded-lake.js';
 import { found, verified } from './verified.js';
 
@@ -17,36 +13,6 @@ async function smallLake(): Promise<LoadedLake> {
     lake.remove();
   });
   return lake;
-}
-
-const period = { 'settlement-start-date': '2025-02-20 00:00:00 UTC', 'settlement-end-date': '2025-03-06 00:00:00 UTC' };
-
-interface Changed {
-  readonly total?: string;
-  readonly header?: ReportFields;
-  /** Lines in addition to those of the settlement. */
-  readonly lines?: readonly string[];
-}
-
-/** The report of GROUP-1, computed by hand from the small ledger. */
-function reportOf({ total = '228.71', header = {}, lines = [] }: Changed = {}): string {
-  const sales = Array.from({ length: 14 }, (_, number) => {
-    const day = new Date(Date.UTC(2025, 1, 20 + number, 2)).toISOString();
-    const order = `111-0000000-${String(number).padStart(7, '0')}`;
-    const posted = { 'posted-date': day.slice(0, 10), 'posted-date-time': `${day.slice(0, 19).replace('T', ' ')} UTC` };
-    const shared = { ...posted, 'order-id': order, sku: `SKU-${number}` };
-    return [
-      amountLine('900', '25.10', shared),
-      amountLine('900', '-3.765', { ...shared, 'amount-type': 'ItemFees', 'amount-description': 'Commission' }),
-    ];
-  });
-  const other = { 'transaction-type': 'other-transaction', 'order-id': '', 'amount-type': 'other-transaction' };
-  const fee = amountLine('900', '-39.99', { ...other, 'amount-description': 'Subscription Fee' });
-  const reserve = { ...other, 'amount-description': 'Previous Reserve Amount Balance', 'posted-date-time': '' };
-  return reportText(
-    reportHeader('900', total, { ...period, ...header }),
-    ...[amountLine('900', '10.00', reserve), ...sales.flat(), fee, fee, ...lines],
-  );
 }
 
 async function verifiedWith(lake: LoadedLake, text: string, strict = false) {
@@ -62,7 +28,7 @@ const counts = ({ checks }: Awaited<ReturnType<typeof verified>>) =>
 
 test('a report whose lines and total are those of its settlement is proven', async () => {
   const lake = await smallLake();
-  const result = await verifiedWith(lake, reportOf(), true);
+  const result = await verifiedWith(lake, smallReport(), true);
   expect(counts(result)).toEqual([
     ['report-totals', 1, 'ok'],
     ['report-amounts', 1, 'ok'],
@@ -77,14 +43,18 @@ test('an order that v0 lacks is a finding with its amount, and so is another tot
   const lines = [
     amountLine('900', '1.25', { 'order-id': '111-0000000-0000099', 'posted-date-time': '2025-02-21 00:00:00 UTC' }),
   ];
-  const result = await verifiedWith(lake, reportOf({ total: '229.96', lines }), true);
+  const result = await verifiedWith(lake, smallReport({ total: '229.96', lines }), true);
   expect(found(result)).toEqual(['report-amounts finding']);
   expect(result.problems.map(({ problem }) => problem)).toEqual([
     'its total is 229.960000 USD, that of its group 228.710000 USD',
   ]);
   expect(result.code).toBe(1);
   // A report that names the group is compared with it, whatever its total.
-  const named = await verifiedWith(lake, reportOf({ total: '229.96', lines }).replaceAll('900\t', 'GROUP-1\t'), true);
+  const named = await verifiedWith(
+    lake,
+    smallReport({ total: '229.96', lines }).replaceAll('900\t', 'GROUP-1\t'),
+    true,
+  );
   expect(found(named)).toEqual(['report-amounts finding', 'report-lines finding']);
   expect(named.problems.find(({ check }) => check === 'report-lines')).toMatchObject({
     ...{ table: 'settlement_reports', slice: 'settlement/GROUP-1' },
@@ -96,7 +66,7 @@ test('a report of another currency or time, whose events are not loaded, is noth
   const lake = await smallLake();
   const others = [{ currency: 'EUR' }, { 'settlement-end-date': '2025-03-07 00:00:00 UTC' }];
   for (const [number, header] of others.entries()) {
-    const text = reportOf({ header }).replaceAll('900\t', `90${number}\t`);
+    const text = smallReport({ header }).replaceAll('900\t', `90${number}\t`);
     const result = await verifiedWith(lake, text, true);
     expect([result.code, result.problems]).toEqual([0, []]);
     expect(counts(result)).toEqual([
