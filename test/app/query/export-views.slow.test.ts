@@ -1,4 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { exportViews } from '../../../src/app/query/export-views.js';
@@ -46,4 +46,15 @@ test('in a plain DuckDB the exported views have the rows of `ledgerlake sql`', a
   const model = await readFile(join(dir, 'models', 'pnl_by_month.sql'), 'utf8');
   expect(model).toMatch(/^-- depends_on: \{\{ ref\('pnl_by_basis'\) \}\}\n-- /);
   expect(await plain.rows(model)).toEqual(await own.rows('FROM pnl_by_month'));
+
+  // Another chart of accounts is that of the exported views, too.
+  const chart = join(dir, 'chart.csv');
+  const accounts = 'clearing,,1,Clearing\nbank,,2,Bank\nsuspense,,3,All else\n';
+  await writeFile(chart, `kind,name,ledger_code,ledger_account\n${accounts}`);
+  await exportViews({ lake, dir, chart }, { clock, log: () => undefined });
+  await plain.query(await readFile(join(dir, 'views.sql'), 'utf8'));
+  const posted = 'SELECT DISTINCT ledger_account FROM journal_lines ORDER BY ALL';
+  const all = ['All else', 'Bank', 'Clearing'].map((ledger_account) => ({ ledger_account }));
+  expect(await plain.rows(posted)).toEqual(all);
+  expect(await readFile(join(dir, 'models', 'chart_of_accounts.sql'), 'utf8')).toContain("'All else'");
 });

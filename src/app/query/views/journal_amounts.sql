@@ -23,12 +23,14 @@ WITH settled_ AS (
     sum(amount) AS amount, count(*) AS times
   FROM ledger_amounts AS of_
     LEFT JOIN settled_ USING (account, event_id)
-    LEFT JOIN (SELECT account, group_id FROM groups) AS groups ON groups.account = of_.account AND groups.group_id = coalesce(settled_.group_id, of_.group_id)
+    LEFT JOIN (SELECT account, group_id FROM groups) AS groups
+      ON groups.account = of_.account AND groups.group_id = coalesce(settled_.group_id, of_.group_id)
   WHERE role = 'net'
   GROUP BY ALL
 ), clearing_ AS MATERIALIZED (
   SELECT account, month_of(effective_at) AS month, currency, line, group_id,
-    CASE WHEN line = 'paid out' THEN CAST(timezone(time_zone(), effective_at) AS DATE) END AS date, sum(amount) AS amount, count(*) AS times
+    CASE WHEN line = 'paid out' THEN CAST(timezone(time_zone(), effective_at) AS DATE) END AS date,
+    sum(amount) AS amount, count(*) AS times
   FROM clearing
   WHERE effective_at IS NOT NULL
   GROUP BY ALL
@@ -81,31 +83,33 @@ WITH settled_ AS (
   GROUP BY account, currency, months_.month_, first_, last_day, category, kind, name
   HAVING sum(amount) <> 0
 ), movements_ AS (
-  SELECT 'settlement' AS part, account, currency, group_id, CAST(month || '-01' AS DATE) AS month_, NULL::DATE AS date, category, kind, name,
-    'clearing' AS other, amount, times
+  SELECT 'settlement' AS part, account, currency, group_id, CAST(month || '-01' AS DATE) AS month_, NULL::DATE AS date,
+    category, kind, name, 'clearing' AS other, amount, times
   FROM ledger_
   UNION ALL
-  SELECT 'settlement', account, currency, group_id, CAST(month || '-01' AS DATE), NULL, 'difference', 'difference', name, 'clearing', amount, times
+  SELECT 'settlement', account, currency, group_id, CAST(month || '-01' AS DATE), NULL,
+    'difference', 'difference', name, 'clearing', amount, times
   FROM differences_
   UNION ALL
   SELECT 'payout', account, currency, group_id, NULL, date, 'bank', 'bank', NULL, 'clearing', amount, times
   FROM clearing_
   WHERE line = 'paid out'
   UNION ALL
-  SELECT 'deferral', account, currency, NULL, NULL, least(last_day(month_), last_day), category, kind, name, 'deferred', amount, times
+  SELECT 'deferral', account, currency, NULL, NULL, least(last_day(month_), last_day),
+    category, kind, name, 'deferred', amount, times
   FROM outstanding_
   WHERE month_ >= date_trunc('month', first_)
   UNION ALL
-  SELECT 'reversal', account, currency, NULL, NULL, greatest(CAST(month_ + INTERVAL 1 MONTH AS DATE), first_), category, kind, name, 'deferred',
-    -amount, times
+  SELECT 'reversal', account, currency, NULL, NULL, greatest(CAST(month_ + INTERVAL 1 MONTH AS DATE), first_),
+    category, kind, name, 'deferred', -amount, times
   FROM outstanding_
   WHERE month_ < date_trunc('month', last_day)
 ), dated_ AS (
   SELECT of_.* EXCLUDE (month_, date), started_at, ended_at, trace_id, coalesce(settlement_id, of_.group_id) AS settlement_id,
     -- The last day of the settlement in the month, as far as it is loaded.
-    coalesce(date, greatest(month_, least(
-      last_day(month_), last_day, CAST(timezone(time_zone(), ended_at) AS DATE)
-    ))) AS date
+    coalesce(
+      date, greatest(month_, least(last_day(month_), last_day, CAST(timezone(time_zone(), ended_at) AS DATE)))
+    ) AS date
   FROM movements_ AS of_
     LEFT JOIN last_loaded_days USING (account)
     LEFT JOIN groups USING (account, group_id)
@@ -145,6 +149,8 @@ SELECT account,
   END AS memo
 FROM lines_ AS line_
   JOIN accounts_ AS account_
-    ON account_.category = line_.category AND account_.kind = line_.kind AND account_.name IS NOT DISTINCT FROM line_.name
+    ON account_.category = line_.category
+      AND account_.kind IS NOT DISTINCT FROM line_.kind
+      AND account_.name IS NOT DISTINCT FROM line_.name
   CROSS JOIN (VALUES ('paid'), ('earned')) AS bases_(basis)
 WHERE basis = 'earned' OR part NOT IN ('deferral', 'reversal')
