@@ -38,14 +38,12 @@ export const marketplaces: readonly Marketplace[] = (
   ] as const
 ).map(([id, name, country, currency, timeZone]) => ({ id, name, country, currency, timeZone }));
 
-const idsByCountry: ReadonlyMap<string, string> = new Map([
-  ...marketplaces.map(({ country, id }) => [country, id] as const),
-  ['UK', 'A1F83G8C2ARO7P'],
-]);
+const idsByCountry: ReadonlyMap<string, string> = new Map(marketplaces.map(({ country, id }) => [country, id]));
 
-/** The id of the marketplace of a country, by its two letters; undefined for any other text. */
+/** The id of the marketplace of a country, by its two letters (`UK` for `GB`, too); undefined for any other text. */
 export function marketplaceOfCountry(country: string): string | undefined {
-  return idsByCountry.get(country.toUpperCase());
+  const code = country.toUpperCase();
+  return idsByCountry.get(code === 'UK' ? 'GB' : code);
 }
 
 /**
