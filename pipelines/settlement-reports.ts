@@ -28,7 +28,7 @@ export const settlementReportsPipeline: FinancesPipeline<ReportSlice, ReceivedDo
   burst,
   main,
   derived,
-  ...reportSlicing({ expected: (request) => touchingSettlements(request, financialEventGroups.name) }),
+  ...reportSlicing({ expected: (request) => touchingSettlements(request, financialEventGroups.name, request.now) }),
   restates: true,
   limitText: keptReportsText,
   pace: (upstream) => upstream.reports.pace(),

@@ -226,8 +226,24 @@ export interface AccountStatus {
   readonly missing_settlements: readonly MissingSettlement[];
   /** Events that could not be read, and are left out. */
   readonly holes: readonly UnreadEvent[];
+  /** What the lake has of settlement reports; null where it has none. */
+  readonly settlement_reports: SettlementReportsStatus | null;
   /** The tables. */
   readonly tables: readonly TableStatus[];
+}
+
+/** What a lake has of settlement reports, which the service keeps for 90 days. */
+export interface SettlementReportsStatus {
+  /** The end of the last settlement; null where no report has one. */
+  readonly ended_at: string | null;
+  /** When a run read the service's reports last; null where all were imported. */
+  readonly listed_at: string | null;
+  /** From when on the service may not have a report that was written since then; null while that is far. */
+  readonly lost_from: string | null;
+  /** Closed settlements without a report, which the service has for a few more days. */
+  readonly expiring_groups: readonly GroupStatus[];
+  /** The command that loads them; null where that is not due. */
+  readonly command: string | null;
 }
 
 /** An event that could not be read: of a page of the API, or of a line of an imported file. Numbers from 0. */

@@ -22,6 +22,7 @@ import {
 } from './synced-pipelines.js';
 import { defaultPipelines } from '../../../pipelines/all-pipelines.js';
 import { settlementReportsPipeline } from '../../../pipelines/settlement-reports.js';
+import { keptReportDays } from '../../sources/finances/settlement-reports/report-operations.js';
 import { areReportsLoaded } from '../../sources/finances/settlement-reports/report-slicing.js';
 import { withNeeds } from '../configuration/chosen-pipelines.js';
 import { configuredRanges } from '../coverage/unfinished-ranges.js';
@@ -85,6 +86,11 @@ export async function sync(options: SyncOptions, given: RunContext): Promise<Com
         const requested = [...unfinished, ...configured];
         planned = await planSync(lake, account, windowed, { ...planned.plan, unfinished: requested }, emit);
         const chosen = [...named, ...reportsToSync(lake, account, options)];
+        if (chosen.includes(settlementReportsPipeline)) {
+          // It reads all that the service keeps.
+          const days = new Map([...planned.days, [settlementReportsPipeline.name, keptReportDays]]);
+          planned = { ...planned, days };
+        }
         return {
           pipelines: syncedPipelines(chosen, planned.plan),
           range: { start: startOf(planned), end },

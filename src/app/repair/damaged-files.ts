@@ -10,7 +10,7 @@ import { loadKeyId, type LoadKey, type LoadKeyId, type StoredLoadKey } from '../
 import type { Snapshot } from '../../lake/catalog/snapshot.js';
 import type { NewFile } from '../../lake/commit-files.js';
 import type { Add } from '../../lake/delta/actions.js';
-import { loadKeysOf, mainOf } from '../../lake/delta/file-tags.js';
+import { columnStatistics, loadKeysOf, mainOf } from '../../lake/delta/file-tags.js';
 import { damageOf, localFile } from '../../lake/files/local-file.js';
 import { keyExpression, loadKeyCondition, loadKeysText } from '../../lake/files/load-key-rows.js';
 import { rowsIn } from '../../lake/files/local-parquet.js';
@@ -18,6 +18,7 @@ import type { Workspace } from '../../lake/files/workspace.js';
 import type { Lake } from '../../lake/lake.js';
 import type { LakeTable } from '../../lake/lake-table.js';
 import { retentionDays } from '../../sources/finances/selling-partner/history-limit.js';
+import { reportLimits } from '../../sources/finances/settlement-reports/report-operations.js';
 import { settlementReportTables } from '../../sources/finances/settlement-reports/report-tables.js';
 import { bundlesOf, fileTargetOf, writeBundle, writeFiltered } from '../maintenance/file-bundles.js';
 import { remainderWriter } from '../maintenance/remainder.js';
@@ -107,18 +108,26 @@ async function fateOf(
     return { ...none, readable: (await readableCopy(lake, table, add, 'true', workspace))?.rows };
   const stored = lake.loadKeys(pipeline.name, account);
   const keys = (await keysOf(lake, file, workspace)).flatMap((key) => stored.get(key) ?? []);
-  const lasting = keys.filter((key) => isLasting(key, now));
+  // Of a settlement only its rows have a date.
+  const ended = Date.parse(columnStatistics(add, 'ended_at').least ?? '');
+  const isLost = (key: LoadKey) => isLasting(key, now, Number.isNaN(ended) ? undefined : ended);
+  const lasting = keys.filter(isLost);
   const condition = loadKeyCondition(lasting.map(({ key }) => key));
   const isKept = lasting.length > 0 && table.schema === pipeline.main;
   return {
     ...{ ...file, lasting },
-    gaps: keys.filter((key) => !isLasting(key, now)),
+    gaps: keys.filter((key) => !isLost(key)),
     readable: isKept ? (await readableCopy(lake, table, add, condition, workspace))?.rows : undefined,
   };
 }
 
-/** Whether nobody can ask for a load key again. */
-function isLasting({ origin, window }: LoadKey, now: number): boolean {
+/**
+ * Whether nobody can ask for a load key again.
+ *
+ * @param endedAt of a settlement with a report; left out: it isn't known, and ended before it was read
+ */
+function isLasting({ pipeline, origin, window, readAt }: LoadKey, now: number, endedAt = readAt): boolean {
+  if (pipeline === settlementReportTables.name) return origin === 'import' || endedAt < now - reportLimits.keptMs;
   return origin === 'import' || (window !== undefined && window.end < now - retentionDays * dayMs);
 }
 
@@ -227,11 +236,16 @@ async function readableCopy(
 }
 
 const lostText = 'LOST, because it was imported or is older than the service keeps';
-const gapText = 'taken out, the next backfill loads it again';
+/** What loads a gap again. The document of a settlement is named by its others, so that only a refresh reads it. */
+function gapText(pipeline: string): string {
+  return pipeline === settlementReportTables.name
+    ? `taken out, \`backfill ${pipeline} --refresh\` loads it again`
+    : 'taken out, the next backfill loads it again';
+}
 
 /** What becomes of a load that contradicts another, or the files, for people. */
 export function loadText(load: OddLoad, now: number): string {
-  return `${load.key} of ${load.account}: ${load.reason}; ${isLasting(load, now) ? lostText : gapText}`;
+  return `${load.key} of ${load.account}: ${load.reason}; ${isLasting(load, now) ? lostText : gapText(load.pipeline)}`;
 }
 
 /** What becomes of a damaged file, for people. */
@@ -245,7 +259,7 @@ export function fateText({ pipeline, table, add, reason, gaps, lasting, readable
       : `${what}${formatCount(readable, 'readable row')} of ${rows} stay`;
   }
   const parts = [
-    ...(gaps.length === 0 ? [] : [`${loadKeysText(gaps.map(({ key }) => key))}: ${gapText}`]),
+    ...(gaps.length === 0 ? [] : [`${loadKeysText(gaps.map(({ key }) => key))}: ${gapText(pipeline.name)}`]),
     ...(lasting.length === 0
       ? []
       : [

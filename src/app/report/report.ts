@@ -289,7 +289,7 @@ export async function lakeReport(question: ReportQuestion): Promise<Report> {
         await readSections({
           ...{ account: name, id, report: facts, rows, settlements },
           status: accountStatus({
-            ...{ lake, location, account: name, range, lastRun, unfinishedRanges },
+            ...{ lake, location, account: name, range, lastRun, unfinishedRanges, now },
             forgotten: await readForgottenNote(lake.store, name),
           }),
           basis: {

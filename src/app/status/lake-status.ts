@@ -22,6 +22,9 @@ import type { Day, DayState } from '../../engine/slicing/day-states.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { unreadEvents, type LoadHole } from '../unread-events.js';
 import { unsummedIn } from '../unsummed-amounts.js';
+import { reportsStatus, type ReportsStatus } from './kept-reports.js';
+import type { LookBacks } from '../load/look-back.js';
+import { settlementReportTables } from '../../sources/finances/settlement-reports/report-tables.js';
 import { rangeOf, suggestion, type Suggestion, type SuggestionContext } from './suggestions.js';
 
 /** The coverage of one pipeline for one account. */
@@ -64,6 +67,10 @@ export interface AccountCoverage {
   /** Times in which the listing seems to lack settlements. */
   readonly holes: readonly SettlementHole[];
   readonly unread: readonly LoadHole[];
+  /** Undefined where the lake has no settlement reports. */
+  readonly reports: ReportsStatus | undefined;
+  /** What loads settlement reports before the service has them no more; undefined where that is not due. */
+  readonly loadReports: Suggestion | undefined;
   readonly tables: readonly TableStatus[];
   /** What loads the gaps; undefined where there are none. */
   readonly load: Suggestion | undefined;
@@ -99,6 +106,10 @@ export interface StatusQuestion extends SuggestionContext {
   readonly forgotten?: ForgottenNote | undefined;
   /** Runs that died. */
   readonly died?: readonly Lease[];
+  /** The look-backs of earlier syncs. */
+  readonly lookBacks?: LookBacks | undefined;
+  /** By the API's clock: milliseconds since 1970. */
+  readonly now: number;
 }
 
 const namesOf = (api: Api): readonly string[] => defaultPipelines[api].map(({ name }) => name);
@@ -148,6 +159,9 @@ export function accountStatus(question: StatusQuestion): AccountCoverage {
     pipelineFolder: question.pipelineFolder,
   };
   const { listed, lacking: toLoad } = groupsOf(question);
+  const groups = listed.map(({ group }) => group);
+  const reports = reportsStatus(lake, account, groups, question);
+  const isDue = reports !== undefined && (reports.lostFrom !== undefined || reports.expiring.length > 0);
   const isListed = used.some(({ name }) => name === groupEventsPipeline.name);
   return {
     account,
@@ -166,11 +180,12 @@ export function accountStatus(question: StatusQuestion): AccountCoverage {
     coveredTo: coveredBy(used, question),
     openGroups: listed.flatMap(({ group }) => (group.end === null ? [group] : [])),
     groupsToLoad: isListed ? toLoad.filter(({ opened }) => contains(range, opened)).map(({ group }) => group) : [],
-    holes: settlementBreaks(
-      listed.map(({ group }) => group),
-      loadedWindows(lake, financialEventGroups.name, account),
-    ).holes.filter(({ at }) => contains(range, at)),
+    holes: settlementBreaks(groups, loadedWindows(lake, financialEventGroups.name, account)).holes.filter(({ at }) =>
+      contains(range, at),
+    ),
     unread: unreadEvents(lake, account),
+    reports,
+    loadReports: isDue ? suggestion('sync', account, [settlementReportTables.name], question) : undefined,
     tables: tableStatuses(lake, account),
     load:
       spans.length === 0

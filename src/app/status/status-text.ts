@@ -14,6 +14,8 @@ import { unreadText } from '../unread-events.js';
 import { unsummedText } from '../unsummed-amounts.js';
 import { calendarLines, legendLines, type CalendarOptions } from './calendar.js';
 import { coverageText, type AccountCoverage, type PipelineCoverage, type StatusReport } from './lake-status.js';
+import type { GroupSpan } from '../../sources/finances/api-v0/collectors.js';
+import type { ReportsStatus } from './kept-reports.js';
 import type { Suggestion } from './suggestions.js';
 
 /** Width of the output in cells where it isn't a terminal. */
@@ -108,6 +110,7 @@ const mostListed = 10;
 /** The text about one account. */
 function accountText(status: AccountCoverage, options: CalendarOptions): string {
   const { account, range, pipelines, unused, unfinished, openGroups, groupsToLoad, holes, unread, tables } = status;
+  const { reports, loadReports } = status;
   const lines = [`${printable(account)}, ${rangeText(range)}`, ''];
   for (const pipeline of pipelines) lines.push(...pipelineLines(pipeline, options), '');
   const allDays = pipelines.flatMap(({ days }) => days);
@@ -132,8 +135,31 @@ function accountText(status: AccountCoverage, options: CalendarOptions): string 
       unread.map((event) => printable(unreadText(event))),
     ),
   );
+  if (reports !== undefined) lines.push(...reportsLines(reports, loadReports));
   lines.push(...tableLines(tables));
   return `${lines.join('\n')}\n`;
+}
+
+/** The text about settlement reports, which the service keeps for 90 days. */
+function reportsLines(
+  { endedAt, listedAt, lostFrom, expiring }: ReportsStatus,
+  load: Suggestion | undefined,
+): readonly string[] {
+  const upTo = endedAt === undefined ? 'no dates' : `settlements that ended up to ${dateOrInstant(endedAt)}`;
+  const from = listedAt === undefined ? 'all imported' : `last read from the service at ${dateOrInstant(listedAt)}`;
+  const closed = ({ id, end }: GroupSpan) => `${printable(id)}${end === null ? '' : `, until ${dateOrInstant(end)}`}`;
+  return [
+    `Settlement reports: ${upTo}, ${from}`,
+    '',
+    ...(lostFrom === undefined
+      ? []
+      : [
+          `The service keeps them for 90 days: those written since then are lost from ${dateOrInstant(lostFrom)} on`,
+          '',
+        ]),
+    ...listLines('Closed settlements without a report, which the service keeps for 90 days', expiring.map(closed)),
+    ...(load === undefined ? [] : ['To load the reports that it has:', `  ${suggestionText(load)}`, '']),
+  ];
 }
 
 /** The text about the last run, for one account or all. */

@@ -13,12 +13,15 @@ import { readInstantOption } from '../../core/text/value-forms.js';
 import type { ReadingContext } from '../context.js';
 import type { LakeStatus, RunStatus, UnreadEvent } from '../results.js';
 import { allowMore, lagFailure, readMaxLag } from '../load/freshness.js';
+import { readLookBacks } from '../load/look-back.js';
 import { plainLog } from '../../observe/log/plain-log.js';
 import { storedPipelines } from '../coverage/stored-pipelines.js';
 import { configuredRanges, readUnfinished, type UnfinishedRange } from '../coverage/unfinished-ranges.js';
 import { openExistingLake } from '../query/lake-files.js';
 import { catalogVersion } from '../catalog-version.js';
 import { commandIn } from '../command-text.js';
+import type { GroupSpan } from '../../sources/finances/api-v0/collectors.js';
+import type { ReportsStatus } from './kept-reports.js';
 import { accountStatus, loadedRange, reportedRange, type AccountCoverage, type StatusReport } from './lake-status.js';
 import { reportTexts } from './status-text.js';
 import { firstLoad, firstSync, nextSync, type Suggestion, type SuggestionContext } from './suggestions.js';
@@ -105,9 +108,10 @@ export async function readStatus(
   const { lake: location, pipelineFolder, config, configured, api } = options;
   const suggestionContext = { location, pipelineFolder, config, lastRun, unfinishedRanges, configured, api };
   const forgotten = await Promise.all(accounts.map((account) => readForgottenNote(lake.store, account)));
+  const lookBacks = await Promise.all(accounts.map((account) => readLookBacks(lake.store, account)));
   const statuses = accounts.map((account, at) => {
     const range = reportedRange(options, loadedRange(lake, account, unfinishedRanges), now);
-    const known = { died: runs.died, forgotten: forgotten[at] };
+    const known = { died: runs.died, forgotten: forgotten[at], lookBacks: lookBacks[at], now };
     return accountStatus({ ...suggestionContext, ...known, lake, account, range });
   });
   const unloaded = unloadedAccounts(options, lake).map((account) => ({
@@ -221,11 +225,6 @@ function remedyText({ command, additions: beside }: Suggestion): string {
 }
 
 function accountObject(of: AccountCoverage, now: number): LakeStatus['accounts'][number] {
-  const group = ({ id, start, end }: AccountCoverage['openGroups'][number]) => ({
-    group_id: id,
-    started_at: start === null ? null : isoInstant(start),
-    ended_at: end === null ? null : isoInstant(end),
-  });
   return {
     account: of.account,
     from: isoInstant(of.range.start),
@@ -243,12 +242,33 @@ function accountObject(of: AccountCoverage, now: number): LakeStatus['accounts']
     not_loaded: of.unused,
     unfinished: of.unfinished,
     lag_seconds: of.coveredTo === undefined ? null : Math.round((now - of.coveredTo) / 1000),
-    open_groups: of.openGroups.map(group),
-    groups_to_load: of.groupsToLoad.map(group),
+    open_groups: of.openGroups.map(groupObject),
+    groups_to_load: of.groupsToLoad.map(groupObject),
     missing_settlements: of.holes.map(({ at, side, beside }) => ({ at: isoInstant(at), side, group_id: beside.id })),
     holes: of.unread.map(({ pipeline, loadKey, hole }) => ({ pipeline, load_key: loadKey, ...holeObject(hole) })),
+    settlement_reports: of.reports === undefined ? null : reportsObject(of.reports, of.loadReports),
     tables: of.tables,
   };
+}
+
+const groupObject = ({ id, start, end }: GroupSpan) => ({
+  group_id: id,
+  started_at: instantOrNull(start),
+  ended_at: instantOrNull(end),
+});
+
+function reportsObject({ endedAt, listedAt, lostFrom, expiring }: ReportsStatus, load: Suggestion | undefined) {
+  return {
+    ended_at: instantOrNull(endedAt),
+    listed_at: instantOrNull(listedAt),
+    lost_from: instantOrNull(lostFrom),
+    expiring_groups: expiring.map(groupObject),
+    command: load?.command ?? null,
+  };
+}
+
+function instantOrNull(ms: number | null | undefined): string | null {
+  return ms == null ? null : isoInstant(ms);
 }
 
 function holeObject(hole: EventHole): Pick<UnreadEvent, 'byte'> & Partial<UnreadEvent> {

@@ -93,16 +93,21 @@ export function nextSync(
     account,
     pipelines,
     unfinished,
+    reports,
   }: {
     readonly account: string;
     readonly pipelines: readonly { readonly pipeline: string; readonly loadKey: string }[];
     readonly unfinished: readonly string[];
+    readonly reports?: { readonly listedAt: number | undefined } | undefined;
   },
   context: SuggestionContext,
 ): Suggestion {
-  const names = pipelines
-    .filter(({ loadKey, pipeline }) => loadKey !== 'order' && pipeline !== settlementReportTables.name)
-    .map(({ pipeline }) => pipeline);
+  const isReports = ({ pipeline }: { readonly pipeline: string }) => pipeline === settlementReportTables.name;
+  const synced = pipelines.filter(({ loadKey }) => loadKey !== 'order');
+  const others = synced.filter((of) => !isReports(of));
+  // A sync without names loads them too, where some are from the service.
+  const isAlone = others.length === 0 && reports?.listedAt !== undefined;
+  const names = (isAlone ? synced : others).map(({ pipeline }) => pipeline);
   const notBegun = unfinished.filter((name) => pipelineNamed(name)?.loadKey !== 'order');
   return suggestion('sync', account, [...names, ...notBegun], context);
 }

@@ -40,6 +40,7 @@ export async function reportsService(reports: readonly OfferedReport[], options:
   let addresses = 0;
   const documentHost = await listening(
     createServer((request, response) => {
+      response.sendDate = false;
       const { url = '', headers } = request;
       downloads.push({ path: url, headers });
       if (state.firstDownload(request, response)) return;
@@ -79,6 +80,8 @@ export async function reportsService(reports: readonly OfferedReport[], options:
   };
   const endpoint = await listening(
     createServer((request, response) => {
+      // Its clock is that of the test.
+      response.sendDate = false;
       const { url = '', headers } = request;
       asked.push({ path: url, headers });
       if (state.first(request, response)) return;

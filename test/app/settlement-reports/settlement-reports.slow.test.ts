@@ -4,6 +4,13 @@ import { describe, expect, test } from 'vitest';
 import type { Clock } from '../../../src/core/clock.js';
 import { backfill } from '../../../src/app/load/backfill.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
+import { compact } from '../../../src/app/maintenance/compact-lake.js';
+import { plan } from '../../../src/app/plan/plan.js';
+import type { LakeStatus } from '../../../src/app/results.js';
+import { status } from '../../../src/app/status/status.js';
+import { Kept } from '../../core/text/streams.js';
+import { settlement as ledgerGroup } from '../load/ledger-items.js';
+import { repaired } from '../repair/repaired.js';
 import { forget } from '../../../src/app/forget/forget.js';
 import type { RunEvent } from '../../../src/core/events/run-event.js';
 import { messageOf } from '../../../src/core/errors.js';
@@ -20,7 +27,7 @@ import { imported } from '../import/imported.js';
 import { runningClock } from '../../running-clock.js';
 import { freePort } from '../../free-port.js';
 import { ended } from '../ended.js';
-import { clockAt, database, defaults, temporaryFolder, ran } from '../lake-run.js';
+import { clockAt, database, defaults, fileHashes, temporaryFolder, ran } from '../lake-run.js';
 import { synced } from '../load/synced.js';
 import { found, verified } from '../verify/verified.js';
 import { failingStore } from '../maintenance/failing-store.js';
@@ -463,6 +470,116 @@ describe('a sync', () => {
     const { failure } = await synced(given, { clock });
     expect(failure).toBeUndefined();
     expect((await settlements(root)).map(([id]) => id)).toEqual(['2']);
+  });
+});
+
+describe('a lake with reports', () => {
+  /** What `status` says of it, for people and as JSON. */
+  async function statusAt(root: string, iso: string) {
+    const shown = async (format: 'table' | 'json') => {
+      const output = new Kept();
+      const given = { lake: root, account: undefined, from: undefined, to: undefined, color: false, format };
+      await status(given, { ...context(clockAt(iso)), output, log: () => undefined });
+      return output.text;
+    };
+    const { accounts } = JSON.parse(await shown('json')) as LakeStatus;
+    return { text: await shown('table'), reports: accounts[0]?.settlement_reports };
+  }
+
+  const ending = (end: string) => ({
+    'settlement-start-date': `${end.slice(0, 7)}-01 00:00:00 UTC`,
+    'settlement-end-date': `${end} 00:00:00 UTC`,
+  });
+
+  test('shows which reports the service will have no more, and the command that loads them', async () => {
+    const { root, given, state } = await shop([
+      report('R1', '2026-01-13T00:00:00Z', settlement('1', ['1.00'], ending('2026-01-12'))),
+    ]);
+    const groups = [
+      ledgerGroup('G1', '2026-01-01T00:00:00Z', '2026-01-10T00:00:00Z'),
+      ledgerGroup('G2', '2026-01-02T00:00:00Z', '2026-01-12T00:00:03Z'),
+      ledgerGroup('G3', '2026-03-01T00:00:00Z', '2026-03-12T00:00:00Z'),
+    ];
+    state.first = ({ url = '' }, response) => {
+      if (!url.includes('financialEventGroups')) return false;
+      const [after = '', before = ''] = ['After', 'Before']
+        .map((name) => new URL(url, 'http://host').searchParams.get(`FinancialEventGroupStarted${name}`))
+        .map((text) => text ?? undefined);
+      const listed = groups.filter((group) => group.at >= Date.parse(after) && group.at < Date.parse(before));
+      response.writeHead(200).end(`{"payload":{"FinancialEventGroupList":[${listed.map(({ json }) => json).join()}]}}`);
+      return true;
+    };
+    const at = clockAt('2026-04-05T00:00:00Z');
+    await ran({ ...given, pipelines: ['financial-event-groups'], from: '2026-01-01' }, { clock: at });
+    expect((await statusAt(root, '2026-04-05T00:00:00Z')).reports).toBeNull();
+    await ran({ ...given, from: '2025-12-01' }, { clock: at });
+    const now = await statusAt(root, '2026-04-05T00:00:00Z');
+    expect(now.reports).toMatchObject({
+      ended_at: '2026-01-12T00:00:00.000Z',
+      listed_at: '2026-04-05T00:00:00.000Z',
+      lost_from: null,
+      expiring_groups: [{ group_id: 'G1', ended_at: '2026-01-10T00:00:00.000Z' }],
+      command: expect.stringMatching(/^ledgerlake sync settlement-reports --lake /) as string,
+    });
+    expect(now.text).toContain(
+      'Closed settlements without a report, which the service keeps for 90 days:\n  G1, until 2026-01-10\n',
+    );
+    // A sync that finds nothing new has read the list, too.
+    await synced({ ...given, from: undefined }, { clock: clockAt('2026-04-11T00:00:00Z') });
+    const later = await statusAt(root, '2026-04-11T00:00:00Z');
+    expect(later.reports).toMatchObject({ listed_at: '2026-04-11T00:00:00.000Z', expiring_groups: [], command: null });
+    expect(later.text).toContain(
+      'Settlement reports: settlements that ended up to 2026-01-12, last read from the service at 2026-04-11\n',
+    );
+    const late = await statusAt(root, '2026-07-01T00:00:00Z');
+    expect(late.reports).toMatchObject({ lost_from: '2026-07-10T00:00:00.000Z' });
+    expect(late.text).toContain(
+      'The service keeps them for 90 days: those written since then are lost from 2026-07-10 on\n',
+    );
+    expect(late.text).toContain('To load the reports that it has:\n  ledgerlake sync settlement-reports --lake ');
+  });
+
+  test('is repaired by the service while it has them, and loses them after that', async () => {
+    const { root, given } = await shop([
+      report('R1', '2026-03-17T00:00:00Z', settlement('1', ['1.00']), settlement('2', ['2.00'])),
+    ]);
+    await ran(given, { clock });
+    const files = [...(await fileHashes(root)).keys()].filter((path) => path.startsWith('settlement_reports/'));
+    await writeFile(join(root, files[0] ?? ''), 'damaged');
+    const old = await repaired({ root, clock: clockAt('2026-06-20T00:00:00Z') }, false);
+    expect(old.text).toMatch(/settlement\/\d: LOST, because it was imported or is older than the service keeps/);
+    const { text } = await repaired({ root, clock });
+    expect(text).toMatch(/settlement\/\d: taken out, `backfill settlement-reports --refresh` loads it again/);
+    expect(await settlements(root)).toHaveLength(1);
+    await ran({ ...given, refresh: true }, { clock });
+    expect((await settlements(root)).map(([id]) => id)).toEqual(['1', '2']);
+    const certificate = await verified({ root, clock });
+    expect([certificate.code, found(certificate)]).toEqual([0, []]);
+  });
+
+  test('of the synthetic seller equals one of its documents, and a plan knows how many there are', async () => {
+    const now = clockAt('2026-04-01T00:00:00Z');
+    const root = await temporaryFolder();
+    const given = { lake: root, from: '2026-02-01' };
+    await ran({ ...given, pipelines: ['financial-event-groups'], from: '2026-01-01' }, { clock: now });
+    const output = new Kept();
+    const planning = { ...defaults, ...given, pipelines: [pipeline], probe: false, format: 'json' as const };
+    await plan(planning, { ...context(now), output, log: () => undefined });
+    const planned = (JSON.parse(output.text) as { pipelines: { slices: number }[] }).pipelines;
+    const { summary } = await ran({ ...given, pipelines: [pipeline] }, { clock: now });
+    const [[closed] = []] = await rowsOf(root, "SELECT count(*) FROM groups WHERE ended_at > '2026-02-01'");
+    expect(summary.pipelines[pipeline]).toMatchObject({
+      slices: Number(closed),
+      rows: { settlement_reports: Number(closed) },
+    });
+    expect(planned).toMatchObject([{ slices: Number(closed) }]);
+    const totals =
+      'SELECT count(*) FROM settlement_reports JOIN groups ON groups.ended_at = settlement_reports.ended_at ' +
+      'AND groups.original_total = total_amount';
+    expect(await rowsOf(root, totals)).toEqual([[closed]]);
+    await compact({ lake: root, account: undefined, pipelines: [] }, context(now));
+    const certificate = await verified({ root, clock: now });
+    expect([certificate.code, found(certificate)]).toEqual([0, []]);
   });
 });
 

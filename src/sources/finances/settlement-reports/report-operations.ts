@@ -12,9 +12,12 @@ export interface ReportOperation extends ApiOperation {
 
 export type ReportOperationName = 'getReports' | 'getReportDocument';
 
+/** Days that the service keeps a report. */
+export const keptReportDays = 90;
+
 export const reportLimits = {
   /** How long a report is kept after its creation, in milliseconds; an older lower bound is refused. */
-  keptMs: 90 * dayMs,
+  keptMs: keptReportDays * dayMs,
   /** Reports a page: the most, and the default. */
   pageSize: 100,
   defaultPageSize: 10,

@@ -1,6 +1,6 @@
 import { shortHash } from '../../../core/short-hash.js';
 import { isoDate } from '../../../core/numeric/instant.js';
-import type { Window } from '../../../core/windows.js';
+import { dayMs, type Window } from '../../../core/windows.js';
 import type { Collector, Job, Reading, SlicePart, UnreadPart, Warnings } from '../../../engine/run/pipeline.js';
 import { listQueue, type Slice, type SliceQueue } from '../../../engine/run/slice-queue.js';
 import type { ForecastRequest, Slicing, SyncJob } from '../../../engine/slicing/slicing.js';
@@ -82,7 +82,13 @@ export function reportSlicing({ expected }: ReportSlicingOptions): Slicing<Repor
           { id, status: '', documentId: undefined, createdAt: now, start: undefined, end: undefined },
           nothingStored,
         );
-      return settlementForecast(request, { pipeline, table, expected, sliceOf });
+      // Without a list of settlements there is one in two weeks, at least.
+      const least = Math.ceil(Math.max(0, range.end - range.start) / (usualDays * dayMs));
+      const atLeast = (of: ForecastRequest) => {
+        const found = expected(of);
+        return found.isListed ? found : { ...found, count: Math.max(found.count, least) };
+      };
+      return settlementForecast(request, { pipeline, table, expected: atLeast, sliceOf });
     },
   };
 }
@@ -95,7 +101,8 @@ export function areReportsLoaded(lake: Lake, account: string): boolean {
 /** What the service doesn't have of a range any more, for people; undefined where it has all. `now`: milliseconds since 1970. */
 export function keptReportsText({ start }: Window, now: number): string | undefined {
   const first = now - reportLimits.keptMs;
-  if (start >= first) return undefined;
+  // A range of 90 days is one of what the service keeps.
+  if (start >= first - dayMs) return undefined;
   return (
     `The service keeps settlement reports for 90 days: ${pipeline} loads those that were created since ${isoDate(first)}; ` +
     'import the files of older ones'
@@ -116,6 +123,9 @@ function reportSlice(report: ListedReport, lookup: StoredSettlements): ReportSli
     isReread: true,
   };
 }
+
+/** Days of a settlement. */
+const usualDays = 14;
 
 const unwrittenStatuses: ReadonlySet<string> = new Set(['CANCELLED', 'FATAL']);
 

@@ -195,14 +195,22 @@ export function settlementsOf({ job, now, probed }: ForecastRequest, listing: st
   return { listed, ahead, spans: [...known, ...spans], isListed };
 }
 
-/** The number of settlements that touch the job's range, and whether any listing exists. */
+/**
+ * The number of settlements that touch the job's range, and whether any listing exists.
+ *
+ * @param closedBefore left out: open settlements count too
+ */
 export function touchingSettlements(
   request: ForecastRequest,
   listing: string,
+  closedBefore?: number,
 ): { readonly count: number; readonly isListed: boolean } {
   const { start, end } = request.job.range;
   const { listed, ahead, isListed } = settlementsOf(request, listing);
-  const touching = [...listed, ...ahead].filter(({ opened, group }) => opened < end && (group.end ?? Infinity) > start);
+  const touching = [...listed, ...ahead].filter(({ opened, group }) => {
+    const closed = group.end ?? Infinity;
+    return opened < end && closed > start && (closedBefore === undefined || closed <= closedBefore);
+  });
   return { count: touching.length, isListed };
 }
 
