@@ -31,7 +31,7 @@ function codesOf(encoding: ReportEncoding): Codes {
 }
 
 /** A text in an encoding; `?` replaces a character that it lacks. */
-export function encoded(text: string, encoding: ReportEncoding): Buffer {
+function encoded(text: string, encoding: ReportEncoding): Buffer {
   if (encoding === 'utf-8') return Buffer.from(text);
   const codes = codesOf(encoding);
   const [replacement = 0] = codes.get('?') ?? [];
