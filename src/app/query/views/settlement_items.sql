@@ -77,16 +77,6 @@ WITH named_ AS (
     CAST(make_timestamp(epoch_us(at_)) AS DATE) AS day, day, kind, name, name, amount, amount_text, currency, is_whole
   FROM amounts_ JOIN sources_ USING (account, settlement_id, source)
 )
-SELECT * EXCLUDE (label_),
-  CASE
-    WHEN kind = 'promotion' AND NOT starts_with(name, 'CostOfPoints') THEN 'Promotion'
-    ELSE coalesce(
-      map_extract(MAP {
-        'OurPricePrincipal': 'Principal', 'OurPriceTax': 'Tax', 'ShippingPrincipal': 'ShippingCharge', 'GiftwrapPrincipal': 'GiftWrap',
-        'GiftwrapTax': 'GiftWrapTax', 'GoodwillPrincipal': 'Goodwill', 'RestockingDeductionPrincipal': 'RestockingFee'
-      }, label_)[1],
-      label_
-    )
-  END AS label
+SELECT * EXCLUDE (label_), v0_name(kind, label_) AS label
 FROM items_
 WHERE amount IS DISTINCT FROM 0
