@@ -162,7 +162,8 @@ test('the lines of each settlement add up to its total in the tables, with a lin
   expect(unexplained.map(({ settlement: id, amount }) => [id, amount])).toEqual([['GROUP-EUR', '0.010000']]);
   const notes = values('notes').map(({ currency, note }) => [currency, note]);
   expect(notes[0]?.[1]).toMatch(/^Figures are on the paid basis/);
-  expect(notes.slice(1).map(([, note]) => note)).toEqual(report.page.texts('.look li'));
+  expect(notes[1]?.[1]).toBe('Days and months are UTC.');
+  expect(notes.slice(2).map(([, note]) => note)).toEqual(report.page.texts('.look li'));
   expect(notes).toContainEqual(['EUR', '1 settlement in EUR does not add up.']);
 });
 
