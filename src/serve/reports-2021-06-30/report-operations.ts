@@ -24,6 +24,7 @@ const { after, before } = getReports.range;
 const token = 'nextToken';
 const pageSize = 'pageSize';
 const [reportTypes, statuses, marketplaceIds] = getReports.parameters;
+const listingParameters = [...getReports.parameters, after, before, pageSize];
 
 /** The values of a list of parameters; undefined where it isn't given. */
 function listOf(values: Readonly<Record<string, string>>, name: string): readonly string[] | undefined {
@@ -49,7 +50,7 @@ function checkBounds(since: Bound | undefined, until: Bound | undefined, now: nu
 
 function readListing({ query, rules, now }: UncheckedRequest): CheckedRequest {
   const operation = getReports.name;
-  const values = queryValues({ operation, names: [...getReports.parameters, after, before, pageSize, token] }, query);
+  const values = queryValues({ operation, names: [...listingParameters, token] }, query);
   const received = values.get(token);
   if (received !== undefined) {
     const other = [...values.keys()].find((name) => name !== token);
@@ -155,7 +156,7 @@ export const settlementReportOperations: readonly ServedOperation<WithReportLedg
   {
     name: getReports.name,
     path: getReports.path,
-    parameters: [...getReports.parameters, after, before],
+    parameters: listingParameters,
     tokenParameter: token,
     sizeParameter: pageSize,
     pageSize: limits.defaultPageSize,
