@@ -1,7 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { fieldsOf, settlementsIn } from '../../../../src/sources/finances/settlement-reports/report-document.js';
-import { decodeLine, encodingOf } from '../../../../src/sources/finances/settlement-reports/report-encodings.js';
+import {
+  decodedLines,
+  decodeLine,
+  encodingOf,
+} from '../../../../src/sources/finances/settlement-reports/report-encodings.js';
 import { amountLine, reportHeader, reportNames, reportText } from './report-file.js';
 
 function divided(text: string) {
@@ -9,6 +13,23 @@ function divided(text: string) {
   const { settlements, faults } = settlementsIn(lines.map((raw, at) => ({ number: at + 1, raw })));
   return { settlements: settlements.map(({ id, lines: own }) => [id, own.map(({ number }) => number)]), faults };
 }
+
+test('a document that was received has the lines of its text, in its charset or another one', () => {
+  const text = fc.string({ unit: 'binary' }).map((some) => some.replaceAll(/[\r\n]/g, ''));
+  fc.assert(
+    fc.property(fc.array(text), fc.constantFrom('\n', '\r\n'), fc.boolean(), (lines, feed, endsWithFeed) => {
+      const document = Buffer.from(lines.join(feed) + (endsWithFeed ? feed : ''));
+      const expected = endsWithFeed || lines.at(-1) !== '' ? lines : lines.slice(0, -1);
+      for (const charset of ['utf-8', 'iso-8859-1', undefined]) {
+        const decoded = decodedLines(document, charset);
+        expect(decoded.map(({ raw }) => raw)).toEqual(lines.length === 0 && endsWithFeed ? [''] : expected);
+        expect(decoded.map(({ number }) => number)).toEqual(decoded.map((_line, at) => at + 1));
+      }
+    }),
+  );
+  // Bytes that are no text in the named charset are decoded as they can be.
+  expect(decodedLines(Buffer.from('Größe', 'latin1'), 'utf-8')).toEqual([{ number: 1, raw: 'Größe' }]);
+});
 
 test('each line is of the settlement that it names', () => {
   const text = reportText(
