@@ -76,7 +76,7 @@ test('rows have a line for each problem and for each check without any, in ndjso
     },
     { check: 'group-totals', result: 'finding', kind: 'upstream', table: 'groups', slice: 'group/GROUP-1' },
   ]);
-  expect(new Set(rows.map(({ check }) => check)).size).toBe(27);
+  expect(new Set(rows.map(({ check }) => check)).size).toBe(29);
   const csv = (await shown({ format: 'csv' })).text.trimEnd().split('\n');
   expect(csv[0]).toBe('check,checked,counts,result,kind,table,file,slice,problem');
   expect(csv.slice(1).map((line) => line.split(',')[0])).toEqual(rows.map(({ check }) => check));

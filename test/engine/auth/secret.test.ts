@@ -58,7 +58,11 @@ test('http leads to loopback only', () => {
 });
 
 test('a secret is taken out of bytes, and the rest stays as it is', () => {
-  const piece = fc.uint8Array({ maxLength: 20 }).map((bytes) => Buffer.from(bytes));
+  // A backslash before the secret may be an escape of its first character, and goes with it.
+  const piece = fc
+    .uint8Array({ maxLength: 20 })
+    .filter((bytes) => bytes.at(-1) !== 0x5c)
+    .map((bytes) => Buffer.from(bytes));
   fc.assert(
     fc.property(fc.array(piece, { minLength: 1 }), (pieces) => {
       const join = (between: string): Buffer =>
