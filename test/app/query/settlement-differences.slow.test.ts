@@ -331,6 +331,17 @@ test('groups and reports with equal headers are not matched by them, but by tran
   expect(await groups()).toEqual([]);
 });
 
+test('a group that is paid in another currency is compared in that of the report', async () => {
+  const paid = { converted_total: '-11.05', converted_currency: 'EUR' };
+  const tables = await lakeWith([fee('-9', 3), fee('-3', 4)], paid);
+  await addEvents(tables, [[fee('-9', 3)], [fee('-2', 4)]]);
+  expect(await differences(tables)).toEqual([
+    ['v0', null, '2026-03-04', 'Commission', '-3.000000', '-2.000000', 'unexplained', '2', 'v2'],
+  ]);
+  const [{ currency } = {}] = await tables.database.rows('SELECT currency FROM settlement_differences');
+  expect(currency).toBe('USD');
+});
+
 /** What becomes of an event in the report, or in the lake. */
 const changes = ['same', 'other label', 'joined', 'cut', 'next day', 'undated', 'odd order'] as const;
 const losses = ['not in the lake', 'not in the report', 'a cent more'] as const;
