@@ -314,6 +314,18 @@ test('what is not loaded is said by day, of each source that the account has', a
   ]);
 });
 
+test('of a settlement that is loaded in part, what has no order may be on a day that is not', async () => {
+  const ofOrder = { name: 'FixedClosingFee', order: '902-1845936-5435065' };
+  const tables = await lakeWith([fee('-2', 3), fee('-1', 4, ofOrder), fee('-5', 12)]);
+  await addTransactions(tables, [[fee('-6.5', 5)]], { settlement_id: '11', window_end: '2026-03-10' });
+  expect(await differences(tables)).toEqual([
+    ['2024-06-19', null, '2026-03-03', 'Commission', '-2.000000', '0.000000', 'not loaded', '1', ''],
+    ['2024-06-19', ofOrder.order, '2026-03-04', ofOrder.name, '-1.000000', '0.000000', 'unexplained', '2', ''],
+    ['2024-06-19', null, '2026-03-05', 'Commission', '0.000000', '-6.500000', 'not loaded', '', 't1'],
+    ['2024-06-19', null, '2026-03-12', 'Commission', '-5.000000', '0.000000', 'not loaded', '3', ''],
+  ]);
+});
+
 test('groups and reports with equal headers are not matched by them, but by transactions that name both', async () => {
   const lake = await lakeWith([fee('-1.00', 3), fee('1.00', 4)]);
   await lake.insert('groups', [

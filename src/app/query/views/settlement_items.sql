@@ -5,7 +5,7 @@
 -- paid transactions that name the settlement or its group; what they split into base, tax and promotion is one amount.
 -- line, event_id: of either side; unit: the same for what belongs together: for lines of one instant, order and type, and for an event;
 -- label: the name, alike on both sides; day: in UTC, null where nothing tells it; is_loaded: whether the source has the settlement, and
--- the time of the line.
+-- the time of the line. What has no order may be on another day on the other side: it needs all days of the settlement.
 WITH named_ AS (
   SELECT account, settlement_id, any_value(group_id) AS group_id
   FROM settlement_ids
@@ -36,12 +36,6 @@ WITH named_ AS (
   HAVING count(*) = max(position) + 1 AND count(*) = count(window_end)
   UNION ALL
   SELECT DISTINCT account, settlement_id, '2024-06-19' FROM transactions_
-), sources_ AS (
-  SELECT account, settlement_id, group_id, source, whole_.account IS NOT NULL AS is_whole
-  FROM reports_
-    CROSS JOIN (VALUES ('v0'), ('2024-06-19')) AS sources_(source)
-    LEFT JOIN whole_ USING (account, settlement_id, source)
-  WHERE (account, source) IN (FROM loaded_) OR account NOT IN (SELECT account FROM loaded_)
 ), lines_ AS (
   SELECT account, settlement_id, line, order_id, sku, posted_on, kind, name, amount, amount_text, currency,
     concat_ws(' ', order_id, epoch_us(posted_at), posted_on, transaction_type, amount_type) AS unit,
@@ -52,6 +46,15 @@ WITH named_ AS (
 ), timed_ AS (
   SELECT lines_.*, at_ IS NULL OR coalesce(at_ < end_, false) AS is_timed
   FROM lines_ ASOF LEFT JOIN windows_ ON windows_.account = lines_.account AND at_ >= start_
+), covered_ AS (
+  SELECT account, settlement_id FROM timed_ GROUP BY ALL HAVING bool_and(is_timed)
+), sources_ AS (
+  SELECT account, settlement_id, group_id, source, whole_.account IS NOT NULL AS is_whole,
+    source = 'v0' OR (account, settlement_id) IN (FROM covered_) AS is_covered
+  FROM reports_
+    CROSS JOIN (VALUES ('v0'), ('2024-06-19')) AS sources_(source)
+    LEFT JOIN whole_ USING (account, settlement_id, source)
+  WHERE (account, source) IN (FROM loaded_) OR account NOT IN (SELECT account FROM loaded_)
 ), amounts_ AS (
   SELECT account, settlement_id, 'v0' AS source, event_id, amazon_order_id AS order_id, sku, posted_at AS at_, kind,
     amount_name(event_list, coalesce(name, regexp_extract(path, '[^.]*$'))) AS name, amount, amount_text, currency
@@ -70,11 +73,12 @@ WITH named_ AS (
   WHERE beginning_balance <> 0
 ), items_ AS (
   SELECT account, settlement_id, group_id, source, true AS is_report, line, NULL AS event_id, unit, order_id, sku, day, posted_on,
-    kind, name, label_, amount, amount_text, currency, is_whole AND (source = 'v0' OR is_timed) AS is_loaded
+    kind, name, label_, amount, amount_text, currency, is_whole AND (is_covered OR is_timed AND order_id IS NOT NULL) AS is_loaded
   FROM timed_ JOIN sources_ USING (account, settlement_id)
   UNION ALL
   SELECT account, settlement_id, group_id, source, false, NULL, event_id, event_id, order_id, sku,
-    CAST(make_timestamp(epoch_us(at_)) AS DATE) AS day, day, kind, name, name, amount, amount_text, currency, is_whole
+    CAST(make_timestamp(epoch_us(at_)) AS DATE) AS day, day, kind, name, name, amount, amount_text, currency,
+    is_whole AND (is_covered OR order_id IS NOT NULL)
   FROM amounts_ JOIN sources_ USING (account, settlement_id, source)
 )
 SELECT * EXCLUDE (label_), v0_name(kind, label_) AS label
