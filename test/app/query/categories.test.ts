@@ -202,3 +202,85 @@ test.each(['v0', '2024-06-19'] as const)(
     expect(rows.map((row) => Object.values(row).map(Number))).toEqual([[100, 94.66, -12.34, 7, -5000, 3, -4902.34]]);
   },
 );
+
+interface Node {
+  readonly breakdownType?: string;
+  readonly breakdownAmount: { readonly currencyCode: string; readonly currencyAmount: number };
+  readonly breakdowns?: readonly Node[];
+}
+
+const node = (breakdownType: string | undefined, currencyAmount: number, ...breakdowns: Node[]): Node => ({
+  ...(breakdownType === undefined ? {} : { breakdownType }),
+  ...{ breakdownAmount: { currencyCode: 'USD', currencyAmount } },
+  ...(breakdowns.length > 0 ? { breakdowns } : {}),
+});
+
+/** Trees of adjustments of 10.00, whose two items have no breakdowns, with the category that both amounts belong to. */
+const trees: readonly (readonly [what: string, category: string, ...tree: Node[]])[] = [
+  ['a type beside a wrapper of 0', 'reimbursements', node('Sales', 10, node('SellerRewards', 10)), node('Expenses', 0)],
+  ['a type without a wrapper', 'reimbursements', node('SellerRewards', 10)],
+  [
+    'the parts of a charge',
+    'fees',
+    node('Sales', 10, node('PostageRefund_Postage', 10, node('Base', 9), node('Tax', 1))),
+  ],
+  [
+    'several types of one category',
+    'fees',
+    node('Sales', 12, node('PostageRefund_Postage', 12)),
+    node('Expenses', -2, node('PostageBilling_SignatureConfirmation', -2)),
+  ],
+  ['a type below another', 'fees', node('Sales', 10, node('SomethingNew', 10, node('PostageRefund', 10)))],
+  ['a type whose kind is known', 'fees', node('Sales', 10, node('AmazonFees', 10, node('SomeFee', 10)))],
+  ['types of several categories', 'unknown', node('Sales', 10, node('SellerRewards', 6), node('PostageRefund', 4))],
+  [
+    'a type that nobody knows beside another',
+    'unknown',
+    node('Sales', 10, node('SellerRewards', 6), node('SomethingNew', 4)),
+  ],
+  [
+    'an amount without a type beside another',
+    'unknown',
+    node('Sales', 10, node('SellerRewards', 6), node(undefined, 4)),
+  ],
+  [
+    'a wrapper without types beside another',
+    'unknown',
+    node('Sales', 12),
+    node('Expenses', -2, node('PostageBilling', -2)),
+  ],
+  ['a tree of another total', 'unknown', node('Sales', 11, node('SellerRewards', 11))],
+  ['no tree', 'unknown'],
+];
+
+test('an adjustment whose items have no breakdowns belongs to the category that its tree tells', async () => {
+  const clock = setClock('2026-11-01T00:00:00Z');
+  const total = (currencyAmount: number) => ({ totalAmount: { currencyCode: 'USD', currencyAmount } });
+  const all = trees.map(([what, , ...breakdowns]) =>
+    JSON.stringify({
+      ...{ transactionId: what, transactionType: 'Adjustment', transactionStatus: 'RELEASED', postedDate: at(6) },
+      ...{ ...total(10), items: [total(7), total(3)], breakdowns },
+    }),
+  );
+  const byTransaction = {
+    ...arrayTransactions([]),
+    transactions: ({ range: { from, to } }: { readonly range: InstantRange }) => {
+      const isIn = Date.parse(at(6)) >= from && Date.parse(at(6)) < to;
+      return Promise.resolve({ items: isIn ? all.map((json) => ({ list: '', json })) : [], next: undefined });
+    },
+  };
+  const endpoint = await serving({ ledger: { ...arrayLedger([]), byTransaction }, clock });
+  const lake = await temporaryFolder();
+  await ran({ lake, endpoint, account: 'shop', from: '2026-10-05', pipelines: ['transactions'] }, { clock });
+  const rows = await (
+    await database(lake, clock)
+  ).rows(
+    'SELECT transaction_id AS what, category, amount::VARCHAR AS amount FROM paid_amounts ' +
+      "JOIN transactions USING (account, event_id) WHERE role = 'net' ORDER BY what, amount DESC",
+  );
+  expect(rows).toEqual(
+    trees
+      .toSorted(([one], [other]) => (one < other ? -1 : 1))
+      .flatMap(([what, category]) => ['7.000000', '3.000000'].map((amount) => ({ what, category, amount }))),
+  );
+});

@@ -248,6 +248,56 @@ test.each(['plausible', 'edge-cases'] as const)(
   },
 );
 
+/** The column of each type of adjustment that the seller has. */
+const adjustmentColumns: Readonly<Record<string, string>> = {
+  ...{
+    PostageBilling: 'fees',
+    PostageRefund: 'fees',
+    ReserveEvent: 'loans_and_transfers',
+    SellerRewards: 'reimbursements',
+  },
+  ...{ FBAInventoryReimbursement: 'reimbursements', LostOrDamagedReimbursement: 'reimbursements' },
+  ...{ ReimbursementClawback: 'reimbursements' },
+};
+
+test.each([1, 5, 8])('both services have the same columns of every month, whatever is odd (seed %i)', async (seed) => {
+  const seller = createSeller({ seed, events: 2000, profile: 'edge-cases' }, clock);
+  const endpoint = await serving({ ledger: seller, clock });
+  const loaded = async (pipeline: string) => {
+    const lake = await temporaryFolder();
+    await ran({ lake, endpoint, account: 'shop', from: '2025-12-01', pipelines: [pipeline] }, { clock });
+    return database(lake, clock);
+  };
+  const [v0, later] = [await loaded('financial-events'), await loaded('transactions')];
+  const months = await v0.rows('SELECT * FROM pnl_by_month');
+  expect(months.length).toBeGreaterThan(10);
+  expect(await later.rows('SELECT * FROM pnl_by_month')).toEqual(months);
+
+  // Adjustments are those that the seller posted, by their types; transactions have most of these beside their items only.
+  const range = { from: Date.parse('2025-12-01'), to: clock.now() - 300_000 };
+  const { items } = await seller.events(range, { cursor: undefined, limit: 1e6, asOf: clock.now() });
+  const posted = new Map<string, bigint>();
+  for (const { list, json } of items) {
+    if (list !== 'AdjustmentEventList') continue;
+    const { AdjustmentType: type, AdjustmentAmount: amount } = JSON.parse(json) as {
+      readonly AdjustmentType: string;
+      readonly AdjustmentAmount: { readonly CurrencyCode: string; readonly CurrencyAmount: number };
+    };
+    const key = `${amount.CurrencyCode} ${adjustmentColumns[type]}`;
+    posted.set(key, (posted.get(key) ?? 0n) + BigInt(Math.round(amount.CurrencyAmount * 1e6)));
+  }
+  const stored = await later.rows(
+    "SELECT currency, category, sum(amount)::VARCHAR AS total FROM paid_amounts WHERE role = 'net' " +
+      "AND event_list IN ('Adjustment', 'FBAInventoryReimbursement') GROUP BY ALL",
+  );
+  expect(posted.size).toBeGreaterThan(6);
+  expect(
+    new Map(
+      stored.map((row) => [`${row['currency']} ${row['category']}`, BigInt(String(row['total']).replace('.', ''))]),
+    ),
+  ).toEqual(posted);
+});
+
 test('both services have the same columns of every month, and the earned basis is that of the seller', async () => {
   const seller = createSeller({ seed: 5, events: 3000, profile: 'plausible' }, clock);
   const endpoint = await serving({ ledger: seller, clock });
