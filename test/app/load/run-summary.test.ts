@@ -59,7 +59,9 @@ test.each(Object.keys(warningTexts))('what was noticed once is one: %s', (kind) 
   const noticed = (times: number) =>
     warningLines([summaryOf({ warnings: new Map([[kind, new Map([['x', times]])]]) })]);
   expect(noticed(1)[0]).toMatch(/^Warning: 1 (?:event|amount|value|order|range|place|transaction|record|line|report) /);
-  expect(noticed(2)[0]).toMatch(/^Warning: 2 (?:event|amount|value|order|range|place|transaction|record|line|report)s /);
+  expect(noticed(2)[0]).toMatch(
+    /^Warning: 2 (?:event|amount|value|order|range|place|transaction|record|line|report)s /,
+  );
 });
 
 test.each([
