@@ -65,8 +65,8 @@ export interface AccountCoverage {
   /** Groups of the range that are listed and whose events aren't loaded by group. */
   readonly groupsToLoad: readonly GroupSpan[];
   /** Times in which the listing seems to lack settlements. */
-  readonly holes: readonly SettlementHole[];
-  readonly unread: readonly LoadHole[];
+  readonly missingSettlements: readonly SettlementHole[];
+  readonly holes: readonly LoadHole[];
   /** Undefined where the lake has no settlement reports. */
   readonly reports: ReportsStatus | undefined;
   /** What loads settlement reports before the service has them no more; undefined where that is not due. */
@@ -180,10 +180,10 @@ export function accountStatus(question: StatusQuestion): AccountCoverage {
     coveredTo: coveredBy(used, question),
     openGroups: listed.flatMap(({ group }) => (group.end === null ? [group] : [])),
     groupsToLoad: isListed ? toLoad.filter(({ opened }) => contains(range, opened)).map(({ group }) => group) : [],
-    holes: settlementBreaks(groups, loadedWindows(lake, financialEventGroups.name, account)).holes.filter(({ at }) =>
-      contains(range, at),
+    missingSettlements: settlementBreaks(groups, loadedWindows(lake, financialEventGroups.name, account)).holes.filter(
+      ({ at }) => contains(range, at),
     ),
-    unread: unreadEvents(lake, account),
+    holes: unreadEvents(lake, account),
     reports,
     loadReports: isDue ? suggestion('sync', account, [settlementReportTables.name], question) : undefined,
     tables: tableStatuses(lake, account),

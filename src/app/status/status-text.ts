@@ -109,7 +109,8 @@ const mostListed = 10;
 
 /** The text about one account. */
 function accountText(status: AccountCoverage, options: CalendarOptions): string {
-  const { account, range, pipelines, unused, unfinished, openGroups, groupsToLoad, holes, unread, tables } = status;
+  const { account, range, pipelines, unused, unfinished, openGroups, groupsToLoad, missingSettlements, holes, tables } =
+    status;
   const { reports, loadReports } = status;
   const lines = [`${printable(account)}, ${rangeText(range)}`, ''];
   for (const pipeline of pipelines) lines.push(...pipelineLines(pipeline, options), '');
@@ -126,13 +127,13 @@ function accountText(status: AccountCoverage, options: CalendarOptions): string 
   lines.push(
     ...listLines(
       'Settlements that the list may have omitted',
-      holes.map((hole) => printable(settlementHoleText(hole))),
+      missingSettlements.map((hole) => printable(settlementHoleText(hole))),
     ),
   );
   lines.push(
     ...listLines(
       'Events that could not be read',
-      unread.map((event) => printable(unreadText(event))),
+      holes.map((event) => printable(unreadText(event))),
     ),
   );
   if (reports !== undefined) lines.push(...reportsLines(reports, loadReports));

@@ -244,8 +244,12 @@ function accountObject(of: AccountCoverage, now: number): LakeStatus['accounts']
     lag_seconds: of.coveredTo === undefined ? null : Math.round((now - of.coveredTo) / 1000),
     open_groups: of.openGroups.map(groupObject),
     groups_to_load: of.groupsToLoad.map(groupObject),
-    missing_settlements: of.holes.map(({ at, side, beside }) => ({ at: isoInstant(at), side, group_id: beside.id })),
-    holes: of.unread.map(({ pipeline, loadKey, hole }) => ({ pipeline, load_key: loadKey, ...holeObject(hole) })),
+    missing_settlements: of.missingSettlements.map(({ at, side, beside }) => ({
+      at: isoInstant(at),
+      side,
+      group_id: beside.id,
+    })),
+    holes: of.holes.map(({ pipeline, loadKey, hole }) => ({ pipeline, load_key: loadKey, ...holeObject(hole) })),
     settlement_reports: of.reports === undefined ? null : reportsObject(of.reports, of.loadReports),
     tables: of.tables,
   };

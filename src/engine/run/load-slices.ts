@@ -68,7 +68,7 @@ export async function loadSlices<Upstream>(
     Readable.from(scheduler.slices(), { highWaterMark: 0 }),
     readConcurrently(
       (open) => readSlice(open, pass),
-      ({ slice }) => isReread(slice, pass),
+      ({ slice }) => isLoaded(slice, pass),
     ),
     (slices: AsyncIterable<WholeSlice>) => commitConcurrently(slices, pass),
   );
@@ -92,8 +92,8 @@ async function commitConcurrently<Upstream>(slices: AsyncIterable<WholeSlice>, p
   await Promise.all(committing);
 }
 
-/** Whether a slice is loaded, at least partly. */
-function isReread<Upstream>({ loadKeys, retires = [] }: Slice, { pipeline, job }: Pass<Upstream>): boolean {
+/** Whether a refresh reads a slice that is loaded, at least partly. */
+function isLoaded<Upstream>({ loadKeys, retires = [] }: Slice, { pipeline, job }: Pass<Upstream>): boolean {
   if (!job.refresh) return false;
   const loaded = job.lake.loadKeys(pipeline.name, job.account);
   return [...loadKeys, ...retires].some((loadKey) => loaded.has(loadKey));
@@ -105,14 +105,14 @@ function isReread<Upstream>({ loadKeys, retires = [] }: Slice, { pipeline, job }
  */
 function readConcurrently(
   read: (open: OpenSlice) => Promise<WholeSlice | undefined>,
-  isReread: (open: OpenSlice) => boolean,
+  isLoaded: (open: OpenSlice) => boolean,
 ): Transform {
   const running = new Set<Promise<void>>();
   const rereading = new Set<Promise<void>>();
   return new Transform({
     objectMode: true,
     transform(open: OpenSlice, _encoding, begun) {
-      const isRepeated = isReread(open);
+      const isRepeated = isLoaded(open);
       const task = read(open)
         .then(async (whole) => {
           if (!isRepeated) await Promise.all(rereading);
@@ -171,7 +171,7 @@ async function readSlice<Upstream>(open: OpenSlice, pass: Pass<Upstream>): Promi
 async function wholeSlice<Upstream>(open: OpenSlice, pass: Pass<Upstream>): Promise<WholeSlice> {
   const { pipeline, scheduler, upstream, summary, signal, job } = pass;
   const { slice } = open;
-  const isRepeated = isReread(slice, pass);
+  const isRepeated = isLoaded(slice, pass);
   const afterwards: (() => Promise<void>)[] = [];
   const reading: Reading<Upstream> = {
     ...{ upstream, signal, account: job.account, counts: summary },
@@ -289,7 +289,7 @@ function commitPart<Upstream>(
   { open: { slice }, collector }: WholeSlice,
   { pipeline, job, withRemainder }: Pass<Upstream>,
 ): Promise<CommitResult> {
-  const { excludes, window, retires, grows, isReread: replaces } = slice;
+  const { excludes, window, retires, grows, replaces } = slice;
   return job.lake.commit(
     {
       ...{ pipeline: pipeline.name, account: job.account, main: pipeline.main, derived: pipeline.derived, files },
@@ -344,9 +344,13 @@ function settle<Upstream>(error: unknown, open: OpenSlice, pass: Pass<Upstream>,
   if (verdict === 'abort') pass.scheduler.fail(isFruitless(pass) ? fruitless(error, slice, pass) : error);
   else {
     const reason = messageOf(error);
-    const isAlone = verdict === 'known' || verdict === 'unknown';
+    const isAlone = verdict === 'known' || verdict === 'not-found';
     if (isAlone || verdict === 'skip') pass.summary.skipped.push({ label: slice.label, reason, isAlone });
-    const outcome = { verdict: verdict === 'unknown' ? 'skip' : verdict, cause: failureKindOf(error), reason } as const;
+    const outcome = {
+      verdict: verdict === 'not-found' ? 'skip' : verdict,
+      cause: failureKindOf(error),
+      reason,
+    } as const;
     pass.emit({ event: 'slice-failed', ...eventLabels(slice, pass), ...outcome });
   }
   if (verdict !== 'retry') open.close();
@@ -369,7 +373,7 @@ function verdictOn<Upstream>(error: unknown, slice: Slice, pass: Pass<Upstream>,
   // A merged file that can't be read keeps one slice from being replaced, and no other.
   if (error instanceof DamagedFile) return 'skip';
   const verdict = pipeline.judge?.(error) ?? judge(error);
-  if (verdict === 'abort' || verdict === 'known' || verdict === 'unknown') return verdict;
+  if (verdict === 'abort' || verdict === 'known' || verdict === 'not-found') return verdict;
   if (isFruitless(pass)) return 'abort';
   if (verdict === 'skip') return verdict;
   if (queue.split(slice, verdict === 'retry' ? 'split' : verdict)) return verdict === 'shorten' ? verdict : 'split';

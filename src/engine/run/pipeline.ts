@@ -81,7 +81,7 @@ export type SliceVerdict =
   /** Skipped without a request, as it failed in an earlier run; independent of the others. */
   | 'known'
   /** Skipped, as the upstream does not know it or has no page of it; independent of the others. */
-  | 'unknown'
+  | 'not-found'
   /** It can't be resumed: it is split, or read again from its beginning. */
   | 'retry'
   | SplitReason;

@@ -12,7 +12,7 @@ export interface Slice {
   /** Load keys that these cover, and that no longer count as loaded. */
   readonly retires?: readonly string[];
   /** Whether it replaces loaded rows. */
-  readonly isReread?: boolean;
+  readonly replaces?: boolean;
   /** Whether the read is recorded even if nothing has changed. */
   readonly noted?: boolean;
   /** Whether a re-read is expected to bring new rows, as of an open settlement. */

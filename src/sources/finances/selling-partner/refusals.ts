@@ -183,7 +183,7 @@ const remedies: Partial<Record<FailureKind, SliceVerdict>> = {
   'window-too-long': 'shorten',
   known: 'known',
   unaskable: 'known',
-  'unknown-subject': 'unknown',
+  'unknown-subject': 'not-found',
 };
 
 /** The verdict on a slice that failed with an error. */
@@ -203,5 +203,5 @@ export function settlementVerdict(error: unknown): SliceVerdict {
     error instanceof ReadFailure &&
     (error.kind === 'fault' || error.kind === 'unreadable') &&
     error.status === undefined;
-  return isBroken && ['UPSTREAM_BODY', 'JSON_SYNTAX'].includes(error.code) ? 'unknown' : verdictOn(error);
+  return isBroken && ['UPSTREAM_BODY', 'JSON_SYNTAX'].includes(error.code) ? 'not-found' : verdictOn(error);
 }

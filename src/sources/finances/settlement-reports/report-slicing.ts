@@ -120,7 +120,7 @@ function reportSlice(report: ListedReport, lookup: StoredSettlements): ReportSli
     label: reportLabel(report),
     // Its settlements are known once it is read.
     loadKeys: [],
-    isReread: true,
+    replaces: true,
   };
 }
 
