@@ -1,7 +1,9 @@
 import { dayMs, overlap, uncovered, type Window } from '../../core/windows.js';
+import type { Lake } from '../../lake/lake.js';
 import { loadingCommand, spansText } from '../command-text.js';
 import { financialEvents } from '../../../pipelines/financial-events.js';
 import { transactionsPipeline } from '../../../pipelines/transactions.js';
+import { storedWindows } from './stored-pipelines.js';
 
 /** The windows of an account that both services are loaded for, and those that only one is loaded for. */
 export interface ComparedDays {
@@ -33,6 +35,15 @@ export function comparedWindows(
   const span = { start: both[0]?.start ?? Infinity, end: both.at(-1)?.end ?? -Infinity };
   const isBroken = [...differences.v0Only, ...differences.transactionsOnly].some((window) => overlap(window, span));
   return { account, both, isBroken, ...differences };
+}
+
+/** The days of either service; undefined where both are loaded for the same days, or one for none. Less than a day does not count. */
+export function comparedDays(lake: Lake, account: string): ComparedDays | undefined {
+  return comparedWindows(
+    account,
+    storedWindows(lake, financialEvents, account),
+    storedWindows(lake, transactionsPipeline, account),
+  );
 }
 
 /** Explains in words which days `api_differences` compares, and which command loads the rest. */

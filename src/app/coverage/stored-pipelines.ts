@@ -1,7 +1,10 @@
 import { pipelines } from '../../../pipelines/all-pipelines.js';
 import { customPipelinesOf, type PipelineTables, type Table } from '../../core/columns/table.js';
+import { joined, type Window } from '../../core/windows.js';
+import { loadedWindows } from '../../engine/slicing/window-slices.js';
 import { windowSlicing } from '../../engine/slicing/window-slicing.js';
 import type { Lake } from '../../lake/lake.js';
+import { importedDays } from '../../lake/loads/imported-spans.js';
 import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
 
 /** The tables of a pipeline, the kind of its load keys, and which days of a range are loaded, where its slices have dates. */
@@ -21,4 +24,10 @@ export function loadKeyKind({ name, customPipeline, linesOf }: Table): string | 
   if (linesOf !== undefined) return undefined;
   if (customPipeline !== undefined) return 'window';
   return pipelines.find(({ main }) => main.name === name)?.loadKey;
+}
+
+/** The windows that an account has loaded or imported of a pipeline, in order. */
+export function storedWindows(lake: Lake, { name }: PipelineTables, account: string): Window[] {
+  const { snapshot } = lake;
+  return joined([...loadedWindows(lake, name, account), ...importedDays(snapshot, name, account)]);
 }

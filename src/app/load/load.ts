@@ -30,7 +30,7 @@ import type { LoadValues } from '../../engine/run/load-options.js';
 import { runPipelines } from '../../engine/run/runner.js';
 import type { Window } from '../../core/windows.js';
 import { emittingWatermarks } from './freshness.js';
-import { leftOutDays, leftOutText } from '../query/left-out-days.js';
+import { leftOutDays, leftOutText } from '../coverage/left-out-days.js';
 import { areRangesLoaded, unfinishedRanges } from '../coverage/unfinished-ranges.js';
 import { windowedOf } from './synced-pipelines.js';
 import { connectPipelines, customAddress, noConnection, openUpstream, type UpstreamOptions } from './connections.js';

@@ -5,15 +5,15 @@ import { formatCount } from '../../core/text/amounts.js';
 import { settlementReportTables } from '../../sources/finances/settlement-reports/report-tables.js';
 import { groupSlices, spanOfGroup, type GroupSlice } from '../../sources/finances/api-v0/group-slices.js';
 import { loadingCommand, spansText } from '../command-text.js';
-import { comparedText, comparedWindows, type ComparedDays } from '../coverage/compared-days.js';
+import { comparedDays, comparedText } from '../coverage/compared-days.js';
+import { leftOutDays, leftOutText, transactionsSince } from '../coverage/left-out-days.js';
 import { financialEventGroups } from '../../../pipelines/financial-event-groups.js';
 import { financialEvents } from '../../../pipelines/financial-events.js';
 import { groupEventsPipeline } from '../../../pipelines/group-events.js';
 import { transactionsPipeline } from '../../../pipelines/transactions.js';
 import { tablesOf, type PipelineTables } from '../../core/columns/table.js';
-import { storedPipelines, type StoredPipeline } from '../coverage/stored-pipelines.js';
+import { storedPipelines, storedWindows, type StoredPipeline } from '../coverage/stored-pipelines.js';
 import { statedInstants } from './as-known.js';
-import { storedWindows, transactionsSince } from './left-out-days.js';
 import { namesIn, withoutTexts } from './named-tables.js';
 
 /** Views that are empty where each of their tables is, and the pipelines that load these. */
@@ -109,13 +109,13 @@ function unloadedNote(lake: Lake, accounts: readonly string[]): string | undefin
   return undefined;
 }
 
-/** The days of either service; undefined where both are loaded for the same days, or one for none. Less than a day does not count. */
-export function comparedDays(lake: Lake, account: string): ComparedDays | undefined {
-  return comparedWindows(
-    account,
-    storedWindows(lake, financialEvents, account),
-    storedWindows(lake, transactionsPipeline, account),
-  );
+/** A note for a statement that reads figures which leave windows out; undefined for any other. */
+export function leftOutNote(statement: string, lake: Lake): string | undefined {
+  if (!namesIn(statement).has('v0_amounts')) return undefined;
+  const [first, ...others] = [...lake.accounts()].toSorted().flatMap((account) => leftOutDays(lake, account) ?? []);
+  if (first === undefined) return undefined;
+  const more = others.length === 0 ? '' : `; the same holds for ${others.map(({ account }) => account).join(', ')}`;
+  return `WARNING: ${leftOutText(first)}${more}`;
 }
 
 /** A note for a statement that reads `api_differences`; undefined where both services are loaded for the same days. */

@@ -3,7 +3,7 @@ import { formatCount } from '../../core/text/amounts.js';
 import { commandIn, loadingCommand, spansText } from '../command-text.js';
 import type { ComparedDays } from '../coverage/compared-days.js';
 import { transactionsPipeline } from '../../../pipelines/transactions.js';
-import type { LeftOutDays } from '../query/left-out-days.js';
+import type { LeftOutDays } from '../coverage/left-out-days.js';
 import { dayText, html, type Html } from './html.js';
 import { shownIn, currencyText, minuteText } from './report-amounts.js';
 import { statement, type FigureReader, type FigureRow } from './figure-reader.js';

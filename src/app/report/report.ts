@@ -23,8 +23,8 @@ import { fetchedFiles, lakeTables, openExistingLake } from '../query/lake-files.
 import type { CacheOptions } from '../configuration/settings.js';
 import { viewStatements } from '../query/views.js';
 import { plainLog } from '../../observe/log/plain-log.js';
-import { comparedDays } from '../query/query-notes.js';
-import { leftOutDays, leftOutText, type LeftOutDays } from '../query/left-out-days.js';
+import { comparedDays } from '../coverage/compared-days.js';
+import { leftOutDays, leftOutText, type LeftOutDays } from '../coverage/left-out-days.js';
 import { readUnfinished } from '../coverage/unfinished-ranges.js';
 import { accountStatus, loadedRange, reportedRange } from '../status/lake-status.js';
 import { readBasis } from './basis-section.js';

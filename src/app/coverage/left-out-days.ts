@@ -1,13 +1,12 @@
-import { dayMs, joined, uncovered, type Window } from '../../core/windows.js';
-import { readWindow, loadedWindows } from '../../engine/slicing/window-slices.js';
+import { dayMs, uncovered, type Window } from '../../core/windows.js';
+import { readWindow } from '../../engine/slicing/window-slices.js';
 import { loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
-import { importedDays, parseImportedKey } from '../../lake/loads/imported-spans.js';
+import { parseImportedKey } from '../../lake/loads/imported-spans.js';
 import { loadingCommand, spansText } from '../command-text.js';
 import { financialEvents } from '../../../pipelines/financial-events.js';
 import { transactionsPipeline } from '../../../pipelines/transactions.js';
-import type { PipelineTables } from '../../core/columns/table.js';
-import { namesIn } from './named-tables.js';
+import { storedWindows } from './stored-pipelines.js';
 
 /** Windows in no figure of an account: v0 is loaded for them; transactions, which count from their first day on, are not. */
 export interface LeftOutDays {
@@ -46,12 +45,6 @@ export function transactionsSince(lake: Lake, account: string): number {
     .reduce((first, at) => Math.min(first, at), Infinity);
 }
 
-/** The windows that an account has loaded or imported of a pipeline, in order. */
-export function storedWindows(lake: Lake, { name }: PipelineTables, account: string): Window[] {
-  const { snapshot } = lake;
-  return joined([...loadedWindows(lake, name, account), ...importedDays(snapshot, name, account)]);
-}
-
 /** A text about left-out windows, with the command that loads them. */
 export function leftOutText({ account, windows, loaded }: LeftOutDays): string {
   return (
@@ -59,13 +52,4 @@ export function leftOutText({ account, windows, loaded }: LeftOutDays): string {
     'leave out what transactions lack, as v0 counts only before their first day; ' +
     `\`${loadingCommand({ pipeline: transactionsPipeline.name, account, windows })}\` loads it`
   );
-}
-
-/** A note for a statement that reads figures which leave windows out; undefined for any other. */
-export function leftOutNote(statement: string, lake: Lake): string | undefined {
-  if (!namesIn(statement).has('v0_amounts')) return undefined;
-  const [first, ...others] = [...lake.accounts()].toSorted().flatMap((account) => leftOutDays(lake, account) ?? []);
-  if (first === undefined) return undefined;
-  const more = others.length === 0 ? '' : `; the same holds for ${others.map(({ account }) => account).join(', ')}`;
-  return `WARNING: ${leftOutText(first)}${more}`;
 }
