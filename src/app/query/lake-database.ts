@@ -115,9 +115,17 @@ export class LakeDatabase {
     return known ?? (await this.#options.faultOf?.(error)) ?? error;
   }
 
-  /** Checks and fetches the files that a statement reads: one that reads a table with a faulty file throws an error that names it. */
+  /**
+   * Creates the macros that a statement may read, and checks and fetches its files: a statement that reads a table with a faulty file
+   * throws an error that names it.
+   */
   async #prepare(statement: string, { signal = this.#options.signal, parameters }: RunOptions = {}): Promise<void> {
-    const { database, faultsFor, fetchFor } = this.#options;
+    const { database, faultsFor, fetchFor, macros } = this.#options;
+    const statements = macros?.statements(statement) ?? [];
+    await this.#createMacros(
+      statements.filter((macro) => !this.#macros.has(macro)),
+      signal,
+    );
     const faults = await faultsFor?.(statement);
     if (faults !== undefined) await this.#addFaults(faults, signal);
     for (let attempt = 1; attempt <= mostAttempts; attempt++) {
@@ -126,7 +134,7 @@ export class LakeDatabase {
     }
   }
 
-  /** The database, for whoever reads it by itself: each statement's files are checked and fetched before. */
+  /** The database, for whoever reads it by itself: each statement is prepared as `run` does it. */
   prepared(): Database {
     const { database } = this.#options;
     return {
@@ -162,11 +170,6 @@ export class LakeDatabase {
       await this.#prepare(statement, options);
       return started(await this.#options.database.query(statement, options));
     };
-    const macros = this.#options.macros?.statements(statement) ?? [];
-    await this.#createMacros(
-      macros.filter((macro) => !this.#macros.has(macro)),
-      options.signal,
-    );
     try {
       return await start();
     } catch (error) {

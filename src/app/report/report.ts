@@ -21,6 +21,7 @@ import { checkFiles, fileFault } from '../query/file-fault.js';
 import { LakeDatabase } from '../query/lake-database.js';
 import { fetchedFiles, lakeTables, openExistingLake } from '../query/lake-files.js';
 import type { CacheOptions } from '../configuration/settings.js';
+import { NamedTables } from '../query/named-tables.js';
 import { viewStatements } from '../query/views.js';
 import { plainLog } from '../../observe/log/plain-log.js';
 import { comparedDays } from '../coverage/compared-days.js';
@@ -339,13 +340,6 @@ const mostDetailed = 300;
 /** Largest number of attempts to read the figures while runs replace files. */
 const mostAttempts = 3;
 
-/** The views without those of journals, which no section reads and which take a third of the time. */
-function reportViews(timeZone: string | undefined): readonly string[] {
-  return [...viewStatements(lakeTables, timeZone)].flatMap(([name, text]) =>
-    name.startsWith('journal_') ? [] : [text],
-  );
-}
-
 /**
  * Reads a lake's tables at their newest version. Where a run replaces files meanwhile, everything is read again, so
  * that all figures are of the same version.
@@ -357,6 +351,8 @@ async function withViews<T>(
   const fetched = await fetchedFiles(lake, cache, { lake: location }, log);
   const checked = new Set<string>();
   const names = lakeTables.map(({ name }) => name);
+  const macros = [...viewStatements(lakeTables, timeZone).values()];
+  const named = new NamedTables(names, macros);
   let isRead = false;
   let isChecked = false;
   for (let attempt = 1; ; attempt++) {
@@ -367,7 +363,7 @@ async function withViews<T>(
         database,
         signal,
         tables: lakeTables,
-        macros: { statements: () => reportViews(timeZone) },
+        macros: { statements: (statement) => (statement === undefined ? macros : named.definitionsIn(statement)) },
       },
       lakeFiles: async () => {
         if (isRead) await lake.refresh();
@@ -386,7 +382,6 @@ async function withViews<T>(
     });
     try {
       await views.refresh();
-      await views.createMacros();
       try {
         return await read(views.prepared());
       } catch (error) {
