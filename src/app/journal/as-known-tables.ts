@@ -1,18 +1,18 @@
 import type { Database } from '../../core/duckdb/connection.js';
 import { timestampLiteral } from '../../core/duckdb/literals.js';
+import type { Snapshot } from '../../lake/catalog/snapshot.js';
 import groupEntries from './known-group-entries.sql';
 import groupEvents from './known-group-events.sql';
 import groups from './known-groups.sql';
-
-function asKnown(table: string): string {
-  return `SELECT * EXCLUDE (raw) FROM ${table}_as_known($known_at)`;
-}
+import main from './known-main.sql';
+import { knownSettlements } from './known-settlements.js';
+import type { KnownVersion } from './known-version.js';
 
 /** The tables that journals are made of, and their queries. Each may read those before it, as `known_NAME`. */
 const queries: readonly (readonly [table: string, query: string])[] = [
-  ['events', asKnown('events')],
+  ['events', main.replaceAll('$table', 'events')],
   ['entries', 'SELECT * FROM entries_as_known($known_at)'],
-  ['transactions', asKnown('transactions')],
+  ['transactions', main.replaceAll('$table', 'transactions')],
   ['transaction_entries', 'SELECT * FROM transaction_entries_as_known($known_at)'],
   ['groups', groups],
   ['group_events', groupEvents],
@@ -21,20 +21,24 @@ const queries: readonly (readonly [table: string, query: string])[] = [
 ];
 
 /**
- * Makes the views of a lake's tables show them as they were known at an instant, as far as journals read them.
+ * Makes the views of a lake's tables show them as they were known at a version, as far as journals read them.
  *
  * @param prepared fetches the files that a statement reads
  * @param database the same one, without that
- * @param at milliseconds since 1970
+ * @param newest the version that the tables show
  */
 export async function showAsKnown(
   prepared: Database,
   database: Database,
-  at: number,
+  known: KnownVersion,
+  newest: Snapshot,
   signal: AbortSignal,
 ): Promise<void> {
+  for (const [table, query] of knownSettlements(known, newest)) {
+    await database.execute(`CREATE TABLE ${table} AS ${query}`, { signal });
+  }
   for (const [table, query] of queries) {
-    const text = query.replaceAll('$known_at', timestampLiteral(at));
+    const text = query.replaceAll('$known_at', timestampLiteral(known.at));
     await prepared.execute(`CREATE TABLE known_${table} AS ${text}`, { signal });
   }
   for (const [table] of queries) {

@@ -27,8 +27,9 @@ import {
   type JournalLine,
 } from './journal-formats.js';
 import journalLines from './journal-lines.sql';
+import { knownVersion, type KnownVersion } from './known-version.js';
 import suspended from './suspended.sql';
-import { versionInstant } from './version-instant.js';
+import unclearPayouts from './unclear-payouts.sql';
 
 export type JournalBasis = 'paid' | 'earned';
 
@@ -81,7 +82,7 @@ export async function exportJournal(
   refuseUnknownAccount(account, lake.accounts(), location);
   const accounts = [...lake.accounts()].filter((name) => account === undefined || name === account);
   const parameters = { basis, ...days, account: account ?? null };
-  const at = since === undefined ? undefined : await versionInstant(lake, since);
+  const known = since === undefined ? undefined : await knownVersion(lake, since);
   const database = await openDatabase();
   const views = new LakeDatabase({ database, ...reader, signal });
   let lines: JournalLine[];
@@ -96,14 +97,15 @@ export async function exportJournal(
       ...(await readNotes(prepared, parameters, accounts, signal)),
     ];
     for (const note of notes) log(`WARNING: ${note.replace(/^WARNING: /, '')}`);
-    if (at === undefined || since === undefined) lines = now;
+    if (known === undefined || since === undefined) lines = now;
     else {
       const lastDays = new Map(
         (await prepared.rows('SELECT account, CAST(last_day AS VARCHAR) AS day FROM last_loaded_days')).map(
           ({ account, day }) => [String(account), String(day)],
         ),
       );
-      await showAsKnown(prepared, database, at, signal);
+      await showAsKnown(prepared, database, known, lake.snapshot, signal);
+      for (const note of await unclearNotes(database, known, { ...parameters, since }, signal)) log(note);
       lines = adjustmentsOf(await read(database), now, { lastDays, since });
     }
   } catch (error) {
@@ -211,6 +213,26 @@ async function readNotes(
         `no transactions of ${account} are loaded, so that its journals of the basis earned equal those of paid`,
     );
   return [...notes, ...equal];
+}
+
+/** What a version knew of settlements, as far as the lake can't tell. */
+async function unclearNotes(
+  database: Database,
+  { isErased }: KnownVersion,
+  { since, from, to, account }: Days & { readonly since: number; readonly account: string | null },
+  signal: AbortSignal,
+): Promise<string[]> {
+  if (isErased) {
+    return [
+      `WARNING: the commits before version ${since} are erased, so that its settlements are those of now that had begun and were loaded by then`,
+    ];
+  }
+  const [row] = await database.rows(unclearPayouts, { signal, parameters: { from, to, account } });
+  const times = Number(row?.['times']);
+  if (times === 0) return [];
+  return [
+    `WARNING: the lake has no history of transfers: those of ${formatCount(times, 'settlement')} that had closed by version ${since} and were listed again since are taken for known then`,
+  ];
 }
 
 async function writeFile(path: string, pieces: AsyncIterable<string>): Promise<void> {

@@ -1,17 +1,16 @@
--- The rows of groups as the lake held them at $known_at: a settlement was open until it ended, as far as events were loaded by then.
-WITH known_ AS (
-  SELECT account, make_timestamptz(1000 * max(ends_at)) AS end_
-  FROM loaded_spans()
-  WHERE since <= epoch_ms($known_at)
-  GROUP BY account
-)
+-- The rows of groups as the lake held them at $known_at, of listed_settlements. The list has no history: a transfer dated up to the
+-- instant at which it was read is taken for known then.
 SELECT groups.* REPLACE (
-  CASE WHEN ended_at <= end_ THEN processing_status ELSE 'Open' END AS processing_status,
-  CASE WHEN ended_at <= end_ THEN ended_at END AS ended_at,
-  CASE WHEN ended_at <= end_ THEN original_total END AS original_total,
-  CASE WHEN fund_transfer_at <= end_ THEN fund_transfer_status END AS fund_transfer_status,
-  CASE WHEN fund_transfer_at <= end_ THEN fund_transfer_at END AS fund_transfer_at,
-  CASE WHEN fund_transfer_at <= end_ THEN trace_id END AS trace_id
+  CASE WHEN is_same OR is_closed THEN processing_status ELSE 'Open' END AS processing_status,
+  CASE WHEN is_same OR has_ended THEN ended_at END AS ended_at,
+  CASE WHEN is_same OR has_total THEN original_total END AS original_total,
+  CASE WHEN is_same OR is_sent_ THEN fund_transfer_status END AS fund_transfer_status,
+  CASE WHEN is_same OR is_sent_ THEN fund_transfer_at END AS fund_transfer_at,
+  CASE WHEN is_same OR is_sent_ THEN trace_id END AS trace_id
 )
-FROM groups JOIN known_ USING (account)
-WHERE started_at < end_
+FROM groups
+  JOIN (
+    SELECT account AS account_, group_id AS group_id_, has_ended, is_closed, has_total, is_same, make_timestamptz(1000 * read_at) AS read_at_
+    FROM listed_settlements
+  ) ON account_ = account AND group_id_ = coalesce(group_id, '')
+  CROSS JOIN LATERAL (SELECT is_closed AND coalesce(fund_transfer_at, ended_at) <= read_at_ AS is_sent_)

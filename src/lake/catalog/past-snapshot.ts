@@ -49,7 +49,12 @@ async function versionAt(files: CatalogFiles, newest: Snapshot, instant: number)
   throw usageError(`expected --at to be an instant at which the lake had a version, got ${isoInstant(instant)}`);
 }
 
-async function snapshotAt(files: CatalogFiles, zstd: Zstd, version: number): Promise<Snapshot> {
+/**
+ * The state of the lake at a version that it has or had, also where files of it are deleted.
+ *
+ * @throws LedgerlakeError USAGE where its commits are erased; LAKE_LOG, LAKE_STORE
+ */
+export async function snapshotAt(files: CatalogFiles, zstd: Zstd, version: number): Promise<Snapshot> {
   const { checkpoints } = await readCheckpoints(files, zstd);
   const [base] = checkpoints
     .map(({ snapshot }) => snapshot)

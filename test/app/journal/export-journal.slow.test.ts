@@ -112,6 +112,45 @@ test.each(['v0', '2024-06-19', 'both'] as const)(
   },
 );
 
+test('what was booked after any load and its adjustments are the journals of now', async () => {
+  const clock = setClock('2026-02-08T02:00:00Z');
+  const seller = createSeller({ seed: 5, events: 400, profile: 'plausible' }, clock);
+  const endpoint = await serving({ ledger: seller, clock });
+  const lake = await temporaryFolder();
+  const run = { lake, endpoint, account: 'shop' };
+  const [listing, byDate, ofGroups] = ['financial-event-groups', 'financial-events', 'group-events'];
+  const part = { ...run, from: '2025-12-20', to: '2026-01-20' };
+  const whole = { ...run, from: '2025-12-01', to: '2026-02-08' };
+  const steps: (() => Promise<unknown>)[] = [
+    () => ran({ ...part, pipelines: [listing, byDate] }, { clock }),
+    () => ran({ ...part, pipelines: [ofGroups] }, { clock }),
+    () => ran({ ...whole, pipelines: [listing, byDate, ofGroups] }, { clock }),
+    () => ran({ ...run, api: '2024-06-19', from: '2026-01-15', to: '2026-01-28' }, { clock }),
+    // Settlements have closed and were paid since.
+    () => {
+      clock.set('2026-02-25T02:00:00Z');
+      return synced({ ...run, api: 'both', lookBack: 80 }, { clock });
+    },
+    () => ran({ ...run, api: '2024-06-19', from: '2025-12-01', to: '2026-01-15' }, { clock }),
+  ];
+  // The basis earned has all journals of paid.
+  const options = { lake, month: '2026-01', basis: 'earned' } as const;
+  const booked: { since: number; rows: Record<string, string>[] }[] = [];
+  for (const step of steps) {
+    await step();
+    const { rows, summary } = await exported(options, clock);
+    const since = Number(Object.entries(summary).find(([name]) => name === 'version')?.[1]);
+    booked.push({ since, rows });
+    clock.set(clock.now() + 60_000);
+  }
+  const now = sumsOf(booked.at(-1)?.rows ?? []);
+  for (const [step, { since, rows }] of booked.entries()) {
+    const adjusted = await exported({ ...options, since }, clock);
+    expect(sumsOf([...rows, ...adjusted.rows]), `step ${step + 1}`).toEqual(now);
+    expect(adjusted.rows.length > 0, `step ${step + 1}`).toBe(step < booked.length - 1);
+  }
+});
+
 test('the files of programs, another chart, and what it does not name', async () => {
   const clock = setClock('2026-02-03T02:00:00Z');
   const endpoint = await serving({
