@@ -106,6 +106,8 @@ WITH settled_ AS (
   WHERE month_ < date_trunc('month', last_day)
 ), dated_ AS (
   SELECT of_.* EXCLUDE (month_, date), started_at, ended_at, trace_id, coalesce(settlement_id, of_.group_id) AS settlement_id,
+    -- Differences of other reasons than this one have a journal for each.
+    CASE WHEN kind = 'difference' AND of_.group_id IS NULL THEN nullif(name, 'in no loaded settlement') END AS reason,
     -- The last day of the settlement in the month, as far as it is loaded.
     coalesce(
       date, greatest(month_, least(last_day(month_), last_day, CAST(timezone(time_zone(), ended_at) AS DATE)))
@@ -133,7 +135,7 @@ WITH settled_ AS (
 SELECT account,
   concat(
     CASE basis WHEN 'paid' THEN 'P' ELSE 'E' END, strftime(date, '%Y%m'), '-',
-    left(md5(concat_ws(' ', part, account, coalesce(group_id, '-'), currency)), 12)
+    left(md5(concat_ws(' ', part, account, coalesce(group_id, '-'), currency, reason)), 12)
   ) AS journal,
   date, basis, settlement_id, strftime(date, '%Y-%m') AS month, ledger_code, ledger_account, line_.category, line_.kind, line_.name,
   amount, times, currency, is_named,
@@ -141,7 +143,8 @@ SELECT account,
     WHEN part = 'deferral' THEN concat('Deferred sales of ', account, ' at the end of ', strftime(date, '%Y-%m'))
     WHEN part = 'reversal' THEN concat('Reversal of the deferred sales of ', account, ' before ', date)
     WHEN part = 'payout' THEN concat('Payout of settlement ', settlement_id, ' of ', account, ', trace id ' || trace_id)
-    WHEN group_id IS NULL THEN concat('Amounts of ', account, ' in no loaded settlement, ', strftime(date, '%Y-%m'))
+    WHEN group_id IS NULL
+      THEN concat('Amounts of ', account, ' ', coalesce(reason, 'in no loaded settlement'), ', ', strftime(date, '%Y-%m'))
     ELSE concat(
       'Settlement ', settlement_id, ' of ', account, ', ', CAST(timezone(time_zone(), started_at) AS DATE), ' to ',
       coalesce(CAST(CAST(timezone(time_zone(), ended_at) AS DATE) AS VARCHAR), 'open'), ', part in ', strftime(date, '%Y-%m')
