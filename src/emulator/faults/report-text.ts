@@ -1,13 +1,14 @@
 import { hash } from 'node:crypto';
 import { readScaled } from '../../core/numeric/decimal.js';
-import { amountText, type ReportColumn } from '../seller/report-books.js';
+import type { ReportField } from '../../sources/finances/settlement-reports/report-fields.js';
+import { amountText } from '../seller/report-books.js';
 
 /** A line of a document by column. */
-export type ReportRow = ReadonlyMap<ReportColumn, string>;
+export type ReportRow = ReadonlyMap<ReportField, string>;
 
 /** A document of one settlement. */
 export interface SettlementRows {
-  readonly names: readonly ReportColumn[];
+  readonly names: readonly ReportField[];
   readonly header: ReportRow;
   readonly lines: readonly ReportRow[];
 }
@@ -18,7 +19,7 @@ export function rowsIn(text: string): SettlementRows {
     .trimEnd()
     .split('\n')
     .map((line) => line.split('\t'));
-  const columns = names as ReportColumn[];
+  const columns = names as ReportField[];
   const rowOf = (fields: readonly string[]): ReportRow => new Map(columns.map((name, at) => [name, fields[at] ?? '']));
   return { names: columns, header: rowOf(header), lines: lines.map(rowOf) };
 }
@@ -31,18 +32,18 @@ export function textOf({ names, header, lines }: SettlementRows): string {
 /** Changes a settlement. */
 export type SettlementEdit = (settlement: SettlementRows) => SettlementRows;
 
-function edited(row: ReportRow, changes: readonly (readonly [ReportColumn, string])[]): ReportRow {
+function edited(row: ReportRow, changes: readonly (readonly [ReportField, string])[]): ReportRow {
   return new Map([...row, ...changes]);
 }
 
-const field = (row: ReportRow, column: ReportColumn) => row.get(column) ?? '';
+const field = (row: ReportRow, column: ReportField) => row.get(column) ?? '';
 
 function eachLine(edit: (row: ReportRow) => ReportRow): SettlementEdit {
   return (settlement) => ({ ...settlement, lines: settlement.lines.map(edit) });
 }
 
 /** Rewrites columns in the header and in all lines. */
-function eachField(columns: readonly ReportColumn[], rewrite: (text: string) => string): SettlementEdit {
+function eachField(columns: readonly ReportField[], rewrite: (text: string) => string): SettlementEdit {
   const edit = (row: ReportRow) =>
     edited(
       row,

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isoInstant } from '../../core/numeric/instant.js';
 import type { ReportDocument, ReportLedger, SettlementReport } from '../../serve/reports-2021-06-30/report-ledger.js';
+import { reportFields, type ReportField } from '../../sources/finances/settlement-reports/report-fields.js';
 import { reportLimits } from '../../sources/finances/settlement-reports/report-operations.js';
 import type { EventListName } from '../../sources/finances/model/records.js';
 import { hash } from '../profiles/seeded-random.js';
@@ -11,40 +12,11 @@ import { ReportSink } from './report-sink.js';
 import type { SellerBooks, SettlementBooks } from './settlement-books.js';
 import { shipmentNumberOf } from './transaction-books.js';
 
-/** The columns of a settlement report, in Amazon's order. */
-export const reportColumns = [
-  'settlement-id',
-  'settlement-start-date',
-  'settlement-end-date',
-  'deposit-date',
-  'total-amount',
-  'currency',
-  'transaction-type',
-  'order-id',
-  'merchant-order-id',
-  'adjustment-id',
-  'shipment-id',
-  'marketplace-name',
-  'amount-type',
-  'amount-description',
-  'amount',
-  'fulfillment-id',
-  'posted-date',
-  'posted-date-time',
-  'order-item-code',
-  'merchant-order-item-id',
-  'merchant-adjustment-item-id',
-  'sku',
-  'quantity-purchased',
-  'promotion-id',
-] as const;
-
-export type ReportColumn = (typeof reportColumns)[number];
-type ReportFields = Readonly<Partial<Record<ReportColumn, string>>>;
+type ReportFields = Readonly<Partial<Record<ReportField, string>>>;
 
 /** A line of a report, without its line end. */
 function reportLine(fields: ReportFields): string {
-  return reportColumns.map((name) => fields[name] ?? '').join('\t');
+  return reportFields.map((name) => fields[name] ?? '').join('\t');
 }
 
 const salt = { created: 88 };
@@ -100,7 +72,7 @@ export class ReportBooks implements ReportLedger {
     const history = this.#history(report.createdAt);
     const period = this.#settlements.closedIn(history).find((each) => this.#settlements.reportIdOf(each) === report.id);
     const lines = period === undefined ? [] : await this.#linesOf(period, history);
-    return { text: `${[reportColumns.join('\t'), ...lines].join('\n')}\n`, encoding: 'utf-8' };
+    return { text: `${[reportFields.join('\t'), ...lines].join('\n')}\n`, encoding: 'utf-8' };
   }
 
   /** The reports of all settlements closed by an instant: those too that are no longer kept, or not created yet. */

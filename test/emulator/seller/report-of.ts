@@ -1,5 +1,5 @@
-import { reportColumns } from '../../../src/emulator/seller/report-books.js';
 import type { Seller } from '../../../src/emulator/seller/seller.js';
+import { reportColumns } from '../../sources/finances/settlement-reports/report-file.js';
 
 /** Writes an amount in the form of its marketplace. */
 export type AmountForm = (text: string) => string;

@@ -1,6 +1,30 @@
-import { reportColumns } from '../../../../src/emulator/seller/report-books.js';
-
-export { reportColumns };
+/** The columns of a settlement report, in Amazon's order. */
+export const reportColumns = [
+  'settlement-id',
+  'settlement-start-date',
+  'settlement-end-date',
+  'deposit-date',
+  'total-amount',
+  'currency',
+  'transaction-type',
+  'order-id',
+  'merchant-order-id',
+  'adjustment-id',
+  'shipment-id',
+  'marketplace-name',
+  'amount-type',
+  'amount-description',
+  'amount',
+  'fulfillment-id',
+  'posted-date',
+  'posted-date-time',
+  'order-item-code',
+  'merchant-order-item-id',
+  'merchant-adjustment-item-id',
+  'sku',
+  'quantity-purchased',
+  'promotion-id',
+] as const;
 
 export type ReportFields = Readonly<Partial<Record<string, string>>>;
 
