@@ -8,6 +8,7 @@ import { dayStart } from '../../core/windows.js';
 import { decodeLine, encodingOf } from '../../sources/finances/settlement-reports/report-encodings.js';
 import {
   isReportNames,
+  mostDocumentBytes,
   settlementsIn,
   type ReportLine,
 } from '../../sources/finances/settlement-reports/report-document.js';
@@ -31,9 +32,6 @@ export function isReportLine({ bytes }: Line): boolean {
   return bytes !== undefined && isReportNames(bytes.toString('latin1'));
 }
 
-/** Bytes of the largest document, which is kept in memory: its encoding and its forms are those of all lines. */
-const mostBytes = 256 * 1024 * 1024;
-
 /** A settlement report whose lines are decoded. */
 export interface SettlementDocument {
   readonly name: string;
@@ -52,8 +50,8 @@ export class ReportBytes {
 
   /** @throws LedgerlakeError BROKEN_LINE where the document is too large to be a settlement report */
   add({ number, bytes }: Line): void {
-    this.#bytes += bytes?.length ?? mostBytes;
-    if (bytes === undefined || this.#bytes > mostBytes)
+    this.#bytes += bytes?.length ?? mostDocumentBytes;
+    if (bytes === undefined || this.#bytes > mostDocumentBytes)
       throw brokenLine(this.#name, number, 'the file is too large for a settlement report; divide it by settlements');
     const end = bytes.at(-1) === 0x0d ? bytes.length - 1 : bytes.length;
     // A copy, because the line is valid until the next one is requested.

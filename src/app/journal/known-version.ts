@@ -21,10 +21,11 @@ export interface KnownVersion {
  * @throws LedgerlakeError USAGE for a version that the lake doesn't have, or no longer
  */
 export async function knownVersion({ store, snapshot: newest }: Lake, wanted: number): Promise<KnownVersion> {
-  const at = await instantOf(new CatalogFiles(store), newest, wanted);
+  const files = new CatalogFiles(store);
+  const at = await instantOf(files, newest, wanted);
   if (wanted === newest.version) return { at, snapshot: newest, isErased: false };
   try {
-    return { at, snapshot: await snapshotAt(new CatalogFiles(store), await zstd(), wanted), isErased: false };
+    return { at, snapshot: await snapshotAt(files, await zstd(), wanted), isErased: false };
   } catch (error) {
     if (codeOf(error) !== 'USAGE') throw error;
     return { at, snapshot: newest, isErased: true };

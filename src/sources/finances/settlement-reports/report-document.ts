@@ -1,3 +1,5 @@
+import type { ReportField } from './report-fields.js';
+
 /** A line of a document, decoded. */
 export interface ReportLine {
   /** In the document, from 1. */
@@ -16,8 +18,11 @@ export interface SettlementText {
   readonly lines: readonly ReportLine[];
 }
 
+/** Bytes of the largest document, compressed or not: it is kept in memory, as its encoding and its forms are those of all lines. */
+export const mostDocumentBytes = 256 * 1024 * 1024;
+
 /** Columns without which a document isn't a flat file V2. */
-const neededNames = [
+const neededNames: readonly ReportField[] = [
   'settlement-id',
   'settlement-start-date',
   'settlement-end-date',
@@ -27,7 +32,7 @@ const neededNames = [
   'amount-type',
   'amount-description',
   'amount',
-] as const;
+];
 
 /** The line of names of a document. */
 export class ReportNames {

@@ -14,7 +14,7 @@ import { scanned, type JsonNode } from '../../custom/json-node.js';
 import { refusedQuery, type FinancesApiOptions } from '../selling-partner/finances-api.js';
 import { financesRefusal, settlementVerdict } from '../selling-partner/refusals.js';
 import { unaskable } from '../selling-partner/subject-ids.js';
-import { isReportNames } from './report-document.js';
+import { isReportNames, mostDocumentBytes } from './report-document.js';
 import { withoutByteOrderMark } from './report-encodings.js';
 import { readEndpoint } from '../../../engine/http/address.js';
 import {
@@ -64,9 +64,6 @@ export interface ReportsClient {
 export interface WithReports {
   readonly reports: ReportsClient;
 }
-
-/** Bytes of the largest document, compressed or not: it is kept in memory. */
-export const mostDocumentBytes = 256 * 1024 * 1024;
 
 interface ReportQuery extends Query {
   readonly operation: ReportOperationName;
