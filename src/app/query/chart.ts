@@ -3,6 +3,7 @@ import { literal } from '../../core/duckdb/literals.js';
 import { messageOf, usageError } from '../../core/errors.js';
 import { printable } from '../../core/printable.js';
 import { nearestName } from '../../core/text/fault-line.js';
+import { netKinds } from '../../sources/finances/model/amount-kinds.js';
 import { categories } from './categories.js';
 
 /** A rule of a chart of accounts: which amounts are posted to an account of the ledger. */
@@ -25,12 +26,7 @@ const optionalColumn = 'taxRate';
 /** The accounts that every journal needs. */
 const needed = ['clearing', 'bank', 'suspense'] as const;
 
-const kinds = [
-  ...[...needed, 'deferred', 'difference'],
-  ...categories.map(({ id }) => id),
-  ...['charge', 'promotion', 'points', 'fee', 'tax', 'tax_withheld', 'reimbursement', 'credit', 'debt', 'loan'],
-  ...['disbursement', 'direct_payment', 'adjustment'],
-];
+const kinds = [...[...needed, 'deferred', 'difference'], ...categories.map(({ id }) => id), ...netKinds];
 
 /**
  * Reads a chart of accounts.

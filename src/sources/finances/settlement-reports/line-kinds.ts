@@ -1,3 +1,5 @@
+import { netKinds } from '../model/amount-kinds.js';
+
 /** What an amount of a settlement report is, in the words of `entries`. */
 export interface LineKind {
   readonly kind: string;
@@ -35,10 +37,7 @@ type LineRule = readonly [
 ];
 
 /** The kinds of net amounts, which are amount types of written lines that Amazon has no label for. */
-const kinds = [
-  ...['charge', 'fee', 'tax', 'tax_withheld', 'promotion', 'points', 'adjustment', 'reimbursement', 'credit', 'debt'],
-  ...['loan', 'disbursement', 'direct_payment', 'unknown'],
-];
+const kinds = [...netKinds, 'unknown'];
 
 const basePart = 'Base fee';
 
