@@ -1,14 +1,14 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { exportViews } from '../../../src/app/query/export-views.js';
 import { views, isMacro } from '../../../src/app/query/views.js';
-import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
 import { database, ran, serving, temporaryFolder } from '../lake-run.js';
 import { sellerReports } from '../../emulator/seller/report-of.js';
 import { fileOf, imported } from '../import/imported.js';
 import { setClock } from '../load/synced.js';
+import { plainViews } from './plain-views.js';
 
 const clock = setClock('2026-03-10T02:00:00Z');
 
@@ -25,11 +25,7 @@ test('in a plain DuckDB the exported views have the rows of `ledgerlake sql`', a
   const dir = join(await temporaryFolder(), 'dbt', 'ledgerlake');
   const { summary } = await exportViews({ lake, dir }, { clock, log: () => undefined });
 
-  const plain = await openDatabase();
-  onTestFinished(() => {
-    plain.close();
-  });
-  for (const name of ['lake.sql', 'views.sql']) await plain.query(await readFile(join(dir, name), 'utf8'));
+  const plain = await plainViews(dir);
   const own = await database(lake, clock);
   const names = Object.keys(views).filter((name) => !isMacro(views[name] ?? ''));
   expect(summary).toEqual({ status: 'done', lake, dir, views: names.length });

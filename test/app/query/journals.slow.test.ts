@@ -1,28 +1,14 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
-import { exportViews } from '../../../src/app/query/export-views.js';
-import { openDatabase, type Database } from '../../../src/core/duckdb/connection.js';
+import { describe, expect, test } from 'vitest';
+import type { Database } from '../../../src/core/duckdb/connection.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
 import { database, ran, serving, temporaryFolder } from '../lake-run.js';
 import { setClock } from '../load/synced.js';
+import { plainViewsOf } from './plain-views.js';
 
 const clock = setClock('2026-03-10T02:00:00Z');
 
 async function numberOf(db: Database, sql: string): Promise<number> {
   return Number((await db.rows(sql))[0]?.['n']);
-}
-
-/** A plain DuckDB with the exported views of a lake, in a time zone. */
-async function plainIn(lake: string, timeZone: string): Promise<Database> {
-  const dir = await temporaryFolder();
-  await exportViews({ lake, dir, timeZone }, { clock, log: () => undefined });
-  const plain = await openDatabase();
-  onTestFinished(() => {
-    plain.close();
-  });
-  for (const name of ['lake.sql', 'views.sql']) await plain.query(await readFile(join(dir, name), 'utf8'));
-  return plain;
 }
 
 /** Creates the table `lines` of journal_lines, and compares it with the other views. */
@@ -112,9 +98,9 @@ describe.each(['plausible', 'edge-cases'] as const)('%s', (profile) => {
 
     // A plain DuckDB has the same lines; in another time zone others, which agree with the other views there.
     if (api !== 'both' || profile !== 'plausible') return;
-    const plain = await plainIn(lake, 'UTC');
+    const plain = await plainViewsOf(lake, clock, 'UTC');
     expect(await plain.rows('FROM journal_lines ORDER BY ALL')).toEqual(await db.rows('FROM lines ORDER BY ALL'));
-    const pacific = await plainIn(lake, 'America/Los_Angeles');
+    const pacific = await plainViewsOf(lake, clock, 'America/Los_Angeles');
     await expectTied(pacific);
     const sums = 'SELECT ledger_code, month, sum(credit - debit)::VARCHAR AS sum FROM lines GROUP BY ALL ORDER BY ALL';
     expect(await pacific.rows(sums)).not.toEqual(await db.rows(sums));

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { emptyNote } from '../../../src/app/query/query-notes.js';
-import { createSeller } from '../../../src/emulator/seller/seller.js';
+import { createSeller, type Seller } from '../../../src/emulator/seller/seller.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import { tables } from '../../../src/sources/finances/lake-tables.js';
@@ -260,9 +260,9 @@ const adjustmentColumns: Readonly<Record<string, string>> = {
   ...{ ReimbursementClawback: 'reimbursements' },
 };
 
-test.each([1, 5, 8])('both services have the same columns of every month, whatever is odd (seed %i)', async (seed) => {
-  const seller = createSeller({ seed, events: 2000, profile: 'edge-cases' }, clock);
-  const endpoint = await serving({ ledger: seller, clock });
+/** The lakes of a seller by either service, whose months are equal. */
+async function equalMonths(ledger: Seller) {
+  const endpoint = await serving({ ledger, clock });
   const loaded = async (pipeline: string) => {
     const lake = await temporaryFolder();
     await ran({ lake, endpoint, account: 'shop', from: '2025-12-01', pipelines: [pipeline] }, { clock });
@@ -272,6 +272,12 @@ test.each([1, 5, 8])('both services have the same columns of every month, whatev
   const months = await v0.rows('SELECT * FROM pnl_by_month');
   expect(months.length).toBeGreaterThan(10);
   expect(await later.rows('SELECT * FROM pnl_by_month')).toEqual(months);
+  return { v0, later, months };
+}
+
+test.each([1, 5, 8])('both services have the same columns of every month, whatever is odd (seed %i)', async (seed) => {
+  const seller = createSeller({ seed, events: 2000, profile: 'edge-cases' }, clock);
+  const { later } = await equalMonths(seller);
 
   // Adjustments are those that the seller posted, by their types; transactions have most of these beside their items only.
   const range = { from: Date.parse('2025-12-01'), to: clock.now() - 300_000 };
@@ -300,16 +306,7 @@ test.each([1, 5, 8])('both services have the same columns of every month, whatev
 
 test('both services have the same columns of every month, and the earned basis is that of the seller', async () => {
   const seller = createSeller({ seed: 5, events: 3000, profile: 'plausible' }, clock);
-  const endpoint = await serving({ ledger: seller, clock });
-  const loaded = async (pipeline: string) => {
-    const lake = await temporaryFolder();
-    await ran({ lake, endpoint, account: 'shop', from: '2025-12-01', pipelines: [pipeline] }, { clock });
-    return database(lake, clock);
-  };
-  const [v0, later] = [await loaded('financial-events'), await loaded('transactions')];
-  const months = await v0.rows('SELECT * FROM pnl_by_month');
-  expect(months.length).toBeGreaterThan(10);
-  expect(await later.rows('SELECT * FROM pnl_by_month')).toEqual(months);
+  const { v0, later, months } = await equalMonths(seller);
   expect(await v0.rows('SELECT * FROM pnl_by_month_earned')).toEqual(months);
 
   // Each marketplace is known by its id, and v0 has its name.

@@ -1,14 +1,12 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
-import { exportViews } from '../../../src/app/query/export-views.js';
+import { expect, test } from 'vitest';
 import { openExistingLake } from '../../../src/app/query/lake-files.js';
 import { lakeReport } from '../../../src/app/report/report.js';
-import { openDatabase, type Database } from '../../../src/core/duckdb/connection.js';
+import type { Database } from '../../../src/core/duckdb/connection.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
 import { ran, serving, temporaryFolder } from '../lake-run.js';
 import { setClock } from '../load/synced.js';
 import { monthOf } from './month-of.js';
+import { plainViewsOf } from './plain-views.js';
 
 const clock = setClock('2026-03-10T02:00:00Z');
 
@@ -34,17 +32,7 @@ test('views, report and exported views have the months of the zone, as the insta
     { lake, endpoint, account: 'shop', from: '2025-11-01', to: '2026-01-01', pipelines: ['financial-events'] },
     { clock },
   );
-  const dir = await temporaryFolder();
-  const plainIn = async (timeZone: string): Promise<Database> => {
-    await exportViews({ lake, dir, timeZone }, { clock, log: () => undefined });
-    const plain = await openDatabase();
-    onTestFinished(() => {
-      plain.close();
-    });
-    for (const name of ['lake.sql', 'views.sql']) await plain.query(await readFile(join(dir, name), 'utf8'));
-    return plain;
-  };
-  const plain = await plainIn(zone);
+  const plain = await plainViewsOf(lake, clock, zone);
 
   const amounts = await plain.rows('SELECT currency, effective_at, amount::VARCHAR AS amount FROM ledger');
   const expected = sumsOf(
@@ -63,7 +51,7 @@ test('views, report and exported views have the months of the zone, as the insta
     );
   expect(await byMonth(plain, 'pnl_by_month', 'net_proceeds')).toEqual(expected);
   expect(await byMonth(plain, 'ledger', 'amount')).toEqual(expected);
-  expect(await byMonth(await plainIn('UTC'), 'pnl_by_month', 'net_proceeds')).not.toEqual(expected);
+  expect(await byMonth(await plainViewsOf(lake, clock, 'UTC'), 'pnl_by_month', 'net_proceeds')).not.toEqual(expected);
   const fees = '(SELECT currency, month, fees FROM pnl_by_month)';
   expect(await byMonth(plain, 'fees_by_type', 'total')).toEqual(await byMonth(plain, fees, 'fees'));
   const byDate = "(SELECT * FROM reconciliation_by_month WHERE line = 'by date')";
