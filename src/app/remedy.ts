@@ -102,7 +102,7 @@ export function rereadRemedy({ table, file, slice }: RowsToReread, lake: Lake): 
   const pipeline = filled?.name ?? delta?.schema.customPipeline;
   const [, account, month = ''] = /\/account=([^/]+)\/month=([^/]+)\//.exec(file) ?? [];
   if (delta === undefined || pipeline === undefined || account === undefined) return undefined;
-  if (filled?.loadKey === 'order') {
+  if (filled?.loadKeyKind === 'order') {
     const add = delta.fileAt(file);
     const keys = add === undefined ? [slice] : loadKeysOf(add);
     const orders = keys.flatMap((key) => /^order\/(.+)$/.exec(key)?.[1] ?? []);

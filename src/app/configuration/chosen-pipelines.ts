@@ -26,7 +26,7 @@ export function choosePipelines(
     }
     return pipeline;
   });
-  const byOrder = pipelines.filter(({ loadKey }) => loadKey === 'order');
+  const byOrder = pipelines.filter(({ loadKeyKind }) => loadKeyKind === 'order');
   const readsOrders = chosen.find((pipeline) => byOrder.includes(pipeline));
   if (readsOrders !== undefined && !hasOrders) {
     throw usageError(

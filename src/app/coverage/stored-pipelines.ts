@@ -1,3 +1,4 @@
+import type { LoadKeyKind } from '../../lake/catalog/load-key.js';
 import { pipelines } from '../../../pipelines/all-pipelines.js';
 import { customPipelinesOf, type PipelineTables, type Table } from '../../core/columns/table.js';
 import { joined, type Window } from '../../core/windows.js';
@@ -8,7 +9,7 @@ import { importedDays } from '../../lake/loads/imported-spans.js';
 import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
 
 /** The tables of a pipeline, the kind of its load keys, and which days of a range are loaded, where its slices have dates. */
-export type StoredPipeline = PipelineTables & Pick<FinancesPipeline, 'loadKey' | 'coverage'>;
+export type StoredPipeline = PipelineTables & Pick<FinancesPipeline, 'loadKeyKind' | 'coverage'>;
 
 /** The built-in pipelines, and the custom ones that a lake has tables of. */
 export function storedPipelines(lake: Lake): readonly StoredPipeline[] {
@@ -19,11 +20,11 @@ export function storedPipelines(lake: Lake): readonly StoredPipeline[] {
   return [...pipelines, ...custom];
 }
 
-/** The kind of the load keys of a main table: `window`, `group`, `order` …; undefined for a derived table. */
-export function loadKeyKind({ name, customPipeline, linesOf }: Table): string | undefined {
+/** The kind of the load keys of a main table; undefined for a derived table. */
+export function loadKeyKindOf({ name, customPipeline, linesOf }: Table): LoadKeyKind | undefined {
   if (linesOf !== undefined) return undefined;
   if (customPipeline !== undefined) return 'window';
-  return pipelines.find(({ main }) => main.name === name)?.loadKey;
+  return pipelines.find(({ main }) => main.name === name)?.loadKeyKind;
 }
 
 /** The windows that an account has loaded or imported of a pipeline, in order. */

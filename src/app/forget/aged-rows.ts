@@ -15,7 +15,7 @@ import type { NewFile } from '../../lake/commit-files.js';
 import { notedLoads, writeForgetNote, type Load } from '../../lake/upkeep/erasure.js';
 import { groupSpansOf } from '../../sources/finances/api-v0/collectors.js';
 import { groups } from '../../sources/finances/model/tables.js';
-import { loadKeyKind } from '../coverage/stored-pipelines.js';
+import { loadKeyKindOf } from '../coverage/stored-pipelines.js';
 import { fileTargetOf, writeBundle, writeFiltered } from '../maintenance/file-bundles.js';
 
 /** The rule by which rows of a main table, and of its derived tables, are forgotten before an instant. */
@@ -31,7 +31,7 @@ function ruleOf(table: Table): AgingRule | undefined {
   const { agedBy, customPipeline, linesOf } = table;
   if (linesOf !== undefined) return undefined;
   const instant = customPipeline === undefined ? agedBy : "window_end - INTERVAL '1 microsecond'";
-  const kind = loadKeyKind(table) ?? 'window';
+  const kind = loadKeyKindOf(table) ?? 'window';
   return instant === undefined ? undefined : { instant, ...(kind !== 'window' && { loadKey: keyExpression(kind) }) };
 }
 

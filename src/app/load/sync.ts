@@ -221,9 +221,9 @@ function initialRanges(
   { plan: { unfinished, end }, ranges }: PlannedSync,
 ): RequestedRange[] {
   return withNeeds(chosen).flatMap((pipeline): RequestedRange[] => {
-    const { name, loadKey, coverage } = pipeline;
+    const { name, loadKeyKind, coverage } = pipeline;
     const isBegun =
-      loadKey === 'window' ? loadedWindows(lake, name, account).length > 0 : lake.loadKeys(name, account).size > 0;
+      loadKeyKind === 'window' ? loadedWindows(lake, name, account).length > 0 : lake.loadKeys(name, account).size > 0;
     if (coverage === undefined || isBegun) return [];
     const asked = unfinished.filter((range) => range.pipeline === name);
     return [{ command: 'sync', pipeline: name, ...(ranges.get(name) ?? syncRange([], end, asked)) }];

@@ -39,7 +39,7 @@ export interface SyncPlan {
 
 /** The built-in pipelines that read windows, and the chosen custom pipelines that do. */
 export function windowedOf(chosen: readonly FinancesPipeline[]): readonly FinancesPipeline[] {
-  return [...pipelines, ...chosen.filter(isCustom)].filter(({ loadKey }) => loadKey === 'window');
+  return [...pipelines, ...chosen.filter(isCustom)].filter(({ loadKeyKind }) => loadKeyKind === 'window');
 }
 
 /** The pipelines with the slice queue of a sync instead of a backfill's. */

@@ -1,6 +1,6 @@
 import { excerpt } from '../../engine/retry/api-refusal.js';
 import { LedgerlakeError } from '../../core/errors.js';
-import { nameIn } from '../../lake/catalog/load-key.js';
+import { nameIn, parseLoadKey } from '../../lake/catalog/load-key.js';
 import type { SliceLoads } from '../../lake/loads/load-keys.js';
 import { groupBy } from '../../core/group-by.js';
 import { formatCount } from '../../core/text/amounts.js';
@@ -229,12 +229,12 @@ function exampleText({ change, id, eventList, amazonOrderId, postedAt }: Changed
 /** `2025-03-04T00:00:00Z to 2025-03-05T00:00:00Z`, `group …`, `100 orders`. */
 function keysInWords(loadKeys: readonly string[]): string {
   const [first = ''] = loadKeys;
-  if (loadKeys.length > 1) return `${first.split('/')[0] ?? ''}s ${loadKeyText(first)} and ${loadKeys.length - 1} more`;
+  if (loadKeys.length > 1) return `${parseLoadKey(first).kind}s ${loadKeyText(first)} and ${loadKeys.length - 1} more`;
   return loadKeyText(first);
 }
 
 function loadKeyText(loadKey: string): string {
-  const [kind = '', ...rest] = loadKey.split('/');
-  if (kind === 'window') return rest.map((instant) => instant.replace('.000Z', 'Z')).join(' to ');
-  return `${kind} ${excerpt(rest.join('/'))}`;
+  const { kind, name } = parseLoadKey(loadKey);
+  if (kind === 'window') return name.replaceAll('.000Z', 'Z').replace('/', ' to ');
+  return `${kind} ${excerpt(name)}`;
 }

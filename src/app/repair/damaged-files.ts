@@ -27,7 +27,7 @@ import type { CheckName } from '../verify/checks/certificate.js';
 import { readWindow } from '../../engine/slicing/window-slices.js';
 import { hasColumn } from '../../lake/files/sorted-file.js';
 import { parseImportedKey } from '../../lake/loads/imported-spans.js';
-import { loadKeyKind } from '../coverage/stored-pipelines.js';
+import { loadKeyKindOf } from '../coverage/stored-pipelines.js';
 import { verifyLake } from '../verify/verify-lake.js';
 import { parseNote } from '../../lake/store/store.js';
 
@@ -54,7 +54,7 @@ export function pipelinesIn(lake: Lake): readonly PipelineTables[] {
 
 /** In SQL: the load key of a row of a main table. */
 export function keyOfRow(main: Table): string {
-  const kind = loadKeyKind(main) ?? 'window';
+  const kind = loadKeyKindOf(main) ?? 'window';
   return kind === 'window' && !hasColumn(main, 'window_start') ? 'NULL' : keyExpression(kind);
 }
 

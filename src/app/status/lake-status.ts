@@ -1,3 +1,4 @@
+import type { LoadKeyKind } from '../../lake/catalog/load-key.js';
 import type { ForgottenNote } from '../../lake/upkeep/erasure.js';
 import { apiNames, defaultApi, type Api } from '../../sources/finances/finances-apis.js';
 import { defaultPipelines, pipelineNamed, pipelines as allPipelines } from '../../../pipelines/all-pipelines.js';
@@ -30,8 +31,7 @@ import { rangeOf, suggestion, type Suggestion, type SuggestionContext } from './
 /** The coverage of one pipeline for one account. */
 export interface PipelineCoverage {
   readonly pipeline: string;
-  /** The kind of its load keys: `window`, `group`, `order`. */
-  readonly loadKey: string;
+  readonly loadKeyKind: LoadKeyKind;
   /** Number of windows, groups or orders that were read. */
   readonly loaded: number;
   /** Days of the range; none for orders, which have no dates. */
@@ -174,8 +174,10 @@ export function accountStatus(question: StatusQuestion): AccountCoverage {
       : defaults.filter((pipeline) => !used.some(({ name }) => name === pipeline) && !unfinished.includes(pipeline)),
     unfinished,
     behind: [
-      ...unfinished.filter((name) => pipelineNamed(name)?.loadKey !== 'order'),
-      ...withGaps.flatMap(({ pipeline, loadKey }) => (loadKey === 'group' && asked.has(pipeline) ? [pipeline] : [])),
+      ...unfinished.filter((name) => pipelineNamed(name)?.loadKeyKind !== 'order'),
+      ...withGaps.flatMap(({ pipeline, loadKeyKind }) =>
+        loadKeyKind === 'group' && asked.has(pipeline) ? [pipeline] : [],
+      ),
     ],
     coveredTo: coveredBy(used, question),
     openGroups: listed.flatMap(({ group }) => (group.end === null ? [group] : [])),
@@ -206,7 +208,7 @@ function isCustom({ main }: StoredPipeline): boolean {
 function coveredBy(used: readonly StoredPipeline[], question: StatusQuestion): number | undefined {
   const { lake, account, range } = question;
   const covered = used
-    .filter(({ loadKey }) => loadKey === 'window')
+    .filter(({ loadKeyKind }) => loadKeyKind === 'window')
     .map(({ name }) => {
       const loaded = loadedWindows(lake, name, account);
       const asked = unfinishedOf(question).filter(({ pipeline }) => pipeline === name);
@@ -240,7 +242,7 @@ export function loadedRange(
       ];
       return windows.length === 0 ? [] : [spanOf(windows)];
     });
-  const byWindow = storedPipelines(lake).filter(({ loadKey }) => loadKey === 'window');
+  const byWindow = storedPipelines(lake).filter(({ loadKeyKind }) => loadKeyKind === 'window');
   const dated = windowsOf(byWindow.filter((pipeline) => !isCustom(pipeline)));
   const windows = dated.length > 0 ? dated : windowsOf(byWindow.filter(isCustom));
   if (windows.length === 0) return undefined;
@@ -263,7 +265,7 @@ export function reportedRange(options: RangeOptions, loaded: Window | undefined,
   return { start: loaded.start, end: latest - loaded.end >= dayMs ? latest : loaded.end };
 }
 
-function pipelineStatus({ name, loadKey, coverage }: StoredPipeline, question: StatusQuestion): PipelineCoverage {
+function pipelineStatus({ name, loadKeyKind, coverage }: StoredPipeline, question: StatusQuestion): PipelineCoverage {
   const { lake, account, range, forgotten } = question;
   // Imported days don't count as loaded; an imported settlement is whole.
   const loaded = [...lake.loadKeys(name, account).keys()].filter((key) => parseImportedKey(key) === undefined).length;
@@ -271,7 +273,7 @@ function pipelineStatus({ name, loadKey, coverage }: StoredPipeline, question: S
   const isForgotten = ({ start, state }: Day) => state === 'empty' && start < (forgotten?.before ?? -Infinity);
   return {
     pipeline: name,
-    loadKey,
+    loadKeyKind,
     loaded,
     gaps,
     days: days.map((day) => (isForgotten(day) ? { ...day, state: 'forgotten' } : day)),

@@ -193,10 +193,10 @@ function rangeText({ start, end }: Window): string {
 }
 
 function pipelineLines(
-  { pipeline, loadKey, loaded, days, gaps }: PipelineCoverage,
+  { pipeline, loadKeyKind, loaded, days, gaps }: PipelineCoverage,
   options: CalendarOptions,
 ): string[] {
-  const read = formatCount(loaded, loadKey);
+  const read = formatCount(loaded, loadKeyKind);
   if (days.length === 0) return [`${printable(pipeline)}: ${read}`];
   return [
     `${printable(pipeline)}: ${read}, ${coverageText(days, 'imported')}`,

@@ -1,3 +1,4 @@
+import type { LoadKeyKind } from '../../lake/catalog/load-key.js';
 import { defaultPipelines, pipelineNamed } from '../../../pipelines/all-pipelines.js';
 import type { Window } from '../../core/windows.js';
 import { endpointToName, type LastRun } from '../../lake/upkeep/last-run.js';
@@ -96,19 +97,19 @@ export function nextSync(
     reports,
   }: {
     readonly account: string;
-    readonly pipelines: readonly { readonly pipeline: string; readonly loadKey: string }[];
+    readonly pipelines: readonly { readonly pipeline: string; readonly loadKeyKind: LoadKeyKind }[];
     readonly unfinished: readonly string[];
     readonly reports?: { readonly listedAt: number | undefined } | undefined;
   },
   context: SuggestionContext,
 ): Suggestion {
   const isReports = ({ pipeline }: { readonly pipeline: string }) => pipeline === settlementReportTables.name;
-  const synced = pipelines.filter(({ loadKey }) => loadKey !== 'order');
+  const synced = pipelines.filter(({ loadKeyKind }) => loadKeyKind !== 'order');
   const others = synced.filter((of) => !isReports(of));
   // A sync without names loads them too, where some are from the service.
   const isAlone = others.length === 0 && reports?.listedAt !== undefined;
   const names = (isAlone ? synced : others).map(({ pipeline }) => pipeline);
-  const notBegun = unfinished.filter((name) => pipelineNamed(name)?.loadKey !== 'order');
+  const notBegun = unfinished.filter((name) => pipelineNamed(name)?.loadKeyKind !== 'order');
   return suggestion('sync', account, [...names, ...notBegun], context);
 }
 
@@ -146,7 +147,7 @@ export function suggestion(
       ...(custom.length > 0 && pipelineFolder === undefined
         ? [`beside the --pipelines that defines ${custom.join(', ')}, unless it is configured`]
         : []),
-      ...(names.some((name) => pipelineNamed(name)?.loadKey === 'order') ? ['beside its --orders'] : []),
+      ...(names.some((name) => pipelineNamed(name)?.loadKeyKind === 'order') ? ['beside its --orders'] : []),
     ],
   };
 }

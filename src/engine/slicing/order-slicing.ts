@@ -22,7 +22,7 @@ interface OrderSlicingOptions {
 export function orderSlicing({ pipeline, table, batch }: OrderSlicingOptions): Slicing<OrderSlice> {
   const sliceQueue = (job: Job) => orderQueue(job, pipeline, batch);
   return {
-    loadKey: 'order',
+    loadKeyKind: 'order',
     sliceQueue,
     sync: sliceQueue,
     forecast: ({ job }) => {

@@ -1,3 +1,4 @@
+import type { LoadKeyKind } from '../../lake/catalog/load-key.js';
 import type { Window } from '../../core/windows.js';
 import type { Lake } from '../../lake/lake.js';
 import type { RequestedRange } from '../../lake/upkeep/requested-ranges.js';
@@ -82,8 +83,7 @@ export interface Forecast<S extends Slice = Slice> {
 
 /** How a pipeline is divided into slices: by windows of dates, by settlement, by order. */
 export interface Slicing<S extends Slice> {
-  /** The prefix of the pipeline's load keys: `window`, `group`, `order`. */
-  readonly loadKey: string;
+  readonly loadKeyKind: LoadKeyKind;
   /** The slices of a job that the lake lacks; to refresh, all of them. */
   sliceQueue(job: Job): SliceQueue<S>;
   /** The slices of a sync; the job is that of `prepareSync`. */

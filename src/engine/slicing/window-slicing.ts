@@ -32,7 +32,7 @@ interface WindowSlicingOptions extends WindowSource {
 export function windowSlicing(options: WindowSlicingOptions): Slicing<WindowSlice> {
   const { pipeline, table, instants, perPage, longestDays } = options;
   return {
-    loadKey: 'window',
+    loadKeyKind: 'window',
     sliceQueue: (job) => new WindowQueue(job, options),
     sync: (job) => {
       const hasChanged = (window: Window) => job.changed?.some((changed) => overlap(window, changed)) === true;

@@ -36,17 +36,27 @@ export type EventHole =
   | { readonly page: number; readonly byte: number; readonly requestId?: string }
   | { readonly file: string; readonly line: number; readonly byte: number };
 
-/** What a load key names: a window, the span of imported rows, or a group, an order or a settlement by its id. */
-export type LoadKeyKind = 'window' | 'imported' | 'group' | 'order' | 'settlement';
+/** What the load keys of a pipeline name: windows, or groups, orders or settlements by their ids. */
+export type LoadKeyKind = 'window' | 'group' | 'order' | 'settlement';
+
+/** The kind of a load key; that of a span of imported rows is no pipeline's own. */
+type AnyKind = LoadKeyKind | 'imported';
 
 /** A load key: `group/ID`. */
-export function loadKeyFor(kind: LoadKeyKind, name: string): string {
+export function loadKeyFor(kind: AnyKind, name: string): string {
   return `${kind}/${name}`;
 }
 
+/** The kind of a load key, and what it names. The kind may be one that this program doesn't know. */
+export function parseLoadKey(loadKey: string): { readonly kind: string; readonly name: string } {
+  const at = loadKey.indexOf('/');
+  return { kind: loadKey.slice(0, at), name: loadKey.slice(at + 1) };
+}
+
 /** What a load key of a kind names; undefined for one of another kind. */
-export function nameIn(kind: LoadKeyKind, loadKey: string): string | undefined {
-  return loadKey.startsWith(`${kind}/`) ? loadKey.slice(kind.length + 1) : undefined;
+export function nameIn(wanted: AnyKind, loadKey: string): string | undefined {
+  const { kind, name } = parseLoadKey(loadKey);
+  return kind === wanted ? name : undefined;
 }
 
 /** The span of a load key such as `window/START/END`; undefined for one of another kind, and for a malformed one. */

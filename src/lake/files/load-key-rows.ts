@@ -1,9 +1,10 @@
 import type { Table } from '../../core/columns/table.js';
+import { parseLoadKey, type LoadKeyKind } from '../catalog/load-key.js';
 import { hasColumn } from './sorted-file.js';
 import { timestampLiteral, identifier, literal } from '../../core/duckdb/literals.js';
 
 /** The columns that select the rows of a load key, by the key's kind. */
-const columnsOf: Readonly<Record<string, readonly string[]>> = {
+const columnsOfKind: Readonly<Record<LoadKeyKind | 'imported', readonly string[]>> = {
   window: ['window_start', 'window_end'],
   imported: ['window_start', 'window_end'],
   group: ['group_id'],
@@ -11,10 +12,8 @@ const columnsOf: Readonly<Record<string, readonly string[]>> = {
   settlement: ['settlement_id'],
 };
 
-function parseLoadKey(loadKey: string): { readonly kind: string; readonly name: string } {
-  const at = loadKey.indexOf('/');
-  return { kind: loadKey.slice(0, at), name: loadKey.slice(at + 1) };
-}
+/** None for a kind that this program doesn't know. */
+const columnsOf: Readonly<Partial<Record<string, readonly string[]>>> = columnsOfKind;
 
 /** Whether the rows of each of these load keys can be selected in the main table's files and in the derived ones. */
 export function canSelectRows(main: Table, derived: readonly Table[], loadKeys: readonly string[]): boolean {
@@ -29,10 +28,10 @@ export function canSelectRows(main: Table, derived: readonly Table[], loadKeys: 
 }
 
 /** SQL expression for the load key of a row, by the key's kind. */
-export function keyExpression(kind: string): string {
+export function keyExpression(kind: LoadKeyKind): string {
   const text = (column: string) =>
     kind === 'window' ? `strftime(${column}, '%Y-%m-%dT%H:%M:%S.%gZ')` : identifier(column);
-  return [`'${kind}'`, ...(columnsOf[kind] ?? []).map(text)].join(" || '/' || ");
+  return [`'${kind}'`, ...columnsOfKind[kind].map(text)].join(" || '/' || ");
 }
 
 /** SQL expression for the instant that tells whether an imported row of a main table is of a window. */

@@ -1,3 +1,4 @@
+import { loadKeyFor, type LoadKeyKind } from '../../../lake/catalog/load-key.js';
 import { sqlType, type Table } from '../../../core/columns/table.js';
 import { identifier, literal, timestampLiteral } from '../../../core/duckdb/literals.js';
 import { LedgerlakeError } from '../../../core/errors.js';
@@ -14,7 +15,7 @@ import { monthRange } from '../../remedy.js';
 import { RowFaults, type CheckContext } from './certificate.js';
 import { isWithinMonth } from './loaded-windows.js';
 import type { LogFile } from './log-files.js';
-import { loadKeyKind } from '../../coverage/stored-pipelines.js';
+import { loadKeyKindOf } from '../../coverage/stored-pipelines.js';
 import contentHashes from './content-hashes.sql';
 import netSums from './net-sums.sql';
 
@@ -35,9 +36,9 @@ export async function checkContents(files: readonly ReadableFile[], context: Che
   const { schema } = first.file.delta;
   await checkShape(files, schema, context);
   await checkStatistics(files, schema, context);
-  const loadKey = loadKeyKind(schema);
-  if (loadKey === undefined) return;
-  await checkPartitions(files, loadKey, context);
+  const kind = loadKeyKindOf(schema);
+  if (kind === undefined) return;
+  await checkPartitions(files, kind, context);
   if (schema.holds === 'events') await checkPositions(files, eventKeys, context);
   if (schema.customPipeline === undefined) return;
   await checkPositions(files, windowKeys, context);
@@ -132,7 +133,7 @@ async function checkStatistics(files: readonly ReadableFile[], schema: Table, co
 }
 
 /** In SQL, by kind of load key: owner, first instant and end of the slices of the rows. */
-const slices: Readonly<Record<string, string>> = {
+const slices: Readonly<Record<LoadKeyKind, string>> = {
   window: 'NULL, epoch_ms(window_start), epoch_ms(window_end)',
   group: 'group_id, epoch_ms(window_start), NULL',
   order: 'requested_order_id, epoch_ms(min(posted_at)), NULL',
@@ -142,20 +143,20 @@ const slices: Readonly<Record<string, string>> = {
 /** Compares windows, groups or orders of the rows with the load keys of their file and the month of its folder. */
 async function checkPartitions(
   files: readonly ReadableFile[],
-  loadKey: string,
+  kind: LoadKeyKind,
   { lake, events, certificate }: CheckContext,
 ): Promise<void> {
   certificate.count('partitions', files.length);
   const claims = files.map(({ file }) => ({ month: file.month, loadKeys: new Set(file.loadKeys) }));
   const faults = new RowFaults('slice');
   const { chunks } = await events.query(
-    `SELECT ${sourceColumn}, ${slices[loadKey] ?? ''} FROM ${rowsWithSource(pathsOf(files))} GROUP BY ALL`,
+    `SELECT ${sourceColumn}, ${slices[kind]} FROM ${rowsWithSource(pathsOf(files))} GROUP BY ALL`,
   );
   for await (const rows of chunks) {
     for (const [source = null, owner = null, start = null, end = null] of rows) {
       const claim = claims[Number(source)];
       if (claim === undefined) continue;
-      const fault = loadKey === 'window' ? windowFault(start, end, claim) : ownerFault(loadKey, owner, start, claim);
+      const fault = kind === 'window' ? windowFault(start, end, claim) : ownerFault(kind, owner, start, claim);
       faults.add('partitions', fileOf(files, source), fault);
     }
   }
@@ -216,12 +217,12 @@ function windowFault(start: ResultCell, end: ResultCell, { loadKeys, month }: Cl
 }
 
 function ownerFault(
-  kind: string,
+  kind: Exclude<LoadKeyKind, 'window'>,
   owner: ResultCell,
   instant: ResultCell,
   { loadKeys, month }: Claims,
 ): string | undefined {
-  const loadKey = `${kind}/${String(owner)}`;
+  const loadKey = loadKeyFor(kind, String(owner));
   if (!loadKeys.has(loadKey)) return `rows of ${loadKey}, which the file does not name`;
   // A group without a start lies in the month of the window that listed it; a settlement's summary in that of its
   // transactions.

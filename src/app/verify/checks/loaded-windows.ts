@@ -4,7 +4,7 @@ import { parseImportedKey } from '../../../lake/loads/imported-spans.js';
 import { holeText } from '../../unread-events.js';
 import { dayMs, dayStart, monthOf, type Window } from '../../../core/windows.js';
 import type { CertificateBuilder, ProblemLocation } from './certificate.js';
-import { loadKeyKind, storedPipelines, type StoredPipeline } from '../../coverage/stored-pipelines.js';
+import { loadKeyKindOf, storedPipelines, type StoredPipeline } from '../../coverage/stored-pipelines.js';
 import type { LogFile } from './log-files.js';
 
 interface ReadWindow extends Window {
@@ -51,7 +51,7 @@ export function checkWindows(
       for (const [key, { holes = [] }] of keys) {
         for (const hole of holes) certificate.add('unread-events', 'note', at(key), `left out: ${holeText(hole)}`);
       }
-      if (pipeline.loadKey !== 'window') continue;
+      if (pipeline.loadKeyKind !== 'window') continue;
       let before: ReadWindow | undefined;
       const windows = readWindows(lake, pipeline, account).flatMap((window): ReadWindow[] => {
         if (typeof window !== 'string') return [window];
@@ -72,7 +72,7 @@ export function checkWindows(
   }
   const read = new Map<string, ReadonlySet<string>>();
   for (const file of files) {
-    if (loadKeyKind(file.delta.schema) === undefined) continue;
+    if (loadKeyKindOf(file.delta.schema) === undefined) continue;
     const { pipeline, table, account } = file;
     const key = `${table} ${pipeline} ${account}`;
     const loaded = read.get(key) ?? new Set(lake.loadKeys(pipeline, account).keys());

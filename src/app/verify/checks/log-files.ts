@@ -7,7 +7,7 @@ import { parseNote } from '../../../lake/store/store.js';
 import { groupBy } from '../../../core/group-by.js';
 import type { FileOwner } from '../../settlements/settlements.js';
 import type { CertificateBuilder, ProblemLocation } from './certificate.js';
-import { loadKeyKind } from '../../coverage/stored-pipelines.js';
+import { loadKeyKindOf } from '../../coverage/stored-pipelines.js';
 
 /** A file that the log names, with the tags and counts of its `add` action. */
 export interface LogFile extends ProblemLocation {
@@ -86,7 +86,7 @@ function readFile(delta: LakeTable, add: Add): LogFile | string {
   if (!/^[0-9a-f]{64}$/.test(tags['sha256'] ?? '')) return `expected the tag sha256, got ${shown(tags['sha256'])}`;
   if (tags['account'] !== account) return `expected the tag account to be ${account}, got ${shown(tags['account'])}`;
   if (stats === undefined) return `expected statistics, got ${shown(add.stats)}`;
-  const isMain = loadKeyKind(delta.schema) !== undefined;
+  const isMain = loadKeyKindOf(delta.schema) !== undefined;
   if (isMain && tags['main'] !== undefined) return `expected no tag main, got ${shown(tags['main'])}`;
   if (!file.startsWith(`${table}/account=${account}/month=${month}/`)) {
     return `expected the file in account=${account}/month=${month}`;

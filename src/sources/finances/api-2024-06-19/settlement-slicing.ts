@@ -49,7 +49,7 @@ export function settlementSlicing(options: SettlementSlicingOptions): Slicing<Se
     return listQueue(wanted, 'settlement', () => undefined);
   };
   return {
-    loadKey: 'settlement',
+    loadKeyKind: 'settlement',
     prepare: async (job) => ({ ...job, subjects: await named(job, job.range) }),
     prepareSync: async (job) => {
       const loaded = job.lake.loadKeys(pipeline, job.account);

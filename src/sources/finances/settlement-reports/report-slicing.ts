@@ -61,7 +61,7 @@ export function reportSlicing({ expected }: ReportSlicingOptions): Slicing<Repor
     );
   };
   return {
-    loadKey: settlementReportTables.loadKey,
+    loadKeyKind: settlementReportTables.loadKeyKind,
     prepare: (job, reading) => withReports(job, reading, { range: job.range, isRefresh: job.refresh }),
     // What the service keeps is few requests.
     prepareSync: (job, reading) =>

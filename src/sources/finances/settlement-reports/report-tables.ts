@@ -1,3 +1,4 @@
+import type { LoadKeyKind } from '../../../lake/catalog/load-key.js';
 import type { Column, PipelineTables, Table } from '../../../core/columns/table.js';
 import { column, filtered, nullable, sought, nullableText, withoutBounds } from '../model/tables.js';
 
@@ -97,8 +98,8 @@ export const settlementReports: Table = {
 /** The tables of settlement reports; a load key is a settlement. */
 export const settlementReportTables = {
   name: 'settlement-reports',
-  loadKey: 'settlement',
+  loadKeyKind: 'settlement',
   result: 'settlement',
   main: settlementReports,
   derived: [settlementLines],
-} as const satisfies PipelineTables & { readonly loadKey: string; readonly result: string };
+} as const satisfies PipelineTables & { readonly loadKeyKind: LoadKeyKind; readonly result: string };

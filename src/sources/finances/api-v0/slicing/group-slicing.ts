@@ -35,7 +35,7 @@ interface GroupSlicingOptions {
 export function groupSlicing(options: GroupSlicingOptions): Slicing<GroupSlice> {
   const { pipeline, listing } = options;
   return {
-    loadKey: 'group',
+    loadKeyKind: 'group',
     sliceQueue: (job) => groupQueue(groupSlices(job, pipeline, listing.name)),
     sync: (job) => groupQueue(syncedGroups(job, options)),
     forecast: (request) => groupForecast(request, options),

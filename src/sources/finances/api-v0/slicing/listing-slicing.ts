@@ -121,7 +121,7 @@ async function storedListing(lake: Lake, account: string, listing: string, slice
 export function listingSlicing(options: WindowSource): Slicing<ListingSlice> {
   const { pipeline: listing } = options;
   return {
-    loadKey: 'window',
+    loadKeyKind: 'window',
     sliceQueue: (job) => listingQueue(new WindowQueue(job, options), job, listing),
     sync: (job) => {
       const starts = listedSettlements(job.lake, listing, job.account)
