@@ -1,9 +1,11 @@
 import { pipelines } from '../../pipelines/all-pipelines.js';
 import { months, type Window } from '../core/windows.js';
 import { readWindow } from '../engine/slicing/window-slices.js';
+import { nameIn } from '../lake/catalog/load-key.js';
 import { loadKeysOf } from '../lake/delta/file-tags.js';
 import type { Lake } from '../lake/lake.js';
 import { parseImportedKey } from '../lake/loads/imported-spans.js';
+import { eventHistory } from '../sources/finances/model/tables.js';
 import { moveWords } from '../lake/store/open-store.js';
 import { endpointToName, type LastRun } from '../lake/upkeep/last-run.js';
 import {
@@ -105,12 +107,23 @@ export function rereadRemedy({ table, file, slice }: RowsToReread, lake: Lake): 
   if (filled?.loadKeyKind === 'order') {
     const add = delta.fileAt(file);
     const keys = add === undefined ? [slice] : loadKeysOf(add);
-    const orders = keys.flatMap((key) => /^order\/(.+)$/.exec(key)?.[1] ?? []);
+    const orders = keys.flatMap((key) => nameIn('order', key) ?? []);
     const isShort = orders.length > 0 && orders.length <= mostOrders;
     return isShort ? { kind: 'reread', pipeline, account, orders } : undefined;
   }
   const range = readWindow(slice) ?? parseImportedKey(slice) ?? monthRange(month);
   return range && { kind: 'reread', pipeline, account, range };
+}
+
+/** What replaces a damaged data file. */
+export function damagedFileRemedy(rows: RowsToReread, lake: Lake): Remedy | undefined {
+  if (rows.table === eventHistory.name) return { kind: 'compact', dropsDamagedHistory: true };
+  return isDerived(rows.table) ? { kind: 'rebuild' } : rereadRemedy(rows, lake);
+}
+
+/** Whether a table of a built-in pipeline is derived. */
+export function isDerived(table: string): boolean {
+  return pipelines.some(({ derived }) => derived.some(({ name }) => name === table));
 }
 
 /** The month of a folder's name; undefined for `unknown`. */

@@ -2,13 +2,13 @@ import { LedgerlakeError } from '../../core/errors.js';
 import { truncateText } from '../../core/printable.js';
 import type { LakeFile } from '../../lake/files/file-cache.js';
 import { loadKeysOf } from '../../lake/delta/file-tags.js';
+import { loadKeysText } from '../../lake/files/load-key-rows.js';
 import { damageOf, sizeFault } from '../../lake/files/local-file.js';
 import { footerFault } from '../../lake/files/footer-fault.js';
 import type { Lake } from '../../lake/lake.js';
 import { readLastRun } from '../../lake/upkeep/last-run.js';
 import { commandIn, type CommandScope } from '../command-text.js';
-import { remedyCommand } from '../remedy.js';
-import { problemRemedy } from '../verify/checks/problem-remedy.js';
+import { damagedFileRemedy, remedyCommand } from '../remedy.js';
 
 interface FileFault {
   readonly file: LakeFile;
@@ -110,19 +110,16 @@ export async function damageText(
 ): Promise<string> {
   const verify = commandIn(scope, 'ledgerlake verify');
   const path = file.table.pathOf(file.add);
-  const [first = '', ...others] = loadKeysOf(file.add);
-  const slice = others.length === 0 ? first : `${first} and ${others.length} more`;
-  const problem = {
-    ...({ check: 'file-bytes', kind: 'lake', table: file.table.schema.name, file: path, problem: fault } as const),
-    slice: others.length === 0 ? first : '',
-  };
-  const remedy = problemRemedy(problem, lake);
+  const loadKeys = loadKeysOf(file.add);
+  const [first = '', ...others] = loadKeys;
+  const rows = { table: file.table.schema.name, file: path, slice: others.length === 0 ? first : '' };
+  const remedy = damagedFileRemedy(rows, lake);
   const named = { location: scope.lake, config: scope.config, lastRun: await readLastRun(lake.store) };
   const copy = remedy === undefined || file.table.schema.appendOnly === true ? ['restore it from a copy'] : [];
   const run = remedy === undefined ? [] : [`run \`${remedyCommand(remedy, named)}\``];
   const address = lake.store.address(path);
   const advice = [...copy, ...run].join(', or ');
-  return `expected the file ${address} (${slice === '' ? 'no slice' : slice}), ${fault}: ${advice}; \`${verify}\` names what else is wrong`;
+  return `expected the file ${address} (${loadKeysText(loadKeys) || 'no slice'}), ${fault}: ${advice}; \`${verify}\` names what else is wrong`;
 }
 
 /** The fault of a file that DuckDB names; undefined where its bytes are right and DuckDB couldn't fetch them. */

@@ -1,7 +1,5 @@
-import { pipelines } from '../../../../pipelines/all-pipelines.js';
 import type { Lake } from '../../../lake/lake.js';
-import { historyPipeline } from '../../reconcile/event-history.js';
-import { rereadRemedy, type Remedy } from '../../remedy.js';
+import { damagedFileRemedy, isDerived, rereadRemedy, type Remedy } from '../../remedy.js';
 import { checks, type FoundProblem } from './certificate.js';
 
 /** What repairs a problem: what its check names, else what its kind, table and file suggest; undefined where nothing is known. */
@@ -11,17 +9,15 @@ export function problemRemedy(problem: FoundProblem, lake: Lake): Remedy | undef
   const { mendedBy } = checks[check];
   // No repair brings a version back that `--expect` names and the chain lacks.
   if (kind !== 'lake' || mendedBy === undefined || (check === 'catalog-chain' && file === '')) return undefined;
-  const isDerived = pipelines.some(({ derived }) => derived.some(({ name }) => name === table));
   const isCustom = lake.tables.find(({ schema }) => schema.name === table)?.schema.customPipeline !== undefined;
   switch (mendedBy) {
     case 'rebuild':
       // `rebuild` would need the pipeline's definition.
       return isCustom ? rereadRemedy(problem, lake) : { kind: 'rebuild' };
     case 'reread':
-      if (historyPipeline.main.name === table) return { kind: 'compact', dropsDamagedHistory: true };
-      return isDerived ? { kind: 'rebuild' } : rereadRemedy(problem, lake);
+      return damagedFileRemedy(problem, lake);
     case 'repair':
-      return { kind: isDerived && check === 'unique-ids' ? 'rebuild' : 'repair' };
+      return { kind: isDerived(table) && check === 'unique-ids' ? 'rebuild' : 'repair' };
     case 'move':
       return { kind: 'move', file };
   }
