@@ -1,5 +1,6 @@
-import { exportFormats } from '../../app/export/export-formats.js';
+import type { ExportFormat } from '../../app/export/export-formats.js';
 import { usageError } from '../../core/errors.js';
+import type { CommandResult } from '../../app/command-result.js';
 import { journalFormatNames } from '../../app/journal/journal-formats.js';
 import { wholeNumber } from '../../core/text/value-forms.js';
 import {
@@ -10,31 +11,34 @@ import {
 } from '../options/command-definition.js';
 import { readLake, readLakeSettings } from '../options/command-settings.js';
 
-/** What each option belongs to; the others are for all. */
-const optionsOf: Readonly<Record<string, readonly string[]>> = {
-  dir: ['views', 'settlement-report'],
-  ddl: ['symlinks'],
-  settlement: ['settlement-report'],
-  account: ['settlement-report', 'journal'],
-  from: ['settlement-report', 'journal'],
-  to: ['settlement-report', 'journal'],
-  ...Object.fromEntries(['month', 'basis', 'for', 'since', 'output'].map((name) => [name, ['journal']])),
-};
+type ExportContext = Parameters<CommandDefinition['run']>[1];
 
-/** @throws LedgerlakeError USAGE without the option */
-function readDir(args: CommandArguments, format: string): string {
-  const dir = args.text('dir');
-  if (dir === undefined) throw usageError(`expected --dir DIR with \`export ${format}\`, got none`);
-  return dir;
+interface FormatDefinition {
+  /** The options that not every format has. */
+  readonly options: readonly string[];
+  readonly run: (args: CommandArguments, context: ExportContext) => Promise<CommandResult | number>;
 }
+
+/** What `export` writes, by the name of the format. */
+const formats: Readonly<Record<string, FormatDefinition>> = {
+  iceberg: { options: [], run: (args, context) => exportTables('iceberg', args, context) },
+  symlinks: { options: ['ddl'], run: exportSymlinks },
+  views: { options: ['dir'], run: exportViews },
+  'settlement-report': { options: ['dir', 'settlement', 'account', 'from', 'to'], run: exportSettlementReports },
+  journal: {
+    options: ['account', 'month', 'from', 'to', 'basis', 'for', 'since', 'output'],
+    run: exportJournal,
+  },
+};
+const names = Object.keys(formats);
 
 export const exportCommand: CommandDefinition = {
   name: 'export',
   positional: {
     name: 'FORMAT',
     many: false,
-    about: `${exportFormats.join(', ')}, views, settlement-report or journal`,
-    choices: [...exportFormats, 'views', 'settlement-report', 'journal'],
+    about: `${names.slice(0, -1).join(', ')} or ${names.at(-1) ?? ''}`,
+    choices: names,
   },
   about:
     'Write journals, settlement reports, Iceberg metadata or symlink manifests of the tables, or the SQL of the views',
@@ -85,75 +89,90 @@ export const exportCommand: CommandDefinition = {
     ['export settlement-report --dir reports --from {90 days ago}', 'the settlement reports since then'],
     ['export views --dir models/ledgerlake', 'the views for dbt'],
   ],
-  run: async (args, context) => {
+  run: (args, context) => {
     const named = args.text('FORMAT');
-    for (const [option, only] of Object.entries(optionsOf)) {
-      if (args.value(option) === undefined || (named !== undefined && only.includes(named))) continue;
+    const format = named === undefined ? undefined : formats[named];
+    for (const option of new Set(Object.values(formats).flatMap(({ options }) => options))) {
+      if (args.value(option) === undefined || format?.options.includes(option) === true) continue;
+      const having = names.filter((name) => formats[name]?.options.includes(option));
       const described = named === undefined ? 'no format' : `\`export ${named}\``;
-      throw usageError(`expected --${option} with \`export ${only.join('`, `export ')}\` only, got ${described}`);
+      throw usageError(`expected --${option} with ${listed(having, 'and')} only, got ${described}`);
     }
-    if (named === 'views') {
-      const { exportViews } = await import('../../app/query/export-views.js');
-      const { lake, timeZone, chart } = await readLakeSettings(args);
-      return exportViews({ lake, dir: readDir(args, named), timeZone, chart }, context);
-    }
-    if (named === 'settlement-report') {
-      const { exportSettlementReports } = await import('../../app/settlement-reports/export-settlement-reports.js');
-      const settings = await readLakeSettings(args);
-      return exportSettlementReports(
-        {
-          ...{
-            lake: settings.lake,
-            cache: settings,
-            dir: readDir(args, named),
-            settlements: args.repeated('settlement'),
-          },
-          ...{ account: args.text('account'), from: args.text('from'), to: args.text('to') },
-        },
-        context,
-      );
-    }
-    if (named === 'journal') {
-      const output = args.text('output');
-      const isPrinted = output === undefined || output === '-';
-      if (isPrinted && args.flag('json')) {
-        throw usageError(
-          'expected --output FILE with --json, got none; the journals would be printed beside the object',
-        );
-      }
-      const settings = await readLakeSettings(args);
-      const since = args.text('since');
-      const { exportJournal } = await import('../../app/journal/export-journal.js');
-      return exportJournal(
-        {
-          ...{
-            lake: settings.lake,
-            account: args.text('account'),
-            cache: settings,
-            timeZone: settings.timeZone,
-            chart: settings.chart,
-            output,
-          },
-          ...{ month: args.text('month'), from: args.text('from'), to: args.text('to') },
-          since: since === undefined ? undefined : wholeNumber('--since', since, 0),
-          basis: args.text('basis') === 'earned' ? 'earned' : 'paid',
-          for: journalFormatNames.find((name) => name === args.text('for')) ?? 'generic',
-        },
-        readingContext(args, context, false),
-      );
-    }
-    const format = exportFormats.find((known) => known === named);
-    if (format === undefined) {
-      const described = named === undefined ? 'none' : JSON.stringify(named);
-      throw usageError(
-        `expected \`export ${[...exportFormats, 'views', 'settlement-report'].join('`, `export ')}\` or \`export journal\`, got ${described}`,
-      );
-    }
-    const { runExport, redshiftTables } = await import('../../app/export/export-tables.js');
-    if (args.flag('ddl')) {
-      context.print(await redshiftTables({ lake: await readLake(args) }, context));
-      return 0;
-    }
-    return runExport({ ...(await readLakeSettings(args)), format }, context);
+    if (format !== undefined) return format.run(args, context);
+    const described = named === undefined ? 'none' : JSON.stringify(named);
+    throw usageError(`expected ${listed(names, 'or')}, got ${described}`);
   },
 };
+
+/** `export iceberg`, `export symlinks` or `export views`, each in backquotes. */
+function listed(formatNames: readonly string[], conjunction: string): string {
+  const quoted = formatNames.map((name) => `\`export ${name}\``);
+  const last = quoted.pop() ?? '';
+  return quoted.length === 0 ? last : `${quoted.join(', ')} ${conjunction} ${last}`;
+}
+
+/** @throws LedgerlakeError USAGE without the option */
+function readDir(args: CommandArguments): string {
+  const dir = args.text('dir');
+  if (dir === undefined) throw usageError(`expected --dir DIR with \`export ${args.required('FORMAT')}\`, got none`);
+  return dir;
+}
+
+async function exportTables(
+  format: ExportFormat,
+  args: CommandArguments,
+  context: ExportContext,
+): Promise<CommandResult | number> {
+  const { runExport } = await import('../../app/export/export-tables.js');
+  return runExport({ ...(await readLakeSettings(args)), format }, context);
+}
+
+async function exportSymlinks(args: CommandArguments, context: ExportContext): Promise<CommandResult | number> {
+  if (!args.flag('ddl')) return exportTables('symlinks', args, context);
+  const { redshiftTables } = await import('../../app/export/export-tables.js');
+  context.print(await redshiftTables({ lake: await readLake(args) }, context));
+  return 0;
+}
+
+async function exportViews(args: CommandArguments, context: ExportContext): Promise<CommandResult | number> {
+  const { exportViews: write } = await import('../../app/query/export-views.js');
+  const { lake, timeZone, chart } = await readLakeSettings(args);
+  return write({ lake, dir: readDir(args), timeZone, chart }, context);
+}
+
+async function exportSettlementReports(
+  args: CommandArguments,
+  context: ExportContext,
+): Promise<CommandResult | number> {
+  const { exportSettlementReports: write } = await import('../../app/settlement-reports/export-settlement-reports.js');
+  const settings = await readLakeSettings(args);
+  return write(
+    {
+      ...{ lake: settings.lake, cache: settings, dir: readDir(args), settlements: args.repeated('settlement') },
+      ...{ account: args.text('account'), from: args.text('from'), to: args.text('to') },
+    },
+    context,
+  );
+}
+
+async function exportJournal(args: CommandArguments, context: ExportContext): Promise<CommandResult | number> {
+  const output = args.text('output');
+  const isPrinted = output === undefined || output === '-';
+  if (isPrinted && args.flag('json')) {
+    throw usageError('expected --output FILE with --json, got none; the journals would be printed beside the object');
+  }
+  const settings = await readLakeSettings(args);
+  const { timeZone, chart } = settings;
+  const since = args.text('since');
+  const { exportJournal: write } = await import('../../app/journal/export-journal.js');
+  return write(
+    {
+      ...{ lake: settings.lake, cache: settings, timeZone, chart, output, account: args.text('account') },
+      ...{ month: args.text('month'), from: args.text('from'), to: args.text('to') },
+      since: since === undefined ? undefined : wholeNumber('--since', since, 0),
+      basis: args.text('basis') === 'earned' ? 'earned' : 'paid',
+      for: journalFormatNames.find((name) => name === args.text('for')) ?? 'generic',
+    },
+    readingContext(args, context, false),
+  );
+}
