@@ -19,8 +19,8 @@ export interface LakeOptions {
 
 /** The options of `sql`. */
 export interface SqlOptions {
-  /** Values for `$1`, `$2` … of the last statement. */
-  readonly parameters?: readonly SqlValue[] | undefined;
+  /** Values for `$1`, `$2` … of the last statement, or by name for `$month` …, each of which it must have. */
+  readonly parameters?: readonly SqlValue[] | Readonly<Record<string, SqlValue>> | undefined;
   /** Stops the query, which rejects with STOPPED. */
   readonly signal?: AbortSignal | undefined;
 }

@@ -119,7 +119,7 @@ const kinds: Readonly<Record<Kind, { readonly expected: string; readonly isValid
   number: { expected: 'a number', isValid: (value) => typeof value === 'number' },
   flag: { expected: 'true or false', isValid: (value) => typeof value === 'boolean' },
   texts: { expected: 'a list of texts', isValid: (value) => Array.isArray(value) && value.every(isText) },
-  values: { expected: 'a list of texts, numbers, bigints, booleans and nulls', isValid: areValues },
+  values: { expected: 'texts, numbers, bigints, booleans and nulls, in a list or by name', isValid: areValues },
   instant: { expected: 'a Date, or a text in ISO 8601', isValid: (value) => value instanceof Date || isText(value) },
   function: { expected: 'a function', isValid: (value) => typeof value === 'function' },
   signal: { expected: 'an AbortSignal', isValid: (value) => value instanceof AbortSignal },
@@ -132,7 +132,8 @@ function isText(value: unknown): boolean {
 
 function areValues(value: unknown): boolean {
   const types = ['string', 'number', 'bigint', 'boolean'];
-  return Array.isArray(value) && value.every((each) => each === null || types.includes(typeof each));
+  if (typeof value !== 'object' || value === null) return false;
+  return Object.values(value).every((each) => each === null || types.includes(typeof each));
 }
 
 function areCredentials(value: unknown): boolean {

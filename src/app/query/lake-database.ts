@@ -208,7 +208,7 @@ export interface StatementOptions {
   readonly parameters: Parameters | undefined;
 }
 
-interface RunOptions {
+export interface RunOptions {
   /** Replaces the signal of the options. */
   readonly signal?: AbortSignal | undefined;
   readonly parameters?: Parameters;

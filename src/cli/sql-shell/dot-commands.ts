@@ -9,7 +9,7 @@ import type { Destination, Session } from './session.js';
 import { printable } from '../../core/printable.js';
 
 /** The shell's own commands, without their dots. */
-export const dotCommands = ['exit', 'format', 'help', 'output', 'quit', 'schema', 'tables'] as const;
+export const dotCommands = ['exit', 'format', 'help', 'output', 'quit', 'read', 'schema', 'tables'] as const;
 
 /** Names of some of them in the shells of sqlite3, DuckDB and psql. */
 const otherShells: ReadonlyMap<string, string> = new Map([
@@ -17,14 +17,16 @@ const otherShells: ReadonlyMap<string, string> = new Map([
   ['once', 'output'],
   ['d', 'schema'],
   ['dt', 'tables'],
+  ['i', 'read'],
 ]);
 
 const help = `Statements end with a semicolon and may take several lines. Commands take one line:
 
 .format [NAME]    format of the results: ${formats.join(', ')}
 .help             this text
-.output [FILE]    writes results to the file, which appears when the next .output or .quit closes it; without FILE, back to here. Without a .format, the extension of the file selects it
+.output [FILE]    writes results to the file, which appears when the next .output or .quit closes it; without FILE, back to here. Without a .format, the extension of the file selects it: .parquet and .xlsx are for one result
 .quit             leaves the shell, as Ctrl-D does
+.read FILE        runs the statements and commands in the file
 .schema [TABLE]   columns and their types; without TABLE, those of every table
 .tables           the tables
 

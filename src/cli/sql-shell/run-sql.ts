@@ -3,9 +3,9 @@ import { readCatalog } from './tab-completion.js';
 import { openDatabase } from '../../core/duckdb/connection.js';
 import { Destination, Session, type SessionOptions } from './session.js';
 import { runShell, type ShellOptions } from './shell.js';
-import { returnsRows, statementsOf } from '../../core/duckdb/sql-statements.js';
+import { parametersOf, returnsRows, statementsOf } from '../../core/duckdb/sql-statements.js';
 import { fileCount } from '../../core/duckdb/views.js';
-import type { Format } from '../../core/text/formats.js';
+import { formatOfFile, isBinary, type Format } from '../../core/text/formats.js';
 import { usageError } from '../../core/errors.js';
 import { writeText } from '../../core/text/sink.js';
 import { printable } from '../../core/printable.js';
@@ -27,11 +27,11 @@ export interface RunSqlOptions extends Omit<SessionOptions, 'database'> {
 /**
  * `ledgerlake sql`: DuckDB over the committed files of a lake, one view for each table. Resolves to the exit code: 1 if a
  * statement of the shell failed; 0 also where the output's reader closes the pipe (`| head`). Throws a LedgerlakeError: SQL for
- * a query that fails, with DuckDB's message, STOPPED once the signal aborts, USAGE for a query without a statement, for several
- * results where the output takes one, and for a file that can't be written.
+ * a query that fails, with DuckDB's message, STOPPED once the signal aborts, USAGE for a query without a statement, for a parameter that
+ * is missing or that no statement has, for several results where the output takes one, and for a file that can't be written.
  */
 export async function runSql(options: RunSqlOptions): Promise<0 | 1> {
-  const { query, scope, errorOutput, outputFile, format = 'table' } = options;
+  const { query, scope, errorOutput, outputFile, format = 'table', parameters = {} } = options;
   const statements = query === undefined ? undefined : statementsOf(query);
   if (statements?.length === 0) {
     throw usageError(
@@ -44,6 +44,10 @@ export async function runSql(options: RunSqlOptions): Promise<0 | 1> {
     );
   }
 
+  if (statements !== undefined) checkParameters(statements, parameters);
+  const fileFormat = outputFile === undefined ? undefined : (options.format ?? formatOfFile(outputFile));
+  if (fileFormat !== undefined && isBinary(fileFormat) && statements?.some(returnsRows) === false)
+    throw usageError(`expected a query for the file ${outputFile ?? ''}, got no statement that returns rows`);
   const takesOne = outputFile !== undefined || !formatsOfSeveral.has(format);
   const printed = statements === undefined || !takesOne ? statements : [singleResult(statements, outputFile, format)];
   const database = await openDatabase();
@@ -99,4 +103,17 @@ function singleResult(
     `expected one query for ${output}, got ${results.length}; run them one by one, or choose --format ndjson` +
       (outputFile === undefined ? '' : ' without --output'),
   );
+}
+
+/** Throws a USAGE error for a parameter without a value, and for a value of no parameter. */
+function checkParameters(statements: readonly string[], values: Readonly<Record<string, string>>): void {
+  const names = new Set(statements.flatMap((statement) => [...parametersOf(statement)]));
+  const missing = [...names].find((name) => values[name] === undefined);
+  if (missing !== undefined)
+    throw usageError(`expected a value for $${missing}, got none; add --param ${missing}=VALUE`);
+  const other = Object.keys(values).find((name) => !names.has(name));
+  if (other !== undefined) {
+    const known = names.size === 0 ? 'no parameter' : [...names].map((name) => `$${name}`).join(', ');
+    throw usageError(`expected --param for a parameter of the query, got ${other}; the query has ${known}`);
+  }
 }

@@ -1,5 +1,13 @@
+import { parametersOf, returnsRows } from '../../core/duckdb/sql-statements.js';
 import { formatCount } from '../../core/text/amounts.js';
-import { chunksOf, formatOfFile, writeRows, type Format } from '../../core/text/formats.js';
+import {
+  chunksOf,
+  formatOfFile,
+  isBinary,
+  writeRows,
+  type BinaryFormat,
+  type Format,
+} from '../../core/text/formats.js';
 import { writeText, type Output } from '../../core/text/sink.js';
 import { LakeDatabase, type LakeDatabaseOptions } from '../../app/query/lake-database.js';
 import type { LakeFiles } from '../../core/duckdb/views.js';
@@ -8,6 +16,7 @@ import type { ResultRows } from '../../core/text/rows.js';
 import type { QueryResult } from '../../core/duckdb/connection.js';
 import { printable } from '../../core/printable.js';
 import { openOutputFile, type OutputFile } from '../../core/io/output-file.js';
+import { BinaryFile, drained } from './binary-file.js';
 
 export interface SessionOptions extends LakeDatabaseOptions {
   /** Undefined: by the extension of the output's file, else a table. */
@@ -16,6 +25,8 @@ export interface SessionOptions extends LakeDatabaseOptions {
   readonly errorOutput: Writable;
   /** Notes on a statement, printed before its result. */
   readonly notesOn?: (statement: string) => readonly string[];
+  /** Values of `$name`, for the statements that have it. */
+  readonly parameters?: Readonly<Record<string, string>> | undefined;
 }
 
 /** Runs statements over a lake's views and writes their results to an output. */
@@ -28,6 +39,8 @@ export class Session {
   rows = 0;
   /** The format by the output's file name. */
   outputFormat: Format = 'table';
+  /** The output, where it isn't text. */
+  binaryFile: BinaryFile | undefined;
   readonly #options: SessionOptions;
   readonly #lake: LakeDatabase;
 
@@ -38,8 +51,13 @@ export class Session {
     this.output = options.output;
   }
 
-  get format(): Format {
+  /** The format of the results that are text. */
+  get #textFormat(): Format {
     return this.chosenFormat ?? this.outputFormat;
+  }
+
+  get format(): Format | BinaryFormat {
+    return this.binaryFile?.format ?? this.#textFormat;
   }
 
   /** Creates the views of the lake's newest version, and resolves to it. */
@@ -56,30 +74,43 @@ export class Session {
    * Runs one statement and prints its result. Resolves to false once the output has no reader, which is no error. Throws a
    * LedgerlakeError: SQL with DuckDB's message, or STOPPED. `signal` replaces the session's; once it aborts, its reason is thrown.
    */
-  run(statement: string, signal?: AbortSignal): Promise<boolean> {
+  async run(statement: string, signal?: AbortSignal): Promise<boolean> {
+    const options = { signal, parameters: this.#parametersOf(statement) };
+    if (this.binaryFile !== undefined && returnsRows(statement)) {
+      this.rows += await this.binaryFile.write(this.#lake, statement, options);
+      await this.#writeNotes(statement);
+      return true;
+    }
     const print = async (result: QueryResult): Promise<boolean> => {
-      const notes = this.#options.notesOn?.(statement) ?? [];
-      await writeText(
-        this.#options.errorOutput,
-        notes.map((note) => `${printable(note)}\n`),
-      );
+      await this.#writeNotes(statement);
       return this.#print(result);
     };
-    return this.#lake.run(statement, print, { signal });
+    return this.#lake.run(statement, print, options);
   }
 
   /** Runs one statement and drops its result. */
   runSilently(statement: string): Promise<void> {
-    return this.#lake.run(statement, async ({ chunks }) => {
-      const rows = chunks[Symbol.asyncIterator]();
-      while ((await rows.next()).done !== true);
-    });
+    return this.#lake.run(statement, drained, { parameters: this.#parametersOf(statement) });
+  }
+
+  /** The values of a statement's parameters: DuckDB refuses others. */
+  #parametersOf(statement: string): Readonly<Record<string, string>> {
+    const names = parametersOf(statement);
+    return Object.fromEntries(Object.entries(this.#options.parameters ?? {}).filter(([name]) => names.has(name)));
+  }
+
+  async #writeNotes(statement: string): Promise<void> {
+    const notes = this.#options.notesOn?.(statement) ?? [];
+    await writeText(
+      this.#options.errorOutput,
+      notes.map((note) => `${printable(note)}\n`),
+    );
   }
 
   async #print({ returns, plan, columns, chunks }: QueryResult): Promise<boolean> {
     const { output } = this;
     const { errorOutput } = this.#options;
-    const isForPeople = this.format === 'table' || this.format === 'vertical';
+    const isForPeople = this.#textFormat === 'table' || this.#textFormat === 'vertical';
     if (returns === 'rows' && plan && isForPeople) return writeText(output, planText(chunks));
     if (returns === 'rows') {
       if (output.isTTY !== true || !isForPeople) {
@@ -90,12 +121,12 @@ export class Session {
             yield rows;
           }
         };
-        const isRead = await writeRows(output, this.format, columns, counted());
+        const isRead = await writeRows(output, this.#textFormat, columns, counted());
         this.rows += count;
         return isRead;
       }
       const { rows, isCut } = await firstRows(chunks);
-      const isRead = await writeRows(output, this.format, columns, chunksOf(rows), { footer: !isCut });
+      const isRead = await writeRows(output, this.#textFormat, columns, chunksOf(rows), { footer: !isCut });
       if (!isRead || !isCut) return isRead;
       return writeText(errorOutput, [
         `the first ${formatCount(mostTerminalRows, 'row')}: LIMIT selects others, and a pipe, -o FILE or another format writes all\n`,
@@ -151,16 +182,19 @@ export class Destination {
     const format = isFormatKnown ? 'table' : formatOfFile(path);
     const next = path === undefined ? undefined : await openOutputFile(path);
     const previous = this.#file;
+    const { rows, binaryFile } = this.#session;
     this.#file = next;
     this.#session.output = next?.stream ?? this.#output;
-    this.#session.outputFormat = format;
-    const { rows } = this.#session;
+    this.#session.outputFormat = isBinary(format) ? 'table' : format;
+    this.#session.binaryFile = next !== undefined && isBinary(format) ? new BinaryFile(next, format) : undefined;
     this.#session.rows = 0;
+    const isEmpty = binaryFile?.isWritten === false;
     try {
-      await previous?.commit();
+      if (!isEmpty) await previous?.commit();
     } finally {
       await previous?.discard();
     }
+    if (isEmpty) return previous && `no result for ${previous.path}, so it was not written`;
     return previous && `wrote ${previous.path}, ${formatCount(rows, 'row')}`;
   }
 

@@ -1,10 +1,11 @@
 import type { CompleterResult } from 'node:readline';
 import { createInterface, type Interface } from 'node:readline/promises';
-import { LedgerlakeError } from '../../core/errors.js';
+import { resolve } from 'node:path';
+import { LedgerlakeError, usageError } from '../../core/errors.js';
 import { writeText, type Output } from '../../core/text/sink.js';
 import { printable } from '../../core/printable.js';
 import { dotCommand } from './dot-commands.js';
-import { completePath } from '../../core/io/files.js';
+import { completePath, readTextFile } from '../../core/io/files.js';
 import { historyLines, openHistory, type ShellHistory } from './history-file.js';
 import { StatementReader } from '../../core/duckdb/sql-statements.js';
 import { typedFile, suggestions, type CompletionNames } from './tab-completion.js';
@@ -48,6 +49,9 @@ export async function runShell(options: ShellOptions): Promise<0 | 1> {
   }
 }
 
+/** What follows a line. `unread`: the output has no reader. */
+type Next = 'read-on' | 'quit' | 'unread';
+
 class Shell {
   readonly #options: ShellOptions;
   readonly #isInteractive: boolean;
@@ -66,6 +70,8 @@ class Shell {
   /** Whether the last input was a Ctrl-C with nothing to cancel: a second one leaves the shell. */
   #isLeaving = false;
   #failures = 0;
+  /** The files that are being read, each by the one before it. */
+  readonly #files: string[] = [];
 
   constructor(options: ShellOptions, history: ShellHistory | undefined) {
     const { input, output, errorOutput } = options;
@@ -169,22 +175,53 @@ class Shell {
     }
   }
 
-  /** Runs the command or the statements that a line completes. `unread`: the output has no reader. */
-  async #process(line: string): Promise<'read-on' | 'quit' | 'unread'> {
+  /** Runs the command or the statements that a line completes. */
+  async #process(line: string): Promise<Next> {
     const typedCommand = commandIn(line);
+    const history = this.#files.length === 0 ? this.#history : undefined;
     if (typedCommand !== undefined && !this.#reader.pending) {
-      await this.#history?.add(line, true);
+      await history?.add(line, true);
       const [, name = '', argument = ''] = /^(\S*)\s*(.*)$/.exec(typedCommand.replace(/[\s;]+$/, '')) ?? [];
       if (name === 'quit' || name === 'exit') return 'quit';
+      if (name === 'read') {
+        let next: Next = 'read-on';
+        const isRead = await this.#attempt(async () => {
+          next = await this.#readFile(argument);
+          return true;
+        });
+        return isRead ? next : 'unread';
+      }
       const context = { ...this.#options, run: (statement: string) => this.#run(statement) };
       return (await this.#attempt(() => dotCommand(context, name, argument))) ? 'read-on' : 'unread';
     }
     const statements = this.#reader.push(line);
-    await this.#history?.add(line, !this.#reader.pending);
+    await history?.add(line, !this.#reader.pending);
     for (const statement of statements) if (!(await this.#attempt(() => this.#run(statement)))) return 'unread';
-    if (this.#isInteractive && this.#reader.pending && typedCommand !== undefined)
+    if (history !== undefined && this.#reader.pending && typedCommand !== undefined)
       await writeText(this.#screen, [continuationNotice]);
     return 'read-on';
+  }
+
+  /** Runs the lines of a file as those of the input, up to a Ctrl-C. */
+  async #readFile(path: string): Promise<Next> {
+    if (path === '') throw usageError('expected the name of a file after .read, got none');
+    const file = resolve(path);
+    if (this.#files.includes(file)) throw usageError(`expected a file that does not read itself, got ${path}`);
+    const text = await readTextFile(path, 'statements');
+    this.#files.push(file);
+    try {
+      for (const line of text.split(/\r?\n/)) {
+        const next = await this.#process(line);
+        if (next !== 'read-on') return next;
+        if (this.#cancel.signal.aborted) return 'read-on';
+      }
+      const remainder = this.#reader.rest();
+      const isRead = remainder === undefined || (await this.#attempt(() => this.#run(remainder)));
+      return isRead ? 'read-on' : 'unread';
+    } finally {
+      this.#reader.rest();
+      this.#files.pop();
+    }
   }
 
   async #run(statement: string): Promise<boolean> {

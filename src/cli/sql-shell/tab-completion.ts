@@ -8,9 +8,9 @@ export interface CompletionNames {
   readonly keywords: readonly string[];
 }
 
-/** The typed start of a file name after `.output`; undefined in any other text. */
+/** The typed start of a file name after `.output` and `.read`; undefined in any other text. */
 export function typedFile(text: string): string | undefined {
-  return /^\s*\.output\s+(.*)$/.exec(text)?.[1];
+  return /^\s*\.(?:output|read)\s+(.*)$/.exec(text)?.[1];
 }
 
 /** Words that a statement begins with. */

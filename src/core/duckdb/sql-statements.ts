@@ -119,3 +119,12 @@ const queries = /^(?:select|from|with|values|table|show|describe|desc|summarize|
 export function returnsRows(statement: string): boolean {
   return queries.test(statement.replace(comments, ''));
 }
+
+/** What is no parameter (strings, quoted names, comments), or a parameter's name after its dollar sign. */
+const parameterOrOther =
+  /--[^\n]*|\/\*[^]*?\*\/|"(?:[^"]|"")*"|(?<![\p{L}\p{N}_$])[eE]'(?:\\[^]|''|[^'\\])*'|'(?:[^']|'')*'|(?<![\p{L}\p{N}_$])(?:\$((?:[\p{L}_][\p{L}\p{N}_]*)?)\$[^]*?\$\1\$|\$([\p{L}\p{N}_]+))/gu;
+
+/** The names of the parameters in a statement, each once: `month` of `$month`. */
+export function parametersOf(statement: string): ReadonlySet<string> {
+  return new Set([...statement.matchAll(parameterOrOther)].flatMap(([, , name]) => name ?? []));
+}

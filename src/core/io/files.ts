@@ -1,6 +1,7 @@
-import { readdir, constants, mkdir, open, type FileHandle, stat } from 'node:fs/promises';
+import { readdir, readFile, constants, mkdir, open, type FileHandle, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { messageOf, systemCode } from '../errors.js';
+import { messageOf, systemCode, usageError } from '../errors.js';
+import { printable } from '../printable.js';
 
 /**
  * Completes a typed path: files and folders whose paths begin with it, folders with a slash at the end. Empty where the
@@ -111,6 +112,35 @@ export async function readFoundFile(path: string): Promise<Buffer> {
     return await file.readFile();
   } finally {
     await file.close();
+  }
+}
+
+/**
+ * The text of a file that the user names: UTF-8, without its BOM.
+ *
+ * @param what it has, for the error
+ * @throws LedgerlakeError USAGE for a file that can't be read, and as `utf8Text`
+ */
+export async function readTextFile(path: string, what: string): Promise<string> {
+  let bytes: Uint8Array;
+  try {
+    bytes = await readFile(path);
+  } catch (error) {
+    throw usageError(`expected ${what} in ${printable(path)}, got ${printable(messageOf(error))}`);
+  }
+  return utf8Text(bytes, path);
+}
+
+/**
+ * The text of a file's bytes, without a BOM.
+ *
+ * @throws LedgerlakeError USAGE where they are no UTF-8
+ */
+export function utf8Text(bytes: Uint8Array, file: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw usageError(`expected ${printable(file)} to be UTF-8, got other bytes; save it as UTF-8`);
   }
 }
 

@@ -11,6 +11,10 @@ export interface OutputFile {
   /** As the user wrote it. */
   readonly path: string;
   readonly stream: Writable;
+  /** Its path until then, for DuckDB, which writes files itself. */
+  readonly temporary: string;
+  /** Writes bytes at its end. */
+  append(bytes: Uint8Array): Promise<void>;
   /** Runs a function that writes to the stream; where it throws, what it wrote is truncated. */
   atomically<T>(write: () => Promise<T>): Promise<T>;
   /** Gives the file its name, and replaces a file of that name. */
@@ -31,11 +35,14 @@ export async function openOutputFile(path: string): Promise<OutputFile> {
     throw openError(path, dirname(target), error);
   });
   let size = 0;
+  const append = async (bytes: Uint8Array): Promise<void> => {
+    await handle.appendFile(bytes);
+    size += bytes.length;
+  };
   const stream = new Writable({
     decodeStrings: true,
     write: (chunk: Buffer, _encoding, done) => {
-      handle.appendFile(chunk).then(() => {
-        size += chunk.length;
+      append(chunk).then(() => {
         done();
       }, done);
     },
@@ -44,6 +51,11 @@ export async function openOutputFile(path: string): Promise<OutputFile> {
   return {
     path,
     stream,
+    temporary,
+    append: (bytes) =>
+      append(bytes).catch((error: unknown) => {
+        throw outputError(error);
+      }),
     atomically: async (write) => {
       const before = size;
       try {

@@ -25,13 +25,18 @@ export function isFormat(text: string): text is Format {
   return (formats as readonly string[]).includes(text);
 }
 
+/** The formats of files that aren't text. */
+export type BinaryFormat = 'parquet' | 'xlsx';
+
 /** Formats by file extension. */
-const endings: Readonly<Record<string, Format>> = {
+const endings: Readonly<Record<string, Format | BinaryFormat>> = {
   csv: 'csv',
   json: 'json',
   ndjson: 'ndjson',
   jsonl: 'ndjson',
   txt: 'table',
+  parquet: 'parquet',
+  xlsx: 'xlsx',
 };
 
 /**
@@ -39,19 +44,19 @@ const endings: Readonly<Record<string, Format>> = {
  *
  * @throws LedgerlakeError USAGE for an unknown extension
  */
-export function formatOfFile(path: string): Format {
+export function formatOfFile(path: string): Format | BinaryFormat {
   const ending = extname(path).slice(1).toLowerCase();
   const format = ending === '' ? 'table' : endings[ending];
   if (format !== undefined) return format;
   const known = Object.keys(endings).map((name) => `.${name}`);
-  const workbook =
-    ending === 'xlsx'
-      ? '; `ledgerlake report --format xlsx` writes a workbook, but only of the tables of the report'
-      : '';
   throw usageError(
     `expected a file that ends with ${known.slice(0, -1).join(', ')} or ${known.at(-1) ?? ''}, or an explicit format (--format, in the ` +
-      `shell .format), got ${path}${workbook}`,
+      `shell .format), got ${path}`,
   );
+}
+
+export function isBinary(format: Format | BinaryFormat): format is BinaryFormat {
+  return format === 'parquet' || format === 'xlsx';
 }
 
 /** Rows as text, in pieces. A source that fails leaves a JSON array without its end, so that no reader accepts it as complete. */

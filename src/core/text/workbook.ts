@@ -1,5 +1,7 @@
 import { crc32, deflateRawSync } from 'node:zlib';
+import { formatCount } from './amounts.js';
 import { currencyPlaces } from './money.js';
+import { usageError } from '../errors.js';
 import { cellText, type ResultCell, type ResultColumn, type ResultRows } from './rows.js';
 
 /** A sheet of a workbook, with the column names in the first row. */
@@ -10,16 +12,25 @@ export interface Sheet {
   readonly rows: ResultRows;
 }
 
-/** The comment at the end of a workbook: only files with it are overwritten. */
+/** The comment at the end of a report's workbook: a report overwrites no other file. */
 export const workbookMark = 'ledgerlake report';
 
 /**
  * Sheets as an Office Open XML workbook (`.xlsx`, ECMA-376): numbers are numbers with all their digits, all other cells are text,
  * so that nothing becomes a formula. Amounts are shown with the decimals of the currency in the column `currency`, and keep all
  * their digits. A spreadsheet keeps 15 digits of a number. The same sheets give the same bytes.
+ *
+ * @param comment at its end
+ * @throws LedgerlakeError USAGE for more rows than a sheet can have
  */
-export function workbook(sheets: readonly Sheet[]): Buffer {
-  const files: [string, string][] = [
+export function workbook(sheets: readonly Sheet[], comment = workbookMark): Buffer {
+  for (const { rows } of sheets) {
+    if (rows.length > mostRows)
+      throw usageError(
+        `expected at most ${formatCount(mostRows, 'row')} for a sheet, got ${formatCount(rows.length)}; .csv and .parquet take any number`,
+      );
+  }
+  const files: [string, string | readonly string[]][] = [
     ['[Content_Types].xml', contentTypes(sheets)],
     ['_rels/.rels', relations([['officeDocument', 'xl/workbook.xml']])],
     ['xl/workbook.xml', book(sheets)],
@@ -31,9 +42,14 @@ export function workbook(sheets: readonly Sheet[]): Buffer {
       ]),
     ],
     ['xl/styles.xml', styles],
-    ...sheets.map((sheet, at): [string, string] => [`xl/worksheets/sheet${at + 1}.xml`, sheetXml(sheet)]),
+    ...sheets.map((sheet, at): [string, readonly string[]] => [`xl/worksheets/sheet${at + 1}.xml`, sheetXml(sheet)]),
   ];
-  return zipped(files.map(([name, text]) => [name, Buffer.from(`<?xml version="1.0" encoding="UTF-8"?>\n${text}`)]));
+  const bytes = (text: string | readonly string[]): Buffer =>
+    Buffer.concat(['<?xml version="1.0" encoding="UTF-8"?>\n', ...[text].flat()].map((piece) => Buffer.from(piece)));
+  return zipped(
+    files.map(([name, text]) => [name, bytes(text)]),
+    comment,
+  );
 }
 
 const main = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
@@ -92,8 +108,11 @@ const styles =
 /** Maximum width of a column in characters. */
 const widest = 48;
 
-/** The heading row is frozen, and a printed page is as wide as the table. */
-function sheetXml({ columns, rows }: Sheet): string {
+/** Maximum rows of a sheet, without its heading. */
+const mostRows = 1_048_575;
+
+/** The heading row is frozen, and a printed page is as wide as the table. In pieces: a text of all rows may be too long. */
+function sheetXml({ columns, rows }: Sheet): readonly string[] {
   const head = columns.map(({ name }) => textCell(name, 1)).join('');
   const currencyAt = columns.findIndex(({ name }) => name === 'currency');
   const body = rows.map((row) => {
@@ -104,19 +123,19 @@ function sheetXml({ columns, rows }: Sheet): string {
     const longest = rows.reduce((most, row) => Math.max(most, cellText(row[at] ?? '').length), name.length);
     return `<col min="${at + 1}" max="${at + 1}" width="${Math.min(longest, widest) + 3}" customWidth="1"/>`;
   });
-  return (
+  return [
     `<worksheet xmlns="${main}"><sheetPr><pageSetUpPr fitToPage="1"/></sheetPr>` +
-    '<sheetViews><sheetView workbookViewId="0"><pane ySplit="1" topLeftCell="A2" state="frozen"/></sheetView></sheetViews>' +
-    `<sheetFormatPr defaultRowHeight="15"/><cols>${widths.join('')}</cols>` +
-    `<sheetData><row>${head}</row>${body.join('')}</sheetData>` +
-    '<pageSetup orientation="landscape" fitToWidth="1" fitToHeight="0"/></worksheet>'
-  );
+      '<sheetViews><sheetView workbookViewId="0"><pane ySplit="1" topLeftCell="A2" state="frozen"/></sheetView></sheetViews>' +
+      `<sheetFormatPr defaultRowHeight="15"/><cols>${widths.join('')}</cols><sheetData><row>${head}</row>`,
+    ...body,
+    '</sheetData><pageSetup orientation="landscape" fitToWidth="1" fitToHeight="0"/></worksheet>',
+  ];
 }
 
 function cellXml(cell: ResultCell, column: ResultColumn | undefined, places: number): string {
   if (cell === null) return '<c/>';
   const text = cellText(cell);
-  if (column?.kind !== 'number' || !/^-?\d+(?:\.\d+)?$/.test(text)) return textCell(text, 0);
+  if (column?.kind !== 'number' || !/^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/.test(text)) return textCell(text, 0);
   return `<c${column.isAmount === true ? ` s="${firstAmountStyle + places}"` : ''}><v>${text}</v></c>`;
 }
 
@@ -140,8 +159,8 @@ function escaped(text: string): string {
     .replaceAll('"', '&quot;');
 }
 
-/** Files as a ZIP archive, each dated 1980-01-01. */
-function zipped(files: readonly (readonly [name: string, bytes: Buffer])[]): Buffer {
+/** Files as a ZIP archive with a comment, each dated 1980-01-01. */
+function zipped(files: readonly (readonly [name: string, bytes: Buffer])[], text: string): Buffer {
   const parts: Buffer[] = [];
   const directory: Buffer[] = [];
   let offset = 0;
@@ -166,7 +185,7 @@ function zipped(files: readonly (readonly [name: string, bytes: Buffer])[]): Buf
     offset += local.length + packed.length;
   }
   const listed = Buffer.concat(directory);
-  const comment = Buffer.from(workbookMark);
+  const comment = Buffer.from(text);
   const end = Buffer.alloc(18);
   end.writeUInt16LE(files.length, 4);
   end.writeUInt16LE(files.length, 6);

@@ -8,6 +8,7 @@ import { runSql, type RunSqlOptions } from '../../../src/cli/sql-shell/run-sql.j
 import { LedgerlakeError } from '../../../src/core/errors.js';
 import { entriesQuery, lakeFolder, tables, type LakeFolder } from '../../core/duckdb/lake-fixture.js';
 import { Kept } from '../../core/text/streams.js';
+import { unzipped } from '../../core/text/unzipped.js';
 import { temporaryFolder } from '../../app/lake-run.js';
 import type { LakeFiles } from '../../../src/core/duckdb/views.js';
 import { failureOf } from '../../failure-of.js';
@@ -219,6 +220,65 @@ describe('a query', () => {
     expect(readdirSync(own)).toEqual(['out.csv']);
   });
 
+  test('goes to Parquet and to a workbook with all digits', async () => {
+    const own = await temporaryFolder();
+    const [parquet, xlsx] = [join(own, 'a.parquet'), join(own, 'a.xlsx')];
+    // The sum of a BIGINT is wider than any integer of Parquet.
+    const query =
+      "SELECT 12345678901234567890123456789012.000001::DECIMAL(38,6) AS amount, 'JPY' AS currency, sum(quantity) AS sum, max(quantity) AS sum " +
+      'FROM entries ORDER BY 1 -- done';
+    const written = { format: undefined, query, reportsFile: true };
+    const { err } = await sql({ ...written, outputFile: parquet });
+    expect(err).toBe(`wrote ${parquet}, 1 row\n`);
+    const { out } = await sql({ query: `SELECT *, typeof(sum) AS type FROM '${parquet}'`, format: 'ndjson' });
+    const [{ sum }] = JSON.parse(
+      `[${(await sql({ query: 'SELECT sum(quantity)::VARCHAR AS sum FROM entries', format: 'ndjson' })).out}]`,
+    ) as [{ sum: string }];
+    expect(out).toBe(
+      `{"amount":12345678901234567890123456789012.000001,"currency":"JPY","sum":${sum},"sum_1":9007199254740995,"type":"DECIMAL(38,0)"}\n`,
+    );
+    await sql({ ...written, outputFile: xlsx });
+    const sheet = unzipped(readFileSync(xlsx)).get('xl/worksheets/sheet1.xml');
+    expect(sheet).toContain(`<c s="2"><v>12345678901234567890123456789012.000001</v></c>`);
+    expect(sheet).toContain(`<c><v>${sum}</v></c><c><v>9007199254740995</v></c></row></sheetData>`);
+    expect(readFileSync(xlsx).includes('ledgerlake report')).toBe(false);
+  });
+
+  test.each(['parquet', 'xlsx'])('goes to .%s only when it is whole, and only with a result', async (ending) => {
+    const own = await temporaryFolder();
+    const outputFile = join(own, `out.${ending}`);
+    writeFileSync(outputFile, 'before');
+    const failing = "SELECT CASE WHEN range = 5000 THEN error('late') END AS x FROM range(10000)";
+    expect((await failureOf(sql({ format: undefined, query: failing, outputFile }))).message).toContain('late');
+    const { exitCode } = await failureOf(sql({ format: undefined, query: 'CREATE TABLE t AS SELECT 1', outputFile }));
+    expect([exitCode, readFileSync(outputFile, 'utf8'), readdirSync(own)]).toEqual([2, 'before', [`out.${ending}`]]);
+    const typed = `.output ${outputFile}\nSELECT error('no');\nSELECT 1 AS x;\nSELECT 2 AS x;\n.output\n`;
+    const { err } = await sql({ format: undefined, typed });
+    expect(err).toMatch(/^Invalid Input Error: no\nexpected one query for .*, got another one; .*\nwrote .*, 1 row\n$/);
+    expect(readdirSync(own)).toEqual([`out.${ending}`]);
+    const unused = join(own, `unused.${ending}`);
+    const none = await sql({ format: undefined, typed: `.output ${unused}\n.format\n.output\n` });
+    expect([none.out, none.err]).toEqual([`${ending}\n`, `no result for ${unused}, so it was not written\n`]);
+    expect(readdirSync(own)).toEqual([`out.${ending}`]);
+  });
+
+  test('reads parameters as texts that DuckDB converts', async () => {
+    const parameters = { n: '2', month: "2025-03'; --" };
+    const query =
+      'SELECT $month AS month, range FROM range(5) WHERE range < $n; SELECT count(*) AS c FROM entries LIMIT $n';
+    expect((await sql({ query, parameters, format: 'ndjson' })).out).toBe(
+      `{"month":"2025-03'; --","range":0}\n{"month":"2025-03'; --","range":1}\n{"c":3}\n`,
+    );
+    expect((await sql({ typed: 'SELECT $n AS n;\nSELECT $nothing AS x;\n', parameters })).out).toBe('n\n2\n');
+    for (const [given, expected] of [
+      [{ n: '1' }, 'expected a value for $month, got none; add --param month=VALUE'],
+      [{ ...parameters, no: '1' }, 'expected --param for a parameter of the query, got no; the query has $month, $n'],
+    ] as const) {
+      const { exitCode, message } = await failureOf(sql({ query, parameters: given, format: 'ndjson' }));
+      expect([exitCode, message]).toEqual([2, expected]);
+    }
+  });
+
   test('goes through a link to the file that it leads to', async () => {
     const own = await temporaryFolder();
     writeFileSync(join(own, 'real.csv'), 'before');
@@ -354,7 +414,7 @@ describe('the shell', () => {
     const { code, err } = await sql({ typed: typed('c.xls'), format: undefined });
     expect([code, err]).toEqual([
       1,
-      `expected a file that ends with .csv, .json, .ndjson, .jsonl or .txt, or an explicit format (--format, in the shell .format), got ${own}/c.xls\n`,
+      `expected a file that ends with .csv, .json, .ndjson, .jsonl, .txt, .parquet or .xlsx, or an explicit format (--format, in the shell .format), got ${own}/c.xls\n`,
     ]);
     expect(readFileSync(join(own, 'a.ndjson'), 'utf8')).toBe('{"x":1}\n');
     expect(readFileSync(join(own, 'b.json'), 'utf8')).toBe('x\n1\n');
@@ -394,6 +454,20 @@ describe('the shell', () => {
 
   test('has no prompt when its input is a pipe', async () => {
     expect((await sql({ typed: 'SELECT 1 AS x;\n' })).out).not.toContain('>');
+  });
+
+  test('reads files, which may read others but not themselves', async () => {
+    const own = await temporaryFolder();
+    const [first, second] = [join(own, 'first.sql'), join(own, 'second.sql')];
+    writeFileSync(first, `\uFEFFSELECT 1 AS x;\r\n.read ${second}\r\nSELECT 2\r\n  AS x`);
+    writeFileSync(second, `SELECT no;\n.read ${first}\n.format ndjson\n`);
+    const { code, out, err } = await sql({ typed: `.read ${first}\nSELECT 3 AS x;\n.read ${own}/none.sql\n` });
+    expect([code, out]).toEqual([1, 'x\n1\n{"x":2}\n{"x":3}\n']);
+    expect(err).toMatch(
+      /^Binder Error: [^]*\nexpected a file that does not read itself, got .*first\.sql\nexpected statements in .*none\.sql, got ENOENT: .*\n$/,
+    );
+    writeFileSync(first, 'SELECT 4 AS x;\n.quit\nSELECT 5 AS x;');
+    expect((await sql({ typed: `.read ${first}\nSELECT 6 AS x;\n` })).out).toBe('x\n4\n');
   });
 
   test('ends when nobody reads its output', async () => {

@@ -33,7 +33,7 @@ describe('Tab offers', () => {
     ['SELECT "ev', []],
     ['SELECT 1e', []],
     ['.s', ['.schema']],
-    ['.', ['.exit', '.format', '.help', '.output', '.quit', '.schema', '.tables']],
+    ['.', ['.exit', '.format', '.help', '.output', '.quit', '.read', '.schema', '.tables']],
     ['.schema ', ['entries', 'events', 'groups', 'seller_months']],
     ['.format j', ['json']],
     ['.output e', []],

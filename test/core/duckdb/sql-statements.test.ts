@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { StatementReader, statementsOf } from '../../../src/core/duckdb/sql-statements.js';
+import { parametersOf, StatementReader, statementsOf } from '../../../src/core/duckdb/sql-statements.js';
 
 test('semicolons count outside of strings, names and comments only', () => {
   const quoted = [
@@ -51,6 +51,34 @@ test('nothing of the text is lost, and it doesn’t matter in how many lines it 
       expect(letters(whole)).toBeLessThanOrEqual(letters([text]));
       expect(statementsOf(`${text}\n`).map((one) => one.trimEnd())).toEqual(whole.map((one) => one.trimEnd()));
       if (!/--|\/\*/.test(text)) expect(letters(whole)).toBe(letters([text]));
+    }),
+  );
+});
+
+test('parameters are those outside of strings, names and comments', () => {
+  const statement = [
+    `SELECT $month, $limit_2, $1, $month, 'a $b', e'\\' $c', "$d" -- $e ' "`,
+    `, /* $f */ $$ $g $$, $tag$ $h $$ $tag$, a$i, 'it''s $j' || $größe::INT`,
+  ].join('\n');
+  expect([...parametersOf(statement)]).toEqual(['month', 'limit_2', '1', 'größe']);
+  expect([...parametersOf('SELECT 1')]).toEqual([]);
+});
+
+test('parameters after any mixture of constructs are found', () => {
+  const construct = fc.constantFrom(
+    `'$x'`,
+    `"$x"`,
+    `-- $x\n`,
+    '/* $x */',
+    '$$ $x $$',
+    '$a$ $x $a$',
+    `e'\\'$x'`,
+    ' ',
+    `''`,
+  );
+  fc.assert(
+    fc.property(fc.array(construct, { maxLength: 8 }), (before) => {
+      expect([...parametersOf(`SELECT ${before.join(',')}, $y`)]).toEqual(['y']);
     }),
   );
 });

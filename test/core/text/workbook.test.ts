@@ -56,3 +56,9 @@ test('a text that looks like an escape of a spreadsheet is read as it is', () =>
     }),
   );
 });
+
+test('more rows than a sheet can have are refused', () => {
+  const rows = Array.from({ length: 1_048_576 }, () => [1]);
+  const sheet = { name: 'a', columns: [{ name: 'n', kind: 'number' as const }], rows };
+  expect(() => workbook([sheet])).toThrow('expected at most 1,048,575 rows for a sheet, got 1,048,576');
+});
