@@ -41,7 +41,7 @@ process.on('message', (words) => {
   if (process.platform === 'linux') writeFileSync('/proc/self/clear_refs', '5');
   before = megabytes('VmRSS');
   const { signal } = new AbortController();
-  void runCommandLine(words, { signal, allow: () => undefined }).then(async () => {
+  void runCommandLine(words, { signal, extendGrace: () => undefined }).then(async () => {
     // What was thrown beside the command's own promises comes to light a moment later.
     await new Promise((resolve) => setTimeout(resolve, 2));
     process.stdout.removeAllListeners('error');

@@ -78,7 +78,7 @@ export async function answering(answer: (path: string) => { status?: number; bod
 }
 
 /** Fails where an output of a command could steer a terminal, has a forged line or a stack trace. */
-export function expectHarmless({ out, err }: Ended, what: string): void {
+export function expectHarmless({ out, err }: Pick<Ended, 'out' | 'err'>, what: string): void {
   for (const output of [out, err]) {
     expect([what, unsafe.exec(output)?.[0]]).toEqual([what, undefined]);
     expect([what, isForged(output)]).toEqual([what, false]);
