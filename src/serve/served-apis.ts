@@ -7,6 +7,7 @@ import type { WithTransactionLedger } from './api-2024-06-19/transaction-ledger.
 import { storedEvents } from './api-v0/stored-events.js';
 import { storedReports } from './reports-2021-06-30/stored-reports.js';
 import { storedTransactions } from './api-2024-06-19/stored-transactions.js';
+import type { CacheSettings } from '../lake/files/file-cache.js';
 import type { MainTables } from './lake/committed-files.js';
 import { LakePages } from './lake/lake-pages.js';
 import type { ServedOperation } from './operation/served-operation.js';
@@ -23,17 +24,19 @@ export const servedOperations: readonly ServedOperation<Ledger>[] = [
 
 /** A lake as a ledger. */
 export interface LakeLedger extends Ledger {
-  /** Frees memory and local copies. Call it once no question is open. */
-  close(): Promise<void>;
+  /** Frees memory. Call it once no question is open. */
+  close(): void;
 }
 
-/** Opens the rows of an account as a ledger, which answers with the JSON that the service once sent. */
-export async function openLakeLedger(tables: MainTables, account: string): Promise<LakeLedger> {
-  const pages = await LakePages.open(tables, account);
+/** Opens the rows of an account as a ledger, which answers with the JSON that the service once sent; `cache` as `LakePages.open`. */
+export async function openLakeLedger(tables: MainTables, account: string, cache: CacheSettings): Promise<LakeLedger> {
+  const pages = await LakePages.open(tables, account, cache);
   return {
     ...storedEvents(pages),
     byTransaction: storedTransactions(pages),
     byReport: storedReports(pages),
-    close: () => pages.close(),
+    close: () => {
+      pages.close();
+    },
   };
 }

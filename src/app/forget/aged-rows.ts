@@ -6,7 +6,7 @@ import type { Add } from '../../lake/delta/actions.js';
 import type { LakeTable } from '../../lake/lake-table.js';
 import { columnStatistics, isDerivedFile, loadKeysOf } from '../../lake/delta/file-tags.js';
 import { defaultLimits, makeLakeFolder, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
-import { requiredFile } from '../../lake/files/local-file.js';
+import { localFile } from '../../lake/files/local-file.js';
 import { keyExpression, loadKeysText } from '../../lake/files/load-key-rows.js';
 import { countRows, checkRowCount } from '../../lake/files/local-parquet.js';
 import { loadKeyFor, nameIn, type StoredLoadKey } from '../../lake/catalog/load-key.js';
@@ -213,7 +213,13 @@ async function fetchFile(
   path: string,
   main: Add,
 ): Promise<string> {
-  const file = await requiredFile(store, path, newPath);
+  const file = await localFile(store, path, newPath);
+  if (file === undefined) {
+    throw new LedgerlakeError(
+      'LAKE_STORE',
+      `expected the file ${path} in ${store.location}, which the log names, got none; \`ledgerlake verify\` lists what else is missing`,
+    );
+  }
   const slice = loadKeysText(loadKeysOf(main)) || 'no slice';
   faults.set(file, (text) => {
     const found = `expected rows in ${store.address(path)} (${slice}), it can't be read (${text})`;

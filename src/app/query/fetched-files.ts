@@ -60,8 +60,7 @@ export class FetchedFiles {
 
   /** Removes copies of what no version of the lake has any more: forgotten accounts first of all. */
   async removeForgotten(): Promise<void> {
-    const { snapshot } = this.#lake;
-    await this.#cache.keep((path) => snapshot.has(path) || snapshot.isRetired(path));
+    await this.#cache.keep(this.#lake.snapshot);
   }
 
   /**

@@ -174,7 +174,7 @@ export const serveCommand: CommandDefinition = {
       const name = `a lake, account ${account}`;
       await serve({ ...serving, service: { ...service, quotaOf: 'service' }, served: { ...served, name } });
     } finally {
-      await served.ledger.close();
+      served.ledger.close();
     }
     return 0;
   },

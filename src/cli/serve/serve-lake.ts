@@ -7,6 +7,7 @@ import { tables as allTables } from '../../sources/finances/lake-tables.js';
 import { existingLake, refuseWithoutFolder } from '../../lake/existing-lake.js';
 import { Lake } from '../../lake/lake.js';
 import { openStore } from '../../lake/store/open-store.js';
+import { cacheOf } from '../../app/configuration/settings.js';
 import { readAccountName } from '../../app/configuration/account.js';
 import { openLakeLedger, type LakeLedger } from '../../serve/served-apis.js';
 import { MainTables } from '../../serve/lake/committed-files.js';
@@ -45,7 +46,7 @@ export async function openServedLake(
     await tables.refresh();
     return { serves: 'lake', account: served, tables: tables.versions() };
   };
-  const ledger = await openLakeLedger(tables, served);
+  const ledger = await openLakeLedger(tables, served, cacheOf());
   const report = reportCache(location, served, clock, tables);
   return { ledger, account: served, checkHealth, report, explainFault: faultExplainer(location, clock) };
 }

@@ -6,6 +6,7 @@ import { LedgerlakeError, systemCode } from '../../core/errors.js';
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
 import { isTemporaryName, temporaryPath, writeNewFile } from '../../core/io/write-file.js';
 import type { Add } from '../delta/actions.js';
+import type { Snapshot } from '../catalog/snapshot.js';
 import type { LakeTable } from '../lake-table.js';
 import { diskStore } from '../store/disk.js';
 import type { Store } from '../store/store.js';
@@ -103,8 +104,9 @@ export class FileCache {
     if (lacking.length > 0) await this.#evict(new Set(files.map((file) => this.localPath(file))));
   }
 
-  /** Removes the copies of files that aren't in the lake any more. */
-  async keep(isKept: (path: string) => boolean): Promise<void> {
+  /** Removes the copies of what no version of the lake has any more: forgotten accounts first of all. */
+  async keep(snapshot: Pick<Snapshot, 'has' | 'isRetired'>): Promise<void> {
+    const isKept = (path: string) => snapshot.has(path) || snapshot.isRetired(path);
     for (const { path } of await filesIn(this.folder)) {
       const own = path.slice(this.folder.length + 1);
       if (!own.endsWith(`/${emptyName}`) && !isTemporaryName(own.slice(own.lastIndexOf('/') + 1)) && !isKept(own))

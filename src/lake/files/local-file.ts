@@ -6,7 +6,6 @@ import { contentOf, DamagedFile, loadKeysOf, type AddedFile } from '../delta/fil
 import { loadKeysText } from './load-key-rows.js';
 import type { LakeTable } from '../lake-table.js';
 import { hasFile, type Store } from '../store/store.js';
-import { LedgerlakeError } from '../../core/errors.js';
 import type { ParquetSource } from '../../core/parquet/parquet-source.js';
 import type { Workspace } from './workspace.js';
 
@@ -119,27 +118,10 @@ export function damagedFile(store: Store, table: LakeTable, add: Add, fault: str
   return new DamagedFile(store.address(table.pathOf(add)), fault, advice);
 }
 
-/** A file of the log that a later commit has replaced and that no longer exists. */
-export class MissingFile extends LedgerlakeError {
-  constructor(path: string, { location }: Store) {
-    super(
-      'LAKE_STORE',
-      `expected the file ${path} in ${location}, which the log names, got none; \`ledgerlake verify\` lists what else is missing`,
-    );
-  }
-}
-
 /** A lake's file as a local file, not verified: the lake's file, or a copy at a new path. Undefined where there is none. */
 export async function localFile(store: Store, path: string, newPath: () => string): Promise<string | undefined> {
   const localPath = store.localPath(path);
   if (localPath !== undefined) return (await hasFile(store, path)) ? localPath : undefined;
   const copy = newPath();
   return (await readContent(store, path, { copy })) && copy;
-}
-
-/** The same. Throws MissingFile where there is none. */
-export async function requiredFile(store: Store, path: string, newPath: () => string): Promise<string> {
-  const file = await localFile(store, path, newPath);
-  if (file === undefined) throw new MissingFile(path, store);
-  return file;
 }

@@ -19,14 +19,14 @@ const mostRows = 1000;
  * DuckDB decodes only the row groups that contain them.
  */
 export class OrderIndex {
-  readonly #pages: Pick<LakePages, 'readers' | 'copies'>;
+  readonly #pages: Pick<LakePages, 'readers' | 'addresses'>;
   /** File numbers by path. */
   readonly #numbers = new Map<string, number>();
   #count = 0;
   #isCreated = false;
   readonly #mutex = new Mutex();
 
-  constructor(pages: Pick<LakePages, 'readers' | 'copies'>) {
+  constructor(pages: Pick<LakePages, 'readers' | 'addresses'>) {
     this.#pages = pages;
   }
 
@@ -61,7 +61,8 @@ export class OrderIndex {
     for (const file of files) {
       if (this.#numbers.has(file.path)) continue;
       const number = this.#count++;
-      const rows = numberedRows(await this.#pages.copies.addressOf(file));
+      const [address = ''] = await this.#pages.addresses([file]);
+      const rows = numberedRows(address);
       await this.#execute(
         `INSERT INTO orders SELECT hash(amazon_order_id), ${number}, file_row_number FROM ${rows} ` +
           'WHERE amazon_order_id IS NOT NULL',

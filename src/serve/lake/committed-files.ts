@@ -3,6 +3,7 @@ import { compare } from '../../core/compare.js';
 import { groupBy } from '../../core/group-by.js';
 import type { LakeTable } from '../../lake/lake-table.js';
 import { columnStatistics, loadKeysOf } from '../../lake/delta/file-tags.js';
+import type { LakeFile } from '../../lake/files/file-cache.js';
 import type { Clock } from '../../core/clock.js';
 import { Lake } from '../../lake/lake.js';
 import { tables } from '../../sources/finances/lake-tables.js';
@@ -10,6 +11,7 @@ import type { Store } from '../../lake/store/store.js';
 
 /** A committed file of one account, with statistics of its rows from the log. */
 export interface CommittedFile {
+  readonly file: LakeFile;
   /** Path within the lake. */
   readonly path: string;
   /** Size in bytes. */
@@ -80,8 +82,9 @@ export class CommittedFiles {
     const cached = this.#cache.get(add);
     if (cached !== undefined) return cached;
     const rows = Number(add.tags?.['rows'] ?? 0);
-    const file = { path: this.#table.pathOf(add), size: add.size, rows, loadKeys: loadKeysOf(add) };
-    const read = { ...file, ...boundsOf(add, this.#column) };
+    const file = { table: this.#table, add };
+    const path = this.#table.pathOf(add);
+    const read = { file, path, size: add.size, rows, loadKeys: loadKeysOf(add), ...boundsOf(add, this.#column) };
     this.#cache.set(add, read);
     return read;
   }

@@ -1,10 +1,10 @@
 import { compare } from '../../core/compare.js';
 import { isFileMissing } from '../../core/duckdb/views.js';
 import type { Table } from '../../core/columns/table.js';
-import { MissingFile } from '../../lake/files/local-file.js';
+import { DamagedFile } from '../../lake/delta/file-tags.js';
+import { FileCache, type CacheSettings } from '../../lake/files/file-cache.js';
 import type { InstantRange, LedgerPage, LedgerQuery } from '../operation/ledger-page.js';
 import { CommittedFiles, nearestFiles, type CommittedFile, type MainTables } from './committed-files.js';
-import { localCopies, type LocalCopies } from './local-copies.js';
 import { Readers } from './readers.js';
 import {
   cursorAfter,
@@ -27,9 +27,6 @@ const bytesAtOnce = 4_000_000;
 
 /** Capacity of the read-ahead cache, characters. */
 const readAheadCharacters = 32_000_000;
-
-/** Bytes of local disk for copies of a remote lake's files. */
-const copyBytes = 4_000_000_000;
 
 /** Largest number of attempts at a question whose files are replaced by commits while they are read. */
 const mostAttempts = 5;
@@ -55,25 +52,30 @@ export class LakePages {
   readonly #tables: MainTables;
   readonly #account: string;
   readonly readers: Readers;
-  readonly copies: LocalCopies;
+  /** Copies of the files; undefined where the lake is on the local disk. */
+  readonly #cache: FileCache | undefined;
   readonly #ahead = new ReadAhead(readAheadCharacters);
 
-  private constructor(tables: MainTables, account: string, readers: Readers, copies: LocalCopies) {
+  private constructor(tables: MainTables, account: string, readers: Readers, cache: FileCache | undefined) {
     this.#tables = tables;
     this.#account = account;
     this.readers = readers;
-    this.copies = copies;
+    this.#cache = cache;
   }
 
-  static async open(tables: MainTables, account: string): Promise<LakePages> {
-    const copies = await localCopies(tables.store, copyBytes);
-    return new LakePages(tables, account, await Readers.open(copies.folder), copies);
+  /** @param settings where the files of a lake on S3 are kept on this machine */
+  static async open(tables: MainTables, account: string, settings: CacheSettings): Promise<LakePages> {
+    const { store, lake } = tables;
+    const root = store.localPath('');
+    if (root !== undefined) return new LakePages(tables, account, await Readers.open(root), undefined);
+    const cache = new FileCache(store, settings);
+    await cache.keep(lake.snapshot);
+    return new LakePages(tables, account, await Readers.open(cache.folder), cache);
   }
 
-  /** Frees memory and local copies. Call it once no question is open. */
-  async close(): Promise<void> {
+  /** Frees memory. Call it once no question is open. */
+  close(): void {
     this.readers.close();
-    await this.copies.clear();
   }
 
   /** The account's files in a table, with the bounds of an instant. */
@@ -93,7 +95,7 @@ export class LakePages {
       try {
         return await this.#pageOf(ask(), after, limit);
       } catch (error) {
-        const isGone = isFileMissing(error) || error instanceof MissingFile;
+        const isGone = isFileMissing(error) || error instanceof DamagedFile;
         if (!isGone || attempt === mostAttempts) throw error;
       }
     }
@@ -174,9 +176,14 @@ export class LakePages {
     });
   }
 
-  /** Local paths of files, for DuckDB. */
-  addresses(files: readonly CommittedFile[]): Promise<string[]> {
-    return Promise.all(files.map((file) => this.copies.addressOf(file)));
+  /**
+   * Local paths of files, for DuckDB.
+   *
+   * @throws DamagedFile for a file of S3 that is damaged, or missing because a commit has replaced it
+   */
+  async addresses(files: readonly CommittedFile[]): Promise<string[]> {
+    await this.#cache?.fetch(files.map(({ file }) => file));
+    return files.map(({ file, path }) => this.#cache?.localPath(file) ?? this.#tables.store.localPath(path) ?? path);
   }
 
   async rows(addresses: readonly string[], query: SqlQuery): Promise<StoredRow[]> {

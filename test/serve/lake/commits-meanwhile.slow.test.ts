@@ -2,6 +2,7 @@ import { access } from 'node:fs/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { openLakeReader } from '../../../src/app/query/lake-files.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
+import { cacheOf } from '../../../src/app/configuration/settings.js';
 import { openLakeLedger } from '../../../src/serve/served-apis.js';
 import { MainTables } from '../../../src/serve/lake/committed-files.js';
 import { ran, serving, temporaryFolder } from '../../app/lake-run.js';
@@ -164,8 +165,10 @@ test('files that are gone by the time they are opened are looked for in the newe
   const { items, lake } = await loadedLake();
   // So old may be what it knows that it reads no log until it has lost a file.
   const tables = await MainTables.open(openStore(lake), clock, Infinity);
-  const ledger = await openLakeLedger(tables, 'shop');
-  onTestFinished(() => ledger.close());
+  const ledger = await openLakeLedger(tables, 'shop', cacheOf());
+  onTestFinished(() => {
+    ledger.close();
+  });
   const files = (await (await openLakeReader(lake, clock)).lakeFiles()).get('events') ?? [];
   const known = tables.versions();
   const ofOrder = () => allPages((query) => ledger.eventsOfOrder(order, query), asOf, [5]);

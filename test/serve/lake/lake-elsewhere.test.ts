@@ -1,6 +1,7 @@
-import { readdir } from 'node:fs/promises';
-import { expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { cacheOf } from '../../../src/app/configuration/settings.js';
 import { openServedLake } from '../../../src/cli/serve/serve-lake.js';
+import { cacheSize, clearCache } from '../../../src/lake/files/file-cache.js';
 import { clockAt, ran, serving, temporaryFolder } from '../../app/lake-run.js';
 import { servedBucket } from '../../s3-server/served-bucket.js';
 import { arrayLedger, event } from '../http/array-ledger.js';
@@ -8,10 +9,10 @@ import { allPages, sorted } from './served-lake.js';
 
 const clock = clockAt('2026-03-15T12:00:00Z');
 
-test('a lake on S3 is served from copies of its files, which go when the service ends', async () => {
-  await servedBucket();
-  const folder = await temporaryFolder();
-  vi.stubEnv('TMPDIR', folder);
+test('a lake on S3 is served from copies in the cache, which the next service shares, and a damaged file is refused', async () => {
+  const server = await servedBucket();
+  const cache = await temporaryFolder();
+  vi.stubEnv('LEDGERLAKE_CACHE', cache);
   const lake = 's3://bucket/lake';
   const items = Array.from({ length: 20 }, (_, number) => {
     const at = Date.parse('2026-02-01') + number * 3_600_000;
@@ -21,15 +22,29 @@ test('a lake on S3 is served from copies of its files, which go when the service
   const options = { from: '2026-02-01', to: '2026-02-03', pipelines: ['financial-events'] };
   await ran({ lake, endpoint, account: 'shop', ...options }, { clock });
 
-  const { ledger } = await openServedLake(lake, undefined, clock, () => undefined);
   const range = { from: 0, to: clock.now() };
-  const pages = await allPages((query) => ledger.events(range, query), clock.now(), [7]);
-  expect(sorted(pages.flat())).toEqual(sorted(items));
-  // Beside them DuckDB has a folder of its own, for rows that memory has no room for.
-  expect((await readdir(folder)).toSorted()).toEqual([
-    expect.stringMatching(/^ledgerlake-duckdb-/),
-    expect.stringMatching(/^ledgerlake-serve-/),
-  ]);
-  await ledger.close();
-  expect(await readdir(folder)).toEqual([]);
+  const answered = async () => {
+    const before = server.calls.length;
+    const { ledger } = await openServedLake(lake, undefined, clock, () => undefined);
+    onTestFinished(() => {
+      ledger.close();
+    });
+    const pages = await allPages((query) => ledger.events(range, query), clock.now(), [7]);
+    return { rows: sorted(pages.flat()), fetched: server.calls.slice(before).filter(({ key }) => isEvents(key)) };
+  };
+  const first = await answered();
+  expect(first.rows).toEqual(sorted(items));
+  expect((await cacheSize(cacheOf())).files).toBe(first.fetched.length);
+  expect(await answered()).toEqual({ rows: sorted(items), fetched: [] });
+
+  await clearCache(cacheOf());
+  for (const [key, { bytes }] of server.bucket('bucket').objects) {
+    if (!isEvents(key)) continue;
+    const damaged = Buffer.from(bytes);
+    damaged[100] = (damaged[100] ?? 0) ^ 1;
+    server.bucket('bucket').put(key, damaged, {}, false);
+  }
+  await expect(answered()).rejects.toThrow(/expected .*events.* as its commit has it, its bytes have changed; /);
 });
+
+const isEvents = (key: string): boolean => /\/events\/.*\.parquet$/.test(key);
