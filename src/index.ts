@@ -1,5 +1,5 @@
 /**
- * Ledgerlake as a library: the commands `backfill`, `sync`, `status`, `verify` and `sql` as functions, and the types of custom
+ * Ledgerlake as a library: the commands `backfill`, `sync`, `status`, `verify`, `doctor` and `sql` as functions, and the types of custom
  * pipelines. See `docs/library.md` and `docs/pipelines.md`.
  *
  * @packageDocumentation
@@ -9,6 +9,7 @@ export type * from './sources/custom/definition.js';
 export { LedgerlakeError, type ErrorCode } from './core/errors.js';
 export type { RunEvent } from './core/events/run-event.js';
 export { backfill, sync, RunError } from './library/run.js';
+export { doctor, type DoctorOptions } from './library/doctor.js';
 export {
   openLake,
   type Lake,

@@ -96,6 +96,15 @@ test('stop-after.mjs stops, and the next run goes on from there', async () => {
   expect(out).toMatch(/^stopped: \d+ slices with \d+ events stay\nthen: [1-9]\d* slices more\n$/);
 });
 
+test('doctor.mjs prints what must be done', async () => {
+  const shop = await servedShop();
+  await backfill({ ...shop, pipelines: ['financial-events'], from, to });
+  const { code, out } = await example('doctor.mjs', [shop.lake], shop);
+  expect(code).toBe(1);
+  expect(out).toMatch(/^fault of lake: shop: expected the lake to be at most 2 d old, .*\n {2}ledgerlake sync /m);
+  expect(out).toMatch(/\nthe state is fault\n$/);
+});
+
 test('every program is run by a test, and named in docs/library.md', async () => {
   const names = (await readdir('examples')).filter((name) => name.endsWith('.mjs'));
   const [tests, page] = await Promise.all([

@@ -68,7 +68,7 @@ export interface CommandScope {
 }
 
 const readCommands: ReadonlySet<string> = new Set([
-  ...['status', 'verify', 'repair', 'log', 'sql', 'report', 'compact', 'rebuild'],
+  ...['status', 'verify', 'repair', 'log', 'sql', 'report', 'compact', 'rebuild', 'doctor'],
 ]);
 const loadCommands: ReadonlySet<string> = new Set(['backfill', 'sync', 'plan']);
 

@@ -379,3 +379,31 @@ export interface Problem {
   /** The command that repairs it; null: none. */
   readonly command: string | null;
 }
+
+/** The state of what `doctor` examined: `ok`; `warning`: worth knowing; `fault`: something must be done. */
+export type DoctorState = 'ok' | 'warning' | 'fault';
+
+/** The report of `doctor`: the object that `ledgerlake doctor --json` prints. */
+export interface DoctorReport {
+  /** The lake, as the caller wrote it. */
+  readonly lake: string;
+  /** ISO 8601 in UTC. */
+  readonly at: string;
+  /** The worst state of all findings. */
+  readonly state: DoctorState;
+  /** What was found, in the order of the groups. */
+  readonly findings: readonly DoctorFinding[];
+}
+
+/** A finding of `doctor`. */
+export interface DoctorFinding {
+  /** What was examined. */
+  readonly group: 'configuration' | 'credentials' | 'clock' | 'store' | 'disk' | 'lake' | 'versions';
+  /** Null: no single account. */
+  readonly account: string | null;
+  readonly state: DoctorState;
+  /** What was found, and after a semicolon what to do. */
+  readonly found: string;
+  /** The command that mends it; null: none. */
+  readonly command: string | null;
+}

@@ -2,6 +2,7 @@ import { accountsCommand } from './commands/accounts-command.js';
 import { backfillCommand, planCommand, syncCommand } from './commands/load-commands.js';
 import { completionCommand } from './commands/completion-command.js';
 import type { CommandDefinition } from './options/command-definition.js';
+import { doctorCommand } from './commands/doctor-command.js';
 import { enqueueCommand } from './commands/enqueue-command.js';
 import { exportCommand } from './commands/export-command.js';
 import { forgetCommand } from './commands/forget-command.js';
@@ -24,6 +25,7 @@ export const commands: readonly CommandDefinition[] = [
   syncCommand,
   planCommand,
   statusCommand,
+  doctorCommand,
   verifyCommand,
   logCommand,
   cacheCommand,

@@ -62,7 +62,7 @@ export async function openListener(
     log.emit(event);
     metrics?.emit(event);
   };
-  for (const misspelt of misspeltVariables(process.env, configuration)) {
+  for (const misspelt of command.ignoresConfiguration === true ? [] : misspeltVariables(process.env, configuration)) {
     if (!reported.has(misspelt.variable)) emit({ event: 'variable-misspelt', ...misspelt });
     reported.add(misspelt.variable);
   }

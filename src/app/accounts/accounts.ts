@@ -85,7 +85,7 @@ function accountText([account, ...cells]: readonly (string | null)[]): string {
 }
 
 /** An address without its user and password. */
-function shownAddress(endpoint: string): string {
+export function shownAddress(endpoint: string): string {
   const { origin, prefix } = readEndpoint(endpoint);
   return `${origin}${prefix}`;
 }

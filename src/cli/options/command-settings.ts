@@ -1,11 +1,11 @@
 import { demoAccount, readAccountName } from '../../app/configuration/account.js';
 import type { Configuration } from '../../app/configuration/configuration.js';
 import { readConfiguration } from '../../app/configuration/read-configuration.js';
-import { configuredSettings, type Settings } from '../../app/configuration/settings.js';
+import { configuredAccounts, type ConfiguredAccounts } from '../../app/configuration/configured-accounts.js';
+import { configuredSettings, type SettingSources, type Settings } from '../../app/configuration/settings.js';
 import { wholeNumber } from '../../core/text/value-forms.js';
 import type { RunSettingSources, RunSettings } from '../../app/load/run-settings.js';
 import { variableOf } from '../../core/environment.js';
-import { lakeFolder } from '../../lake/store/open-store.js';
 import type { CustomPipeline } from '../../sources/custom/custom-pipeline.js';
 import type { CommandArguments } from './command-definition.js';
 
@@ -25,7 +25,8 @@ export async function readSettings(
   });
 }
 
-function settingSources(args: CommandArguments) {
+/** Where the settings of a command are. */
+export function settingSources(args: CommandArguments): SettingSources {
   return { texts: args.texts(), environment: process.env, workingFolder: process.cwd() };
 }
 
@@ -66,26 +67,9 @@ export async function readLake(args: CommandArguments): Promise<string> {
   return (await readLakeSettings(args)).lake;
 }
 
-/**
- * The accounts with a configured upstream, and those of them that the lake of `--lake` should have: none where the environment
- * or the configuration names another lake, from which `syncedFrom`, the start of syncs, is left out, too.
- */
-export async function readConfigured(args: CommandArguments): Promise<{
-  readonly configured: readonly string[];
-  readonly expected: readonly string[];
-  readonly syncedFrom: string | undefined;
-  readonly api: Settings['api'];
-}> {
-  const texts = { ...args.texts(), lake: undefined, from: undefined };
-  const { configuration, settings } = await configuredSettings({ ...settingSources(args), texts });
-  const configured = [...configuration.accounts].flatMap(([name, { endpoint, region }]) =>
-    endpoint === undefined && region === undefined ? [] : [name],
-  );
-  const isNamed = (variableOf(process.env, 'LEDGERLAKE_LAKE') ?? configuration.settings.lake) !== undefined;
-  const absolute = (lake: string): string => lakeFolder(lake) ?? lake.replace(/\/+$/, '');
-  const isOther = isNamed && absolute(args.text('lake') ?? settings.lake) !== absolute(settings.lake);
-  const syncedFrom = isOther ? undefined : settings.from;
-  return { configured, expected: isOther ? [] : configured, syncedFrom, api: settings.api };
+/** The configured accounts, as the status of the lake of `--lake` needs them. */
+export async function readConfigured(args: CommandArguments): Promise<ConfiguredAccounts> {
+  return configuredAccounts(settingSources(args), await configurationOf(args));
 }
 
 /**

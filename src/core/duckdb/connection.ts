@@ -21,6 +21,7 @@ import {
   DuckDBVariantValue,
   ResultReturnType,
   StatementType,
+  version,
   type DuckDBConnection,
   type DuckDBDataChunk,
   type DuckDBResult,
@@ -41,6 +42,11 @@ import { statementsOf } from './sql-statements.js';
 import { Mutex } from '../mutex.js';
 import { decimalScale, decimalText } from '../numeric/decimal.js';
 import { dateText, floatNumber, keepByteOrderMarks, ticksText } from './texts.js';
+
+/** The version of DuckDB's library, such as `v1.5.5`; it throws where the library can't be loaded. */
+export function duckdbVersion(): string {
+  return version();
+}
 
 /** Values for `$1`, `$2` …, or for `$name`, each of which the statement must have. */
 export type Parameters = readonly ResultCell[] | Readonly<Record<string, ResultCell>>;

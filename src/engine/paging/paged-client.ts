@@ -1,4 +1,3 @@
-import type { Clock } from '../../core/clock.js';
 import type { Emit } from '../../core/events/run-event.js';
 import type { Window } from '../../core/windows.js';
 import type { AccessTokens } from '../auth/access-token-cache.js';
@@ -6,7 +5,7 @@ import type { Transport } from '../http/transport.js';
 import type { Journal } from '../journal/journal.js';
 import type { PersistedQuota } from '../journal/persisted-quota.js';
 import { pacedQueue, type RequestQueue } from '../rate-limit/request-queue.js';
-import { clockWarning, RetryPolicy, waitWarning } from '../retry/retry-policy.js';
+import { clockWarning, RetryPolicy, waitWarning, type RetryPolicyOptions } from '../retry/retry-policy.js';
 import type { Pace, Reading } from '../run/pipeline.js';
 import { pagedRequests } from './api-client.js';
 import { LearnedPageSize } from './page-size.js';
@@ -14,12 +13,9 @@ import type { ApiPage, PagedApi, Query } from './paged-api.js';
 import { readPages } from './paginator.js';
 import { QueryJournal } from './query-journal.js';
 
-export interface PagedClientOptions {
+export interface PagedClientOptions extends RetryPolicyOptions {
   /** Closed with the client. */
   readonly transport: Transport;
-  readonly clock: Clock;
-  /** From 0 up to 1: spreads the retries. */
-  readonly random: () => number;
   /** Left out: the API requires no access token. */
   readonly accessTokens?: AccessTokens | undefined;
   /** Stores the state of the token buckets between runs. */
@@ -28,11 +24,14 @@ export interface PagedClientOptions {
   readonly journal?: Journal | undefined;
   /** Receives the events of the buckets, and of long waits. */
   readonly emit?: Emit | undefined;
+  /** Called with each answer that has a date: the API's clock minus ours, in milliseconds; left out: `emit` receives a difference. */
+  readonly onClock?: ((skewMs: number) => void) | undefined;
 }
 
 /** The retries of signing in: those of the API, but of another host, which may not have answered yet. */
-export function signInRetries({ clock, random, emit }: Pick<PagedClientOptions, 'clock' | 'random' | 'emit'>) {
-  return { policy: new RetryPolicy({ clock, random }), onWait: emit && waitWarning(clock, emit) };
+export function signInRetries({ emit, ...options }: RetryPolicyOptions & Pick<PagedClientOptions, 'emit'>) {
+  const { clock } = options;
+  return { policy: new RetryPolicy(options), onWait: emit && waitWarning(clock, emit) };
 }
 
 /** A paged API as pipelines read it. */
@@ -65,8 +64,9 @@ export interface PagedClient<Q extends Query, P extends ApiPage> {
  */
 export function connectApi<Q extends Query, P extends ApiPage>(
   api: PagedApi<Q, P>,
-  { transport, clock, random, accessTokens, kept, journal: pageJournal, emit }: PagedClientOptions,
+  options: PagedClientOptions,
 ): PagedClient<Q, P> {
+  const { transport, clock, accessTokens, kept, journal: pageJournal, emit } = options;
   const { quota, cursorLifeMs } = api;
   const operations = new Map(
     api.operations.map((name) => [
@@ -80,9 +80,9 @@ export function connectApi<Q extends Query, P extends ApiPage>(
     return found;
   };
   const queueOf = (name: string): RequestQueue => operationOf(name).queue;
-  const policy = new RetryPolicy({ clock, random });
+  const policy = new RetryPolicy(options);
   const onWait = emit && waitWarning(clock, emit);
-  const onClock = emit && clockWarning(emit);
+  const onClock = options.onClock ?? (emit && clockWarning(emit));
   const request = pagedRequests({ api, transport, queueOf, accessTokens, clock, policy, onWait, onClock });
   const journal = new QueryJournal(api, clock, pageJournal);
   /** Operations of the pipelines in this run, also of those with nothing to read. */

@@ -67,6 +67,8 @@ export interface RetryPolicyOptions {
   readonly clock: Clock;
   /** From 0 up to 1: spreads the attempts. */
   readonly random: () => number;
+  /** Milliseconds for all attempts at one request, where that is less than its rule has; left out: the rule decides. */
+  readonly withinMs?: number | undefined;
 }
 
 /** A request that may take several attempts. */
@@ -98,14 +100,16 @@ export interface FailedAttempt {
 export class RetryPolicy {
   readonly #clock: Clock;
   readonly #random: () => number;
+  readonly #withinMs: number;
   /** Whether the API has answered once: then it exists, and connection failures are transient. */
   #hasAnswered = false;
   /** By throttled operation: the pauses so far, where simultaneous ones count once. */
   readonly #spells = new Map<string, { readonly pauses: number; readonly until: number }>();
 
-  constructor({ clock, random }: RetryPolicyOptions) {
+  constructor({ clock, random, withinMs = Infinity }: RetryPolicyOptions) {
     this.#clock = clock;
     this.#random = random;
+    this.#withinMs = withinMs;
   }
 
   /**
@@ -136,7 +140,7 @@ export class RetryPolicy {
         const pauseMs = this.#pauseFor(rule, times, error, cause === 'throttled' ? operation : undefined);
         const isUnreadable = error.code === 'JSON_SYNTAX';
         const retries = isGuess && (cause === 'invalid' || isUnreadable) ? 0 : rule.retries;
-        const isLast = times >= retries || now + pauseMs > since + rule.withinMs;
+        const isLast = times >= retries || now + pauseMs > since + Math.min(rule.withinMs, this.#withinMs);
         request.failed({ cause, error, since, isLast, pauseMs });
         if (isLast) throw failureFrom(isUnreadable ? 'unreadable' : rule.kind, error, attempt, adviceFor(cause, error));
         after = cause;

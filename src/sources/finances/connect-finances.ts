@@ -1,4 +1,4 @@
-import { createAccessTokens } from '../../engine/auth/access-token-cache.js';
+import { createAccessTokens, type AccessTokens } from '../../engine/auth/access-token-cache.js';
 import type { SignIn } from '../../engine/auth/token-request.js';
 import { createTransport, type TransportOptions } from '../../engine/http/transport.js';
 import {
@@ -43,6 +43,8 @@ export interface Connection {
 }
 
 export interface FinancesConnection extends Connection {
+  /** Undefined: the APIs require none. */
+  readonly accessTokens: AccessTokens | undefined;
   /** The client of the API that has an operation. */
   clientOf(operation: string): OperationClient;
 }
@@ -83,6 +85,7 @@ export function connectFinances({
       await transport.close();
       await options.kept?.flush();
     },
+    accessTokens,
     upstream: { ...clients, reports: connectReports(common), largeGroups },
   };
 }

@@ -84,12 +84,12 @@ type ReportsOptions = Pick<FinancesApiOptions, 'endpoint' | 'quota' | 'cursorLif
  * secret.
  */
 export function connectReports(options: ReportsOptions): ReportsClient {
-  const { endpoint, transport, clock, random, emit } = options;
+  const { endpoint, transport, clock, emit } = options;
   const connect = (operation: ReportOperation) =>
     connectApi(reportsApi(options, operation), { ...options, journal: undefined });
   const lists = connect(reportOperations.getReports);
   const documents = connect(reportOperations.getReportDocument);
-  const policy = new RetryPolicy({ clock, random });
+  const policy = new RetryPolicy(options);
   const onWait = emit && waitWarning(clock, emit);
   return {
     list: async (createdSince, reading) => {

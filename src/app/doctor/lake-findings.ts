@@ -1,0 +1,165 @@
+import type { Clock } from '../../core/clock.js';
+import { shortInstant } from '../../core/numeric/instant.js';
+import { formatCount, formatSpan } from '../../core/text/amounts.js';
+import { readWindow } from '../../engine/slicing/window-slices.js';
+import { Lake } from '../../lake/lake.js';
+import { openStore } from '../../lake/store/open-store.js';
+import { noteFault } from '../../lake/upkeep/erasure.js';
+import { leaseText } from '../../lake/upkeep/leases.js';
+import { settlementHoleText } from '../../sources/finances/api-v0/settlement-holes.js';
+import { tables } from '../../sources/finances/lake-tables.js';
+import { catalogVersion } from '../catalog-version.js';
+import { commandIn } from '../command-text.js';
+import { lagFailure } from '../load/freshness.js';
+import { remedyCommand, type NamedLake } from '../remedy.js';
+import { coverageText, type AccountCoverage, type StatusReport } from '../status/lake-status.js';
+import { readStatus, type StatusQuery } from '../status/status.js';
+import { nextSync, type Suggestion } from '../status/suggestions.js';
+import { unreadText } from '../unread-events.js';
+import { checkCatalog } from '../verify/checks/catalog-chain.js';
+import { CertificateBuilder } from '../verify/checks/certificate.js';
+import { problemRemedy } from '../verify/checks/problem-remedy.js';
+import type { AddFinding, Finding } from './findings.js';
+import { isEmpty } from './store-findings.js';
+
+interface LakeQuery extends StatusQuery {
+  /** The greatest age of an account's data. */
+  readonly maxLagMs: number;
+}
+
+/** A lake, and its status, which is undefined where nothing is there yet. */
+interface ExaminedLake {
+  readonly lake: Lake;
+  readonly report: StatusReport | undefined;
+}
+
+/**
+ * Examines the runs of a lake, and the freshness, the gaps and the unread events of its accounts.
+ *
+ * @throws LedgerlakeError as `readStatus`
+ */
+export async function examineLake(query: LakeQuery, clock: Clock, add: AddFinding): Promise<ExaminedLake> {
+  const store = openStore(query.lake, { clock });
+  if (await isEmpty(store)) {
+    const command = commandIn(query, 'ledgerlake backfill');
+    add({ state: 'warning', found: `there is nothing at ${query.lake} yet`, command });
+    return { lake: await Lake.open(store, tables, clock), report: undefined };
+  }
+  const log = (found: string) => {
+    add({ state: 'warning', found });
+  };
+  const report = await readStatus(query, { clock, log });
+  const { location, lastRun, runs, statuses, unloaded, first, suggestionContext } = report;
+  if (first !== undefined) add({ state: 'warning', ...suggested(`${location} has nothing yet`, first) });
+  for (const of of statuses) addAccount(of, report, query, add);
+  for (const of of unloaded) {
+    add({ account: of.account, state: 'warning', ...suggested(`${of.account}: nothing loaded yet`, of) });
+  }
+  for (const lease of runs.active) add({ state: 'ok', found: `a run is active: ${leaseText(lease)}` });
+  for (const lease of runs.died) {
+    log(`a run died: ${leaseText(lease)}; what it committed stays, and the next run that succeeds removes the rest`);
+  }
+  if (lastRun?.status === 'failed') {
+    const { account, command, endedAt, code, failure } = lastRun;
+    const found = `the last run failed: ${command} for ${account}, ${shortInstant(Date.parse(endedAt))}, ${code ?? ''}: ${failure ?? ''}`;
+    const of = statuses.find((status) => status.account === account);
+    add({
+      account,
+      state: 'warning',
+      ...(of === undefined ? { found } : suggested(found, nextSync(of, suggestionContext))),
+    });
+  }
+  return { lake: report.lake, report };
+}
+
+/** A finding with the command that mends it, and what else that needs. */
+function suggested(found: string, { command, additions }: Suggestion): Pick<Finding, 'found' | 'command'> {
+  return { found: additions.length === 0 ? found : `${found}; ${additions.join(', ')}`, command };
+}
+
+function addAccount(
+  of: AccountCoverage,
+  { location, now, lastRun, suggestionContext }: StatusReport,
+  { maxLagMs, config }: LakeQuery,
+  add: AddFinding,
+): void {
+  const { account, coveredTo, behind, openGroups, groupsToLoad, missingSettlements, holes, forgotten } = of;
+  const addFinding = (state: Finding['state'], finding: Pick<Finding, 'found' | 'command'>): void => {
+    add({ account, state, ...finding, found: `${account}: ${finding.found}` });
+  };
+  const sync = nextSync(of, suggestionContext);
+  const about = { remedy: 'run', subject: 'it', unfinished: behind };
+  const lag = coveredTo === undefined ? undefined : lagFailure(coveredTo, maxLagMs, now, about);
+  if (lag !== undefined) addFinding('fault', suggested(lag.message.replace(/; run$/, ''), sync));
+  else if (coveredTo !== undefined) {
+    const open = openGroups.length === 0 ? '' : `, ${formatCount(openGroups.length, 'open settlement')}`;
+    addFinding('ok', { found: `complete up to ${shortInstant(coveredTo)}, ${formatSpan(now - coveredTo)} ago${open}` });
+  }
+  // What is missing at the end of the range is the next sync's.
+  const lacking = of.pipelines.filter(({ gaps }) => gaps.some(({ end }) => end < of.range.end));
+  if (of.load !== undefined && lacking.length + of.unfinished.length > 0) {
+    const texts = [
+      ...lacking.map(({ pipeline, days }) => `${pipeline} has gaps (${coverageText(days)})`),
+      ...of.unfinished.map((name) => `${name} was requested and has not begun`),
+    ];
+    addFinding('fault', suggested(texts.join(', '), of.load));
+  }
+  if (groupsToLoad.length > 0) {
+    const found = `${formatCount(groupsToLoad.length, 'settlement')} listed, of which the events are not loaded`;
+    addFinding('warning', suggested(found, sync));
+  }
+  for (const hole of missingSettlements) addFinding('warning', suggested(settlementHoleText(hole), sync));
+  if (of.loadReports !== undefined) {
+    addFinding(
+      'warning',
+      suggested('the service keeps settlement reports for 90 days, and has some that are not loaded', of.loadReports),
+    );
+  }
+  const [hole, ...others] = holes;
+  if (hole !== undefined) {
+    const range = readWindow(hole.loadKey);
+    const named: NamedLake = { location, lastRun, config };
+    const more = others.length === 0 ? '' : `, and ${formatCount(others.length)} more`;
+    const reread = range && { kind: 'reread' as const, pipeline: hole.pipeline, account, range };
+    const command = reread && !('file' in hole.hole) ? remedyCommand(reread, named) : undefined;
+    addFinding('warning', { found: `could not be read: ${unreadText(hole)}${more}`, command });
+  }
+  const fault = forgotten && noteFault(forgotten);
+  if (fault !== undefined) addFinding('warning', { found: fault });
+}
+
+/** Problems of the catalog that are listed. */
+const mostListed = 3;
+
+/** Walks the chain of commits, and compares the published logs with it, as `verify` does. */
+export async function examineCatalog(
+  report: StatusReport | undefined,
+  config: string | undefined,
+  add: AddFinding,
+): Promise<void> {
+  const version = report === undefined ? null : catalogVersion(report.lake);
+  if (report === undefined || version === null) return;
+  const { lake, location, lastRun, runs } = report;
+  const certificate = new CertificateBuilder();
+  await checkCatalog(lake, runs, undefined, certificate);
+  const problems = certificate.problems();
+  for (const found of problems.slice(0, mostListed)) {
+    const remedy = problemRemedy(found, lake);
+    add({
+      state: found.kind === 'lake' ? 'fault' : 'warning',
+      found: [found.table, found.file, found.problem].filter((text) => text !== '').join(' '),
+      command: remedy && remedyCommand(remedy, { location, lastRun, config }),
+    });
+  }
+  const more = problems.length - mostListed;
+  if (more > 0)
+    add({ state: 'fault', found: `${formatCount(more, 'more problem')} of the catalog; verify lists them` });
+  if (problems.length > 0) return;
+  const [commits, versions] = ['catalog-chain', 'published-logs'].map(
+    (name) => certificate.results().find(({ check }) => check === name)?.checked ?? 0,
+  );
+  add({
+    state: 'ok',
+    found: `catalog ${version.version}:${version.hash}; ${formatCount(commits ?? 0, 'commit')} chained, ${formatCount(versions ?? 0, 'published version')} equal to them`,
+  });
+}

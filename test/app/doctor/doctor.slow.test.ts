@@ -1,0 +1,370 @@
+import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { doctor, examine } from '../../../src/app/doctor/doctor.js';
+import type { DoctorFinding, DoctorReport } from '../../../src/app/results.js';
+import { systemClock, type Clock } from '../../../src/core/clock.js';
+import { commitPath } from '../../../src/lake/catalog/catalog-files.js';
+import { canonicalCommit, sealCommit } from '../../../src/lake/catalog/commit.js';
+import { Lake } from '../../../src/lake/lake.js';
+import { diskStore } from '../../../src/lake/store/disk.js';
+import { tables } from '../../../src/sources/finances/lake-tables.js';
+import { createSeller } from '../../../src/emulator/seller/seller.js';
+import type { Faults } from '../../../src/emulator/faults/fault-settings.js';
+import { secrets, tokenEndpoint } from '../../engine/auth/token-endpoint.js';
+import { listening } from '../../listening.js';
+import { servedBucket } from '../../s3-server/served-bucket.js';
+import { builtCommand } from '../built-command.js';
+import { clockAt, ran, serving, temporaryFolder } from '../lake-run.js';
+
+const dayMs = 86_400_000;
+const daysAgo = (days: number) => new Date(Math.floor(Date.now() / dayMs - days) * dayMs).toISOString();
+const ledger = createSeller({ seed: 3, events: 400, profile: 'edge-cases' }, systemClock);
+
+/** A lake of `shop` that is loaded up to now, without the runs' state. */
+const whole = join(tmpdir(), `ledgerlake-doctor-${process.pid}`);
+beforeAll(async () => {
+  const { startEmulator } = await import('../../emulator/emulator.js');
+  const service = await startEmulator({ ledger, clock: systemClock });
+  await ran({ lake: whole, endpoint: service.url, account: 'shop', from: daysAgo(20) }, { clock: systemClock });
+  await service.close();
+});
+afterAll(() => rm(whole, { recursive: true, force: true }));
+
+interface Setup {
+  readonly faults?: Faults;
+  readonly answer?: Parameters<typeof tokenEndpoint>[0];
+}
+
+/** A folder with a configuration of `shop`, its service, its token endpoint, and a copy of the lake. */
+async function setUp({ faults, answer }: Setup = {}) {
+  const folder = await temporaryFolder();
+  const endpoint = await serving({ ledger, clock: systemClock, faults });
+  const tokens = await tokenEndpoint(answer);
+  const shop = { endpoint, tokenEndpoint: tokens.url, ...secrets };
+  const settings = { lake: 'lake', rate: 1000, burst: 1000 };
+  await writeFile(join(folder, 'c.json'), JSON.stringify({ settings, accounts: { shop } }), { mode: 0o600 });
+  await cp(whole, join(folder, 'lake'), { recursive: true });
+  return { folder, lake: join(folder, 'lake'), tokens };
+}
+
+async function examineIn(
+  folder: string,
+  given: {
+    texts?: Readonly<Record<string, string>>;
+    environment?: Readonly<Record<string, string>>;
+    clock?: Clock;
+  } = {},
+): Promise<DoctorReport> {
+  const { texts, environment = {}, clock = systemClock } = given;
+  const { signal } = new AbortController();
+  const examination = { texts: { config: join(folder, 'c.json'), ...texts }, environment, workingFolder: folder };
+  const report = await examine({ ...examination, account: undefined }, { clock, signal });
+  const printed = JSON.stringify(report);
+  for (const secret of [...Object.values(secrets), 'nobody-may-see-this']) expect(printed).not.toContain(secret);
+  return report;
+}
+
+/** The findings that are no `ok`, as `state group: found`. */
+function troubles({ findings }: DoctorReport): string[] {
+  return findings.filter(({ state }) => state !== 'ok').map(({ state, group, found }) => `${state} ${group}: ${found}`);
+}
+
+function only(report: DoctorReport, group: DoctorFinding['group']): DoctorFinding {
+  const [finding, ...others] = report.findings.filter((of) => of.group === group && of.state !== 'ok');
+  expect(others).toEqual([]);
+  if (finding === undefined) throw new Error(`expected a finding of ${group}`);
+  return finding;
+}
+
+async function filesIn(folder: string): Promise<string[]> {
+  const names = await readdir(folder, { recursive: true });
+  return Promise.all(
+    names.toSorted().map(async (name) => `${name} ${await readFile(join(folder, name), 'latin1').catch(() => '')}`),
+  );
+}
+
+test('a lake that is well: each operation is requested once, and not a byte of the lake changes', async () => {
+  const { folder, lake, tokens } = await setUp();
+  const before = await filesIn(lake);
+  const report = await examineIn(folder);
+  expect(troubles(report)).toEqual([]);
+  expect(report).toMatchObject({ lake, state: 'ok' });
+  expect(tokens.asked).toHaveLength(1);
+  expect(await filesIn(lake)).toEqual(before);
+  const found = report.findings.map(({ group, found }) => `${group}: ${found}`);
+  for (const expected of [
+    /^configuration: .*c\.json is valid and has 1 account: shop$/,
+    /^credentials: shop: signed in, http:\S+ answered ListFinancialEventGroups, ListFinancialEvents, ListFinancialEventsByGroupId$/,
+    /^clock: equal to those of the services, to 1 s$/,
+    /^store: \S+ can be written, read, listed and cleared, and creates a file for one writer only$/,
+    /^disk: .* free at /,
+    /^lake: shop: complete up to \S+, \d+ min.* ago/,
+    /^lake: catalog \d+:[0-9a-f]{64}; \d+ commits chained, \d+ published versions equal to them$/,
+    /^versions: ledgerlake \d+\.\d+\.\d+, Node v\d+\.\S+, DuckDB v\d+\.\d+\.\d+$/,
+  ]) {
+    expect(found).toContainEqual(expect.stringMatching(expected));
+  }
+});
+
+test('a client secret that is refused is a fault, and stops no other examination', async () => {
+  const refuse = () => ({ status: 401, body: '{"error":"invalid_client"}' });
+  const { folder } = await setUp({ answer: refuse });
+  const report = await examineIn(folder);
+  expect(troubles(report)).toEqual([
+    expect.stringMatching(
+      /^fault credentials: .*status 401 \(invalid_client\): check the client id and the client secret/,
+    ),
+  ]);
+  expect(new Set(report.findings.map(({ group }) => group)).size).toBe(7);
+});
+
+test('a role that is missing for one API is named, with its operation alone', async () => {
+  const faults: Faults = { 'access-denied': { when: ({ operation }) => operation.startsWith('ListFinancialEvents') } };
+  const { folder } = await setUp({ faults });
+  const denied = only(await examineIn(folder), 'credentials');
+  expect(denied).toMatchObject({ account: 'shop', state: 'fault' });
+  expect(denied.found).toMatch(
+    /^shop: ListFinancialEvents got status 403: .* lacks the role Finance and Accounting.*\. The same of ListFinancialEventsByGroupId\.$/,
+  );
+});
+
+test('an access token that has expired is replaced; where the next ones have too, the sign-in is named', async () => {
+  const once = await setUp({ faults: { 'access-token-expired': { times: 1 } } });
+  expect(troubles(await examineIn(once.folder))).toEqual([]);
+  const faults: Faults = { 'access-token-expired': { when: ({ operation }) => operation === 'ListFinancialEvents' } };
+  const always = await setUp({ faults });
+  expect(only(await examineIn(always.folder), 'credentials').found).toMatch(
+    /status 403: .*expired.* sign-in and the endpoint belong together/,
+  );
+});
+
+test.each([
+  ['clock-fast', 7.5, 'fault', /^7 min .*behind that of a service; set the clock/],
+  ['clock-slow', 2, 'warning', /^2 min.* ahead of that of a service/],
+] as const)('%s: a clock that differs by %d minutes is a %s', async (kind, amount, state, found) => {
+  const { folder } = await setUp({ faults: { [kind]: { amount } } });
+  const finding = only(await examineIn(folder), 'clock');
+  expect(finding).toMatchObject({ state, command: 'timedatectl set-ntp true' });
+  expect(finding.found).toMatch(found);
+});
+
+test('a store that cannot be written is a fault', async () => {
+  const { folder, lake } = await setUp();
+  await rm(join(lake, '_tmp'), { recursive: true });
+  await writeFile(join(lake, '_tmp'), '');
+  expect(troubles(await examineIn(folder))).toEqual([
+    expect.stringMatching(/^fault store: cannot write .*\/lake\/_doctor-/),
+  ]);
+});
+
+test('a lake and state in folders that cannot be created are faults of store and disk', async () => {
+  const { folder } = await setUp();
+  const file = join(folder, 'c.json');
+  const report = await examineIn(folder, { texts: { lake: join(file, 'lake'), journal: join(file, 'state') } });
+  expect(report.state).toBe('fault');
+  expect(troubles(report).join('\n')).toMatch(/^fault lake: .*c\.json/m);
+});
+
+test.each(['_catalog/00000000000000000001.json', 'events/_delta_log/00000000000000000001.json'])(
+  '%s that was changed is a fault, with the command that repairs it',
+  async (changed) => {
+    const { folder, lake } = await setUp();
+    await writeFile(join(lake, changed), '{}');
+    const finding = only(await examineIn(folder), 'lake');
+    const command = expect.stringMatching(/^ledgerlake repair --lake \S+\/lake --config \S+c\.json$/) as string;
+    expect(finding).toMatchObject({ state: 'fault', command });
+    expect(finding.found).toContain(changed);
+  },
+);
+
+test.each([
+  [
+    { minReaderVersion: 2, minWriterVersion: 2 },
+    /^fault lake: .* reader version 1 at most .*, got 2: a newer program has/,
+  ],
+  [
+    { minReaderVersion: 1, minWriterVersion: 2 },
+    /^fault versions: .* writer version 2, .*; install the newer program$/,
+  ],
+])('a lake of a newer program, with %j, is a fault that says so', async (versions, fault) => {
+  const { folder, lake } = await setUp();
+  const { snapshot, store } = await Lake.open(diskStore(lake), tables, systemClock);
+  const { version, hash, at } = snapshot.state;
+  const header = { version: version + 1, previous: hash, at, run: '0-x', nonce: 'x', operation: 'WRITE', ...versions };
+  await store.create(commitPath(version + 1), sealCommit(canonicalCommit(header, { fence: { runs: ['1-y'] } })).bytes);
+  expect(troubles(await examineIn(folder))).toEqual([expect.stringMatching(fault)]);
+});
+
+test('gaps, and data that is too old, are faults with the commands that load them', async () => {
+  const folder = await temporaryFolder();
+  const lake = join(folder, 'lake');
+  const endpoint = await serving({ ledger, clock: systemClock });
+  for (const [from, to] of [
+    [30, 28],
+    [20, 5],
+  ] as const) {
+    const range = { from: daysAgo(from), to: daysAgo(to) };
+    await ran({ lake, endpoint, account: 'shop', pipelines: ['financial-events'], ...range }, { clock: systemClock });
+  }
+  await writeFile(join(folder, 'c.json'), JSON.stringify({ settings: { lake }, accounts: { shop: { endpoint } } }));
+  const old = await examineIn(folder, { texts: { 'max-lag': '9d' } });
+  expect(troubles(old)).toEqual([
+    expect.stringMatching(/^fault lake: shop: .*at most 9 d old, it is 2\d d/),
+    expect.stringMatching(/^fault lake: shop: financial-events has gaps \(\d+ of \d+ days loaded, \d+ missing\)$/),
+  ]);
+  const [sync, backfill] = old.findings.filter(({ state }) => state === 'fault').map(({ command }) => command ?? '');
+  expect(sync).toMatch(/^ledgerlake sync financial-events .*--account shop/);
+  expect(backfill).toMatch(new RegExp(`^ledgerlake backfill financial-events .*--from ${daysAgo(28).slice(0, 10)}`));
+  const allowed = await examineIn(folder, { texts: { 'max-lag': '40d' } });
+  expect(troubles(allowed)).toHaveLength(1);
+});
+
+test('an event that could not be read is a warning, with the command that reads it again', async () => {
+  const folder = await temporaryFolder();
+  const broken = `{"PostedDate":"${daysAgo(1)}","AdjustmentType":"5" wide"}`;
+  const server = createServer((_, response) => {
+    response.end(`{"payload":{"FinancialEvents":{"AdjustmentEventList":[${broken}]}}}`);
+  });
+  const shop = { endpoint: await listening(server), account: 'shop', lake: join(folder, 'lake') };
+  const loaded = ran({ ...shop, pipelines: ['financial-events'], from: daysAgo(2) }, { clock: systemClock });
+  await expect(loaded).rejects.toMatchObject({ code: 'HOLES' });
+  await writeFile(join(folder, 'c.json'), '{}');
+  const { findings } = await examineIn(folder, { texts: { lake: shop.lake } });
+  const hole = findings.find(({ found }) => found.startsWith('shop: could not be read'));
+  expect(hole).toMatchObject({ group: 'lake', state: 'warning' });
+  expect(hole?.found).toMatch(
+    /^shop: could not be read: financial-events window\/\S+: page 1, byte \d+, request id none/,
+  );
+  expect(hole?.command).toMatch(/^ledgerlake backfill financial-events .*--account shop .*--refresh$/);
+});
+
+test('an invalid configuration is a fault of its own; what is misspelt is a warning', async () => {
+  const { folder, lake } = await setUp();
+  await writeFile(join(folder, 'c.json'), '{"settings":{"lakee":"lake"}}');
+  const environment = { LEDGERLAKE_LAK: lake, LEDGERLAKE_LAKE: lake, LEDGERLAKE_RATE: 'fast' };
+  const report = await examineIn(folder, { environment });
+  expect(troubles(report)).toEqual([
+    expect.stringMatching(/^fault configuration: .*c\.json: settings: .*got "lakee"; did you mean lake\?/),
+    expect.stringMatching(/^fault configuration: expected LEDGERLAKE_RATE to be a number/),
+    'warning configuration: the variable LEDGERLAKE_LAK is not read; did you mean LEDGERLAKE_LAKE?',
+    expect.stringMatching(/^warning credentials: no account is examined, as the configuration is invalid/),
+    expect.stringMatching(/^warning lake: there is nothing at data\/lake yet/),
+  ]);
+});
+
+/** A clock on which everybody sleeps for a hundredth of the time. */
+const hastyClock: Clock = {
+  now: () => Date.now(),
+  sleep: (ms, signal) => systemClock.sleep(ms / 100, signal),
+};
+
+test('a service that does not answer is given up after the limit, and the rest is examined', async () => {
+  const { folder } = await setUp({ faults: { 'no-answer': { share: 1 } } });
+  const report = await examineIn(folder, { clock: hastyClock });
+  expect(troubles(report)).toEqual([
+    expect.stringMatching(/^fault credentials: shop: expected an answer within 20 s, got none/),
+  ]);
+});
+
+test('where runs have used up a quota, nothing is requested', async () => {
+  const { folder, lake, tokens } = await setUp();
+  await writeFile(
+    join(folder, 'c.json'),
+    (await readFile(join(folder, 'c.json'), 'utf8')).replace('"rate":1000,"burst":1000', '"rate":0.5,"burst":30'),
+  );
+  const first = await examineIn(folder);
+  expect(first.state).toBe('ok');
+  // It has no state to note: no run has kept one.
+  expect(await readdir(lake)).not.toContain('_journal');
+  await mkdir(join(lake, '_journal/shop'), { recursive: true });
+  await examineIn(folder);
+  const [quota = ''] = await readdir(join(lake, '_journal/shop'));
+  const file = join(lake, '_journal/shop', quota);
+  const levels = JSON.parse(await readFile(file, 'utf8')) as Readonly<Record<string, number>>;
+  expect(Object.keys(levels).toSorted()).toEqual([
+    'ListFinancialEventGroups',
+    'ListFinancialEvents',
+    'ListFinancialEventsByGroupId',
+  ]);
+  const later = Object.fromEntries(Object.keys(levels).map((name) => [name, Date.now() + 30_000_000]));
+  await writeFile(file, JSON.stringify(later));
+  const report = await examineIn(folder, { clock: hastyClock });
+  expect(troubles(report)).toEqual([
+    'warning credentials: shop: ListFinancialEventGroups, ListFinancialEvents, ListFinancialEventsByGroupId not requested, as a run has used up the quota; try again later',
+  ]);
+  expect(tokens.asked).toHaveLength(3);
+});
+
+test('S3: the store is examined, and nothing stays; one that ignores conditions is a fault', async () => {
+  const server = await servedBucket();
+  const folder = await temporaryFolder();
+  await writeFile(join(folder, 'c.json'), '{"settings":{"lake":"s3://bucket/lake","cache":"cache"}}');
+  const environment = server.environment;
+  const well = await examineIn(folder, { environment });
+  expect(troubles(well)).toEqual([expect.stringMatching(/^warning lake: there is nothing at s3:\/\/bucket\/lake yet/)]);
+  expect(well.findings).toContainEqual(
+    expect.objectContaining({ group: 'clock', found: 'equal to those of the services, to 1 s' }),
+  );
+  server.oddity = 'condition-ignored';
+  const store = only(await examineIn(folder, { environment }), 'store');
+  expect(store).toMatchObject({ state: 'fault' });
+  expect(store.found).toMatch(/to refuse a PUT with `If-None-Match: \*` .*; use a service that honours the condition/);
+  expect([...server.bucket('bucket').objects.keys()]).toEqual([]);
+});
+
+test('as a table, as rows, and as an exit code', async () => {
+  const { folder } = await setUp({ answer: () => ({ status: 401, body: '{"error":"invalid_client"}' }) });
+  const written = async (format: 'table' | 'csv') => {
+    const output = new PassThrough();
+    const examination = {
+      texts: { config: join(folder, 'c.json') },
+      environment: {},
+      workingFolder: folder,
+      account: undefined,
+    };
+    const context = { clock: systemClock, signal: new AbortController().signal, log: () => undefined, output };
+    const code = await doctor({ ...examination, format, color: false }, context);
+    output.end();
+    return { code, out: await text(output) };
+  };
+  const table = await written('table');
+  expect(table.code).toBe(1);
+  expect(table.out).toMatch(/^configuration\n {2}ok {7}\S.*\ncredentials\n {2}fault {4}/);
+  expect(table.out).toMatch(/\n1 fault to mend; 0 warnings, \d+ ok\n$/);
+  expect((await written('csv')).out).toMatch(/^group,account,state,found,command\n(.*\n)*credentials,shop,fault,/);
+});
+
+test('the command examines a configuration that is invalid, and warns once', async () => {
+  const folder = await temporaryFolder();
+  await writeFile(join(folder, 'ledgerlake.config.json'), '{"acounts":{}}');
+  const ended = await builtCommand(['doctor', '--json'], { folder, environment: { LEDGERLAKE_LAK: 'lake' } });
+  expect(ended).toMatchObject({ code: 1, err: '' });
+  expect(troubles(JSON.parse(ended.out) as DoctorReport)).toEqual([
+    expect.stringMatching(/^fault configuration: .*"acounts"; did you mean accounts\?/),
+    expect.stringMatching(/^warning configuration: the variable LEDGERLAKE_LAK is not read/),
+    expect.stringMatching(/^warning credentials: /),
+    expect.stringMatching(/^warning lake: there is nothing at data\/lake yet/),
+  ]);
+  const refused = await builtCommand(['doctor', '--max-lag', 'soon'], { folder });
+  expect(refused).toMatchObject({ code: 2, out: '' });
+});
+
+test('is stopped by its signal', async () => {
+  const { folder } = await setUp();
+  const stopped = new AbortController();
+  stopped.abort(new Error('enough'));
+  const examination = {
+    texts: { config: join(folder, 'c.json') },
+    environment: {},
+    workingFolder: folder,
+    account: undefined,
+  };
+  await expect(
+    examine(examination, { clock: clockAt('2026-01-01T00:00:00Z'), signal: stopped.signal }),
+  ).rejects.toThrow('enough');
+});
