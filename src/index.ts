@@ -1,5 +1,5 @@
 /**
- * Ledgerlake as a library: the commands `backfill`, `sync`, `status`, `verify`, `doctor` and `sql` as functions, and the types of custom
+ * Ledgerlake as a library: commands such as `backfill`, `sync`, `status`, `verify`, `sql` and `backup` as functions, and the types of custom
  * pipelines. See `docs/library.md` and `docs/pipelines.md`.
  *
  * @packageDocumentation
@@ -10,6 +10,7 @@ export { LedgerlakeError, type ErrorCode } from './core/errors.js';
 export type { RunEvent } from './core/events/run-event.js';
 export { backfill, sync, RunError } from './library/run.js';
 export { doctor, type DoctorOptions } from './library/doctor.js';
+export { backup, restore, type CopyOptions } from './library/backup.js';
 export {
   openLake,
   type Lake,

@@ -74,6 +74,19 @@ test('query-month.mjs has every digit', async () => {
   expect(out).toMatch(/^[A-Z]{3} fee: -?\d+\.\d{6} in \d+ amounts$/m);
 });
 
+test('nightly-backup.mjs copies the lake, and verifies the copy', async () => {
+  const shop = await servedShop();
+  await backfill({ ...shop, pipelines: ['financial-events'], from, to });
+  const destination = join(await temporaryFolder(), 'backup');
+  const night = await example('nightly-backup.mjs', [destination, shop.lake, 'verify'], shop);
+  expect(night).toMatchObject({ code: 0, err: '' });
+  expect(night.out).toMatch(
+    /^version \d+: (\d+) files, \1 copied, 0 removed\nthe backup is \w+, with the chain of the lake: true\n$/,
+  );
+  const other = await example('nightly-backup.mjs', [shop.lake, shop.lake], shop);
+  expect(other).toMatchObject({ code: 2, out: '' });
+});
+
 test('read-pages.mjs writes the bytes of each page', async () => {
   const shop = await servedShop();
   const file = join(await temporaryFolder(), 'pages.ndjson');

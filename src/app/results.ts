@@ -113,6 +113,48 @@ export interface CatalogVersion {
   readonly hash: string;
 }
 
+/** What a copy of a lake has changed: the object that `backup` and `restore` print with `--json`. */
+export interface CopySummary {
+  /** Only a copy that is done has a summary. */
+  readonly status: 'done';
+  /** Duration. */
+  readonly seconds: number;
+  /** Number of data files of the version. */
+  readonly files: number;
+  /** Data files that were not there yet. */
+  readonly copied: FileTotal;
+  /** Data files that were there and that the version doesn't have. */
+  readonly removed: FileTotal;
+  /** Number of commits that were replaced by stubs, because `forget` or `repair` has erased them. */
+  readonly erased_commits: number;
+  /** The version that was copied. */
+  readonly catalog: CatalogVersion;
+}
+
+/** A number of files and their bytes. */
+export interface FileTotal {
+  /** Number of files. */
+  readonly files: number;
+  /** Their bytes. */
+  readonly bytes: number;
+}
+
+/** The summary of a backup. */
+export interface BackupSummary extends CopySummary {
+  /** The lake, as the caller wrote it. */
+  readonly lake: string;
+  /** The backup, as the caller wrote it. */
+  readonly destination: string;
+}
+
+/** The summary of a restore. */
+export interface RestoreSummary extends CopySummary {
+  /** The restored lake, as the caller wrote it. */
+  readonly lake: string;
+  /** The backup, as the caller wrote it. */
+  readonly source: string;
+}
+
 /** The summary of a run: the object that `--json` prints. Instants are ISO 8601 in UTC. */
 export interface RunSummary {
   /** `failed` only in {@link RunError}. */

@@ -1,4 +1,5 @@
 import { accountsCommand } from './commands/accounts-command.js';
+import { backupCommand, restoreCommand } from './commands/backup-commands.js';
 import { backfillCommand, planCommand, syncCommand } from './commands/load-commands.js';
 import { completionCommand } from './commands/completion-command.js';
 import type { CommandDefinition } from './options/command-definition.js';
@@ -35,6 +36,8 @@ export const commands: readonly CommandDefinition[] = [
   compactCommand,
   rebuildCommand,
   repairCommand,
+  backupCommand,
+  restoreCommand,
   exportCommand,
   forgetCommand,
   accountsCommand,

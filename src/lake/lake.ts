@@ -317,13 +317,18 @@ export class Lake {
     await this.#publisher.writeCheckpoint(table);
   }
 
+  /** @throws LedgerlakeError LAKE_LOG where only a newer program may write to the lake */
+  checkWriter(): void {
+    this.#catalog.checkWriter();
+  }
+
   /**
    * Publishes every commit that was read.
    *
    * @throws LedgerlakeError LAKE_LOG where only a newer program may write to the lake; LAKE_STORE, LAKE_UNCLEAR
    */
   async publish(): Promise<void> {
-    this.#catalog.checkWriter();
+    this.checkWriter();
     await this.#publisher.publish();
   }
 

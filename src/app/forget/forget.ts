@@ -25,6 +25,7 @@ import {
 import { existingLake } from '../../lake/existing-lake.js';
 import type { Lake } from '../../lake/lake.js';
 import { forgetRequestedRanges } from '../../lake/upkeep/requested-ranges.js';
+import { readBackupNotes, type BackupNote } from '../../lake/upkeep/backup-notes.js';
 import { acquireExclusiveLease, leasePath, otherLeases, type RunLease } from '../../lake/upkeep/leases.js';
 import { rowsInLog } from '../../lake/delta/file-tags.js';
 import type { Store } from '../../lake/store/store.js';
@@ -129,7 +130,9 @@ async function removeAccountRows(
   await store.remove(forgetNotePath(account));
   const bytes = untracked.reduce((sum, { size }) => sum + size, 0);
   const leftovers = { files: untracked.length + partial, bytes };
-  return { account, before, lake: store.location, tables: tablesRemoved, leftovers };
+  const { version } = lake.snapshot;
+  const backups = (await readBackupNotes(store)).filter((noted) => (noted.version ?? -1) < version);
+  return { account, before, lake: store.location, tables: tablesRemoved, leftovers, backups };
 }
 
 /** The rows and files that were removed from one table. */
@@ -149,6 +152,8 @@ interface Forgotten {
   readonly tables: readonly ForgottenRows[];
   /** Other erased files: notes, journals, orphans of dead runs. */
   readonly leftovers: { readonly files: number; readonly bytes: number };
+  /** Backups that were made before. */
+  readonly backups: readonly BackupNote[];
 }
 
 async function forgetAll(lake: Lake, account: string): Promise<(load: Load) => boolean> {
@@ -201,7 +206,7 @@ function forgottenRows(before: Files, after: Files): ForgottenRows[] {
     .filter(({ files }) => files > 0);
 }
 
-function forgottenText({ account, before, lake, tables, leftovers }: Forgotten): string {
+function forgottenText({ account, before, lake, tables, leftovers, backups }: Forgotten): string {
   const whose = printable(account);
   const what = before === undefined ? whose : `${whose} before ${isoInstant(before)}`;
   const rows = tables.map(({ table, rows, files, bytes }) => [
@@ -217,6 +222,18 @@ function forgottenText({ account, before, lake, tables, leftovers }: Forgotten):
     ...(rows.length === 0 ? [] : ['', ...lines]),
     '',
     `Also erased: ${formatCount(leftovers.files, 'file')} that no table references, ${formatBytes(leftovers.bytes)}; the logs were written anew`,
+    ...(backups.length === 0
+      ? []
+      : [
+          '',
+          'Backups may still hold it; `ledgerlake backup` to the same place removes it there:',
+          ...backups.map(backupText),
+        ]),
     '',
   ].join('\n');
+}
+
+function backupText({ destination, version, at }: BackupNote): string {
+  const what = version === null ? 'not finished' : `version ${version}`;
+  return `  ${printable(destination)}: ${what}, ${at}`;
 }

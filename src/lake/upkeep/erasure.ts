@@ -95,6 +95,11 @@ export function accountFiles(lake: Lake, account: string): ReadonlyMap<string, {
 
 const folder = '_forget';
 
+const forgottenFolder = '_forgotten';
+
+/** The folders of a lake with what `forget` has noted of accounts. */
+export const accountNotes = [folder, forgottenFolder] as const;
+
 /** The note of an unfinished `forget`, with what is needed after a crash and no longer in the log. */
 export interface ForgetNote {
   readonly account: string;
@@ -120,7 +125,7 @@ export async function notedLoads(lake: Lake, account: string): Promise<readonly 
 
 /** The path of the note within the lake that says which of an account's rows were forgotten. */
 function forgottenPath(account: string): string {
-  return `_forgotten/${account}.json`;
+  return `${forgottenFolder}/${account}.json`;
 }
 
 /**

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { parseNote, type Store } from '../store/store.js';
 
-const path = '_last-run.json';
+/** The path of the note of the last run within a lake. */
+export const lastRunPath = '_last-run.json';
 
 const counts = z.record(z.string(), z.number());
 /** The figures of one pipeline in a run. */
@@ -50,7 +51,7 @@ export type LastRun = Readonly<z.infer<typeof lastRun>>;
  * @throws LedgerlakeError LAKE_STORE where the lake can't be written
  */
 export async function writeLastRun(store: Store, run: LastRun): Promise<void> {
-  await store.write(path, Buffer.from(`${JSON.stringify(run, undefined, 2)}\n`));
+  await store.write(lastRunPath, Buffer.from(`${JSON.stringify(run, undefined, 2)}\n`));
 }
 
 /**
@@ -59,7 +60,7 @@ export async function writeLastRun(store: Store, run: LastRun): Promise<void> {
  * @throws LedgerlakeError LAKE_STORE where the lake can't be read
  */
 export async function readLastRun(store: Store): Promise<LastRun | undefined> {
-  return parseNote(await store.read(path), (value) => lastRun.parse(value));
+  return parseNote(await store.read(lastRunPath), (value) => lastRun.parse(value));
 }
 
 /** The endpoint that a load command for an account must name: that of its last run, unless it is configured. */

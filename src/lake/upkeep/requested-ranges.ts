@@ -22,7 +22,7 @@ export interface RequestedRangesNote {
 }
 
 /** Each run has a separate note, so that concurrent runs don't overwrite each other's. */
-const folder = '_requested';
+export const requestedFolder = '_requested';
 const notePath = /^_requested\/(.+)\.[\w-]+\.json$/;
 
 /** Limits, above what a run writes. */
@@ -62,7 +62,7 @@ export async function readRequestedRanges(
   onUnreadable: (path: string) => void,
 ): Promise<RequestedRangesNote[]> {
   const notes: RequestedRangesNote[] = [];
-  for await (const { path, size } of store.list(folder)) {
+  for await (const { path, size } of store.list(requestedFolder)) {
     const [, noteAccount] = notePath.exec(path) ?? [];
     if (account !== undefined && noteAccount !== account) continue;
     const bytes = noteAccount === undefined || size > mostBytes ? undefined : await store.read(path);
@@ -99,7 +99,7 @@ export async function noteRequestedRanges(
   if (requested.every(isNoted)) return;
   const all = merged([...noted, ...requested]);
   const isTooMuch = all.length > mostRanges;
-  const path = `${folder}/${account}.${id}.json`;
+  const path = `${requestedFolder}/${account}.${id}.json`;
   await writeNote(store, { path, account, ranges: isTooMuch ? requested : all });
   if (!isTooMuch) for (const { path } of notes) await store.remove(path);
 }

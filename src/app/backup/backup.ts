@@ -1,0 +1,145 @@
+import { usageError } from '../../core/errors.js';
+import { printable } from '../../core/printable.js';
+import { formatBytes, formatCount } from '../../core/text/amounts.js';
+import { existingLake, refuseFile, type LakeAddress } from '../../lake/existing-lake.js';
+import type { Lake } from '../../lake/lake.js';
+import { lakeFolder, openStore } from '../../lake/store/open-store.js';
+import type { Store } from '../../lake/store/store.js';
+import { noteBackup } from '../../lake/upkeep/backup-notes.js';
+import { copyLake, type CopiedLake } from '../../lake/upkeep/copy-lake.js';
+import { acquireLease } from '../../lake/upkeep/leases.js';
+import { tables } from '../../sources/finances/lake-tables.js';
+import { catalogLine } from '../catalog-version.js';
+import { underLease, type CommandResult } from '../command-result.js';
+import { emitDamage, type RunContext } from '../context.js';
+import type { BackupSummary, CopySummary, RestoreSummary } from '../results.js';
+
+export interface BackupOptions extends LakeAddress {
+  /** Where the backup is or will be: a folder, or `s3://BUCKET/PREFIX`. */
+  readonly destination: string;
+  /** Used instead of the store that `destination` names. */
+  readonly destinationStore?: Store;
+}
+
+export interface RestoreOptions extends LakeAddress {
+  /** The backup: a folder, or `s3://BUCKET/PREFIX`. */
+  readonly source: string;
+  /** Used instead of the store that `source` names. */
+  readonly sourceStore?: Store;
+}
+
+type CopyingContext = Pick<RunContext, 'clock' | 'signal' | 'emit' | 'setProvisionalSummary'>;
+
+/**
+ * `ledgerlake backup`: copies the newest version of a lake to a place that is empty or has an earlier backup of it. Other runs may
+ * commit meanwhile. A backup is a lake. The lake notes which backups it has, for `forget`.
+ *
+ * @throws LedgerlakeError as `copyLake`; USAGE where one place is the other or is within it
+ */
+export async function backup(options: BackupOptions, context: CopyingContext): Promise<CommandResult<BackupSummary>> {
+  const { lake, destination, encryption } = options;
+  const { clock, signal, emit } = context;
+  const began = clock.now();
+  const known = { lake, destination };
+  context.setProvisionalSummary?.(() => ({ ...known, catalog: null }));
+  const place = placeOf(destination);
+  refuseNested('DESTINATION', place, lake);
+  await refuseFile(destination);
+  const source = await openSource(options, context);
+  const target = options.destinationStore ?? openStore(destination, { clock, emit, encryption });
+  const note = (version: number | null) => noteBackup(source.store, { destination: place, version, at: clock.now() });
+  const lease = await acquireLease(source, clock, { command: 'backup', pipelines: [] });
+  // It leaves nothing that a vacuum would have to look for.
+  lease.cleared();
+  return underLease(lease, async () => {
+    const begin = () => note(null);
+    const copied = await copyLake(source, target, { command: 'backup', clock, signal, log: logTo(emit), begin });
+    await note(copied.version);
+    const heading = `Backed up ${printable(lake)} to ${printable(destination)}`;
+    return { text: textOf(heading, copied), summary: { ...known, ...summaryOf(copied, clock.now() - began) } };
+  });
+}
+
+/**
+ * `ledgerlake restore`: copies the newest version of a backup to a place that is empty or has an earlier version of it. The restored
+ * lake notes the backup.
+ *
+ * @throws LedgerlakeError as `backup`
+ */
+export async function restore(
+  options: RestoreOptions,
+  context: CopyingContext,
+): Promise<CommandResult<RestoreSummary>> {
+  const { lake, source: address, encryption } = options;
+  const { clock, signal, emit } = context;
+  const began = clock.now();
+  const known = { lake, source: address };
+  context.setProvisionalSummary?.(() => ({ ...known, catalog: null }));
+  const place = placeOf(address);
+  refuseNested('SOURCE', place, lake);
+  await refuseFile(lake);
+  const source = await openSource({ lake: address, store: options.sourceStore }, context);
+  const target = options.store ?? openStore(lake, { clock, emit, encryption });
+  const copied = await copyLake(source, target, { command: 'restore', clock, signal, log: logTo(emit) });
+  await noteBackup(target, { destination: place, version: copied.version, at: clock.now() });
+  const heading = `Restored ${printable(lake)} from ${printable(address)}`;
+  return { text: textOf(heading, copied), summary: { ...known, ...summaryOf(copied, clock.now() - began) } };
+}
+
+/** Opens the lake that is copied. Throws a USAGE error where it is empty. */
+async function openSource(address: LakeAddress, context: CopyingContext): Promise<Lake> {
+  const source = await existingLake(address, tables, context);
+  emitDamage(source, context.emit);
+  if (source.isEmpty) throw usageError(`expected a lake at ${address.lake}, got an empty place; nothing was copied`);
+  return source;
+}
+
+/** A location as it is the same everywhere on this machine. */
+function placeOf(location: string): string {
+  return lakeFolder(location) ?? location.replace(/\/+$/, '');
+}
+
+/** Refuses a copy of a lake within itself, and the other way round. `name`: that of the argument. */
+function refuseNested(name: string, place: string, lake: string): void {
+  const lakePlace = placeOf(lake);
+  const [outer, inner] = [place, lakePlace].toSorted((a, b) => a.length - b.length);
+  const isNested = inner === outer || inner?.startsWith(`${outer?.replace(/[\\/]$/, '')}/`) === true;
+  if (!isNested) return;
+  throw usageError(
+    `expected ${name} to be another place than the lake ${lakePlace}, neither in it nor around it, got ${place}`,
+  );
+}
+
+function logTo(emit: CopyingContext['emit']): (message: string) => void {
+  return (message) => {
+    emit({ event: 'message', message });
+  };
+}
+
+function textOf(heading: string, { version, hash, files, copied, removed, erasedCommits }: CopiedLake): string {
+  const size = ({ files, bytes }: CopiedLake['copied']) => `${formatCount(files, 'file')}, ${formatBytes(bytes)}`;
+  const lines = [
+    `${heading}: version ${version}`,
+    '',
+    `Copied: ${size(copied)}, of ${formatCount(files)} that the version has`,
+    ...(removed.files === 0 ? [] : [`Removed: ${size(removed)}, which it doesn't have any more`]),
+    ...(erasedCommits === 0 ? [] : [`Erased: ${formatCount(erasedCommits, 'commit')}, as \`ledgerlake forget\` did`]),
+    catalogLine({ version, hash }),
+  ];
+  return ['', ...lines].join('\n');
+}
+
+function summaryOf(
+  { version, hash, files, copied, removed, erasedCommits }: CopiedLake,
+  milliseconds: number,
+): CopySummary {
+  return {
+    status: 'done',
+    seconds: milliseconds / 1000,
+    files,
+    copied,
+    removed,
+    erased_commits: erasedCommits,
+    catalog: { version, hash },
+  };
+}

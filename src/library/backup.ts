@@ -1,0 +1,63 @@
+import { usageError } from '../core/errors.js';
+import { systemClock } from '../core/clock.js';
+import type { RunEvent } from '../core/events/run-event.js';
+import type { Settings } from '../app/configuration/settings.js';
+import type { BackupSummary, RestoreSummary } from '../app/results.js';
+import { checkOptions, type OptionKinds } from './options.js';
+import { runTask } from './task.js';
+
+/** The options of `backup` and `restore`. */
+export interface CopyOptions {
+  /** The lake: a folder, or `s3://BUCKET/PREFIX`; default: the setting, else `data/lake`. */
+  readonly lake?: string | undefined;
+  /** Configuration file; default: that of `LEDGERLAKE_CONFIG`, else `ledgerlake.config.json` in the working folder if it exists. */
+  readonly config?: string | undefined;
+  /** Stops it: the promise rejects with STOPPED, and the same call continues. */
+  readonly signal?: AbortSignal | undefined;
+  /** Receives progress as events `message`. */
+  readonly onEvent?: ((event: RunEvent) => void) | undefined;
+}
+
+const copyKinds: OptionKinds<CopyOptions> = { lake: 'text', config: 'text', signal: 'signal', onEvent: 'function' };
+
+/**
+ * Copies the newest version of a lake to a place that is empty or has an earlier backup of it, as `ledgerlake backup` does. Runs may
+ * commit meanwhile.
+ *
+ * @param destination a folder, or `s3://BUCKET/PREFIX`
+ * @throws LedgerlakeError USAGE where the place has something else; LAKE_STORE or LAKE_LOG where a file of the lake is damaged;
+ * LAKE_CONFLICT where a run is active on the backup; STOPPED
+ */
+export async function backup(destination: string, options: CopyOptions = {}): Promise<BackupSummary> {
+  const settings = await readCopyOptions('backup', destination, options);
+  const { backup: copy } = await import('../app/backup/backup.js');
+  return runTask(options, async ({ signal, emit }) => {
+    return (await copy({ ...settings, destination }, { clock: systemClock, signal, emit })).summary;
+  });
+}
+
+/**
+ * Copies the newest version of a backup to a lake that is empty, as `ledgerlake restore` does, or continues an interrupted restore.
+ *
+ * @param source a folder, or `s3://BUCKET/PREFIX`
+ * @throws as {@link backup}
+ */
+export async function restore(source: string, options: CopyOptions = {}): Promise<RestoreSummary> {
+  const settings = await readCopyOptions('restore', source, options);
+  const { restore: copy } = await import('../app/backup/backup.js');
+  return runTask(options, async ({ signal, emit }) => {
+    return (await copy({ ...settings, source }, { clock: systemClock, signal, emit })).summary;
+  });
+}
+
+/** The settings of a copy. Throws a USAGE error for invalid options. */
+async function readCopyOptions(subject: string, place: string, options: CopyOptions): Promise<Settings> {
+  if (typeof place !== 'string' || place === '') {
+    throw usageError(`expected the place of ${subject} to be a text that is not empty`);
+  }
+  checkOptions(subject, options, copyKinds);
+  const { lake, config } = options;
+  const { configuredSettings } = await import('../app/configuration/settings.js');
+  const sources = { texts: { lake, config }, environment: process.env, workingFolder: process.cwd() };
+  return (await configuredSettings(sources)).settings;
+}
