@@ -14,7 +14,7 @@ const importers = {
   'prom-client': 'src/observe/metrics/run-metrics.ts',
   '@observablehq/plot': 'src/app/report/charts.ts',
   '@mixmark-io/domino': 'src/app/report/charts.ts',
-  'jsonc-parser': 'src/app/configuration/without-comments.ts',
+  'jsonc-parser': 'src/app/configuration/commented-json.ts',
   bullmq: 'src/app/fleet/turn-queue.ts',
   ioredis: 'src/app/fleet/redis.ts',
 };

@@ -1,5 +1,7 @@
 import { programCommand } from '../command-text.js';
+import { readExisting, refuseConfigured, withAccount, type ExistingFile } from './added-account.js';
 import { existsSync } from 'node:fs';
+import { chmod, realpath, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import {
   nearestRegion,
@@ -9,10 +11,11 @@ import {
   defaultTokenEndpoint,
 } from '../configuration/account.js';
 import { defaultLake } from '../configuration/settings.js';
-import { messageOf, systemCode, usageError } from '../../core/errors.js';
-import { writeNewFile } from '../../core/io/write-file.js';
+import { type LedgerlakeError, messageOf, systemCode, usageError } from '../../core/errors.js';
+import { replaceFile, writeNewFile } from '../../core/io/write-file.js';
 import { outputError } from '../../core/text/sink.js';
 import type { CommandContext } from '../context.js';
+import { jsonLine } from '../configuration/commented-json.js';
 import { configurationFile } from '../configuration/read-configuration.js';
 import { printable } from '../../core/printable.js';
 import { variableSuffix } from '../../core/environment.js';
@@ -32,41 +35,79 @@ interface InitOptions {
 const example: FirstAccount = { account: 'my-shop', region: 'eu' };
 
 /**
- * `ledgerlake init`: writes a first configuration with comments, and prints the next steps.
+ * `ledgerlake init`: writes a first configuration with comments, or adds an account to an existing one, and prints the next steps.
  *
- * @throws LedgerlakeError USAGE for an invalid name or region, and as `createFile`
+ * @throws LedgerlakeError USAGE for an invalid name or region, for an account that the file has, and as `createFile` and `addAccount`
  */
 export async function init(
   { file, account, region, ask }: InitOptions,
   { print, log }: Pick<CommandContext, 'print' | 'log'>,
 ): Promise<void> {
-  const [nameQuestion, regionQuestion] = ['Name of the account', `Region (${regionNames.join(', ')})`];
+  const existing = account === undefined && ask === undefined ? undefined : await readExisting(file);
+  const [nameQuestion, regionQuestion] = [
+    existing === undefined ? 'Name of the account' : `Name of the account to add to ${file}`,
+    `Region (${regionNames.join(', ')})`,
+  ];
+  const readName = (text: string): string => {
+    const name = readAccountName(text);
+    if (existing !== undefined) refuseConfigured(name, existing);
+    return name;
+  };
   const chosen = {
-    account: await answered(
-      { ask, log, question: nameQuestion, given: account, preset: example.account },
-      readAccountName,
-    ),
+    account: await answered({ ask, log, question: nameQuestion, given: account, preset: example.account }, readName),
     region: await answered({ ask, log, question: regionQuestion, given: region, preset: example.region }, readRegion),
   };
+  if (existing !== undefined) {
+    await addAccount(existing, chosen);
+    print(additionText(existing, chosen.account));
+    return;
+  }
   await createFile(file, commentedConfiguration({ ...chosen, schema: schemaPath(file) }), {
     option: '--config',
-    instead: 'add a further account to its "accounts"',
+    instead: 'add a further account with --account NAME',
   });
-  const given = file === configurationFile ? [] : ['--config', file];
-  const command = (...words: readonly string[]): string => printable(programCommand([...words, ...given]));
   print(
     [
       `Wrote ${printable(file)}. Next:`,
       '',
-      `  1. set ${secretVariables(chosen.account).join(',\n     ')}`,
-      `  2. ${command('accounts', 'check')}`,
-      `  3. ${command('plan', '--probe')}`,
-      `  4. ${command('backfill')}`,
+      ...stepLines(file, chosen.account, []),
       ...(existsSync(defaultLake)
         ? ['', `Commands now use the lake data/${chosen.account}; --lake ${defaultLake} is the previous one.`]
         : []),
     ].join('\n'),
   );
+}
+
+/** The next steps. `named`: the words that name the account, where the file has others. */
+function stepLines(file: string, account: string, named: readonly string[]): readonly string[] {
+  const given = file === configurationFile ? [] : ['--config', file];
+  const command = (...words: readonly string[]): string => printable(programCommand([...words, ...named, ...given]));
+  return [
+    `  1. set ${secretVariables(account).join(',\n     ')}`,
+    `  2. ${command('accounts', 'check')}`,
+    `  3. ${command('plan', '--probe')}`,
+    `  4. ${command('backfill')}`,
+  ];
+}
+
+/** What follows from an account that was added. */
+function additionText({ file, configuration: { accounts, settings } }: ExistingFile, account: string): string {
+  const [only, ...others] = accounts.keys();
+  const isSecond = only !== undefined && others.length === 0;
+  return [
+    `Added ${account} to ${printable(file)}. Next:`,
+    '',
+    ...stepLines(file, account, ['--account', account]),
+    ...(isSecond
+      ? [
+          '',
+          `Variables without a suffix, such as ${accountVariables.refreshToken}, are read for one account only: ${only}'s need its suffix now.`,
+        ]
+      : []),
+    ...(settings.account === undefined
+      ? []
+      : ['', `The setting \`account\` is ${settings.account}: commands without --account load that one alone.`]),
+  ].join('\n');
 }
 
 interface Question extends Pick<CommandContext, 'log'> {
@@ -110,17 +151,41 @@ export async function createFile(
   try {
     await writeNewFile(file, text);
   } catch (error) {
-    const code = systemCode(error);
-    if (code === 'EEXIST') {
+    if (systemCode(error) === 'EEXIST') {
       throw usageError(
         `expected no file ${file}, got an existing one, which is not overwritten; ${instead}, or name another ${option}`,
       );
     }
-    if (code === 'ENOSPC' || code === 'EDQUOT' || code === 'EIO') throw outputError(error);
-    throw usageError(
-      `expected a path that can be written, got ${file} (${messageOf(error)}); name another with ${option}`,
-    );
+    throw writeFault(file, error, option);
   }
+}
+
+/** Adds an account to a configuration, which is replaced as a whole. Throws as `withAccount` and `createFile`. */
+async function addAccount(existing: ExistingFile, { account, region }: FirstAccount): Promise<void> {
+  const [clientId = '', clientSecret = '', refreshToken = ''] = secretVariables(account);
+  const secrets = {
+    clientId: { env: clientId },
+    clientSecret: { env: clientSecret },
+    refreshToken: { env: refreshToken },
+  };
+  const edited = withAccount(existing, account, { region, ...secrets });
+  try {
+    // A link stays one.
+    const path = await realpath(existing.file);
+    const { mode } = await stat(path);
+    await replaceFile(path, edited, mode & 0o777);
+    // Without what the user's mask takes away.
+    await chmod(path, mode & 0o7777);
+  } catch (error) {
+    throw writeFault(existing.file, error, '--config');
+  }
+}
+
+function writeFault(file: string, error: unknown, option: string): LedgerlakeError {
+  if (['ENOSPC', 'EDQUOT', 'EIO'].includes(systemCode(error) ?? '')) return outputError(error);
+  return usageError(
+    `expected a path that can be written, got ${file} (${messageOf(error)}); name another with ${option}`,
+  );
 }
 
 /** The account of a first configuration. */
@@ -155,13 +220,6 @@ function settingLines(account: string): string[] {
     const about = comment === undefined ? [] : [`    // ${comment}`];
     return [...about, name === 'lake' ? `    ${member}` : `    // ${member},`];
   });
-}
-
-/** JSON on one line, as Prettier spaces it. */
-function jsonLine(value: unknown): string {
-  return JSON.stringify(value, undefined, 1)
-    .replaceAll(/\n\s*/g, ' ')
-    .replaceAll(/(?<=\[) | (?=\])/g, '');
 }
 
 /**

@@ -3,7 +3,7 @@ import { scan } from '../../core/json/scan.js';
 import { kind, Tape } from '../../core/json/tape.js';
 import { faultLine } from '../../core/text/fault-line.js';
 import { z } from 'zod';
-import { withoutComments } from './without-comments.js';
+import { withoutComments } from './commented-json.js';
 import { accountForm, accountPattern, regionNames } from './account.js';
 import { Secret } from '../../engine/auth/secret.js';
 import { isTokenAddress, tokenAddress, isBaseAddress } from '../../engine/http/address.js';

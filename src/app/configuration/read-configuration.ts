@@ -68,7 +68,7 @@ export async function configuredNames(
   const file = named ?? variableOf(environment, 'LEDGERLAKE_CONFIG') ?? configurationFile;
   let value: unknown;
   try {
-    const { withoutComments } = await import('./without-comments.js');
+    const { withoutComments } = await import('./commented-json.js');
     value = JSON.parse(new TextDecoder().decode(withoutComments(await readFoundFile(resolve(workingFolder, file)))));
   } catch {
     // Completion reports no errors.

@@ -12,13 +12,14 @@ export const initCommand: CommandDefinition = {
     about: 'pipeline NAME: write the definition of a custom pipeline instead',
     choices: ['pipeline'],
   },
-  about: 'Write a first configuration, with every setting explained',
+  about: 'Write a first configuration, or add an account to it',
   description:
     'Writes ledgerlake.config.json with one account, whose secrets come from environment variables, and with a comment on\n' +
-    'every setting. On a terminal it asks for the name and the region. `init pipeline NAME` writes a template of a custom\n' +
-    'pipeline, PIPELINES/NAME.mjs. It never overwrites a file.',
+    'every setting. Where the file is there, it adds the account to it, and leaves all else as it is, comments too. On a\n' +
+    'terminal it asks for the name and the region. `init pipeline NAME` writes a template of a custom pipeline,\n' +
+    'PIPELINES/NAME.mjs.',
   options: {
-    config: { default: configurationFile, about: 'File to write' },
+    config: { default: configurationFile, about: 'File to write, or to add an account to' },
     account: { about: "The account's name [default: my-shop]" },
     region: { choices: regionNames, about: 'Region of the public endpoint [default: eu]' },
     pipelines: { default: 'pipelines', about: 'Folder for the definition of a custom pipeline' },
@@ -26,6 +27,7 @@ export const initCommand: CommandDefinition = {
   ignoresConfiguration: true,
   examples: [
     ['init --account my-shop --region na', 'without questions'],
+    ['init --account my-other-shop', 'a second account, in the same file'],
     ['init pipeline shipments', "another API's records: pipelines/shipments.mjs"],
   ],
   run: async (args, context) => {

@@ -92,7 +92,7 @@ test('what it writes is taken by every command, and never overwritten', async ()
   const again = await run('init');
   expect(again).toMatchObject({ code: 2, out: '' });
   expect(again.err).toMatch(
-    /^ledgerlake: USAGE: expected no file ledgerlake\.config\.json, got an existing one, .*add a further account to its "accounts".*\n$/,
+    /^ledgerlake: USAGE: expected no file ledgerlake\.config\.json, got an existing one, .*add a further account with --account NAME, or name another --config\n$/,
   );
   expect(await readFile(join(folder, 'ledgerlake.config.json'), 'utf8')).toBe(before);
 
