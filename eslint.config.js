@@ -17,6 +17,9 @@ const importers = {
   'jsonc-parser': 'src/app/configuration/commented-json.ts',
   bullmq: 'src/app/fleet/turn-queue.ts',
   ioredis: 'src/app/fleet/redis.ts',
+  '@modelcontextprotocol/sdk/server/mcp.js': 'src/app/mcp/server.ts',
+  '@modelcontextprotocol/sdk/server/stdio.js': 'src/app/mcp/server.ts',
+  '@modelcontextprotocol/sdk/types.js': 'src/app/mcp/server.ts',
 };
 /** What opens files. So everything that is written goes through functions that follow no link and wait for no FIFO. */
 const openers = ['open', 'writeFile', 'appendFile', 'copyFile', 'cp'].flatMap((name) => [name, `${name}Sync`]);

@@ -19,7 +19,7 @@ export default defineConfig({
   platform: 'node',
   tsconfig: 'tsconfig.json',
   resolve: { extensionAlias: { '.js': ['.ts', '.js'] } },
-  moduleTypes: { '.sql': 'text' },
+  moduleTypes: { '.sql': 'text', '.md': 'text' },
   // Packages of the inlined ones are inlined as well: their importers lie below node_modules.
   external: (id, importer) =>
     /^[@\w]/.test(id) && !inlined.test(id) && (!importer?.includes('node_modules') || id.startsWith('@')),

@@ -14,7 +14,7 @@ export default defineConfig({
   platform: 'node',
   tsconfig: 'tsconfig.json',
   resolve: { extensionAlias: { '.js': ['.ts', '.js'] } },
-  moduleTypes: { '.sql': 'text' },
+  moduleTypes: { '.sql': 'text', '.md': 'text' },
   external: /^[@\w]/,
   treeshake: false,
   output: { dir: 'dist/modules', format: 'esm', cleanDir: true, preserveModules: true, preserveModulesRoot: '.' },

@@ -1,6 +1,6 @@
-/** Imports of `.sql` files are their texts, as in what `npm run build` writes. */
+/** Imports of `.sql` and `.md` files are their texts, as in what `npm run build` writes. */
 export const sqlTexts = {
   name: 'sql-texts',
   transform: (code: string, id: string) =>
-    id.endsWith('.sql') ? { code: `export default ${JSON.stringify(code)};`, map: null } : undefined,
+    /\.(?:sql|md)$/.test(id) ? { code: `export default ${JSON.stringify(code)};`, map: null } : undefined,
 };

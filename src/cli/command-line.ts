@@ -109,9 +109,9 @@ async function runCommand(
 }
 
 /** Throws a USAGE error for several accounts where a command takes one. Of other options the last value counts. */
-function refuseAccounts(args: CommandArguments, { name, takesAccounts }: CommandDefinition): void {
+function refuseAccounts(args: CommandArguments, { name, takesAccounts, readsAccounts }: CommandDefinition): void {
   const accounts = [...new Set(args.repeated('account'))];
-  if (accounts.length < 2 || takesAccounts === true) return;
+  if (accounts.length < 2 || takesAccounts === true || readsAccounts === true) return;
   const help = `see ${program} ${name} --help`;
   throw usageError(`expected --account once, got it with ${accounts.join(' and ')}; ${help}`);
 }

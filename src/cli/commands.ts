@@ -12,6 +12,7 @@ import { initCommand } from './commands/init-command.js';
 import { cacheCommand } from './commands/cache-command.js';
 import { logCommand } from './commands/log-command.js';
 import { compactCommand, rebuildCommand } from './commands/maintenance-commands.js';
+import { mcpCommand } from './commands/mcp-command.js';
 import { repairCommand } from './commands/repair-command.js';
 import { reportCommand } from './commands/report-command.js';
 import { serveCommand } from './commands/serve-command.js';
@@ -33,6 +34,7 @@ export const commands: readonly CommandDefinition[] = [
   importCommand,
   sqlCommand,
   reportCommand,
+  mcpCommand,
   compactCommand,
   rebuildCommand,
   repairCommand,

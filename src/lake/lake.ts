@@ -47,6 +47,7 @@ export class Lake {
   #files = 0;
   #isUnclear = false;
   #past: Snapshot | undefined;
+  #accounts: readonly string[] | undefined;
   /** The tables of custom pipelines, as the catalog had them when it was opened. */
   readonly described: readonly Table[];
 
@@ -96,9 +97,15 @@ export class Lake {
     return new Lake(store, catalog, tables, described, clock, revisions);
   }
 
-  /** The newest version read, which `refresh` makes a newer one, or that of `goTo`. */
+  /** The newest version read, which `refresh` makes a newer one, or that of `goTo`; with the accounts of `limitTo`. */
   get snapshot(): Snapshot {
-    return this.#past ?? this.#catalog.snapshot;
+    const snapshot = this.#past ?? this.#catalog.snapshot;
+    return this.#accounts === undefined ? snapshot : snapshot.limitedTo(this.#accounts);
+  }
+
+  /** Shows no other accounts from now on, to readers. */
+  limitTo(accounts: readonly string[]): void {
+    this.#accounts = accounts;
   }
 
   /**

@@ -1,8 +1,9 @@
 import type { Redis as Client } from 'ioredis';
 import { connectionFaultOf } from '../../core/connections/connection-fault.js';
 import { variableOf, type Environment } from '../../core/environment.js';
-import { LedgerlakeError, messageOf, systemCode, usageError } from '../../core/errors.js';
+import { LedgerlakeError, messageOf, usageError } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
+import { optionalPackage } from '../../core/optional-package.js';
 import { isLoopback } from '../../engine/http/address.js';
 
 export type RedisClient = Client;
@@ -143,16 +144,8 @@ function reasonOf(error: unknown): string {
  *
  * @throws LedgerlakeError USAGE where it isn't installed
  */
-export async function fleetPackage<T>(name: string, load: () => Promise<T>): Promise<T> {
-  try {
-    return await load();
-  } catch (error) {
-    const code = systemCode(error);
-    if (code !== 'ERR_MODULE_NOT_FOUND' && code !== 'MODULE_NOT_FOUND') throw error;
-    throw usageError(
-      `expected the package ${name} for \`enqueue\` and \`worker\`, got none; run npm install --include=optional`,
-    );
-  }
+export function fleetPackage<T>(name: string, load: () => Promise<T>): Promise<T> {
+  return optionalPackage(name, '`enqueue` and `worker`', load);
 }
 
 /**

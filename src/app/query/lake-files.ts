@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { plainLog } from '../../observe/log/plain-log.js';
 import { NamedTables } from './named-tables.js';
 import { emitDamage } from '../context.js';
@@ -12,6 +13,7 @@ import { unsummedNote } from './unsummed-note.js';
 import { viewStatements } from './views.js';
 import { readChart } from './chart.js';
 import { checkFiles, fileFault } from './file-fault.js';
+import { refuseUnknownAccount } from '../configuration/account.js';
 import { cacheOf, type CacheOptions } from '../configuration/settings.js';
 import { FetchedFiles } from './fetched-files.js';
 import { existingLake } from '../../lake/existing-lake.js';
@@ -36,6 +38,8 @@ export const lakeTables = sqlTables(tables);
 /** A lake for queries. */
 interface LakeReader extends Required<Omit<LakeDatabaseOptions, 'database' | 'signal'>> {
   readonly lake: Lake;
+  /** The only folders that its statements need. */
+  readonly folders: readonly string[];
   /** When it was first loaded, in milliseconds since 1970; undefined for an empty lake. */
   readonly firstLoad: number | undefined;
   /** Notes on a statement, printed before its result. */
@@ -59,6 +63,8 @@ export interface LakeReaderOptions {
   readonly scope?: CommandScope;
   /** The version that queries see; left out: the newest one each time. */
   readonly at?: PastVersion | undefined;
+  /** The accounts that queries see; left out: all. */
+  readonly accounts?: readonly string[] | undefined;
   /** For a lake on S3. */
   readonly cache?: CacheOptions | undefined;
   /** In which months begin and end; left out: UTC. */
@@ -88,17 +94,19 @@ export async function fetchedFiles(
 /**
  * Opens a lake for queries. Its tables are those of the built-in pipelines, and of custom ones that have rows.
  *
- * @throws LedgerlakeError as `existingLake`, and as `pastSnapshot`
+ * @throws LedgerlakeError as `existingLake`, and as `pastSnapshot`; USAGE for an account that the lake lacks
  */
 export async function openLakeReader(
   location: string,
   clock: Clock,
-  { log = () => undefined, scope = {}, at, cache, timeZone, chart }: LakeReaderOptions = {},
+  { log = () => undefined, scope = {}, at, accounts, cache, timeZone, chart }: LakeReaderOptions = {},
 ): Promise<LakeReader> {
   const chartRows = chart === undefined ? undefined : await readChart(chart);
   const lake = await openExistingLake(location, clock, log);
   if (at !== undefined) await lake.goTo(at);
   const fetched = await fetchedFiles(lake, cache, { ...scope, lake: location }, log, at === undefined);
+  for (const account of accounts ?? []) refuseUnknownAccount(account, lake.accounts(), location);
+  if (accounts !== undefined) lake.limitTo(accounts);
   const views = sqlTables(lake.tables.map(({ schema, columns }) => ({ name: schema.name, columns })));
   const firstLoad = firstLoadOf(lake, clock.now());
   const checked = new Set<string>();
@@ -107,8 +115,12 @@ export async function openLakeReader(
     views.map(({ name }) => name),
     macros,
   );
+  const folder = fetched?.folder ?? lake.store.address('');
   return {
     lake,
+    folders: views.flatMap(
+      ({ name }) => accounts?.map((account) => join(folder, name, `account=${account}`)) ?? join(folder, name),
+    ),
     tables: views,
     lakeFiles: async () => {
       await lake.refresh();

@@ -121,6 +121,16 @@ export function viewStatements(
   );
 }
 
+/** What the first comment of a view's text says, a paragraph in one line. */
+export function viewComment(text: string): string {
+  const comment = /^(?:--.*\n)+/.exec(text)?.[0] ?? '';
+  const paragraphs = comment
+    .replaceAll(/^-- ?/gm, '')
+    .trim()
+    .split(/\n{2,}/);
+  return paragraphs.map((paragraph) => paragraph.replaceAll('\n', ' ')).join('\n');
+}
+
 /** Whether a text creates a macro. */
 export function isMacro(text: string): boolean {
   return text.includes('CREATE OR REPLACE MACRO');

@@ -32,6 +32,8 @@ export interface StatusQuery
   readonly lake: string;
   /** Undefined: every account. */
   readonly account: string | undefined;
+  /** The accounts that may be shown; left out: all. */
+  readonly allowed?: readonly string[] | undefined;
   /** Those of them that load into this lake; they are listed also where the lake has no rows of them. */
   readonly expected?: readonly string[];
   /** Where syncs of the configured accounts begin, ISO 8601; undefined: where they began. */
@@ -90,10 +92,16 @@ export async function readStatus(
   // The range is checked before anything is read.
   if (options.from !== undefined) readDateRange(options, clock.now());
   const lake = await openExistingLake(options.lake, clock, log);
-  const lastRun = await readLastRun(lake.store);
+  const { allowed } = options;
+  if (allowed !== undefined) lake.limitTo(allowed);
+  const isAllowed = (account: string | undefined) => allowed?.includes(account ?? '') ?? true;
+  const newest = await readLastRun(lake.store);
+  const lastRun = isAllowed(newest?.account) ? newest : undefined;
   // By the API's clock: where ours is slow, the lake would look younger than it is.
-  const now = clock.now() + (lastRun?.clockOffsetSeconds ?? 0) * 1000;
-  const runs = await readRuns(lake.store, clock);
+  const now = clock.now() + (newest?.clockOffsetSeconds ?? 0) * 1000;
+  const { active, died } = await readRuns(lake.store, clock);
+  const isShown = ({ purpose }: Lease) => isAllowed(purpose?.account);
+  const runs: LakeRuns = { active: active.filter(isShown), died: died.filter(isShown) };
   const isBegun = [lastRun, ...[...runs.active, ...runs.died].map(({ purpose }) => purpose)].some(
     (run) => run?.account === options.account,
   );
@@ -102,7 +110,7 @@ export async function readStatus(
     .filter((name) => options.account === undefined || name === options.account)
     .toSorted();
   const unfinishedRanges = [
-    ...(await readUnfinished(lake, plainLog(log))),
+    ...(await readUnfinished(lake, plainLog(log))).filter(({ account }) => isAllowed(account)),
     ...(await unsyncedRanges(lake, accounts, options, now)),
   ];
   const { lake: location, pipelineFolder, config, configured, api } = options;

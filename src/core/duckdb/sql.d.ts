@@ -3,3 +3,9 @@ declare module '*.sql' {
   const text: string;
   export default text;
 }
+
+/** The text of a page of `docs/`, alike. */
+declare module '*.md' {
+  const text: string;
+  export default text;
+}

@@ -66,6 +66,15 @@ export class Snapshot {
     return this.#accounts;
   }
 
+  /** The same version with some of its accounts. */
+  limitedTo(accounts: readonly string[]): Snapshot {
+    const some = accounts.flatMap((account) => {
+      const state = this.#accounts.get(account);
+      return state === undefined ? [] : [[account, state] as const];
+    });
+    return new Snapshot(this.state, new Map(some));
+  }
+
   /** The files of a table and account by their path in the table's log. */
   filesOf(table: string, account: string): ReadonlyMap<string, Add> {
     return this.#content(account)?.files.get(table) ?? noFiles;

@@ -1,0 +1,40 @@
+import { readAccountName } from '../../app/configuration/account.js';
+import { optionalPackage } from '../../core/optional-package.js';
+import { shared, type CommandDefinition } from '../options/command-definition.js';
+import { readLakeSettings } from '../options/command-settings.js';
+
+export const mcpCommand: CommandDefinition = {
+  name: 'mcp',
+  about: 'Let an assistant query the lake (Model Context Protocol)',
+  description:
+    'Serves the lake to a client of the Model Context Protocol over standard input and output, until the input ends:\n' +
+    'tools for read-only SQL, tables, views, status, verify and differences of an order or a settlement; the glossary and\n' +
+    'what each view says as resources. A query reads nothing but the lake, writes nothing and reaches no network. The log\n' +
+    'goes to standard error. It needs the optional package @modelcontextprotocol/sdk.',
+  options: {
+    ...shared('lake', 'config'),
+    account: { about: 'Account to show, several times for several; no other is seen [default: all]' },
+    ...shared('cache', 'time-zone', 'chart'),
+  },
+  readsAccounts: true,
+  examples: [
+    ['mcp --lake /data/lake', 'what a client is configured to run'],
+    ['mcp --lake s3://my-bucket/lake --account my-shop', 'one account of a lake on S3'],
+  ],
+  run: async (args, { clock, signal, log }) => {
+    const { serveMcp } = await optionalPackage(
+      '@modelcontextprotocol/sdk',
+      '`mcp`',
+      () => import('../../app/mcp/server.js'),
+    );
+    const settings = await readLakeSettings(args);
+    const { lake, timeZone, chart, marginMinutes } = settings;
+    const accounts = [...new Set(args.repeated('account').map(readAccountName))];
+    const served = {
+      ...{ lake, timeZone, chart, marginMinutes, cache: settings, config: args.text('config') },
+      accounts: accounts.length === 0 ? undefined : accounts,
+    };
+    await serveMcp(served, { clock, signal, log }, { input: process.stdin, output: process.stdout });
+    return 0;
+  },
+};
