@@ -260,6 +260,10 @@ export interface AccountStatus {
   readonly unfinished: readonly string[];
   /** Age of the watermark, up to which everything is loaded; null where nothing has a date. */
   readonly lag_seconds: number | null;
+  /** Start of the newest days that every pipeline with dates has without a gap; null where there are none. */
+  readonly complete_from: string | null;
+  /** Their end, exclusive. */
+  readonly complete_to: string | null;
   /** Settlements that were open in the newest listing. */
   readonly open_groups: readonly GroupStatus[];
   /** Listed settlements whose events are not loaded. */

@@ -85,6 +85,17 @@ export function monthOf(instant: number): string {
   return isoInstant(instant).slice(0, 7);
 }
 
+/** Compares instants: those of the newest UTC month first, within a month the earlier one. */
+export function byNewestMonth(a: number, b: number): number {
+  return monthNumber(b) - monthNumber(a) || a - b;
+}
+
+/** The number of an instant's UTC month: one more than that of the month before. */
+export function monthNumber(instant: number): number {
+  const date = new Date(instant);
+  return date.getUTCFullYear() * 12 + date.getUTCMonth();
+}
+
 /** The start of an instant's UTC day. */
 export function dayStart(instant: number): number {
   return Math.floor(instant / dayMs) * dayMs;

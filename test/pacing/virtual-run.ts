@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '../../src/core/clock.js';
+import type { Emit } from '../../src/core/events/run-event.js';
 import { connectFinances } from '../../src/sources/finances/connect-finances.js';
 import { verdictOn } from '../../src/sources/finances/selling-partner/refusals.js';
 import { plainLog } from '../../src/observe/log/plain-log.js';
@@ -40,6 +41,8 @@ export interface Scenario {
   readonly clock?: WholeClock;
   /** From 0 up to 1: spreads the attempts; default: by chance. */
   readonly random?: () => number;
+  /** Takes what happens in the run. */
+  readonly emit?: Emit;
 }
 
 /** What a run needed, and what it would have needed at the least; times in seconds of the service's clock. */
@@ -93,6 +96,7 @@ export async function virtualRun(scenario: Scenario): Promise<Outcome> {
     timeoutMs = 60_000,
     clock = new WholeClock(now),
     random = Math.random,
+    emit = () => undefined,
   } = scenario;
   const chosenListings = pipelines.map((name) => listings[name]).filter((listing) => listing !== undefined);
   const { burst, perPage } = chosenListings[0] ?? { burst: 30, perPage: 100 };
@@ -146,7 +150,7 @@ export async function virtualRun(scenario: Scenario): Promise<Outcome> {
       upstream: connection.upstream,
       clock,
       signal: new AbortController().signal,
-      emit: () => undefined,
+      emit,
       openSlices: 4,
       judge: verdictOn,
     });

@@ -14,7 +14,7 @@ import { Secret } from '../../src/engine/auth/secret.js';
 import type { PipelineCounts } from '../../src/engine/run/pipeline-counts.js';
 import { runPipelines } from '../../src/engine/run/runner.js';
 import { loadedWindows } from '../../src/engine/slicing/window-slices.js';
-import { syncRange } from '../../src/engine/slicing/sync-windows.js';
+import { missingWindows } from '../../src/engine/slicing/sync-windows.js';
 import { defaultLimits, withWorkspace } from '../../src/lake/files/workspace.js';
 import { Lake } from '../../src/lake/lake.js';
 import { openStore } from '../../src/lake/store/open-store.js';
@@ -112,7 +112,7 @@ export async function openShop({ seller, now, lake, faults }: ShopOptions): Prom
           {
             job: {
               ...{ account: 'shop', lake: opened, orders, refresh: isCompared },
-              range: range ?? syncRange(loaded, end),
+              range: range ?? { start: missingWindows(loaded, end)[0]?.start ?? end, end },
             },
             ...{ upstream: connection.upstream, clock, signal: new AbortController().signal, emit: () => undefined },
             ...{ openSlices: 4, judge: verdictOn, split: remainderWriter(opened, clock) },

@@ -10,7 +10,7 @@ import { settlementHoleText } from '../../sources/finances/api-v0/settlement-hol
 import { tables } from '../../sources/finances/lake-tables.js';
 import { catalogVersion } from '../catalog-version.js';
 import { commandIn } from '../command-text.js';
-import { lagFailure } from '../load/freshness.js';
+import { completeText, lagFailure } from '../load/freshness.js';
 import { remedyCommand, type NamedLake } from '../remedy.js';
 import { coverageText, type AccountCoverage, type StatusReport } from '../status/lake-status.js';
 import { readStatus, type StatusQuery } from '../status/status.js';
@@ -83,17 +83,17 @@ function addAccount(
   { maxLagMs, config }: LakeQuery,
   add: AddFinding,
 ): void {
-  const { account, coveredTo, behind, openGroups, groupsToLoad, missingSettlements, holes, forgotten } = of;
+  const { account, freshness, behind, openGroups, groupsToLoad, missingSettlements, holes, forgotten } = of;
   const addFinding = (state: Finding['state'], finding: Pick<Finding, 'found' | 'command'>): void => {
     add({ account, state, ...finding, found: `${account}: ${finding.found}` });
   };
   const sync = nextSync(of, suggestionContext);
   const about = { remedy: 'run', subject: 'it', unfinished: behind };
-  const lag = coveredTo === undefined ? undefined : lagFailure(coveredTo, maxLagMs, now, about);
+  const lag = freshness === undefined ? undefined : lagFailure(freshness, maxLagMs, now, about);
   if (lag !== undefined) addFinding('fault', suggested(lag.message.replace(/; run$/, ''), sync));
-  else if (coveredTo !== undefined) {
+  else if (freshness !== undefined) {
     const open = openGroups.length === 0 ? '' : `, ${formatCount(openGroups.length, 'open settlement')}`;
-    addFinding('ok', { found: `complete up to ${shortInstant(coveredTo)}, ${formatSpan(now - coveredTo)} ago${open}` });
+    addFinding('ok', { found: `${completeText(freshness)}, ${formatSpan(now - freshness.coveredTo)} ago${open}` });
   }
   // What is missing at the end of the range is the next sync's.
   const lacking = of.pipelines.filter(({ gaps }) => gaps.some(({ end }) => end < of.range.end));

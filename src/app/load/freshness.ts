@@ -1,10 +1,10 @@
 import { LedgerlakeError, usageError } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { formatSpan } from '../../core/text/amounts.js';
-import { dayMs } from '../../core/windows.js';
+import { dayMs, type Window } from '../../core/windows.js';
 import type { Lake } from '../../lake/lake.js';
 import { loadedWindows } from '../../engine/slicing/window-slices.js';
-import { coveredTo, syncRange } from '../../engine/slicing/sync-windows.js';
+import { coveredTo, missingWindows, newestStretch } from '../../engine/slicing/sync-windows.js';
 import type { RequestedRange } from '../../lake/upkeep/requested-ranges.js';
 import { runText, type RunReport } from './run-summary.js';
 import type { PipelineTables } from '../../core/columns/table.js';
@@ -43,26 +43,44 @@ export function readMaxLag(text: string | undefined, marginMinutes = 5): number 
   );
 }
 
+/** How recent and how complete an account is, for some pipelines together. */
+export interface Freshness {
+  /** The watermark: the lake has everything before it that a sync loads. Milliseconds since 1970. */
+  readonly coveredTo: number;
+  /** The newest days that all of them have without a gap; undefined where they have none in common. */
+  readonly complete: Window | undefined;
+}
+
 /**
- * The watermark of these pipelines together, in milliseconds since 1970: the lake has everything before it that a sync of them
- * loads. Undefined where there is no pipeline, or nothing of one is loaded.
+ * The freshness of pipelines with windows; undefined where there is none, or nothing of one is loaded.
  *
- * @param ranges what the sync loads, by the pipeline's name
- * @param end the end of the sync's range
+ * @param missingOf what a sync has to load of a pipeline with these loaded windows
  */
-export function lakeCoveredTo(
+export function freshnessOf(
   lake: Lake,
   account: string,
-  pipelines: readonly PipelineTables[],
-  ranges: ReadonlyMap<string, { start: number; end: number }>,
-  end: number,
-): number | undefined {
-  const covered = pipelines.map((pipeline) => {
-    const loaded = loadedWindows(lake, pipeline.name, account);
-    return coveredTo(loaded, ranges.get(pipeline.name) ?? syncRange(loaded, end));
-  });
-  if (covered.length === 0 || covered.includes(undefined)) return undefined;
-  return Math.min(...covered.filter((instant) => instant !== undefined));
+  pipelines: readonly Pick<PipelineTables, 'name'>[],
+  missingOf: (pipeline: string, loaded: readonly Window[]) => readonly Window[],
+): Freshness | undefined {
+  let [covered, start, end] = [Infinity, -Infinity, Infinity];
+  for (const { name } of pipelines) {
+    const loaded = loadedWindows(lake, name, account);
+    const stretch = newestStretch(loaded);
+    if (stretch === undefined) return undefined;
+    covered = Math.min(covered, coveredTo(loaded, missingOf(name, loaded)) ?? covered);
+    start = Math.max(start, stretch.start);
+    end = Math.min(end, stretch.end);
+  }
+  return covered === Infinity ? undefined : { coveredTo: covered, complete: start < end ? { start, end } : undefined };
+}
+
+/** `complete up to 2026-03-01`; where days after that are missing also from when on it is complete again. */
+export function completeText({ coveredTo: until, complete }: Freshness): string {
+  const isBroken = complete !== undefined && complete.start > until;
+  const again = isBroken
+    ? `, lacks days until ${shortInstant(complete.start)}, and is complete again up to ${shortInstant(complete.end)}`
+    : '';
+  return `complete up to ${shortInstant(until)}${again}`;
 }
 
 /** The last remedy of a lag failure. */
@@ -75,7 +93,7 @@ export const allowMore = 'or allow more with --max-lag';
  *   left out: the lake, after a sync
  */
 export function lagFailure(
-  covered: number | undefined,
+  freshness: Freshness | undefined,
   maxLagMs: number | undefined,
   now: number,
   about: { readonly subject?: string; readonly remedy?: string; readonly unfinished?: readonly string[] } = {},
@@ -83,9 +101,9 @@ export function lagFailure(
   if (maxLagMs === undefined) return undefined;
   const { subject = 'it', remedy = `run again, ${allowMore}`, unfinished = [] } = about;
   let found: string;
-  if (covered === undefined) found = 'has nothing with a date';
-  else if (now - covered > maxLagMs)
-    found = `is ${formatSpan(now - covered)} old: it is complete up to ${shortInstant(covered)}`;
+  if (freshness === undefined) found = 'has nothing with a date';
+  else if (now - freshness.coveredTo > maxLagMs)
+    found = `is ${formatSpan(now - freshness.coveredTo)} old: it is ${completeText(freshness)}`;
   else if (unfinished.length > 0) found = `lacks some of ${unfinished.join(', ')}, which were requested`;
   else return undefined;
   return new LedgerlakeError(
@@ -95,34 +113,39 @@ export function lagFailure(
 }
 
 /** The age of the lake after a run, for people. */
-export function lagText(run: RunReport, covered: number | undefined, now: number): string {
-  if (covered === undefined) return '';
-  const age = formatSpan(now - covered);
-  return `The lake is ${age} old: it is complete up to ${shortInstant(covered)} for ${runText(run)}\n`;
+export function lagText(run: RunReport, freshness: Freshness | undefined, now: number): string {
+  if (freshness === undefined) return '';
+  const age = formatSpan(now - freshness.coveredTo);
+  return `The lake is ${age} old: it is ${completeText(freshness)} for ${runText(run)}\n`;
 }
 
 /**
- * Adds the watermarks of windowed pipelines to what a run emits: each at once, and whenever a commit moves it.
+ * Adds the watermarks of windowed pipelines to what a run emits: each at once, and whenever a commit moves it, or adds to the days
+ * that are complete up to the run's end.
  *
  * @param end the end of the run's range, milliseconds since 1970
- * @param unfinished ranges that earlier runs were asked for and did not load
+ * @param asked ranges that this run or earlier ones were asked for and that were not loaded when it began
  */
 export function emittingWatermarks(
   lake: Lake,
   account: string,
   windowed: readonly PipelineTables[],
-  { end, unfinished }: { readonly end: number; readonly unfinished: readonly RequestedRange[] },
+  { end, asked }: { readonly end: number; readonly asked: readonly RequestedRange[] },
   emit: Emit,
 ): Emit {
-  const emitted = new Map<string, number>();
+  const emitted = new Map<string, string>();
   const emitWatermark = (pipeline: PipelineTables): void => {
     const { name } = pipeline;
     const loaded = loadedWindows(lake, name, account);
-    const asked = unfinished.filter((range) => range.pipeline === name);
-    const until = coveredTo(loaded, syncRange(loaded, end, asked));
-    if (until === undefined || until === emitted.get(name)) return;
-    emitted.set(name, until);
-    emit({ event: 'watermark-moved', pipeline: name, until: isoInstant(until) });
+    const ranges = asked.filter((range) => range.pipeline === name);
+    const covered = coveredTo(loaded, missingWindows(loaded, end, ranges));
+    if (covered === undefined) return;
+    const stretch = newestStretch(loaded);
+    const from = stretch !== undefined && stretch.end >= end ? isoInstant(stretch.start) : null;
+    const until = isoInstant(covered);
+    if (emitted.get(name) === `${until} ${from}`) return;
+    emitted.set(name, `${until} ${from}`);
+    emit({ event: 'watermark-moved', pipeline: name, until, from });
   };
   windowed.forEach(emitWatermark);
   return (event) => {

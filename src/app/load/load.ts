@@ -192,8 +192,8 @@ async function prepareLake(lake: Lake, requested: readonly Table[], { retentionH
 /** A run whose plan is noted in the lake. */
 interface StartedRun {
   readonly plan: LoadPlan;
-  /** The requested ranges that aren't loaded. */
-  readonly unfinished: readonly RequestedRange[];
+  /** The ranges that this run or earlier ones were requested to load, as far as they weren't loaded when it began. */
+  readonly asked: readonly RequestedRange[];
   /** Whether the lake has notes of requested ranges. */
   readonly hasNotes: boolean;
 }
@@ -219,18 +219,22 @@ async function startRun(
   });
   if (options.endpoint === undefined && !job.isCustomOnly) emit({ event: 'message', message: syntheticSellerText });
   emitDamage(lake, emit);
-  return { plan, unfinished: plan.unfinished ?? unfinished, hasNotes: notes.length + plan.asked.length > 0 };
+  return {
+    plan,
+    asked: [...(plan.unfinished ?? unfinished), ...plan.asked],
+    hasNotes: notes.length + plan.asked.length > 0,
+  };
 }
 
 /** Runs the pipelines with their APIs connected, and removes the saved pages that the next run does not need. */
 async function runConnected(
   lake: Lake,
-  { plan: { pipelines, range }, unfinished }: StartedRun,
+  { plan: { pipelines, range }, asked }: StartedRun,
   { options, job, refresh }: LoadRequest<object>,
   { clock, signal, closing, emit }: RunContext,
 ): ReturnType<typeof runPipelines> {
   const { account, orders } = job;
-  const until = { end: range.end, unfinished };
+  const until = { end: range.end, asked };
   const emitWithWatermarks = emittingWatermarks(lake, account, windowedOf(pipelines), until, emit);
   const finances = job.isCustomOnly ? noConnection : await openUpstream(options, account, { clock, emit });
   try {

@@ -8,8 +8,8 @@ import { withProvisionalSummary } from '../provisional-summary.js';
 import { summaryObject, summaryText } from './run-summary.js';
 import { loadedWindows } from '../../engine/slicing/window-slices.js';
 import type { Window } from '../../core/windows.js';
-import { olderGaps, syncRange } from '../../engine/slicing/sync-windows.js';
-import { lagFailure, lagText, lakeCoveredTo, readMaxLag } from './freshness.js';
+import { missingWindows, olderGaps } from '../../engine/slicing/sync-windows.js';
+import { freshnessOf, lagFailure, lagText, readMaxLag, type Freshness } from './freshness.js';
 import { runSettings } from '../configuration/setting-definitions.js';
 import type { OptionalSettings } from '../configuration/settings.js';
 import { readLookBacks, writeLookBacks } from './look-back.js';
@@ -62,11 +62,12 @@ export async function sync(options: SyncOptions, given: RunContext): Promise<Com
   const windowed = windowedOf(named).filter(({ name }) => names.has(name));
   let planned = unplanned(options, now, end);
   let opened: Lake | undefined;
-  const covered = (lake: Lake) => lakeCoveredTo(lake, account, windowed, planned.ranges, end);
+  const freshness = (lake: Lake) =>
+    freshnessOf(lake, account, windowed, (name, loaded) => planned.missing.get(name) ?? missingWindows(loaded, end));
   const known = { account, lake: options.lake, from: null, to: end };
   const context = withProvisionalSummary(given, known, () => ({
-    ...(planned.ranges.size > 0 && { from: isoInstant(startOf(planned)) }),
-    lag_seconds: opened === undefined ? null : lagSeconds(covered(opened), clock.now()),
+    ...(planned.missing.size > 0 && { from: isoInstant(startOf(planned)) }),
+    lag_seconds: opened === undefined ? null : lagSeconds(freshness(opened), clock.now()),
   }));
   const { emit } = context;
   const committed = new Map<string, string[]>();
@@ -98,10 +99,10 @@ export async function sync(options: SyncOptions, given: RunContext): Promise<Com
           unfinished: requested,
         };
       },
-      judge: (lake, serviceNow) => lagFailure(covered(lake), maxLagMs, serviceNow),
+      judge: (lake, serviceNow) => lagFailure(freshness(lake), maxLagMs, serviceNow),
       result: async (loaded) => {
         for (const [pipeline, slices] of committed) await inTurns?.read(pipeline, slices);
-        return endSync(loaded, { planned, covered: covered(loaded.lake), maxLagMs }, emit);
+        return endSync(loaded, { planned, freshness: freshness(loaded.lake), maxLagMs }, emit);
       },
     },
     inTurns === undefined ? context : { ...context, emit: collectingSlices(committed, emit) },
@@ -121,8 +122,8 @@ function reportsToSync(
 /** What a sync reads, planned by the state of its lake. */
 interface PlannedSync {
   readonly plan: SyncPlan;
-  /** The range that a pipeline loads, by its name. */
-  readonly ranges: ReadonlyMap<string, Window>;
+  /** What a pipeline has to load, by its name, in order. */
+  readonly missing: ReadonlyMap<string, readonly Window[]>;
   /** Days that are read again, by the pipeline's name. */
   readonly days: ReadonlyMap<string, number>;
   /** Whether any window is read that was loaded before. */
@@ -141,7 +142,7 @@ function unplanned(
     unfinished: [],
     wasRead: (pipeline, slice) => inTurns?.wasRead(pipeline, slice) === true,
   };
-  return { plan, ranges: new Map(), days: new Map(), isRereading: false };
+  return { plan, missing: new Map(), days: new Map(), isRereading: false };
 }
 
 /** Plans what windowed pipelines load and read again, and reports the gaps that remain. */
@@ -153,44 +154,43 @@ async function planSync(
   emit: Emit,
 ): Promise<PlannedSync> {
   const plan = { ...initial, lookBacks: await readLookBacks(lake.store, account) };
-  const ranges = new Map<string, Window>();
+  const missing = new Map<string, readonly Window[]>();
   const days = new Map<string, number>();
   let isRereading = false;
   for (const pipeline of windowed) {
     const { name } = pipeline;
     const loaded = loadedWindows(lake, name, account);
     const asked = plan.unfinished.filter((range) => range.pipeline === name);
-    const range = syncRange(loaded, plan.end, asked);
+    const windows = missingWindows(loaded, plan.end, asked);
     const lookBack = pipelineLookBackDays(lake, account, pipeline, plan);
-    ranges.set(name, range);
+    missing.set(name, windows);
     days.set(name, lookBack);
     isRereading ||= loaded.length > 0 && lookBack > 0;
-    for (const gap of olderGaps(loaded, range, asked)) {
+    for (const gap of olderGaps(loaded, windows)) {
       emit({ event: 'gap-left', pipeline: name, from: dateOrInstant(gap.start), to: dateOrInstant(gap.end) });
     }
   }
-  return { plan, ranges, days, isRereading };
+  return { plan, missing, days, isRereading };
 }
 
-function startOf({ plan, ranges }: PlannedSync): number {
-  return Math.min(plan.end, ...[...ranges.values()].map(({ start }) => start));
+function startOf({ plan, missing }: PlannedSync): number {
+  return Math.min(plan.end, ...[...missing.values()].flatMap(([first]) => first?.start ?? []));
 }
 
-function lagSeconds(covered: number | undefined, now: number): number | null {
-  return covered === undefined ? null : Math.round((now - covered) / 1000);
+function lagSeconds(freshness: Freshness | undefined, now: number): number | null {
+  return freshness === undefined ? null : Math.round((now - freshness.coveredTo) / 1000);
 }
 
 interface SyncEnd {
   readonly planned: PlannedSync;
-  /** The instant up to which the lake is complete. */
-  readonly covered: number | undefined;
+  readonly freshness: Freshness | undefined;
   readonly maxLagMs: number | undefined;
 }
 
 /** Notes the look-backs of a sync. Returns its result. */
 async function endSync(
   { lake, report, findings, now }: Loaded,
-  { planned, covered, maxLagMs }: SyncEnd,
+  { planned, freshness, maxLagMs }: SyncEnd,
   emit: Emit,
 ): Promise<CommandResult<SyncSummary>> {
   // A refused empty answer counts as read, and so does a run whose lake is older than allowed.
@@ -198,15 +198,15 @@ async function endSync(
   if (isRead) await noteLookBacks(lake, report.account, planned, emit);
   const found = findingsText(findings);
   const unchanged = isRead && planned.isRereading ? 'Nothing has changed in what was read again\n' : '';
-  const texts = [summaryText(report), found === '' ? unchanged : found, lagText(report, covered, now)];
+  const texts = [summaryText(report), found === '' ? unchanged : found, lagText(report, freshness, now)];
   // The failure of a completed run reports the lag itself.
   const late = isIncomplete(report.failure)
-    ? lagFailure(covered, maxLagMs, now, { remedy: 'the failure that ended this run is why' })
+    ? lagFailure(freshness, maxLagMs, now, { remedy: 'the failure that ended this run is why' })
     : undefined;
   if (late !== undefined) emit({ event: 'lake-lags', reason: late.message });
   return {
     text: texts.filter((text) => text !== '').join('\n'),
-    summary: { ...summaryObject(report), ...findingsObject(findings), lag_seconds: lagSeconds(covered, now) },
+    summary: { ...summaryObject(report), ...findingsObject(findings), lag_seconds: lagSeconds(freshness, now) },
   };
 }
 
@@ -218,7 +218,7 @@ function initialRanges(
   lake: Lake,
   account: string,
   chosen: readonly FinancesPipeline[],
-  { plan: { unfinished, end }, ranges }: PlannedSync,
+  { plan: { unfinished, end }, missing }: PlannedSync,
 ): RequestedRange[] {
   return withNeeds(chosen).flatMap((pipeline): RequestedRange[] => {
     const { name, loadKeyKind, coverage } = pipeline;
@@ -226,7 +226,8 @@ function initialRanges(
       loadKeyKind === 'window' ? loadedWindows(lake, name, account).length > 0 : lake.loadKeys(name, account).size > 0;
     if (coverage === undefined || isBegun) return [];
     const asked = unfinished.filter((range) => range.pipeline === name);
-    return [{ command: 'sync', pipeline: name, ...(ranges.get(name) ?? syncRange([], end, asked)) }];
+    const windows = missing.get(name) ?? missingWindows([], end, asked);
+    return windows.map((window) => ({ command: 'sync', pipeline: name, ...window }));
   });
 }
 

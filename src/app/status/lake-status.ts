@@ -12,7 +12,7 @@ import type { LakeRuns, Lease } from '../../lake/upkeep/leases.js';
 import { rangeMarginMs, readDateRange, type RangeOptions } from '../configuration/range.js';
 import { importedDays, parseImportedKey } from '../../lake/loads/imported-spans.js';
 import { loadedWindows } from '../../engine/slicing/window-slices.js';
-import { coveredTo, syncRange } from '../../engine/slicing/sync-windows.js';
+import { missingWindows } from '../../engine/slicing/sync-windows.js';
 import { contains, dayMs, spanOf, type Window } from '../../core/windows.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 import { financialEventGroups } from '../../../pipelines/financial-event-groups.js';
@@ -24,6 +24,7 @@ import { formatCount } from '../../core/text/amounts.js';
 import { unreadEvents, type LoadHole } from '../unread-events.js';
 import { unsummedIn } from '../unsummed-amounts.js';
 import { reportsStatus, type ReportsStatus } from './kept-reports.js';
+import { freshnessOf, type Freshness } from '../load/freshness.js';
 import type { LookBacks } from '../load/look-back.js';
 import { settlementReportTables } from '../../sources/finances/settlement-reports/report-tables.js';
 import { rangeOf, suggestion, type Suggestion, type SuggestionContext } from './suggestions.js';
@@ -51,15 +52,12 @@ export interface AccountCoverage {
   /** The pipelines that an unfinished run was asked for and of which nothing is loaded. */
   readonly unfinished: readonly string[];
   /**
-   * The pipelines that a sync loads, of which a run was asked for more than is loaded, and that `coveredTo` does not
+   * The pipelines that a sync loads, of which a run was asked for more than is loaded, and that `freshness` does not
    * count.
    */
   readonly behind: readonly string[];
-  /**
-   * The watermark: everything is loaded up to this instant, milliseconds since 1970; undefined where nothing has a
-   * date.
-   */
-  readonly coveredTo: number | undefined;
+  /** Of the pipelines that read windows; undefined where nothing has a date. */
+  readonly freshness: Freshness | undefined;
   /** Groups that were open when they were listed last. */
   readonly openGroups: readonly GroupSpan[];
   /** Groups of the range that are listed and whose events aren't loaded by group. */
@@ -179,7 +177,7 @@ export function accountStatus(question: StatusQuestion): AccountCoverage {
         loadKeyKind === 'group' && asked.has(pipeline) ? [pipeline] : [],
       ),
     ],
-    coveredTo: coveredBy(used, question),
+    freshness: freshnessBy(used, question),
     openGroups: listed.flatMap(({ group }) => (group.end === null ? [group] : [])),
     groupsToLoad: isListed ? toLoad.filter(({ opened }) => contains(range, opened)).map(({ group }) => group) : [],
     missingSettlements: settlementBreaks(groups, loadedWindows(lake, financialEventGroups.name, account)).holes.filter(
@@ -204,18 +202,14 @@ function isCustom({ main }: StoredPipeline): boolean {
   return main.customPipeline !== undefined;
 }
 
-/** The watermark: the instant up to which every pipeline that reads windows has loaded them, as `sync` computes it. */
-function coveredBy(used: readonly StoredPipeline[], question: StatusQuestion): number | undefined {
+/** The freshness of the pipelines that read windows, as `sync` computes it. */
+function freshnessBy(used: readonly StoredPipeline[], question: StatusQuestion): Freshness | undefined {
   const { lake, account, range } = question;
-  const covered = used
-    .filter(({ loadKeyKind }) => loadKeyKind === 'window')
-    .map(({ name }) => {
-      const loaded = loadedWindows(lake, name, account);
-      const asked = unfinishedOf(question).filter(({ pipeline }) => pipeline === name);
-      return coveredTo(loaded, syncRange(loaded, range.end, asked)) ?? -Infinity;
-    });
-  const least = Math.min(...covered);
-  return Number.isFinite(least) ? least : undefined;
+  const windowed = used.filter(({ loadKeyKind }) => loadKeyKind === 'window');
+  return freshnessOf(lake, account, windowed, (name, loaded) => {
+    const asked = unfinishedOf(question).filter(({ pipeline }) => pipeline === name);
+    return missingWindows(loaded, range.end, asked);
+  });
 }
 
 /** The ranges of the account that runs were asked for and have not loaded. */

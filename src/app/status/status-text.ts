@@ -69,10 +69,14 @@ function runsText({ active, died }: LakeRuns): string {
 function overviewText(statuses: readonly AccountCoverage[]): string {
   if (statuses.length < 2) return '';
   const width = Math.max(...statuses.map(({ account }) => printable(account).length));
-  const lines = statuses.map(({ account, coveredTo, lacking }) => {
-    const upTo = coveredTo === undefined ? 'nothing by date' : `loaded up to ${dateOrInstant(coveredTo)}`;
+  const lines = statuses.map(({ account, freshness, lacking }) => {
+    const upTo = freshness === undefined ? 'nothing by date' : `loaded up to ${dateOrInstant(freshness.coveredTo)}`;
+    const again =
+      freshness?.complete === undefined || freshness.complete.start <= freshness.coveredTo
+        ? ''
+        : `, complete from ${rangeText(freshness.complete)}`;
     const gaps = lacking.length === 0 ? 'no gap' : `gaps in ${printable(lacking.join(', '))}`;
-    return `${printable(account).padEnd(width)}  ${upTo}, ${gaps}\n`;
+    return `${printable(account).padEnd(width)}  ${upTo}${again}, ${gaps}\n`;
   });
   return `${lines.join('')}\n`;
 }
@@ -111,8 +115,14 @@ const mostListed = 10;
 function accountText(status: AccountCoverage, options: CalendarOptions): string {
   const { account, range, pipelines, unused, unfinished, openGroups, groupsToLoad, missingSettlements, holes, tables } =
     status;
-  const { reports, loadReports } = status;
-  const lines = [`${printable(account)}, ${rangeText(range)}`, ''];
+  const { reports, loadReports, freshness } = status;
+  const complete = freshness?.complete;
+  const isLater = complete !== undefined && complete.start > range.start;
+  const lines = [
+    `${printable(account)}, ${rangeText(range)}`,
+    ...(isLater ? [`Complete from ${rangeText(complete)}`] : []),
+    '',
+  ];
   for (const pipeline of pipelines) lines.push(...pipelineLines(pipeline, options), '');
   const allDays = pipelines.flatMap(({ days }) => days);
   if (allDays.length > 0) lines.push(...legendLines(allDays, options), '');

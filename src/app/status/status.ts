@@ -182,7 +182,7 @@ function refuseLag(report: StatusReport, { account }: StatusOptions, maxLagMs: n
     ...statuses.map((of) => {
       const remedy = remedyOf(of.account, remedyText(nextSync(of, suggestionContext)));
       const about = { subject: `account ${of.account}`, remedy, unfinished: of.behind };
-      return lagFailure(of.coveredTo, maxLagMs, now, about);
+      return lagFailure(of.freshness, maxLagMs, now, about);
     }),
     ...unloaded.map((of) => {
       const about = { subject: `account ${of.account}`, remedy: remedyOf(of.account, remedyText(of)) };
@@ -249,7 +249,9 @@ function accountObject(of: AccountCoverage, now: number): LakeStatus['accounts']
     })),
     not_loaded: of.unused,
     unfinished: of.unfinished,
-    lag_seconds: of.coveredTo === undefined ? null : Math.round((now - of.coveredTo) / 1000),
+    lag_seconds: of.freshness === undefined ? null : Math.round((now - of.freshness.coveredTo) / 1000),
+    complete_from: instantOrNull(of.freshness?.complete?.start),
+    complete_to: instantOrNull(of.freshness?.complete?.end),
     open_groups: of.openGroups.map(groupObject),
     groups_to_load: of.groupsToLoad.map(groupObject),
     missing_settlements: of.missingSettlements.map(({ at, side, beside }) => ({

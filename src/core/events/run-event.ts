@@ -233,8 +233,11 @@ interface RunEvents {
     /** Requests a second that are sent instead. */
     readonly rate: number;
   };
-  /** The instant up to which the lake has everything that a sync loads of a pipeline. */
-  'watermark-moved': { readonly pipeline: string; readonly until: string };
+  /**
+   * The instant up to which the lake has everything that a sync loads of a pipeline, and the one from which on it has everything up
+   * to the end of the run's range; null: not yet.
+   */
+  'watermark-moved': { readonly pipeline: string; readonly until: string; readonly from: string | null };
   /** The lake's data is older than requested, after a run that failed for another reason. */
   'lake-lags': { readonly reason: string };
   /** A gap that a sync leaves to a backfill. */

@@ -1,5 +1,6 @@
 import { EventEmitter, once } from 'node:events';
 import type { Clock } from '../../core/clock.js';
+import { monthNumber } from '../../core/windows.js';
 import { planConcurrency, maxPages, type ConcurrencyPlan } from './concurrency-plan.js';
 import type { Pace } from './pipeline.js';
 import type { Slice, Progress, SliceQueue } from './slice-queue.js';
@@ -7,7 +8,10 @@ import type { Slice, Progress, SliceQueue } from './slice-queue.js';
 /** A slice that is being loaded. */
 export interface OpenSlice<S extends Slice = Slice> {
   readonly slice: S;
-  /** Among the waiting requests the lowest is sent first: the slice with most remaining pages, as it ends last. */
+  /**
+   * Among the waiting requests the lowest is sent first: of a slice that would end after all others, then of the newest month, so
+   * that it is complete early; of several alike that with most remaining pages.
+   */
   readonly priority: number;
   /** Records the progress: after each page, and after the last one. */
   learn(progress: Progress): void;
@@ -35,6 +39,15 @@ interface OpenState {
 
 /** Assumed seconds of an answer before the first one. */
 const guessedLatency = 1;
+
+/** More than a slice has. */
+const pagesPerMonth = 1_000_000;
+
+/** Later than every month. */
+const urgentMonth = 1_000_000;
+
+/** A slice whose pages, one after the other, take more than this share of the time that the quota leaves is urgent. */
+const urgentShare = 0.4;
 
 /** Pages after which further ones hardly change the estimates of latency and density. */
 const settledPages = 40;
@@ -116,10 +129,13 @@ export class Scheduler<S extends Slice> {
     this.#open.set(slice, state);
     this.#openedAt = this.#options.clock.now();
     const left = (): number => this.#pagesLeftOf(slice, state);
+    const month = slice.window === undefined ? 0 : monthNumber(slice.window.start);
+    const priorityOf = (pages: number): number =>
+      -(this.#endsLast(pages) ? urgentMonth : month) * pagesPerMonth - Math.min(pages, pagesPerMonth - 1);
     return {
       slice,
       get priority() {
-        return -left();
+        return priorityOf(left());
       },
       learn: (progress) => {
         state.pages = progress.pages;
@@ -135,6 +151,15 @@ export class Scheduler<S extends Slice> {
         this.#changes.emit('change');
       },
     };
+  }
+
+  /** Whether a slice with this many remaining pages would end after what else is to be read, if it waited for that. */
+  #endsLast(pages: number): boolean {
+    const pace = this.#options.pace();
+    const allPages = pace && this.pagesLeft;
+    if (pace === undefined || allPages == null) return false;
+    const quotaSeconds = Math.max(0, allPages - pace.level) / pace.rate;
+    return pages * (pace.latency ?? guessedLatency) > urgentShare * quotaSeconds;
   }
 
   #pagesLeftOf(slice: S, { pages }: OpenState): number {

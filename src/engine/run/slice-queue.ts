@@ -55,7 +55,7 @@ export interface SliceQueue<S extends Slice = Slice> {
   readonly mostOpen?: number;
   /** The parts that aren't open yet, in expected pages; undefined: unknown. */
   stretches(): readonly Stretch[] | undefined;
-  /** Removes the oldest slice, cut to about `pages` where possible; undefined: the queue is empty. */
+  /** Removes the first slice, cut to about `pages` where possible; undefined: the queue is empty. */
   next(pages: number): S | undefined;
   /**
    * Slices to read again, by the lake's rows after all slices were read; default none.

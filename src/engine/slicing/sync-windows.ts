@@ -1,5 +1,5 @@
 import type { RequestedRange } from '../../lake/upkeep/requested-ranges.js';
-import { cut, dayMs, dayStart, monthOf, overlap, uncovered, type Window } from '../../core/windows.js';
+import { cut, dayMs, dayStart, joined, monthOf, overlap, spanOf, uncovered, type Window } from '../../core/windows.js';
 
 /** A window to read, and the loaded windows within it that it replaces. */
 export interface PlannedWindow {
@@ -10,8 +10,10 @@ export interface PlannedWindow {
 export interface SyncWindowsOptions {
   /** Loaded windows, without overlaps. */
   readonly loaded: readonly Window[];
-  /** The range to load. */
-  readonly range: Window;
+  /** What is to be loaded (`missingWindows`). */
+  readonly missing: readonly Window[];
+  /** The end of the sync's range, in milliseconds since 1970. */
+  readonly end: number;
   /** Loaded windows that end later are read again; `Infinity`: none. Milliseconds since 1970. */
   readonly lookBackFrom: number;
   /** Days of the longest window that the API answers; default a month. */
@@ -27,59 +29,49 @@ const recentDays = 14;
 /** Days of an older missing window. */
 const olderWindowDays = 7;
 
-/** Maximum of days that a sync goes back for an earlier request: the services keep about two years. */
-const mostRequestedDays = 731;
-
-/**
- * The first instant that a sync loads of what was requested: by the configuration and of a sync the whole range, of a backfill
- * the last 90 days. `Infinity`: none.
- */
-export function requestedFrom(asked: readonly RequestedRange[], end: number): number {
-  const from = asked.flatMap((range) => {
-    const days = range.command === 'sync' ? mostRequestedDays : backDays;
-    const start = range.isConfigured ? range.start : Math.max(range.start, dayStart(end - days * dayMs));
-    return start < range.end ? [start] : [];
-  });
-  return Math.min(...from);
+/** The first instant that a sync of an empty lake loads unless another one is requested. */
+export function firstSynced(end: number): number {
+  return dayStart(end - backDays * dayMs);
 }
 
 /**
- * The range of a sync: from the newest loaded instant, or from the first gap in the last 90 days, which a skipped slice leaves.
- * It begins no earlier than the first instant that is loaded or was requested. For an empty lake: what the configuration requests,
- * else the last 90 days.
+ * What a sync loads of a pipeline, in order: what is newer than the newest loaded instant, the gaps of the last 90 days, which a
+ * skipped slice leaves, and what was requested, however old it is. Nothing from before the first loaded instant, unless it was
+ * requested. For an empty lake: what was requested, and without a configured start the last 90 days.
  *
  * @param asked ranges of the same pipeline that aren't loaded
  */
-export function syncRange(loaded: readonly Window[], end: number, asked: readonly RequestedRange[] = []): Window {
-  const back = dayStart(end - backDays * dayMs);
-  const first = Math.min(...loaded.map((window) => window.start));
-  const newest = Math.max(...loaded.map((window) => window.end));
-  const from = requestedFrom(asked, end);
-  if (loaded.length === 0) return { start: firstOf(asked) ?? Math.min(back, from), end };
-  const [gap] = uncovered({ start: Math.min(from, Math.max(first, Math.min(newest, back))), end }, loaded);
-  return { start: Math.min(gap?.start ?? end, end), end };
-}
-
-/** The start of what the configuration requests. */
-function firstOf(asked: readonly RequestedRange[]): number | undefined {
-  return asked.find(({ isConfigured }) => isConfigured)?.start;
-}
-
-/** Gaps that a sync leaves to a backfill: between loaded windows, and in the requested ranges of backfills. */
-export function olderGaps(
+export function missingWindows(
   loaded: readonly Window[],
-  { start }: Window,
+  end: number,
   asked: readonly RequestedRange[] = [],
 ): Window[] {
-  const first = Math.min(...[...loaded, ...asked].map((window) => window.start));
-  return first < start ? uncovered({ start: first, end: start }, loaded) : [];
+  const back = firstSynced(end);
+  const first = Math.min(...loaded.map((window) => window.start));
+  const newest = Math.max(...loaded.map((window) => window.end));
+  const isConfigured = asked.some((range) => range.isConfigured);
+  const start = loaded.length === 0 ? (isConfigured ? end : back) : Math.max(first, Math.min(newest, back));
+  const ranges = [...asked, { start, end }].map((range) => ({ ...range, end: Math.min(range.end, end) }));
+  return joined(ranges.flatMap((range) => uncovered(range, loaded)));
 }
 
-/** The watermark: the end of the loaded data without a gap from the start of a range; undefined for an empty lake. */
-export function coveredTo(loaded: readonly Window[], { start }: Window): number | undefined {
+/** Gaps between loaded windows that a sync leaves to a backfill. */
+export function olderGaps(loaded: readonly Window[], missing: readonly Window[]): Window[] {
+  const known = [...loaded, ...missing];
+  return known.length === 0 ? [] : uncovered(spanOf(known), known);
+}
+
+/** The watermark: the instant up to which all of some windows is loaded; undefined for an empty lake. */
+export function coveredTo(loaded: readonly Window[], wanted: readonly Window[]): number | undefined {
   if (loaded.length === 0) return undefined;
   const newest = Math.max(...loaded.map((window) => window.end));
-  return uncovered({ start, end: newest }, loaded)[0]?.start ?? newest;
+  const [gap] = wanted.flatMap((window) => uncovered(window, loaded));
+  return Math.min(gap?.start ?? newest, newest);
+}
+
+/** The newest loaded days without a gap; undefined for an empty lake. */
+export function newestStretch(loaded: readonly Window[]): Window | undefined {
+  return joined(loaded).at(-1);
 }
 
 /**
@@ -94,9 +86,9 @@ export function coveredTo(loaded: readonly Window[], { start }: Window): number 
  * @param isWanted whether a loaded window is read again regardless of age
  */
 export function dailyWindows(options: SyncWindowsOptions, isWanted?: (window: Window) => boolean): PlannedWindow[] {
-  const { loaded, range, longestDays = Infinity } = options;
-  const recent = dayStart(range.end) - recentDays * dayMs;
-  const missing = uncovered(range, loaded).flatMap((gap) => [
+  const { end, longestDays = Infinity } = options;
+  const recent = dayStart(end) - recentDays * dayMs;
+  const missing = options.missing.flatMap((gap) => [
     ...within(gap, -Infinity, recent).flatMap((older) => cut(older, Math.min(olderWindowDays, longestDays))),
     ...within(gap, recent, Infinity).flatMap((newer) => cut(newer, 1)),
   ]);
@@ -115,13 +107,13 @@ export function dailyWindows(options: SyncWindowsOptions, isWanted?: (window: Wi
  * @param isWanted whether a loaded window is read again regardless of age
  */
 export function monthlyWindows(options: SyncWindowsOptions, isWanted: (window: Window) => boolean): PlannedWindow[] {
-  const missing = uncovered(options.range, options.loaded).flatMap((gap) => cut(gap, 31));
+  const missing = options.missing.flatMap((gap) => cut(gap, 31));
   const isOneMonth = (before: Window, next: Window) => monthOf(before.start) === monthOf(next.end - 1);
   return planned(options, missing, isOneMonth, isWanted);
 }
 
 function planned(
-  { loaded, range, lookBackFrom }: SyncWindowsOptions,
+  { loaded, end, lookBackFrom }: SyncWindowsOptions,
   missing: readonly Window[],
   grows: (before: Window, next: Window) => boolean,
   isWanted: (window: Window) => boolean = () => false,
@@ -133,7 +125,7 @@ function planned(
     return { window: { start: before.start, end: next.end }, retires: [before] };
   });
   const replaced = new Set(fresh.flatMap(({ retires }) => retires));
-  const lookBack = { start: lookBackFrom, end: range.end };
+  const lookBack = { start: lookBackFrom, end };
   const repeated = loaded
     .filter((window) => !replaced.has(window) && (overlap(window, lookBack) || isWanted(window)))
     .map((window): PlannedWindow => ({ window, retires: [] }));

@@ -2,7 +2,7 @@ import { Density } from './volume-estimate.js';
 import { maxPages, equalParts, type Stretch } from '../run/concurrency-plan.js';
 import type { Job } from '../run/pipeline.js';
 import { loadedSamples, loadedWindows, windowKey, windowSlice, type WindowSlice } from './window-slices.js';
-import { cut, dayMs, dayStart, months, overlap, uncovered, type Window } from '../../core/windows.js';
+import { byNewestMonth, cut, dayMs, dayStart, months, overlap, uncovered, type Window } from '../../core/windows.js';
 import { pageSize, type Progress, type SliceQueue, type SplitReason } from '../run/slice-queue.js';
 import { halvesOf, minWindowMs, bisectedOnce } from './bisected-windows.js';
 
@@ -25,7 +25,8 @@ export interface WindowSource {
 }
 
 /**
- * The missing windows of a job, as slices that never cross the end of a UTC month and end with a UTC day. A refresh also reads
+ * The missing windows of a job, as slices that never cross the end of a UTC month and end with a UTC day. The newest month is read
+ * first, so that recent days are complete early; within a month the slices are in order of time. A refresh also reads
  * the loaded windows that overlap the job's range, each whole, so that a window is replaced by the same window. Windows that a
  * stopped run had begun are resumed unchanged.
  */
@@ -62,8 +63,8 @@ export class WindowQueue implements SliceQueue<WindowSlice> {
     this.#density = new Density(loadedSamples(lake, pipeline, table, account));
     this.#reread = job.refresh ? loaded.filter(isWanted) : [];
     const whole = isPaced ? withoutOverlaps(begun) : missing.flatMap((gap) => cut(gap, gridDays));
-    this.#fixed = sortedByStart([...this.#reread, ...whole]);
-    this.#open = missing.flatMap((gap) => uncovered(gap, this.#fixed)).flatMap(months);
+    this.#fixed = inOrder([...this.#reread, ...whole]);
+    this.#open = inOrder(missing.flatMap((gap) => uncovered(gap, this.#fixed)).flatMap(months));
     this.#longestMs = longestDays * dayMs;
     this.#bisected = bisectedOnce(bisects);
   }
@@ -87,7 +88,7 @@ export class WindowQueue implements SliceQueue<WindowSlice> {
   next(pages: number): WindowSlice | undefined {
     const [whole] = this.#fixed;
     const [stretch] = this.#open;
-    if (stretch === undefined || (whole !== undefined && whole.start < stretch.start)) {
+    if (stretch === undefined || (whole !== undefined && byNewestMonth(whole.start, stretch.start) < 0)) {
       this.#fixed.shift();
       return whole && (this.#bisectedSlices.get(whole) ?? windowSlice(whole));
     }
@@ -114,7 +115,7 @@ export class WindowQueue implements SliceQueue<WindowSlice> {
   putBack({ name, window }: WindowSlice): boolean {
     if (!this.#isPaced || this.#isReread(window) || window.end - window.start <= dayMs) return false;
     this.#reached.delete(name);
-    this.#open = sortedByStart([...this.#open, window]);
+    this.#open = inOrder([...this.#open, window]);
     return true;
   }
 
@@ -127,7 +128,7 @@ export class WindowQueue implements SliceQueue<WindowSlice> {
     else if (reason === 'shorten')
       this.#longestMs = Math.min(this.#longestMs, Math.max(...halves.map(({ start, end }) => end - start)));
     this.#reached.delete(name);
-    this.#fixed = sortedByStart([...this.#fixed, ...(halves ?? [window])]);
+    this.#fixed = inOrder([...this.#fixed, ...(halves ?? [window])]);
     return true;
   }
 
@@ -159,14 +160,15 @@ export class WindowQueue implements SliceQueue<WindowSlice> {
   }
 }
 
-function sortedByStart(windows: readonly Window[]): Window[] {
-  return windows.toSorted((a, b) => a.start - b.start);
+/** The order in which windows are read. */
+function inOrder(windows: readonly Window[]): Window[] {
+  return windows.toSorted((a, b) => byNewestMonth(a.start, b.start));
 }
 
 /** The windows that don't overlap an earlier one. */
 function withoutOverlaps(windows: readonly Window[]): Window[] {
   const chosen: Window[] = [];
-  for (const window of sortedByStart(windows)) if (!chosen.some((other) => overlap(other, window))) chosen.push(window);
+  for (const window of inOrder(windows)) if (!chosen.some((other) => overlap(other, window))) chosen.push(window);
   return chosen;
 }
 

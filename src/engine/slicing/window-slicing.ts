@@ -1,4 +1,4 @@
-import { cut, dayMs, dayStart, overlap, uncovered, type Window } from '../../core/windows.js';
+import { byNewestMonth, cut, dayMs, dayStart, overlap, uncovered, type Window } from '../../core/windows.js';
 import type { Add } from '../../lake/delta/actions.js';
 import { columnStatistics, loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
@@ -21,7 +21,7 @@ import type {
   Slicing,
   SyncJob,
 } from './slicing.js';
-import { dailyWindows, syncRange, type PlannedWindow, type SyncWindowsOptions } from './sync-windows.js';
+import { dailyWindows, missingWindows, type PlannedWindow, type SyncWindowsOptions } from './sync-windows.js';
 
 interface WindowSlicingOptions extends WindowSource {
   /** Column whose statistics give the days of a file's rows; default the file's windows. */
@@ -62,7 +62,7 @@ export function windowSlicing(options: WindowSlicingOptions): Slicing<WindowSlic
 }
 
 /**
- * The windows of a sync: missing ones, and those of the look-back. After a conflict with another run only the missing ones.
+ * The windows of a sync, the newest month first: missing ones, and those of the look-back. After a conflict with another run only the missing ones.
  *
  * @param days of a missing window after a conflict
  */
@@ -74,20 +74,20 @@ export function syncedWindows(
 ): SliceQueue<WindowSlice> {
   const { lake, account, lookBackFrom } = job;
   const loaded = loadedWindows(lake, pipeline, account);
-  const range = syncRange(loaded, job.range.end, job.asked);
+  const { end } = job.range;
+  const missing = missingWindows(loaded, end, job.asked);
   const bodiesOf = (window: Window) =>
     job.changed?.find(({ start, end }) => start === window.start && end === window.end)?.bodies;
   const slices = job.refresh
-    ? plan({ loaded, range, lookBackFrom })
+    ? plan({ loaded, missing, end, lookBackFrom })
         .map(({ window, retires }) => {
           const bodies = bodiesOf(window);
           return { ...windowSlice(window, retires), ...(bodies && { bodies }) };
         })
         .filter(({ label }) => !job.wasRead(label))
-    : uncovered(range, loaded)
-        .flatMap((gap) => cut(gap, days))
-        .map((window) => windowSlice(window));
-  return listQueue(slices, 'window', ({ window }) => window, bisectedOnce(bisects));
+    : missing.flatMap((gap) => cut(gap, days)).map((window) => windowSlice(window));
+  const inOrder = slices.toSorted((a, b) => byNewestMonth(a.window.start, b.window.start));
+  return listQueue(inOrder, 'window', ({ window }) => window, bisectedOnce(bisects));
 }
 
 /** The forecast of windows with an expectation. */

@@ -26,6 +26,8 @@ class Track {
   operation: string | undefined;
   /** When a failed request is retried; the earliest instant where several are. */
   nextTryAt = 0;
+  /** The day from which on everything is loaded up to the end of the range; empty: none yet. */
+  completeFrom = '';
   readonly open = new Set<string>();
   readonly retries = new Map<string, number>();
   readonly results = new RecentRate();
@@ -100,6 +102,10 @@ export class RunProgress {
     'request-answered': ({ pipeline }) => {
       this.#track(pipeline).nextTryAt = 0;
     },
+    'watermark-moved': ({ pipeline, from }) => {
+      const track = this.#tracks.get(pipeline);
+      if (track !== undefined) track.completeFrom = from?.slice(0, '2026-01-01'.length) ?? '';
+    },
     'bucket-changed': (event) => {
       const nextAt = this.#now + event.nextTokenSeconds * 1000;
       this.#buckets.set(event.operation, { ...event, at: this.#now, nextAt });
@@ -162,7 +168,7 @@ export class RunProgress {
 type Figures = Pick<ViewRow, 'share' | 'amount' | 'leftMs' | 'details'>;
 
 function inPages(track: Track, bucket: Bucket | undefined, now: number): Figures {
-  const { pages, pagesLeft, open } = track;
+  const { pages, pagesLeft, open, completeFrom } = track;
   const all = pagesLeft === undefined ? undefined : pages + pagesLeft;
   const isDone = track.state === 'done';
   const total = all === undefined || isDone ? '' : ` of ~${formatCount(all)}`;
@@ -172,6 +178,7 @@ function inPages(track: Track, bucket: Bucket | undefined, now: number): Figures
     amount: total === '' ? formatCount(pages, 'page') : `${formatCount(pages)}${total} pages`,
     leftMs: leftMsOf(track, bucket, now),
     details: [
+      ...(completeFrom === '' ? [] : [`complete from ${completeFrom}`]),
       `${formatCount(events)} events/s`,
       formatCount(open.size, 'slice'),
       ...(bucket === undefined ? [] : bucketTexts(bucket, now)),

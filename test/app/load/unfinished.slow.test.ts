@@ -107,10 +107,16 @@ interface Status {
   }[];
 }
 
-async function statusOf(lake: string, clock: SetClock, log: (line: string) => void = () => undefined): Promise<Status> {
+async function statusOf(
+  lake: string,
+  clock: SetClock,
+  log: (line: string) => void = () => undefined,
+  maxLag?: string,
+): Promise<Status> {
   const output = new PassThrough();
   const written = text(output);
-  const options = { lake, account: undefined, from: undefined, to: undefined, format: 'json' as const, color: false };
+  const range = { from: undefined, to: undefined };
+  const options = { lake, account: undefined, ...range, maxLag, format: 'json' as const, color: false };
   await status(options, { clock, signal: new AbortController().signal, output, log });
   output.end();
   return JSON.parse(await written) as Status;
@@ -243,9 +249,9 @@ describe.each(['v0', '2024-06-19'] as const)('a first sync of %s that leaves its
 
 describe('an interrupted backfill', () => {
   test.each([
-    ['is closed by the next sync within the last 90 days', '2025-12-23', undefined],
-    ['is told of by the next sync beyond them', '2025-11-15', '2025-11-15 to 2025-11-'],
-  ])('%s', async (_name, from, left) => {
+    ['within the last 90 days', '2025-12-23'],
+    ['before them', '2025-11-15'],
+  ])('is closed by the next sync, %s', async (_name, from) => {
     const of = await shop('v0');
     const { given, clock } = of;
     const pipelines = ['financial-events'];
@@ -255,18 +261,43 @@ describe('an interrupted backfill', () => {
     of.from = -Infinity;
     expect((await statusOf(given.lake, clock)).accounts[0]?.command).toContain(`--from ${from} --to`);
     expect((await verified({ root: given.lake, clock }, true)).code).toBe(1);
-    const { logged, failure: none } = await synced({ ...given, pipelines }, { clock });
+    const { failure: none } = await synced({ ...given, pipelines }, { clock });
     expect(none).toBeUndefined();
     const [account] = (await statusOf(given.lake, clock)).accounts;
-    expect(account?.from).toBe(`${from}T00:00:00.000Z`);
-    if (left === undefined) expect(account?.command).toBeNull();
-    else {
-      expect(logged).toContain(left);
-      expect(account?.command).toContain(`--from ${from} --to`);
-      await ran({ ...given, pipelines, from }, { clock });
-    }
+    expect(account).toMatchObject({ from: `${from}T00:00:00.000Z`, command: null });
     expect(await notes(given.lake)).toEqual([]);
     expect((await verified({ root: given.lake, clock }, true)).code).toBe(0);
+  });
+
+  test('of a first load has its newest months: status and --max-lag name the others, and sync loads them months later', async () => {
+    const of = await shop('v0');
+    const { given, clock } = of;
+    const pipelines = ['financial-events'];
+    of.from = Date.parse('2026-02-01');
+    const failure = await ran({ ...given, pipelines, from: '2026-01-30' }, { clock }).catch((error: unknown) => error);
+    expect(codeOf(failure)).toBe('INCOMPLETE');
+    of.from = -Infinity;
+    const { accounts } = await statusOf(given.lake, clock);
+    expect(accounts[0]).toMatchObject({
+      ...{ from: '2026-01-30T00:00:00.000Z', complete_from: '2026-02-01T00:00:00.000Z' },
+      ...{ complete_to: '2026-03-20T01:55:00.000Z', lag_seconds: 49 * 86_400 + 2 * 3600 },
+    });
+    expect(accounts[0]?.pipelines[0]?.gaps).toEqual([
+      { from: '2026-01-30T00:00:00.000Z', to: '2026-02-01T00:00:00.000Z' },
+    ]);
+    const late = statusOf(given.lake, clock, undefined, '1d');
+    await expect(late).rejects.toThrow(
+      /is complete up to 2026-01-30\S*, lacks days until 2026-02-01\S*, and is complete again up to 2026-03-20T01:55/,
+    );
+
+    // A year later a service that keeps two years still has them.
+    clock.set('2027-03-20T02:00:00Z');
+    const { summary, failure: none } = await synced({ ...given, pipelines, maxLag: '1d' }, { clock });
+    expect(none).toBeUndefined();
+    expect(summary.lag_seconds).toBe(300);
+    expect((await statusOf(given.lake, clock)).accounts[0]).toMatchObject({
+      ...{ complete_from: '2026-01-30T00:00:00.000Z', command: null },
+    });
   });
 
   test('that came to nothing of a pipeline leaves word of it, whatever runs come after', async () => {

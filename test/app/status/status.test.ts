@@ -120,7 +120,8 @@ test('of several accounts each has a line of its own at the end', async () => {
   extra = await loadedLake(smallLedger(), [{ account: 'other' }, { to: '2025-02-25' }, { from: '2025-02-27' }]);
   expect(await shown(extra)).toContain(
     'other  loaded up to 2025-03-08, no gap\n' +
-      'shop   loaded up to 2025-02-25, gaps in financial-event-groups, financial-events, group-events\n\nCatalog: ',
+      'shop   loaded up to 2025-02-25, complete from 2025-02-27 to 2025-03-08, ' +
+      'gaps in financial-event-groups, financial-events, group-events\n\nCatalog: ',
   );
 });
 

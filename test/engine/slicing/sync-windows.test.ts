@@ -4,8 +4,8 @@ import { cut, dayMs, dayStart, monthOf, overlap, uncovered, type Window } from '
 import {
   coveredTo,
   dailyWindows,
+  missingWindows,
   monthlyWindows,
-  syncRange,
   type PlannedWindow,
 } from '../../../src/engine/slicing/sync-windows.js';
 
@@ -31,8 +31,8 @@ describe('the windows of a nightly sync', () => {
     const days = [1, 2, 3].map((day) => ({ start: at(`2026-03-0${day}T00:00`), end: at(`2026-03-0${day + 1}T00:00`) }));
     const loaded = [...days, { start: at('2026-03-04T00:00'), end: at('2026-03-04T02:00') }];
     const end = at('2026-03-05T02:00');
-    const range = syncRange(loaded, end);
-    expect(plain(dailyWindows({ loaded, range, lookBackFrom: end - 2 * dayMs }))).toEqual([
+    const missing = missingWindows(loaded, end);
+    expect(plain(dailyWindows({ loaded, missing, end, lookBackFrom: end - 2 * dayMs }))).toEqual([
       ['03-03T00/03-04T00', 0],
       ['03-04T00/03-05T00', 1],
       ['03-05T00/03-05T02', 0],
@@ -41,14 +41,16 @@ describe('the windows of a nightly sync', () => {
 
   test('grow by the hour within a day', () => {
     const loaded = [{ start: at('2026-03-04T00:00'), end: at('2026-03-04T02:00') }];
-    const range = syncRange(loaded, at('2026-03-04T03:00'));
-    expect(plain(dailyWindows({ loaded, range, lookBackFrom: Infinity }))).toEqual([['03-04T00/03-04T03', 1]]);
+    const end = at('2026-03-04T03:00');
+    const missing = missingWindows(loaded, end);
+    expect(plain(dailyWindows({ loaded, missing, end, lookBackFrom: Infinity }))).toEqual([['03-04T00/03-04T03', 1]]);
   });
 
   test('leave a window of several days as it is', () => {
     const loaded = [{ start: at('2026-03-01T00:00'), end: at('2026-03-04T02:00') }];
-    const range = syncRange(loaded, at('2026-03-05T03:00'));
-    expect(plain(dailyWindows({ loaded, range, lookBackFrom: Infinity }))).toEqual([
+    const end = at('2026-03-05T03:00');
+    const missing = missingWindows(loaded, end);
+    expect(plain(dailyWindows({ loaded, missing, end, lookBackFrom: Infinity }))).toEqual([
       ['03-04T02/03-05T00', 0],
       ['03-05T00/03-05T03', 0],
     ]);
@@ -60,9 +62,10 @@ describe('the windows of a nightly sync', () => {
       { start: at('2026-02-01T00:00'), end: at('2026-03-01T00:00') },
       { start: at('2026-03-01T00:00'), end: at('2026-03-04T02:00') },
     ];
-    const range = syncRange(loaded, at('2026-03-05T02:00'));
+    const end = at('2026-03-05T02:00');
+    const missing = missingWindows(loaded, end);
     const isWanted = ({ start }: Window) => start === at('2026-01-01T00:00');
-    expect(plain(monthlyWindows({ loaded, range, lookBackFrom: Infinity }, isWanted))).toEqual([
+    expect(plain(monthlyWindows({ loaded, missing, end, lookBackFrom: Infinity }, isWanted))).toEqual([
       ['01-01T00/02-01T00', 0],
       ['03-01T00/03-05T02', 1],
     ]);
@@ -89,8 +92,8 @@ const states = fc
 test.each(['events', 'listing'])('no plan lets windows overlap, cross a month or leave a gap (%s)', (kind) => {
   fc.assert(
     fc.property(states, fc.integer({ min: 0, max: 60 }), ({ loaded, end }, days) => {
-      const range = syncRange(loaded, end);
-      const question = { loaded, range, lookBackFrom: end - days * dayMs };
+      const missing = missingWindows(loaded, end);
+      const question = { loaded, missing, end, lookBackFrom: end - days * dayMs };
       const planned =
         kind === 'events' ? dailyWindows(question) : monthlyWindows(question, ({ start }) => start % 7 === 0);
       const result = after(loaded, planned).toSorted((a, b) => a.start - b.start);
@@ -99,8 +102,8 @@ test.each(['events', 'listing'])('no plan lets windows overlap, cross a month or
         expect(next === undefined || !overlap(window, next)).toBe(true);
         expect(monthOf(window.start)).toBe(monthOf(window.end - 1));
       }
-      expect(uncovered(range, result)).toEqual([]);
-      expect(coveredTo(result, range)).toBe(end);
+      expect(missing.flatMap((window) => uncovered(window, result))).toEqual([]);
+      expect(coveredTo(result, missing)).toBe(end);
       for (const { window, retires } of planned) {
         for (const old of retires) {
           // The ids of events without a date are made of the start of their window.

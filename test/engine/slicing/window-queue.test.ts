@@ -78,19 +78,36 @@ test('whatever becomes of the slices, all that is missing is read once, in whole
   );
 });
 
+test('the newest month is read first, within a month the earliest days', () => {
+  fc.assert(
+    fc.property(range, fc.integer({ min: 1, max: 100 }), (asked, pages) => {
+      const work = workOf(asked);
+      const starts: string[] = [];
+      for (let slice = work.next(pages); slice !== undefined; slice = work.next(pages)) {
+        starts.push(new Date(slice.window.start).toISOString());
+        work.learn(slice, whole(slice.window, 500));
+      }
+      const monthOf = (start: string) => start.slice(0, 7);
+      const newest = [...new Set(starts.map(monthOf))].sort().reverse();
+      const expected = newest.flatMap((month) => starts.filter((start) => monthOf(start) === month).sort());
+      expect(starts).toEqual(expected);
+    }),
+  );
+});
+
 test('while nothing is known a month is read in parts alike; a known one in as many as its pages need', () => {
   const work = workOf({ start: begin, end: Date.UTC(2026, 2, 1) });
   const [first, second] = [work.next(100), work.next(100)];
   expect([first?.name, second?.name]).toEqual([
-    '20260101T000000Z-20260112T000000Z',
-    '20260112T000000Z-20260122T000000Z',
+    '20260201T000000Z-20260211T000000Z',
+    '20260211T000000Z-20260220T000000Z',
   ]);
   if (first === undefined) return;
   // Ten pages a day.
   work.learn(first, whole(first.window, 1000));
-  expect(work.next(100)?.name).toBe('20260122T000000Z-20260201T000000Z');
-  expect(work.next(100)?.name).toBe('20260201T000000Z-20260211T000000Z');
-  expect(work.next(30)?.name).toBe('20260211T000000Z-20260214T000000Z');
+  expect(work.next(100)?.name).toBe('20260220T000000Z-20260301T000000Z');
+  expect(work.next(100)?.name).toBe('20260101T000000Z-20260112T000000Z');
+  expect(work.next(30)?.name).toBe('20260112T000000Z-20260115T000000Z');
 });
 
 test('what an open slice has left is told by how far it was read, and one that holds too much is cut anew', () => {

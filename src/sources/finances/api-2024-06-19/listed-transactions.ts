@@ -7,7 +7,7 @@ import { contains, dayStart, overlap, uncovered, type Window } from '../../../co
 import type { Reading } from '../../../engine/run/pipeline.js';
 import type { SyncJob } from '../../../engine/slicing/slicing.js';
 import { bisectedPages } from '../../../engine/slicing/bisected-windows.js';
-import { dailyWindows, syncRange } from '../../../engine/slicing/sync-windows.js';
+import { dailyWindows, missingWindows } from '../../../engine/slicing/sync-windows.js';
 import { Density } from '../../../engine/slicing/volume-estimate.js';
 import { loadedSamples, loadedWindows, windowKey } from '../../../engine/slicing/window-slices.js';
 import { contentHashOf } from '../model/event-ids.js';
@@ -122,7 +122,8 @@ export async function recentTransactions(
   const loaded = loadedWindows(lake, pipeline, account);
   const samples = loadedSamples(lake, pipeline, transactions.name, account);
   const from = dayStart(lookBackFrom);
-  const recent = dailyWindows({ loaded, range: syncRange(loaded, range.end, asked), lookBackFrom })
+  const missing = missingWindows(loaded, range.end, asked);
+  const recent = dailyWindows({ loaded, missing, end: range.end, lookBackFrom })
     .map(({ window }) => window)
     .filter(({ end }) => end > from);
   const first = recent[0];

@@ -1,4 +1,13 @@
-import { contains, dayMs, dayStart, joined, overlap, uncovered, type Window } from '../../../../core/windows.js';
+import {
+  byNewestMonth,
+  contains,
+  dayMs,
+  dayStart,
+  joined,
+  overlap,
+  uncovered,
+  type Window,
+} from '../../../../core/windows.js';
 import {
   Density,
   densityFromStart,
@@ -10,7 +19,7 @@ import { loadedSamples, loadedWindows } from '../../../../engine/slicing/window-
 import { listQueue, type SliceQueue } from '../../../../engine/run/slice-queue.js';
 import { dayStates, type Day } from '../../../../engine/slicing/day-states.js';
 import type { Coverage, Forecast, ForecastRequest, Slicing, SyncJob } from '../../../../engine/slicing/slicing.js';
-import { requestedFrom, syncRange } from '../../../../engine/slicing/sync-windows.js';
+import { firstSynced, missingWindows } from '../../../../engine/slicing/sync-windows.js';
 import { firstInstant, samplesOf } from '../../../../engine/slicing/window-slicing.js';
 import type { PipelineTables } from '../../../../core/columns/table.js';
 import { loadKeysOf } from '../../../../lake/delta/file-tags.js';
@@ -43,8 +52,10 @@ export function groupSlicing(options: GroupSlicingOptions): Slicing<GroupSlice> 
   };
 }
 
+/** Settlements, those of the newest month first. */
 function groupQueue(slices: readonly GroupSlice[]): SliceQueue<GroupSlice> {
-  return listQueue(slices, 'group', spanOfGroup);
+  const inOrder = slices.toSorted((a, b) => byNewestMonth(a.opened, b.opened));
+  return listQueue(inOrder, 'group', spanOfGroup);
 }
 
 /** Whether a settlement has one of these load keys. */
@@ -65,13 +76,13 @@ function syncedGroups(job: SyncJob, { pipeline, listing }: GroupSlicingOptions):
   const listed = listedSettlements(lake, listing.name, account);
   const isLoaded = isIn(loaded);
   const read = listed.filter(isLoaded);
-  const from =
+  const missing =
     read.length === 0
-      ? syncRange([], range.end, asked).start
-      : Math.min(requestedFrom(asked, range.end), syncedFrom(read, range.end));
+      ? missingWindows([], range.end, asked)
+      : [...asked, { start: syncedFrom(read, range.end), end: Infinity }];
   const toRead = (slice: GroupSlice): GroupSlice | undefined => {
     const known = slice.loadKeys.map((loadKey) => loaded.get(loadKey)).find((key) => key !== undefined);
-    if (known === undefined) return slice.opened >= from ? slice : undefined;
+    if (known === undefined) return missing.some((window) => contains(window, slice.opened)) ? slice : undefined;
     if (isOpen(slice)) return { ...slice, grows: true };
     const end = slice.group.end ?? 0;
     if (known.readAt < end + settlingMs) return { ...slice, noted: true, grows: true };
@@ -97,7 +108,7 @@ function groupForecast(
   const inside = loaded.filter(({ slice }) => isInRange(slice));
   const results = inside.reduce((sum, { events }) => sum + events, 0);
   return {
-    queue: groupQueue(missing.toSorted((a, b) => a.opened - b.opened)),
+    queue: groupQueue(missing),
     expectation: groupExpectation({
       loaded: loaded.map(({ slice, events }) => ({ window: spanOf(slice, now), results: events })),
       ...datedEvents(request, byDate),
@@ -155,9 +166,8 @@ function openedByDay(slices: readonly GroupSlice[]): Map<number, number> {
 
 /** The first instant from which a sync reads missing settlements: as with dates, gaps of the last 90 days and new ones. */
 function syncedFrom(loaded: readonly GroupSlice[], end: number): number {
-  const { start } = syncRange([], end);
   const opened = loaded.map((slice) => slice.opened);
-  return Math.max(Math.min(...opened), Math.min(Math.max(...opened) + 1, start));
+  return Math.max(Math.min(...opened), Math.min(Math.max(...opened) + 1, firstSynced(end)));
 }
 
 /** The loaded settlements, each with its number of events. */
