@@ -1,5 +1,5 @@
 import { compare } from '../../../core/compare.js';
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { isoInstant } from '../../../core/numeric/instant.js';
 import { textOrNull, type ResultCell } from '../../../core/text/rows.js';
 import { windowKey } from '../../../engine/slicing/window-slices.js';
@@ -10,8 +10,16 @@ import { rowsWithSource, sourceColumn } from '../../../lake/files/local-parquet.
 import { fileOf, pathsOf, type ReadableFile } from './file-contents.js';
 import type { LogFile } from './log-files.js';
 import { rulesOf, type EventRules } from './event-rules.js';
-import { rawColumnsFault, rawColumnsSql } from './raw-columns.js';
-import { fitsDecimal, normalised, walkedOf, type EntryRow, type Walked, type WalkedAmount } from './money-walk.js';
+import { rawColumnsFault, rawColumnsSql, textsJson } from './raw-columns.js';
+import {
+  fitsDecimal,
+  normalised,
+  Paths,
+  walkedOf,
+  type EntryRow,
+  type Walked,
+  type WalkedAmount,
+} from './money-walk.js';
 
 /** What events and entries are ordered by. */
 interface EventKey {
@@ -35,8 +43,8 @@ interface EventRow extends EventKey {
   readonly groupId: string | null;
   readonly requestedOrderId: string | null;
   readonly raw: string;
-  /** The values of the columns that follow from `raw`. */
-  readonly columns: readonly ResultCell[];
+  /** The values of the columns that follow from `raw`, as `rawColumnsSql` has them. */
+  readonly columns: string;
 }
 
 /** The files of a bundle that DuckDB can read: an event's entries are in the derived files of its own bundle. */
@@ -48,6 +56,8 @@ export interface ReadableBundle {
 /**
  * Reads the events of bundles of one table and their entries side by side, both by bundle and `event_id`, and checks each event:
  * hash and id from `raw`, and each money object of `raw` against its entry. DuckDB sorts and spills; memory holds some thousand rows.
+ *
+ * Where the text of all entries is the one that follows from `raw`, that is all; otherwise each check says what is wrong.
  */
 export async function checkEvents(bundles: readonly ReadableBundle[], context: CheckContext): Promise<void> {
   const { certificate } = context;
@@ -55,42 +65,47 @@ export async function checkEvents(bundles: readonly ReadableBundle[], context: C
   if (first === undefined) return;
   const rules = rulesOf(first.main.file.delta.schema);
   const faults = new RowFaults('event');
+  const paths = new Paths();
   const entries = entriesByEvent(bundles, rules, context)[Symbol.asyncIterator]();
   let group = (await entries.next()).value;
+  let proved: EventEntries | undefined;
   let last: EventKey | undefined;
   let times = 0;
   for await (const { event, file } of eventRows(bundles, rules, context)) {
     while (group !== undefined && compareKeys(group, event) < 0) {
-      faults.add(...unmatchedFault(group, last, times));
+      if (group !== proved) faults.add(...unmatchedFault(group, last, times));
       group = (await entries.next()).value;
     }
     times = last !== undefined && compareKeys(last, event) === 0 ? times + 1 : 1;
-    const rows = group !== undefined && compareKeys(group, event) === 0 ? group.rows : [];
+    const stored = group !== undefined && compareKeys(group, event) === 0 ? group : undefined;
     certificate.count('event-ids');
-    certificate.count('amounts', rows.length);
-    certificate.count('roles', rows.length);
     faults.add('event-ids', file, idFault(event));
     last = event;
     const label = (fault: string | undefined) => (fault === undefined ? undefined : `${event.eventId} ${fault}`);
-    const walked = walkedOf(event.raw, rules.money);
-    faults.add('amounts', file, label(typeof walked === 'string' ? walked : entriesFault(walked, rows)));
+    const walked = walkedOf(event.raw, rules.money, paths);
+    const isSame = typeof walked !== 'string' && expectedText(walked, event.list, rules) === (stored?.text ?? '');
+    if (isSame) proved = stored;
+    const rows = isSame ? [] : rowsOf(stored).rows;
+    const amounts = isSame ? walked.amounts.length : rows.length;
+    certificate.count('amounts', amounts);
+    certificate.count('roles', amounts);
+    if (!isSame) faults.add('amounts', file, label(typeof walked === 'string' ? walked : entriesFault(walked, rows)));
     if (typeof walked === 'string') continue;
-    faults.add('roles', file, label(rules.rolesFault(event.list, walked, rows)));
+    if (!isSame) faults.add('roles', file, label(rules.rolesFault(event.list, walked, rows)));
     certificate.count('raw-columns');
     faults.add('raw-columns', file, label(rawColumnsFault(rules.columns, walked, event.columns, event.list)));
   }
   for (; group !== undefined; group = (await entries.next()).value) {
-    faults.add(...unmatchedFault(group, last, times));
+    if (group !== proved) faults.add(...unmatchedFault(group, last, times));
   }
   faults.addTo(certificate);
 }
 
+/** The entries of an event. */
 interface EventEntries extends EventKey {
   readonly file: LogFile;
-  /** Each entry once. */
-  readonly rows: readonly EntryRow[];
-  /** How often the most frequent of them occurs. */
-  readonly copies: number;
+  /** Each as a JSON array of texts (`entryColumns`), in the order of the file, with commas between. */
+  readonly text: string;
 }
 
 /**
@@ -98,62 +113,84 @@ interface EventEntries extends EventKey {
  * theirs.
  */
 function unmatchedFault(
-  { bundle, eventId, file, copies }: EventEntries,
+  entries: EventEntries,
   last: EventKey | undefined,
   times: number,
 ): [CheckName, LogFile, string | undefined] {
-  if (last === undefined || compareKeys({ bundle, eventId }, last) !== 0)
+  const { eventId, file } = entries;
+  if (last === undefined || compareKeys(entries, last) !== 0)
     return ['amounts', file, `entries of ${eventId}, which is not an event of the slice`];
   // An event that the service returned twice has its entries twice. The check `unique-ids` reports it.
+  const { copies } = rowsOf(entries);
   return ['unique-ids', file, copies > times ? `entries of ${eventId} occur ${copies} times` : undefined];
 }
 
-/** Entries event by event, those of one event in their order. */
+/** What an entry is compared by, in SQL. */
+function entryColumns(breakdown: string): readonly string[] {
+  return ['entry', 'path', 'role', 'kind', breakdown, 'amount', 'amount_text', 'currency'];
+}
+
+/** What `EventEntries.text` is by `raw` alone; undefined where that can't be said. */
+function expectedText(walked: Walked, list: string, { roles }: EventRules): string | undefined {
+  const { amounts, decimals } = walked;
+  if (decimals === undefined) return undefined;
+  const expected = roles(list, walked, decimals);
+  let text = '';
+  for (const [index, { path, currency }] of amounts.entries()) {
+    const { role = '', kind = '', breakdown = null } = expected[index] ?? {};
+    const known = `${JSON.stringify(path)},"${role}","${kind}",${JSON.stringify(breakdown)}`;
+    text += `${index === 0 ? '' : ','}["${index}",${known},"${decimals[index] ?? ''}",null,${JSON.stringify(currency)}]`;
+  }
+  return text;
+}
+
+/** Each entry once, in their order, and how often the most frequent of them occurs. */
+function rowsOf(entries: EventEntries | undefined): { readonly rows: readonly EntryRow[]; readonly copies: number } {
+  const parsed = JSON.parse(`[${entries?.text ?? ''}]`) as readonly (readonly (string | null)[])[];
+  const rows: EntryRow[] = [];
+  let copies = 1;
+  let copy = 1;
+  for (const cells of parsed.toSorted(([a = null], [b = null]) => orderOf(a) - orderOf(b))) {
+    const [entry = null, path, role, kind, breakdown = null, amount = null, amountText = null, currency = null] = cells;
+    copy = rows.at(-1)?.entry === Number(entry) ? copy + 1 : 1;
+    copies = Math.max(copies, copy);
+    if (copy > 1) continue;
+    const texts = { path: path ?? '', role: role ?? '', kind: kind ?? '' };
+    rows.push({ entry: Number(entry), ...texts, breakdown, amount, amountText, currency });
+  }
+  return { rows, copies };
+}
+
+/** Entries without a number come last. */
+function orderOf(entry: string | null): number {
+  return entry === null ? Number.MAX_SAFE_INTEGER : Number(entry);
+}
+
+/** Entries event by event. */
 async function* entriesByEvent(
   bundles: readonly ReadableBundle[],
-  { breakdown: breakdownColumn }: EventRules,
+  { breakdown }: EventRules,
   { entries, certificate }: CheckContext,
 ): AsyncGenerator<EventEntries, undefined> {
   const files = bundles.flatMap(({ derived }, bundle) => derived.map((readable) => ({ ...readable, bundle })));
   if (files.length === 0) return undefined;
   const bundleOf = files.map(({ bundle }, source) => `(${source}, ${bundle})`).join(', ');
   const sql =
-    `SELECT event_id, entry, path, role, kind, ${breakdownColumn}, amount::VARCHAR, amount_text, currency, ${sourceColumn}, bundle ` +
+    `SELECT bundle, event_id, max(${sourceColumn}), count(amount_text), string_agg(${textsJson(entryColumns(breakdown))}, ',') ` +
     `FROM ${rowsWithSource(pathsOf(files))} ` +
-    `JOIN (VALUES ${bundleOf}) AS bundles(${sourceColumn}, bundle) USING (${sourceColumn}) ORDER BY bundle, event_id, entry`;
-  let key: EventKey | undefined;
-  let rows: EntryRow[] = [];
-  let source = 0;
-  let copies = 1;
-  let copy = 1;
-  const group = (of: EventKey): EventEntries => ({ ...of, file: fileOf(files, source), rows, copies });
+    `JOIN (VALUES ${bundleOf}) AS bundles(${sourceColumn}, bundle) USING (${sourceColumn}) ` +
+    'GROUP BY bundle, event_id ORDER BY bundle, event_id';
   for await (const chunk of (await entries.query(sql)).chunks) {
-    for (const [id, entry, path, role, kind, breakdown, amount, amountText, currency, from, bundle] of chunk) {
-      const next = { bundle: Number(bundle), eventId: text(id) };
-      if (key !== undefined && compareKeys(key, next) !== 0) {
-        yield group(key);
-        rows = [];
-        copies = 1;
+    for (const [bundle, id, source, unsummed, joined] of chunk) {
+      const file = fileOf(files, source);
+      const group = { bundle: Number(bundle), eventId: text(id), file, text: text(joined) };
+      if (Number(unsummed) > 0) {
+        for (const { amountText, currency } of rowsOf(group).rows)
+          if (amountText !== null) certificate.countUnsummed(file.table, currency ?? '');
       }
-      key = next;
-      source = Number(from);
-      copy = rows.at(-1)?.entry === Number(entry) ? copy + 1 : 1;
-      copies = Math.max(copies, copy);
-      if (copy > 1) continue;
-      if (textOrNull(amountText) !== null) certificate.countUnsummed(fileOf(files, source).table, text(currency));
-      rows.push({
-        entry: Number(entry),
-        path: text(path),
-        role: text(role),
-        kind: text(kind),
-        breakdown: textOrNull(breakdown),
-        amount: textOrNull(amount),
-        amountText: textOrNull(amountText),
-        currency: textOrNull(currency),
-      });
+      yield group;
     }
   }
-  if (key !== undefined) yield group(key);
   return undefined;
 }
 
@@ -169,7 +206,7 @@ async function* eventRows(
     `FROM ${rowsWithSource(pathsOf(files))} ORDER BY ${sourceColumn}, event_id`;
   for await (const chunk of (await events.query(sql)).chunks) {
     for (const row of chunk) {
-      const [eventId, contentHash, list, isDated, start, end, groupId, requestedOrderId, raw, bundle, ...columns] = row;
+      const [eventId, contentHash, list, isDated, start, end, groupId, requestedOrderId, raw, bundle, columns] = row;
       const [windowStart, windowEnd] = [instantOrNull(start), instantOrNull(end)];
       const file = fileOf(files, bundle);
       const event = {
@@ -183,7 +220,7 @@ async function* eventRows(
         groupId: textOrNull(groupId),
         requestedOrderId: textOrNull(requestedOrderId),
         raw: text(raw),
-        columns,
+        columns: text(columns),
       };
       yield { event, file };
     }
@@ -207,14 +244,14 @@ function text(cell: ResultCell | undefined): string {
 
 /** Returns what is wrong with an event's hash or id, or undefined. */
 function idFault(event: EventRow): string | undefined {
-  const hash = createHash('sha256').update(event.list).update('\0').update(event.raw);
-  const content = hash.copy().digest('hex').slice(0, 32);
+  const hashed = `${event.list}\0${event.raw}`;
+  const content = hash('sha256', hashed).slice(0, 32);
   if (content !== event.contentHash) return `content_hash is ${event.contentHash}, raw hashes to ${content}`;
   const owner = event.requestedOrderId ?? event.groupId;
   const isPlain = event.isDated || event.windowStart === null;
-  if (!isPlain) hash.update(`\0${isoInstant(event.windowStart)}`);
-  if (!isPlain && event.spanEnd !== null) hash.update(`\0${isoInstant(event.spanEnd)}`);
-  const identity = isPlain ? content : hash.digest('hex').slice(0, 32);
+  const span = isPlain ? [] : [event.windowStart, event.spanEnd].filter((instant) => instant !== null);
+  const place = span.map((instant) => `\0${isoInstant(instant)}`).join('');
+  const identity = isPlain ? content : hash('sha256', hashed + place).slice(0, 32);
   const id = owner === null ? identity : `${owner}:${identity}`;
   const rest = event.eventId.startsWith(id) ? event.eventId.slice(id.length) : 'other';
   // The `event_id` of a second, third … identical event ends with its number.

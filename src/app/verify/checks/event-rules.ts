@@ -5,7 +5,10 @@ import type { Table } from '../../../core/columns/table.js';
 import { recordOf } from '../../../sources/finances/model/records.js';
 import { eventMoney, laterMoney, type EntryRow, type MoneyKeys, type Walked } from './money-walk.js';
 import { rawEventColumns, rawTransactionColumns, type RawColumns } from './raw-columns.js';
-import { transactionRolesFault } from './transaction-roles.js';
+import { transactionRoles, transactionRolesFault } from './transaction-roles.js';
+
+/** What an entry has by its place in the event. */
+type EntryRole = Pick<EntryRow, 'role' | 'kind' | 'breakdown'>;
 
 /** How the stored rows of an API are checked. */
 export interface EventRules {
@@ -18,6 +21,8 @@ export interface EventRules {
   readonly money: MoneyKeys;
   /** The columns that follow from `raw`. */
   readonly columns: RawColumns;
+  /** The role, kind and breakdown of each amount of an event, in the order of the text, by the event alone: whatever the entries are. */
+  readonly roles: (list: string, walked: Walked, decimals: readonly string[]) => readonly EntryRole[];
   /** What is wrong with the role or kind of the entries, or undefined. */
   readonly rolesFault: (list: string, walked: Walked, entries: readonly EntryRow[]) => string | undefined;
 }
@@ -28,6 +33,7 @@ const events: EventRules = {
   breakdown: 'NULL',
   money: eventMoney,
   columns: rawEventColumns,
+  roles: (list, { amounts }) => amounts.map(({ path }) => eventRole(list, path)),
   rolesFault: eventRolesFault,
 };
 
@@ -37,6 +43,11 @@ const transactions: EventRules = {
   breakdown: 'breakdown',
   money: laterMoney,
   columns: rawTransactionColumns,
+  roles: (_list, { value, amounts }, decimals) =>
+    transactionRoles(
+      value,
+      amounts.map(({ currency }, at) => ({ amount: decimals[at] ?? null, currency })),
+    ),
   rolesFault: transactionFault,
 };
 
@@ -45,12 +56,16 @@ export function rulesOf(main: Table): EventRules {
   return hasColumn(main, 'event_list') ? events : transactions;
 }
 
+function eventRole(list: string, path: string): EntryRole {
+  const known = recordOf(list)?.amounts.find((candidate) => candidate.path === path);
+  return { role: known?.role ?? 'unknown', kind: known?.kind ?? 'unknown', breakdown: null };
+}
+
 function eventRolesFault(list: string, _walked: Walked, entries: readonly EntryRow[]): string | undefined {
-  const known = recordOf(list)?.amounts;
   for (const { path, role, kind } of entries) {
-    const amount = known?.find((candidate) => candidate.path === path);
-    const expected = `${amount?.role ?? 'unknown'} ${amount?.kind ?? 'unknown'}`;
-    if (`${role} ${kind}` !== expected) return `${list} ${path}: expected ${expected}, found ${role} ${kind}`;
+    const expected = eventRole(list, path);
+    if (role !== expected.role || kind !== expected.kind)
+      return `${list} ${path}: expected ${expected.role} ${expected.kind}, found ${role} ${kind}`;
   }
   return undefined;
 }

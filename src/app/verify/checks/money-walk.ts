@@ -42,6 +42,11 @@ export interface Walked {
   /** False where JSON.parse has reordered keys, or dropped a duplicate one. */
   readonly isOrdered: boolean;
   /**
+   * The amounts in the order of the text as DECIMAL(18,6) writes them, digit for digit; undefined where one is no number, is written
+   * another way than with digits and a point, or can't be found with certainty.
+   */
+  readonly decimals: readonly string[] | undefined;
+  /**
    * Texts of the amounts that are numbers, normalised and unordered; undefined where they can't be found with
    * certainty.
    */
@@ -53,46 +58,99 @@ export interface Walked {
  *
  * @throws SyntaxError for a text that isn't JSON
  */
-export function walkMoney(raw: string, money = eventMoney): Walked {
+export function walkMoney(raw: string, money = eventMoney, paths = new Paths()): Walked {
   const amounts: WalkedAmount[] = [];
   let isOrdered = true;
   let keys = 0;
   let bare = 0;
   const parsed: unknown = JSON.parse(raw);
-  const waiting: { value: unknown; path: string | undefined }[] = [{ value: parsed, path: undefined }];
-  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    const { value, path } = next;
-    if (typeof value !== 'object' || value === null) continue;
+  // Only arrays and objects, each with its path beside it.
+  const waiting: object[] = [];
+  const places: Path[] = [];
+  const visit = (value: unknown, path: Path): void => {
+    if (typeof value !== 'object' || value === null) return;
+    waiting.push(value);
+    places.push(path);
+  };
+  visit(parsed, paths.root());
+  for (let value = waiting.pop(), path = places.pop(); value && path; value = waiting.pop(), path = places.pop()) {
     if (Array.isArray(value)) {
-      const items: unknown[] = value;
-      for (const item of items.toReversed()) waiting.push({ value: item, path: `${path ?? ''}[]` });
+      const items: readonly unknown[] = value;
+      if (items.length > 0) path = paths.below(path, '[]', '[]');
+      for (let at = items.length - 1; at >= 0; at--) visit(items[at], path);
       continue;
     }
-    const members = Object.entries(value as Readonly<Record<string, unknown>>);
-    keys += members.length;
-    if (members.some(([key]) => /^(0|[1-9]\d*)$/.test(key))) isOrdered = false;
-    const code = members.find(([key]) => key === money.code);
-    const amount = members.find(([key]) => key === money.amount);
-    if (code !== undefined && amount !== undefined) {
-      amounts.push({
-        path: (path ?? '').toWellFormed(),
-        amount: numberOf(amount[1]),
-        currency: typeof code[1] === 'string' ? code[1].toWellFormed() : null,
-      });
-    } else if (amount !== undefined && numberOf(amount[1]) !== null) bare++;
-    for (const [key, member] of members.toReversed()) {
-      waiting.push({ value: member, path: path === undefined ? key : `${path}.${key}` });
+    const members = value as Readonly<Record<string, unknown>>;
+    const names = Object.keys(members);
+    keys += names.length;
+    if (Object.hasOwn(members, money.amount)) {
+      const amount = numberOf(members[money.amount]);
+      const code = members[money.code];
+      if (Object.hasOwn(members, money.code)) {
+        amounts.push({ path: path.text, amount, currency: typeof code === 'string' ? code.toWellFormed() : null });
+      } else if (amount !== null) bare++;
+    }
+    for (let at = names.length - 1; at >= 0; at--) {
+      const name = names[at] ?? '';
+      if (isIndex(name)) isOrdered = false;
+      const member = members[name];
+      if (typeof member === 'object') visit(member, paths.below(path, `.${name}`, path.isRoot ? name : `.${name}`));
     }
   }
-  if (keysIn(raw) !== keys) isOrdered = false;
-  const numbers = isOrdered && bare === 0 ? numbersIn(raw, amounts, money) : undefined;
-  return { value: parsed, amounts, isOrdered, numbers };
+  if (!hasKeys(raw, keys)) isOrdered = false;
+  const texts = isOrdered && bare === 0 ? numbersIn(raw, amounts, money) : undefined;
+  const isAll = texts?.length === amounts.length;
+  let numbers: readonly string[] | undefined;
+  return {
+    ...{ value: parsed, amounts, isOrdered, decimals: isAll ? decimalsOf(texts, amounts) : undefined },
+    get numbers() {
+      return (numbers ??= texts?.map(normalised).toSorted());
+    },
+  };
+}
+
+/** A place in events: its path, and those below it that were met. */
+interface Path {
+  readonly text: string;
+  readonly isRoot: boolean;
+  readonly below: Map<string, Path>;
+}
+
+/** Paths that were met, each put together once. */
+export class Paths {
+  #root: Path = { text: '', isRoot: true, below: new Map() };
+  #count = 0;
+
+  root(): Path {
+    // Keys may be different in each event.
+    if (this.#count > mostPaths) this.#root = { ...this.#root, below: new Map() };
+    if (this.#root.below.size === 0) this.#count = 0;
+    return this.#root;
+  }
+
+  /** @param step what leads there; @param text what the path has more */
+  below({ text: above, below }: Path, step: string, text: string): Path {
+    const known = below.get(step);
+    if (known !== undefined) return known;
+    const path = { text: (above + text).toWellFormed(), isRoot: false, below: new Map<string, Path>() };
+    below.set(step, path);
+    this.#count++;
+    return path;
+  }
+}
+
+const mostPaths = 100_000;
+
+/** Whether a key is an index, which JSON.parse puts before the others. */
+function isIndex(key: string): boolean {
+  const first = key.charCodeAt(0);
+  return first >= 0x30 && first <= 0x39 && /^(0|[1-9]\d*)$/.test(key);
 }
 
 /** The same; what is wrong with the text where it isn't JSON. */
-export function walkedOf(raw: string, money: MoneyKeys): Walked | string {
+export function walkedOf(raw: string, money: MoneyKeys, paths?: Paths): Walked | string {
   try {
-    return walkMoney(raw, money);
+    return walkMoney(raw, money, paths);
   } catch (error) {
     return `raw is not JSON: ${(error as SyntaxError).message}`;
   }
@@ -105,6 +163,14 @@ const isNumber = new RegExp(`^${jsonNumber}$`);
 export function numberOf(value: unknown): number | null {
   if (typeof value === 'number') return value;
   return typeof value === 'string' && isNumber.test(value) ? Number(value) : null;
+}
+
+/** Whether a text has so many keys, duplicates included. */
+function hasKeys(raw: string, keys: number): boolean {
+  let found = 0;
+  for (let at = raw.indexOf('":'); at !== -1; at = raw.indexOf('":', at + 2)) found++;
+  // Without blanks before colons these are the keys, and what looks like one within a text.
+  return found === keys && !/"\s+:/.test(raw) ? true : keysIn(raw) === keys;
 }
 
 /** Number of keys in the text, duplicates included: strings that a colon follows. */
@@ -120,8 +186,19 @@ function keysIn(raw: string): number {
  */
 function numbersIn(raw: string, amounts: readonly WalkedAmount[], money: MoneyKeys): readonly string[] | undefined {
   const amount = new RegExp(`"${money.amount}"\\s*:\\s*(?:(${jsonNumber})|"(${jsonNumber})")`, 'g');
-  const numbers = [...raw.matchAll(amount)].map(([, number, text = '']) => normalised(number ?? text));
-  return numbers.length === amounts.filter(({ amount }) => amount !== null).length ? numbers.toSorted() : undefined;
+  const numbers = Array.from(raw.matchAll(amount), ([, number, text = '']) => number ?? text);
+  return numbers.length === amounts.filter(({ amount }) => amount !== null).length ? numbers : undefined;
+}
+
+/** Numbers of the text as DECIMAL(18,6) writes them, where they are the amounts in this order; see `Walked`. */
+function decimalsOf(numbers: readonly string[], amounts: readonly WalkedAmount[]): readonly string[] | undefined {
+  const decimals: string[] = [];
+  for (const [at, number] of numbers.entries()) {
+    const [, whole = '', fraction = ''] = /^(-?(?:0|[1-9]\d{0,11}))(?:\.(\d{1,6}))?$/.exec(number) ?? [];
+    if (whole === '' || Number(number) !== amounts[at]?.amount) return undefined;
+    decimals.push(`${whole}.${fraction.padEnd(6, '0')}`);
+  }
+  return decimals;
 }
 
 /** A JSON number in canonical form: its digits without zeros around them, and a power of ten; `0` for any zero. */

@@ -1,7 +1,6 @@
 import { identifier } from '../../../core/duckdb/literals.js';
 import { readInstant } from '../../../core/numeric/instant.js';
-import { textOrNull, type ResultCell } from '../../../core/text/rows.js';
-import { isObject } from '../../../lake/delta/actions.js';
+import { isObject, type Fields } from '../../../lake/delta/actions.js';
 import { rowsIn } from '../../../lake/files/local-parquet.js';
 import { recordOf } from '../../../sources/finances/model/records.js';
 import { RowFaults, type CheckContext } from './certificate.js';
@@ -34,27 +33,33 @@ interface RawColumn {
 /** The columns of the rows of a table, or of several. */
 export type RawColumns = readonly RawColumn[];
 
-/** The columns in SQL, in the order in which `rawColumnsFault` takes their values. */
+/** The values of columns as one JSON array of texts, in SQL: DuckDB hands over one text much sooner than many. */
 export function rawColumnsSql(columns: RawColumns): string {
-  return columns.map(({ sql, inexact }) => (inexact === undefined ? sql : `${sql}, ${inexact}`)).join(', ');
+  return textsJson(columns.flatMap(({ sql, inexact }) => (inexact === undefined ? sql : [sql, inexact])));
 }
 
-/** Returns what is wrong with the stored values of a row, or undefined. */
-export function rawColumnsFault(
-  columns: RawColumns,
-  { value, numbers }: Walked,
-  cells: readonly (ResultCell | undefined)[],
-  list = '',
-): string | undefined {
-  const stored = cells[Symbol.iterator]();
-  const next = (): string | null => textOrNull(stored.next().value);
+/** In SQL: expressions as a JSON array of texts. */
+export function textsJson(expressions: readonly string[]): string {
+  return `to_json([${expressions.map((each) => `CAST(${each} AS VARCHAR)`).join(', ')}])`;
+}
+
+/**
+ * Returns what is wrong with the stored values of a row, or undefined.
+ *
+ * @param values as `rawColumnsSql` has them
+ */
+export function rawColumnsFault(columns: RawColumns, walked: Walked, values: string, list = ''): string | undefined {
+  const { value } = walked;
+  const stored = JSON.parse(values) as readonly (string | null)[];
+  let index = 0;
   for (const { name, inexact, of } of columns) {
-    const [found, text] = [next(), inexact === undefined ? undefined : next()];
+    const found = stored[index++] ?? null;
+    const text = inexact === undefined ? undefined : (stored[index++] ?? null);
     const expected = of(value, list);
     if (expected === undefined) continue;
     const isRight =
       typeof expected === 'number'
-        ? isAmount(expected, found, text, numbers)
+        ? isAmount(expected, found, text, walked)
         : (text ?? null) === null && found === (expected === null ? null : String(expected));
     if (!isRight) return `${name} is ${found ?? text ?? 'null'}, raw has ${String(expected)}`;
   }
@@ -65,14 +70,11 @@ export function rawColumnsFault(
  * Whether an amount of `raw`, whose double is known, is stored.
  *
  * @param text undefined where no column has the numbers that don't fit
- * @param numbers the digits of all amounts of `raw`, if they are known
  */
-function isAmount(
-  amount: number,
-  found: string | null,
-  text: string | null | undefined,
-  numbers: readonly string[] | undefined,
-): boolean {
+function isAmount(amount: number, found: string | null, text: string | null | undefined, walked: Walked): boolean {
+  if (found !== null && text == null && walked.decimals?.includes(found) === true && Number(found) === amount)
+    return true;
+  const { numbers } = walked;
   if (found !== null && text != null) return false;
   const stored = found ?? text;
   if (stored == null) return text === undefined && (numbers ?? ['1e99']).some((number) => !fitsDecimal(number));
@@ -151,29 +153,34 @@ const identifiers = {
   release_transaction_id: 'RELEASE_TRANSACTION_ID',
 };
 
-/** The objects of a list: of an array, of arrays in it, or the object that came in its place, which may hold the list. */
-function objectsOf(list: unknown, name: string): Readonly<Record<string, unknown>>[] {
-  if (Array.isArray(list)) return list.flatMap((each) => objectsOf(each, name));
-  return isObject(list) ? [list, ...objectsOf(list[name], name)] : [];
+/** Adds the objects of a list: of an array, of arrays in it, or the object that came in its place, which may hold the list. */
+function objectsOf(list: unknown, name: string, found: Fields[] = []): readonly Fields[] {
+  if (Array.isArray(list)) for (const each of list) objectsOf(each, name, found);
+  else if (isObject(list)) {
+    found.push(list);
+    objectsOf(list[name], name, found);
+  }
+  return found;
 }
 
 function identifierOf(transaction: unknown, name: string): string | null {
-  const found = objectsOf(at(transaction, 'relatedIdentifiers'), 'relatedIdentifiers')
-    .filter((each) => each['relatedIdentifierName'] === name)
-    .map((each) => rawText(each['relatedIdentifierValue']));
-  return found.find((value) => value !== null && value !== '') ?? null;
+  for (const each of objectsOf(at(transaction, 'relatedIdentifiers'), 'relatedIdentifiers')) {
+    const value = each['relatedIdentifierName'] === name ? rawText(each['relatedIdentifierValue']) : null;
+    if (value !== null && value !== '') return value;
+  }
+  return null;
 }
 
 /** The contexts of deferral of a transaction and of its items, in the order of the text. */
-function deferrals(owner: unknown): Readonly<Record<string, unknown>>[] {
+function deferrals(owner: unknown): readonly Fields[] {
   if (Array.isArray(owner)) return owner.flatMap(deferrals);
   if (!isObject(owner)) return [];
-  return Object.entries(owner).flatMap(([key, value]) => {
-    if (key === 'items') return deferrals(value);
-    return key === 'contexts'
-      ? objectsOf(value, key).filter((context) => context['contextType'] === 'DeferredContext')
-      : [];
-  });
+  const keys = Object.keys(owner).filter((key) => key === 'items' || key === 'contexts');
+  return keys.flatMap((key) =>
+    key === 'items'
+      ? deferrals(owner[key])
+      : objectsOf(owner[key], key).filter((context) => context['contextType'] === 'DeferredContext'),
+  );
 }
 
 /** The total of a transaction, if it is an amount. */
@@ -293,10 +300,10 @@ export async function checkRecords({ file, path }: ReadableFile, { events, certi
   const faults = new RowFaults('row');
   const { chunks } = await events.query(`SELECT raw, ${rawColumnsSql(rules.columns)} FROM ${rowsIn([path])}`);
   for await (const rows of chunks) {
-    for (const [raw, ...cells] of rows) {
+    for (const [raw, values] of rows) {
       certificate.count('raw-columns');
       const walked = walkedOf(String(raw), rules.money);
-      const fault = typeof walked === 'string' ? walked : rawColumnsFault(rules.columns, walked, cells);
+      const fault = typeof walked === 'string' ? walked : rawColumnsFault(rules.columns, walked, String(values));
       faults.add('raw-columns', file, fault);
     }
   }

@@ -6,39 +6,69 @@ import type { EntryRow } from './money-walk.js';
 /** What the value of a key in a transaction is. */
 type Level = 'transaction' | 'items' | 'breakdowns' | 'other';
 
-/** A node of a tree of amounts: its own amount, undefined where it has none, and the nodes below it. */
-interface Tree {
-  readonly amount: EntryRow | undefined;
-  readonly children: readonly Tree[];
-}
-
-/** The value of a tree; null where it can't be computed exactly. */
+/** The value of an amount or of a tree; null where it can't be computed exactly. */
 interface Worth {
   readonly value: bigint | null;
   readonly currency: string | null;
 }
 
+/** A node of a tree of amounts: its own amount, undefined where it has none, and the nodes below it. */
+interface Tree {
+  readonly amount: Worth | undefined;
+  readonly children: readonly Tree[];
+}
+
+/** What an entry of a transaction has by its place. */
+export interface TransactionRole {
+  readonly role: 'net' | 'memo';
+  readonly kind: string;
+  readonly breakdown: string | null;
+}
+
 /**
- * Returns what is wrong with the breakdown, kind or role of a transaction's entries, or undefined. Applies the cut rule
- * by plain recursion, independently of the reader that wrote the entries.
+ * Returns what is wrong with the breakdown, kind or role of a transaction's entries, or undefined.
  *
  * @param transaction as JSON.parse gives it
  * @param entries in the order of its amounts
  */
 export function transactionRolesFault(transaction: unknown, entries: readonly EntryRow[]): string | undefined {
-  const type = isObject(transaction) ? textOrNull(transaction['transactionType']) : null;
-  const found = amountsOf(transaction);
-  const rows = new Map(found.map(({ money }, index) => [money, entries[index]]));
-  const net = type === 'Transfer' ? new Set<EntryRow>() : netOf(transaction, rows);
-  for (const [index, { types }] of found.entries()) {
+  for (const [index, { role, kind, breakdown }] of transactionRoles(transaction, entries).entries()) {
     const row = entries[index];
     if (row === undefined) return `expected entry ${index}, found none`;
-    const breakdown = types.length === 0 ? null : types.join('/');
-    const expected = `${net.has(row) ? 'net' : 'memo'} ${breakdownKind(type ?? '', types)} ${breakdown ?? 'total'}`;
+    const expected = `${role} ${kind} ${breakdown ?? 'total'}`;
     const stored = `${row.role} ${row.kind} ${row.breakdown ?? 'total'}`;
     if (stored !== expected) return `${row.path}: expected ${expected}, found ${stored}`;
   }
   return undefined;
+}
+
+/**
+ * The role, kind and breakdown of each amount of a transaction. Applies the cut rule by plain recursion, independently of the
+ * reader that wrote the entries.
+ *
+ * @param amounts in the order of the text, as decimals
+ */
+export function transactionRoles(
+  transaction: unknown,
+  amounts: readonly Pick<EntryRow, 'amount' | 'currency'>[],
+): readonly TransactionRole[] {
+  const type = isObject(transaction) ? textOrNull(transaction['transactionType']) : null;
+  const found = amountsOf(transaction);
+  const worths = new Map<Fields, Worth>();
+  for (const [index, { money }] of found.entries()) {
+    const at = amounts[index];
+    if (at === undefined) continue;
+    worths.set(money, { value: at.amount === null ? null : millionths(at.amount), currency: at.currency });
+  }
+  const net = type === 'Transfer' ? new Set<Worth>() : netOf(transaction, worths);
+  return found.map(({ money, types }) => {
+    const worth = worths.get(money);
+    return {
+      role: worth !== undefined && net.has(worth) ? 'net' : 'memo',
+      kind: breakdownKind(type ?? '', types),
+      breakdown: types.length === 0 ? null : types.join('/'),
+    };
+  });
 }
 
 function textOrNull(value: unknown): string | null {
@@ -60,7 +90,10 @@ function amountsOf(transaction: unknown): { readonly money: Fields; readonly typ
     const type = level === 'breakdowns' ? textOrNull(value['breakdownType']) : null;
     const types = type === null ? above : [...above, type];
     if (isMoney(value)) found.push({ money: value, types });
-    for (const [key, member] of Object.entries(value)) visit(member, levelOf(level, key), types);
+    for (const key of Object.keys(value)) {
+      const member = value[key];
+      if (typeof member === 'object') visit(member, levelOf(level, key), types);
+    }
   };
   visit(transaction, 'transaction', []);
   return found;
@@ -71,24 +104,26 @@ function levelOf(level: Level, key: string): Level {
   return key === 'breakdowns' && level !== 'other' ? 'breakdowns' : 'other';
 }
 
-type Rows = ReadonlyMap<Fields, EntryRow | undefined>;
+type Worths = ReadonlyMap<Fields, Worth>;
 
-/** The entries that are net: those of the items, else those of the transaction's breakdowns, else its total. */
-function netOf(transaction: unknown, rows: Rows): ReadonlySet<EntryRow> {
+/** The amounts that are net: those of the items, else those of the transaction's breakdowns, else its total. */
+function netOf(transaction: unknown, worths: Worths): ReadonlySet<Worth> {
   if (!isObject(transaction)) return new Set();
-  const total = rowOf(transaction['totalAmount'], rows);
+  const total = amountOf(transaction['totalAmount'], worths);
   if (total === undefined) return new Set();
-  const items = treesOf(transaction['items'], (item) => itemTree(item, rows));
+  const items = treesOf(transaction['items'], (item) => itemTree(item, worths));
   const byItems = cutOfForest(items, total);
-  const byBreakdowns = cutOfForest(breakdownTrees(transaction['breakdowns'], rows), total);
+  const byBreakdowns = (): Worth[] | undefined => cutOfForest(breakdownTrees(transaction['breakdowns'], worths), total);
   // The only item has no breakdowns: it takes the transaction's.
   const [only, ...others] = itemsIn(transaction['items']);
-  const isBare = only !== undefined && others.length === 0 && worthOfAll(itemTree(only, rows).children) === undefined;
-  return new Set((isBare && byItems !== undefined ? (byBreakdowns ?? byItems) : (byItems ?? byBreakdowns)) ?? [total]);
+  const isBare = only !== undefined && others.length === 0 && worthOfAll(itemTree(only, worths).children) === undefined;
+  return new Set(
+    (isBare && byItems !== undefined ? (byBreakdowns() ?? byItems) : (byItems ?? byBreakdowns())) ?? [total],
+  );
 }
 
-function rowOf(value: unknown, rows: Rows): EntryRow | undefined {
-  return isMoney(value) ? rows.get(value) : undefined;
+function amountOf(value: unknown, worths: Worths): Worth | undefined {
+  return isMoney(value) ? worths.get(value) : undefined;
 }
 
 /** The outermost objects of a list, as trees; some answers have one object instead of a list. */
@@ -97,18 +132,18 @@ function treesOf(list: unknown, treeOf: (node: Fields) => Tree): Tree[] {
   return isObject(list) ? [treeOf(list)] : [];
 }
 
-function breakdownTrees(list: unknown, rows: Rows): Tree[] {
+function breakdownTrees(list: unknown, worths: Worths): Tree[] {
   return treesOf(list, (node) => ({
-    amount: rowOf(node['breakdownAmount'], rows),
-    children: breakdownTrees(node['breakdowns'], rows),
+    amount: amountOf(node['breakdownAmount'], worths),
+    children: breakdownTrees(node['breakdowns'], worths),
   }));
 }
 
-function itemTree(node: Fields, rows: Rows): Tree {
-  const inner = treesOf(node['items'], (item) => itemTree(item, rows));
+function itemTree(node: Fields, worths: Worths): Tree {
+  const inner = treesOf(node['items'], (item) => itemTree(item, worths));
   return {
-    amount: rowOf(node['totalAmount'], rows),
-    children: [...inner, ...breakdownTrees(node['breakdowns'], rows)],
+    amount: amountOf(node['totalAmount'], worths),
+    children: [...inner, ...breakdownTrees(node['breakdowns'], worths)],
   };
 }
 
@@ -121,27 +156,29 @@ function itemsIn(list: unknown): Fields[] {
 
 /** Undefined for a tree without any amount. */
 function worthOf({ amount, children }: Tree): Worth | undefined {
-  if (amount === undefined) return worthOfAll(children);
-  return { value: amount.amount === null ? null : millionths(amount.amount), currency: amount.currency };
+  return amount ?? worthOfAll(children);
 }
 
 function worthOfAll(trees: readonly Tree[]): Worth | undefined {
-  const worths = trees.map(worthOf).filter((worth) => worth !== undefined);
-  const [first] = worths;
-  if (first === undefined) return undefined;
-  const isExact = worths.every(({ value, currency }) => value !== null && currency === first.currency);
-  const sum = worths.reduce((added, { value }) => added + (value ?? 0n), 0n);
-  return { value: isExact ? sum : null, currency: first.currency };
+  let first: Worth | undefined;
+  let sum: bigint | null = 0n;
+  for (const tree of trees) {
+    const worth = worthOf(tree);
+    if (worth === undefined) continue;
+    first ??= worth;
+    sum = sum === null || worth.value === null || worth.currency !== first.currency ? null : sum + worth.value;
+  }
+  return first === undefined ? undefined : { value: sum, currency: first.currency };
 }
 
 /** Undefined where the trees don't add up to the amount. */
-function cutOfForest(trees: readonly Tree[], { amount, currency }: EntryRow): EntryRow[] | undefined {
+function cutOfForest(trees: readonly Tree[], { value, currency }: Worth): Worth[] | undefined {
   const worth = worthOfAll(trees);
-  if (worth === undefined || worth.value === null || amount === null) return undefined;
-  return worth.value === millionths(amount) && worth.currency === currency ? trees.flatMap(cutOf) : undefined;
+  if (worth === undefined || worth.value === null) return undefined;
+  return worth.value === value && worth.currency === currency ? trees.flatMap(cutOf) : undefined;
 }
 
-function cutOf({ amount, children }: Tree): EntryRow[] {
+function cutOf({ amount, children }: Tree): Worth[] {
   // A node without an amount has the sum of its children.
   if (amount === undefined) return children.flatMap(cutOf);
   return cutOfForest(children, amount) ?? [amount];
