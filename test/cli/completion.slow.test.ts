@@ -58,7 +58,7 @@ describe.runIf(has('bash'))('bash completes', () => {
     const ledgerlake = (...words: string[]) => ['ledgerlake', ...words];
     const cases: [string[], string[]][] = [
       [ledgerlake(''), commands.map(({ name }) => name)],
-      [ledgerlake('ba'), ['backfill']],
+      [ledgerlake('ba'), ['backfill', 'backup']],
       [ledgerlake('--ver'), ['--verbose', '--version']],
       [ledgerlake('backfill', '--acc'), ['--account', '--accept-empty']],
       [ledgerlake('backfill', 'or'), ['order-events', 'order-transactions']],
