@@ -12,6 +12,15 @@ export { backfill, sync, RunError } from './library/run.js';
 export { doctor, type DoctorOptions } from './library/doctor.js';
 export { backup, restore, type CopyOptions } from './library/backup.js';
 export {
+  exportJournal,
+  exportSettlementReports,
+  exportViews,
+  type ExportOptions,
+  type JournalExportOptions,
+  type SettlementReportsExportOptions,
+  type ViewsExportOptions,
+} from './library/exports.js';
+export {
   openLake,
   type Lake,
   type LakeOptions,

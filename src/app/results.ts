@@ -198,6 +198,53 @@ export interface Failure {
   readonly message: string;
 }
 
+/** What an export of the views has written. */
+export interface ViewsExport {
+  readonly status: 'done';
+  /** The lake, as the caller wrote it. */
+  readonly lake: string;
+  /** The folder, as the caller wrote it. */
+  readonly dir: string;
+  /** Number of views. */
+  readonly views: number;
+}
+
+/** What an export of settlement reports has written. */
+export interface SettlementReportsExport {
+  /** `failed`: a closed settlement was not written. */
+  readonly status: 'done' | 'failed';
+  /** The lake, as the caller wrote it. */
+  readonly lake: string;
+  /** The folder, as the caller wrote it. */
+  readonly dir: string;
+  /** Number of reports. */
+  readonly settlements: number;
+  /** Number of their lines. */
+  readonly lines: number;
+  /** The closed settlements that the lake doesn't hold whole. */
+  readonly not_written: readonly {
+    readonly account: string;
+    readonly settlement: string;
+    /** What it lacks, in a sentence. */
+    readonly reason: string;
+  }[];
+}
+
+/** What an export of journals has written. */
+export interface JournalExport {
+  readonly status: 'done';
+  /** The lake, as the caller wrote it. */
+  readonly lake: string;
+  /** The version of the lake's catalog that the journals are made from, for `since` of a later export. */
+  readonly version: number;
+  /** Number of journals. */
+  readonly journals: number;
+  /** Number of their lines. */
+  readonly lines: number;
+  /** The files. */
+  readonly files: readonly string[];
+}
+
 /** The state of a lake: the object that `ledgerlake status --format json` prints. Instants are ISO 8601 in UTC. */
 export interface LakeStatus {
   /** The lake, as the caller wrote it. */

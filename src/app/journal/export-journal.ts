@@ -13,6 +13,7 @@ import type { CommandResult } from '../command-result.js';
 import { refuseUnknownAccount } from '../configuration/account.js';
 import type { CacheOptions } from '../configuration/settings.js';
 import type { ReadingContext } from '../context.js';
+import type { JournalExport } from '../results.js';
 import { LakeDatabase } from '../query/lake-database.js';
 import { openLakeReader } from '../query/lake-files.js';
 import { adjustmentsOf } from './adjustments.js';
@@ -67,7 +68,7 @@ type Days = Readonly<Record<'from' | 'to', string>>;
 export async function exportJournal(
   options: JournalOptions,
   { clock, signal, log, output }: ReadingContext,
-): Promise<CommandResult> {
+): Promise<CommandResult<JournalExport>> {
   const { lake: location, account, basis, since, chart, timeZone, cache } = options;
   const days = daysOf(options);
   const path = options.output === '-' ? undefined : options.output;

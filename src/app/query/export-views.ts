@@ -8,6 +8,7 @@ import { printable } from '../../core/printable.js';
 import { formatCount } from '../../core/text/amounts.js';
 import type { CommandResult } from '../command-result.js';
 import type { CommandContext } from '../context.js';
+import type { ViewsExport } from '../results.js';
 import { asKnownMacros, loadedSpansMacro } from './as-known.js';
 import { openExistingLake, sqlTables } from './lake-files.js';
 import { readChart } from './chart.js';
@@ -34,7 +35,7 @@ export async function exportViews(
     readonly chart?: string | undefined;
   },
   { clock, log }: Pick<CommandContext, 'clock' | 'log'>,
-): Promise<CommandResult> {
+): Promise<CommandResult<ViewsExport>> {
   const chartRows = chart === undefined ? undefined : await readChart(chart);
   const lake = await openExistingLake(location, clock, log);
   const tables = sqlTables(lake.tables.map(({ schema, columns }) => ({ name: schema.name, columns })));

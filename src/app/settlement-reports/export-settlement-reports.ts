@@ -32,6 +32,7 @@ import { refuseUnknownAccount } from '../configuration/account.js';
 import type { RangeOptions } from '../configuration/range.js';
 import type { CacheOptions } from '../configuration/settings.js';
 import type { CommandContext } from '../context.js';
+import type { SettlementReportsExport } from '../results.js';
 import { LakeDatabase } from '../query/lake-database.js';
 import { openLakeReader } from '../query/lake-files.js';
 import settlementRows from '../settlements/settlements.sql';
@@ -96,7 +97,7 @@ interface Written {
 export async function exportSettlementReports(
   options: SettlementReportOptions,
   { clock, signal, log }: Pick<CommandContext, 'clock' | 'signal' | 'log'>,
-): Promise<CommandResult> {
+): Promise<CommandResult<SettlementReportsExport>> {
   const { lake: location, dir, cache } = options;
   const range = rangeOf(options);
   const reader = await openLakeReader(location, clock, { log, scope: { lake: location }, cache });

@@ -1,0 +1,155 @@
+import { PassThrough } from 'node:stream';
+import { systemClock } from '../core/clock.js';
+import { usageError } from '../core/errors.js';
+import type { RunEvent } from '../core/events/run-event.js';
+import type { CommandResult } from '../app/command-result.js';
+import type { Settings } from '../app/configuration/settings.js';
+import type { ReadingContext } from '../app/context.js';
+import type { JournalExport, SettlementReportsExport, ViewsExport } from '../app/results.js';
+import { checkOptions, optionText, type OptionKinds } from './options.js';
+import { runTask } from './task.js';
+
+/** The options of every export. Each is the option of the command line with the same name. */
+export interface ExportOptions {
+  /** The lake: a folder, or `s3://BUCKET/PREFIX`; default: the setting, else `data/lake`. */
+  readonly lake?: string | undefined;
+  /** Configuration file; default: that of `LEDGERLAKE_CONFIG`, else `ledgerlake.config.json` in the working folder if it exists. */
+  readonly config?: string | undefined;
+  /** Stops it: the promise rejects with STOPPED. */
+  readonly signal?: AbortSignal | undefined;
+  /** Receives notes as events `message`. */
+  readonly onEvent?: ((event: RunEvent) => void) | undefined;
+}
+
+/** The options of `exportViews`. */
+export interface ViewsExportOptions extends ExportOptions {
+  /** Time zone in which months begin and end, an IANA name; default: the setting, else UTC. */
+  readonly timeZone?: string | undefined;
+  /** The chart of accounts, a CSV file; default: the setting, else the built-in one. */
+  readonly chart?: string | undefined;
+}
+
+/** The options of `exportSettlementReports`. */
+export interface SettlementReportsExportOptions extends ExportOptions {
+  /** The account; default: all. */
+  readonly account?: string | undefined;
+  /** Ids of settlements or of their groups; default: all that are closed. */
+  readonly settlements?: readonly string[] | undefined;
+  /** Start of a range that settlements or their transfers touch, ISO 8601 in UTC. */
+  readonly from?: string | Date | undefined;
+  /** Its end, exclusive. */
+  readonly to?: string | Date | undefined;
+}
+
+/** The options of `exportJournal`. */
+export interface JournalExportOptions extends ViewsExportOptions {
+  /** The account; default: all. */
+  readonly account?: string | undefined;
+  /** The month, `YYYY-MM`; instead of `from` and `to`. */
+  readonly month?: string | undefined;
+  /** The first day, ISO 8601. */
+  readonly from?: string | Date | undefined;
+  /** The day after the last one. */
+  readonly to?: string | Date | undefined;
+  /** What settlements moved, or with deferred sales; default: `paid`. */
+  readonly basis?: 'paid' | 'earned' | undefined;
+  /** The program that reads the file; default: `generic`. */
+  readonly for?: 'generic' | 'quickbooks' | 'xero' | undefined;
+  /** A version of the lake's catalog: only what has changed since, as adjustments. */
+  readonly since?: number | undefined;
+}
+
+const exportKinds: OptionKinds<ExportOptions> = { lake: 'text', config: 'text', signal: 'signal', onEvent: 'function' };
+const viewsKinds: OptionKinds<ViewsExportOptions> = { ...exportKinds, timeZone: 'text', chart: 'text' };
+const rangeKinds = { account: 'text', from: 'instant', to: 'instant' } as const;
+const reportsKinds: OptionKinds<SettlementReportsExportOptions> = {
+  ...exportKinds,
+  ...rangeKinds,
+  settlements: 'texts',
+};
+const journalKinds: OptionKinds<JournalExportOptions> = {
+  ...viewsKinds,
+  ...rangeKinds,
+  ...{ month: 'text', basis: 'text', for: 'text', since: 'number' },
+};
+
+/**
+ * Writes the SQL of the views for a plain DuckDB and for dbt, as `ledgerlake export views` does.
+ *
+ * @param dir the folder
+ * @throws LedgerlakeError USAGE where there is no lake, and where a file can't be written
+ */
+export async function exportViews(dir: string, options: ViewsExportOptions = {}): Promise<ViewsExport> {
+  return exported('exportViews', dir, options, viewsKinds, async ({ lake, timeZone, chart }, context) => {
+    const { exportViews: write } = await import('../app/query/export-views.js');
+    return write({ lake, dir, timeZone, chart }, context);
+  });
+}
+
+/**
+ * Writes the settlement report (flat file V2) of each closed settlement, as `ledgerlake export settlement-report` does. Settlements that
+ * the lake doesn't hold whole are in `not_written`; `status` is `failed` then.
+ *
+ * @param dir the folder
+ * @throws LedgerlakeError USAGE where there is no lake, for an unknown account or settlement, and where a file can't be written; STOPPED
+ */
+export async function exportSettlementReports(
+  dir: string,
+  options: SettlementReportsExportOptions = {},
+): Promise<SettlementReportsExport> {
+  return exported('exportSettlementReports', dir, options, reportsKinds, async (settings, context) => {
+    const { exportSettlementReports: write } = await import('../app/settlement-reports/export-settlement-reports.js');
+    const { account, settlements = [] } = options;
+    const [from, to] = [optionText(options.from), optionText(options.to)];
+    return write({ lake: settings.lake, cache: settings, dir, account, settlements, from, to }, context);
+  });
+}
+
+/**
+ * Writes the journals of a month, or of a range of days, for an accounting program, as `ledgerlake export journal` does.
+ *
+ * @param output the file; Xero has one for each currency beside it
+ * @throws LedgerlakeError USAGE where there is no lake, for an invalid range or version, and where a file can't be written; STOPPED
+ */
+export async function exportJournal(output: string, options: JournalExportOptions = {}): Promise<JournalExport> {
+  return exported('exportJournal', output, options, journalKinds, async (settings, context) => {
+    const [{ exportJournal: write }, { isJournalFormat, journalFormatNames }] = await Promise.all([
+      import('../app/journal/export-journal.js'),
+      import('../app/journal/journal-formats.js'),
+    ]);
+    const { account, month, since, basis = 'paid', for: format = 'generic' }: JournalExportOptions = options;
+    if (!['paid', 'earned'].includes(basis)) throw usageError('expected basis of exportJournal to be paid or earned');
+    if (!isJournalFormat(format)) {
+      throw usageError(`expected for of exportJournal to be one of ${journalFormatNames.join(', ')}`);
+    }
+    const { lake, timeZone, chart } = settings;
+    const range = { month, since, from: optionText(options.from), to: optionText(options.to) };
+    const journal = { lake, cache: settings, timeZone, chart, output, account, basis, for: format, ...range };
+    return write(journal, { ...context, output: new PassThrough().resume() });
+  });
+}
+
+/** Checks the options of an export, and runs it with the settings. */
+async function exported<Options extends ViewsExportOptions, Summary extends object>(
+  subject: string,
+  place: string,
+  options: Options,
+  kinds: OptionKinds<Options>,
+  write: (settings: Settings, context: Omit<ReadingContext, 'output'>) => Promise<CommandResult<Summary>>,
+): Promise<Summary> {
+  if (typeof place !== 'string' || place === '' || place === '-') {
+    throw usageError(`expected the path of ${subject} to be that of a file or folder`);
+  }
+  checkOptions(subject, options, kinds);
+  const { lake, config, timeZone, chart, signal: given, onEvent } = options;
+  const { configuredSettings } = await import('../app/configuration/settings.js');
+  const texts = { lake, config, 'time-zone': timeZone, chart };
+  const sources = { texts, environment: process.env, workingFolder: process.cwd() };
+  const { settings } = await configuredSettings(sources);
+  return runTask({ signal: given, onEvent }, async ({ signal, emit }) => {
+    const log = (message: string): void => {
+      emit({ event: 'message', message });
+    };
+    return (await write(settings, { clock: systemClock, signal, log })).summary;
+  });
+}
