@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { systemCode, usageError } from '../../core/errors.js';
 import { openFault, readFoundFile } from '../../core/io/files.js';
 import { otherAccountOf } from '../configuration/account-settings.js';
-import { withMember, withoutComments, type JsonValue } from '../configuration/commented-json.js';
+import { withMember, withoutComments } from '../configuration/commented-json.js';
 import type { Configuration } from '../configuration/configuration.js';
 
 /** A configuration that has been written before. */
@@ -54,7 +54,7 @@ export function refuseConfigured(account: string, { file, configuration }: Exist
 export function withAccount(
   { file, bytes }: Pick<ExistingFile, 'file' | 'bytes'>,
   account: string,
-  added: { readonly [name: string]: JsonValue },
+  added: object,
 ): string {
   const edited = withMember(new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes), 'accounts', account, added);
   const before = valueOf(bytes);

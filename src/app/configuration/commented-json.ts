@@ -37,16 +37,13 @@ export function withoutComments(bytes: Uint8Array): Uint8Array {
   return new TextEncoder().encode(stripped + text.slice(kept));
 }
 
-/** A value of JSON. */
-export type JsonValue = string | number | boolean | null | { readonly [name: string]: JsonValue };
-
 /**
  * Adds a member to an object of a commented JSON text, behind the others and indented as they are. All else stays as it is, byte
  * for byte: the comma follows the last value, and a comment behind that stays in its line.
  *
  * @param parent the member of the text's object that has the object; it is added where it is missing
  */
-export function withMember(text: string, parent: string, name: string, value: JsonValue): string | undefined {
+export function withMember(text: string, parent: string, name: string, value: unknown): string | undefined {
   const root = parseTree(text);
   if (root?.type !== 'object') return undefined;
   const found = findNodeAtLocation(root, [parent]);
@@ -57,7 +54,7 @@ export function withMember(text: string, parent: string, name: string, value: Js
 /** Comments behind a value, up to the end of its line. */
 const restOfLine = /^[ \t]*(?:\/\*[^\r\n]*?\*\/[ \t]*)*(?:\/\/[^\r\n]*)?(?=\r?\n)/;
 
-function insertedIn(text: string, { offset, children = [] }: Node, name: string, value: JsonValue): string {
+function insertedIn(text: string, { offset, children = [] }: Node, name: string, value: unknown): string {
   const form = { end: text.includes('\r\n') ? '\r\n' : '\n', unit: /^[ \t]+(?=\S)/m.exec(text)?.[0] ?? '  ' };
   const { end, unit } = form;
   const key = `${JSON.stringify(name)}: `;
@@ -83,7 +80,7 @@ function lineBefore(text: string, offset: number): string {
 }
 
 /** JSON in lines, but for objects without objects in them. */
-function jsonText(value: JsonValue, indent: string, form: { readonly end: string; readonly unit: string }): string {
+function jsonText(value: unknown, indent: string, form: { readonly end: string; readonly unit: string }): string {
   if (!isObject(value) || !Object.values(value).some(isObject)) return jsonLine(value);
   const inner = indent + form.unit;
   const members = Object.entries(value).map(
@@ -92,7 +89,7 @@ function jsonText(value: JsonValue, indent: string, form: { readonly end: string
   return `{${form.end}${members.join(`,${form.end}`)}${form.end}${indent}}`;
 }
 
-function isObject(value: JsonValue): value is { readonly [name: string]: JsonValue } {
+function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
 }
 

@@ -86,6 +86,8 @@ const configurations = fc
   .filter(({ accounts = {} }) => !Object.hasOwn(accounts, 'new'))
   .chain((value) => fc.tuple(fc.constant(value), spaced(value)));
 
+const offsets = (text: string) => Array.from({ length: text.length + 1 }, (_, at) => at);
+
 test('in any form, the result is what was intended, and what was there is there, byte for byte', () => {
   fc.assert(
     fc.property(configurations, ([value, text]) => {
@@ -97,12 +99,12 @@ test('in any form, the result is what was intended, and what was there is there,
       expect(JSON.parse(plain)).toEqual({ ...value, accounts: { ...value.accounts, new: added } });
       // At most a comma and the account were inserted: [start],[middle][account][end].
       const isKept = (comma: string) =>
-        [...text, ''].some((_, at) => {
+        offsets(text).some((at) => {
           const [start, rest] = [text.slice(0, at) + comma, text.slice(at)];
           return (
             edited.startsWith(start) &&
-            [...rest, ''].some(
-              (__, to) => edited.startsWith(rest.slice(0, to), start.length) && edited.endsWith(rest.slice(to)),
+            offsets(rest).some(
+              (to) => edited.startsWith(rest.slice(0, to), start.length) && edited.endsWith(rest.slice(to)),
             )
           );
         });
