@@ -28,6 +28,14 @@ import { version } from '../core/version.js';
 
 type ProcessContext = Pick<CommandContext, 'clock' | 'signal'> & Pick<Stopping, 'extendGrace'>;
 
+/** What runs of a command hand over for its notification. */
+interface RunsContext extends ProcessContext {
+  /** Receives the object of each run, whether it is printed or not. */
+  readonly onSummary: (summary: object) => void;
+  /** Posts how the command has ended; `error`: of a failure before the first run. Never throws. */
+  readonly notifyEnd: (exitCode: number, error?: unknown) => Promise<void>;
+}
+
 /** The option by which the script of a shell asks for completions. */
 const completionOption = '--get-yargs-completions';
 
@@ -101,11 +109,27 @@ async function runCommand(
   processContext: ProcessContext,
 ): Promise<void> {
   refuseAccounts(args, command);
-  const accounts = command.takesAccounts === true ? await readRunAccounts(args) : [];
-  process.exitCode =
-    accounts.length < 2
-      ? await runOnce(args, command, processContext)
-      : await runInTurn(accounts, args, command, processContext);
+  const runs: object[] = [];
+  const context: RunsContext = {
+    ...processContext,
+    onSummary: (summary) => runs.push(summary),
+    notifyEnd: async (exitCode, error) => {
+      if (command.notifies !== true) return;
+      const { notify } = await import('./notification.js');
+      const { code, message } = failedEvent(error);
+      const ended = { command: command.name, exitCode, runs, ...(error !== undefined && { error: { code, message } }) };
+      await notify(args, ended, processContext);
+    },
+  };
+  try {
+    const accounts = command.takesAccounts === true ? await readRunAccounts(args) : [];
+    process.exitCode =
+      accounts.length < 2 ? await runOnce(args, command, context) : await runInTurn(accounts, args, command, context);
+  } catch (error) {
+    await context.notifyEnd(failedEvent(error).exitCode, error);
+    throw error;
+  }
+  await context.notifyEnd(process.exitCode);
 }
 
 /** Throws a USAGE error for several accounts where a command takes one. Of other options the last value counts. */
@@ -146,7 +170,7 @@ function refuseSharedOptions(
 async function runOnce(
   args: CommandArguments,
   command: CommandDefinition,
-  processContext: ProcessContext,
+  { onSummary, notifyEnd, ...processContext }: RunsContext,
   /** Usage errors and warnings of earlier accounts, which are not reported twice; undefined: the only account. */
   reported?: Set<string>,
 ): Promise<number> {
@@ -182,18 +206,27 @@ async function runOnce(
     // A wrong command line has no object, unless other accounts have theirs.
     const hasObject = exitCode !== 2 || reported !== undefined;
     const known = result?.summary;
-    printObject(hasObject ? { ...(known ?? provisional()), status: 'failed', error: { code, message } } : known);
+    const failed = { ...(known ?? provisional()), status: 'failed', error: { code, message } };
+    onSummary(failed);
+    printObject(hasObject ? failed : known);
     return exitCode;
   };
   const crash = (error: unknown): void => {
-    process.exitCode = fail(faultOf(error));
-    void listener.close().finally(() => process.exit());
+    const exitCode = (process.exitCode = fail(faultOf(error)));
+    void listener
+      .close()
+      .then(() => notifyEnd(exitCode))
+      .finally(() => process.exit());
   };
   process.once('uncaughtException', crash);
   try {
     const context = { ...processContext, print, setProvisionalSummary, log, emit, printCompletion };
     const result = await command.run(args, context);
-    if (typeof result === 'number') return result;
+    if (typeof result === 'number') {
+      onSummary({ ...provisional(), status: result === 0 ? 'done' : 'failed' });
+      return result;
+    }
+    onSummary(result.summary);
     if (result.text !== '') print(result.text);
     printObject(result.summary);
     return result.exitCode ?? 0;
@@ -213,7 +246,7 @@ async function runInTurn(
   accounts: readonly string[],
   args: CommandArguments,
   command: CommandDefinition,
-  processContext: ProcessContext,
+  context: RunsContext,
 ): Promise<number> {
   refuseSharedOptions(args, accounts, command);
   // A name that is wrong is found before the first of the others is loaded.
@@ -224,9 +257,9 @@ async function runInTurn(
   const reported = new Set<string>();
   const isText = !args.flag('json') && !args.flag('quiet') && (args.text('format') ?? 'table') === 'table';
   for (const account of accounts) {
-    if (processContext.signal.aborted) break;
+    if (context.signal.aborted) break;
     if (isText) printResult(`${codes.size === 0 ? '' : '\n'}${account}`);
-    codes.set(account, await runOnce(args.withAccount(account), command, processContext, reported));
+    codes.set(account, await runOnce(args.withAccount(account), command, context, reported));
   }
   const failed = accounts.filter((account) => codes.get(account) !== 0);
   if (isText) {

@@ -156,7 +156,8 @@ interface LogOptions extends Partial<Pick<ListenerContext, 'account'>> {
   readonly complete?: (text: string) => string;
 }
 
-async function openLog(
+/** Opens the log of a command. */
+export async function openLog(
   format: LogFormat,
   { verbose, quiet }: Verbosity,
   clock: Clock,

@@ -1,4 +1,7 @@
+import { usageError } from '../../core/errors.js';
 import { mostRetentionHours } from '../../core/windows.js';
+import { Secret } from '../../engine/auth/secret.js';
+import { isSecure } from '../../engine/http/address.js';
 import { sseAlgorithms } from '../../lake/store/store.js';
 import { logFormats } from '../../observe/log/plain-log.js';
 import { limits } from '../../sources/finances/api-v0/operations.js';
@@ -215,7 +218,25 @@ export const runSettings = {
   },
 } as const satisfies SettingDefinitions;
 
-/** The settings of a command's log and of a run's metrics. */
+const notifyAddress = 'an address that begins with https:// (http:// on loopback)';
+
+function isNotifyAddress(text: string): boolean {
+  return URL.canParse(text) && isSecure(new URL(text));
+}
+
+/** An address that is a secret: no message has it. */
+const secretAddress: ValueForm<Secret> = {
+  read: (name, text) => {
+    if (isNotifyAddress(text)) return new Secret(text);
+    throw usageError(`expected ${name} to be ${notifyAddress}, got something else; correct it`);
+  },
+  schema: ({ string }) =>
+    string({ error: notifyAddress })
+      .refine(isNotifyAddress, { error: notifyAddress })
+      .transform((text) => new Secret(text)),
+};
+
+/** The settings of a command's log, of a run's metrics, and of the notification of its end. */
 export const logSettings = {
   logFormat: {
     ...oneOf(logFormats),
@@ -244,6 +265,14 @@ export const logSettings = {
       'File to write the metrics to at the end of the run (textfile collector); {account} stands for the account',
     isPath: true,
     example: 'ledgerlake-{account}.prom',
+  },
+  // No option: others could read it on the command line.
+  notify: {
+    ...secretAddress,
+    about:
+      'Address to which sync, compact and verify post how they have ended, as JSON; {exit_code} in it stands for the exit code',
+    comment: 'Where sync, compact and verify post how they have ended, such as a dead-man switch (docs/nightly.md).',
+    example: 'https://hc-ping.com/your-uuid/{exit_code}',
   },
 } as const satisfies SettingDefinitions;
 

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { messageOf } from '../../core/errors.js';
 import { groupBy } from '../../core/group-by.js';
 import { checkedPath } from '../../core/io/links.js';
+import { withinLimit } from '../../core/time-limit.js';
 import { dayMs } from '../../core/windows.js';
 import { defaultPipelines, pipelines } from '../../../pipelines/all-pipelines.js';
 import { settlementReportsPipeline } from '../../../pipelines/settlement-reports.js';
@@ -29,7 +30,7 @@ import { shownAddress } from '../accounts/accounts.js';
 import { customAddress, quotaName } from '../load/connections.js';
 import { openQuota, stateFolder } from '../load/state-folder.js';
 import type { ExaminedSettings } from './configuration-findings.js';
-import { warnings, withinLimit, type AddFinding, type ExaminationContext } from './findings.js';
+import { warnings, type AddFinding, type ExaminationContext } from './findings.js';
 
 /** An account whose credentials are examined. */
 export interface ExaminedAccount extends ExaminedSettings {

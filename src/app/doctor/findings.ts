@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.js';
-import { LedgerlakeError, messageOf } from '../../core/errors.js';
-import { formatSpan } from '../../core/text/amounts.js';
+import { messageOf } from '../../core/errors.js';
+import { OutOfTime, withinLimit } from '../../core/time-limit.js';
 import { plainLog } from '../../observe/log/plain-log.js';
 import type { Emit } from '../../core/events/run-event.js';
 import type { DoctorFinding } from '../results.js';
@@ -22,36 +22,6 @@ export type AddFinding = (finding: Finding) => void;
 
 /** The time that an examination may take. */
 const limitMs = 30_000;
-
-class OutOfTime extends LedgerlakeError {
-  constructor(limitMs: number) {
-    super('STOPPED', `expected an answer within ${formatSpan(limitMs)}, got none`);
-  }
-}
-
-/**
- * Does work that is stopped after `limitMs` milliseconds. Work that doesn't heed its signal is left behind.
- *
- * @throws OutOfTime; what the work throws; the signal's reason
- */
-export async function withinLimit<T>(
-  limitMs: number,
-  { clock, signal }: ExaminationContext,
-  work: (signal: AbortSignal) => Promise<T>,
-): Promise<T> {
-  const [ended, late] = [new AbortController(), new AbortController()];
-  const expire = async (): Promise<never> => {
-    await clock.sleep(limitMs, AbortSignal.any([signal, ended.signal]));
-    const error = new OutOfTime(limitMs);
-    late.abort(error);
-    throw error;
-  };
-  try {
-    return await Promise.race([work(AbortSignal.any([signal, late.signal])), expire()]);
-  } finally {
-    ended.abort();
-  }
-}
 
 /**
  * Examines something of a group, and if it is named, of an account. An examination that fails is a fault, and what it had found

@@ -144,6 +144,7 @@ export const planCommand: CommandDefinition = {
 
 export const syncCommand: CommandDefinition = {
   name: 'sync',
+  notifies: true,
   positional: { name: 'PIPELINE', many: true, about: 'Pipelines to run [default: those of --api]' },
   about: 'Load what is new, and look back for what arrived late',
   description: [

@@ -20,6 +20,7 @@ async function readOptions(args: CommandArguments) {
 
 export const compactCommand: CommandDefinition = {
   name: 'compact',
+  notifies: true,
   positional,
   about: 'Merge small files, and compress loaded files further',
   description:

@@ -4,6 +4,7 @@ import { readLake } from '../options/command-settings.js';
 
 export const verifyCommand: CommandDefinition = {
   name: 'verify',
+  notifies: true,
   about: 'Prove the lake: files, counts, hashes, money, settlements',
   description:
     'Compares every commit with the one before it, the published logs and every file with the catalog, the entries with\n' +

@@ -148,6 +148,8 @@ export interface CommandDefinition {
   readonly takesAccounts?: boolean;
   /** Whether it reads several accounts at once. */
   readonly readsAccounts?: boolean;
+  /** Whether its end is posted to the address of the setting `notify`. */
+  readonly notifies?: boolean;
   /** Whether its log doesn't depend on the configuration although it has `--config`: it reads that itself, or not at all. */
   readonly ignoresConfiguration?: boolean;
   /** Command lines with their effects; `{30 days ago}` stands for a date. */

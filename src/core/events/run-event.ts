@@ -23,6 +23,7 @@ export const levels: Readonly<Record<RunEvent['event'], Level>> = {
   message: 'info',
   'metrics-served': 'info',
   'metrics-not-written': 'warn',
+  'notify-failed': 'warn',
   'metrics-not-served': 'warn',
   'pipeline-planned': 'info',
   'pipeline-ended': 'info',
@@ -156,6 +157,8 @@ interface RunEvents {
   message: { readonly message: string };
   'metrics-served': { readonly address: string };
   'metrics-not-written': { readonly file: string; readonly reason: string };
+  /** The address of the setting `notify` has not accepted how a command ended. */
+  'notify-failed': { readonly reason: string };
   'metrics-not-served': { readonly reason: string };
   'pipeline-planned': {
     readonly pipeline: string;

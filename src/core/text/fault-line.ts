@@ -11,6 +11,7 @@ const hidden: ReadonlySet<PropertyKey> = new Set([
   'refreshToken',
   'endpoint',
   'tokenEndpoint',
+  'notify',
   'headers',
   'address',
 ]);

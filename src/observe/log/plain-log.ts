@@ -101,6 +101,7 @@ const lines: Handlers<string | undefined> = {
   message: ({ message }) => message,
   stopping: () => 'stopping: complete slices are still committed; the same signal again stops at once',
   'metrics-served': ({ address }) => `metrics on ${address}`,
+  'notify-failed': ({ reason }) => `the end of this command was not posted to the address of notify: ${reason}`,
   'metrics-not-written': ({ file, reason }) => `metrics could not be written to ${file}: ${reason}`,
   'metrics-not-served': ({ reason }) => `a request for metrics failed: ${reason}`,
   'pipeline-planned': ({ pipeline, left }) => `${pipeline}: ${left === '' ? 'nothing' : left} to load`,
