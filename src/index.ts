@@ -20,6 +20,7 @@ export {
   type SettlementReportsExportOptions,
   type ViewsExportOptions,
 } from './library/exports.js';
+export { createMcpServer, type McpServer, type McpServerOptions } from './library/mcp.js';
 export {
   openLake,
   type Lake,

@@ -1,0 +1,64 @@
+import { systemClock } from '../core/clock.js';
+import type { RunEvent } from '../core/events/run-event.js';
+import { optionalPackage } from '../core/optional-package.js';
+import { checkOptions, type OptionKinds } from './options.js';
+import { runTask } from './task.js';
+
+/** The options of `createMcpServer`. */
+export interface McpServerOptions {
+  /** The lake: a folder, or `s3://BUCKET/PREFIX`; default: the setting, else `data/lake`. */
+  readonly lake?: string | undefined;
+  /** The accounts that clients see; default: all. */
+  readonly accounts?: readonly string[] | undefined;
+  /** Configuration file; default: that of `LEDGERLAKE_CONFIG`, else `ledgerlake.config.json` in the working folder if it exists. */
+  readonly config?: string | undefined;
+  /** Time zone in which months begin and end, an IANA name; default: the setting, else UTC. */
+  readonly timeZone?: string | undefined;
+  /** The chart of accounts, a CSV file; default: the setting, else the built-in one. */
+  readonly chart?: string | undefined;
+  /** Receives notes as events `message`. */
+  readonly onEvent?: ((event: RunEvent) => void) | undefined;
+}
+
+/** A server of the Model Context Protocol over a lake. */
+export interface McpServer {
+  /**
+   * Answers a client over a transport.
+   *
+   * @param transport one of `@modelcontextprotocol/sdk`, for one client
+   */
+  connect(transport: object): Promise<void>;
+  /** Stops what is running, and frees the memory. */
+  close(): Promise<void>;
+}
+
+const kinds: OptionKinds<McpServerOptions> = {
+  ...{ lake: 'text', accounts: 'texts', config: 'text', timeZone: 'text', chart: 'text', onEvent: 'function' },
+};
+
+/**
+ * Opens a lake for a client of the Model Context Protocol, as `ledgerlake mcp` does, over a transport of yours. It needs the optional
+ * package `@modelcontextprotocol/sdk`.
+ *
+ * @throws LedgerlakeError USAGE where there is no lake, for an account that it lacks, and without the package; LAKE_STORE or LAKE_LOG
+ * where the lake can't be read
+ */
+export async function createMcpServer(options: McpServerOptions = {}): Promise<McpServer> {
+  checkOptions('createMcpServer', options, kinds);
+  const { lake, accounts, config, timeZone, chart, onEvent } = options;
+  const [{ configuredSettings }, { createLakeServer }] = await Promise.all([
+    import('../app/configuration/settings.js'),
+    optionalPackage('@modelcontextprotocol/sdk', '`createMcpServer`', () => import('../app/mcp/server.js')),
+  ]);
+  const texts = { lake, config, 'time-zone': timeZone, chart };
+  const sources = { texts, environment: process.env, workingFolder: process.cwd() };
+  const { settings } = await configuredSettings(sources);
+  const served = { ...settings, config, accounts, cache: settings };
+  const { mcp, close } = await runTask({ onEvent }, ({ emit }) => {
+    const log = (message: string): void => {
+      emit({ event: 'message', message });
+    };
+    return createLakeServer(served, { clock: systemClock, log });
+  });
+  return { connect: (transport) => mcp.connect(transport as Parameters<typeof mcp.connect>[0]), close };
+}
