@@ -10,6 +10,7 @@ export { LedgerlakeError, type ErrorCode } from './core/errors.js';
 export type { RunEvent } from './core/events/run-event.js';
 export { backfill, sync, RunError } from './library/run.js';
 export { doctor, type DoctorOptions } from './library/doctor.js';
+export { changes, type ChangesOptions, type RowChange } from './library/changes.js';
 export { backup, restore, type CopyOptions } from './library/backup.js';
 export {
   exportJournal,

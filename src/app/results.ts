@@ -131,6 +131,28 @@ export interface CopySummary {
   readonly catalog: CatalogVersion;
 }
 
+/** What came and went between two versions of a lake: the object that `changes --output FILE --json` prints. */
+export interface ChangesSummary {
+  /** Only changes that were written completely have a summary. */
+  readonly status: 'done';
+  /** The lake, as the caller wrote it. */
+  readonly lake: string;
+  /** The earlier version; null: the beginning. */
+  readonly since: number | null;
+  /** The version to go on from. */
+  readonly catalog: CatalogVersion;
+  /** By the name of the table; only tables with changes. */
+  readonly tables: Readonly<Record<string, TableChanges>>;
+}
+
+/** How many rows of a table came and went. A row that changed did both. */
+export interface TableChanges {
+  /** Rows that came. */
+  readonly inserted: number;
+  /** Rows that went. */
+  readonly deleted: number;
+}
+
 /** A number of files and their bytes. */
 export interface FileTotal {
   /** Number of files. */

@@ -1,6 +1,7 @@
 import { accountsCommand } from './commands/accounts-command.js';
 import { backupCommand, restoreCommand } from './commands/backup-commands.js';
 import { backfillCommand, planCommand, syncCommand } from './commands/load-commands.js';
+import { changesCommand } from './commands/changes-command.js';
 import { completionCommand } from './commands/completion-command.js';
 import type { CommandDefinition } from './options/command-definition.js';
 import { doctorCommand } from './commands/doctor-command.js';
@@ -41,6 +42,7 @@ export const commands: readonly CommandDefinition[] = [
   backupCommand,
   restoreCommand,
   exportCommand,
+  changesCommand,
   forgetCommand,
   accountsCommand,
   serveCommand,

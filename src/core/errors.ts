@@ -36,6 +36,8 @@ const codes = {
   LAKE_CONFLICT: { exit: 1, retry: false },
   /** The lake's data is older than requested. */
   LAKE_LAG: { exit: 1, retry: false },
+  /** An earlier version of the lake that is asked for can't be read any more: its commits or files are gone. */
+  LAKE_HISTORY: { exit: 1, retry: false },
   /** A Parquet file doesn't have the rows that were passed to the encoder. */
   PARQUET_MISMATCH: { exit: 1, retry: false },
   /** A user's definition of a pipeline threw, or returned what it doesn't declare. */

@@ -286,6 +286,7 @@ const faults: Readonly<Record<ErrorCode, Fault>> = {
   LAKE_LOG: 'permanent',
   LAKE_CONFLICT: 'transient',
   LAKE_LAG: 'transient',
+  LAKE_HISTORY: 'permanent',
   PARQUET_MISMATCH: 'transient',
   DEFINITION: 'permanent',
   ENCODER: 'transient',

@@ -78,6 +78,18 @@ function selectOf(table: ViewedTable, files: readonly string[]): string {
       .map(({ name, type }) => `CAST(NULL AS ${type}) AS ${identifier(name)}`)
       .join(', ')} WHERE false`;
   }
+  return selectRows(table, files, foldersOf(table, files));
+}
+
+/**
+ * A statement for the rows of files in the columns and types of a table's view; a column that a file lacks is NULL. `folders`: account
+ * and month in SQL.
+ */
+export function selectRows(
+  table: ViewedTable,
+  files: readonly string[],
+  folders: readonly [account: string, month: string],
+): string {
   // With a given schema DuckDB opens no file to find the columns; otherwise each query would open all of them. DuckDB
   // then has no partition columns, but it skips files by conditions on `filename`.
   const declared = table.columns.filter(({ name }) => !isPartition(name));
@@ -87,9 +99,9 @@ function selectOf(table: ViewedTable, files: readonly string[]): string {
       `${literal(name)}: {name: ${literal(alias)}, type: ${literal(type)}, default_value: NULL}`,
   );
   const known = wanted.map(({ name, alias }) => `${identifier(alias)} AS ${identifier(name)}`);
-  const folders = foldersOf(table, files).map((value, at) => `${value} AS ${partitions[at]}`);
+  const partition = folders.map((value, at) => `${value} AS ${partitions[at]}`);
   return (
-    `SELECT ${[...known, ...folders].join(', ')} FROM read_parquet([${files.map(fileLiteral).join(', ')}], ` +
+    `SELECT ${[...known, ...partition].join(', ')} FROM read_parquet([${files.map(fileLiteral).join(', ')}], ` +
     `schema = MAP {${schema.join(', ')}}, filename = true)`
   );
 }

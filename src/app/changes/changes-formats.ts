@@ -1,0 +1,2 @@
+/** The formats of changes. */
+export const changesFormats = ['ndjson', 'parquet'] as const;

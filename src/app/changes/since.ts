@@ -1,0 +1,80 @@
+import type { Zstd } from '../../core/parquet/encoder/zstd.js';
+import { codeOf, LedgerlakeError, usageError } from '../../core/errors.js';
+import { isoInstant } from '../../core/numeric/instant.js';
+import { readInstantOption } from '../../core/text/value-forms.js';
+import { CatalogFiles } from '../../lake/catalog/catalog-files.js';
+import { chainDown } from '../../lake/catalog/chain.js';
+import { hashesOf } from '../../lake/catalog/commit.js';
+import { snapshotAt } from '../../lake/catalog/past-snapshot.js';
+import { Snapshot } from '../../lake/catalog/snapshot.js';
+import type { Lake } from '../../lake/lake.js';
+
+/** An earlier state of a lake, as a user names it. */
+export type Since =
+  | { readonly version: number; readonly hash: string | undefined }
+  /** Milliseconds since 1970. */
+  | { readonly instant: number };
+
+/**
+ * Reads `VERSION`, `VERSION:HASH` or an instant.
+ *
+ * @throws LedgerlakeError USAGE
+ */
+export function readSince(text: string): Since {
+  const [, version, hash] = /^(\d{1,15})(?::([0-9a-f]{64}))?$/.exec(text) ?? [];
+  if (version !== undefined) return { version: Number(version), hash };
+  if (/^\d+:/.test(text)) {
+    throw usageError(`expected --since to be VERSION, VERSION:HASH or an instant, got ${JSON.stringify(text)}`);
+  }
+  return { instant: readInstantOption('--since', text) };
+}
+
+/**
+ * The state of a lake at an earlier version, whose files may be deleted. Before its first version a lake is empty.
+ *
+ * @throws LedgerlakeError LAKE_HISTORY where its commits are erased, or the lake doesn't have that version; LAKE_LOG, LAKE_STORE
+ */
+export async function snapshotSince({ store, snapshot: newest }: Lake, since: Since, zstd: Zstd): Promise<Snapshot> {
+  const files = new CatalogFiles(store);
+  const version = 'version' in since ? since.version : await versionAt(files, newest, since.instant);
+  if (version < 0) return Snapshot.empty;
+  if (version > newest.version) {
+    throw lostHistory(
+      `expected --since to be a version up to ${newest.version}, the newest of ${store.location}, got ${version}: the lake may be an older copy`,
+    );
+  }
+  if ('version' in since && since.hash !== undefined) {
+    const found = await files.stored(version);
+    if (found === undefined || hashesOf(found).own !== since.hash) {
+      throw lostHistory(
+        `expected version ${version} of ${store.location} with the hash ${since.hash}, got another one: it is another lake, or was restored`,
+      );
+    }
+  }
+  if (version === newest.version) return newest;
+  try {
+    return await snapshotAt(files, zstd, version);
+  } catch (error) {
+    throw codeOf(error) === 'USAGE' ? erased(`version ${version}`) : error;
+  }
+}
+
+/** The newest version at or before an instant; -1 where there was none yet. */
+async function versionAt(files: CatalogFiles, newest: Snapshot, instant: number): Promise<number> {
+  for await (const { version, commit, fault } of chainDown(files, newest.version, newest.hash)) {
+    if (commit === undefined && fault === undefined) throw erased(`the version at ${isoInstant(instant)}`);
+    if (commit !== undefined && commit.value.at <= instant) return version;
+  }
+  return -1;
+}
+
+function erased(what: string): LedgerlakeError {
+  return lostHistory(
+    `expected the commits up to ${what}, got ones that \`ledgerlake forget\` or \`ledgerlake repair\` has erased`,
+  );
+}
+
+/** The error for a state of a lake that can't be read any more, with what to do. */
+export function lostHistory(fault: string): LedgerlakeError {
+  return new LedgerlakeError('LAKE_HISTORY', `${fault}; load everything once, without --since`);
+}

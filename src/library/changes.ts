@@ -1,0 +1,77 @@
+import { systemClock } from '../core/clock.js';
+import type { RunEvent } from '../core/events/run-event.js';
+import { distinctNames } from '../core/text/rows.js';
+import type { ChangesSummary } from '../app/results.js';
+import type { SqlRow } from './lake.js';
+import { checkOptions, optionText, type OptionKinds } from './options.js';
+import { runTask } from './task.js';
+
+/** A row that came or went. A row that changed does both. */
+export interface RowChange {
+  /** Its table. */
+  readonly table: string;
+  /** `delete`: it went. */
+  readonly change: 'insert' | 'delete';
+  /** Its values by column. */
+  readonly row: SqlRow;
+}
+
+/** The options of `changes`. */
+export interface ChangesOptions {
+  /** The lake: a folder, or `s3://BUCKET/PREFIX`; default: the setting, else `data/lake`. */
+  readonly lake?: string | undefined;
+  /** `VERSION`, `VERSION:HASH`, an instant, or a `Date`; default: the beginning, so that all rows are new. */
+  readonly since?: string | Date | undefined;
+  /** Tables; default: all. */
+  readonly tables?: readonly string[] | undefined;
+  /** The account; default: all. */
+  readonly account?: string | undefined;
+  /** Configuration file; default: that of `LEDGERLAKE_CONFIG`, else `ledgerlake.config.json` in the working folder if it exists. */
+  readonly config?: string | undefined;
+  /** Receives each change, of each table those that went first. The next one waits for its promise. */
+  readonly onChange?: ((change: RowChange) => void | Promise<void>) | undefined;
+  /** Stops it: the promise rejects with STOPPED. */
+  readonly signal?: AbortSignal | undefined;
+  /** Receives notes on the lake as events `message`. */
+  readonly onEvent?: ((event: RunEvent) => void) | undefined;
+}
+
+const changesKinds: OptionKinds<ChangesOptions> = {
+  ...{ lake: 'text', since: 'instant', tables: 'texts', account: 'text', config: 'text' },
+  ...{ onChange: 'function', signal: 'signal', onEvent: 'function' },
+};
+
+/**
+ * Compares the newest version of a lake with an earlier one, as `ledgerlake changes` does. The promise resolves to the version to go on
+ * from once every change was received.
+ *
+ * @throws LedgerlakeError USAGE for a table or account that the lake lacks; LAKE_HISTORY where the earlier version can't be read any
+ * more; LAKE_STORE or LAKE_LOG where the lake can't be read; STOPPED; what `onChange` throws
+ */
+export async function changes(options: ChangesOptions = {}): Promise<ChangesSummary> {
+  checkOptions('changes', options, changesKinds);
+  const { config, tables = [], account, onChange } = options;
+  const [{ readChanges }, { readSince }, { configuredSettings }] = await Promise.all([
+    import('../app/changes/read-changes.js'),
+    import('../app/changes/since.js'),
+    import('../app/configuration/settings.js'),
+  ]);
+  const sources = { texts: { lake: options.lake, config }, environment: process.env, workingFolder: process.cwd() };
+  const { lake } = (await configuredSettings(sources)).settings;
+  const text = optionText(options.since);
+  const since = text === undefined ? undefined : readSince(text);
+  return runTask(options, ({ signal, emit }) =>
+    readChanges({ lake, since, tables, account }, { clock: systemClock, signal, emit }, async ({ query, database }) => {
+      if (onChange === undefined) return;
+      const { columns, chunks } = await database.query(query, { signal });
+      const names = distinctNames(columns);
+      for await (const rows of chunks) {
+        for (const cells of rows) {
+          const [table, change, ...values] = cells;
+          const row = Object.fromEntries(names.slice(2).map((name, at) => [name, values[at] ?? null]));
+          await onChange({ table: String(table), change: change === 'delete' ? 'delete' : 'insert', row });
+        }
+      }
+    }),
+  );
+}
