@@ -13,6 +13,7 @@ import { rulesOf, type EventRules } from './event-rules.js';
 import { rawColumnsFault, rawColumnsSql, textsJson } from './raw-columns.js';
 import {
   fitsDecimal,
+  mostPaths,
   normalised,
   Paths,
   walkedOf,
@@ -66,6 +67,7 @@ export async function checkEvents(bundles: readonly ReadableBundle[], context: C
   const rules = rulesOf(first.main.file.delta.schema);
   const faults = new RowFaults('event');
   const paths = new Paths();
+  const quoted = new Map<string, string>();
   const entries = entriesByEvent(bundles, rules, context)[Symbol.asyncIterator]();
   let group = (await entries.next()).value;
   let proved: EventEntries | undefined;
@@ -83,7 +85,8 @@ export async function checkEvents(bundles: readonly ReadableBundle[], context: C
     last = event;
     const label = (fault: string | undefined) => (fault === undefined ? undefined : `${event.eventId} ${fault}`);
     const walked = walkedOf(event.raw, rules.money, paths);
-    const isSame = typeof walked !== 'string' && expectedText(walked, event.list, rules) === (stored?.text ?? '');
+    const isSame =
+      typeof walked !== 'string' && expectedText(walked, event.list, rules, quoted) === (stored?.text ?? '');
     if (isSame) proved = stored;
     const rows = isSame ? [] : rowsOf(stored).rows;
     const amounts = isSame ? walked.amounts.length : rows.length;
@@ -130,15 +133,29 @@ function entryColumns(breakdown: string): readonly string[] {
   return ['entry', 'path', 'role', 'kind', breakdown, 'amount', 'amount_text', 'currency'];
 }
 
-/** What `EventEntries.text` is by `raw` alone; undefined where that can't be said. */
-function expectedText(walked: Walked, list: string, { roles }: EventRules): string | undefined {
+/**
+ * What `EventEntries.text` is by `raw` alone; undefined where that can't be said.
+ *
+ * @param quoted JSON texts of paths, which are the same in most events
+ */
+function expectedText(
+  walked: Walked,
+  list: string,
+  { roles }: EventRules,
+  quoted: Map<string, string>,
+): string | undefined {
   const { amounts, decimals } = walked;
   if (decimals === undefined) return undefined;
   const expected = roles(list, walked, decimals);
   let text = '';
   for (const [index, { path, currency }] of amounts.entries()) {
+    let pathText = quoted.get(path);
+    if (pathText === undefined) {
+      pathText = JSON.stringify(path);
+      if (quoted.size < mostPaths) quoted.set(path, pathText);
+    }
     const { role = '', kind = '', breakdown = null } = expected[index] ?? {};
-    const known = `${JSON.stringify(path)},"${role}","${kind}",${JSON.stringify(breakdown)}`;
+    const known = `${pathText},"${role}","${kind}",${breakdown === null ? 'null' : JSON.stringify(breakdown)}`;
     text += `${index === 0 ? '' : ','}["${index}",${known},"${decimals[index] ?? ''}",null,${JSON.stringify(currency)}]`;
   }
   return text;

@@ -122,7 +122,6 @@ export class Paths {
   #count = 0;
 
   root(): Path {
-    // Keys may be different in each event.
     if (this.#count > mostPaths) this.#root = { ...this.#root, below: new Map() };
     if (this.#root.below.size === 0) this.#count = 0;
     return this.#root;
@@ -139,7 +138,8 @@ export class Paths {
   }
 }
 
-const mostPaths = 100_000;
+/** Paths that are remembered at most: those of hostile events are all different. */
+export const mostPaths = 100_000;
 
 /** Whether a key is an index, which JSON.parse puts before the others. */
 function isIndex(key: string): boolean {
