@@ -1,6 +1,6 @@
 # Ledgerlake: a marketplace seller's financial events as partitioned Parquet.
 .DEFAULT_GOAL := help
-.PHONY: help install install-all build backfill check types lint rules formatting test test-slow test-s3 test-clients test-browser test-fleet test-fleet-short test-package test-nodes test-readers torture torture-short simulate attack attack-short test-all docs-api bench bench-queries bench-fleet bench-lake bench-catalog clean
+.PHONY: help install install-all build backfill check types lint rules formatting test test-slow test-s3 test-clients test-browser test-fleet test-fleet-short test-package test-nodes test-readers torture torture-short simulate attack attack-short test-all docs-api bench bench-queries bench-fleet bench-lake bench-catalog bench-verify clean
 
 LAKE ?= data/lake
 # Of `make bench`: megabytes of input, rounds that the medians are of, lists of events (34 or 4), and which ways take part (all).
@@ -155,6 +155,10 @@ bench-lake: $(INSTALLED) ## A lake of many accounts: its logs, its readers and a
 bench-catalog: $(INSTALLED) ## Time the opening of the catalog, and commits
 	npm run --silent modules
 	node dist/modules/bench/lake/catalog.js
+
+bench-verify: build ## Time verify beside DuckDB that reads the same files (ROUNDS)
+	npm run --silent modules
+	node dist/modules/bench/verify.js $(ROUNDS)
 
 bench-fleet: $(INSTALLED) ## Simulate a fleet for a month on a clock of its own (ACCOUNTS, DAYS, WORKERS, PLACES)
 	npm run --silent modules
