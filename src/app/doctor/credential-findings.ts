@@ -234,7 +234,7 @@ function addOutcomes(
   const failed = [...ofKind('throttled'), ...ofKind('failed')];
   const alike = groupBy(failed, ({ operation, message }) => message.replaceAll(operation, ''));
   for (const [{ kind, message } = { kind: 'failed', message: '' }, ...others] of alike.values()) {
-    const more = others.length === 0 ? '' : ` The same of ${namesOf(others)}.`;
-    add({ state: kind === 'throttled' ? 'warning' : 'fault', found: `${account}: ${message}${more}` });
+    const text = others.length === 0 ? message : `${message.replace(/\.?$/, '.')} The same of ${namesOf(others)}.`;
+    add({ state: kind === 'throttled' ? 'warning' : 'fault', found: `${account}: ${text}` });
   }
 }

@@ -155,9 +155,17 @@ test('asks where there is somebody, and keeps to the example where there is no a
     'Region (na, eu, fe, sandbox-na, sandbox-eu, sandbox-fe) [eu]: ',
   ]);
   expect(await readFile(file, 'utf8')).toBe(commentedConfiguration({ account: 'north', region: 'eu' }));
+  // Of a file that is there it asks for a further account, again where that has the name of another.
+  answers.push('north', 'south', 'na');
+  const logged: string[] = [];
+  const log = (line: string) => logged.push(line);
+  await init({ file, account: undefined, region: undefined, ask }, { print: () => undefined, log });
+  expect(questions.slice(2, 4)).toEqual(Array(2).fill(`Name of the account to add to ${file} [my-shop]: `));
+  expect(logged).toEqual([expect.stringContaining('got north, which it has')]);
+  expect([...parsed(await readFile(file, 'utf8')).accounts.keys()]).toEqual(['north', 'south']);
   await writeFile(file, 'mine');
   await expect(
-    init({ file, account: 'a', region: 'eu' }, { print: () => undefined, log: () => undefined }),
+    init({ file, account: undefined, region: 'eu' }, { print: () => undefined, log: () => undefined }),
   ).rejects.toThrow(/got an existing one/);
 });
 
