@@ -11,8 +11,9 @@ import {
   type CommandDefinition,
 } from './options/command-definition.js';
 import { commandNames, noCommand, parserFault, severalCommands } from './parser-fault.js';
-import { accountPlaceholder, failedEvent, fallbackListener, openListener } from './listener.js';
-import { readRunAccounts, readSettings } from './options/command-settings.js';
+import { failedEvent, fallbackListener, openListener } from './listener.js';
+import { runAccounts, type AccountRun, type OneOfSeveral } from './account-runs.js';
+import { readRunAccounts } from './options/command-settings.js';
 import { watchOutput } from './options/terminal.js';
 import type { Stopping } from './options/stop-signals.js';
 import { proseWidth, terminalWidth } from '../core/text/sink.js';
@@ -22,7 +23,6 @@ import { program, withCommandsIn, type CommandScope } from '../app/command-text.
 import { FailedRun, failureOf } from '../app/command-result.js';
 import type { CommandContext } from '../app/context.js';
 import { configuredNames } from '../app/configuration/read-configuration.js';
-import { variableOf } from '../core/environment.js';
 import { LedgerlakeError, usageError } from '../core/errors.js';
 import { version } from '../core/version.js';
 
@@ -30,8 +30,8 @@ type ProcessContext = Pick<CommandContext, 'clock' | 'signal'> & Pick<Stopping, 
 
 /** What runs of a command hand over for its notification. */
 interface RunsContext extends ProcessContext {
-  /** Receives the object of each run, whether it is printed or not. */
-  readonly onSummary: (summary: object) => void;
+  /** Receives the object of each run, whether it is printed or not, and its account. */
+  readonly onSummary: (account: string | undefined, summary: object) => void;
   /** Posts how the command has ended; `error`: of a failure before the first run. Never throws. */
   readonly notifyEnd: (exitCode: number, error?: unknown) => Promise<void>;
 }
@@ -109,22 +109,35 @@ async function runCommand(
   processContext: ProcessContext,
 ): Promise<void> {
   refuseAccounts(args, command);
-  const runs: object[] = [];
+  let accounts: readonly string[] = [];
+  /** The object of each run, by its account. */
+  const summaries = new Map<string | undefined, object>();
+  let isNotified = false;
   const context: RunsContext = {
     ...processContext,
-    onSummary: (summary) => runs.push(summary),
+    onSummary: (account, summary) => summaries.set(account, summary),
     notifyEnd: async (exitCode, error) => {
-      if (command.notifies !== true) return;
+      // A crash ends all runs that are side by side.
+      if (command.notifies !== true || isNotified) return;
+      isNotified = true;
       const { notify } = await import('./notification.js');
       const { code, message } = failedEvent(error);
+      // Runs side by side end in any order.
+      const runs =
+        accounts.length < 2 ? [...summaries.values()] : accounts.flatMap((name) => summaries.get(name) ?? []);
       const ended = { command: command.name, exitCode, runs, ...(error !== undefined && { error: { code, message } }) };
       await notify(args, ended, processContext);
     },
   };
   try {
-    const accounts = command.takesAccounts === true ? await readRunAccounts(args) : [];
+    if (command.takesAccounts === true) accounts = await readRunAccounts(args);
     process.exitCode =
-      accounts.length < 2 ? await runOnce(args, command, context) : await runInTurn(accounts, args, command, context);
+      accounts.length < 2
+        ? (await runOnce(args, command, context)).exitCode
+        : await runAccounts(accounts, {
+            ...{ args, command, signal: processContext.signal },
+            run: (of, oneOfSeveral) => runOnce(of, command, context, oneOfSeveral),
+          });
   } catch (error) {
     await context.notifyEnd(failedEvent(error).exitCode, error);
     throw error;
@@ -140,44 +153,19 @@ function refuseAccounts(args: CommandArguments, { name, takesAccounts, readsAcco
   throw usageError(`expected --account once, got it with ${accounts.join(' and ')}; ${help}`);
 }
 
-/**
- * Throws a USAGE error for what several accounts can't share: orders, which belong to one account, CSV, whose header would
- * repeat, and a metrics file, which each account would replace.
- */
-function refuseSharedOptions(
-  args: CommandArguments,
-  accounts: readonly string[],
-  { options }: CommandDefinition,
-): void {
-  const format = args.text('format') ?? '';
-  const singleAccountOption =
-    args.text('orders') !== undefined ? '--orders' : format.startsWith('csv') ? `--format ${format}` : '';
-  if (singleAccountOption !== '') {
-    const alternative = singleAccountOption === '--orders' ? '' : ', or choose --format ndjson';
-    throw usageError(
-      `expected one account with ${singleAccountOption}, got ${accounts.join(', ')}; name it with --account${alternative}`,
-    );
-  }
-  const file = args.text('metrics-file') ?? variableOf(process.env, 'LEDGERLAKE_METRICS_FILE');
-  if (options['metrics-file'] === undefined || file === undefined || file.includes(accountPlaceholder)) return;
-  throw usageError(
-    `expected ${accountPlaceholder} in the name of the metrics file of ${accounts.length} accounts, got ${file}; write ` +
-      `ledgerlake-${accountPlaceholder}.prom, for example`,
-  );
-}
-
-/** Runs a command and reports its failure. Resolves to the exit code. */
+/** Runs a command and reports its failure. */
 async function runOnce(
   args: CommandArguments,
   command: CommandDefinition,
   { onSummary, notifyEnd, ...processContext }: RunsContext,
-  /** Usage errors and warnings of earlier accounts, which are not reported twice; undefined: the only account. */
-  reported?: Set<string>,
-): Promise<number> {
+  /** Undefined: the only account. */
+  oneOfSeveral?: OneOfSeveral,
+): Promise<AccountRun> {
+  const { reported, sideBySide, print: printOut = printResult } = oneOfSeveral ?? {};
   const listener = await openListener(
     args,
     command,
-    { ...processContext, account: reported && args.text('account') },
+    { ...processContext, account: reported && args.text('account'), sideBySide },
     reported ?? new Set(),
   );
   const { emit } = listener;
@@ -186,16 +174,16 @@ async function runOnce(
   };
   const isJson = args.flag('json');
   const print = (text: string): void => {
-    if (!isJson && !args.flag('quiet')) printResult(wrapForTerminal(text, terminalWidth(process.stdout)));
+    if (!isJson && !args.flag('quiet')) printOut(wrapForTerminal(text, terminalWidth(process.stdout)));
   };
   const printObject = (object: object | undefined): void => {
-    if (isJson && object !== undefined) printResult(JSON.stringify(object));
+    if (isJson && object !== undefined) printOut(JSON.stringify(object));
   };
   let provisional: () => object = () => ({ account: args.text('account'), lake: args.text('lake'), pipelines: {} });
   const setProvisionalSummary = (known: () => object): void => {
     provisional = known;
   };
-  const fail = (error: unknown): number => {
+  const fail = (error: unknown): AccountRun => {
     const result = error instanceof FailedRun ? error.result : undefined;
     if (result !== undefined && result.text !== '') print(result.text);
     const failure = failureIn(args.scope(), failureOf(error));
@@ -206,13 +194,14 @@ async function runOnce(
     // A wrong command line has no object, unless other accounts have theirs.
     const hasObject = exitCode !== 2 || reported !== undefined;
     const known = result?.summary;
-    const failed = { ...(known ?? provisional()), status: 'failed', error: { code, message } };
-    onSummary(failed);
-    printObject(hasObject ? failed : known);
-    return exitCode;
+    const summary = { ...(known ?? provisional()), status: 'failed', error: { code, message } };
+    onSummary(args.text('account'), summary);
+    printObject(hasObject ? summary : known);
+    return { exitCode, summary };
   };
   const crash = (error: unknown): void => {
-    const exitCode = (process.exitCode = fail(faultOf(error)));
+    const { exitCode } = fail(faultOf(error));
+    process.exitCode = exitCode;
     void listener
       .close()
       .then(() => notifyEnd(exitCode))
@@ -223,52 +212,20 @@ async function runOnce(
     const context = { ...processContext, print, setProvisionalSummary, log, emit, printCompletion };
     const result = await command.run(args, context);
     if (typeof result === 'number') {
-      onSummary({ ...provisional(), status: result === 0 ? 'done' : 'failed' });
-      return result;
+      const summary = { ...provisional(), status: result === 0 ? 'done' : 'failed' };
+      onSummary(args.text('account'), summary);
+      return { exitCode: result, summary };
     }
-    onSummary(result.summary);
+    onSummary(args.text('account'), result.summary);
     if (result.text !== '') print(result.text);
     printObject(result.summary);
-    return result.exitCode ?? 0;
+    return { exitCode: result.exitCode ?? 0, summary: result.summary };
   } catch (error) {
     return fail(error);
   } finally {
     await listener.close();
     process.off('uncaughtException', crash);
   }
-}
-
-/**
- * Runs a command for one account after the other: each has a separate quota, and the failure of one doesn't stop the others.
- * Resolves to the exit code of all: 2 only where every account ends with 2.
- */
-async function runInTurn(
-  accounts: readonly string[],
-  args: CommandArguments,
-  command: CommandDefinition,
-  context: RunsContext,
-): Promise<number> {
-  refuseSharedOptions(args, accounts, command);
-  // A name that is wrong is found before the first of the others is loaded.
-  if (args.text('account') !== undefined) {
-    for (const account of accounts) await readSettings(args.withAccount(account), { sendsRequests: false });
-  }
-  const codes = new Map<string, number>();
-  const reported = new Set<string>();
-  const isText = !args.flag('json') && !args.flag('quiet') && (args.text('format') ?? 'table') === 'table';
-  for (const account of accounts) {
-    if (context.signal.aborted) break;
-    if (isText) printResult(`${codes.size === 0 ? '' : '\n'}${account}`);
-    codes.set(account, await runOnce(args.withAccount(account), command, context, reported));
-  }
-  const failed = accounts.filter((account) => codes.get(account) !== 0);
-  if (isText) {
-    const verb = command.name === 'plan' || args.flag('dry-run') ? 'estimated' : 'loaded';
-    const done = `${accounts.length - failed.length} of ${accounts.length} accounts ${verb}`;
-    printResult(`\n${done}${failed.length === 0 ? '' : `; not done: ${failed.join(', ')}`}`);
-  }
-  if (failed.length === 0) return 0;
-  return failed.every((account) => codes.get(account) === 2) && failed.length === accounts.length ? 2 : 1;
 }
 
 /** Prints a completion script. yargs chooses the script and the format of completions by the variable SHELL alone. */

@@ -12,6 +12,7 @@ import { withStoppingEvent } from '../app/context.js';
 import type { Level, Emit, RunEvent } from '../core/events/run-event.js';
 import { plainLog, type LogFormat } from '../observe/log/plain-log.js';
 import { isColoured } from '../core/environment.js';
+import type { liveView } from '../observe/live-view/live-view.js';
 import { paintIn, paintLevel } from '../observe/live-view/view-lines.js';
 import type { CommandDefinition, CommandArguments } from './options/command-definition.js';
 import { configurationOf } from './options/command-settings.js';
@@ -31,6 +32,14 @@ interface ListenerContext {
   readonly signal: AbortSignal;
   /** The account of a run that is one of several; undefined: the only one, whose account is known once it has started. */
   readonly account: string | undefined;
+  /** Set for runs side by side, which share a live view. */
+  readonly sideBySide?: SideBySide | undefined;
+}
+
+/** What runs side by side share. */
+export interface SideBySide {
+  /** The live view, once a run has opened it. */
+  view?: ReturnType<typeof liveView>;
 }
 
 interface Verbosity {
@@ -45,14 +54,14 @@ interface Verbosity {
 export async function openListener(
   args: CommandArguments,
   command: CommandDefinition,
-  { clock, signal, account }: ListenerContext,
+  { clock, signal, account, sideBySide }: ListenerContext,
   reported: Set<string>,
 ): Promise<Listener> {
   const configuration = await configurationFor(args, command);
   const { run, ...settings } = await readLogSettings(args, command, configuration);
   const verbosity = { verbose: args.flag('verbose'), quiet: args.flag('quiet') };
   const complete = (text: string): string => withCommandsIn(args.scope(), text);
-  const log = await openLog(settings.logFormat, verbosity, clock, { complete, account });
+  const log = await openLog(settings.logFormat, verbosity, clock, { complete, account, sideBySide });
   const metrics = await openMetrics(settings, run, clock, log.emit).catch(async (error: unknown) => {
     await log.close();
     throw error;
@@ -73,6 +82,12 @@ export async function openListener(
       await log.close();
     },
   };
+}
+
+/** Whether a command serves its metrics while it runs. */
+export async function servesMetrics(args: CommandArguments, command: CommandDefinition): Promise<boolean> {
+  const { metricsPort } = await readLogSettings(args, command, await configurationFor(args, command));
+  return metricsPort !== undefined;
 }
 
 /** The log for errors before a command line is parsed. */
@@ -151,7 +166,7 @@ async function runAccount(args: CommandArguments, configuration: Configuration):
   }
 }
 
-interface LogOptions extends Partial<Pick<ListenerContext, 'account'>> {
+interface LogOptions extends Partial<Pick<ListenerContext, 'account' | 'sideBySide'>> {
   /** Adds the options of the command line to the commands in a text. */
   readonly complete?: (text: string) => string;
 }
@@ -161,7 +176,7 @@ export async function openLog(
   format: LogFormat,
   { verbose, quiet }: Verbosity,
   clock: Clock,
-  { complete = (text) => text, account }: LogOptions = {},
+  { complete = (text) => text, account, sideBySide = {} }: LogOptions = {},
 ): Promise<Listener> {
   const least: Level = quiet ? 'error' : verbose ? 'debug' : 'info';
   if (format === 'json') {
@@ -191,7 +206,8 @@ export async function openLog(
     return { emit, close: () => Promise.resolve() };
   }
   const { liveView } = await import('../observe/live-view/live-view.js');
-  const view = liveView({ terminal, process, clock, paint });
+  sideBySide.view ??= liveView({ terminal, process, clock, paint });
+  const view = sideBySide.view.beside();
   // The view shows a run's events itself: the log adds warnings only.
   let hasStarted = false;
   const lines = (lowest: Level): Emit =>

@@ -84,7 +84,7 @@ test('accounts that fail alike are told apart in the log, in the summary and in 
   const text = await run(folder, 'sync');
   expect(text.code).toBe(1);
   const failures = text.err.split('\n').filter((line) => line.startsWith('ledgerlake: '));
-  const sources = failures.map((line) => /\[(\w+)(?: (\d+-[0-9a-f]{8}))?\]$/.exec(line)?.slice(1) ?? []);
+  const sources = failures.map((line) => /\[(\w+)(?: (\d+-[0-9a-f]{8}))?\]$/.exec(line)?.slice(1) ?? []).toSorted();
   expect(sources).toEqual([
     ['east', expect.stringMatching(/./)],
     ['lima', undefined],
@@ -100,9 +100,12 @@ test('accounts that fail alike are told apart in the log, in the summary and in 
   const logged = objects(json.err) as readonly { event: string; account: string; run: string | null }[];
   expect(printed.map(({ account }) => account)).toEqual(['east', 'lima', 'west']);
   expect(new Set(printed.map((one) => one.run)).size).toBe(3);
-  expect(logged.filter(({ event }) => event === 'failed').map((line) => [line.account, line.run])).toEqual(
-    printed.map((one) => [one.account, one.run ?? null]),
-  );
+  expect(
+    logged
+      .filter(({ event }) => event === 'failed')
+      .map((line) => [line.account, line.run])
+      .toSorted(),
+  ).toEqual(printed.map((one) => [one.account, one.run ?? null]));
 });
 
 test('plan estimates several accounts in turn, as the backfill would load them', async () => {

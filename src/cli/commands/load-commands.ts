@@ -156,11 +156,14 @@ export const syncCommand: CommandDefinition = {
   options: {
     ...shared('lake'),
     from: { about: 'Start of a first load, ISO 8601 in UTC [default: 90 days ago]' },
-    account: backfillOptions.account,
+    account: {
+      about: 'Account to load; repeat it to load several [default: all configured accounts, else demo]',
+    },
     ...shared('endpoint', 'api'),
     ...shared('look-back', 'max-lag', 'accept-empty'),
     orders: backfillOptions.orders,
     ...shared('rate', 'burst', 'journal', 'pipelines', 'config'),
+    parallel: { default: '4', about: 'Accounts to load side by side; with --metrics-port one after the other' },
     ...metricsOptions,
     ...shared('json'),
   },
@@ -168,6 +171,7 @@ export const syncCommand: CommandDefinition = {
   examples: [
     ['sync', 'the nightly run'],
     ['sync --look-back 60', 'read the last 60 days again'],
+    ['sync --parallel 8', 'all configured accounts, eight of them side by side'],
   ],
   run: async (args, context) => {
     const values = readLoadValues(args);

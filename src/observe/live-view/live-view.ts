@@ -19,7 +19,8 @@ interface LiveViewOptions {
   readonly paint: Paint;
 }
 
-interface LiveView {
+/** The view of one run. */
+export interface RunView {
   /** Draws the view from `run-started` to `run-ended`. */
   readonly emit: Emit;
   /** Writes one or more lines above the view. */
@@ -28,25 +29,33 @@ interface LiveView {
   close(): void;
 }
 
+interface LiveView extends RunView {
+  /** The view of a run beside this one, drawn below it. */
+  beside(): RunView;
+}
+
 /** Milliseconds between two redraws. */
 const frameMs = 200;
 
-/** A view of a running command in the last lines of a terminal. It restores the terminal however the process ends, except by SIGKILL. */
+/** A view of the runs of a command in the last lines of a terminal. It restores the terminal however the process ends, except by SIGKILL. */
 export function liveView({ terminal, process, clock, paint }: LiveViewOptions): LiveView {
   const screen = new Screen(terminal);
-  const progress = new RunProgress();
+  /** Those that run, in order of their starts. */
+  const runs = new Set<RunProgress>();
   let timer: NodeJS.Timeout | undefined;
 
   const draw = (): void => {
     // Some terminals break a line of full width as soon as they get one cell narrower.
     const width = Math.max(1, terminalColumns(terminal) - 1);
-    screen.draw(viewLines(progress.view(clock.now()), width, paint));
+    const now = clock.now();
+    screen.draw([...runs].flatMap((run) => viewLines(run.view(now), width, paint)));
   };
   const stop = (): void => {
     screen.clear();
     process.kill(process.pid, 'SIGSTOP');
   };
   const close = (): void => {
+    runs.clear();
     if (timer === undefined) return;
     clearInterval(timer);
     timer = undefined;
@@ -57,24 +66,37 @@ export function liveView({ terminal, process, clock, paint }: LiveViewOptions): 
     process.off('SIGCONT', draw);
   };
   const open = (): void => {
+    if (timer !== undefined) return;
     timer = setInterval(draw, frameMs).unref();
     terminal.on('resize', draw);
     // `exit` also follows an uncaught error.
     process.on('exit', close);
     process.on('SIGTSTP', stop);
     process.on('SIGCONT', draw);
-    draw();
   };
 
-  return {
-    emit: (event) => {
-      progress.record(event, clock.now());
-      if (event.event === 'run-started') open();
-      if (event.event === 'run-ended') close();
-    },
-    above: (text) => {
-      screen.above(text);
-    },
-    close,
+  const runView = (): RunView => {
+    const progress = new RunProgress();
+    const end = (): void => {
+      runs.delete(progress);
+      if (runs.size === 0) close();
+      else draw();
+    };
+    return {
+      emit: (event) => {
+        progress.record(event, clock.now());
+        if (event.event === 'run-started') {
+          runs.add(progress);
+          open();
+          draw();
+        }
+        if (event.event === 'run-ended') end();
+      },
+      above: (text) => {
+        screen.above(text);
+      },
+      close: end,
+    };
   };
+  return { ...runView(), beside: runView };
 }
