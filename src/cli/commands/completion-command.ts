@@ -15,7 +15,8 @@ export const completionCommand: CommandDefinition = {
   about: "Print a shell's completion script",
   description:
     'Prints a script that completes commands, options, their values, pipelines and configured accounts on Tab. In bash and ' +
-    'zsh, Tab completes file names if none of these matches.\n\n' +
+    'zsh, Tab completes file names if none of these matches. It calls ' +
+    '`ledgerlake`: install the package globally, or have its node_modules/.bin in PATH.\n\n' +
     '  bash  source <(ledgerlake completion bash)   in ~/.bashrc; bash 4 or later\n' +
     '  zsh   source <(ledgerlake completion zsh)    in ~/.zshrc, after compinit\n' +
     '  fish  ledgerlake completion fish | source    in ~/.config/fish/config.fish',
