@@ -139,8 +139,8 @@ describe('bad input is one line, with the right exit code, and nothing is touche
     [
       'a file of no format',
       2,
-      ['sql', '-o', 'x.xlsx', 'SELECT 1'],
-      /with \.csv, .*or \.txt, or an explicit format .*got x\.xlsx; `.*report --format xlsx` writes a workbook/,
+      ['sql', '-o', 'x.pdf', 'SELECT 1'],
+      /ends with \.csv, .*or \.xlsx, or an explicit format .*got x\.pdf/,
     ],
     ['a report of no format', 2, ['report', '-o', 'z.pdf'], /--output to end with \.html or \.xlsx, .*got z\.pdf/],
     ['a letter without its value', 2, ['sql', '-o'], /expected a value after -o, got none/],
