@@ -1,5 +1,5 @@
 /**
- * Ledgerlake as a library: commands such as `backfill`, `sync`, `status`, `verify`, `sql` and `backup` as functions, and the types of custom
+ * Ledgerlake as a library: commands such as `backfill`, `sync`, `status`, `verify`, `sql`, `ask` and `backup` as functions, and the types of custom
  * pipelines. See `docs/library.md` and `docs/pipelines.md`.
  *
  * @packageDocumentation
@@ -24,6 +24,7 @@ export {
 export { createMcpServer, type McpServer, type McpServerOptions } from './library/mcp.js';
 export {
   openLake,
+  type AskOptions,
   type Lake,
   type LakeOptions,
   type SqlOptions,
@@ -39,5 +40,6 @@ export {
   type ReadOptions,
 } from './library/finances-client.js';
 export type { AccountOptions, BackfillOptions, Credentials, RunOptions, SyncOptions } from './library/options.js';
+export type { QuestionName } from './app/query/question-names.js';
 export type * from './app/results.js';
 export type * from './library/finances-page.js';

@@ -1,3 +1,4 @@
+import { askCommand } from './commands/ask-command.js';
 import { accountsCommand } from './commands/accounts-command.js';
 import { backupCommand, restoreCommand } from './commands/backup-commands.js';
 import { backfillCommand, planCommand, syncCommand } from './commands/load-commands.js';
@@ -33,6 +34,7 @@ export const commands: readonly CommandDefinition[] = [
   logCommand,
   cacheCommand,
   importCommand,
+  askCommand,
   sqlCommand,
   reportCommand,
   mcpCommand,

@@ -80,9 +80,9 @@ const journalKinds: OptionKinds<JournalExportOptions> = {
  * @throws LedgerlakeError USAGE where there is no lake, and where a file can't be written
  */
 export async function exportViews(dir: string, options: ViewsExportOptions = {}): Promise<ViewsExport> {
-  return exported('exportViews', dir, options, viewsKinds, async ({ lake, timeZone, chart }, context) => {
+  return exported('exportViews', dir, options, viewsKinds, async ({ lake, timeZone, chart, costs }, context) => {
     const { exportViews: write } = await import('../app/query/export-views.js');
-    return write({ lake, dir, timeZone, chart }, context);
+    return write({ lake, dir, timeZone, chart, costs }, context);
   });
 }
 

@@ -6,6 +6,7 @@ import { distinctNames } from '../core/text/rows.js';
 import type { ReadingContext } from '../app/context.js';
 import type { QueryResult } from '../core/duckdb/connection.js';
 import { checkOptions, optionText, type OptionKinds } from './options.js';
+import type { QuestionName } from '../app/query/question-names.js';
 import type { Certificate, LakeStatus } from '../app/results.js';
 import { runTask } from './task.js';
 
@@ -21,6 +22,14 @@ export interface LakeOptions {
 export interface SqlOptions {
   /** Values for `$1`, `$2` … of the last statement, or by name for `$month` …, each of which it must have. */
   readonly parameters?: readonly SqlValue[] | Readonly<Record<string, SqlValue>> | undefined;
+  /** Stops the query, which rejects with STOPPED. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The options of `ask`. */
+export interface AskOptions {
+  /** Values of the question's parameters, as `--param` has them; default: the newest month that is loaded to its end, and the like. */
+  readonly parameters?: Readonly<Record<string, string | number>> | undefined;
   /** Stops the query, which rejects with STOPPED. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -62,6 +71,12 @@ export interface Lake {
    */
   sql(query: string, options?: SqlOptions): Promise<readonly SqlRow[]>;
   /**
+   * Answers a question of `ledgerlake ask`, by its name. Returns all rows.
+   *
+   * @throws LedgerlakeError USAGE for an unknown question or parameter, and for a value of another type; else as `sql`
+   */
+  ask(question: QuestionName, options?: AskOptions): Promise<readonly SqlRow[]>;
+  /**
    * What the lake holds and lacks, from its logs only: the object of `ledgerlake status --format json`.
    *
    * @throws LedgerlakeError USAGE for an invalid range, and for an account that the lake lacks
@@ -79,6 +94,7 @@ export interface Lake {
 
 const lakeKinds: OptionKinds<LakeOptions> = { config: 'text', onEvent: 'function' };
 const sqlKinds: OptionKinds<SqlOptions> = { parameters: 'values', signal: 'signal' };
+const askKinds: OptionKinds<AskOptions> = { parameters: 'values', signal: 'signal' };
 const statusKinds: OptionKinds<StatusOptions> = { account: 'text', from: 'instant', to: 'instant' };
 const verifyKinds: OptionKinds<VerifyOptions> = { account: 'text', signal: 'signal' };
 
@@ -103,7 +119,7 @@ export async function openLake(path: string, options: LakeOptions = {}): Promise
   const reader = await runTask({ onEvent }, ({ emit }) =>
     openLakeReader(path, systemClock, {
       ...{ log: logTo(emit), scope: { lake: path, config } },
-      ...{ cache: configured, timeZone: configured.timeZone, chart: configured.chart },
+      ...{ cache: configured, timeZone: configured.timeZone, chart: configured.chart, costs: configured.costs },
     }),
   );
   const database = await openDatabase();
@@ -116,17 +132,33 @@ export async function openLake(path: string, options: LakeOptions = {}): Promise
   ): Promise<T> =>
     runTask({ signal, onEvent }, (task) => read({ clock: systemClock, signal: task.signal, log: logTo(task.emit) }));
 
+  const rowsOf = (
+    { signal: given, parameters }: SqlOptions,
+    asked: () => { readonly query: string; readonly notes: readonly string[] },
+  ): Promise<readonly SqlRow[]> =>
+    queries.run(() =>
+      reading(given, async ({ signal, log }) => {
+        if (closed !== undefined) throw usageError('expected an open lake, got a closed one');
+        await lake.update(signal);
+        const { query, notes } = asked();
+        for (const note of [...notes, ...reader.notesOn(query)]) log(note);
+        return lake.run(query, sqlRows, { signal, ...(parameters && { parameters }) });
+      }),
+    );
+
   return {
     sql: async (query, given = {}) => {
       checkOptions('sql', given, sqlKinds);
-      const { parameters } = given;
-      return queries.run(() =>
-        reading(given.signal, async ({ signal, log }) => {
-          if (closed !== undefined) throw usageError('expected an open lake, got a closed one');
-          await lake.update(signal);
-          for (const note of reader.notesOn(query)) log(note);
-          return lake.run(query, sqlRows, { signal, ...(parameters && { parameters }) });
-        }),
+      return rowsOf(given, () => ({ query, notes: [] }));
+    },
+    ask: async (name, given = {}) => {
+      checkOptions('ask', given, askKinds);
+      const { askedQuestion } = await import('../app/query/ask.js');
+      const values = Object.entries(given.parameters ?? {}).map(([parameter, value]) => [parameter, String(value)]);
+      const parameters = Object.fromEntries(values) as Readonly<Record<string, string>>;
+      const { timeZone } = configured;
+      return rowsOf({ signal: given.signal }, () =>
+        askedQuestion(reader.lake, { name, parameters, timeZone, now: systemClock.now() }),
       );
     },
     status: async (given = {}) => {

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { configurationJsonSchema } from '../../src/app/configuration/configuration.js';
 import { optionsPage } from './options-page.js';
 import { pages } from './pages.js';
+import { questionsPage } from './questions-page.js';
 import { tablesPage } from './tables-page.js';
 
 /** What has named properties, in a JSON Schema. */
@@ -23,6 +24,10 @@ describe('pages that are generated from the code', () => {
 
   test('commands and options', async () => {
     await expect(await formatted(await optionsPage())).toMatchFileSnapshot('../../docs/options.md');
+  });
+
+  test('questions', async () => {
+    await expect(await formatted(questionsPage())).toMatchFileSnapshot('../../docs/questions.md');
   });
 });
 

@@ -204,6 +204,14 @@ export const runSettings = {
     comment: 'The chart of accounts of journals, a CSV file (docs/journals.md).',
     example: 'chart.csv',
   },
+  costs: {
+    ...anyText('a file'),
+    about: 'What units of SKUs cost, for the view `sku_profit`: a CSV file',
+    optionAbout: 'Unit costs: a CSV file (docs/queries.md)',
+    isPath: true,
+    comment: 'What units of SKUs cost, for the view sku_profit: a CSV file (docs/queries.md).',
+    example: 'costs.csv',
+  },
   sse: {
     ...oneOf(sseAlgorithms),
     about: 'What new objects of a lake on S3 are encrypted with; as the bucket has it by default',

@@ -1,7 +1,8 @@
-import { readFile } from 'node:fs/promises';
 import { literal } from '../../core/duckdb/literals.js';
-import { messageOf, usageError } from '../../core/errors.js';
+import { usageError } from '../../core/errors.js';
+import { readTextFile } from '../../core/io/files.js';
 import { printable } from '../../core/printable.js';
+import { csvFault, csvRecords, type CsvPlace } from '../../core/text/csv-records.js';
 import { nearestName } from '../../core/text/fault-line.js';
 import { netKinds } from '../../sources/finances/model/amount-kinds.js';
 import { categories } from './categories.js';
@@ -21,7 +22,6 @@ export interface ChartRow {
 export const defaultTaxRate = 'Tax Exempt';
 
 const columns = ['kind', 'name', 'ledger_code', 'ledger_account', 'taxRate'] as const;
-const optionalColumn = 'taxRate';
 
 /** The accounts that every journal needs. */
 const needed = ['clearing', 'bank', 'suspense'] as const;
@@ -34,47 +34,21 @@ const kinds = [...[...needed, 'deferred', 'difference'], ...categories.map(({ id
  * @throws LedgerlakeError USAGE for a file that can't be read, and as `parseChart`
  */
 export async function readChart(path: string): Promise<readonly ChartRow[]> {
-  let bytes: Uint8Array;
-  try {
-    bytes = await readFile(path);
-  } catch (error) {
-    throw usageError(`expected a chart of accounts in ${printable(path)}, got ${printable(messageOf(error))}`);
-  }
-  return parseChart(bytes, path);
+  return parseChart(await readTextFile(path, 'a chart of accounts'), path);
 }
 
 /**
- * A chart of accounts from the bytes of a CSV file: UTF-8, with or without a BOM.
+ * A chart of accounts from the text of a CSV file.
  *
  * @param file its name in errors
  * @throws LedgerlakeError USAGE with the line and the column of the first fault
  */
-export function parseChart(bytes: Uint8Array, file: string): readonly ChartRow[] {
-  const fault = ({ line, column }: Place, expected: string, got: string): Error =>
-    usageError(`${printable(file)}, line ${line}, column ${column}: expected ${expected}, got ${printable(got)}`);
-  let text: string;
-  try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    throw usageError(`expected ${printable(file)} to be UTF-8, got other bytes; save it as CSV UTF-8`);
-  }
-  const [header = [], ...lines] = recordsOf(text, fault);
-  const names = header.map((field) => field.text);
-  for (const [at, field] of header.entries()) {
-    const isKnown = columns.some((name) => name === field.text);
-    if (!isKnown) throw fault(field, `a column of ${columns.join(', ')}`, JSON.stringify(field.text));
-    if (names.indexOf(field.text) < at) throw fault(field, 'each column once', `${field.text} again`);
-  }
-  const missing = columns.find((name) => name !== optionalColumn && !names.includes(name));
-  if (missing !== undefined) throw fault({ line: 1, column: 1 }, `the column ${missing}`, `only ${names.join(', ')}`);
+export function parseChart(text: string, file: string): readonly ChartRow[] {
+  const fault = (place: CsvPlace, expected: string, got: string): Error => csvFault(file, place, expected, got);
   const rows: ChartRow[] = [];
   const keys = new Map<string, number>();
   const accounts = new Map<string, ChartRow & { readonly line: number }>();
-  for (const fields of lines) {
-    const [start = { line: 1, column: 1 }] = fields;
-    if (fields.length !== header.length)
-      throw fault(start, `${header.length} fields`, `${fields.length} (a comma in a text is between quotes)`);
-    const of = (name: (typeof columns)[number]): Field => fields[names.indexOf(name)] ?? { ...start, text: '' };
+  for (const { start, of } of csvRecords(text, file, columns, ['taxRate'])) {
     const [kind, name, code, account] = [of('kind'), of('name'), of('ledger_code'), of('ledger_account')];
     if (!kinds.includes(kind.text)) {
       const nearest = nearestName(kind.text, kinds);
@@ -106,45 +80,6 @@ export function parseChart(bytes: Uint8Array, file: string): readonly ChartRow[]
     if (!has) throw usageError(`${printable(file)}: expected a row of the kind ${kind} without a name, got none`);
   }
   return rows;
-}
-
-interface Place {
-  /** From 1, as editors count. */
-  readonly line: number;
-  readonly column: number;
-}
-
-interface Field extends Place {
-  readonly text: string;
-}
-
-/** The records of a CSV text (RFC 4180) without empty lines. Fields outside of quotes lose the white space around them. */
-function recordsOf(
-  text: string,
-  fault: (place: Place, expected: string, got: string) => Error,
-): readonly (readonly Field[])[] {
-  const field = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n|\n|\r|$)/y;
-  const records: Field[][] = [];
-  let record: Field[] = [];
-  let line = 1;
-  let lineStart = 0;
-  while (field.lastIndex < text.length || record.length > 0) {
-    const start = field.lastIndex;
-    const place = { line, column: start - lineStart + 1 };
-    const found = field.exec(text);
-    if (found === null)
-      throw fault(place, 'a field, between quotes where it has a quote', text.slice(start, start + 20));
-    const [all, quoted, plain = '', end = ''] = found;
-    record.push({ ...place, text: quoted?.replaceAll('""', '"') ?? plain.trim() });
-    const breaks = [...all.matchAll(/\r\n|\n|\r/g)];
-    line += breaks.length;
-    const last = breaks.at(-1);
-    if (last !== undefined) lineStart = start + last.index + last[0].length;
-    if (end === ',') continue;
-    if (record.length > 1 || record[0]?.text !== '') records.push(record);
-    record = [];
-  }
-  return records;
 }
 
 /** The query of the view `chart_of_accounts` for a chart. */

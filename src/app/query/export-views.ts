@@ -12,12 +12,15 @@ import type { ViewsExport } from '../results.js';
 import { asKnownMacros, loadedSpansMacro } from './as-known.js';
 import { openExistingLake, sqlTables } from './lake-files.js';
 import { readChart } from './chart.js';
+import { readCosts } from './costs.js';
+import { askedQuestion } from './ask.js';
+import { questionNames } from './question-names.js';
 import { isMacro, viewStatements, viewTexts } from './views.js';
 
 /**
  * `ledgerlake export views --dir DIR`: writes the SQL of the views of `ledgerlake sql`, for a plain DuckDB and for dbt. `lake.sql`
  * creates a view for each table over its Parquet files, and the macros; `views.sql` creates the views; `models/NAME.sql` is the query
- * of one, with the views that it reads in the form in which dbt looks for them.
+ * of one, with the views that it reads in the form in which dbt looks for them; `questions/NAME.sql` the query of a question.
  *
  * @throws LedgerlakeError USAGE where there is no lake, or where a file can't be written
  */
@@ -27,24 +30,28 @@ export async function exportViews(
     dir,
     timeZone = 'UTC',
     chart,
+    costs,
   }: {
     readonly lake: string;
     readonly dir: string;
     readonly timeZone?: string;
     /** The file of the chart of accounts; left out: the default one. */
     readonly chart?: string | undefined;
+    /** The file of unit costs. */
+    readonly costs?: string | undefined;
   },
   { clock, log }: Pick<CommandContext, 'clock' | 'log'>,
 ): Promise<CommandResult<ViewsExport>> {
   const chartRows = chart === undefined ? undefined : await readChart(chart);
+  const costRows = costs === undefined ? undefined : await readCosts(costs);
   const lake = await openExistingLake(location, clock, log);
   const tables = sqlTables(lake.tables.map(({ schema, columns }) => ({ name: schema.name, columns })));
   const filled = new Set(lake.committedAdds().map(({ table }) => table.schema.name));
   const tableViews = tables.map((table) =>
     tableView(table, filled.has(table.name) ? lake.store.address(table.name) : undefined),
   );
-  const texts = viewTexts(timeZone, chartRows);
-  const statements = [...viewStatements(tables, timeZone, chartRows)];
+  const texts = viewTexts(timeZone, chartRows, costRows);
+  const statements = [...viewStatements(tables, timeZone, chartRows, costRows)];
   const macros = statements.flatMap(([, text]) => (isMacro(text) ? [text] : []));
   const queries = statements.filter(([, text]) => !isMacro(text));
   const files: readonly (readonly [name: string, text: string])[] = [
@@ -54,9 +61,13 @@ export async function exportViews(
     ],
     ['views.sql', script(queries.map(([, text]) => text))],
     ...queries.map(([name]) => [join('models', `${name}.sql`), model(name, texts)] as const),
+    ...questionNames.map((name) => {
+      const { query } = askedQuestion(lake, { name, parameters: {}, timeZone, now: clock.now() });
+      return [join('questions', `${name}.sql`), query] as const;
+    }),
   ];
   try {
-    await makeFolders(join(dir, 'models'));
+    for (const folder of ['models', 'questions']) await makeFolders(join(dir, folder));
     for (const [name, text] of files) await replaceFile(join(dir, name), text);
   } catch (error) {
     throw usageError(`expected --dir ${printable(dir)} to take the views: ${openFault(error)}`);

@@ -8,10 +8,11 @@ import { tables } from '../../sources/finances/lake-tables.js';
 import type { LogColumn } from '../../lake/delta/table-metadata.js';
 import type { CommandScope } from '../command-text.js';
 import { asKnownMacros, knownLater, knownTooEarly, loadedSpansMacro } from './as-known.js';
-import { comparedNote, emptyNote, leftOutNote, outstandingNote } from './query-notes.js';
+import { comparedNote, costsNote, emptyNote, leftOutNote, outstandingNote } from './query-notes.js';
 import { unsummedNote } from './unsummed-note.js';
 import { viewStatements } from './views.js';
 import { readChart } from './chart.js';
+import { readCosts } from './costs.js';
 import { checkFiles, fileFault } from './file-fault.js';
 import { refuseUnknownAccount } from '../configuration/account.js';
 import { cacheOf, type CacheOptions } from '../configuration/settings.js';
@@ -71,6 +72,8 @@ export interface LakeReaderOptions {
   readonly timeZone?: string | undefined;
   /** The file of the chart of accounts; left out: the default one. */
   readonly chart?: string | undefined;
+  /** The file of unit costs. */
+  readonly costs?: string | undefined;
 }
 
 /**
@@ -99,9 +102,10 @@ export async function fetchedFiles(
 export async function openLakeReader(
   location: string,
   clock: Clock,
-  { log = () => undefined, scope = {}, at, accounts, cache, timeZone, chart }: LakeReaderOptions = {},
+  { log = () => undefined, scope = {}, at, accounts, cache, timeZone, chart, costs }: LakeReaderOptions = {},
 ): Promise<LakeReader> {
   const chartRows = chart === undefined ? undefined : await readChart(chart);
+  const costRows = costs === undefined ? undefined : await readCosts(costs);
   const lake = await openExistingLake(location, clock, log);
   if (at !== undefined) await lake.goTo(at);
   const fetched = await fetchedFiles(lake, cache, { ...scope, lake: location }, log, at === undefined);
@@ -110,7 +114,7 @@ export async function openLakeReader(
   const views = sqlTables(lake.tables.map(({ schema, columns }) => ({ name: schema.name, columns })));
   const firstLoad = firstLoadOf(lake, clock.now());
   const checked = new Set<string>();
-  const macros = [...asKnownMacros, ...viewStatements(views, timeZone, chartRows).values()];
+  const macros = [...asKnownMacros, ...viewStatements(views, timeZone, chartRows, costRows).values()];
   const named = new NamedTables(
     views.map(({ name }) => name),
     macros,
@@ -142,6 +146,7 @@ export async function openLakeReader(
         ...[emptyNote, leftOutNote, outstandingNote, comparedNote, unsummedNote].map((noteOn) =>
           noteOn(statement, lake),
         ),
+        costsNote(statement, costRows !== undefined),
       ].filter((note) => note !== undefined),
     faultOf: (error) => fileFault(error, lake, { ...scope, lake: location }),
   };

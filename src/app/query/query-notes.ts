@@ -22,6 +22,7 @@ const emptyViews: Readonly<Record<string, readonly StoredPipeline[]>> = {
   settlement_payouts: [financialEventGroups],
   settlement_differences: [settlementReportTables],
   settlement_items: [settlementReportTables],
+  settlement_amounts: [groupEventsPipeline, transactionsPipeline],
   reconciliation: [groupEventsPipeline, transactionsPipeline],
   reconciliation_events: [groupEventsPipeline, transactionsPipeline],
   reconciliation_by_month: [groupEventsPipeline, transactionsPipeline],
@@ -126,6 +127,15 @@ export function comparedNote(statement: string, lake: Lake): string | undefined 
   const more =
     others.length === 0 ? '' : `; other days are missing of ${others.map(({ account }) => account).join(', ')}`;
   return `WARNING: ${comparedText(first)}${more}`;
+}
+
+/** A note for a statement that reads `sku_profit`, where no unit costs are given; undefined for any other. */
+export function costsNote(statement: string, hasCosts: boolean): string | undefined {
+  if (hasCosts || !namesIn(statement).has('sku_profit')) return undefined;
+  return (
+    'WARNING: sku_profit: no unit costs are given, so cost and net_margin are null: --costs FILE, or the setting costs, names a CSV file ' +
+    'with the columns sku, from, unit_cost and currency'
+  );
 }
 
 /** The longest time between a sale and its release: less loaded time may lack sales that were deferred before it. */

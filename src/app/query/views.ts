@@ -1,5 +1,6 @@
 import { identifier, literal } from '../../core/duckdb/literals.js';
 import { chartQuery, type ChartRow } from './chart.js';
+import { costsQuery, type CostRow } from './costs.js';
 import { marketplaces } from '../../sources/finances/model/marketplaces.js';
 import amountName from './views/amount_name.sql';
 import apiDifferences from './views/api_differences.sql';
@@ -21,6 +22,7 @@ import onlyValue from './views/only_value.sql';
 import outstandingAt from './views/outstanding_at.sql';
 import paidAmounts from './views/paid_amounts.sql';
 import payoutLines from './views/payout_lines.sql';
+import percentOf from './views/percent_of.sql';
 import pnlByBasis from './views/pnl_by_basis.sql';
 import pnlByMonthEarned from './views/pnl_by_month_earned.sql';
 import pnlByMonth from './views/pnl_by_month.sql';
@@ -32,6 +34,7 @@ import settlementDifferences from './views/settlement_differences.sql';
 import settlementIds from './views/settlement_ids.sql';
 import settlementItems from './views/settlement_items.sql';
 import settlementPayouts from './views/settlement_payouts.sql';
+import skuProfit from './views/sku_profit.sql';
 import timeZone from './views/time_zone.sql';
 import transactionAmounts from './views/transaction_amounts.sql';
 import transactionEntriesEarned from './views/transaction_entries_earned.sql';
@@ -39,6 +42,7 @@ import transactionEntriesPaid from './views/transaction_entries_paid.sql';
 import transactionSpans from './views/transaction_spans.sql';
 import transactionsEarned from './views/transactions_earned.sql';
 import transactionsPaid from './views/transactions_paid.sql';
+import unitCosts from './views/unit_costs.sql';
 import v0Amounts from './views/v0_amounts.sql';
 import v0Name from './views/v0_name.sql';
 
@@ -59,6 +63,7 @@ export const views: Readonly<Record<string, string>> = {
   amount_name: amountName,
   v0_name: v0Name,
   category_of: categoryOf,
+  percent_of: percentOf,
   transactions_earned: transactionsEarned,
   transaction_entries_earned: transactionEntriesEarned,
   transactions_paid: transactionsPaid,
@@ -77,6 +82,8 @@ export const views: Readonly<Record<string, string>> = {
   pnl_by_month: pnlByMonth,
   pnl_by_month_earned: pnlByMonthEarned,
   fees_by_type: feesByType,
+  unit_costs: unitCosts,
+  sku_profit: skuProfit,
   payout_lines: payoutLines,
   settlement_ids: settlementIds,
   only_value: onlyValue,
@@ -95,27 +102,35 @@ export const views: Readonly<Record<string, string>> = {
 };
 
 /**
- * The texts of `views` for a time zone, in which months begin and end, and a chart of accounts; left out: the default one.
+ * The texts of `views` for a time zone, in which months begin and end, a chart of accounts (left out: the default one) and unit costs.
  */
-export function viewTexts(zone: string, chart: readonly ChartRow[] | undefined): Readonly<Record<string, string>> {
+export function viewTexts(
+  zone: string,
+  chart: readonly ChartRow[] | undefined,
+  costs: readonly CostRow[] = [],
+): Readonly<Record<string, string>> {
   return {
     ...views,
     time_zone: timeZone.replace("'UTC'", () => literal(zone)),
     ...(chart && { chart_of_accounts: chartQuery(chart) }),
+    ...(costs.length > 0 && { unit_costs: costsQuery(costs) }),
   };
 }
 
 /**
  * Statements that create the views by their names, except those named like a table of the lake.
  *
- * @param zone, chart as `viewTexts`
+ * @param zone, chart, costs as `viewTexts`
  */
 export function viewStatements(
   tables: readonly { readonly name: string }[],
   zone = 'UTC',
   chart?: readonly ChartRow[],
+  costs?: readonly CostRow[],
 ): ReadonlyMap<string, string> {
-  const own = Object.entries(viewTexts(zone, chart)).filter(([name]) => !tables.some((table) => table.name === name));
+  const own = Object.entries(viewTexts(zone, chart, costs)).filter(
+    ([name]) => !tables.some((table) => table.name === name),
+  );
   return new Map(
     own.map(([name, text]) => [name, isMacro(text) ? text : `CREATE OR REPLACE VIEW ${identifier(name)} AS\n${text}`]),
   );

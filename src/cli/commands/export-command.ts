@@ -54,7 +54,7 @@ export const exportCommand: CommandDefinition = {
     'journal writes the journals of a month for an accounting program, as CSV: what settlements moved (paid), or with deferred sales\n' +
     'accrued (earned). With --since only what has changed since a version that was booked, as adjustments.',
   options: {
-    ...shared('lake', 'config', 'time-zone', 'chart', 'cache', 'json'),
+    ...shared('lake', 'config', 'time-zone', 'chart', 'costs', 'cache', 'json'),
     dir: { about: 'With views and settlement-report: the folder to write' },
     settlement: {
       about:
@@ -136,8 +136,8 @@ async function exportSymlinks(args: CommandArguments, context: ExportContext): P
 
 async function exportViews(args: CommandArguments, context: ExportContext): Promise<CommandResult | number> {
   const { exportViews: write } = await import('../../app/query/export-views.js');
-  const { lake, timeZone, chart } = await readLakeSettings(args);
-  return write({ lake, dir: readDir(args), timeZone, chart }, context);
+  const { lake, timeZone, chart, costs } = await readLakeSettings(args);
+  return write({ lake, dir: readDir(args), timeZone, chart, costs }, context);
 }
 
 async function exportSettlementReports(

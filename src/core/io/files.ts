@@ -119,7 +119,7 @@ export async function readFoundFile(path: string): Promise<Buffer> {
  * The text of a file that the user names: UTF-8, without its BOM.
  *
  * @param what it has, for the error
- * @throws LedgerlakeError USAGE for a file that can't be read, and as `utf8Text`
+ * @throws LedgerlakeError USAGE for a file that can't be read, and for bytes that are no UTF-8
  */
 export async function readTextFile(path: string, what: string): Promise<string> {
   let bytes: Uint8Array;
@@ -128,19 +128,12 @@ export async function readTextFile(path: string, what: string): Promise<string> 
   } catch (error) {
     throw usageError(`expected ${what} in ${printable(path)}, got ${printable(messageOf(error))}`);
   }
-  return utf8Text(bytes, path);
-}
-
-/**
- * The text of a file's bytes, without a BOM.
- *
- * @throws LedgerlakeError USAGE where they are no UTF-8
- */
-export function utf8Text(bytes: Uint8Array, file: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
-    throw usageError(`expected ${printable(file)} to be UTF-8, got other bytes; save it as UTF-8`);
+    throw usageError(
+      `expected ${printable(path)} to be UTF-8, got other bytes; save it as UTF-8 (of a spreadsheet: CSV UTF-8)`,
+    );
   }
 }
 

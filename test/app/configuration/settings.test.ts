@@ -41,6 +41,7 @@ test('the command line goes before the environment, that before the file, that b
     export: ['iceberg' as const],
     timeZone: 'Europe/Berlin',
     chart: 'accounts.csv',
+    costs: 'costs.csv',
   };
   const cache = { cache: 'c', cacheGigabytes: 4 };
   const config = { ...none, file: 'c.json', settings: { ...file, ...cache, sse: 'AES256' as const } };
@@ -61,6 +62,7 @@ test('the command line goes before the environment, that before the file, that b
     LEDGERLAKE_EXPORT: 'none',
     LEDGERLAKE_TIME_ZONE: 'Asia/Tokyo',
     LEDGERLAKE_CHART: 'ea.csv',
+    LEDGERLAKE_COSTS: 'ec.csv',
   };
   const given = { lake: 'g', from: '2021-01-01', rate: '1', burst: '1', journal: 'gj', api: 'v0' };
   const { lookBack: lookBackRules, ...others } = file;
@@ -71,6 +73,7 @@ test('the command line goes before the environment, that before the file, that b
     lake: '/srv/lakes/f',
     journal: '/srv/lakes/j',
     chart: '/srv/lakes/accounts.csv',
+    costs: '/srv/lakes/costs.csv',
     cacheFolder: '/srv/lakes/c',
     cacheBytes: 4e9,
   });
@@ -90,6 +93,7 @@ test('the command line goes before the environment, that before the file, that b
     export: [],
     timeZone: 'Asia/Tokyo',
     chart: 'ea.csv',
+    costs: 'ec.csv',
     encryption: { sse: 'aws:kms:dsse', kmsKey: 'ek' },
   });
   expect(resolveSettings(given, environment, config)).toMatchObject({ ...given, rate: 1, burst: 1 });

@@ -1,13 +1,15 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
-import { chartQuery, parseChart } from '../../../src/app/query/chart.js';
+import { chartQuery, parseChart, readChart } from '../../../src/app/query/chart.js';
 import { viewStatements, viewTexts } from '../../../src/app/query/views.js';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
+import { temporaryFolder } from '../lake-run.js';
 import { chunksOf, csvText } from '../../../src/core/text/formats.js';
 
 function parsed(text: string) {
-  return parseChart(Buffer.from(text), 'chart.csv');
+  return parseChart(text, 'chart.csv');
 }
 
 const head = 'kind,name,ledger_code,ledger_account,taxRate\n';
@@ -62,7 +64,7 @@ test('docs/journals.md lists the default chart', async () => {
   expect(documented.toSorted()).toEqual(listed.toSorted());
 });
 
-test('quotes, BOM, line ends, white space, another order of columns and no tax rate are read', () => {
+test('quotes, line ends, white space, another order of columns and no tax rate are read', () => {
   expect(parsed(`${head}${needed}`)[0]).toEqual({
     kind: 'clearing',
     name: undefined,
@@ -71,7 +73,7 @@ test('quotes, BOM, line ends, white space, another order of columns and no tax r
     taxRate: 'Tax Exempt',
   });
   const rows = parsed(
-    '\uFEFFledger_account,ledger_code,kind,name\r\n"Fees, ""all""",5,fee,"a\nb"\r\n' +
+    'ledger_account,ledger_code,kind,name\r\n"Fees, ""all""",5,fee,"a\nb"\r\n' +
       '\r\n Clearing , 1,clearing,\r\nBank,2,bank,\r\nSuspense,9,suspense,',
   );
   expect(rows.map(({ kind, name, account }) => [kind, name, account])).toEqual([
@@ -107,8 +109,13 @@ test.each([
   expect(() => parsed(text)).toThrow(message);
 });
 
-test('bytes that are no UTF-8 are refused', () => {
-  expect(() => parseChart(Buffer.from([0x6b, 0xff]), 'chart.csv')).toThrow('expected chart.csv to be UTF-8');
+test('a file may have a BOM, and bytes that are no UTF-8 are refused', async () => {
+  const file = join(await temporaryFolder(), 'chart.csv');
+  await writeFile(file, `\uFEFF${head}${needed}`);
+  expect(await readChart(file)).toEqual(parsed(head + needed));
+  await writeFile(file, Buffer.from([0x6b, 0xff]));
+  await expect(readChart(file)).rejects.toThrow(/^expected .*chart\.csv to be UTF-8/);
+  await expect(readChart(`${file}.no`)).rejects.toThrow(/^expected a chart of accounts in .*, got ENOENT/);
 });
 
 test('any names, codes and accounts are read from CSV as they were, and reach DuckDB', async () => {

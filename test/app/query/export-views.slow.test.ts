@@ -2,6 +2,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { exportViews } from '../../../src/app/query/export-views.js';
+import { questionNames } from '../../../src/app/query/question-names.js';
 import { views, isMacro } from '../../../src/app/query/views.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
 import { database, ran, serving, temporaryFolder } from '../lake-run.js';
@@ -31,24 +32,36 @@ test('in a plain DuckDB the exported views have the rows of `ledgerlake sql`', a
   expect(summary).toEqual({ status: 'done', lake, dir, views: names.length });
   const calls = ["outstanding_at('2026-02-20')", 'events_as_known(now())', 'transaction_entries_as_known(now())'];
   let filled = 0;
-  for (const from of [...names, 'events', 'payouts', ...calls]) {
+  // Without a file of costs that view is empty.
+  const withRows = names.filter((name) => name !== 'unit_costs');
+  for (const from of [...withRows, 'events', 'payouts', ...calls]) {
     const [read, expected] = await Promise.all([plain, own].map((one) => one.rows(`FROM ${from} ORDER BY ALL`)));
     expect(read, from).toEqual(expected);
     if ((read?.length ?? 0) > 0) filled++;
   }
-  expect(filled).toBeGreaterThan(names.length);
+  expect(filled).toBeGreaterThan(withRows.length);
 
   expect((await readdir(join(dir, 'models'))).toSorted()).toEqual(names.map((name) => `${name}.sql`).toSorted());
   const model = await readFile(join(dir, 'models', 'pnl_by_month.sql'), 'utf8');
   expect(model).toMatch(/^-- depends_on: \{\{ ref\('pnl_by_basis'\) \}\}\n-- /);
   expect(await plain.rows(model)).toEqual(await own.rows('FROM pnl_by_month'));
 
-  // Another chart of accounts is that of the exported views, too.
+  // Questions are queries over these views, with their default values.
+  const asked = await readdir(join(dir, 'questions'));
+  expect(asked).toEqual([...questionNames].toSorted().map((name) => `${name}.sql`));
+  const question = await readFile(join(dir, 'questions', 'largest-fees.sql'), 'utf8');
+  expect(question).toContain('-- month: "2026-02"\n');
+  expect(await plain.rows(question)).toEqual(await own.rows(question));
+
+  // Another chart of accounts, and unit costs, are those of the exported views, too.
   const chart = join(dir, 'chart.csv');
   const accounts = 'clearing,,1,Clearing\nbank,,2,Bank\nsuspense,,3,All else\n';
   await writeFile(chart, `kind,name,ledger_code,ledger_account\n${accounts}`);
-  await exportViews({ lake, dir, chart }, { clock, log: () => undefined });
+  const costs = join(dir, 'costs.csv');
+  await writeFile(costs, 'sku,from,unit_cost,currency\nA,,1.000001,USD\n');
+  await exportViews({ lake, dir, chart, costs }, { clock, log: () => undefined });
   await plain.query(await readFile(join(dir, 'views.sql'), 'utf8'));
+  expect(await plain.rows('SELECT sku, unit_cost FROM unit_costs')).toEqual([{ sku: 'A', unit_cost: '1.000001' }]);
   const posted = 'SELECT DISTINCT ledger_account FROM journal_lines ORDER BY ALL';
   const all = ['All else', 'Bank', 'Clearing'].map((ledger_account) => ({ ledger_account }));
   expect(await plain.rows(posted)).toEqual(all);

@@ -49,6 +49,7 @@ SELECT
     WHEN regexp_matches(breakdown, './(?:Base|Tax|Promo)$') THEN concat_ws(' ', event_id, item, regexp_replace(breakdown, '/[^/]+$', ''))
   END AS charge,
   entry_.name AS part,
+  item, quantity,
   coalesce(status = 'RELEASED', false) AS is_paid,
   status IS DISTINCT FROM 'RELEASED' OR deferred_transaction_id IS NULL AS is_earned
 FROM transaction_entries AS entry_

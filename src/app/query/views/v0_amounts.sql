@@ -41,7 +41,8 @@ SELECT
   event_list, name, group_id,
   category_of(event_list, kind, name) AS category,
   CAST(NULL AS VARCHAR) AS charge,
-  name AS part
+  name AS part,
+  item, quantity
 FROM entries
   LEFT JOIN since_ USING (account)
   LEFT JOIN matched_ USING (account, event_id, currency)

@@ -1,0 +1,57 @@
+import { chunksOf, writeRows, type Format } from '../../core/text/formats.js';
+import type { Lake } from '../../lake/lake.js';
+import { spansText } from '../command-text.js';
+import type { ReadingContext } from '../context.js';
+import { newestMonth, partialMonths, windowsByAccount } from './loaded-months.js';
+import { questionNamed, questionQuery, questions, questionValues } from './questions.js';
+
+/** A question with the values of its parameters, for a lake. */
+export interface AskedQuestion {
+  /** The query, which runs as it is. */
+  readonly query: string;
+  /** Notes on months that are not loaded to their end. */
+  readonly notes: readonly string[];
+}
+
+export interface AskOptions {
+  /** The name of the question. */
+  readonly name: string;
+  readonly parameters: Readonly<Record<string, string>>;
+  /** In which months begin and end; left out: UTC. */
+  readonly timeZone?: string | undefined;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+/**
+ * A question about a lake.
+ *
+ * @throws LedgerlakeError USAGE for an unknown question or parameter, and for a value of another type
+ */
+export function askedQuestion(lake: Lake, { name, parameters, timeZone = 'UTC', now }: AskOptions): AskedQuestion {
+  const question = questionNamed(name);
+  const accounts = windowsByAccount(lake);
+  const newest = newestMonth([...accounts.values()].flat(), timeZone, now);
+  const values = questionValues(question, parameters, { newestMonth: newest, now });
+  const month = values.get('month');
+  const first = month ?? values.get('from');
+  const notes = [...accounts].flatMap(([account, windows]) => {
+    if (first === undefined) return [];
+    const partial = partialMonths(windows, timeZone, { first, last: month ?? '9999-12' });
+    if (partial?.length === 0) return [];
+    const what = partial === undefined ? `nothing of ${first}` : `only a part of ${partial.join(', ')}`;
+    return [`WARNING: ${account} has ${what}: loaded is ${spansText(windows)}`];
+  });
+  return { query: questionQuery(question, values), notes };
+}
+
+/** Writes the list of the questions. */
+export async function listQuestions(format: Format, { output }: Pick<ReadingContext, 'output'>): Promise<void> {
+  const columns = ['question', 'answers', 'parameters'].map((name) => ({ name, kind: 'text' as const }));
+  const rows = questions.map(({ name, title, parameters }) => [
+    name,
+    title,
+    parameters.map((parameter) => parameter.name).join(', '),
+  ]);
+  await writeRows(output, format, columns, chunksOf(rows));
+}

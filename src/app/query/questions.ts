@@ -1,0 +1,177 @@
+import { literal } from '../../core/duckdb/literals.js';
+import { usageError } from '../../core/errors.js';
+import { isoDate, readInstant } from '../../core/numeric/instant.js';
+import { nearestName } from '../../core/text/fault-line.js';
+import { dayMs } from '../../core/windows.js';
+import { monthBefore } from './loaded-months.js';
+import { questionNames, type QuestionName } from './question-names.js';
+import advertising from './questions/advertising.sql';
+import changedMonths from './questions/changed-months.sql';
+import currencies from './questions/currencies.sql';
+import daysNotLoaded from './questions/days-not-loaded.sql';
+import feeRate from './questions/fee-rate.sql';
+import largestFees from './questions/largest-fees.sql';
+import lateEvents from './questions/late-events.sql';
+import monthComparison from './questions/month-comparison.sql';
+import openSettlements from './questions/open-settlements.sql';
+import orderHistory from './questions/order-history.sql';
+import ordersNotPaid from './questions/orders-not-paid.sql';
+import payouts from './questions/payouts.sql';
+import profitByMarketplace from './questions/profit-by-marketplace.sql';
+import profitByMonth from './questions/profit-by-month.sql';
+import profitBySku from './questions/profit-by-sku.sql';
+import promotions from './questions/promotions.sql';
+import refundRate from './questions/refund-rate.sql';
+import refundsByMonth from './questions/refunds-by-month.sql';
+import reimbursements from './questions/reimbursements.sql';
+import storageFees from './questions/storage-fees.sql';
+import taxByMarketplace from './questions/tax-by-marketplace.sql';
+import unknownAmounts from './questions/unknown-amounts.sql';
+import unprofitableSkus from './questions/unprofitable-skus.sql';
+
+const texts: Readonly<Record<QuestionName, string>> = {
+  'profit-by-month': profitByMonth,
+  'month-comparison': monthComparison,
+  'profit-by-marketplace': profitByMarketplace,
+  'profit-by-sku': profitBySku,
+  'unprofitable-skus': unprofitableSkus,
+  'fee-rate': feeRate,
+  'largest-fees': largestFees,
+  'storage-fees': storageFees,
+  advertising,
+  promotions,
+  'refunds-by-month': refundsByMonth,
+  'refund-rate': refundRate,
+  reimbursements,
+  'tax-by-marketplace': taxByMarketplace,
+  'orders-not-paid': ordersNotPaid,
+  'open-settlements': openSettlements,
+  payouts,
+  'order-history': orderHistory,
+  'late-events': lateEvents,
+  'changed-months': changedMonths,
+  'unknown-amounts': unknownAmounts,
+  currencies,
+  'days-not-loaded': daysNotLoaded,
+};
+
+const types = ['month', 'date', 'count', 'text'] as const;
+
+interface QuestionParameter {
+  readonly name: string;
+  readonly type: (typeof types)[number];
+  /** As the file has it: `newest - 2`, `30 days ago`, a number; undefined: null. */
+  readonly standard: string | undefined;
+  readonly about: string;
+}
+
+/** A question about a lake, with the query that answers it. */
+export interface Question {
+  readonly name: QuestionName;
+  readonly title: string;
+  /** What rows and columns the answer has. */
+  readonly about: string;
+  readonly parameters: readonly QuestionParameter[];
+  /** The query, with the parameters as `$name`. */
+  readonly query: string;
+}
+
+/**
+ * A file of a question: a comment with its title, its rows and columns, and a line `$NAME: TYPE = DEFAULT, what it is` for each
+ * parameter; then the query.
+ */
+function questionOf(name: QuestionName): Question {
+  const text = texts[name];
+  const [comment = ''] = /^(?:--.*\n)*/.exec(text) ?? [];
+  const [title = '', ...lines] = comment.split('\n').map((line) => line.slice(3));
+  const parameters = lines.flatMap((line) => {
+    const [, parameter, type, standard, about = ''] = /^\$(\w+): (\w+)(?: = ([^,]+))?, (.*)$/.exec(line) ?? [];
+    const known = types.find((of) => of === type);
+    return parameter === undefined || known === undefined ? [] : [{ name: parameter, type: known, standard, about }];
+  });
+  const about = lines
+    .filter((line) => !line.startsWith('$'))
+    .join(' ')
+    .trim();
+  return { name, title, about, parameters, query: text.slice(comment.length) };
+}
+
+/** The questions, in the order of their list. */
+export const questions: readonly Question[] = questionNames.map(questionOf);
+
+/** @throws LedgerlakeError USAGE for a name of no question */
+export function questionNamed(name: string): Question {
+  const found = questions.find((question) => question.name === name);
+  if (found !== undefined) return found;
+  const nearest = nearestName(name, questionNames);
+  const hint = nearest === undefined ? '`ledgerlake ask` lists them' : `did you mean ${nearest}?`;
+  throw usageError(`expected the name of a question, got ${JSON.stringify(name)}; ${hint}`);
+}
+
+/** What the defaults of parameters depend on. */
+export interface QuestionTime {
+  /** YYYY-MM. */
+  readonly newestMonth: string;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+/**
+ * The values of a question's parameters as texts; undefined: null.
+ *
+ * @param given those of the user by their names
+ * @throws LedgerlakeError USAGE for another name, and for a value of another type
+ */
+export function questionValues(
+  { name, parameters }: Question,
+  given: Readonly<Record<string, string>>,
+  time: QuestionTime,
+): ReadonlyMap<string, string | undefined> {
+  const other = Object.keys(given).find((of) => !parameters.some((parameter) => parameter.name === of));
+  if (other !== undefined) {
+    const known = parameters.map((parameter) => parameter.name).join(', ') || 'none';
+    throw usageError(`expected a parameter of ${name} (${known}), got ${JSON.stringify(other)}`);
+  }
+  return new Map(
+    parameters.map((parameter) => {
+      const text = given[parameter.name];
+      return [parameter.name, text === undefined ? standardOf(parameter, time) : checked(parameter, text)];
+    }),
+  );
+}
+
+function standardOf({ type, standard }: QuestionParameter, { newestMonth, now }: QuestionTime): string | undefined {
+  if (standard === undefined) return undefined;
+  const number = Number(/\d+/.exec(standard)?.[0] ?? '0');
+  switch (type) {
+    case 'month':
+      return monthBefore(newestMonth, number);
+    case 'date':
+      return isoDate(now - number * dayMs);
+    case 'count':
+    case 'text':
+      return standard;
+  }
+}
+
+function checked({ name, type }: QuestionParameter, text: string): string {
+  const [expected, isValid] = {
+    month: ['a month such as 2026-01', /^\d{4}-(?:0[1-9]|1[0-2])$/.test(text)] as const,
+    date: ['a date such as 2026-01-31', /^\d{4}-\d\d-\d\d$/.test(text) && readInstant(text) !== undefined] as const,
+    count: ['a whole number', /^\d{1,15}$/.test(text)] as const,
+    text: ['a text that is not empty', text !== ''] as const,
+  }[type];
+  if (!isValid) throw usageError(`expected the parameter ${name} to be ${expected}, got ${JSON.stringify(text)}`);
+  return text;
+}
+
+/** The query of a question with its values, and a comment that has them. It runs as it is. */
+export function questionQuery(question: Question, values: ReadonlyMap<string, string | undefined>): string {
+  const given = question.parameters.map(({ name }) => `-- ${name}: ${JSON.stringify(values.get(name) ?? null)}\n`);
+  const query = question.query.replaceAll(/\$(\w+)/g, (_, name: string) => {
+    const value = values.get(name);
+    if (value === undefined) return 'NULL';
+    return question.parameters.some((of) => of.name === name && of.type === 'count') ? value : literal(value);
+  });
+  return `-- ${question.title}\n${given.join('')}${query}`;
+}

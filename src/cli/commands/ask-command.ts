@@ -1,0 +1,65 @@
+import type { AskedQuestion } from '../../app/query/ask.js';
+import { questionNames } from '../../app/query/question-names.js';
+import { usageError } from '../../core/errors.js';
+import type { Lake } from '../../lake/lake.js';
+import { readParameters } from '../options/parameters.js';
+import { resultOptions } from '../options/result-options.js';
+import {
+  printResult,
+  readFormat,
+  readingContext,
+  shared,
+  type CommandDefinition,
+} from '../options/command-definition.js';
+import { readLakeSettings } from '../options/command-settings.js';
+
+export const askCommand: CommandDefinition = {
+  name: 'ask',
+  positional: {
+    name: 'QUESTION',
+    many: false,
+    choices: questionNames,
+    about: 'Name of a question [default: lists them]',
+  },
+  about: 'Answer a common question about the lake: profit, fees, refunds, payouts',
+  description:
+    'Without a name it lists the questions with their parameters. With one it prints the answer: a query over the views of\n' +
+    '`ledgerlake sql`, which --sql prints instead, as a start for one of your own. A month that is not named is the newest\n' +
+    'one that is loaded to its end.',
+  options: {
+    ...shared('lake', 'config', 'cache', 'time-zone', 'costs'),
+    param: { about: 'NAME=VALUE: the value of a parameter; may be repeated' },
+    sql: { isFlag: true, about: 'Print the query instead, which `ledgerlake sql` runs' },
+    ...resultOptions,
+  },
+  examples: [
+    ['ask', 'the questions'],
+    ['ask profit-by-sku --param month=2026-01 --costs costs.csv', 'with the margin'],
+    ['ask refund-rate --param limit=50 -o refunds.xlsx', 'to a workbook'],
+    ['ask fee-rate --sql', 'its SQL'],
+  ],
+  run: async (args, context) => {
+    const name = args.text('QUESTION');
+    const parameters = readParameters(args);
+    if (name === undefined) {
+      if (Object.keys(parameters).length > 0 || args.flag('sql') || args.text('output') !== undefined)
+        throw usageError('expected the name of a question, got none; `ledgerlake ask` alone lists them');
+      const { listQuestions } = await import('../../app/query/ask.js');
+      await listQuestions(readFormat(args), readingContext(args, context));
+      return 0;
+    }
+    const { askedQuestion } = await import('../../app/query/ask.js');
+    const asked = (lake: Lake, timeZone: string | undefined): AskedQuestion =>
+      askedQuestion(lake, { name, parameters, timeZone, now: context.clock.now() });
+    if (!args.flag('sql')) {
+      const { runOverLake } = await import('../sql-shell/run-over-lake.js');
+      return runOverLake(args, context, { queryOf: asked });
+    }
+    const [{ openExistingLake }, { lake, timeZone }] = await Promise.all([
+      import('../../app/query/lake-files.js'),
+      readLakeSettings(args),
+    ]);
+    printResult(asked(await openExistingLake(lake, context.clock, context.log), timeZone).query.trimEnd());
+    return 0;
+  },
+};
