@@ -27,6 +27,7 @@ import { database, fileHashes, temporaryFolder } from '../lake-run.js';
 import { compacted } from '../maintenance/kept-lake.js';
 import { clock, filesBelow, orderId, shopsTemplate, type ShopsTemplate } from '../two-shops.js';
 import { failureOf } from '../../failure-of.js';
+import { verified } from '../verify/verified.js';
 
 let shops: ShopsTemplate;
 beforeAll(async () => {
@@ -451,6 +452,13 @@ describe('rows before a date', () => {
       /financial-events: \d+ windows, (\d+) of 90 days loaded, (\d+) forgotten\n/.exec(text) ?? [];
     expect(Number(loaded) + Number(forgotten)).toBe(90);
     expect(await shown(lake, 'shop-b', 'table')).not.toContain('forgotten');
+  });
+
+  test('leave a lake that verify finds whole, also where compact had merged the files of orders', async () => {
+    const { lake } = await shops.copy();
+    await compacted({ lake }, { clock });
+    await forgot({ lake, before });
+    expect((await verified({ root: lake, clock })).problems.filter(({ kind }) => kind === 'lake')).toEqual([]);
   });
 
   test('stay noted when an earlier date is given, until the account is forgotten', async () => {

@@ -7,6 +7,7 @@ import { formatCount } from '../../../core/text/amounts.js';
 import type { ResultCell } from '../../../core/text/rows.js';
 import { monthOf, overlap, type Window } from '../../../core/windows.js';
 import { windowKey } from '../../../engine/slicing/window-slices.js';
+import { readForgottenNote } from '../../../lake/upkeep/erasure.js';
 import { instantColumn, loadKeyCondition } from '../../../lake/files/load-key-rows.js';
 import { hasColumn } from '../../../lake/files/sorted-file.js';
 import { countRows, misfitIn, rowsWithSource, sourceColumn } from '../../../lake/files/local-parquet.js';
@@ -147,7 +148,14 @@ async function checkPartitions(
   { lake, events, certificate }: CheckContext,
 ): Promise<void> {
   certificate.count('partitions', files.length);
-  const claims = files.map(({ file }) => ({ month: file.month, loadKeys: new Set(file.loadKeys) }));
+  const forgotten = new Map<string, number | undefined>();
+  for (const account of kind === 'order' ? new Set(files.map(({ file }) => file.account)) : [])
+    forgotten.set(account, (await readForgottenNote(lake.store, account)).before);
+  const claims = files.map(({ file: { month, loadKeys, account } }) => ({
+    month,
+    loadKeys: new Set(loadKeys),
+    forgottenBefore: forgotten.get(account),
+  }));
   const faults = new RowFaults('slice');
   const { chunks } = await events.query(
     `SELECT ${sourceColumn}, ${slices[kind]} FROM ${rowsWithSource(pathsOf(files))} GROUP BY ALL`,
@@ -204,6 +212,8 @@ function isWithin(instant: string, { start, end }: Window): string {
 interface Claims {
   readonly month: string;
   readonly loadKeys: ReadonlySet<string>;
+  /** The instant before which rows of the account's orders were forgotten, milliseconds since 1970. */
+  readonly forgottenBefore: number | undefined;
 }
 
 function windowFault(start: ResultCell, end: ResultCell, { loadKeys, month }: Claims): string | undefined {
@@ -220,7 +230,7 @@ function ownerFault(
   kind: Exclude<LoadKeyKind, 'window'>,
   owner: ResultCell,
   instant: ResultCell,
-  { loadKeys, month }: Claims,
+  { loadKeys, month, forgottenBefore }: Claims,
 ): string | undefined {
   const loadKey = loadKeyFor(kind, String(owner));
   if (!loadKeys.has(loadKey)) return `rows of ${loadKey}, which the file does not name`;
@@ -228,6 +238,8 @@ function ownerFault(
   // transactions.
   if (instant === null && kind !== 'order') return undefined;
   const expected = instant === null ? 'unknown' : monthOf(Number(instant));
+  // Rows of an order lie in the month of its first event, also where that one is forgotten.
+  if (forgottenBefore !== undefined && month < expected && month <= monthOf(forgottenBefore)) return undefined;
   return expected === month ? undefined : `rows of ${loadKey}, which belongs to ${expected}, in the folder of ${month}`;
 }
 
