@@ -1,6 +1,5 @@
 import { LedgerlakeError } from '../../core/errors.js';
 import { formatCount } from '../../core/text/amounts.js';
-import { programCommand } from '../command-text.js';
 import { checkVariables } from '../configuration/account-settings.js';
 import type { Configuration } from '../configuration/configuration.js';
 import { misspeltVariables } from '../configuration/misspelt-variables.js';
@@ -44,7 +43,7 @@ export async function examineConfiguration(sources: SettingSources, add: AddFind
     add({ state: 'ok', found: `${file} is valid and has ${formatCount(accounts.size, 'account')}${names}` });
   } else if (configuration !== empty) {
     const found = `${withoutFile(configuration)}; the options, the environment and the defaults apply`;
-    add({ state: 'ok', found, command: programCommand(['init']) });
+    add({ state: 'ok', found });
   }
   const resolved = await attempt(() => {
     checkVariables(environment);

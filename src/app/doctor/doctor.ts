@@ -23,7 +23,7 @@ import { examineConfiguration, type ExaminedSettings } from './configuration-fin
 import { examineCredentials } from './credential-findings.js';
 import { examineDisk } from './disk-findings.js';
 import { examined, type AddFinding, type ExaminationContext } from './findings.js';
-import { examineCatalog, examineLake } from './lake-findings.js';
+import { examineCatalog, examineFiles, examineLake } from './lake-findings.js';
 import { examineStore } from './store-findings.js';
 
 /** What is examined. `texts`: the options of the command line by name. */
@@ -106,6 +106,13 @@ export async function examine(options: Examination, context: ExaminationContext)
     },
   });
 
+  const files = await examined('lake', context, (add) => examineFiles(lake.result?.report, config, add), {
+    late: {
+      state: 'warning',
+      found: 'the data files were not all listed, which takes too long here; `ledgerlake verify` does so',
+    },
+  });
+
   const accounts = account === undefined ? listedAccounts(known.configuration, known.environment) : [account];
   const skews: number[] = store.result === undefined ? [] : [store.result];
   const onClock = (skewMs: number) => {
@@ -138,7 +145,18 @@ export async function examine(options: Examination, context: ExaminationContext)
   const disk = await examined('disk', context, (add) => examineDisk(settings, accounts, add));
   const versions = await examined('versions', context, (add) => examineVersions(lake.result?.lake, add));
 
-  const all = [configuration, ...credentials, { findings: others }, clocks, store, disk, lake, catalog, versions];
+  const all = [
+    configuration,
+    ...credentials,
+    { findings: others },
+    clocks,
+    store,
+    disk,
+    lake,
+    catalog,
+    files,
+    versions,
+  ];
   const findings = all.flatMap((of) => of.findings.map((finding) => withCommand(finding, { lake: location, config })));
   const worst = (['fault', 'warning'] as const).find((state) => findings.some((of) => of.state === state));
   return { lake: location, at: isoInstant(clock.now()), state: worst ?? 'ok', findings };

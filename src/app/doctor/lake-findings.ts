@@ -1,7 +1,9 @@
 import type { Clock } from '../../core/clock.js';
 import { shortInstant } from '../../core/numeric/instant.js';
-import { formatCount, formatSpan } from '../../core/text/amounts.js';
+import { formatBytes, formatCount, formatSpan } from '../../core/text/amounts.js';
 import { readWindow } from '../../engine/slicing/window-slices.js';
+import { loadKeysOf } from '../../lake/delta/file-tags.js';
+import { sizeFault } from '../../lake/files/local-file.js';
 import { Lake } from '../../lake/lake.js';
 import { openStore } from '../../lake/store/open-store.js';
 import { noteFault } from '../../lake/upkeep/erasure.js';
@@ -11,7 +13,7 @@ import { tables } from '../../sources/finances/lake-tables.js';
 import { catalogVersion } from '../catalog-version.js';
 import { commandIn } from '../command-text.js';
 import { completeText, lagFailure } from '../load/freshness.js';
-import { remedyCommand, type NamedLake } from '../remedy.js';
+import { damagedFileRemedy, remedyCommand, type NamedLake, type RowsToReread } from '../remedy.js';
 import { coverageText, type AccountCoverage, type StatusReport } from '../status/lake-status.js';
 import { readStatus, type StatusQuery } from '../status/status.js';
 import { nextSync, type Suggestion } from '../status/suggestions.js';
@@ -128,7 +130,7 @@ function addAccount(
   if (fault !== undefined) addFinding('warning', { found: fault });
 }
 
-/** Problems of the catalog that are listed. */
+/** Problems of the catalog, and data files, that are listed. */
 const mostListed = 3;
 
 /** Walks the chain of commits, and compares the published logs with it, as `verify` does. */
@@ -162,4 +164,41 @@ export async function examineCatalog(
     state: 'ok',
     found: `catalog ${version.version}:${version.hash}; ${formatCount(commits ?? 0, 'commit')} chained, ${formatCount(versions ?? 0, 'published version')} equal to them`,
   });
+}
+
+/** Compares the names and the sizes of the data files with the catalog. It doesn't read them. */
+export async function examineFiles(
+  report: StatusReport | undefined,
+  config: string | undefined,
+  add: AddFinding,
+): Promise<void> {
+  if (report === undefined || report.lake.isEmpty) return;
+  const { lake, location, lastRun } = report;
+  let [count, bytes] = [0, 0];
+  const faults: { readonly rows: RowsToReread; readonly found: string }[] = [];
+  for (const table of lake.tables) {
+    const sizes = new Map<string, number>();
+    for await (const { path, size } of lake.store.list(table.schema.name)) sizes.set(path, size);
+    const lacking = [...table.snapshot.files()].filter((of) => sizes.get(table.pathOf(of)) !== of.size);
+    // A run may have replaced them meanwhile.
+    if (lacking.length > 0) await lake.refresh();
+    for (const of of lacking) {
+      if (table.snapshot.file(of.path) === undefined) continue;
+      const file = table.pathOf(of);
+      const size = sizes.get(file);
+      const [slice = '', ...others] = loadKeysOf(of);
+      const found = `${file}: ${size === undefined ? 'it is missing' : sizeFault(of, size)}`;
+      faults.push({ found, rows: { table: table.schema.name, file, slice: others.length === 0 ? slice : '' } });
+    }
+    for (const { size } of table.snapshot.files()) [count, bytes] = [count + 1, bytes + size];
+  }
+  for (const { found, rows } of faults.slice(0, mostListed)) {
+    const remedy = damagedFileRemedy(rows, lake);
+    add({ state: 'fault', found, command: remedy && remedyCommand(remedy, { location, lastRun, config }) });
+  }
+  const more = faults.length - mostListed;
+  if (more > 0) add({ state: 'fault', found: `${formatCount(more, 'more file')} missing or of another size` });
+  if (faults.length > 0) return;
+  const all = `${formatCount(count, 'data file')}, ${formatBytes(bytes)}`;
+  add({ state: 'ok', found: `${all}: all are there, with their sizes; verify reads them` });
 }

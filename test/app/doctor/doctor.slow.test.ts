@@ -105,6 +105,7 @@ test('a lake that is well: each operation is requested once, and not a byte of t
     /^disk: .* free at /,
     /^lake: shop: complete up to \S+, \d+ min.* ago/,
     /^lake: catalog \d+:[0-9a-f]{64}; \d+ commits chained, \d+ published versions equal to them$/,
+    /^lake: \d+ data files, .*: all are there, with their sizes; verify reads them$/,
     /^versions: ledgerlake \d+\.\d+\.\d+, Node v\d+\.\S+, DuckDB v\d+\.\d+\.\d+$/,
   ]) {
     expect(found).toContainEqual(expect.stringMatching(expected));
@@ -168,6 +169,30 @@ test('a lake and state in folders that cannot be created are faults of store and
   const report = await examineIn(folder, { texts: { lake: join(file, 'lake'), journal: join(file, 'state') } });
   expect(report.state).toBe('fault');
   expect(troubles(report).join('\n')).toMatch(/^fault lake: .*c\.json/m);
+});
+
+test('data files that are missing or cut off are faults, with the command that mends them', async () => {
+  const { folder, lake } = await setUp();
+  const inTable = async (table: string) => {
+    const names = await readdir(join(lake, table), { recursive: true });
+    return join(lake, table, names.find((name) => name.endsWith('.parquet')) ?? '');
+  };
+  await rm(await inTable('events'));
+  await writeFile(await inTable('group_entries'), 'cut');
+  const report = await examineIn(folder);
+  expect(report.state).toBe('fault');
+  expect(report.findings.filter(({ state }) => state !== 'ok')).toMatchObject([
+    {
+      found: expect.stringMatching(/^events\/account=shop\/month=\S+\.parquet: it is missing$/) as string,
+      command: expect.stringContaining('backfill financial-events') as string,
+    },
+    {
+      found: expect.stringMatching(
+        /^group_entries\/account=shop\/\S+\.parquet: it has 3 bytes instead of \d+$/,
+      ) as string,
+      command: expect.stringContaining('ledgerlake rebuild') as string,
+    },
+  ]);
 });
 
 test.each(['_catalog/00000000000000000001.json', 'events/_delta_log/00000000000000000001.json'])(
