@@ -5,6 +5,7 @@ import { nameIn } from '../lake/catalog/load-key.js';
 import { loadKeysOf } from '../lake/delta/file-tags.js';
 import type { Lake } from '../lake/lake.js';
 import { parseImportedKey } from '../lake/loads/imported-spans.js';
+import type { FinancesPipeline } from '../sources/finances/connect-finances.js';
 import { eventHistory } from '../sources/finances/model/tables.js';
 import { moveWords } from '../lake/store/open-store.js';
 import { endpointToName, type LastRun } from '../lake/upkeep/last-run.js';
@@ -86,7 +87,7 @@ function moveCommand(location: string, file: string): string {
 }
 
 /** Rows of a main table to read again. */
-interface RowsToReread {
+export interface RowsToReread {
   readonly table: string;
   /** Their file, within the lake. */
   readonly file: string;
@@ -118,12 +119,15 @@ export function rereadRemedy({ table, file, slice }: RowsToReread, lake: Lake): 
 /** What replaces a damaged data file. */
 export function damagedFileRemedy(rows: RowsToReread, lake: Lake): Remedy | undefined {
   if (rows.table === eventHistory.name) return { kind: 'compact', dropsDamagedHistory: true };
-  return isDerived(rows.table) ? { kind: 'rebuild' } : rereadRemedy(rows, lake);
+  const deriving = derivingPipeline(rows.table);
+  if (deriving === undefined) return rereadRemedy(rows, lake);
+  // Lines of a settlement report are read with it: `rebuild` doesn't derive them.
+  return { kind: deriving.derivation === undefined ? 'repair' : 'rebuild' };
 }
 
-/** Whether a table of a built-in pipeline is derived. */
-export function isDerived(table: string): boolean {
-  return pipelines.some(({ derived }) => derived.some(({ name }) => name === table));
+/** The built-in pipeline of which a table is derived. */
+export function derivingPipeline(table: string): FinancesPipeline | undefined {
+  return pipelines.find(({ derived }) => derived.some(({ name }) => name === table));
 }
 
 /** The month of a folder's name; undefined for `unknown`. */

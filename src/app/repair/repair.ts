@@ -14,6 +14,7 @@ import { acquireExclusiveLease } from '../../lake/upkeep/leases.js';
 import { noteRequestedRanges, readRequestedRanges } from '../../lake/upkeep/requested-ranges.js';
 import { repairCatalog, type RepairStep } from '../../lake/upkeep/repair-catalog.js';
 import { tables } from '../../sources/finances/lake-tables.js';
+import { settlementReportTables } from '../../sources/finances/settlement-reports/report-tables.js';
 import { catalogVersion } from '../catalog-version.js';
 import { underLease, type CommandResult } from '../command-result.js';
 import { commandIn } from '../command-text.js';
@@ -202,7 +203,18 @@ function afterText({ lake, config }: RepairOptions, plans: readonly RepairPlan[]
       lost.length + loads.length + adoption.files.length + adoption.aside.length > 0 ||
       damaged.some(({ gaps, lasting }) => gaps.length + lasting.length > 0),
   );
-  return isGap ? `\`${status}\` names the command that loads what was taken out` : 'nothing was taken out';
+  if (!isGap) return 'nothing was taken out';
+  const { name } = settlementReportTables;
+  const isReport = plans.some(
+    ({ damaged, loads }) =>
+      damaged.some(({ pipeline, gaps }) => pipeline.name === name && gaps.length > 0) ||
+      loads.some(({ pipeline }) => pipeline === name),
+  );
+  // No day says that a report is missing.
+  const reports = isReport
+    ? `, but settlement reports: \`${commandIn({ lake, config }, `ledgerlake backfill ${name} --refresh`)}\` loads these`
+    : '';
+  return `\`${status}\` names the command that loads what was taken out${reports}`;
 }
 
 function summaryOf(

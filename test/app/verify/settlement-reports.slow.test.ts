@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { amountLine } from '../../sources/finances/settlement-reports/report-file.js';
 import { fileOf, imported } from '../import/imported.js';
@@ -36,6 +38,21 @@ test('a report whose lines and total are those of its settlement is proven', asy
   ]);
   expect([result.code, result.problems]).toEqual([0, []]);
   expect(await (await database(lake.root, lake.clock)).rows('FROM settlement_differences')).toEqual([]);
+});
+
+test('damaged lines are what `repair` takes out, as nothing derives them', async () => {
+  const lake = await smallLake();
+  await verifiedWith(lake, smallReport());
+  const [{ file } = {}] = await (
+    await database(lake.root, lake.clock)
+  ).rows('SELECT filename AS file FROM read_parquet($files, filename = true) LIMIT 1', {
+    parameters: { files: join(lake.root, 'settlement_lines/**/*.parquet') },
+  });
+  await writeFile(String(file), 'no Parquet');
+  const { problems } = await verified(lake);
+  expect(problems.filter(({ table }) => table === 'settlement_lines')).toMatchObject([
+    { check: 'file-bytes', command: expect.stringMatching(/ledgerlake repair --lake /) as string },
+  ]);
 });
 
 test('an order that v0 lacks is a finding with its amount, and so is another total', async () => {

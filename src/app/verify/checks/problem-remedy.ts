@@ -1,5 +1,5 @@
 import type { Lake } from '../../../lake/lake.js';
-import { damagedFileRemedy, isDerived, rereadRemedy, type Remedy } from '../../remedy.js';
+import { damagedFileRemedy, derivingPipeline, rereadRemedy, type Remedy } from '../../remedy.js';
 import { checks, type FoundProblem } from './certificate.js';
 
 /** What repairs a problem: what its check names, else what its kind, table and file suggest; undefined where nothing is known. */
@@ -17,7 +17,7 @@ export function problemRemedy(problem: FoundProblem, lake: Lake): Remedy | undef
     case 'reread':
       return damagedFileRemedy(problem, lake);
     case 'repair':
-      return { kind: isDerived(table) && check === 'unique-ids' ? 'rebuild' : 'repair' };
+      return { kind: derivingPipeline(table) !== undefined && check === 'unique-ids' ? 'rebuild' : 'repair' };
     case 'move':
       return { kind: 'move', file };
   }
