@@ -208,7 +208,7 @@ export class DeltaPublisher {
     throw new LedgerlakeError(
       'LAKE_LOG',
       `expected version ${version} of the catalog of ${this.#store.location}, which a Delta log lacks, got none; ` +
-        'restore the file from a copy of the lake',
+        'run `ledgerlake repair`, or restore the file from a copy of the lake',
     );
   }
 
