@@ -127,11 +127,12 @@ async function removeAccountRows(
   // The leftovers of dead runs are erased, so their leases are no longer needed.
   for (const { path } of (await otherLeases(store, lease.id, clock)).dead) await store.remove(path);
   const tablesRemoved = forgottenRows(filesBefore, accountFiles(lake, account));
+  const { version } = lake.snapshot;
+  const backups = (await readBackupNotes(store)).filter((noted) => (noted.version ?? -1) < version);
+  // Last: without it, an account without rows can't be forgotten again.
   await store.remove(forgetNotePath(account));
   const bytes = untracked.reduce((sum, { size }) => sum + size, 0);
   const leftovers = { files: untracked.length + partial, bytes };
-  const { version } = lake.snapshot;
-  const backups = (await readBackupNotes(store)).filter((noted) => (noted.version ?? -1) < version);
   return { account, before, lake: store.location, tables: tablesRemoved, leftovers, backups };
 }
 
