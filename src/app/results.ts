@@ -134,6 +134,7 @@ export interface CopySummary {
 /** What came and went between two versions of a lake: the object that `changes --output FILE --json` prints. */
 export interface ChangesSummary {
   /** Only changes that were written completely have a summary. */
+  /** Only an export that is done has a summary. */
   readonly status: 'done';
   /** The lake, as the caller wrote it. */
   readonly lake: string;
@@ -222,6 +223,7 @@ export interface Failure {
 
 /** What an export of the views has written. */
 export interface ViewsExport {
+  /** Only an export that is done has a summary. */
   readonly status: 'done';
   /** The lake, as the caller wrote it. */
   readonly lake: string;
@@ -245,7 +247,9 @@ export interface SettlementReportsExport {
   readonly lines: number;
   /** The closed settlements that the lake doesn't hold whole. */
   readonly not_written: readonly {
+    /** Its account. */
     readonly account: string;
+    /** Its id. */
     readonly settlement: string;
     /** What it lacks, in a sentence. */
     readonly reason: string;
@@ -254,6 +258,7 @@ export interface SettlementReportsExport {
 
 /** What an export of journals has written. */
 export interface JournalExport {
+  /** Only an export that is done has a summary. */
   readonly status: 'done';
   /** The lake, as the caller wrote it. */
   readonly lake: string;
@@ -516,6 +521,7 @@ export interface DoctorFinding {
   readonly group: 'configuration' | 'credentials' | 'clock' | 'store' | 'disk' | 'lake' | 'versions';
   /** Null: no single account. */
   readonly account: string | null;
+  /** Whether something has to be done. */
   readonly state: DoctorState;
   /** What was found, and after a semicolon what to do. */
   readonly found: string;

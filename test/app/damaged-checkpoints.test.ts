@@ -45,7 +45,9 @@ test('a damaged checkpoint is said once by each command that opens the lake, unt
         clock,
         log,
       ),
-    serve: async (log) => (await openServedLake(root, undefined, clock, log)).ledger.close(),
+    serve: async (log) => {
+      (await openServedLake(root, undefined, clock, log)).ledger.close();
+    },
     forget: (log) =>
       forget(
         { lake: root, account: 'shop', before: undefined, yes: true },

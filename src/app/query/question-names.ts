@@ -25,4 +25,5 @@ export const questionNames = [
   'days-not-loaded',
 ] as const;
 
+/** The name of a question of `ask`. */
 export type QuestionName = (typeof questionNames)[number];

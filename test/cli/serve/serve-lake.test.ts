@@ -38,7 +38,7 @@ async function servedLake() {
   };
   onTestFinished(async () => {
     await stopped();
-    await ledger.close();
+    ledger.close();
   });
   const url = (await listening.opened).replace('listening on ', '');
   const get = async (path: string) => {

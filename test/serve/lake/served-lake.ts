@@ -9,7 +9,9 @@ import { serving } from '../../app/lake-run.js';
 /** A lake as a ledger, until the test is over. */
 export async function lakeLedger(lake: string, clock: Clock, account?: string): Promise<LakeLedger> {
   const { ledger } = await openServedLake(lake, account, clock, () => undefined);
-  onTestFinished(() => ledger.close());
+  onTestFinished(() => {
+    ledger.close();
+  });
   return ledger;
 }
 
