@@ -52,7 +52,7 @@ export function withMember(text: string, parent: string, name: string, value: un
 }
 
 /** Comments behind a value, up to the end of its line. */
-const restOfLine = /^[ \t]*(?:\/\*[^\r\n]*?\*\/[ \t]*)*(?:\/\/[^\r\n]*)?(?=\r?\n)/;
+const restOfLine = /^[ \t]*(?:\/\*(?:(?!\*\/)[^\r\n])*\*\/[ \t]*)*(?:\/\/[^\r\n]*)?(?=\r?\n)/;
 
 function insertedIn(text: string, { offset, children = [] }: Node, name: string, value: unknown): string {
   const form = { end: text.includes('\r\n') ? '\r\n' : '\n', unit: /^[ \t]+(?=\S)/m.exec(text)?.[0] ?? '  ' };

@@ -32,6 +32,11 @@ test.each([
     `{\n  "settings": {},\n  "accounts": {\n    ${lines('    ')}\n  }\n}`,
   ],
   [
+    'where the object ends between two comments of the last line',
+    '{"accounts":{"a":{},\n"b":{}/* 1 */}/* 2 */\n}',
+    '{"accounts":{"a":{},\n"b":{},\n"new": {\n  "region": "eu",\n  "clientId": { "env": "ID_NEW" },\n  "refreshToken": { "env": "TOKEN_NEW" }\n}/* 1 */}/* 2 */\n}',
+  ],
+  [
     'into one line',
     '{"accounts":{"a":{}}}',
     '{"accounts":{"a":{}, "new": { "region": "eu", "clientId": { "env": "ID_NEW" }, "refreshToken": { "env": "TOKEN_NEW" } }}}',
