@@ -106,8 +106,8 @@ export const mutations: readonly Mutation[] = [
     'a sync begins a day behind what is loaded',
     5,
     'src/engine/slicing/sync-windows',
-    'return { start: Math.min(gap?.start ?? end, end), end };',
-    'return { start: Math.min((gap?.start ?? end) + dayMs, end), end };',
+    'return joined(ranges.flatMap((range) => uncovered(range, loaded)));',
+    'return ranges.flatMap((range) => uncovered(range, loaded).flatMap((gap) => uncovered({ ...gap, start: gap.start + dayMs }, [])));',
   ),
   mutation(
     'appeared-ignored',
