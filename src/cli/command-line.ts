@@ -1,3 +1,4 @@
+import { messageLog } from '../core/events/message-log.js';
 import { basename } from 'node:path';
 import yargs, { type Argv } from 'yargs';
 import { commands } from './commands.js';
@@ -169,9 +170,7 @@ async function runOnce(
     reported ?? new Set(),
   );
   const { emit } = listener;
-  const log = (message: string): void => {
-    emit({ event: 'message', message });
-  };
+  const log = messageLog(emit);
   const isJson = args.flag('json');
   const print = (text: string): void => {
     if (!isJson && !args.flag('quiet')) printOut(wrapForTerminal(text, terminalWidth(process.stdout)));

@@ -1,3 +1,4 @@
+import { readSettings } from './settings.js';
 import { usageError } from '../core/errors.js';
 import { systemClock } from '../core/clock.js';
 import type { RunEvent } from '../core/events/run-event.js';
@@ -57,7 +58,5 @@ async function readCopyOptions(subject: string, place: string, options: CopyOpti
   }
   checkOptions(subject, options, copyKinds);
   const { lake, config } = options;
-  const { configuredSettings } = await import('../app/configuration/settings.js');
-  const sources = { texts: { lake, config }, environment: process.env, workingFolder: process.cwd() };
-  return (await configuredSettings(sources)).settings;
+  return readSettings({ lake, config });
 }

@@ -1,3 +1,4 @@
+import { readSettings } from './settings.js';
 import { systemClock } from '../core/clock.js';
 import type { RunEvent } from '../core/events/run-event.js';
 import { distinctNames } from '../core/text/rows.js';
@@ -51,13 +52,11 @@ const changesKinds: OptionKinds<ChangesOptions> = {
 export async function changes(options: ChangesOptions = {}): Promise<ChangesSummary> {
   checkOptions('changes', options, changesKinds);
   const { config, tables = [], account, onChange } = options;
-  const [{ readChanges }, { readSince }, { configuredSettings }] = await Promise.all([
+  const [{ readChanges }, { readSince }] = await Promise.all([
     import('../app/changes/read-changes.js'),
     import('../app/changes/since.js'),
-    import('../app/configuration/settings.js'),
   ]);
-  const sources = { texts: { lake: options.lake, config }, environment: process.env, workingFolder: process.cwd() };
-  const { lake } = (await configuredSettings(sources)).settings;
+  const { lake } = await readSettings({ lake: options.lake, config });
   const text = optionText(options.since);
   const since = text === undefined ? undefined : readSince(text);
   return runTask(options, ({ signal, emit }) =>

@@ -1,3 +1,5 @@
+import { readSettings } from './settings.js';
+import { messageLog } from '../core/events/message-log.js';
 import { PassThrough } from 'node:stream';
 import { systemClock } from '../core/clock.js';
 import { usageError } from '../core/errors.js';
@@ -142,14 +144,8 @@ async function exported<Options extends ViewsExportOptions, Summary extends obje
   }
   checkOptions(subject, options, kinds);
   const { lake, config, timeZone, chart, signal: given, onEvent } = options;
-  const { configuredSettings } = await import('../app/configuration/settings.js');
-  const texts = { lake, config, 'time-zone': timeZone, chart };
-  const sources = { texts, environment: process.env, workingFolder: process.cwd() };
-  const { settings } = await configuredSettings(sources);
+  const settings = await readSettings({ lake, config, 'time-zone': timeZone, chart });
   return runTask({ signal: given, onEvent }, async ({ signal, emit }) => {
-    const log = (message: string): void => {
-      emit({ event: 'message', message });
-    };
-    return (await write(settings, { clock: systemClock, signal, log })).summary;
+    return (await write(settings, { clock: systemClock, signal, log: messageLog(emit) })).summary;
   });
 }

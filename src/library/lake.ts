@@ -1,7 +1,9 @@
+import { readSettings } from './settings.js';
+import { messageLog } from '../core/events/message-log.js';
 import { Mutex } from '../core/mutex.js';
 import { systemClock } from '../core/clock.js';
 import { usageError } from '../core/errors.js';
-import type { Emit, RunEvent } from '../core/events/run-event.js';
+import type { RunEvent } from '../core/events/run-event.js';
 import { distinctNames } from '../core/text/rows.js';
 import type { ReadingContext } from '../app/context.js';
 import type { QueryResult } from '../core/duckdb/connection.js';
@@ -108,17 +110,15 @@ export async function openLake(path: string, options: LakeOptions = {}): Promise
     throw usageError('expected the path of openLake to be a text that is not empty');
   checkOptions('openLake', options, lakeKinds);
   const { config, onEvent } = options;
-  const [{ configuredSettings }, { openLakeReader }, { LakeDatabase }, { openDatabase }] = await Promise.all([
-    import('../app/configuration/settings.js'),
+  const [{ openLakeReader }, { LakeDatabase }, { openDatabase }] = await Promise.all([
     import('../app/query/lake-files.js'),
     import('../app/query/lake-database.js'),
     import('../core/duckdb/connection.js'),
   ]);
-  const sources = { texts: { lake: path, config }, environment: process.env, workingFolder: process.cwd() };
-  const { settings: configured } = await configuredSettings(sources);
+  const configured = await readSettings({ lake: path, config });
   const reader = await runTask({ onEvent }, ({ emit }) =>
     openLakeReader(path, systemClock, {
-      ...{ log: logTo(emit), scope: { lake: path, config } },
+      ...{ log: messageLog(emit), scope: { lake: path, config } },
       ...{ cache: configured, timeZone: configured.timeZone, chart: configured.chart, costs: configured.costs },
     }),
   );
@@ -130,7 +130,9 @@ export async function openLake(path: string, options: LakeOptions = {}): Promise
     signal: AbortSignal | undefined,
     read: (context: Omit<ReadingContext, 'output'>) => Promise<T>,
   ): Promise<T> =>
-    runTask({ signal, onEvent }, (task) => read({ clock: systemClock, signal: task.signal, log: logTo(task.emit) }));
+    runTask({ signal, onEvent }, (task) =>
+      read({ clock: systemClock, signal: task.signal, log: messageLog(task.emit) }),
+    );
 
   const rowsOf = (
     { signal: given, parameters }: SqlOptions,
@@ -180,12 +182,6 @@ export async function openLake(path: string, options: LakeOptions = {}): Promise
         database.close();
         return Promise.resolve();
       })),
-  };
-}
-
-function logTo(emit: Emit): (message: string) => void {
-  return (message) => {
-    emit({ event: 'message', message });
   };
 }
 

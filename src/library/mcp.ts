@@ -1,3 +1,5 @@
+import { readSettings } from './settings.js';
+import { messageLog } from '../core/events/message-log.js';
 import { systemClock } from '../core/clock.js';
 import type { RunEvent } from '../core/events/run-event.js';
 import { optionalPackage } from '../core/optional-package.js';
@@ -46,19 +48,15 @@ const kinds: OptionKinds<McpServerOptions> = {
 export async function createMcpServer(options: McpServerOptions = {}): Promise<McpServer> {
   checkOptions('createMcpServer', options, kinds);
   const { lake, accounts, config, timeZone, chart, onEvent } = options;
-  const [{ configuredSettings }, { createLakeServer }] = await Promise.all([
-    import('../app/configuration/settings.js'),
-    optionalPackage('@modelcontextprotocol/sdk', '`createMcpServer`', () => import('../app/mcp/server.js')),
-  ]);
-  const texts = { lake, config, 'time-zone': timeZone, chart };
-  const sources = { texts, environment: process.env, workingFolder: process.cwd() };
-  const { settings } = await configuredSettings(sources);
+  const { createLakeServer } = await optionalPackage(
+    '@modelcontextprotocol/sdk',
+    '`createMcpServer`',
+    () => import('../app/mcp/server.js'),
+  );
+  const settings = await readSettings({ lake, config, 'time-zone': timeZone, chart });
   const served = { ...settings, config, accounts, cache: settings };
-  const { mcp, close } = await runTask({ onEvent }, ({ emit }) => {
-    const log = (message: string): void => {
-      emit({ event: 'message', message });
-    };
-    return createLakeServer(served, { clock: systemClock, log });
-  });
+  const { mcp, close } = await runTask({ onEvent }, ({ emit }) =>
+    createLakeServer(served, { clock: systemClock, log: messageLog(emit) }),
+  );
   return { connect: (transport) => mcp.connect(transport as Parameters<typeof mcp.connect>[0]), close };
 }

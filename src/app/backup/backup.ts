@@ -1,3 +1,4 @@
+import { messageLog } from '../../core/events/message-log.js';
 import { usageError } from '../../core/errors.js';
 import { printable } from '../../core/printable.js';
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
@@ -53,7 +54,7 @@ export async function backup(options: BackupOptions, context: CopyingContext): P
   lease.cleared();
   return underLease(lease, async () => {
     const begin = () => note(null);
-    const copied = await copyLake(source, target, { command: 'backup', clock, signal, log: logTo(emit), begin });
+    const copied = await copyLake(source, target, { command: 'backup', clock, signal, log: messageLog(emit), begin });
     await note(copied.version);
     const heading = `Backed up ${printable(lake)} to ${printable(destination)}`;
     return { text: textOf(heading, copied), summary: { ...known, ...summaryOf(copied, clock.now() - began) } };
@@ -80,7 +81,7 @@ export async function restore(
   await refuseFile(lake);
   const source = await openSource({ lake: address, store: options.sourceStore }, context);
   const target = options.store ?? openStore(lake, { clock, emit, encryption });
-  const copied = await copyLake(source, target, { command: 'restore', clock, signal, log: logTo(emit) });
+  const copied = await copyLake(source, target, { command: 'restore', clock, signal, log: messageLog(emit) });
   await noteBackup(target, { destination: place, version: copied.version, at: clock.now() });
   const heading = `Restored ${printable(lake)} from ${printable(address)}`;
   return { text: textOf(heading, copied), summary: { ...known, ...summaryOf(copied, clock.now() - began) } };
@@ -108,12 +109,6 @@ function refuseNested(name: string, place: string, lake: string): void {
   throw usageError(
     `expected ${name} to be another place than the lake ${lakePlace}, neither in it nor around it, got ${place}`,
   );
-}
-
-function logTo(emit: CopyingContext['emit']): (message: string) => void {
-  return (message) => {
-    emit({ event: 'message', message });
-  };
 }
 
 function textOf(heading: string, { version, hash, files, copied, removed, erasedCommits }: CopiedLake): string {
