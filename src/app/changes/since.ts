@@ -3,9 +3,8 @@ import { codeOf, LedgerlakeError, usageError } from '../../core/errors.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 import { readInstantOption } from '../../core/text/value-forms.js';
 import { CatalogFiles } from '../../lake/catalog/catalog-files.js';
-import { chainDown } from '../../lake/catalog/chain.js';
 import { hashesOf } from '../../lake/catalog/commit.js';
-import { snapshotAt } from '../../lake/catalog/past-snapshot.js';
+import { snapshotAt, versionAt } from '../../lake/catalog/past-snapshot.js';
 import { Snapshot } from '../../lake/catalog/snapshot.js';
 import type { Lake } from '../../lake/lake.js';
 
@@ -36,7 +35,10 @@ export function readSince(text: string): Since {
  */
 export async function snapshotSince({ store, snapshot: newest }: Lake, since: Since, zstd: Zstd): Promise<Snapshot> {
   const files = new CatalogFiles(store);
-  const version = 'version' in since ? since.version : await versionAt(files, newest, since.instant);
+  const version =
+    'version' in since
+      ? since.version
+      : await unlessErased(`the version at ${isoInstant(since.instant)}`, versionAt(files, newest, since.instant));
   if (version < 0) return Snapshot.empty;
   if (version > newest.version) {
     throw lostHistory(
@@ -52,26 +54,19 @@ export async function snapshotSince({ store, snapshot: newest }: Lake, since: Si
     }
   }
   if (version === newest.version) return newest;
+  return unlessErased(`version ${version}`, snapshotAt(files, zstd, version));
+}
+
+/** The result of a look at older commits. `what` names what they lead to. Throws LAKE_HISTORY where they are erased. */
+async function unlessErased<T>(what: string, read: Promise<T>): Promise<T> {
   try {
-    return await snapshotAt(files, zstd, version);
+    return await read;
   } catch (error) {
-    throw codeOf(error) === 'USAGE' ? erased(`version ${version}`) : error;
+    if (codeOf(error) !== 'USAGE') throw error;
+    throw lostHistory(
+      `expected the commits up to ${what}, got ones that \`ledgerlake forget\` or \`ledgerlake repair\` has erased`,
+    );
   }
-}
-
-/** The newest version at or before an instant; -1 where there was none yet. */
-async function versionAt(files: CatalogFiles, newest: Snapshot, instant: number): Promise<number> {
-  for await (const { version, commit, fault } of chainDown(files, newest.version, newest.hash)) {
-    if (commit === undefined && fault === undefined) throw erased(`the version at ${isoInstant(instant)}`);
-    if (commit !== undefined && commit.value.at <= instant) return version;
-  }
-  return -1;
-}
-
-function erased(what: string): LedgerlakeError {
-  return lostHistory(
-    `expected the commits up to ${what}, got ones that \`ledgerlake forget\` or \`ledgerlake repair\` has erased`,
-  );
 }
 
 /** The error for a state of a lake that can't be read any more, with what to do. */

@@ -23,6 +23,11 @@ export async function pastSnapshot(
   wanted: PastVersion,
 ): Promise<Snapshot> {
   const version = 'version' in wanted ? wanted.version : await versionAt(files, newest, wanted.instant);
+  if (version < 0 && 'instant' in wanted) {
+    throw usageError(
+      `expected --at to be an instant at which the lake had a version, got ${isoInstant(wanted.instant)}`,
+    );
+  }
   if (version > newest.version) {
     throw usageError(`expected --at to be a version up to ${newest.version}, the newest of the lake, got ${version}`);
   }
@@ -41,12 +46,17 @@ export async function pastSnapshot(
   );
 }
 
-async function versionAt(files: CatalogFiles, newest: Snapshot, instant: number): Promise<number> {
+/**
+ * The newest version at or before an instant, in milliseconds since 1970; -1 where there was none yet.
+ *
+ * @throws LedgerlakeError USAGE where the commits of that time are erased
+ */
+export async function versionAt(files: CatalogFiles, newest: Snapshot, instant: number): Promise<number> {
   for await (const { version, commit, fault } of chainDown(files, newest.version, newest.hash)) {
     if (fault === undefined && commit === undefined) throw erased(version);
     if (commit !== undefined && commit.value.at <= instant) return version;
   }
-  throw usageError(`expected --at to be an instant at which the lake had a version, got ${isoInstant(instant)}`);
+  return -1;
 }
 
 /**
