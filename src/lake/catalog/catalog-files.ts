@@ -118,13 +118,18 @@ export class CatalogFiles {
   /** The newest version behind one by the names in the folder; that version where there is no newer one. */
   async newestListed(version: number): Promise<number> {
     let newest = version;
-    // The digits of commits are before all other names.
-    for await (const { path } of this.#store.list(catalogFolder, version < 0 ? undefined : commitPath(version))) {
-      const [, digits] = /^_catalog\/(\d{20})\.json$/.exec(path) ?? [];
-      if (digits === undefined) break;
-      newest = Number(digits);
-    }
+    for await (const listed of this.listed(version)) newest = listed.version;
     return newest;
+  }
+
+  /** The versions behind one in the folder, in order, and the sizes of their files in bytes. */
+  async *listed(behind = -1): AsyncGenerator<{ readonly version: number; readonly size: number }> {
+    for await (const { path, size } of this.#store.list(catalogFolder, behind < 0 ? undefined : commitPath(behind))) {
+      const [, digits] = /^_catalog\/(\d{20})\.json$/.exec(path) ?? [];
+      // The digits of commits are before all other names.
+      if (digits === undefined) break;
+      yield { version: Number(digits), size };
+    }
   }
 
   /** Claims a version: whether this commit has it. Throws LAKE_UNCLEAR where that is unknown. */

@@ -2,7 +2,7 @@ import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError, usageError } from '../../core/errors.js';
 import { zstd } from '../../core/parquet/encoder/zstd.js';
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
-import { CatalogFiles, catalogFolder, checkpointHintPath, commitPath } from '../catalog/catalog-files.js';
+import { CatalogFiles, checkpointHintPath, commitPath } from '../catalog/catalog-files.js';
 import { ErasedCommit } from '../catalog/catalog-errors.js';
 import { chainDown } from '../catalog/chain.js';
 import { lakePathOf } from '../catalog/change.js';
@@ -222,13 +222,12 @@ async function copyCatalog(
   { clock, signal }: CopyContext,
 ): Promise<Pick<CopiedLake, 'removed' | 'erasedCommits'>> {
   const { version, hash, tables } = snapshot;
-  const files = new CatalogFiles(source.store);
-  const [there, here] = [await commitSizes(source.store), await commitSizes(target)];
+  const [files, targetFiles] = [new CatalogFiles(source.store), new CatalogFiles(target)];
+  const [there, here] = [await commitSizes(files), await commitSizes(targetFiles)];
   const differing = Array.from({ length: version + 1 }, (_, at) => at).filter((at) => there.get(at) !== here.get(at));
   const [first = version + 1] = differing;
   await checkChain(files, version, hash, first);
   signal.throwIfAborted();
-  const targetFiles = new CatalogFiles(target);
   if ((await targetFiles.hintedCheckpoint())?.version !== version)
     await targetFiles.writeOnlyCheckpoint(version, encodeCheckpoint(snapshot, await zstd()));
 
@@ -294,13 +293,10 @@ async function copyCommit(source: Store, target: Store, version: number): Promis
   await target.write(path, bytes);
 }
 
-/** The sizes of the commits in a store, by version. A stub is smaller than any commit. */
-async function commitSizes(store: Store): Promise<ReadonlyMap<number, number>> {
+/** The sizes of commits, by version. A stub is smaller than any commit. */
+async function commitSizes(files: CatalogFiles): Promise<ReadonlyMap<number, number>> {
   const sizes = new Map<number, number>();
-  for (const { path, size } of await listed(store, catalogFolder)) {
-    const [, digits] = /^_catalog\/(\d{20})\.json$/.exec(path) ?? [];
-    if (digits !== undefined) sizes.set(Number(digits), size);
-  }
+  for await (const { version, size } of files.listed()) sizes.set(version, size);
   return sizes;
 }
 
