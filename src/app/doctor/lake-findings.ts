@@ -2,6 +2,7 @@ import type { Clock } from '../../core/clock.js';
 import { shortInstant } from '../../core/numeric/instant.js';
 import { formatBytes, formatCount, formatSpan } from '../../core/text/amounts.js';
 import { readWindow } from '../../engine/slicing/window-slices.js';
+import type { Add } from '../../lake/delta/actions.js';
 import { loadKeysOf } from '../../lake/delta/file-tags.js';
 import { sizeFault } from '../../lake/files/local-file.js';
 import { Lake } from '../../lake/lake.js';
@@ -179,10 +180,14 @@ export async function examineFiles(
   for (const table of lake.tables) {
     const sizes = new Map<string, number>();
     for await (const { path, size } of lake.store.list(table.schema.name)) sizes.set(path, size);
-    const lacking = [...table.snapshot.files()].filter((of) => sizes.get(table.pathOf(of)) !== of.size);
+    const differing: Add[] = [];
+    for (const of of table.snapshot.files()) {
+      [count, bytes] = [count + 1, bytes + of.size];
+      if (sizes.get(table.pathOf(of)) !== of.size) differing.push(of);
+    }
     // A run may have replaced them meanwhile.
-    if (lacking.length > 0) await lake.refresh();
-    for (const of of lacking) {
+    if (differing.length > 0) await lake.refresh();
+    for (const of of differing) {
       if (table.snapshot.file(of.path) === undefined) continue;
       const file = table.pathOf(of);
       const size = sizes.get(file);
@@ -190,7 +195,6 @@ export async function examineFiles(
       const found = `${file}: ${size === undefined ? 'it is missing' : sizeFault(of, size)}`;
       faults.push({ found, rows: { table: table.schema.name, file, slice: others.length === 0 ? slice : '' } });
     }
-    for (const { size } of table.snapshot.files()) [count, bytes] = [count + 1, bytes + size];
   }
   for (const { found, rows } of faults.slice(0, mostListed)) {
     const remedy = damagedFileRemedy(rows, lake);
