@@ -2,7 +2,6 @@ import { findingsObject, findingsText } from '../reconcile/findings.js';
 import type { RequestedRange } from '../../lake/upkeep/requested-ranges.js';
 import { withNeeds } from '../configuration/chosen-pipelines.js';
 import { futureEndText, readDateRange, type RangeOptions } from '../configuration/range.js';
-import { withProvisionalSummary } from '../provisional-summary.js';
 import { nextSteps, emptyRunText, summaryObject, summaryText } from './run-summary.js';
 import { firstInstant } from '../../engine/slicing/window-slicing.js';
 import { financialEvents } from '../../../pipelines/financial-events.js';
@@ -23,8 +22,8 @@ export interface BackfillOptions extends RangeOptions, LoadOptions {
  *
  * @throws LedgerlakeError USAGE before anything is changed; FailedRun
  */
-export async function backfill(options: BackfillOptions, given: RunContext): Promise<CommandResult<RunSummary>> {
-  const { clock, emit } = given;
+export async function backfill(options: BackfillOptions, context: RunContext): Promise<CommandResult<RunSummary>> {
+  const { clock, emit } = context;
   const { refresh = false } = options;
   const job = readJob(options);
   const now = clock.now();
@@ -34,25 +33,22 @@ export async function backfill(options: BackfillOptions, given: RunContext): Pro
     if (message !== undefined) emit({ event: 'message', message });
   }
   const { account } = job;
-  const known = { account, lake: options.lake, from: range.start, to: range.end };
-  const context = withProvisionalSummary(given, known);
-  /** Whether the lake was empty before this run. */
-  let isFirst = false;
   return load(
     {
       command: 'backfill',
       options,
       job,
       refresh,
+      bounds: { from: range.start, to: range.end },
       plan: (lake) => {
-        isFirst = lake.accounts().size === 0;
-        const asked = withNeeds(job.pipelines).flatMap((pipeline): RequestedRange[] => {
+        const isFirst = lake.accounts().size === 0;
+        const requested = withNeeds(job.pipelines).flatMap((pipeline): RequestedRange[] => {
           const gaps = pipeline.coverage?.(lake, job.account, range).gaps ?? [];
           return gaps.length === 0 ? [] : [{ command: 'backfill', pipeline: pipeline.name, ...range }];
         });
-        return { pipelines: job.pipelines, range, asked };
+        return { pipelines: job.pipelines, range, requested, isFirst };
       },
-      result: ({ lake, report, findings }) => {
+      result: ({ lake, plan: { isFirst }, report, findings }) => {
         const hasRows = lake.tables.some(({ snapshot }) => [...snapshot.filesOf(account)].length > 0);
         const isSynthetic = options.endpoint === undefined && !job.isCustomOnly;
         const events = [financialEvents, transactionsPipeline].flatMap(({ name, main }) =>

@@ -124,20 +124,20 @@ export function lagText(run: RunReport, freshness: Freshness | undefined, now: n
  * that are complete up to the run's end.
  *
  * @param end the end of the run's range, milliseconds since 1970
- * @param asked ranges that this run or earlier ones were asked for and that were not loaded when it began
+ * @param requested ranges that this run or earlier ones were requested to load, as far as they were not loaded when it began
  */
 export function emittingWatermarks(
   lake: Lake,
   account: string,
   windowed: readonly PipelineTables[],
-  { end, asked }: { readonly end: number; readonly asked: readonly RequestedRange[] },
+  { end, requested }: { readonly end: number; readonly requested: readonly RequestedRange[] },
   emit: Emit,
 ): Emit {
   const emitted = new Map<string, string>();
   const emitWatermark = (pipeline: PipelineTables): void => {
     const { name } = pipeline;
     const loaded = loadedWindows(lake, name, account);
-    const ranges = asked.filter((range) => range.pipeline === name);
+    const ranges = requested.filter((range) => range.pipeline === name);
     const covered = coveredTo(loaded, missingWindows(loaded, end, ranges));
     if (covered === undefined) return;
     const stretch = newestStretch(loaded);

@@ -30,6 +30,7 @@ import type { LoadValues } from '../../engine/run/load-options.js';
 import { runPipelines } from '../../engine/run/runner.js';
 import type { Window } from '../../core/windows.js';
 import { emittingWatermarks } from './freshness.js';
+import { withProvisionalSummary } from '../provisional-summary.js';
 import { leftOutDays, leftOutText } from '../coverage/left-out-days.js';
 import { areRangesLoaded, unfinishedRanges } from '../coverage/unfinished-ranges.js';
 import { windowedOf } from './synced-pipelines.js';
@@ -47,39 +48,50 @@ export interface LoadOptions
 }
 
 /** What a run loads. */
-interface LoadPlan {
+export interface LoadPlan {
   readonly pipelines: readonly FinancesPipeline[];
   readonly range: Window;
   /** Ranges to note as requested: the next sync can't detect that they are missing if this run leaves them open. */
-  readonly asked: readonly RequestedRange[];
+  readonly requested: readonly RequestedRange[];
   /** The requested ranges that aren't loaded; left out: those of earlier runs. */
   readonly unfinished?: readonly RequestedRange[];
 }
 
+/** How far a run has come: what isn't known yet is left out. */
+export interface LoadProgress<Plan extends LoadPlan> {
+  lake?: Lake;
+  plan?: Plan;
+}
+
 /** A run that has ended. */
-export interface Loaded {
-  readonly lake: Lake;
+export interface Loaded<Plan extends LoadPlan> extends Readonly<Required<LoadProgress<Plan>>> {
   readonly report: RunReport;
   readonly findings: Findings;
   /** The instant of its end by the API's clock: milliseconds since 1970. */
   readonly now: number;
 }
 
-interface LoadRequest<Summary extends object> {
+/** Which command loads what. */
+interface LoadCommand {
   /** The command, for the note of the run. */
   readonly command: string;
   readonly options: LoadOptions;
   readonly job: LoadJob;
   /** Whether the run reads again what the lake has. */
   readonly refresh: boolean;
-  /** Called with the lake once it is open. */
-  readonly opened?: (lake: Lake) => void;
-  /** Decides what to load. Called once the run has its lease, with the ranges that earlier runs were asked for and did not load. */
-  readonly plan: (lake: Lake, unfinished: readonly RequestedRange[]) => LoadPlan | Promise<LoadPlan>;
+}
+
+interface LoadRequest<Summary extends object, Plan extends LoadPlan> extends LoadCommand {
+  /** The range as far as it is known before the lake is open, in milliseconds since 1970. */
+  readonly bounds: { readonly from: number | null; readonly to: number };
+  /** Further members of the summary of a run that has no result. */
+  readonly provisional?: (progress: Readonly<LoadProgress<Plan>>) => Readonly<Record<string, unknown>>;
+  /** Decides what to load. Called once the run has its lease, with the requested ranges that earlier runs did not load. */
+  readonly plan: (lake: Lake, unfinished: readonly RequestedRange[]) => Plan | Promise<Plan>;
   /** The failure of a run that completed, by the state of its lake at an instant of the API's clock; undefined: none. */
-  readonly judge?: (lake: Lake, now: number) => LedgerlakeError | undefined;
+  readonly judge?: (lake: Lake, plan: Plan, now: number) => LedgerlakeError | undefined;
   /** The result of the run, which may have failed. */
-  readonly result: (loaded: Loaded) => CommandResult<Summary> | Promise<CommandResult<Summary>>;
+  readonly result: (loaded: Loaded<Plan>) => CommandResult<Summary> | Promise<CommandResult<Summary>>;
 }
 
 const syntheticSellerText = `loading the synthetic seller ${demoAccount}, whose data is not real; use --account and --endpoint for your own account, or configure it`;
@@ -92,22 +104,31 @@ const openSlices = 4;
  *
  * @throws LedgerlakeError USAGE before anything is changed; FailedRun
  */
-export async function load<Summary extends object>(
-  request: LoadRequest<Summary>,
-  context: RunContext,
+export async function load<Summary extends object, Plan extends LoadPlan>(
+  request: LoadRequest<Summary, Plan>,
+  given: RunContext,
 ): Promise<CommandResult<Summary>> {
+  const { options, job, bounds, provisional } = request;
+  const load: ActiveLoad<Summary, Plan> = { ...request, progress: {} };
+  const known = { account: job.account, lake: options.lake, ...bounds };
+  const context = withProvisionalSummary(given, known, () => provisional?.(load.progress) ?? {});
   const store = await checkedStore(request, context);
   // Only rows that are read again are compared.
-  const isCompared = request.refresh || request.job.pipelines.some(({ restates }) => restates === true);
-  if (!isCompared) return loadInto(store, undefined, request, context);
-  const comparing = { clock: context.clock, acceptEmpty: request.options.acceptEmpty === true };
+  const isCompared = request.refresh || job.pipelines.some(({ restates }) => restates === true);
+  if (!isCompared) return loadInto(store, undefined, load, context);
+  const comparing = { clock: context.clock, acceptEmpty: options.acceptEmpty === true };
   return withWorkspace(defaultLimits, store, (workspace) =>
-    loadInto(store, new EventRevisions(workspace, comparing), request, context),
+    loadInto(store, new EventRevisions(workspace, comparing), load, context),
   );
 }
 
+/** A load that has begun. */
+interface ActiveLoad<Summary extends object, Plan extends LoadPlan> extends LoadRequest<Summary, Plan> {
+  readonly progress: LoadProgress<Plan>;
+}
+
 /** @throws LedgerlakeError USAGE for what makes the load impossible, before anything is changed */
-async function checkedStore({ options, job }: LoadRequest<object>, { clock, emit }: RunContext): Promise<Store> {
+async function checkedStore({ options, job }: LoadCommand, { clock, emit }: RunContext): Promise<Store> {
   const { custom, account } = job;
   for (const pipeline of custom) customAddress(pipeline, account, options);
   for (const file of options.exposed ?? []) emit({ event: 'secret-exposed', file });
@@ -116,13 +137,13 @@ async function checkedStore({ options, job }: LoadRequest<object>, { clock, emit
   return store;
 }
 
-async function loadInto<Summary extends object>(
+async function loadInto<Summary extends object, Plan extends LoadPlan>(
   store: Store,
   revisions: EventRevisions | undefined,
-  request: LoadRequest<Summary>,
+  load: ActiveLoad<Summary, Plan>,
   context: RunContext,
 ): Promise<CommandResult<Summary>> {
-  const { command, options, job } = request;
+  const { command, options, job, progress, judge } = load;
   const { account } = job;
   const { clock } = context;
   let clockOffsetSeconds: number | undefined;
@@ -131,23 +152,23 @@ async function loadInto<Summary extends object>(
     context.emit(event);
   };
   const serviceNow = (): number => clock.now() + (clockOffsetSeconds ?? 0) * 1000;
-  const requested = job.custom.flatMap(tablesOf);
-  const lake = await Lake.open(store, [...tables, ...requested], clock, revisions);
+  const customTables = job.custom.flatMap(tablesOf);
+  const lake = await Lake.open(store, [...tables, ...customTables], clock, revisions);
   for (const { loaded } of job.custom) refuseChanged(loaded, lake.described, options.lake);
   refuseMixing(account, lake.accounts(), options.lake);
-  request.opened?.(lake);
+  progress.lake = lake;
   const pipelines = withNeeds(job.pipelines).map(({ name }) => name);
   const lease = await acquireLease(lake, clock, { command, account, pipelines });
   return underLease(lease, async () => {
     emitOtherRuns(lease, account, emit);
-    await prepareLake(lake, requested, options);
+    await prepareLake(lake, customTables, options);
     const forgotten = await readForgottenNote(lake.store, account);
     const fault = noteFault(forgotten);
     if (fault !== undefined) emit({ event: 'message', message: fault });
     tuneForComputation();
     const startedAt = clock.now();
-    const started = await startRun(lake, lease, request, context);
-    const ran = await runConnected(lake, started, request, { ...context, emit });
+    const { plan, requested, hasNotes } = await startRun(lake, lease, load, context);
+    const ran = await runConnected(lake, { ...plan, requested }, load, { ...context, emit });
     if (ran.failure === undefined) {
       await vacuumLake(lake, lease, { clock, emit, account });
       lease.cleared();
@@ -158,60 +179,60 @@ async function loadInto<Summary extends object>(
       ran.failure ??
       emptyFailure(findings) ??
       unexported ??
-      request.judge?.(lake, serviceNow()) ??
+      judge?.(lake, plan, serviceNow()) ??
       holesFailure(ran.summaries);
     const endedAt = clock.now();
-    const { range } = started.plan;
     const seconds = (endedAt - startedAt) / 1000;
     // Only the summary of a run that loaded nothing has it.
     const isIdle = ran.summaries.every(({ slices }) => slices === 0);
     const forgottenBefore = isIdle ? forgotten.before : undefined;
-    const of = { account, run: lease.id, range, lake: options.lake, forgottenBefore };
+    const of = { account, run: lease.id, range: plan.range, lake: options.lake, forgottenBefore };
     const report: RunReport = { ...of, seconds, summaries: ran.summaries, failure, catalog: catalogVersion(lake) };
     const { endpoint, isEndpointConfigured } = options;
     const note = { command, startedAt, endedAt, endpoint, isEndpointConfigured, asked: pipelines, clockOffsetSeconds };
     await noteRun(lake.store, report, note, emit);
-    if (started.hasNotes) await removeLoadedNotes(lake, account, emit);
+    if (hasNotes) await removeLoadedNotes(lake, account, emit);
     emitEnd(lake, report, emit);
-    const result = await request.result({ lake, report, findings, now: serviceNow() });
+    const result = await load.result({ lake, plan, report, findings, now: serviceNow() });
     if (failure !== undefined) throw new FailedRun(failure, result);
     return result;
   });
 }
 
 /** Refreshes the lake under the lease, and adds the columns that the tables of the job's custom pipelines have gained. */
-async function prepareLake(lake: Lake, requested: readonly Table[], { retentionHours }: LoadOptions): Promise<void> {
+async function prepareLake(lake: Lake, customTables: readonly Table[], { retentionHours }: LoadOptions): Promise<void> {
   // The lease keeps other runs from forgetting rows; the plan must know what was forgotten before.
   await lake.refresh();
   // What a run committed that was killed.
   await lake.publish();
   await lake.setRetention(retentionHours);
-  await lake.growTables(requested);
+  await lake.growTables(customTables);
 }
 
 /** A run whose plan is noted in the lake. */
-interface StartedRun {
-  readonly plan: LoadPlan;
+interface StartedRun<Plan extends LoadPlan> {
+  readonly plan: Plan;
   /** The ranges that this run or earlier ones were requested to load, as far as they weren't loaded when it began. */
-  readonly asked: readonly RequestedRange[];
+  readonly requested: readonly RequestedRange[];
   /** Whether the lake has notes of requested ranges. */
   readonly hasNotes: boolean;
 }
 
 /** Plans the load, notes the requested ranges, and reports the start of the run. */
-async function startRun(
+async function startRun<Plan extends LoadPlan>(
   lake: Lake,
   lease: RunLease,
-  { command, options, job, plan: planOf }: LoadRequest<object>,
+  { command, options, job, plan: planOf, progress }: ActiveLoad<object, Plan>,
   { emit }: RunContext,
-): Promise<StartedRun> {
+): Promise<StartedRun<Plan>> {
   const { account } = job;
   const notes = await readRequestedRanges(lake.store, account, (file) => {
     emit({ event: 'note-passed-over', file });
   });
   const unfinished = unfinishedRanges(lake, notes);
   const plan = await planOf(lake, unfinished);
-  await noteRequestedRanges(lake.store, account, lease.id, plan.asked, notes);
+  progress.plan = plan;
+  await noteRequestedRanges(lake.store, account, lease.id, plan.requested, notes);
   emit({
     ...{ event: 'run-started', run: lease.id, command, account, lake: options.lake },
     pipelines: withNeeds(plan.pipelines).map(({ name }) => name),
@@ -221,20 +242,20 @@ async function startRun(
   emitDamage(lake, emit);
   return {
     plan,
-    asked: [...(plan.unfinished ?? unfinished), ...plan.asked],
-    hasNotes: notes.length + plan.asked.length > 0,
+    requested: [...(plan.unfinished ?? unfinished), ...plan.requested],
+    hasNotes: notes.length + plan.requested.length > 0,
   };
 }
 
 /** Runs the pipelines with their APIs connected, and removes the saved pages that the next run does not need. */
 async function runConnected(
   lake: Lake,
-  { plan: { pipelines, range }, asked }: StartedRun,
-  { options, job, refresh }: LoadRequest<object>,
+  { pipelines, range, requested }: Pick<LoadPlan, 'pipelines' | 'range' | 'requested'>,
+  { options, job, refresh }: LoadCommand,
   { clock, signal, closing, emit }: RunContext,
 ): ReturnType<typeof runPipelines> {
   const { account, orders } = job;
-  const until = { end: range.end, asked };
+  const until = { end: range.end, requested };
   const emitWithWatermarks = emittingWatermarks(lake, account, windowedOf(pipelines), until, emit);
   const finances = job.isCustomOnly ? noConnection : await openUpstream(options, account, { clock, emit });
   try {
@@ -279,6 +300,6 @@ async function removeLoadedNotes(lake: Lake, account: string, emit: Emit): Promi
       if (areRangesLoaded(lake, note)) await lake.store.remove(note.path);
     }
   } catch (error) {
-    emit({ event: 'note-not-written', note: 'asked', reason: messageOf(error) });
+    emit({ event: 'note-not-written', note: 'requested-ranges', reason: messageOf(error) });
   }
 }

@@ -4,7 +4,6 @@ import { codeOf, messageOf } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { isoInstant, dateOrInstant } from '../../core/numeric/instant.js';
 import { latestBound, readDateRange } from '../configuration/range.js';
-import { withProvisionalSummary } from '../provisional-summary.js';
 import { summaryObject, summaryText } from './run-summary.js';
 import { loadedWindows } from '../../engine/slicing/window-slices.js';
 import type { Window } from '../../core/windows.js';
@@ -33,7 +32,7 @@ import type { CommandResult } from '../command-result.js';
 import type { RunContext } from '../context.js';
 import type { SyncSummary } from '../results.js';
 import { readJob } from './load-job.js';
-import { load, type Loaded, type LoadOptions } from './load.js';
+import { load, type Loaded, type LoadOptions, type LoadPlan } from './load.js';
 
 export interface SyncOptions extends LoadOptions, OptionalSettings<'from' | 'lookBackRules' | 'settlementReports'> {
   /** Set where the run is one of several that make up a sync; left out: the run is the whole sync. */
@@ -48,9 +47,9 @@ export interface SyncOptions extends LoadOptions, OptionalSettings<'from' | 'loo
  * is empty, UPSTREAM_ACCOUNT where the answers are another account's, LAKE_LAG where the lake is older than allowed, or the
  * failure that ended the run
  */
-export async function sync(options: SyncOptions, given: RunContext): Promise<CommandResult<SyncSummary>> {
-  const { clock } = given;
-  const { inTurns } = options;
+export async function sync(options: SyncOptions, context: RunContext): Promise<CommandResult<SyncSummary>> {
+  const { clock, emit } = context;
+  const { inTurns, lookBack, lookBackRules: rules = runSettings.lookBack.default } = options;
   const job = readJob(options);
   const { account, pipelines: named, marginMinutes } = job;
   const maxLagMs = readMaxLag(options.maxLag, marginMinutes);
@@ -60,49 +59,37 @@ export async function sync(options: SyncOptions, given: RunContext): Promise<Com
     options.from === undefined ? undefined : readDateRange({ from: options.from, to: undefined, marginMinutes }, now);
   const names = new Set(withNeeds(named).map(({ name }) => name));
   const windowed = windowedOf(named).filter(({ name }) => names.has(name));
-  let planned = unplanned(options, now, end);
-  let opened: Lake | undefined;
-  const freshness = (lake: Lake) =>
-    freshnessOf(lake, account, windowed, (name, loaded) => planned.missing.get(name) ?? missingWindows(loaded, end));
-  const known = { account, lake: options.lake, from: null, to: end };
-  const context = withProvisionalSummary(given, known, () => ({
-    ...(planned.missing.size > 0 && { from: isoInstant(startOf(planned)) }),
-    lag_seconds: opened === undefined ? null : lagSeconds(freshness(opened), clock.now()),
-  }));
-  const { emit } = context;
+  const freshness = (lake: Lake, plan: SyncLoad | undefined) =>
+    freshnessOf(lake, account, windowed, (name, loaded) => plan?.missing.get(name) ?? missingWindows(loaded, end));
   const committed = new Map<string, string[]>();
-  return load(
+  return load<SyncSummary, SyncLoad>(
     {
       command: 'sync',
       options,
       job,
       refresh: true,
-      opened: (lake) => {
-        opened = lake;
-      },
+      bounds: { from: null, to: end },
+      provisional: ({ lake, plan }) => ({
+        ...(plan !== undefined && plan.missing.size > 0 && { from: isoInstant(plan.range.start) }),
+        lag_seconds: lake === undefined ? null : lagSeconds(freshness(lake, plan), clock.now()),
+      }),
       plan: async (lake, unfinished) => {
         if (options.pipelines.length === 0 && options.api === undefined)
           emitUnsyncedPipelines(lake, account, names, emit);
         const configured = from === undefined ? [] : await configuredRanges(lake, account, [...names], from);
-        const requested = [...unfinished, ...configured];
-        planned = await planSync(lake, account, windowed, { ...planned.plan, unfinished: requested }, emit);
         const chosen = [...named, ...reportsToSync(lake, account, options)];
-        if (chosen.includes(settlementReportsPipeline)) {
-          // It reads all that the service keeps.
-          const days = new Map([...planned.days, [settlementReportsPipeline.name, keptReportDays]]);
-          planned = { ...planned, days };
-        }
-        return {
-          pipelines: syncedPipelines(chosen, planned.plan),
-          range: { start: startOf(planned), end },
-          asked: [...configured, ...initialRanges(lake, account, chosen, planned)],
-          unfinished: requested,
+        const plan: SyncPlan = {
+          ...{ end, now, lookBack, rules, isInTurns: inTurns !== undefined },
+          lookBacks: await readLookBacks(lake.store, account),
+          unfinished: [...unfinished, ...configured],
+          wasRead: (pipeline, slice) => inTurns?.wasRead(pipeline, slice) === true,
         };
+        return planSync(lake, account, { windowed, chosen, configured, plan }, emit);
       },
-      judge: (lake, serviceNow) => lagFailure(freshness(lake), maxLagMs, serviceNow),
+      judge: (lake, plan, serviceNow) => lagFailure(freshness(lake, plan), maxLagMs, serviceNow),
       result: async (loaded) => {
         for (const [pipeline, slices] of committed) await inTurns?.read(pipeline, slices);
-        return endSync(loaded, { planned, freshness: freshness(loaded.lake), maxLagMs }, emit);
+        return endSync(loaded, { freshness: freshness(loaded.lake, loaded.plan), maxLagMs }, emit);
       },
     },
     inTurns === undefined ? context : { ...context, emit: collectingSlices(committed, emit) },
@@ -119,9 +106,9 @@ function reportsToSync(
   return isAsked && pipelines.length === 0 ? [settlementReportsPipeline] : [];
 }
 
-/** What a sync reads, planned by the state of its lake. */
-interface PlannedSync {
-  readonly plan: SyncPlan;
+/** What a sync loads, planned by the state of its lake. */
+interface SyncLoad extends LoadPlan {
+  readonly sync: SyncPlan;
   /** What a pipeline has to load, by its name, in order. */
   readonly missing: ReadonlyMap<string, readonly Window[]>;
   /** Days that are read again, by the pipeline's name. */
@@ -130,38 +117,32 @@ interface PlannedSync {
   readonly isRereading: boolean;
 }
 
-/** A sync before its lake is open. */
-function unplanned(
-  { lookBack, lookBackRules: rules = runSettings.lookBack.default, inTurns }: SyncOptions,
-  now: number,
-  end: number,
-): PlannedSync {
-  const plan: SyncPlan = {
-    ...{ end, now, lookBack, rules, isInTurns: inTurns !== undefined },
-    lookBacks: new Map(),
-    unfinished: [],
-    wasRead: (pipeline, slice) => inTurns?.wasRead(pipeline, slice) === true,
-  };
-  return { plan, missing: new Map(), days: new Map(), isRereading: false };
+interface SyncQuestion {
+  /** Pipelines with windows, whose gaps and look-backs decide. */
+  readonly windowed: readonly FinancesPipeline[];
+  /** The pipelines that this run loads. */
+  readonly chosen: readonly FinancesPipeline[];
+  /** Ranges that the command line or the configuration requests. */
+  readonly configured: readonly RequestedRange[];
+  readonly plan: SyncPlan;
 }
 
-/** Plans what windowed pipelines load and read again, and reports the gaps that remain. */
-async function planSync(
+/** Plans what pipelines load and read again, and reports the gaps that remain. */
+function planSync(
   lake: Lake,
   account: string,
-  windowed: readonly FinancesPipeline[],
-  initial: SyncPlan,
+  { windowed, chosen, configured, plan }: SyncQuestion,
   emit: Emit,
-): Promise<PlannedSync> {
-  const plan = { ...initial, lookBacks: await readLookBacks(lake.store, account) };
+): SyncLoad {
+  const { end, unfinished } = plan;
   const missing = new Map<string, readonly Window[]>();
   const days = new Map<string, number>();
   let isRereading = false;
   for (const pipeline of windowed) {
     const { name } = pipeline;
     const loaded = loadedWindows(lake, name, account);
-    const asked = plan.unfinished.filter((range) => range.pipeline === name);
-    const windows = missingWindows(loaded, plan.end, asked);
+    const requested = unfinished.filter((range) => range.pipeline === name);
+    const windows = missingWindows(loaded, end, requested);
     const lookBack = pipelineLookBackDays(lake, account, pipeline, plan);
     missing.set(name, windows);
     days.set(name, lookBack);
@@ -170,11 +151,16 @@ async function planSync(
       emit({ event: 'gap-left', pipeline: name, from: dateOrInstant(gap.start), to: dateOrInstant(gap.end) });
     }
   }
-  return { plan, missing, days, isRereading };
-}
-
-function startOf({ plan, missing }: PlannedSync): number {
-  return Math.min(plan.end, ...[...missing.values()].flatMap(([first]) => first?.start ?? []));
+  // It reads all that the service keeps.
+  if (chosen.includes(settlementReportsPipeline)) days.set(settlementReportsPipeline.name, keptReportDays);
+  const start = Math.min(end, ...[...missing.values()].flatMap(([first]) => first?.start ?? []));
+  const initial = initialRanges(lake, account, chosen, { plan, missing });
+  return {
+    pipelines: syncedPipelines(chosen, plan),
+    range: { start, end },
+    requested: [...configured, ...initial],
+    ...{ unfinished, sync: plan, missing, days, isRereading },
+  };
 }
 
 function lagSeconds(freshness: Freshness | undefined, now: number): number | null {
@@ -182,22 +168,21 @@ function lagSeconds(freshness: Freshness | undefined, now: number): number | nul
 }
 
 interface SyncEnd {
-  readonly planned: PlannedSync;
   readonly freshness: Freshness | undefined;
   readonly maxLagMs: number | undefined;
 }
 
 /** Notes the look-backs of a sync. Returns its result. */
 async function endSync(
-  { lake, report, findings, now }: Loaded,
-  { planned, freshness, maxLagMs }: SyncEnd,
+  { lake, plan, report, findings, now }: Loaded<SyncLoad>,
+  { freshness, maxLagMs }: SyncEnd,
   emit: Emit,
 ): Promise<CommandResult<SyncSummary>> {
   // A refused empty answer counts as read, and so does a run whose lake is older than allowed.
   const isRead = report.summaries.length > 0 && !isIncomplete(report.failure);
-  if (isRead) await noteLookBacks(lake, report.account, planned, emit);
+  if (isRead) await noteLookBacks(lake, report.account, plan, emit);
   const found = findingsText(findings);
-  const unchanged = isRead && planned.isRereading ? 'Nothing has changed in what was read again\n' : '';
+  const unchanged = isRead && plan.isRereading ? 'Nothing has changed in what was read again\n' : '';
   const texts = [summaryText(report), found === '' ? unchanged : found, lagText(report, freshness, now)];
   // The failure of a completed run reports the lag itself.
   const late = isIncomplete(report.failure)
@@ -218,15 +203,15 @@ function initialRanges(
   lake: Lake,
   account: string,
   chosen: readonly FinancesPipeline[],
-  { plan: { unfinished, end }, missing }: PlannedSync,
+  { plan: { unfinished, end }, missing }: { readonly plan: SyncPlan; readonly missing: SyncLoad['missing'] },
 ): RequestedRange[] {
   return withNeeds(chosen).flatMap((pipeline): RequestedRange[] => {
     const { name, loadKeyKind, coverage } = pipeline;
     const isBegun =
       loadKeyKind === 'window' ? loadedWindows(lake, name, account).length > 0 : lake.loadKeys(name, account).size > 0;
     if (coverage === undefined || isBegun) return [];
-    const asked = unfinished.filter((range) => range.pipeline === name);
-    const windows = missing.get(name) ?? missingWindows([], end, asked);
+    const requested = unfinished.filter((range) => range.pipeline === name);
+    const windows = missing.get(name) ?? missingWindows([], end, requested);
     return windows.map((window) => ({ command: 'sync', pipeline: name, ...window }));
   });
 }
@@ -262,7 +247,7 @@ function isIncomplete(failure: unknown): boolean {
 async function noteLookBacks(
   lake: Lake,
   account: string,
-  { plan: { lookBacks: earlier, rules, now }, days }: PlannedSync,
+  { sync: { lookBacks: earlier, rules, now }, days }: SyncLoad,
   emit: Emit,
 ): Promise<void> {
   const lookBacks = new Map(earlier);

@@ -51,7 +51,7 @@ export function syncedPipelines(chosen: readonly FinancesPipeline[], plan: SyncP
       return {
         ...job,
         now: plan.now,
-        asked: plan.unfinished.filter((range) => range.pipeline === pipeline.name),
+        requested: plan.unfinished.filter((range) => range.pipeline === pipeline.name),
         lookBackFrom: job.refresh ? plan.end - back * dayMs : Infinity,
         isInTurns: plan.isInTurns,
         requestedLookBackFrom: job.refresh && plan.lookBack !== undefined ? plan.end - back * dayMs : Infinity,

@@ -254,7 +254,7 @@ interface RunEvents {
   /** The user has no home folder: pages and quota are kept in the temporary folder. */
   'state-temporary': { readonly folder: string };
   /** A note that isn't essential could not be written. */
-  'note-not-written': { readonly note: 'last-run' | 'look-back' | 'asked'; readonly reason: string };
+  'note-not-written': { readonly note: 'last-run' | 'look-back' | 'requested-ranges'; readonly reason: string };
   /** The store can't do something that the lake can do without. */
   'store-limited': { readonly reason: string };
   /** A note of requested ranges can't be parsed. */

@@ -81,18 +81,18 @@ async function runPipeline<Upstream>(
   let conflicts = 0;
   try {
     const job = await prepared(pipeline, initialJob, options, summary);
-    for (let asked: Job | undefined = job; asked !== undefined;) {
-      const queue = pipeline.sliceQueue(asked);
-      if (queue.left !== '' || asked === job) {
+    for (let next: Job | undefined = job; next !== undefined;) {
+      const queue = pipeline.sliceQueue(next);
+      if (queue.left !== '' || next === job) {
         emit({ event: 'pipeline-planned', pipeline: pipeline.name, left: queue.left });
       }
       const failed = summary.skipped.length;
-      conflicts += await loadSlices(pipeline, queue, { ...options, job: asked }, summary);
+      conflicts += await loadSlices(pipeline, queue, { ...options, job: next }, summary);
       if (conflicts > 0 && summary.skipped.length === failed) {
         // The other run may have loaded only a part: plan again.
-        asked = { ...job, refresh: false };
+        next = { ...job, refresh: false };
         conflicts = 0;
-      } else asked = undefined;
+      } else next = undefined;
     }
     if (summary.slices > 0) addWarnings(summary, pipeline.warnings?.(job, clock.now()) ?? {});
   } finally {

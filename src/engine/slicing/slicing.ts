@@ -16,7 +16,7 @@ export interface SyncJob extends Job {
   /** The look-back that the user requested; `Infinity`: the schedule decides. */
   readonly requestedLookBackFrom: number;
   /** Ranges of the pipeline that earlier runs or the configuration request, and that aren't loaded. */
-  readonly asked: readonly RequestedRange[];
+  readonly requested: readonly RequestedRange[];
   /** Whether the sync consists of several runs, each of which must reach its first slice quickly. */
   readonly isInTurns: boolean;
   /** Whether an earlier run of this sync has read a slice, by its label. */

@@ -39,19 +39,19 @@ export function firstSynced(end: number): number {
  * skipped slice leaves, and what was requested, however old it is. Nothing from before the first loaded instant, unless it was
  * requested. For an empty lake: what was requested, and without a configured start the last 90 days.
  *
- * @param asked ranges of the same pipeline that aren't loaded
+ * @param requested ranges of the same pipeline that aren't loaded
  */
 export function missingWindows(
   loaded: readonly Window[],
   end: number,
-  asked: readonly RequestedRange[] = [],
+  requested: readonly RequestedRange[] = [],
 ): Window[] {
   const back = firstSynced(end);
   const first = Math.min(...loaded.map((window) => window.start));
   const newest = Math.max(...loaded.map((window) => window.end));
-  const isConfigured = asked.some((range) => range.isConfigured);
+  const isConfigured = requested.some((range) => range.isConfigured);
   const start = loaded.length === 0 ? (isConfigured ? end : back) : Math.max(first, Math.min(newest, back));
-  const ranges = [...asked, { start, end }].map((range) => ({ ...range, end: Math.min(range.end, end) }));
+  const ranges = [...requested, { start, end }].map((range) => ({ ...range, end: Math.min(range.end, end) }));
   return joined(ranges.flatMap((range) => uncovered(range, loaded)));
 }
 

@@ -75,7 +75,7 @@ export function syncedWindows(
   const { lake, account, lookBackFrom } = job;
   const loaded = loadedWindows(lake, pipeline, account);
   const { end } = job.range;
-  const missing = missingWindows(loaded, end, job.asked);
+  const missing = missingWindows(loaded, end, job.requested);
   const bodiesOf = (window: Window) =>
     job.changed?.find(({ start, end }) => start === window.start && end === window.end)?.bodies;
   const slices = job.refresh

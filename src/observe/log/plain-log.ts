@@ -85,7 +85,7 @@ const awaitedTexts: Readonly<Record<string, string>> = {
 const noteTexts = {
   'last-run': 'the note for `ledgerlake status`',
   'look-back': 'the note of the look-back',
-  asked: 'the note of the requested ranges',
+  'requested-ranges': 'the note of the requested ranges',
 } as const;
 
 const endTexts = {

@@ -117,12 +117,12 @@ export async function recentTransactions(
   pipeline: string,
   reading: Reading<WithTransactions>,
 ): Promise<RecentTransactions | undefined> {
-  const { lake, account, range, lookBackFrom, isInTurns, asked } = job;
+  const { lake, account, range, lookBackFrom, isInTurns, requested } = job;
   if (isInTurns) return undefined;
   const loaded = loadedWindows(lake, pipeline, account);
   const samples = loadedSamples(lake, pipeline, transactions.name, account);
   const from = dayStart(lookBackFrom);
-  const missing = missingWindows(loaded, range.end, asked);
+  const missing = missingWindows(loaded, range.end, requested);
   const recent = dailyWindows({ loaded, missing, end: range.end, lookBackFrom })
     .map(({ window }) => window)
     .filter(({ end }) => end > from);

@@ -71,15 +71,15 @@ const settlingMs = 5 * 60_000;
  * group no longer change: it is read once after its end, and the read is recorded even if nothing changed.
  */
 function syncedGroups(job: SyncJob, { pipeline, listing }: GroupSlicingOptions): GroupSlice[] {
-  const { lake, account, refresh, range, requestedLookBackFrom, asked } = job;
+  const { lake, account, refresh, range, requestedLookBackFrom, requested } = job;
   const loaded = lake.loadKeys(pipeline, account);
   const listed = listedSettlements(lake, listing.name, account);
   const isLoaded = isIn(loaded);
   const read = listed.filter(isLoaded);
   const missing =
     read.length === 0
-      ? missingWindows([], range.end, asked)
-      : [...asked, { start: syncedFrom(read, range.end), end: Infinity }];
+      ? missingWindows([], range.end, requested)
+      : [...requested, { start: syncedFrom(read, range.end), end: Infinity }];
   const toRead = (slice: GroupSlice): GroupSlice | undefined => {
     const known = slice.loadKeys.map((loadKey) => loaded.get(loadKey)).find((key) => key !== undefined);
     if (known === undefined) return missing.some((window) => contains(window, slice.opened)) ? slice : undefined;
