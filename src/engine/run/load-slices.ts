@@ -344,14 +344,11 @@ function settle<Upstream>(error: unknown, open: OpenSlice, pass: Pass<Upstream>,
   if (verdict === 'abort') pass.scheduler.fail(isFruitless(pass) ? fruitless(error, slice, pass) : error);
   else {
     const reason = messageOf(error);
-    const isAlone = verdict === 'known' || verdict === 'not-found';
-    if (isAlone || verdict === 'skip') pass.summary.skipped.push({ label: slice.label, reason, isAlone });
-    const outcome = {
-      verdict: verdict === 'not-found' ? 'skip' : verdict,
-      cause: failureKindOf(error),
-      reason,
-    } as const;
-    pass.emit({ event: 'slice-failed', ...eventLabels(slice, pass), ...outcome });
+    const isAlone = verdict === 'skip-alone';
+    const outcome = isAlone ? 'skip' : verdict;
+    if (outcome === 'skip') pass.summary.skipped.push({ label: slice.label, reason, isAlone });
+    const cause = failureKindOf(error);
+    pass.emit({ event: 'slice-failed', ...eventLabels(slice, pass), verdict: outcome, cause, reason });
   }
   if (verdict !== 'retry') open.close();
   return verdict;
@@ -373,7 +370,7 @@ function verdictOn<Upstream>(error: unknown, slice: Slice, pass: Pass<Upstream>,
   // A merged file that can't be read keeps one slice from being replaced, and no other.
   if (error instanceof DamagedFile) return 'skip';
   const verdict = pipeline.judge?.(error) ?? judge(error);
-  if (verdict === 'abort' || verdict === 'known' || verdict === 'not-found') return verdict;
+  if (verdict === 'abort' || verdict === 'skip-alone') return verdict;
   if (isFruitless(pass)) return 'abort';
   if (verdict === 'skip') return verdict;
   if (queue.split(slice, verdict === 'retry' ? 'split' : verdict)) return verdict === 'shorten' ? verdict : 'split';

@@ -78,10 +78,8 @@ export type SliceVerdict =
   | 'abort'
   /** The next run reads it; the others continue. */
   | 'skip'
-  /** Skipped without a request, as it failed in an earlier run; independent of the others. */
-  | 'known'
-  /** Skipped, as the upstream does not know it or has no page of it; independent of the others. */
-  | 'not-found'
+  /** As `skip`, for a reason that no other slice shares: it doesn't count as a sign that all of them fail. */
+  | 'skip-alone'
   /** It can't be resumed: it is split, or read again from its beginning. */
   | 'retry'
   | SplitReason;

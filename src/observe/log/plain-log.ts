@@ -48,7 +48,7 @@ class Repeats {
     if (event.event !== 'slice-failed' || event.cause === null || !sharedCauses.has(event.cause)) return false;
     const { cause, verdict } = event;
     const before = this.#counts.get(cause);
-    const open = verdict === 'skip' || verdict === 'known' ? 1 : 0;
+    const open = verdict === 'skip' ? 1 : 0;
     if (before === undefined) this.#counts.set(cause, { open, written: open });
     else before.open += open;
     return before !== undefined;
@@ -71,7 +71,6 @@ const mostReason = 120;
 const failureTexts = {
   abort: 'cannot be read',
   skip: 'is left open',
-  known: 'is left open',
   split: 'is read in parts',
   shorten: 'is read in parts',
   retry: 'is read again from its beginning',

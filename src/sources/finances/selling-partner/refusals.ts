@@ -181,9 +181,9 @@ const remedies: Partial<Record<FailureKind, SliceVerdict>> = {
   unreadable: 'split-to-days',
   'bound-too-late': 'split-to-days',
   'window-too-long': 'shorten',
-  known: 'known',
-  unaskable: 'known',
-  'unknown-subject': 'not-found',
+  known: 'skip-alone',
+  unaskable: 'skip-alone',
+  'unknown-subject': 'skip-alone',
 };
 
 /** The verdict on a slice that failed with an error. */
@@ -203,5 +203,5 @@ export function settlementVerdict(error: unknown): SliceVerdict {
     error instanceof ReadFailure &&
     (error.kind === 'fault' || error.kind === 'unreadable') &&
     error.status === undefined;
-  return isBroken && ['UPSTREAM_BODY', 'JSON_SYNTAX'].includes(error.code) ? 'not-found' : verdictOn(error);
+  return isBroken && ['UPSTREAM_BODY', 'JSON_SYNTAX'].includes(error.code) ? 'skip-alone' : verdictOn(error);
 }
