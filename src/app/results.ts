@@ -392,6 +392,8 @@ export interface PipelineStatus {
   readonly sliced_by: string;
   /** Number of loaded slices. */
   readonly loaded: number;
+  /** The load keys of settlements whose report `repair` took out, and that no run has loaded again. */
+  readonly taken_out: readonly string[];
   /** The parts of the range that are not loaded. */
   readonly gaps: readonly Gap[];
   /** The days of the range; empty where slices have no dates. */

@@ -51,9 +51,11 @@ export async function configuredRanges(
 
 /**
  * The parts of a range that are neither loaded nor imported; undefined for an unknown pipeline and for one without
- * dates.
+ * dates, unless the range is that of a settlement.
  */
-function gapsOf(lake: Lake, account: string, { pipeline, start, end }: RequestedRange): readonly Window[] | undefined {
+function gapsOf(lake: Lake, account: string, range: RequestedRange): readonly Window[] | undefined {
+  const { pipeline, loadKey, start, end } = range;
+  if (loadKey !== undefined) return lake.loadKeys(pipeline, account).has(loadKey) ? [] : [{ start, end }];
   const { coverage } = storedPipelines(lake).find(({ name }) => name === pipeline) ?? {};
   if (coverage === undefined) return undefined;
   const imported = importedDays(lake.snapshot, pipeline, account);

@@ -11,6 +11,7 @@ import { noteFault } from '../../lake/upkeep/erasure.js';
 import { leaseText } from '../../lake/upkeep/leases.js';
 import { settlementHoleText } from '../../sources/finances/api-v0/settlement-holes.js';
 import { tables } from '../../sources/finances/lake-tables.js';
+import { loadKeysText } from '../../lake/files/load-key-rows.js';
 import { catalogVersion } from '../catalog-version.js';
 import { commandIn } from '../command-text.js';
 import { completeText, lagFailure } from '../load/freshness.js';
@@ -99,10 +100,16 @@ function addAccount(
     addFinding('ok', { found: `${completeText(freshness)}, ${formatSpan(now - freshness.coveredTo)} ago${open}` });
   }
   // What is missing at the end of the range is the next sync's.
-  const lacking = of.pipelines.filter(({ gaps }) => gaps.some(({ end }) => end < of.range.end));
+  const lacking = of.pipelines.filter(
+    ({ gaps, takenOut }) => takenOut.length > 0 || gaps.some(({ end }) => end < of.range.end),
+  );
   if (of.load !== undefined && lacking.length + of.unfinished.length > 0) {
     const texts = [
-      ...lacking.map(({ pipeline, days }) => `${pipeline} has gaps (${coverageText(days)})`),
+      ...lacking.map(({ pipeline, days, takenOut }) =>
+        takenOut.length > 0
+          ? `${pipeline} lacks ${loadKeysText(takenOut)}, which repair took out`
+          : `${pipeline} has gaps (${coverageText(days)})`,
+      ),
       ...of.unfinished.map((name) => `${name} was requested and has not begun`),
     ];
     addFinding('fault', suggested(texts.join(', '), of.load));

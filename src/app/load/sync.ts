@@ -77,7 +77,7 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<C
         if (options.pipelines.length === 0 && options.api === undefined)
           emitUnsyncedPipelines(lake, account, names, emit);
         const configured = from === undefined ? [] : await configuredRanges(lake, account, [...names], from);
-        const chosen = [...named, ...reportsToSync(lake, account, options)];
+        const chosen = [...named, ...reportsToSync(lake, account, options, unfinished)];
         const plan: SyncPlan = {
           ...{ end, now, lookBack, rules, isInTurns: inTurns !== undefined },
           lookBacks: await readLookBacks(lake.store, account),
@@ -96,14 +96,16 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<C
   );
 }
 
-/** The pipeline of settlement reports, where a sync without named pipelines loads them too. */
+/** The pipeline of settlement reports, where a sync without named pipelines loads them too: always where one was taken out. */
 function reportsToSync(
   lake: Lake,
   account: string,
   { pipelines, settlementReports }: SyncOptions,
+  unfinished: readonly RequestedRange[],
 ): readonly FinancesPipeline[] {
-  const isAsked = settlementReports ?? areReportsLoaded(lake, account);
-  return isAsked && pipelines.length === 0 ? [settlementReportsPipeline] : [];
+  const isTakenOut = unfinished.some(({ pipeline }) => pipeline === settlementReportsPipeline.name);
+  const isRequested = isTakenOut || (settlementReports ?? areReportsLoaded(lake, account));
+  return isRequested && pipelines.length === 0 ? [settlementReportsPipeline] : [];
 }
 
 /** What a sync loads, planned by the state of its lake. */

@@ -236,16 +236,11 @@ async function readableCopy(
 }
 
 const lostText = 'LOST, because it was imported or is older than the service keeps';
-/** What loads a gap again. The document of a settlement is named by its others, so that only a refresh reads it. */
-function gapText(pipeline: string): string {
-  return pipeline === settlementReportTables.name
-    ? `taken out, \`backfill ${pipeline} --refresh\` loads it again`
-    : 'taken out, the next backfill loads it again';
-}
+const gapText = 'taken out, the next backfill loads it again';
 
 /** What becomes of a load that contradicts another, or the files, for people. */
 export function loadText(load: OddLoad, now: number): string {
-  return `${load.key} of ${load.account}: ${load.reason}; ${isLasting(load, now) ? lostText : gapText(load.pipeline)}`;
+  return `${load.key} of ${load.account}: ${load.reason}; ${isLasting(load, now) ? lostText : gapText}`;
 }
 
 /** What becomes of a damaged file, for people. */
@@ -259,7 +254,7 @@ export function fateText({ pipeline, table, add, reason, gaps, lasting, readable
       : `${what}${formatCount(readable, 'readable row')} of ${rows} stay`;
   }
   const parts = [
-    ...(gaps.length === 0 ? [] : [`${loadKeysText(gaps.map(({ key }) => key))}: ${gapText(pipeline.name)}`]),
+    ...(gaps.length === 0 ? [] : [`${loadKeysText(gaps.map(({ key }) => key))}: ${gapText}`]),
     ...(lasting.length === 0
       ? []
       : [

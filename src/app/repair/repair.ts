@@ -3,6 +3,7 @@ import type { Emit } from '../../core/events/run-event.js';
 import { groupBy } from '../../core/group-by.js';
 import { printable } from '../../core/printable.js';
 import { formatCount } from '../../core/text/amounts.js';
+import type { Window } from '../../core/windows.js';
 import { existingStore, refuseOther, type LakeAddress } from '../../lake/existing-lake.js';
 import type { LoadKey } from '../../lake/catalog/load-key.js';
 import { runName } from '../../lake/catalog/change.js';
@@ -14,6 +15,7 @@ import { acquireExclusiveLease } from '../../lake/upkeep/leases.js';
 import { noteRequestedRanges, readRequestedRanges } from '../../lake/upkeep/requested-ranges.js';
 import { repairCatalog, type RepairStep } from '../../lake/upkeep/repair-catalog.js';
 import { tables } from '../../sources/finances/lake-tables.js';
+import { reportLimits } from '../../sources/finances/settlement-reports/report-operations.js';
 import { settlementReportTables } from '../../sources/finances/settlement-reports/report-tables.js';
 import { catalogVersion } from '../catalog-version.js';
 import { underLease, type CommandResult } from '../command-result.js';
@@ -145,19 +147,35 @@ async function planOf(store: Store, context: RepairContext): Promise<RepairPlan>
  */
 async function noteGaps(store: Store, { gaps, damaged, loads }: RepairPlan, run: string, now: number): Promise<void> {
   const ranges = [
-    ...[...gaps, ...loads],
-    ...damaged.flatMap(({ add, ...data }) =>
-      data.gaps.map((key) => ({ ...key, window: key.window ?? monthRange(add.partitionValues['month'] ?? '') })),
+    ...[...gaps, ...loads].map((key) => requestedAgain(key)),
+    ...damaged.flatMap(({ add, gaps }) =>
+      gaps.map((key) => requestedAgain(key, monthRange(add.partitionValues['month'] ?? ''))),
     ),
   ];
   for (const [account, some] of groupBy(ranges, (range) => range.account)) {
-    const asked = some.flatMap(({ pipeline, window }) => {
+    const asked = some.flatMap(({ pipeline, loadKey, window }) => {
       if (window === undefined || window.start >= now) return [];
-      return [{ command: 'backfill' as const, pipeline, start: window.start, end: Math.min(window.end, now) }];
+      const range = { start: window.start, end: Math.min(window.end, now) };
+      return [{ command: 'backfill' as const, pipeline, loadKey, ...range }];
     });
     const notes = await readRequestedRanges(store, account, () => undefined);
     if (asked.length > 0) await noteRequestedRanges(store, account, run, asked, notes);
   }
+}
+
+/** A load key that is to be loaded again, and the days that it is of, as far as they are known. */
+function requestedAgain(
+  { account, pipeline, key, origin, readAt, window: itsOwn }: LoadKey,
+  month?: Window,
+): {
+  readonly account: string;
+  readonly pipeline: string;
+  readonly loadKey: string | undefined;
+  readonly window: Window | undefined;
+} {
+  const isReported = pipeline === settlementReportTables.name && origin === 'api';
+  const kept = isReported ? { start: readAt - reportLimits.keptMs, end: readAt } : undefined;
+  return { account, pipeline, loadKey: isReported ? key : undefined, window: itsOwn ?? month ?? kept };
 }
 
 /** Takes damaged files out of a lake whose catalog is whole, and derives entries again. */
@@ -204,17 +222,7 @@ function afterText({ lake, config }: RepairOptions, plans: readonly RepairPlan[]
       damaged.some(({ gaps, lasting }) => gaps.length + lasting.length > 0),
   );
   if (!isGap) return 'nothing was taken out';
-  const { name } = settlementReportTables;
-  const isReport = plans.some(
-    ({ damaged, loads }) =>
-      damaged.some(({ pipeline, gaps }) => pipeline.name === name && gaps.length > 0) ||
-      loads.some(({ pipeline }) => pipeline === name),
-  );
-  // No day says that a report is missing.
-  const reports = isReport
-    ? `, but settlement reports: \`${commandIn({ lake, config }, `ledgerlake backfill ${name} --refresh`)}\` loads these`
-    : '';
-  return `\`${status}\` names the command that loads what was taken out${reports}`;
+  return `\`${status}\` names the command that loads what was taken out`;
 }
 
 function summaryOf(

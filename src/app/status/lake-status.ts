@@ -13,7 +13,7 @@ import { rangeMarginMs, readDateRange, type RangeOptions } from '../configuratio
 import { importedDays, parseImportedKey } from '../../lake/loads/imported-spans.js';
 import { loadedWindows } from '../../engine/slicing/window-slices.js';
 import { missingWindows } from '../../engine/slicing/sync-windows.js';
-import { contains, dayMs, spanOf, type Window } from '../../core/windows.js';
+import { contains, dayMs, joined, spanOf, type Window } from '../../core/windows.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 import { financialEventGroups } from '../../../pipelines/financial-event-groups.js';
 import { groupEventsPipeline } from '../../../pipelines/group-events.js';
@@ -37,8 +37,13 @@ export interface PipelineCoverage {
   readonly loaded: number;
   /** Days of the range; none for orders, which have no dates. */
   readonly days: readonly Day[];
-  /** The parts of the range that aren't loaded; for groups the days on which one opened that isn't. */
+  /**
+   * The parts of the range that aren't loaded; for groups the days on which one opened that isn't, for settlement reports those of a
+   * settlement that was taken out.
+   */
   readonly gaps: readonly Window[];
+  /** The load keys of settlements that were taken out of the lake, and that the service still has. */
+  readonly takenOut: readonly string[];
 }
 
 export interface AccountCoverage {
@@ -174,7 +179,7 @@ export function accountStatus(question: StatusQuestion): AccountCoverage {
     behind: [
       ...unfinished.filter((name) => pipelineNamed(name)?.loadKeyKind !== 'order'),
       ...withGaps.flatMap(({ pipeline, loadKeyKind }) =>
-        loadKeyKind === 'group' && asked.has(pipeline) ? [pipeline] : [],
+        loadKeyKind !== 'window' && asked.has(pipeline) ? [pipeline] : [],
       ),
     ],
     freshness: freshnessBy(used, question),
@@ -263,13 +268,15 @@ function pipelineStatus({ name, loadKeyKind, coverage }: StoredPipeline, questio
   const { lake, account, range, forgotten } = question;
   // Imported days don't count as loaded; an imported settlement is whole.
   const loaded = [...lake.loadKeys(name, account).keys()].filter((key) => parseImportedKey(key) === undefined).length;
-  const { days, gaps } = coverage?.(lake, account, range) ?? { days: [], gaps: [] };
+  const takenOut = unfinishedOf(question).filter(({ pipeline, loadKey }) => pipeline === name && loadKey !== undefined);
+  const { days, gaps } = coverage?.(lake, account, range) ?? { days: [], gaps: joined(takenOut) };
   const isForgotten = ({ start, state }: Day) => state === 'empty' && start < (forgotten?.before ?? -Infinity);
   return {
     pipeline: name,
     loadKeyKind,
     loaded,
     gaps,
+    takenOut: takenOut.flatMap(({ loadKey }) => loadKey ?? []),
     days: days.map((day) => (isForgotten(day) ? { ...day, state: 'forgotten' } : day)),
   };
 }

@@ -203,11 +203,14 @@ function rangeText({ start, end }: Window): string {
 }
 
 function pipelineLines(
-  { pipeline, loadKeyKind, loaded, days, gaps }: PipelineCoverage,
+  { pipeline, loadKeyKind, loaded, days, gaps, takenOut }: PipelineCoverage,
   options: CalendarOptions,
 ): string[] {
   const read = formatCount(loaded, loadKeyKind);
-  if (days.length === 0) return [`${printable(pipeline)}: ${read}`];
+  if (days.length === 0) {
+    const missing = listLines('Taken out by repair, and not loaded again', takenOut.map(printable), false);
+    return [`${printable(pipeline)}: ${read}`, ...missing];
+  }
   return [
     `${printable(pipeline)}: ${read}, ${coverageText(days, 'imported')}`,
     ...calendarLines(days, options),

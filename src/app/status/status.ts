@@ -240,10 +240,11 @@ function accountObject(of: AccountCoverage, now: number): LakeStatus['accounts']
     command: of.load?.command ?? null,
     forgotten_before: of.forgotten?.before === undefined ? null : isoInstant(of.forgotten.before),
     forgotten_fault: (of.forgotten && noteFault(of.forgotten)) ?? null,
-    pipelines: of.pipelines.map(({ pipeline, loadKeyKind, loaded, days, gaps }) => ({
+    pipelines: of.pipelines.map(({ pipeline, loadKeyKind, loaded, days, gaps, takenOut }) => ({
       pipeline,
       sliced_by: loadKeyKind,
       loaded,
+      taken_out: takenOut,
       gaps: gaps.map(({ start, end }) => ({ from: isoInstant(start), to: isoInstant(end) })),
       days: days.map(({ start, state }) => ({ day: dateOrInstant(start), state })),
     })),

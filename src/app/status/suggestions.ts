@@ -97,7 +97,11 @@ export function nextSync(
     reports,
   }: {
     readonly account: string;
-    readonly pipelines: readonly { readonly pipeline: string; readonly loadKeyKind: LoadKeyKind }[];
+    readonly pipelines: readonly {
+      readonly pipeline: string;
+      readonly loadKeyKind: LoadKeyKind;
+      readonly takenOut: readonly string[];
+    }[];
     readonly unfinished: readonly string[];
     readonly reports?: { readonly listedAt: number | undefined } | undefined;
   },
@@ -105,7 +109,7 @@ export function nextSync(
 ): Suggestion {
   const isReports = ({ pipeline }: { readonly pipeline: string }) => pipeline === settlementReportTables.name;
   const synced = pipelines.filter(({ loadKeyKind }) => loadKeyKind !== 'order');
-  const others = synced.filter((of) => !isReports(of));
+  const others = synced.filter((of) => !isReports(of) || of.takenOut.length > 0);
   // A sync without names loads them too, where some are from the service.
   const isAlone = others.length === 0 && reports?.listedAt !== undefined;
   const names = (isAlone ? synced : others).map(({ pipeline }) => pipeline);

@@ -9,6 +9,8 @@ const commands = ['backfill', 'sync'] as const;
 export interface RequestedRange extends Window {
   readonly command: (typeof commands)[number];
   readonly pipeline: string;
+  /** The settlement that is to be loaded of the range, where no day shows that it is missing. */
+  readonly loadKey?: string | undefined;
   /** Requested by the present command line or configuration. A note doesn't have it. */
   readonly isConfigured?: true;
 }
@@ -42,7 +44,10 @@ const noteSchema = z.object({
   ranges: z
     .array(
       z
-        .object({ command: z.enum(commands), pipeline: z.string().max(1000), from: instant, to: instant })
+        .object({
+          ...{ command: z.enum(commands), pipeline: z.string().max(1000), from: instant, to: instant },
+          loadKey: z.string().max(1000).optional(),
+        })
         .refine(({ from, to }) => from < to),
     )
     .max(mostRanges),
@@ -125,18 +130,18 @@ export async function forgetRequestedRanges(store: Store, account: string, befor
 }
 
 function writeNote(store: Store, { path, account, ranges }: RequestedRangesNote): Promise<void> {
-  const noted = ranges.map(({ command, pipeline, start, end }) => ({
-    ...{ command, pipeline },
+  const noted = ranges.map(({ command, pipeline, loadKey, start, end }) => ({
+    ...{ command, pipeline, loadKey },
     ...{ from: isoInstant(start), to: isoInstant(end) },
   }));
   return store.write(path, Buffer.from(`${JSON.stringify({ account, ranges: noted }, undefined, 2)}\n`));
 }
 
 function isAlike(one: RequestedRange, other: RequestedRange): boolean {
-  return one.command === other.command && one.pipeline === other.pipeline;
+  return one.command === other.command && one.pipeline === other.pipeline && one.loadKey === other.loadKey;
 }
 
-/** The union of ranges for each command and pipeline. */
+/** The union of ranges for each command, pipeline and settlement. */
 function merged(ranges: readonly RequestedRange[]): RequestedRange[] {
   const firsts = ranges.filter((range, at) => ranges.findIndex((other) => isAlike(other, range)) === at);
   return firsts.flatMap((first) =>

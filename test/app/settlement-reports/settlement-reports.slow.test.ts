@@ -7,7 +7,7 @@ import { openStore } from '../../../src/lake/store/open-store.js';
 import { compact } from '../../../src/app/maintenance/compact-lake.js';
 import { plan } from '../../../src/app/plan/plan.js';
 import type { LakeStatus } from '../../../src/app/results.js';
-import { status } from '../../../src/app/status/status.js';
+import { status, type StatusOptions } from '../../../src/app/status/status.js';
 import { Kept } from '../../core/text/streams.js';
 import { settlement as ledgerGroup } from '../load/ledger-items.js';
 import { repaired } from '../repair/repaired.js';
@@ -389,17 +389,19 @@ describe('runs', () => {
   });
 });
 
+/** A service whose other answers are empty. */
+const noGroups: Answer = ({ url = '' }, response) => {
+  if (url.startsWith('/reports/')) return false;
+  const payload = url.includes('financialEventGroups') ? { FinancialEventGroupList: [] } : { FinancialEvents: {} };
+  response.writeHead(200).end(JSON.stringify({ payload }));
+  return true;
+};
+
 describe('a sync', () => {
   const reports = [
     report('R1', '2026-03-17T00:00:00Z', settlement('1', ['1.00'])),
     report('R2', '2026-03-18T00:00:00Z', settlement('2', ['2.00'])),
   ];
-  const noGroups: Answer = ({ url = '' }, response) => {
-    if (url.startsWith('/reports/')) return false;
-    const payload = url.includes('financialEventGroups') ? { FinancialEventGroupList: [] } : { FinancialEvents: {} };
-    response.writeHead(200).end(JSON.stringify({ payload }));
-    return true;
-  };
 
   test('loads reports too once a run has loaded some from the service, or as the setting says', async () => {
     const { root, given, asked, state } = await shop(reports.slice(0, 1));
@@ -476,14 +478,16 @@ describe('a sync', () => {
 describe('a lake with reports', () => {
   /** What `status` says of it, for people and as JSON. */
   async function statusAt(root: string, iso: string) {
-    const shown = async (format: 'table' | 'json') => {
-      const output = new Kept();
-      const given = { lake: root, account: undefined, from: undefined, to: undefined, color: false, format };
-      await status(given, { ...context(clockAt(iso)), output, log: () => undefined });
-      return output.text;
-    };
-    const { accounts } = JSON.parse(await shown('json')) as LakeStatus;
-    return { text: await shown('table'), reports: accounts[0]?.settlement_reports };
+    const { accounts } = JSON.parse(await shownAt(root, iso, { format: 'json' })) as LakeStatus;
+    const [{ settlement_reports: reports, pipelines } = {}] = accounts;
+    return { text: await shownAt(root, iso), reports, pipelines };
+  }
+
+  async function shownAt(root: string, iso: string, more: Pick<Partial<StatusOptions>, 'format' | 'maxLag'> = {}) {
+    const output = new Kept();
+    const given = { lake: root, account: undefined, from: undefined, to: undefined, color: false };
+    await status({ ...given, format: 'table', ...more }, { ...context(clockAt(iso)), output, log: () => undefined });
+    return output.text;
   }
 
   const ending = (end: string) => ({
@@ -540,19 +544,43 @@ describe('a lake with reports', () => {
   });
 
   test('is repaired by the service while it has them, and loses them after that', async () => {
-    const { root, given } = await shop([
+    const { root, given, state } = await shop([
       report('R1', '2026-03-17T00:00:00Z', settlement('1', ['1.00']), settlement('2', ['2.00'])),
     ]);
-    await ran(given, { clock });
+    state.first = noGroups;
+    const nightly = { ...given, pipelines: [], from: undefined };
+    await synced({ ...nightly, settlementReports: true }, { clock });
     const files = [...(await fileHashes(root)).keys()].filter((path) => path.startsWith('settlement_reports/'));
     await writeFile(join(root, files[0] ?? ''), 'damaged');
     const old = await repaired({ root, clock: clockAt('2026-06-20T00:00:00Z') }, false);
     expect(old.text).toMatch(/settlement\/\d: LOST, because it was imported or is older than the service keeps/);
     const { text } = await repaired({ root, clock });
-    expect(text).toMatch(/settlement\/\d: taken out, `backfill settlement-reports --refresh` loads it again/);
-    expect(await settlements(root)).toHaveLength(1);
-    await ran({ ...given, refresh: true }, { clock });
+    expect(text).toMatch(/settlement\/\d: taken out, the next backfill loads it again/);
+    const [kept] = (await settlements(root)).map(([id]) => id);
+    const missing = `settlement/${kept === '1' ? '2' : '1'}`;
+    // A report that was taken out is like a missing day: it is named with the command that loads it, and the lake is not complete.
+    const iso = '2026-04-01T00:00:00Z';
+    const lacking = await statusAt(root, iso);
+    expect(lacking.text).toContain(
+      `settlement-reports: 1 settlement\nTaken out by repair, and not loaded again:\n  ${missing}\n`,
+    );
+    expect(lacking.text).toMatch(
+      /To load the gaps:\n {2}ledgerlake backfill settlement-reports --lake .* --from 2026-03-01 --to 2026-04-01\n/,
+    );
+    const gaps = [{ from: '2026-03-01T00:00:00.000Z', to: '2026-04-01T00:00:00.000Z' }];
+    expect(lacking.pipelines).toContainEqual(expect.objectContaining({ pipeline, taken_out: [missing], gaps }));
+    await expect(shownAt(root, iso, { maxLag: '1d' })).rejects.toMatchObject({
+      code: 'LAKE_LAG',
+      message: expect.stringMatching(
+        /lacks some of settlement-reports, .*; run `ledgerlake sync .*settlement-reports --lake /,
+      ) as string,
+    });
+    // Its document is named by the other settlement, and is read again all the same.
+    expect((await synced({ ...nightly, settlementReports: false, maxLag: '1d' }, { clock })).failure).toBeUndefined();
     expect((await settlements(root)).map(([id]) => id)).toEqual(['1', '2']);
+    const whole = await shownAt(root, iso, { maxLag: '1d' });
+    expect(whole).toContain('No gap: ');
+    expect(whole).not.toContain('Taken out');
     const certificate = await verified({ root, clock });
     expect([certificate.code, found(certificate)]).toEqual([0, []]);
   });

@@ -7,6 +7,7 @@ import type { ForecastRequest, Slicing, SyncJob } from '../../../engine/slicing/
 import type { Lake } from '../../../lake/lake.js';
 import { loadKeyFor } from '../../../lake/catalog/load-key.js';
 import { readForgottenBefore } from '../../../lake/upkeep/erasure.js';
+import { readRequestedRanges } from '../../../lake/upkeep/requested-ranges.js';
 import { settlementForecast } from '../api-2024-06-19/settlement-slicing.js';
 import { settlementSlice } from '../selling-partner/subject-ids.js';
 import { settlementsIn } from './report-document.js';
@@ -45,7 +46,7 @@ interface ReportSlicingOptions {
 /**
  * Slices that are documents of reports, one after the other in order of creation, because a newer one may restate a settlement.
  *
- * A document is read unless a stored settlement names it. That of the settlement that was stored last is read again, as a run may have died
+ * A document is read unless a stored settlement names it, or while a settlement that was taken out may be in it. That of the settlement that was stored last is read again, as a run may have died
  * within it. One that only has settlements of others is named by none, so that it is read again while the service keeps it.
  */
 export function reportSlicing({ expected }: ReportSlicingOptions): Slicing<ReportSlice> & {
@@ -138,15 +139,25 @@ async function withReports(
   const { lake, account, onlyLoadKeys } = job;
   const listed = await reading.upstream.reports.list(range.start, reading);
   const documents = await storedDocuments(job);
-  const keys = [...lake.loadKeys(pipeline, account).values()];
+  const loaded = lake.loadKeys(pipeline, account);
+  const keys = [...loaded.values()];
   const fromApi = keys.filter(({ origin }) => origin === 'api').toSorted((a, b) => b.version - a.version);
   const last = documents.get(fromApi[0]?.key ?? '');
   const named = new Set(documents.values());
+  const requested = (await readRequestedRanges(lake.store, account, () => undefined)).flatMap(({ ranges }) => ranges);
+  const lacking = requested.filter(
+    (of) => of.pipeline === pipeline && of.loadKey !== undefined && !loaded.has(of.loadKey),
+  );
   const forgottenBefore = isRefresh ? undefined : await readForgottenBefore(lake.store, account);
-  const isWanted = ({ id, start, end, createdAt }: ListedReport) =>
-    (start ?? createdAt) < range.end &&
-    (end ?? createdAt) > range.start &&
-    (isRefresh || onlyLoadKeys !== undefined || id === last || !named.has(id));
+  const isOf = ({ start, end, createdAt }: ListedReport, window: Window) =>
+    (start ?? createdAt) < window.end && (end ?? createdAt) > window.start;
+  const isWanted = (report: ListedReport) =>
+    isOf(report, range) &&
+    (isRefresh ||
+      onlyLoadKeys !== undefined ||
+      report.id === last ||
+      !named.has(report.id) ||
+      lacking.some((window) => isOf(report, window)));
   const newest = Math.max(...listed.flatMap(({ id, createdAt }) => (named.has(id) ? [createdAt] : [])));
   return {
     ...job,
