@@ -8,7 +8,7 @@ import { summaryObject, summaryText } from './run-summary.js';
 import { loadedWindows } from '../../engine/slicing/window-slices.js';
 import type { Window } from '../../core/windows.js';
 import { missingWindows, olderGaps } from '../../engine/slicing/sync-windows.js';
-import { freshnessOf, lagFailure, lagText, readMaxLag, type Freshness } from './freshness.js';
+import { allowMore, freshnessOf, lagFailure, lagText, readMaxLag, type Freshness } from './freshness.js';
 import { runSettings } from '../configuration/setting-definitions.js';
 import type { OptionalSettings } from '../configuration/settings.js';
 import { readLookBacks, writeLookBacks } from './look-back.js';
@@ -59,8 +59,17 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<C
     options.from === undefined ? undefined : readDateRange({ from: options.from, to: undefined, marginMinutes }, now);
   const names = new Set(withNeeds(named).map(({ name }) => name));
   const windowed = windowedOf(named).filter(({ name }) => names.has(name));
-  const freshness = (lake: Lake, plan: SyncLoad | undefined) =>
-    freshnessOf(lake, account, windowed, (name, loaded) => plan?.missing.get(name) ?? missingWindows(loaded, end));
+  const isChosen = options.pipelines.length > 0 || options.api !== undefined;
+  const left = (lake: Lake): LeftPipelines => (isChosen ? nothingLeft : leftPipelines(lake, account, names));
+  const freshnessFor = (lake: Lake, plan: SyncLoad | undefined, pipelines: readonly FinancesPipeline[]) =>
+    freshnessOf(lake, account, pipelines, (name, loaded) => {
+      const requested = plan?.unfinished?.filter((range) => range.pipeline === name);
+      return plan?.missing.get(name) ?? missingWindows(loaded, end, requested);
+    });
+  const freshness = (lake: Lake, plan: SyncLoad | undefined) => {
+    const dated = left(lake).pipelines.filter(({ loadKeyKind }) => loadKeyKind === 'window');
+    return freshnessFor(lake, plan, [...windowed, ...dated]);
+  };
   const committed = new Map<string, string[]>();
   return load<SyncSummary, SyncLoad>(
     {
@@ -74,8 +83,8 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<C
         lag_seconds: lake === undefined ? null : lagSeconds(freshness(lake, plan), clock.now()),
       }),
       plan: async (lake, unfinished) => {
-        if (options.pipelines.length === 0 && options.api === undefined)
-          emitUnsyncedPipelines(lake, account, names, emit);
+        const { pipelines: unsynced, api } = left(lake);
+        if (unsynced.length > 0) emit({ event: 'api-left', account, pipelines: unsynced.map(({ name }) => name), api });
         const configured = from === undefined ? [] : await configuredRanges(lake, account, [...names], from);
         const chosen = [...named, ...reportsToSync(lake, account, options, unfinished)];
         const plan: SyncPlan = {
@@ -86,7 +95,18 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<C
         };
         return planSync(lake, account, { windowed, chosen, configured, plan }, emit);
       },
-      judge: (lake, plan, serviceNow) => lagFailure(freshness(lake, plan), maxLagMs, serviceNow),
+      judge: (lake, plan, serviceNow) => {
+        const { api, pipelines } = left(lake);
+        const unsynced = pipelines.map(({ name }) => name).join(', ');
+        const about = {
+          subject: `with ${unsynced}, which this sync did not load, it`,
+          remedy: `add --api ${api}, ${allowMore}`,
+        };
+        return (
+          lagFailure(freshnessFor(lake, plan, windowed), maxLagMs, serviceNow) ??
+          lagFailure(freshness(lake, plan), maxLagMs, serviceNow, about)
+        );
+      },
       result: async (loaded) => {
         for (const [pipeline, slices] of committed) await inTurns?.read(pipeline, slices);
         return endSync(loaded, { freshness: freshness(loaded.lake, loaded.plan), maxLagMs }, emit);
@@ -218,14 +238,21 @@ function initialRanges(
   });
 }
 
-/** Warns of loaded pipelines that this sync does not load, as they are not of its API. */
-function emitUnsyncedPipelines(lake: Lake, account: string, names: ReadonlySet<string>, emit: Emit): void {
-  const isLoaded = (pipeline: FinancesPipeline) => lake.loadKeys(pipeline.name, account).size > 0;
-  const loaded = defaultPipelines.both.filter(isLoaded);
-  const unsynced = loaded.flatMap(({ name }) => (names.has(name) ? [] : [name]));
+/** Pipelines that are loaded, and that a sync leaves out, as they are of another API. */
+interface LeftPipelines {
+  readonly pipelines: readonly FinancesPipeline[];
+  /** The API whose sync loads all of them. */
+  readonly api: Api;
+}
+
+const nothingLeft: LeftPipelines = { pipelines: [], api: 'both' };
+
+/** @param names of the pipelines that the sync loads */
+function leftPipelines(lake: Lake, account: string, names: ReadonlySet<string>): LeftPipelines {
+  const loaded = defaultPipelines.both.filter(({ name }) => lake.loadKeys(name, account).size > 0);
   const loadsAll = (api: Api) => loaded.every((pipeline) => defaultPipelines[api].includes(pipeline));
   const api = apiNames.find((name) => name !== defaultApi && loadsAll(name)) ?? 'both';
-  if (unsynced.length > 0) emit({ event: 'api-left', account, pipelines: unsynced, api });
+  return { pipelines: loaded.filter(({ name }) => !names.has(name)), api };
 }
 
 /** Emits each event, and collects the committed slices by pipeline. */

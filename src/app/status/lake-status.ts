@@ -207,10 +207,11 @@ function isCustom({ main }: StoredPipeline): boolean {
   return main.customPipeline !== undefined;
 }
 
-/** The freshness of the pipelines that read windows, as `sync` computes it. */
+/** The freshness of the pipelines that read windows, as `sync` computes it: where an API is configured without those of another one. */
 function freshnessBy(used: readonly StoredPipeline[], question: StatusQuestion): Freshness | undefined {
-  const { lake, account, range } = question;
-  const windowed = used.filter(({ loadKeyKind }) => loadKeyKind === 'window');
+  const { lake, account, range, api = 'both' } = question;
+  const isLeft = (name: string) => namesOf('both').includes(name) && !namesOf(api).includes(name);
+  const windowed = used.filter(({ name, loadKeyKind }) => loadKeyKind === 'window' && !isLeft(name));
   return freshnessOf(lake, account, windowed, (name, loaded) => {
     const asked = unfinishedOf(question).filter(({ pipeline }) => pipeline === name);
     return missingWindows(loaded, range.end, asked);

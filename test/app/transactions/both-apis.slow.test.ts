@@ -4,6 +4,9 @@ import { createViews } from '../../../src/core/duckdb/views.js';
 import { lakeTables, openLakeReader } from '../../../src/app/query/lake-files.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
 import { ran, serving, temporaryFolder } from '../lake-run.js';
+import { Kept } from '../../core/text/streams.js';
+import type { Api } from '../../../src/sources/finances/finances-apis.js';
+import { status } from '../../../src/app/status/status.js';
 import { setClock, synced } from '../load/synced.js';
 import { verified } from '../verify/verified.js';
 
@@ -109,6 +112,7 @@ test('orders are read one by one', async () => {
 });
 
 test('a sync that leaves out what the lake holds of the other API says how to load it, unless its API was said', async () => {
+  const clock = setClock('2026-03-10T02:00:00Z');
   const ledger = createSeller({ seed: 5, events: 300, profile: 'plausible' }, clock);
   const given = { endpoint: await serving({ ledger, clock }), account: 'shop', lookBack: 0 };
   const loadedBy = async (api: 'both' | '2024-06-19') => {
@@ -125,4 +129,25 @@ test('a sync that leaves out what the lake holds of the other API says how to lo
   expect(await warned({ lake, api: 'both' })).toBeUndefined();
   expect(await warned({ lake, pipelines: ['financial-events'] })).toBeUndefined();
   expect(await warned({ lake: await loadedBy('2024-06-19') })).toEqual(['transactions', '2024-06-19']);
+
+  // Four nights later the lake is as old as the API that was left out, unless one was said.
+  clock.set('2026-03-14T02:00:00Z');
+  const nightly = { ...given, lake, maxLag: '2d' };
+  const late = await synced(nightly, { clock });
+  expect(late.failure).toMatchObject({ code: 'LAKE_LAG' });
+  expect(String(late.failure)).toContain(
+    'at most 2 d old, with transactions, which this sync did not load, it is 4 d old: it is complete up to 2026-03-10T01:55:00Z',
+  );
+  expect(String(late.failure)).toMatch(/; add --api both, or allow more with --max-lag$/);
+  const { signal } = new AbortController();
+  const statusAs = async (api?: Api) => {
+    const question = { lake, account: undefined, from: undefined, to: undefined, color: false, maxLag: '2d', api };
+    await status({ ...question, format: 'json' }, { clock, signal, output: new Kept(), log: () => undefined });
+  };
+  await expect(statusAs()).rejects.toMatchObject({ code: 'LAKE_LAG' });
+  expect(late.summary.lag_seconds).toBe(4 * 86_400 + 300);
+  expect((await synced({ ...nightly, api: 'v0' }, { clock })).failure).toBeUndefined();
+  await statusAs('v0');
+  expect((await synced({ ...nightly, api: 'both' }, { clock })).summary.lag_seconds).toBe(300);
+  await statusAs();
 });
