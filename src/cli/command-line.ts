@@ -119,7 +119,7 @@ async function runCommand(
     onSummary: (account, summary) => summaries.set(account, summary),
     notifyEnd: async (exitCode, error) => {
       // A crash ends all runs that are side by side.
-      if (command.notifies !== true || isNotified) return;
+      if (command.notifies !== true || args.flag('dry-run') || isNotified) return;
       isNotified = true;
       const { notify } = await import('./notification.js');
       const { code, message } = failedEvent(error);
@@ -208,7 +208,14 @@ async function runOnce(
   };
   process.once('uncaughtException', crash);
   try {
-    const context = { ...processContext, print, setProvisionalSummary, log, emit, printCompletion };
+    const notifyJob = async (exitCode: number, run: object): Promise<void> => {
+      const { notify } = await import('./notification.js');
+      await notify(args, { command: command.name, exitCode, runs: [run] }, processContext);
+    };
+    const context = {
+      ...{ ...processContext, print, setProvisionalSummary, log, emit },
+      ...{ printCompletion, notify: notifyJob },
+    };
     const result = await command.run(args, context);
     if (typeof result === 'number') {
       const summary = { ...provisional(), status: result === 0 ? 'done' : 'failed' };

@@ -3,36 +3,29 @@ import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join, resolve } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { builtCommand } from '../app/built-command.js';
 import { temporaryFolder } from '../app/lake-run.js';
 import { listening } from '../listening.js';
-
-interface Posted {
-  readonly command: string;
-  readonly status: string;
-  readonly exit_code: number;
-  readonly error?: object;
-  readonly runs: readonly Readonly<Record<string, unknown>>[];
-}
-
-/** A switch that takes what is posted. */
-async function deadMan(status = 200) {
-  const posted: Posted[] = [];
-  const paths: (string | undefined)[] = [];
-  const server = createServer((request, response) => {
-    void text(request).then((body) => {
-      posted.push(JSON.parse(body) as Posted);
-      paths.push(request.url);
-      response.writeHead(status).end();
-    });
-  });
-  const url = await listening(server);
-  return { environment: { LEDGERLAKE_NOTIFY: `${url}/secret-path/{exit_code}` }, posted, paths };
-}
+import { deadMan } from './dead-man.js';
 
 const from = new Date(Date.now() - 2 * 86_400_000).toISOString().slice(0, 10);
+
+test('a backfill and a backup are posted, and a dry run is not', async () => {
+  const folder = await temporaryFolder();
+  const { environment, posted } = await deadMan();
+  const run = { folder, environment };
+  const backfill = ['backfill', '--from', from, '--json', '--quiet'];
+  expect(await builtCommand([...backfill, '--dry-run'], run)).toMatchObject({ code: 0, err: '' });
+  expect(posted).toEqual([]);
+  const { code, out } = await builtCommand(backfill, run);
+  expect(code).toBe(0);
+  const backup = await builtCommand(['backup', join(folder, 'copy'), '--json', '--quiet'], run);
+  expect(posted).toMatchObject([
+    { command: 'backfill', status: 'done', exit_code: 0, runs: [JSON.parse(out)] },
+    { command: 'backup', status: 'done', exit_code: 0, runs: [JSON.parse(backup.out)] },
+  ]);
+});
 
 test('a night that succeeds, a verify that does, and what else runs', async () => {
   const folder = await temporaryFolder();

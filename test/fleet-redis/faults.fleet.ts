@@ -5,6 +5,7 @@ import { jobProtocol } from '../../src/app/fleet/fleet.js';
 import { connectRedis } from '../../src/app/fleet/redis.js';
 import { builtCommand } from '../app/built-command.js';
 import { temporaryFolder } from '../app/lake-run.js';
+import { deadMan } from '../cli/dead-man.js';
 import { authority } from '../core/connections/certificates.js';
 import { tlsFront } from '../core/connections/proxy-server.js';
 import { fleetAt, isEmpty } from './fleet-at.js';
@@ -112,7 +113,8 @@ test('a worker that was thought to be dead commits nothing any more', async () =
 
 test('an account that leaves the configuration keeps what it was asked, and goes on once it is back', async () => {
   const redis = await redisServer();
-  const sellers = await startSellers({ count: 2 });
+  const { environment, posted } = await deadMan();
+  const sellers = await startSellers({ count: 2, settings: { notify: environment.LEDGERLAKE_NOTIFY } });
   const fleet = await fleetAt(redis.url);
   for (const name of sellers.names) {
     await fleet.enqueue(name, { work: 'backfill', from: sellers.from, to: sellers.to }, Date.now());
@@ -128,6 +130,19 @@ test('an account that leaves the configuration keeps what it was asked, and goes
   expect(others).toEqual([]);
   expect(dead).toMatchObject({ account: 'shop-001', state: 'dead' });
   expect(dead?.reason).toMatch(/^expected the account shop-001 in the configuration, .* enqueue retry shop-001/);
+  await until('both jobs to be posted', () => posted.length === 2);
+  expect(posted).toEqual(
+    expect.arrayContaining([
+      expect.objectContaining({
+        ...{ command: 'worker', status: 'done', exit_code: 0 },
+        runs: [expect.objectContaining({ account: 'shop-000', status: 'done', from: `${sellers.from}T00:00:00.000Z` })],
+      }),
+      expect.objectContaining({
+        ...{ command: 'worker', status: 'failed', exit_code: 1 },
+        runs: [{ account: 'shop-001', status: 'failed', error: { code: 'USAGE', message: dead?.reason } }],
+      }),
+    ]),
+  );
   const words = ['--config', sellers.config];
   const nightly = await command(redis.url, 'enqueue', 'nightly', ...words);
   expect(nightly.err).toContain('no longer for shop-001');

@@ -278,8 +278,9 @@ export const logSettings = {
   notify: {
     ...secretAddress,
     about:
-      'Address to which sync, compact and verify post how they have ended, as JSON; {exit_code} in it stands for the exit code',
-    comment: 'Where sync, compact and verify post how they have ended, such as a dead-man switch (docs/nightly.md).',
+      'Address to which sync, backfill, compact, verify, backup and worker post how they have ended, as JSON; {exit_code} in it ' +
+      'stands for the exit code',
+    comment: 'Where a night posts how it has ended, such as a dead-man switch (docs/nightly.md).',
     example: 'https://hc-ping.com/your-uuid/{exit_code}',
   },
 } as const satisfies SettingDefinitions;

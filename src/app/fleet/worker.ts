@@ -1,6 +1,6 @@
 import { persistedState, type PersistedQuota } from '../../engine/journal/persisted-quota.js';
 import type { Settings } from '../configuration/settings.js';
-import { LedgerlakeError, messageOf, usageError } from '../../core/errors.js';
+import { codeOf, LedgerlakeError, messageOf, usageError } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
 import type { AccountJob } from './account-jobs.js';
 import { openFleet, type Fleet, type FleetAddress } from './fleet.js';
@@ -12,10 +12,11 @@ import { openStore } from '../../lake/store/open-store.js';
 import type { Store } from '../../lake/store/store.js';
 import { plainLog } from '../../observe/log/plain-log.js';
 import { backfill } from '../load/backfill.js';
-import { failureOf } from '../command-result.js';
+import { FailedRun, failureOf, type CommandResult } from '../command-result.js';
 import { type RunContext, untilAborted } from '../context.js';
 import type { LoadOptions } from '../load/load.js';
 import { sync } from '../load/sync.js';
+import type { RunSummary } from '../results.js';
 
 /** The settings and load options of an account's runs. */
 type AccountRunSettings = Settings & Omit<LoadOptions, 'store' | 'pipelines' | 'orders'>;
@@ -35,6 +36,8 @@ interface WorkerOptions extends FleetAddress {
   readonly accounts: () => Promise<readonly string[]>;
   /** Reads the settings of an account. Throws LedgerlakeError USAGE for invalid settings. */
   readonly settingsOf: (account: string) => Promise<AccountRunSettings>;
+  /** Posts how a job of an account has ended, and the summary of its last turn, to the address of `notify`. Never throws. */
+  readonly notify: (exitCode: number, run: object) => Promise<void>;
 }
 
 /** Interval of counting the queue. */
@@ -55,26 +58,43 @@ export async function runWorker(options: WorkerOptions, { clock, signal, emit }:
   const closing = new AbortController();
   const stop = new AbortController();
   let turns = 0;
+  // An address that doesn't answer doesn't delay the next turn.
+  const notifying = new Set<Promise<void>>();
+  const notify = (exitCode: number, run: object): void => {
+    const posted = options.notify(exitCode, run).finally(() => notifying.delete(posted));
+    notifying.add(posted);
+  };
   try {
     const settings = { rules: { ...turnRules, turnMs }, clock, random: Math.random, emit };
     const queueWorker = await startQueueWorker(fleet.redis, fleet.keys, {
       ...{ concurrency, lockMs, name },
       run: async (turn) => {
         turns++;
+        let failure: unknown;
         try {
-          return await runTurn(turn, fleet, {
+          const after = await runTurn(turn, fleet, {
             ...settings,
             secret: await options.settingsOf(turn.account).then(secretOf, () => ''),
             closing: closing.signal,
             stop: stop.signal,
             run: async (job, fenced, running) => {
-              if (!(await accounts()).includes(turn.account)) throw removedFailure(turn.account);
-              const settings = await options.settingsOf(turn.account);
-              await runOnce(job, settings, { fleet, fenced, ...running, clock }).catch((error: unknown) => {
+              try {
+                if (!(await accounts()).includes(turn.account)) throw removedFailure(turn.account);
+                const settings = await options.settingsOf(turn.account);
+                const { summary } = await runOnce(job, settings, { fleet, fenced, ...running, clock });
+                notify(0, summary);
+              } catch (error) {
+                failure = error;
                 throw failureOf(error);
-              });
+              }
             },
           });
+          if (after.next === 'dead') {
+            const known = failure instanceof FailedRun ? failure.result.summary : { account: turn.account };
+            const error = { code: codeOf(failureOf(failure)), message: after.reason };
+            notify(1, { ...known, status: 'failed', error });
+          }
+          return after;
         } finally {
           turns--;
         }
@@ -103,6 +123,7 @@ export async function runWorker(options: WorkerOptions, { clock, signal, emit }:
     await queueWorker.drain();
     drained.abort();
     await breakOff;
+    await Promise.all(notifying);
   } finally {
     await fleet.close();
   }
@@ -146,12 +167,12 @@ interface TurnRun extends TurnContext {
   readonly clock: RunContext['clock'];
 }
 
-/** Runs a job of an account. The turn reports the summary; warnings have the account. */
+/** Runs a job of an account. Warnings have the account. */
 async function runOnce(
   job: AccountJob,
   settings: AccountRunSettings,
   { fleet, fenced, clock, signal, closing, emit, sync: inTurns }: TurnRun,
-): Promise<void> {
+): Promise<CommandResult<RunSummary>> {
   const account = settings.account ?? '';
   const warned = plainLog(
     (message) => {
@@ -180,12 +201,9 @@ async function runOnce(
       warned(event);
     },
   };
-  if (job.work === 'sync') {
-    await sync({ ...options, ...(inTurns && { inTurns }) }, context);
-    return;
-  }
+  if (job.work === 'sync') return sync({ ...options, ...(inTurns && { inTurns }) }, context);
   const range = { from: job.from ?? settings.from, to: job.to ?? undefined };
-  await backfill({ ...options, ...range }, context);
+  return backfill({ ...options, ...range }, context);
 }
 
 /** Opens the levels of an account's quota in Redis, for the worker of its next turn. */

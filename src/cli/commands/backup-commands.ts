@@ -11,6 +11,7 @@ function readPlace(args: CommandArguments, name: string): string {
 
 export const backupCommand: CommandDefinition = {
   name: 'backup',
+  notifies: true,
   positional: { name: 'DESTINATION', many: false, about: 'Folder, or s3://BUCKET/PREFIX: empty, or an earlier backup' },
   about: 'Copy the lake to another place, also while runs write',
   description:

@@ -34,6 +34,7 @@ const backfillOptions = {
 
 export const backfillCommand: CommandDefinition = {
   name: 'backfill',
+  notifies: true,
   positional: backfillPositional,
   about: 'Load a date range into the lake',
   description: async () => {

@@ -22,7 +22,7 @@ export const workerCommand: CommandDefinition = {
     'metrics-host': metricsOptions['metrics-host'],
   },
   examples: [['worker --concurrency 8 --lake s3://finance/lake', 'eight accounts at once, on a small machine']],
-  run: async (args, { extendGrace, ...context }) => {
+  run: async (args, { extendGrace, notify, ...context }) => {
     const [{ readRedisAddress }, { readDuration }, { runWorker }] = await Promise.all([
       import('../../app/fleet/redis.js'),
       import('../../app/load/freshness.js'),
@@ -38,6 +38,7 @@ export const workerCommand: CommandDefinition = {
       name: `${hostname()}-${process.pid}`,
       accounts: () => readFleetAccounts(args),
       settingsOf: (account: string) => readSettings(args, { account, takesEndpoint: false }),
+      notify,
     };
     // An invalid configuration is reported at once instead of as the reason of dead letters.
     await options.accounts();

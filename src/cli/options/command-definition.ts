@@ -133,6 +133,8 @@ export function commandShape({ name, positional }: Pick<CommandDefinition, 'name
 interface CommandLine extends Pick<Stopping, 'extendGrace'> {
   /** Prints the completion script of a shell: `bash`, `zsh` or `fish`. */
   readonly printCompletion: (shell: string) => void;
+  /** Posts how a job of a command that goes on has ended to the address of the setting `notify`. Never throws. */
+  readonly notify: (exitCode: number, run: object) => Promise<void>;
 }
 
 /** A command, for the parser and the help. */
