@@ -18,6 +18,8 @@ export interface McpServerOptions {
   readonly timeZone?: string | undefined;
   /** The chart of accounts, a CSV file; default: the setting, else the built-in one. */
   readonly chart?: string | undefined;
+  /** Unit costs, a CSV file; default: the setting, else none. */
+  readonly costs?: string | undefined;
   /** Receives notes as events `message`. */
   readonly onEvent?: ((event: RunEvent) => void) | undefined;
 }
@@ -35,7 +37,15 @@ export interface McpServer {
 }
 
 const kinds: OptionKinds<McpServerOptions> = {
-  ...{ lake: 'text', accounts: 'texts', config: 'text', timeZone: 'text', chart: 'text', onEvent: 'function' },
+  ...{
+    lake: 'text',
+    accounts: 'texts',
+    config: 'text',
+    timeZone: 'text',
+    chart: 'text',
+    costs: 'text',
+    onEvent: 'function',
+  },
 };
 
 /**
@@ -47,13 +57,13 @@ const kinds: OptionKinds<McpServerOptions> = {
  */
 export async function createMcpServer(options: McpServerOptions = {}): Promise<McpServer> {
   checkOptions('createMcpServer', options, kinds);
-  const { lake, accounts, config, timeZone, chart, onEvent } = options;
+  const { lake, accounts, config, timeZone, chart, costs, onEvent } = options;
   const { createLakeServer } = await optionalPackage(
     '@modelcontextprotocol/sdk',
     '`createMcpServer`',
     () => import('../app/mcp/server.js'),
   );
-  const settings = await readSettings({ lake, config, 'time-zone': timeZone, chart });
+  const settings = await readSettings({ lake, config, 'time-zone': timeZone, chart, costs });
   const served = { ...settings, config, accounts, cache: settings };
   const { mcp, close } = await runTask({ onEvent }, ({ emit }) =>
     createLakeServer(served, { clock: systemClock, log: messageLog(emit) }),

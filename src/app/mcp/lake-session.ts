@@ -17,6 +17,7 @@ export interface ServedLake {
   readonly cache?: CacheOptions | undefined;
   readonly timeZone?: string | undefined;
   readonly chart?: string | undefined;
+  readonly costs?: string | undefined;
   readonly marginMinutes?: number | undefined;
 }
 

@@ -14,7 +14,7 @@ export const mcpCommand: CommandDefinition = {
   options: {
     ...shared('lake', 'config'),
     account: { about: 'Account to show, several times for several; no other is seen [default: all]' },
-    ...shared('cache', 'time-zone', 'chart'),
+    ...shared('cache', 'time-zone', 'chart', 'costs'),
   },
   readsAccounts: true,
   examples: [
@@ -28,10 +28,10 @@ export const mcpCommand: CommandDefinition = {
       () => import('../../app/mcp/server.js'),
     );
     const settings = await readLakeSettings(args);
-    const { lake, timeZone, chart, marginMinutes } = settings;
+    const { lake, timeZone, chart, costs, marginMinutes } = settings;
     const accounts = [...new Set(args.repeated('account').map(readAccountName))];
     const served = {
-      ...{ lake, timeZone, chart, marginMinutes, cache: settings, config: args.text('config') },
+      ...{ lake, timeZone, chart, costs, marginMinutes, cache: settings, config: args.text('config') },
       accounts: accounts.length === 0 ? undefined : accounts,
     };
     await serveMcp(served, { clock, signal, log }, { input: process.stdin, output: process.stdout });
