@@ -12,6 +12,7 @@ import { supported } from '../../lake/catalog/commit.js';
 import type { Lake } from '../../lake/lake.js';
 import { openStore } from '../../lake/store/open-store.js';
 import { withCommandsIn, type CommandScope } from '../command-text.js';
+import { readAccount } from '../configuration/account.js';
 import { listedAccounts } from '../configuration/account-settings.js';
 import { configuredAccounts } from '../configuration/configured-accounts.js';
 import { rangeMarginMs } from '../configuration/range.js';
@@ -87,6 +88,8 @@ export async function examine(options: Examination, context: ExaminationContext)
     ...{ texts, environment, configuration: unconfigured, isValid: false },
     ...{ settings: optionsAlone, customPipelines: [] },
   };
+  const accounts = account === undefined ? listedAccounts(known.configuration, known.environment) : [account];
+  if (known.isValid && accounts.length === 0) readAccount(undefined, texts['endpoint']);
   const { settings } = known;
   const { encryption, lake: location, marginMinutes } = settings;
   const [config, endpoint] = [texts['config'], texts['endpoint']];
@@ -113,7 +116,6 @@ export async function examine(options: Examination, context: ExaminationContext)
     },
   });
 
-  const accounts = account === undefined ? listedAccounts(known.configuration, known.environment) : [account];
   const skews: number[] = store.result === undefined ? [] : [store.result];
   const onClock = (skewMs: number) => {
     skews.push(skewMs);
@@ -145,6 +147,10 @@ export async function examine(options: Examination, context: ExaminationContext)
   const disk = await examined('disk', context, (add) => examineDisk(settings, accounts, add));
   const versions = await examined('versions', context, (add) => examineVersions(lake.result?.lake, add));
 
+  // A damaged checkpoint is a warning of opening the lake, too.
+  const isReported = ({ found }: DoctorFinding) =>
+    catalog.result?.some((file) => found.includes(`checkpoint ${file} `)) === true;
+
   const all = [
     configuration,
     ...credentials,
@@ -152,7 +158,7 @@ export async function examine(options: Examination, context: ExaminationContext)
     clocks,
     store,
     disk,
-    lake,
+    { findings: lake.findings.filter((finding) => !isReported(finding)) },
     catalog,
     files,
     versions,

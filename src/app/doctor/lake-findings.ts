@@ -141,30 +141,36 @@ function addAccount(
 /** Problems of the catalog, and data files, that are listed. */
 const mostListed = 3;
 
-/** Walks the chain of commits, and compares the published logs with it, as `verify` does. */
+/**
+ * Walks the chain of commits, and compares the published logs with it, as `verify` does.
+ *
+ * @returns the files with problems that are findings
+ */
 export async function examineCatalog(
   report: StatusReport | undefined,
   config: string | undefined,
   add: AddFinding,
-): Promise<void> {
+): Promise<readonly string[]> {
   const version = report === undefined ? null : catalogVersion(report.lake);
-  if (report === undefined || version === null) return;
+  if (report === undefined || version === null) return [];
   const { lake, location, lastRun, runs } = report;
   const certificate = new CertificateBuilder();
   await checkCatalog(lake, runs, undefined, certificate);
   const problems = certificate.problems();
-  for (const found of problems.slice(0, mostListed)) {
+  const listed = problems.slice(0, mostListed);
+  for (const found of listed) {
+    const { table, file, problem } = found;
     const remedy = problemRemedy(found, lake);
     add({
       state: found.kind === 'lake' ? 'fault' : 'warning',
-      found: [found.table, found.file, found.problem].filter((text) => text !== '').join(' '),
+      found: [table, problem.includes(file) ? '' : file, problem].filter((text) => text !== '').join(' '),
       command: remedy && remedyCommand(remedy, { location, lastRun, config }),
     });
   }
   const more = problems.length - mostListed;
   if (more > 0)
     add({ state: 'fault', found: `${formatCount(more, 'more problem')} of the catalog; verify lists them` });
-  if (problems.length > 0) return;
+  if (problems.length > 0) return listed.map(({ file }) => file);
   const [commits, versions] = ['catalog-chain', 'published-logs'].map(
     (name) => certificate.results().find(({ check }) => check === name)?.checked ?? 0,
   );
@@ -172,6 +178,7 @@ export async function examineCatalog(
     state: 'ok',
     found: `catalog ${version.version}:${version.hash}; ${formatCount(commits ?? 0, 'commit')} chained, ${formatCount(versions ?? 0, 'published version')} equal to them`,
   });
+  return [];
 }
 
 /** Compares the names and the sizes of the data files with the catalog. It doesn't read them. */

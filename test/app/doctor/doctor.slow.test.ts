@@ -1,13 +1,14 @@
 import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { doctor, examine } from '../../../src/app/doctor/doctor.js';
 import type { DoctorFinding, DoctorReport } from '../../../src/app/results.js';
 import { systemClock, type Clock } from '../../../src/core/clock.js';
+import { Catalog } from '../../../src/lake/catalog/catalog.js';
 import { commitPath } from '../../../src/lake/catalog/catalog-files.js';
 import { canonicalCommit, sealCommit } from '../../../src/lake/catalog/commit.js';
 import { Lake } from '../../../src/lake/lake.js';
@@ -16,6 +17,9 @@ import { tables } from '../../../src/sources/finances/lake-tables.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
 import type { Faults } from '../../../src/emulator/faults/fault-settings.js';
 import { secrets, tokenEndpoint } from '../../engine/auth/token-endpoint.js';
+import { january, stripeAnswer } from '../../sources/custom/example-answers.js';
+import { exampleLoaded } from '../../sources/custom/custom-run.js';
+import { exampleService } from '../../sources/custom/example-service.js';
 import { listening } from '../../listening.js';
 import { servedBucket } from '../../s3-server/served-bucket.js';
 import { builtCommand } from '../built-command.js';
@@ -207,6 +211,49 @@ test.each(['_catalog/00000000000000000001.json', 'events/_delta_log/000000000000
   },
 );
 
+test('a checkpoint that was changed is one fault, and names it once', async () => {
+  const { folder, lake } = await setUp();
+  const catalog = await Catalog.open(diskStore(lake), { clock: systemClock, random: () => 'x', knownTables: [] });
+  await catalog.writeCheckpoint();
+  const names = await readdir(join(lake, '_catalog/_checkpoints'));
+  const newest = join('_catalog/_checkpoints', names.toSorted().at(-1) ?? '');
+  await writeFile(join(lake, newest), 'changed');
+  const finding = only(await examineIn(folder), 'lake');
+  expect(finding).toMatchObject({ state: 'fault', command: expect.stringContaining('ledgerlake repair') as string });
+  expect(finding.found.split(newest)).toHaveLength(2);
+});
+
+test('the operations of custom pipelines that the lake has are requested, with the credentials of the account', async () => {
+  const folder = await temporaryFolder();
+  const lake = join(folder, 'lake');
+  const { url, asked } = await exampleService(stripeAnswer);
+  const variables = { STRIPE_URL: url, STRIPE_KEY_MY_SHOP: 'sk_of_my_shop' };
+  await exampleLoaded('stripe-balance', { lake, ...january, environment: variables });
+  asked.length = 0;
+  await writeFile(join(folder, 'c.json'), '{}');
+  const texts = { lake, pipelines: resolve('examples/pipelines'), 'max-lag': '10000d' };
+  const environment = { ...variables, LEDGERLAKE_ACCOUNT: 'my-shop' };
+  const { findings } = await examineIn(folder, { texts, environment });
+  expect(asked).toHaveLength(1);
+  expect(findings.filter(({ group }) => group === 'credentials')).toMatchObject([
+    { state: 'ok', found: `my-shop: ${url} answered stripe-balance` },
+  ]);
+  expect(findings.map(({ found }) => found)).toContainEqual(
+    expect.stringMatching(/examples\/pipelines has valid definitions of pipelines: .*stripe-balance/),
+  );
+  const wrong = await examineIn(folder, {
+    texts,
+    environment: { ...environment, STRIPE_KEY_MY_SHOP: 'sk_of_another' },
+  });
+  expect(only(wrong, 'credentials')).toMatchObject({
+    ...{ account: 'my-shop', state: 'fault' },
+    found: expect.stringMatching(/^my-shop: stripe-balance got status 401: bad key/) as string,
+  });
+  await writeFile(join(folder, 'broken.mjs'), 'export default {}');
+  const broken = await examineIn(folder, { texts: { ...texts, pipelines: folder }, environment });
+  expect(only(broken, 'configuration').found).toMatch(/broken\.mjs/);
+});
+
 test.each([
   [
     { minReaderVersion: 2, minWriterVersion: 2 },
@@ -377,6 +424,12 @@ test('the command examines a configuration that is invalid, and warns once', asy
   ]);
   const refused = await builtCommand(['doctor', '--max-lag', 'soon'], { folder });
   expect(refused).toMatchObject({ code: 2, out: '' });
+  await rm(join(folder, 'ledgerlake.config.json'));
+  const nobody = await builtCommand(['doctor', '--endpoint', 'http://127.0.0.1:1'], { folder });
+  expect(nobody).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('expected --account with --endpoint') as string,
+  });
 });
 
 test('is stopped by its signal', async () => {
