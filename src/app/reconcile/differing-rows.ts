@@ -3,7 +3,8 @@ import type { Database } from '../../core/duckdb/connection.js';
 import { identifier } from '../../core/duckdb/literals.js';
 import { hasColumn } from '../../lake/files/sorted-file.js';
 import { historyValue } from './event-history.js';
-import { mostExamples, type ChangedRow } from './findings.js';
+import { mostExamples } from './findings.js';
+import type { ChangeExample } from '../results.js';
 
 /** Two states of the same load keys, each as a query with the columns of the table and `month_`. */
 export interface States {
@@ -59,7 +60,7 @@ export interface Differing {
   readonly moved: number;
   /** How many rows the examples are taken from: of events both of a pair. */
   readonly rows: number;
-  readonly examples: readonly ChangedRow[];
+  readonly examples: readonly ChangeExample[];
 }
 
 /** In SQL: the identity of a group, never null: its id, or its raw text where it has none. Earlier versions wrote an empty id. */
@@ -174,15 +175,15 @@ async function changedGroups(
   return { differ, grown, examples: examples.map(exampleOf) };
 }
 
-function exampleOf(row: Readonly<Record<string, unknown>>): ChangedRow {
+function exampleOf(row: Readonly<Record<string, unknown>>): ChangeExample {
   const text = (name: string) => (typeof row[name] === 'string' ? row[name] : null);
   const change = text('change');
   return {
     change: change === 'vanished' || change === 'differs' ? change : 'appeared',
     id: text('id') ?? '',
-    eventList: text('event_list'),
-    amazonOrderId: text('amazon_order_id'),
-    postedAt: text('posted_at'),
+    event_list: text('event_list'),
+    amazon_order_id: text('amazon_order_id'),
+    posted_at: text('posted_at'),
   };
 }
 

@@ -5,40 +5,20 @@ import type { SliceLoads } from '../../lake/loads/load-keys.js';
 import { groupBy } from '../../core/group-by.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { printable } from '../../core/printable.js';
-import type { EmptiedSlices, PipelineChanges, RunSummary, UncomparedSlices } from '../results.js';
+import type {
+  ChangedSlices,
+  ChangeExample,
+  EmptiedSlices,
+  PipelineChanges,
+  RunSummary,
+  UncomparedSlices,
+} from '../results.js';
 
-/** An example of a change, for people. */
-export interface ChangedRow {
-  readonly change: 'appeared' | 'vanished' | 'differs';
-  /** `event_id`, or `group_id`. */
-  readonly id: string;
-  readonly eventList: string | null;
-  readonly amazonOrderId: string | null;
-  /** ISO 8601; for a group its start. */
-  readonly postedAt: string | null;
-}
-
-/** What changed in load keys that were read before, and is committed now. */
-export interface SliceChange {
+/** What changed in slices that were read before, and is committed now. */
+export interface SliceChange extends ChangedSlices {
   readonly pipeline: string;
-  /** The load keys that were read before: `window/START/END`, `group/ID`, `order/ID`. */
-  readonly loadKeys: readonly string[];
-  /** Rows that the previous read lacked. */
-  readonly appeared: number;
-  /** Rows of the previous read that this one lacks. */
-  readonly vanished: number;
-  /**
-   * For events: pairs of a vanished and an appeared one with the same order and list, where one seems to replace the other;
-   * both are counted above as well. For groups: those whose content differs.
-   */
-  readonly differ: number;
-  /** Deferred transactions that are released now; not counted above. */
-  readonly released: number;
-  /** New events of settlements that were open, and changed open settlements; not counted above. */
-  readonly grown: number;
   /** How many rows the examples are taken from. */
   readonly rows: number;
-  readonly examples: readonly ChangedRow[];
 }
 
 /**
@@ -91,7 +71,7 @@ export function findingsText({ changes, emptied, uncompared }: Findings): string
     const changed = ofPipeline.filter(({ rows }) => rows > 0);
     if (changed.length > 0) lines.push(`Changed since it was read last, ${pipeline}: ${countsText(sumOf(changed))}`);
     for (const change of changed.slice(0, mostListed)) {
-      lines.push(`  ${keysInWords(change.loadKeys)}: ${countsText(change)}`, ...change.examples.map(exampleText));
+      lines.push(`  ${keysInWords(change.load_keys)}: ${countsText(change)}`, ...change.examples.map(exampleText));
       const others = change.rows - change.examples.length;
       if (others > 0) lines.push(`    and ${formatCount(others)} more`);
     }
@@ -114,15 +94,10 @@ export function findingsObject({
     pipeline,
     {
       ...sumOf(ofPipeline),
-      slices: ofPipeline.map(({ loadKeys, appeared, vanished, differ, released, grown, examples }) => ({
-        ...{ load_keys: loadKeys, appeared, vanished, differ, released, grown },
-        examples: examples.map(({ change, id, eventList, amazonOrderId, postedAt }) => ({
-          change,
-          id,
-          event_list: eventList,
-          amazon_order_id: amazonOrderId,
-          posted_at: postedAt,
-        })),
+      slices: ofPipeline.map((change) => ({
+        load_keys: change.load_keys,
+        ...sumOf([change]),
+        examples: change.examples,
       })),
     },
   ]);
@@ -179,7 +154,7 @@ function rowsText(rows: number, atMost = false): string {
 function byPipeline(changes: readonly SliceChange[]): Map<string, SliceChange[]> {
   const pipelines = groupBy(changes, ({ pipeline }) => pipeline);
   for (const group of pipelines.values())
-    group.sort((a, b) => ((a.loadKeys[0] ?? '') < (b.loadKeys[0] ?? '') ? -1 : 1));
+    group.sort((a, b) => ((a.load_keys[0] ?? '') < (b.load_keys[0] ?? '') ? -1 : 1));
   return pipelines;
 }
 
@@ -196,12 +171,12 @@ function byReason(uncompared: readonly UncomparedSlices[]): readonly UncomparedS
 /** `12 new events in 2 settlements`; of a listing, which is read by months, `2 changed`. */
 function grownText(changes: readonly SliceChange[], grown: number): string {
   const growing = changes.filter((change) => change.grown > 0);
-  if (growing.some(({ loadKeys }) => nameIn('group', loadKeys[0] ?? '') === undefined))
+  if (growing.some(({ load_keys: loadKeys }) => nameIn('group', loadKeys[0] ?? '') === undefined))
     return `${formatCount(grown)} changed`;
   return `${formatCount(grown, 'new event')} in ${formatCount(growing.length, 'settlement')}`;
 }
 
-type Counts = Pick<SliceChange, 'appeared' | 'vanished' | 'differ' | 'released' | 'grown'>;
+type Counts = Omit<PipelineChanges, 'slices'>;
 
 function sumOf(changes: readonly SliceChange[]): Counts {
   const sum = (count: (change: SliceChange) => number) => changes.reduce((total, change) => total + count(change), 0);
@@ -219,8 +194,8 @@ function countsText({ appeared, vanished, differ }: Pick<SliceChange, 'appeared'
   return differ === 0 ? counts.join(', ') : `${counts.join(', ')}, ${formatCount(differ)} differ`;
 }
 
-function exampleText({ change, id, eventList, amazonOrderId, postedAt }: ChangedRow): string {
-  const details = [eventList, amazonOrderId, postedAt]
+function exampleText({ change, id, ...row }: ChangeExample): string {
+  const details = [row.event_list, row.amazon_order_id, row.posted_at]
     .filter((detail) => detail !== null)
     .map((detail) => excerpt(detail));
   return `    ${change}: ${[excerpt(id), ...details].join(', ')}`;

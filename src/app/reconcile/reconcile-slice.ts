@@ -178,7 +178,7 @@ export class EventRevisions implements Revisions {
     const history = hasHistory ? await historyFiles(this.#workspace, compared, slice, entries, now) : [];
     return revision(lake, mainStates.table, slice, { files: history, isCompared: keepsHistory(compared) }, () => {
       if (isEmptied) this.#findings.emptied.push({ ...answer, lacking: storedRows, accepted: true });
-      if (isChanged) this.#findings.changes.push({ pipeline: slice.pipeline, loadKeys: known, ...found });
+      if (isChanged) this.#findings.changes.push({ pipeline: slice.pipeline, load_keys: known, ...found });
     });
   }
 

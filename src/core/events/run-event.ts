@@ -195,7 +195,7 @@ interface RunEvents {
   };
   /** A slice could not be read as attempted. */
   'slice-failed': SliceEvent & {
-    readonly verdict: 'abort' | 'skip' | 'split' | 'shorten' | 'retry';
+    readonly verdict: 'skip' | 'split' | 'shorten' | 'retry';
     /** `too-large`, `bound-too-late`, `fault` …; null where reading didn't fail. */
     readonly cause: string | null;
     readonly reason: string;

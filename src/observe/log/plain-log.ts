@@ -69,7 +69,6 @@ class Repeats {
 const mostReason = 120;
 
 const failureTexts = {
-  abort: 'cannot be read',
   skip: 'is left open',
   split: 'is read in parts',
   shorten: 'is read in parts',

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
-import { findingsText, type ChangedRow } from '../../../src/app/reconcile/findings.js';
+import { findingsText } from '../../../src/app/reconcile/findings.js';
+import type { ChangeExample } from '../../../src/app/results.js';
 
-const example = (id: string): ChangedRow => ({
-  ...{ change: 'appeared', id, eventList: null, amazonOrderId: null, postedAt: null },
+const example = (id: string): ChangeExample => ({
+  ...{ change: 'appeared', id, event_list: null, amazon_order_id: null, posted_at: null },
 });
 
 test('rows that changed beside the examples are counted', () => {
@@ -10,7 +11,7 @@ test('rows that changed beside the examples are counted', () => {
     findingsText({
       changes: [
         {
-          ...{ pipeline: 'financial-events', loadKeys: ['group/G'], appeared: rows, vanished: 0, differ: 0, rows },
+          ...{ pipeline: 'financial-events', load_keys: ['group/G'], appeared: rows, vanished: 0, differ: 0, rows },
           ...{ released: 0, grown: 0 },
           examples: ['a', 'b', 'c'].map(example),
         },
@@ -25,10 +26,10 @@ test('rows that changed beside the examples are counted', () => {
 test('what was expected has headings of its own, and is no change', () => {
   const none = { appeared: 0, vanished: 0, differ: 0, released: 0, grown: 0, rows: 0, examples: [] };
   const changes = [
-    { ...none, pipeline: 'transactions', loadKeys: ['window/2026-01-01/2026-01-02'], released: 2 },
-    { ...none, pipeline: 'group-events', loadKeys: ['group/A'], grown: 7 },
-    { ...none, pipeline: 'group-events', loadKeys: ['group/B'], grown: 5 },
-    { ...none, pipeline: 'financial-event-groups', loadKeys: ['window/2026-01-01/2026-02-01'], grown: 1 },
+    { ...none, pipeline: 'transactions', load_keys: ['window/2026-01-01/2026-01-02'], released: 2 },
+    { ...none, pipeline: 'group-events', load_keys: ['group/A'], grown: 7 },
+    { ...none, pipeline: 'group-events', load_keys: ['group/B'], grown: 5 },
+    { ...none, pipeline: 'financial-event-groups', load_keys: ['window/2026-01-01/2026-02-01'], grown: 1 },
   ];
   const text = findingsText({ changes, emptied: [], uncompared: [] });
   expect(text.split('\n')).toEqual([
