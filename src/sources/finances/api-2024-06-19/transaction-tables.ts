@@ -11,7 +11,7 @@ import {
   repeated,
   sought,
   nullableText,
-  withoutBounds,
+  unbounded,
 } from '../model/tables.js';
 
 const transactionId = sought(
@@ -84,34 +84,40 @@ function entryColumns(effective: Column): Column[] {
     repeated(postedAt),
     repeated(effective),
     repeated(amazonOrderId),
-    later(marketplaceId),
-    marketplace,
+    unbounded(later(marketplaceId)),
+    unbounded(marketplace),
     groupId,
     column('entry', 'integer', 'dictionary', 'Order within the transaction, from 0.'),
-    column('path', 'text', 'dictionary', 'Path of the amount: `items[].breakdowns[].breakdowns[].breakdownAmount`.'),
+    unbounded(
+      column('path', 'text', 'dictionary', 'Path of the amount: `items[].breakdowns[].breakdowns[].breakdownAmount`.'),
+    ),
     nullableText('breakdown', 'Breakdown types from the top, `AmazonFees/Commission`; null for totals.'),
     nullable('item', 'integer', 'dictionary', 'Which element of the outermost array on the path, from 0.'),
     filtered(nullableText('sku', "The seller's SKU of the item, else of the transaction.")),
     nullableText('asin', 'Catalogue number of the item, else of the transaction.'),
     nullable('quantity', 'bigint', 'dictionary', 'Units of the item, else of the transaction.'),
     nullableText('fulfillment_network', 'Who ships the item: `AFN`, `MFN`.'),
-    column(
-      'kind',
-      'text',
-      'dictionary',
-      'Category of the amount: `charge`, `fee`, `tax` …; `unknown` if no rule has it.',
+    unbounded(
+      column(
+        'kind',
+        'text',
+        'dictionary',
+        'Category of the amount: `charge`, `fee`, `tax` …; `unknown` if no rule has it.',
+      ),
     ),
-    nullableText('name', 'The last breakdown type; null for totals.'),
-    column(
-      'role',
-      'text',
-      'dictionary',
-      '`net` adds up to the total of the transaction, `memo` repeats what others count.',
+    unbounded(nullableText('name', 'The last breakdown type; null for totals.')),
+    unbounded(
+      column(
+        'role',
+        'text',
+        'dictionary',
+        '`net` adds up to the total of the transaction, `memo` repeats what others count.',
+      ),
     ),
     nullable('amount', 'decimal', 'dictionary', 'Exact, to a millionth.'),
     filtered(nullableText('amount_text', 'Only where `amount` cannot hold it: the number as received.')),
-    nullableText('currency', 'ISO 4217 code as received.'),
-  ].map(withoutBounds);
+    unbounded(nullableText('currency', 'ISO 4217 code as received.')),
+  ];
 }
 
 export const transactions: Table = {

@@ -1,6 +1,6 @@
 import type { LoadKeyKind } from '../../../lake/catalog/load-key.js';
 import type { Column, PipelineTables, Table } from '../../../core/columns/table.js';
-import { column, filtered, nullable, sought, nullableText, withoutBounds } from '../model/tables.js';
+import { column, filtered, nullable, sought, nullableText, unbounded } from '../model/tables.js';
 
 const settlementId = sought(
   filtered(column('settlement_id', 'text', 'dictionary', "Amazon's number of the settlement.")),
@@ -40,20 +40,20 @@ const lineColumns: readonly Column[] = [
   nullable('merchant_order_id', 'text', 'delta-length', 'The order, as the seller numbers it.'),
   nullableText('adjustment_id', 'Number of a refund or another adjustment.'),
   nullableText('shipment_id', 'Number of the shipment.'),
-  nullableText('marketplace', 'The marketplace, as the report has it: `Amazon.com`.'),
+  unbounded(nullableText('marketplace', 'The marketplace, as the report has it: `Amazon.com`.')),
   nullableText('amount_type', '`ItemPrice`, `ItemFees`, `Promotion` …'),
   nullableText('amount_description', '`Principal`, `Commission` …; of a coupon its text.'),
-  nullableText('kind', 'Category of the amount, as in `entries`; null where no rule names it.'),
-  nullableText('name', "The amount's type, as `entries` have it; null where no rule names it."),
+  unbounded(nullableText('kind', 'Category of the amount, as in `entries`; null where no rule names it.')),
+  unbounded(nullableText('name', "The amount's type, as `entries` have it; null where no rule names it.")),
   nullable('amount', 'decimal', 'dictionary', 'Exact, to a millionth.'),
   filtered(
     nullableText('amount_text', 'Only where `amount` cannot hold it, or it is no number: the text as received.'),
   ),
-  nullableText('currency', 'Currency of the settlement.'),
+  unbounded(nullableText('currency', 'Currency of the settlement.')),
   nullableText('fulfillment_id', '`AFN`, or `MFN`.'),
   nullable('posted_on', 'date', 'dictionary', 'The day of the line, as the report has it.'),
   filtered(nullable('posted_at', 'instant', 'dictionary', 'The instant of the line; null where it has none.')),
-  nullableText('order_item_id', 'Number of the item within its order.'),
+  unbounded(nullableText('order_item_id', 'Number of the item within its order.')),
   nullableText('merchant_order_item_id', 'Number of the item, as the seller gives it.'),
   nullableText('merchant_adjustment_item_id', 'Number of the adjusted item, as the seller gives it.'),
   filtered(nullableText('sku', "The seller's SKU.")),
@@ -62,7 +62,7 @@ const lineColumns: readonly Column[] = [
   startedAt,
   endedAt,
   column('raw', 'text', 'plain', 'The line as received, without its line end.'),
-].map(withoutBounds);
+];
 
 const reportsName = 'settlement_reports';
 
