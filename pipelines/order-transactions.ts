@@ -7,7 +7,7 @@ import {
   orderTransactionEntries,
   orderTransactions,
 } from '../src/sources/finances/api-2024-06-19/transaction-tables.js';
-import { relatedQuery, transactionsVerdict } from '../src/sources/finances/api-2024-06-19/transactions-api.js';
+import { relatedQuery, transactionsVerdict } from '../src/sources/finances/api-2024-06-19/finances-api.js';
 import { orderPages } from '../src/sources/finances/model/source-pages.js';
 import { firstMonth } from '../src/sources/finances/model/slice-rows.js';
 import { transactionDerivation } from '../src/sources/finances/api-2024-06-19/transaction-derivation.js';
@@ -27,12 +27,12 @@ export const orderTransactionsPipeline: FinancesPipeline<OrderSlice, Transaction
   main: orderTransactions,
   derived: [orderTransactionEntries],
   ...orderSlicing({ pipeline: name, table: orderTransactions.name, batch: 100 }),
-  pace: (upstream) => upstream.transactions.pace(operation),
+  pace: (upstream) => upstream['2024-06-19'].pace(operation),
   derivation: transactionDerivation,
   judge: transactionsVerdict,
   pages: ({ orders }, reading) =>
     orderPages(orders, (order) =>
-      reading.upstream.transactions.pages(relatedQuery(operation, 'ORDER_ID', order), reading),
+      reading.upstream['2024-06-19'].pages(relatedQuery(operation, 'ORDER_ID', order), reading),
     ),
   collect: () =>
     transactionCollector({ transactions: orderTransactions, entries: orderTransactionEntries }, (_source, dates) =>

@@ -5,7 +5,7 @@ import { windowProbes, windowSlicing } from '../src/engine/slicing/window-slicin
 import { RecordCollector, type RecordPage } from '../src/sources/custom/record-collector.js';
 import { payoutKey, payoutRow } from '../src/sources/finances/api-2024-06-19/record-rows.js';
 import { payouts } from '../src/sources/finances/api-2024-06-19/transaction-tables.js';
-import { recordPages, transactionsVerdict } from '../src/sources/finances/api-2024-06-19/transactions-api.js';
+import { recordPages, transactionsVerdict } from '../src/sources/finances/api-2024-06-19/finances-api.js';
 import { limits } from '../src/sources/finances/api-2024-06-19/operations.js';
 import type { FinancesPipeline } from '../src/sources/finances/connect-finances.js';
 
@@ -25,8 +25,8 @@ export const payoutsPipeline: FinancesPipeline<WindowSlice, RecordPage> = {
   // There are few payouts: those of a month fit one page.
   ...windowSlicing({ pipeline: name, table: payouts.name, gridDays: 31, probeDays: 31, guessPerDay: 1, bisects: true }),
   probes: (job) => windowProbes(payoutsPipeline, job),
-  pace: (upstream) => upstream.transactions.pace(operation),
-  begun: (upstream) => upstream.transactions.begun(operation),
+  pace: (upstream) => upstream['2024-06-19'].pace(operation),
+  begun: (upstream) => upstream['2024-06-19'].begun(operation),
   judge: transactionsVerdict,
   pages: (slice, reading) =>
     windowPages(slice, transactionsVerdict, ({ start, end }) => {

@@ -1,7 +1,7 @@
 import { RecordCollector, type RecordPage } from '../src/sources/custom/record-collector.js';
 import { summaryKey, summaryRow } from '../src/sources/finances/api-2024-06-19/record-rows.js';
 import { settlementSummaries } from '../src/sources/finances/api-2024-06-19/transaction-tables.js';
-import { summaryPages } from '../src/sources/finances/api-2024-06-19/transactions-api.js';
+import { summaryPages } from '../src/sources/finances/api-2024-06-19/finances-api.js';
 import { settlementSlicing, type SettlementSlice } from '../src/sources/finances/api-2024-06-19/settlement-slicing.js';
 import { settlementVerdict } from '../src/sources/finances/selling-partner/refusals.js';
 import { limits } from '../src/sources/finances/api-2024-06-19/operations.js';
@@ -27,7 +27,7 @@ export const settlementSummariesPipeline: FinancesPipeline<SettlementSlice, Reco
     ...{ pipeline: name, table: settlementSummaries.name, transactions: transactionsPipeline },
     expected: (request) => touchingSettlements(request, financialEventGroups.name),
   }),
-  pace: (upstream) => upstream.transactions.pace(operation),
+  pace: (upstream) => upstream['2024-06-19'].pace(operation),
   judge: settlementVerdict,
   pages: ({ settlement }, reading) => summaryPages(settlement, reading),
   collect: ({ settlement, month }) =>

@@ -8,7 +8,7 @@ import {
   type TransactionsPage,
 } from '../src/sources/finances/api-2024-06-19/transaction-collector.js';
 import { transactionEntries, transactions } from '../src/sources/finances/api-2024-06-19/transaction-tables.js';
-import { storedPages, transactionsVerdict } from '../src/sources/finances/api-2024-06-19/transactions-api.js';
+import { storedPages, transactionsVerdict } from '../src/sources/finances/api-2024-06-19/finances-api.js';
 import { withSource } from '../src/sources/finances/model/source-pages.js';
 import { historyWarnings } from '../src/sources/finances/selling-partner/history-limit.js';
 import { windowSource } from '../src/sources/finances/model/slice-rows.js';
@@ -36,8 +36,8 @@ export const transactionsPipeline: FinancesPipeline<WindowSlice, TransactionsPag
   }),
   // Pages are unordered: only a page that covers its whole window shows how many transactions there are.
   probes: (job) => windowProbes(transactionsPipeline, job, 1),
-  pace: (upstream) => upstream.transactions.pace(operation),
-  begun: (upstream) => upstream.transactions.begun(operation),
+  pace: (upstream) => upstream['2024-06-19'].pace(operation),
+  begun: (upstream) => upstream['2024-06-19'].begun(operation),
   derivation: transactionDerivation,
   prepareSync: (job, reading) => withReleased(job, name, reading),
   warnings: (job, now) => historyWarnings(job, name, transactions.name, now),
@@ -47,7 +47,7 @@ export const transactionsPipeline: FinancesPipeline<WindowSlice, TransactionsPag
     if (slice.bodies !== undefined) return storedPages(source, slice.bodies);
     const pages = windowPages(slice, transactionsVerdict, ({ start, end }) => {
       const parameters = { postedAfter: start, postedBefore: end };
-      return reading.upstream.transactions.pages({ operation, parameters }, reading);
+      return reading.upstream['2024-06-19'].pages({ operation, parameters }, reading);
     });
     return withSource(source, pages);
   },

@@ -31,6 +31,7 @@ import { quotaFile } from '../load/state-folder.js';
 import { estimate, type OperationQuota } from './estimate.js';
 import { planColumns, planObject, planRows, planSummary, planText, type PlanReport } from './plan-output.js';
 import type { CommandScope } from '../command-text.js';
+import { defaultApi } from '../../sources/finances/finances-apis.js';
 import { readJob, type JobOptions, type LoadJob } from '../load/load-job.js';
 import { firstPages, pagesJson, writePages, type FirstPage as ShownPage } from '../load/first-page.js';
 
@@ -84,7 +85,7 @@ export async function plan(options: PlanOptions, context: ReadingContext): Promi
     asked: {
       ...{ pipelines: options.pipelines, pipelineFolder: options.pipelineFolder },
       ...{ config: options.explicit?.config, endpoint: options.explicit?.endpoint },
-      api: options.pipelines.length > 0 || options.api === 'v0' ? undefined : options.api,
+      api: options.pipelines.length > 0 || options.api === defaultApi ? undefined : options.api,
     },
     showsFirstPages: options.showsFirstPages === true,
     probed: options.probe ? probed.requests : undefined,

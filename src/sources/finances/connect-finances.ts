@@ -9,7 +9,7 @@ import {
 } from '../../engine/paging/paged-client.js';
 import type { Slice } from '../../engine/run/slice-queue.js';
 import type { Definition } from '../../engine/slicing/slicing.js';
-import { transactionsApi, type WithTransactions } from './api-2024-06-19/transactions-api.js';
+import { finances20240619Api, type WithFinances20240619 } from './api-2024-06-19/finances-api.js';
 import type { ApiQuery, FinancesClient, FinancesApiOptions, PagedFinancesApi } from './selling-partner/finances-api.js';
 import { financesV0Api, type WithFinancesV0 } from './api-v0/finances-api.js';
 import type { ScannedApiPage } from './selling-partner/scanned-page.js';
@@ -17,7 +17,7 @@ import type { LargeGroups } from './api-v0/large-groups.js';
 import { connectReports, type ReportsClient, type WithReports } from './settlement-reports/reports-api.js';
 
 /** The Finances APIs, and that of reports. */
-export interface FinancesUpstream extends WithFinancesV0, WithTransactions, WithReports {}
+export interface FinancesUpstream extends WithFinancesV0, WithFinances20240619, WithReports {}
 
 /** A pipeline that reads the finances; see `pipelines/`. */
 export type FinancesPipeline<S extends Slice = Slice, Page = unknown> = Definition<FinancesUpstream, S, Page>;
@@ -68,7 +68,7 @@ export function connectFinances({
     ...api,
     ...connectApi(api, common),
   });
-  const clients = { v0: connect(financesV0Api(options)), transactions: connect(transactionsApi(options)) };
+  const clients = { v0: connect(financesV0Api(options)), '2024-06-19': connect(finances20240619Api(options)) };
   const all: readonly (OperationClient & { readonly operations: readonly string[] })[] = Object.values(clients);
   return {
     sweep: async () => {
@@ -91,7 +91,7 @@ export function connectFinances({
 }
 
 /** For runs without requests to the Finances APIs. */
-export const noUpstream: FinancesUpstream = { v0: noClient(), transactions: noClient(), reports: noReports() };
+export const noUpstream: FinancesUpstream = { v0: noClient(), '2024-06-19': noClient(), reports: noReports() };
 
 function noReports(): ReportsClient {
   const refuse = () => Promise.reject(new Error('this run has no connection to the Reports API'));

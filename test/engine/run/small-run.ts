@@ -5,7 +5,7 @@ import { transactionsPipeline } from '../../../pipelines/transactions.js';
 import { syncedPipelines } from '../../../src/app/load/synced-pipelines.js';
 import type { ApiPage, PagedApi, Query } from '../../../src/engine/paging/paged-api.js';
 import type { Reading } from '../../../src/engine/run/pipeline.js';
-import { transactionsApi } from '../../../src/sources/finances/api-2024-06-19/transactions-api.js';
+import { finances20240619Api } from '../../../src/sources/finances/api-2024-06-19/finances-api.js';
 import { financesV0Api } from '../../../src/sources/finances/api-v0/finances-api.js';
 import {
   noUpstream,
@@ -86,7 +86,7 @@ export function upstreamOf(ledger: Ledger, at: Clock = clock): FinancesUpstream 
   return {
     ...noUpstream,
     v0: { ...noUpstream.v0, ...clientOf(financesV0Api(options)) },
-    transactions: clientOf(transactionsApi(options)),
+    '2024-06-19': clientOf(finances20240619Api(options)),
   };
 }
 

@@ -8,7 +8,7 @@ import { columnStatistics, loadKeysOf } from '../../../lake/delta/file-tags.js';
 import { type Listed, listed, recentTransactions, type RecentTransactions, totalText } from './listed-transactions.js';
 import { limits } from './operations.js';
 import { transactions } from './transaction-tables.js';
-import type { WithTransactions } from './transactions-api.js';
+import type { WithFinances20240619 } from './finances-api.js';
 
 /** Deferred sales that fit the pages of one burst: up to this many, all of them are checked. */
 const fewDeferred = limits.burst * limits.pageSize;
@@ -40,7 +40,11 @@ interface DeferringWindow {
  *
  * @returns the job with these windows as `changed`
  */
-export async function withReleased(job: SyncJob, pipeline: string, reading: Reading<WithTransactions>): Promise<Job> {
+export async function withReleased(
+  job: SyncJob,
+  pipeline: string,
+  reading: Reading<WithFinances20240619>,
+): Promise<Job> {
   if (!job.refresh) return { ...job, changed: [] };
   const recent = await recentTransactions(job, pipeline, reading);
   const deferrals = await olderDeferrals(job, pipeline, recent);
@@ -69,7 +73,7 @@ async function olderDeferrals(
 interface SearchOptions {
   readonly job: SyncJob;
   readonly pipeline: string;
-  readonly reading: Reading<WithTransactions>;
+  readonly reading: Reading<WithFinances20240619>;
   readonly recent: RecentTransactions | undefined;
 }
 

@@ -15,7 +15,7 @@ import { limits, parameters as names } from './operations.js';
 import { eachResult } from './results-page.js';
 import { listName } from './transaction-reader.js';
 import { transactions } from './transaction-tables.js';
-import { transactionsVerdict, type WithTransactions } from './transactions-api.js';
+import { transactionsVerdict, type WithFinances20240619 } from './finances-api.js';
 
 /** A transaction of an answer. */
 export interface Listed {
@@ -35,11 +35,11 @@ export interface Listed {
 export async function* listed(
   status: 'DEFERRED' | 'DEFERRED_RELEASED' | undefined,
   span: Window,
-  reading: Reading<WithTransactions>,
+  reading: Reading<WithFinances20240619>,
 ): AsyncGenerator<Listed> {
   const pages = bisectedPages([span], transactionsVerdict, ({ start, end }) => {
     const parameters = { postedAfter: start, postedBefore: end, [names.transactionStatus]: status };
-    return reading.upstream.transactions.pages({ operation: 'listTransactions', parameters }, reading);
+    return reading.upstream['2024-06-19'].pages({ operation: 'listTransactions', parameters }, reading);
   });
   for await (const { tape, list } of pages) {
     const results: Listed[] = [];
@@ -115,7 +115,7 @@ const mostPages = 30;
 export async function recentTransactions(
   job: SyncJob,
   pipeline: string,
-  reading: Reading<WithTransactions>,
+  reading: Reading<WithFinances20240619>,
 ): Promise<RecentTransactions | undefined> {
   const { lake, account, range, lookBackFrom, isInTurns, requested } = job;
   if (isInTurns) return undefined;

@@ -19,11 +19,11 @@ import { subjectPages } from '../selling-partner/subject-ids.js';
 import { limits, operations, parameters as names, type Operation, type OperationName } from './operations.js';
 import { eachResult, readResultsPage, type ResultsPage } from './results-page.js';
 
-type TransactionsQuery = ApiQuery<OperationName>;
+type FinancesQuery = ApiQuery<OperationName>;
 
 /** An upstream that has this API. */
-export interface WithTransactions {
-  readonly transactions: FinancesClient<TransactionsQuery, ResultsPage>;
+export interface WithFinances20240619 {
+  readonly '2024-06-19': FinancesClient<FinancesQuery, ResultsPage>;
 }
 
 /**
@@ -32,7 +32,7 @@ export interface WithTransactions {
  *
  * @throws LedgerlakeError USAGE for an endpoint that isn't a base address
  */
-export function transactionsApi(options: FinancesApiOptions): PagedFinancesApi<TransactionsQuery, ResultsPage> {
+export function finances20240619Api(options: FinancesApiOptions): PagedFinancesApi<FinancesQuery, ResultsPage> {
   const { prefix, common } = commonApi(options, finances20240619, (page: ResultsPage, visit) => {
     eachResult(page, (node) => {
       visit('', node);
@@ -53,7 +53,7 @@ export function transactionsApi(options: FinancesApiOptions): PagedFinancesApi<T
 }
 
 /** Path and query of a page: the token is sent with all parameters of the first request, and is encoded once. */
-function requestPath({ operation, parameters }: TransactionsQuery, cursor: string | undefined): string {
+function requestPath({ operation, parameters }: FinancesQuery, cursor: string | undefined): string {
   const { path, range }: Operation = operations[operation];
   const instant = range.bounds === 'dates' ? isoDate : isoInstant;
   const text = (value: string | number): string => (typeof value === 'number' ? instant(value) : value);
@@ -79,12 +79,12 @@ export async function* storedPages(
 }
 
 /** The query for the results of an identifier, such as an order's transactions. */
-export function relatedQuery(operation: OperationName, name: string, value: string): TransactionsQuery {
+export function relatedQuery(operation: OperationName, name: string, value: string): FinancesQuery {
   return { operation, parameters: { [names.relatedIdentifierName]: name, [names.relatedIdentifierValue]: value } };
 }
 
 /** The summary of a settlement; throws what `subjectPages` throws. */
-export function summaryPages(settlement: string, reading: Reading<WithTransactions>): AsyncIterable<RecordPage> {
+export function summaryPages(settlement: string, reading: Reading<WithFinances20240619>): AsyncIterable<RecordPage> {
   return subjectPages({
     id: settlement,
     inPath: false,
@@ -95,10 +95,10 @@ export function summaryPages(settlement: string, reading: Reading<WithTransactio
 
 /** The pages of a query as records. */
 export async function* recordPages(
-  query: TransactionsQuery,
-  reading: Reading<WithTransactions>,
+  query: FinancesQuery,
+  reading: Reading<WithFinances20240619>,
 ): AsyncGenerator<RecordPage> {
-  for await (const page of reading.upstream.transactions.pages(query, reading)) {
+  for await (const page of reading.upstream['2024-06-19'].pages(query, reading)) {
     const records: JsonNode[] = [];
     eachResult(page, (node) => records.push(new JsonNode(page.tape, node)));
     yield { records, holes: page.holes ?? [] };
