@@ -132,8 +132,8 @@ simulate: $(INSTALLED) ## Play whole years of sellers, faults and crashes, each 
 attack: build ## Damage lakes and send hostile input: some minutes
 	npx vitest run --config test/attack/vitest.config.ts
 
-attack-short: build ## The same with a twentieth of the trials: two minutes
-	LEDGERLAKE_TEST_SHARE=20 npx vitest run --config test/attack/vitest.config.ts
+attack-short: build ## The same with a fiftieth of the trials: two minutes
+	LEDGERLAKE_TEST_SHARE=50 npx vitest run --config test/attack/vitest.config.ts
 
 test-all: test test-slow test-s3 test-clients test-browser test-fleet test-package test-nodes test-readers torture attack ## Everything that this machine can run
 

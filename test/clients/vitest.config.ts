@@ -6,6 +6,8 @@ export default defineConfig({
   plugins: [sqlTexts],
   test: {
     include: ['test/clients/*.clients.ts', 'test/clients/*.test.ts'],
+    // Vitest would leave a core idle on a machine of two.
+    maxWorkers: 2,
     testTimeout: 600_000,
     hookTimeout: 600_000,
   },
