@@ -1,8 +1,7 @@
--- One row for each line of journal_lines of a basis, a range of days and an account, null for all, in the order of a file: `taxRate` is that of its account.
+-- One row for each line of journal_lines, in the order of a file: `taxRate` is that of its account.
 --
 -- debit, credit: decimal texts; date: YYYY-MM-DD.
 SELECT account, journal, CAST(date AS VARCHAR) AS date, basis, settlement_id, month, ledger_code, ledger_account, taxRate,
   CAST(debit AS VARCHAR) AS debit, CAST(credit AS VARCHAR) AS credit, currency, memo
 FROM journal_lines JOIN (SELECT DISTINCT ledger_code, taxRate FROM chart_of_accounts) USING (ledger_code)
-WHERE basis = $basis AND date >= CAST($from AS DATE) AND date < CAST($to AS DATE) AND coalesce(account = $account, true)
 ORDER BY account, currency, journal_lines.date, journal, ledger_code, ledger_account

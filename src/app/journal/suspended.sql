@@ -1,8 +1,8 @@
--- One row for each name of amounts of a basis, a range of days and an account, null for all, that the chart of accounts doesn't name, and currency.
+-- One row for each name of journal_amounts that the chart of accounts doesn't name, and currency.
 --
 -- amount: decimal text, positive is the seller's gain; times: the number of amounts.
 SELECT account, category, kind, coalesce(name, kind) AS name, currency, CAST(sum(times) AS BIGINT) AS times, CAST(sum(amount) AS VARCHAR) AS amount
 FROM journal_amounts
-WHERE NOT is_named AND basis = $basis AND date >= CAST($from AS DATE) AND date < CAST($to AS DATE) AND coalesce(account = $account, true)
+WHERE NOT is_named
 GROUP BY ALL
 ORDER BY account, currency, kind, name
