@@ -11,6 +11,7 @@ import { LakeDatabase } from '../../../src/app/query/lake-database.js';
 import { openLakeReader } from '../../../src/app/query/lake-files.js';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
+import { CommandProcess } from '../../attack/command-process.js';
 import { startS3Server, type S3Server } from '../../s3-server/server.js';
 import { builtCommand } from '../built-command.js';
 import { clockAt, ran } from '../lake-run.js';
@@ -23,6 +24,8 @@ let local: string;
 /** Of a user whose home has nothing: no extension of DuckDB, no cache. */
 let environment: Readonly<Record<string, string>>;
 let folder: string;
+/** By the variables that they have beside `environment`. */
+const processes = new Map<string, CommandProcess>();
 
 beforeAll(async () => {
   server = await startS3Server('bucket');
@@ -47,32 +50,49 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   vi.unstubAllEnvs();
+  for (const process of processes.values()) process.close();
   await server.close();
   await rm(folder, { recursive: true });
 });
 
-interface Ran {
+/** How a command has ended. */
+interface Ended {
   readonly out: string;
   readonly err: string;
   readonly code: number | null;
+}
+
+interface Ran extends Ended {
   /** The data files that were read from S3. */
   readonly fetched: readonly string[];
 }
 
+/** Runs a command in the process that has these variables, which has run others before. */
+function inProcess(words: readonly string[], more: Readonly<Record<string, string>> = {}): Promise<Ended> {
+  const key = JSON.stringify(more);
+  const process =
+    processes.get(key) ?? new CommandProcess({ folder, environment: { ...environment, ...more }, hangMs: 300_000 });
+  processes.set(key, process);
+  return process.run(words);
+}
+
 async function command(words: readonly string[], more: Readonly<Record<string, string>> = {}): Promise<Ran> {
   const before = server.calls.length;
-  const ended = await builtCommand(words, { folder, environment: { ...environment, ...more } });
+  const { out, err, code } = await inProcess(words, more);
   const read = server.calls
     .slice(before)
     .filter(({ operation, key }) => operation === 'GetObject' && key.endsWith('.parquet'));
-  return { ...ended, fetched: [...new Set(read.map(({ key }) => key.replace('parquet/lake/', '')))].toSorted() };
+  return { out, err, code, fetched: [...new Set(read.map(({ key }) => key.replace('parquet/lake/', '')))].toSorted() };
 }
 
 const sql = (query: string, more: Readonly<Record<string, string>> = {}) =>
   command(['sql', '--lake', lake, '--format', 'csv', query], more);
 
 async function same(query: string): Promise<Ran> {
-  const there = await sql(query, { LEDGERLAKE_CACHE: await mkdtemp(join(folder, 'cache-')) });
+  const there = await command([
+    ...['sql', '--lake', lake, '--cache', await mkdtemp(join(folder, 'cache-'))],
+    ...['--format', 'csv', query],
+  ]);
   const here = await command(['sql', '--lake', local, '--format', 'csv', query]);
   expect([there.out, there.code, there.err]).toEqual([here.out, here.code, here.err]);
   return there;
@@ -248,7 +268,10 @@ test('copies of an account that is forgotten go at the next use', async () => {
 test('several processes share a cache, and one that is stopped leaves what it has', async () => {
   const cache = { LEDGERLAKE_CACHE: join(folder, 'cache-shared') };
   const query = 'SELECT count(DISTINCT event_id) AS n FROM events';
-  const all = await Promise.all([1, 2, 3].map(() => sql(query, cache)));
+  const words = ['sql', '--lake', lake, '--format', 'csv', query];
+  const all = await Promise.all(
+    [1, 2, 3].map(() => builtCommand(words, { folder, environment: { ...environment, ...cache } })),
+  );
   expect(new Set(all.map(({ out }) => out)).size).toBe(1);
   const names = await readdir(cache.LEDGERLAKE_CACHE, { recursive: true });
   expect(names.filter((name) => name.endsWith('.part'))).toEqual([]);
@@ -317,4 +340,55 @@ test('journals of a lake on S3 are those of the lake on a disk, and adjustments 
     err: expect.stringContaining(`nothing has changed since version ${newest}`) as string,
   });
   expect(same.out.split('\n').length).toBe(2);
+});
+
+test('an answer of ask, and a file of sql, are those of the lake on a disk', async () => {
+  for (const question of ['largest-fees', 'payouts']) {
+    const words = (of: string) => ['ask', question, '--lake', of, '--format', 'csv'];
+    const [there, here] = [await command(words(lake)), await command(words(local))];
+    expect([there.code, there.out]).toEqual([0, here.out]);
+    expect(there.out.split('\n').length, question).toBeGreaterThan(3);
+  }
+  const query = "SELECT event_id, sku, amount, currency FROM entries WHERE account = 'shop' ORDER BY ALL";
+  const database = await openDatabase();
+  onTestFinished(() => {
+    database.close();
+  });
+  const rowsOf = async (place: string, name: string) => {
+    const { code } = await command(['sql', '--lake', place, '-o', name, query]);
+    expect(code).toBe(0);
+    return database.rows(`FROM read_parquet('${join(folder, name)}')`);
+  };
+  const rows = await rowsOf(lake, 'there.parquet');
+  expect(rows.length).toBeGreaterThan(1000);
+  expect(rows).toEqual(await rowsOf(local, 'here.parquet'));
+});
+
+test('changes reads the files that came since a version, and has their rows', async () => {
+  const commits = [...server.bucket('bucket').objects].filter(([key]) => /lake\/_catalog\/\d{20}\.json$/.test(key));
+  const [first = ''] = commits
+    .filter(([, { bytes }]) => Buffer.from(bytes).includes('second-shop'))
+    .map(([key]) => key)
+    .toSorted();
+  const since = String(Number(first.slice(-25, -5)) - 1);
+  const before = server.calls.length;
+  const { code, out, fetched } = await command(['changes', '--lake', lake, '--table', 'events', '--since', since]);
+  expect(code).toBe(0);
+  expect(fetched.length).toBeGreaterThan(0);
+  for (const path of fetched) expect(path).toMatch(/^events\/account=second-shop\//);
+  expect(server.calls.slice(before).map(({ operation }) => operation)).not.toContain('PutObject');
+  const changed = out
+    .trimEnd()
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as Readonly<Record<'_change_type' | 'account' | 'raw', string>>);
+  expect(new Set(changed.map(({ _change_type, account }) => `${_change_type} ${account}`))).toEqual(
+    new Set(['insert second-shop']),
+  );
+  const held = await command([
+    ...['sql', '--lake', local, '--format', 'json'],
+    "SELECT raw FROM events WHERE account = 'second-shop'",
+  ]);
+  const raws = (rows: readonly { raw: string }[]) => rows.map(({ raw }) => raw).toSorted();
+  expect(raws(changed)).toEqual(raws(JSON.parse(held.out) as { raw: string }[]));
 });
