@@ -1,8 +1,7 @@
 import { pipelines } from '../../../pipelines/all-pipelines.js';
 import { dayMs } from '../../core/windows.js';
 import { loadedWindows, windowKey } from '../../engine/slicing/window-slices.js';
-import type { SyncJob } from '../../engine/slicing/slicing.js';
-import type { Job, Reading } from '../../engine/run/pipeline.js';
+import type { Job, Reading, SyncJob } from '../../engine/run/pipeline.js';
 import type { Lake } from '../../lake/lake.js';
 import type { RequestedRange } from '../../lake/upkeep/requested-ranges.js';
 import { isCustom } from '../../sources/custom/custom-pipeline.js';

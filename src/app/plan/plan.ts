@@ -1,12 +1,11 @@
 import { tablesOf } from '../../core/columns/table.js';
 import type { Clock } from '../../core/clock.js';
 import type { LoadValues } from '../../engine/run/load-options.js';
-import type { Collector, Job, Reading, RequestCounts } from '../../engine/run/pipeline.js';
+import type { Collector, Job, Probe, ProbedPage, Reading, RequestCounts } from '../../engine/run/pipeline.js';
 import { dayMs, dayStart, type Window } from '../../core/windows.js';
 import { windowSlice } from '../../engine/slicing/window-slices.js';
 import { pageSize } from '../../engine/run/slice-queue.js';
 import { halvesAfter } from '../../engine/slicing/bisected-windows.js';
-import type { Probe, ProbedPage } from '../../engine/slicing/slicing.js';
 import type { FinancesPipeline, FinancesUpstream } from '../../sources/finances/connect-finances.js';
 import { tables } from '../../sources/finances/lake-tables.js';
 import { Lake } from '../../lake/lake.js';

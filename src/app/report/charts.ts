@@ -1,6 +1,6 @@
 import * as Plot from '@observablehq/plot';
 import domino from '@mixmark-io/domino';
-import type { DayState } from '../../engine/slicing/day-states.js';
+import type { DayState } from '../../engine/run/day-states.js';
 import { truncateToWidth } from '../../core/text/width.js';
 import { html, Html } from './html.js';
 import { printableLines } from '../../core/printable.js';

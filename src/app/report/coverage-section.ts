@@ -2,7 +2,7 @@ import { pipelineNamed } from '../../../pipelines/all-pipelines.js';
 import { noteFault } from '../../lake/upkeep/erasure.js';
 import type { LastRun } from '../../lake/upkeep/last-run.js';
 import { dayMs, type Window } from '../../core/windows.js';
-import type { Day, DayState } from '../../engine/slicing/day-states.js';
+import type { Day, DayState } from '../../engine/run/day-states.js';
 import { coverageText, type AccountCoverage, type PipelineCoverage } from '../status/lake-status.js';
 import { needsEndpoint } from '../status/suggestions.js';
 import { formatCount } from '../../core/text/amounts.js';

@@ -1,6 +1,6 @@
 import { formatCount } from '../../core/text/amounts.js';
 import { dayMs, monthOf } from '../../core/windows.js';
-import type { Day, DayState } from '../../engine/slicing/day-states.js';
+import type { Day, DayState } from '../../engine/run/day-states.js';
 
 /** The sign of each state of a day, clear without colour, and its colour. */
 const signs: Readonly<Record<DayState, { readonly sign: string; readonly color: number; readonly about: string }>> = {

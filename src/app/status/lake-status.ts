@@ -19,7 +19,7 @@ import { financialEventGroups } from '../../../pipelines/financial-event-groups.
 import { groupEventsPipeline } from '../../../pipelines/group-events.js';
 import { storedPipelines, type StoredPipeline } from '../coverage/stored-pipelines.js';
 import type { TableStatus } from '../results.js';
-import type { Day, DayState } from '../../engine/slicing/day-states.js';
+import type { Day, DayState } from '../../engine/run/day-states.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { unreadEvents, type LoadHole } from '../unread-events.js';
 import { unsummedIn } from '../unsummed-amounts.js';

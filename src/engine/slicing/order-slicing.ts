@@ -1,10 +1,8 @@
 import { shortHash } from '../../core/short-hash.js';
 import { loadKeyFor, nameIn } from '../../lake/catalog/load-key.js';
 import { equalParts } from '../run/concurrency-plan.js';
-import type { Job } from '../run/pipeline.js';
+import type { Expectation, Job, Slicing } from '../run/pipeline.js';
 import { type Slice, pageSize, type SliceQueue } from '../run/slice-queue.js';
-import type { Slicing } from './slicing.js';
-import type { Expectation } from './volume-estimate.js';
 
 /** A slice that reads several orders, one by one. */
 export interface OrderSlice extends Slice {

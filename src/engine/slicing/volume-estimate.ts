@@ -1,5 +1,6 @@
 import { dayMs, dayStart, type Window } from '../../core/windows.js';
-import { type Slice, pageSize } from '../run/slice-queue.js';
+import type { Basis } from '../run/pipeline.js';
+import { pageSize } from '../run/slice-queue.js';
 
 /** The number of results in a window. */
 export interface Sample {
@@ -108,23 +109,6 @@ export function densityOfGap(loaded: readonly Sample[], { gap, samples }: Probed
 function weighted({ window: { start, end }, results }: Sample): Sample {
   const factor = Math.max(1, (probedDays * dayMs) / (end - start));
   return { window: { start, end: start + (end - start) * factor }, results: results * factor };
-}
-
-/** The expected volume of a pipeline's slices: means, with fractions. */
-export interface Expectation<S extends Slice = Slice> {
-  /** Undefined where only the requests are known. */
-  results(slice: S): number | undefined;
-  /** Requests, at least 1. */
-  pages(slice: S): number;
-  /** The loaded days that it is based on; left out: it has another basis. */
-  readonly basis?: Basis;
-}
-
-/** The days that an expectation is based on. */
-export interface Basis {
-  readonly days: number;
-  /** The first result, where loaded days before it are empty and excluded: milliseconds since 1970. */
-  readonly emptyBefore: number | undefined;
 }
 
 /** Relative deviation of slices from their mean, beyond chance. */

@@ -3,24 +3,25 @@ import type { Add } from '../../lake/delta/actions.js';
 import { columnStatistics, loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
 import { importedDays } from '../../lake/loads/imported-spans.js';
-import { densityFromStart, densityOfGap, meanPages, type Expectation, type Sample } from './volume-estimate.js';
-import type { Job } from '../run/pipeline.js';
-import { loadedSamples, loadedWindows, readWindow, windowKey, windowSlice, type WindowSlice } from './window-slices.js';
-import { bisectedOnce } from './bisected-windows.js';
-import { WindowQueue, type WindowSource } from './window-queue.js';
-import { listQueue, pageSize, type SliceQueue } from '../run/slice-queue.js';
-import { dayStates } from './day-states.js';
+import { densityFromStart, densityOfGap, meanPages, type Sample } from './volume-estimate.js';
 import type {
   Coverage,
-  Definition,
+  Expectation,
   Forecast,
   ForecastRequest,
+  Job,
   LoadedVolume,
+  Pipeline,
   Probe,
   ProbedPage,
   Slicing,
   SyncJob,
-} from './slicing.js';
+} from '../run/pipeline.js';
+import { loadedSamples, loadedWindows, readWindow, windowKey, windowSlice, type WindowSlice } from './window-slices.js';
+import { bisectedOnce } from './bisected-windows.js';
+import { WindowQueue, type WindowSource } from './window-queue.js';
+import { listQueue, pageSize, type SliceQueue } from '../run/slice-queue.js';
+import { dayStates } from '../run/day-states.js';
 import { dailyWindows, missingWindows, type PlannedWindow, type SyncWindowsOptions } from './sync-windows.js';
 
 interface WindowSlicingOptions extends WindowSource {
@@ -139,7 +140,7 @@ export function gapToProbe(range: Window, loaded: readonly Window[], hasSamples:
  * The probe of the longest gap: its middle, away from the start of the business and from events that aren't posted yet.
  */
 export function windowProbes<Upstream>(
-  pipeline: Definition<Upstream>,
+  pipeline: Pipeline<Upstream>,
   { lake, account, range }: Job,
   days = 28,
 ): Probe<Upstream>[] {

@@ -1,8 +1,7 @@
 import { cut, dayMs, monthOf, type Window } from '../../core/windows.js';
 import { readVerdict } from '../../engine/retry/read-failure.js';
-import type { Collector } from '../../engine/run/pipeline.js';
+import type { Collector, Pipeline } from '../../engine/run/pipeline.js';
 import type { WindowSlice } from '../../engine/slicing/window-slices.js';
-import type { Definition } from '../../engine/slicing/slicing.js';
 import { bisectedPages } from '../../engine/slicing/bisected-windows.js';
 import { windowSlicing } from '../../engine/slicing/window-slicing.js';
 import type { CustomConnection, CustomPage } from './custom-api.js';
@@ -12,7 +11,7 @@ import { callDefinition, type LoadedDefinition } from './load-definitions.js';
 import { RecordCollector, type RecordPage } from './record-collector.js';
 
 /** A custom pipeline, with its definition. */
-export interface CustomPipeline extends Definition<unknown, WindowSlice, CustomPage> {
+export interface CustomPipeline extends Pipeline<unknown, WindowSlice, CustomPage> {
   readonly loaded: LoadedDefinition;
 }
 

@@ -1,3 +1,4 @@
+import type { Pipeline } from '../../engine/run/pipeline.js';
 import { createAccessTokens, type AccessTokens } from '../../engine/auth/access-token-cache.js';
 import type { SignIn } from '../../engine/auth/token-request.js';
 import { createTransport, type TransportOptions } from '../../engine/http/transport.js';
@@ -8,7 +9,6 @@ import {
   type PagedClientOptions,
 } from '../../engine/paging/paged-client.js';
 import type { Slice } from '../../engine/run/slice-queue.js';
-import type { Definition } from '../../engine/slicing/slicing.js';
 import { finances20240619Api, type WithFinances20240619 } from './api-2024-06-19/finances-api.js';
 import type { ApiQuery, FinancesClient, FinancesApiOptions, PagedFinancesApi } from './selling-partner/finances-api.js';
 import { financesV0Api, type WithFinancesV0 } from './api-v0/finances-api.js';
@@ -20,7 +20,7 @@ import { connectReports, type ReportsClient, type WithReports } from './settleme
 export interface FinancesUpstream extends WithFinancesV0, WithFinances20240619, WithReports {}
 
 /** A pipeline that reads the finances; see `pipelines/`. */
-export type FinancesPipeline<S extends Slice = Slice, Page = unknown> = Definition<FinancesUpstream, S, Page>;
+export type FinancesPipeline<S extends Slice = Slice, Page = unknown> = Pipeline<FinancesUpstream, S, Page>;
 
 interface ConnectionOptions extends FinancesApiOptions, Omit<PagedClientOptions, 'transport' | 'accessTokens'> {
   /** Left out: the APIs require no access token. */

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { displayWidth } from '../../../src/core/text/width.js';
 import { dayMs } from '../../../src/core/windows.js';
 import { calendarLines, legendLines } from '../../../src/app/status/calendar.js';
-import type { Day, DayState } from '../../../src/engine/slicing/day-states.js';
+import type { Day, DayState } from '../../../src/engine/run/day-states.js';
 
 const states: readonly DayState[] = ['full', 'empty', 'partial', 'missing', 'forgotten', 'imported'];
 const escape = /\u001b\[\d+m/g;

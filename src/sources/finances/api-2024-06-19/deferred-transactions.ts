@@ -1,7 +1,6 @@
 import { groupBy } from '../../../core/group-by.js';
 import { contains, dayMs, overlap, type Window } from '../../../core/windows.js';
-import type { ChangedWindow, Job, Reading } from '../../../engine/run/pipeline.js';
-import type { SyncJob } from '../../../engine/slicing/slicing.js';
+import type { ChangedWindow, Job, Reading, SyncJob } from '../../../engine/run/pipeline.js';
 import { loadedWindows, windowKey } from '../../../engine/slicing/window-slices.js';
 import type { Add } from '../../../lake/delta/actions.js';
 import { columnStatistics, loadKeysOf } from '../../../lake/delta/file-tags.js';

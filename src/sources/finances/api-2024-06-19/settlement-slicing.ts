@@ -1,9 +1,8 @@
 import { loadKeyFor } from '../../../lake/catalog/load-key.js';
 import type { Table, PipelineTables } from '../../../core/columns/table.js';
 import { monthOf, overlap, type Window } from '../../../core/windows.js';
-import type { Job, Subject } from '../../../engine/run/pipeline.js';
+import type { Forecast, ForecastRequest, Job, Slicing, Subject, SyncJob } from '../../../engine/run/pipeline.js';
 import { listQueue, type Slice, type SliceQueue } from '../../../engine/run/slice-queue.js';
-import type { Forecast, ForecastRequest, Slicing, SyncJob } from '../../../engine/slicing/slicing.js';
 import { readWindow, windowKey } from '../../../engine/slicing/window-slices.js';
 import { settlementSlice } from '../selling-partner/subject-ids.js';
 import { loadKeysOf } from '../../../lake/delta/file-tags.js';

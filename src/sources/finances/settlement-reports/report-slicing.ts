@@ -1,9 +1,18 @@
 import { shortHash } from '../../../core/short-hash.js';
 import { isoDate } from '../../../core/numeric/instant.js';
 import { dayMs, type Window } from '../../../core/windows.js';
-import type { Collector, Job, Reading, SlicePart, UnreadPart, Warnings } from '../../../engine/run/pipeline.js';
+import type {
+  Collector,
+  ForecastRequest,
+  Job,
+  Reading,
+  SlicePart,
+  Slicing,
+  SyncJob,
+  UnreadPart,
+  Warnings,
+} from '../../../engine/run/pipeline.js';
 import { listQueue, type Slice, type SliceQueue } from '../../../engine/run/slice-queue.js';
-import type { ForecastRequest, Slicing, SyncJob } from '../../../engine/slicing/slicing.js';
 import type { Lake } from '../../../lake/lake.js';
 import { loadKeyFor } from '../../../lake/catalog/load-key.js';
 import { readForgottenBefore } from '../../../lake/upkeep/erasure.js';

@@ -1,3 +1,11 @@
+import type {
+  Coverage,
+  Expectation,
+  Forecast,
+  ForecastRequest,
+  Slicing,
+  SyncJob,
+} from '../../../../engine/run/pipeline.js';
 import {
   byNewestMonth,
   contains,
@@ -8,17 +16,10 @@ import {
   uncovered,
   type Window,
 } from '../../../../core/windows.js';
-import {
-  Density,
-  densityFromStart,
-  type Sample,
-  meanPages,
-  type Expectation,
-} from '../../../../engine/slicing/volume-estimate.js';
+import { Density, densityFromStart, type Sample, meanPages } from '../../../../engine/slicing/volume-estimate.js';
 import { loadedSamples, loadedWindows } from '../../../../engine/slicing/window-slices.js';
 import { listQueue, type SliceQueue } from '../../../../engine/run/slice-queue.js';
-import { dayStates, type Day } from '../../../../engine/slicing/day-states.js';
-import type { Coverage, Forecast, ForecastRequest, Slicing, SyncJob } from '../../../../engine/slicing/slicing.js';
+import { dayStates, type Day } from '../../../../engine/run/day-states.js';
 import { firstSynced, missingWindows } from '../../../../engine/slicing/sync-windows.js';
 import { firstInstant, samplesOf } from '../../../../engine/slicing/window-slicing.js';
 import type { PipelineTables } from '../../../../core/columns/table.js';

@@ -1,10 +1,17 @@
 import type { Lake } from '../../../../lake/lake.js';
 import { contains, dayMs, uncovered, type Window } from '../../../../core/windows.js';
-import type { Job, Warnings } from '../../../../engine/run/pipeline.js';
+import type {
+  ForecastRequest,
+  Job,
+  Pipeline,
+  Probe,
+  ProbedPage,
+  Slicing,
+  Warnings,
+} from '../../../../engine/run/pipeline.js';
 import { loadedWindows, windowSlice, type WindowSlice } from '../../../../engine/slicing/window-slices.js';
 import { WindowQueue, type WindowSource } from '../../../../engine/slicing/window-queue.js';
 import { pageSize, type SliceQueue } from '../../../../engine/run/slice-queue.js';
-import type { Definition, ForecastRequest, Probe, ProbedPage, Slicing } from '../../../../engine/slicing/slicing.js';
 import { monthlyWindows } from '../../../../engine/slicing/sync-windows.js';
 import {
   gapToProbe,
@@ -147,7 +154,7 @@ export function listingSlicing(options: WindowSource): Slicing<ListingSlice> {
 }
 
 /** The probe of the longest gap: its end. */
-export function listingProbes<Upstream>(pipeline: Definition<Upstream>, job: Job): Probe<Upstream>[] {
+export function listingProbes<Upstream>(pipeline: Pipeline<Upstream>, job: Job): Probe<Upstream>[] {
   const listed = listedWindows(job, pipeline.name);
   const gap = gapToProbe(job.range, listed, listed.length > 0);
   if (gap === undefined) return [];

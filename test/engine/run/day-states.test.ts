@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { dayMs, joined, uncovered, type Window } from '../../../src/core/windows.js';
-import { dayStates } from '../../../src/engine/slicing/day-states.js';
+import { dayStates } from '../../../src/engine/run/day-states.js';
 
 const hour = 3_600_000;
 const windows = fc
