@@ -28,7 +28,7 @@ const help = `Statements end with a semicolon and may take several lines. Comman
 .quit             leaves the shell, as Ctrl-D does
 .read FILE        runs the statements and commands in the file
 .schema [TABLE]   columns and their types; without TABLE, those of every table
-.tables           the tables
+.tables           the tables and views, and the macros with their parameters
 
 On a terminal Tab completes names, and the arrow keys recall whole statements (except those that begin with a space, and
 secrets). A table ends after 500 rows. Ctrl-C cancels the statement that is running or being typed; without one, pressing it twice leaves the shell.`;
@@ -52,7 +52,7 @@ export async function dotCommand(context: DotCommandContext, name: string, argum
     case 'help':
       return writeText(output, [`${textLines(help, proseWidth(output)).join('\n')}\n`]);
     case 'tables':
-      return run('SELECT table_name AS "table" FROM information_schema.tables ORDER BY ALL');
+      return run(tablesQuery);
     case 'schema':
       return run(schemaQuery(argument));
     case 'output': {
@@ -73,6 +73,11 @@ export async function dotCommand(context: DotCommandContext, name: string, argum
     }
   }
 }
+
+const tablesQuery =
+  'SELECT table_name AS "table" FROM information_schema.tables UNION ALL ' +
+  "SELECT format('{}({})', function_name, array_to_string(parameters, ', ')) FROM duckdb_functions() WHERE NOT internal " +
+  'ORDER BY ALL';
 
 /** The columns of a table with their types, or the names of those of all tables; an unknown table is DuckDB's error. */
 function schemaQuery(table: string): string {

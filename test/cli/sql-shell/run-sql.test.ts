@@ -360,6 +360,11 @@ describe('the shell', () => {
     expect(code).toBe(1);
   });
 
+  test('lists macros among the tables, with their parameters', async () => {
+    const macros = { statements: () => ['CREATE OR REPLACE MACRO event_sum(a, b) AS a + b'] };
+    expect((await sql({ macros, typed: '.tables' })).out).toBe('table\nentries\n"event_sum(a, b)"\nevents\n');
+  });
+
   test.each(['help', 'HELP;', '.help'])('%s lists the commands', async (word) => {
     expect((await sql({ typed: `${word}\n` })).out).toMatch(/^Statements end with a semicolon/);
   });
