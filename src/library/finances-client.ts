@@ -2,7 +2,7 @@ import { systemClock } from '../core/clock.js';
 import { LedgerlakeError } from '../core/errors.js';
 import { accountKinds, checkOptions, type AccountOptions, type OptionKinds } from './options.js';
 import type { FinancesPage, FinancesParameters, FinancesResult } from './finances-page.js';
-import { startTask } from './task.js';
+import { namingOptions, startTask } from './task.js';
 
 /** An operation with pages, of Finances v0, Finances 2024-06-19 or Transfers 2024-06-01. */
 export type FinancesOperation =
@@ -62,7 +62,9 @@ export async function createFinancesClient(options: AccountOptions = {}): Promis
     import('./finances-queries.js'),
     import('./read-options.js'),
   ]);
-  const { account, endpoint, rate, burst, signIn, tokenLifeMinutes, startEmbedded } = await readOptions(options);
+  const { account, endpoint, rate, burst, signIn, tokenLifeMinutes, startEmbedded } = await namingOptions(() =>
+    readOptions(options),
+  );
   const closing = new AbortController();
   const client = startTask({ outer: closing.signal, onEvent: options.onEvent });
   const embedded = endpoint === undefined ? await startEmbedded(systemClock) : undefined;

@@ -12,7 +12,7 @@ import {
   type SyncOptions,
 } from './options.js';
 import type { RunSummary, SyncSummary } from '../app/results.js';
-import { runTask } from './task.js';
+import { namingOptions, runTask } from './task.js';
 
 /** The failure of a run, with the summary of what it had committed. `cause`: the failure; for STOPPED the signal's reason. */
 export class RunError extends LedgerlakeError {
@@ -44,7 +44,7 @@ export async function backfill(options: BackfillOptions = {}): Promise<RunSummar
     import('./read-options.js'),
     import('../app/load/backfill.js'),
   ]);
-  const given = await readOptions(options);
+  const given = await namingOptions(() => readOptions(options));
   const to = optionText(options.to);
   return summaryOf(options, (context) => load({ ...given, to }, context));
 }
@@ -60,7 +60,7 @@ export async function sync(options: SyncOptions = {}): Promise<SyncSummary> {
     import('./read-options.js'),
     import('../app/load/sync.js'),
   ]);
-  const given = await readOptions(options);
+  const given = await namingOptions(() => readOptions(options));
   return summaryOf<SyncSummary>(options, (context) => load(given, context));
 }
 

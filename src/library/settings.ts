@@ -1,4 +1,5 @@
 import type { Settings } from '../app/configuration/settings.js';
+import { namingOptions } from './task.js';
 
 /**
  * The settings of a call, by its options, the environment and the configuration.
@@ -9,5 +10,5 @@ import type { Settings } from '../app/configuration/settings.js';
 export async function readSettings(texts: Readonly<Record<string, string | undefined>>): Promise<Settings> {
   const { configuredSettings } = await import('../app/configuration/settings.js');
   const sources = { texts, environment: process.env, workingFolder: process.cwd() };
-  return (await configuredSettings(sources)).settings;
+  return namingOptions(async () => (await configuredSettings(sources)).settings);
 }

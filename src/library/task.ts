@@ -62,12 +62,37 @@ export function startTask({ signal: given, outer, onEvent, advice = '' }: TaskOp
   };
 }
 
-/** Runs a task to its end. Throws the error of the listener, else that of `use`. */
+/**
+ * Runs something that the command line runs, too. Messages about wrong options name them as programs do: `lookBack` for
+ * `--look-back`. Commands that they suggest stay.
+ */
+export async function namingOptions<T>(run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    if (!(error instanceof LedgerlakeError) || error.code !== 'USAGE' || error.name !== 'LedgerlakeError') throw error;
+    const named = error.message.replaceAll(
+      /(`[^`]*`)|(?<![\w/-])--([a-z][a-z-]*)(?: FILE| DIR)?/g,
+      (_, command: string | undefined, option: string) =>
+        command ?? `\`${programNames.get(option) ?? camelCase(option)}\``,
+    );
+    throw named === error.message ? error : new LedgerlakeError('USAGE', named, { cause: error });
+  }
+}
+
+/** Options that have other names for programs. */
+const programNames: ReadonlyMap<string, string> = new Map([['pipelines', 'pipelineFolder']]);
+
+function camelCase(option: string): string {
+  return option.replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** Runs a task to its end. Throws the error of the listener, else that of `use`, as `namingOptions` does. */
 export async function runTask<T>(options: TaskOptions, use: (task: StoppableTask) => Promise<T>): Promise<T> {
   const task = startTask(options);
   try {
     task.signal.throwIfAborted();
-    const result = await use(task);
+    const result = await namingOptions(() => use(task));
     task.check();
     return result;
   } catch (error) {

@@ -206,24 +206,24 @@ describe('options', () => {
     [{ signal: {} }, /the option signal of backfill to be an AbortSignal/],
     [{ onEvent: 'log' }, /the option onEvent of backfill to be a function/],
     [{ pipelines: ['financial-event'] }, /expected a pipeline \(.*did you mean financial-events\?/],
-    [{ from: 'yesterday' }, /expected --from to be an ISO 8601 date/],
-    [{ from: new Date(Number.NaN) }, /expected --from to be an ISO 8601 date/],
-    [{ from: '2026-02-02', to: '2026-02-01' }, /expected --from to be earlier than --to/],
-    [{ rate: 0 }, /expected --rate to be a number greater than 0/],
-    [{ burst: 1.5 }, /expected --burst to be a whole number from 1/],
-    [{ api: 'v1' }, /expected --api to be one of v0, 2024-06-19, both/],
-    [{ endpoint: 'nowhere' }, /expected --account with --endpoint/],
+    [{ from: 'yesterday' }, /expected `from` to be an ISO 8601 date/],
+    [{ from: new Date(Number.NaN) }, /expected `from` to be an ISO 8601 date/],
+    [{ from: '2026-02-02', to: '2026-02-01' }, /expected `from` to be earlier than `to`/],
+    [{ rate: 0 }, /expected `rate` to be a number greater than 0/],
+    [{ burst: 1.5 }, /expected `burst` to be a whole number from 1/],
+    [{ api: 'v1' }, /expected `api` to be one of v0, 2024-06-19, both/],
+    [{ endpoint: 'nowhere' }, /expected `account` with `endpoint`/],
     [{ account: 'shop' }, /expected an endpoint for the account shop/],
     [{ account: 'shop', endpoint: 'nowhere' }, /expected the endpoint to be a base address/],
-    [{ pipelines: ['order-events'] }, /expected --orders FILE for the pipeline order-events/],
+    [{ pipelines: ['order-events'] }, /expected `orders` for the pipeline order-events/],
     [{ pipelines: ['order-events'], orders: ['1'] }, /order id of 3-7-7 digits.*in the option orders, line 1/],
     [
       { pipelineFolder: '/nowhere' },
-      /expected a folder of custom pipelines, got \/nowhere \(it does not exist\); check --pipelines, LEDGERLAKE_PIPELINES/,
+      /expected a folder of custom pipelines, got \/nowhere \(it does not exist\); check `pipelineFolder`, LEDGERLAKE_PIPELINES/,
     ],
     [{ config: '/nowhere.json' }, /expected the configuration \/nowhere.json/],
     [{ credentials: { clientId: 'a', clientSecret: 'b' } }, /the option credentials of backfill to be an object with/],
-    [{ credentials: { ...secrets } }, /expected --account with credentials/],
+    [{ credentials: { ...secrets } }, /expected `account` with credentials/],
   ])('%j is refused as the command line refuses it', async (options, message) => {
     const lake = await temporaryFolder();
     const failure = await failureOf(backfill({ lake, ...options }));
@@ -234,8 +234,8 @@ describe('options', () => {
   });
 
   test.each<[object, RegExp]>([
-    [{ lookBack: -1 }, /expected --look-back to be a whole number from 0/],
-    [{ maxLag: 'soon' }, /expected --max-lag to be/],
+    [{ lookBack: -1 }, /expected `lookBack` to be a whole number from 0/],
+    [{ maxLag: 'soon' }, /expected `maxLag` to be/],
     [{ refresh: true }, /an option of sync, got "refresh"/],
   ])('%j is refused by sync', async (options, message) => {
     const failure = await failureOf(sync({ lake: await temporaryFolder(), ...options }));
