@@ -36,7 +36,7 @@ export async function readExisting(file: string): Promise<ExistingFile | undefin
 export function refuseConfigured(account: string, { file, configuration }: ExistingFile): void {
   if (configuration.accounts.has(account)) {
     throw usageError(
-      `expected an account that ${file} lacks, got ${account}, which it has; choose another name, or edit it there`,
+      `expected an account that ${file} lacks, got ${account}, which it has; \`ledgerlake accounts\` lists what is set, edit it there, or choose another name`,
     );
   }
   const other = otherAccountOf(configuration, account);

@@ -98,15 +98,17 @@ function additionText({ file, configuration: { accounts, settings } }: ExistingF
     `Added ${account} to ${printable(file)}. Next:`,
     '',
     ...stepLines(file, account, ['--account', account]),
+    '',
+    `It shares the lake ${printable(settings.lake ?? defaultLake)}, in folders of its own: account=${account}.`,
     ...(isSecond
       ? [
-          '',
-          `Variables without a suffix, such as ${accountVariables.refreshToken}, are read for one account only: ${only}'s need its suffix now.`,
+          `Variables without a suffix no longer apply: where ${only} has ${accountVariables.refreshToken}, ` +
+            `set ${secretVariables(only).at(-1) ?? ''} instead.`,
         ]
       : []),
     ...(settings.account === undefined
       ? []
-      : ['', `The setting \`account\` is ${settings.account}: commands without --account load that one alone.`]),
+      : [`The setting \`account\` is ${settings.account}: commands without --account load that one alone.`]),
   ].join('\n');
 }
 

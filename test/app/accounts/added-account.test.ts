@@ -135,7 +135,10 @@ describe('init', () => {
     const printed = await run(link, 'two');
     expect(printed).toMatch(/^Added two to .*link\.json\. Next:\n\n {2}1\. set LEDGERLAKE_CLIENT_ID_TWO,/);
     expect(printed).toContain(`accounts check --account two --config ${link}`);
-    expect(printed).toMatch(/Variables without a suffix, .*: one's need its suffix now\.$/);
+    expect(printed).toContain('\n\nIt shares the lake data/lake, in folders of its own: account=two.\n');
+    expect(printed).toMatch(
+      /Variables without a suffix no longer apply: .* set LEDGERLAKE_REFRESH_TOKEN_ONE instead\.$/,
+    );
     expect((await lstat(link)).isSymbolicLink()).toBe(true);
     expect((await stat(file)).mode & 0o777).toBe(0o660);
     const { accounts } = parseConfiguration(await readFile(file), 'c.json', folder);
@@ -149,7 +152,7 @@ describe('init', () => {
   });
 
   test.each([
-    ['{"accounts":{"one":{}}}', 'one', /which it has; choose another name/],
+    ['{"accounts":{"one":{}}}', 'one', /which it has; `ledgerlake accounts` lists what is set, edit it there/],
     ['{"accounts":{"o.ne":{}}}', 'o-ne', /shares them with o\.ne/],
     ['{"accounts":[]}', 'one', /c\.json: accounts: expected/],
     ['{"accounts":{},}', 'one', /c\.json: /],
