@@ -1,5 +1,5 @@
 import { readFile, stat } from 'node:fs/promises';
-import { basename, join, resolve } from 'node:path';
+import { basename, isAbsolute, join, resolve } from 'node:path';
 import { messageOf, systemCode, usageError } from '../../core/errors.js';
 import { readFoundFile } from '../../core/io/files.js';
 import { demoAccount, knownHosts, readAccount, readAccountName } from './account.js';
@@ -285,15 +285,18 @@ async function readSource(
     }
     return new Secret(text);
   }
+  const path = resolve(config.folder, source.file);
   let text: string;
   try {
-    const path = resolve(config.folder, source.file);
     text = String(await (config.isDiscovered === true ? readFoundFile(path) : readFile(path))).trim();
   } catch (error) {
     const code = systemCode(error) ?? messageOf(error);
-    throw usageError(`${expected} in the file ${source.file}, which can't be read (${code}); check the path`);
+    const folder = isAbsolute(source.file)
+      ? ''
+      : `, which is relative to the folder of ${config.file ?? 'the configuration'}`;
+    throw usageError(`${expected} in the file ${path}, which can't be read (${code}); check the path${folder}`);
   }
-  if (text === '') throw usageError(`${expected} in the file ${source.file}, which is empty; put it there`);
+  if (text === '') throw usageError(`${expected} in the file ${path}, which is empty; put it there`);
   return new Secret(text);
 }
 

@@ -152,7 +152,12 @@ describe('an account of the file', () => {
     await expect(resolved(configured({ accounts: unset }, folder), { S: 'set' })).rejects.toThrow(
       'expected `clientId`, `refreshToken` of the account a in the environment variables I, T, which are not set; set them',
     );
-    await expect(of({ file: 'none' })).rejects.toThrow(/in the file none, which can't be read \(ENOENT\)/);
+    await expect(of({ file: 'none' })).rejects.toThrow(
+      `in the file ${join(folder, 'none')}, which can't be read (ENOENT); check the path, which is relative to the folder of`,
+    );
+    await expect(of({ file: '/nowhere/none' })).rejects.toThrow(
+      /in the file \/nowhere\/none, which can't be read \(ENOENT\); check the path$/,
+    );
     await expect(of({ file: 'empty' })).rejects.toThrow(/which is empty/);
   });
 });
