@@ -32,6 +32,9 @@ export function parserFault(message: string, words: readonly string[]): string {
     // Commands with several formats take `--format json` instead of `--json`.
     const isFormatName = names.includes('format') && isFormat(unknown);
     const nearest = isFormatName ? `format ${unknown}` : nearestName(unknown, names);
+    if (unknown === 'account' && command?.positional?.name === 'QUERY') {
+      return `expected an option, got --account: a query reads all accounts; add WHERE account = 'NAME' to it`;
+    }
     const instead = isOption ? accountHint(command, unknown, words) : undefined;
     const word = nearest && `${isOption ? '--' : ''}${nearest}`;
     const meant = instead === undefined ? word : `\`${instead}\``;

@@ -32,6 +32,9 @@ const formats: Readonly<Record<string, FormatDefinition>> = {
 };
 const names = Object.keys(formats);
 
+/** Files that `sql` writes, which others call an export. */
+const resultFiles: readonly string[] = ['parquet', 'xlsx', 'csv', 'json', 'ndjson'];
+
 export const exportCommand: CommandDefinition = {
   name: 'export',
   positional: {
@@ -100,7 +103,9 @@ export const exportCommand: CommandDefinition = {
     }
     if (format !== undefined) return format.run(args, context);
     const described = named === undefined ? 'none' : JSON.stringify(named);
-    throw usageError(`expected ${listed(names, 'or')}, got ${described}`);
+    const isOfRows = resultFiles.includes(named ?? '');
+    const hint = isOfRows ? `; \`ledgerlake sql -o FILE.${named ?? ''} "FROM entries"\` writes rows to a file` : '';
+    throw usageError(`expected ${listed(names, 'or')}, got ${described}${hint}`);
   },
 };
 
