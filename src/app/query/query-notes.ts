@@ -143,7 +143,7 @@ const longestDeferral = 60 * dayMs;
 
 /**
  * A note for a statement that reads `outstanding_at`, where its instant is outside of the loaded transactions, or days of them are
- * missing; undefined for any other.
+ * missing; undefined for any other. An instant that is no literal, such as `now()`, counts as the last loaded one.
  */
 export function outstandingNote(statement: string, lake: Lake): string | undefined {
   if (!namesIn(statement).has('outstanding_at')) return undefined;
@@ -172,8 +172,7 @@ function faultAt(instant: number | undefined, account: string, lake: Lake): stri
   if (gaps.length > 0) {
     return `transactions of ${account} lack ${spansText(gaps)}, so sales and releases are missing: ${load(gaps)}them`;
   }
-  if (instant === undefined) return `${from}, until ${dateOrInstant(end)}: it holds for an instant between these`;
-  if (instant > end) {
+  if (instant !== undefined && instant > end) {
     return `transactions of ${account} are loaded until ${dateOrInstant(end)}, so what is paid after that counts as outstanding`;
   }
   if (end - since >= longestDeferral) return undefined;

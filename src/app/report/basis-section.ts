@@ -76,7 +76,7 @@ export function basisSection({ since, hasEarlier, deferred, leftOut, compared }:
           (row) =>
             html`<li>
               Deferred: <b>${shownIn(row.currency)(row.total)} ${currencyText(row.currency)}</b> of
-              ${formatCount(row.times, 'transaction')} is not paid yet, and in no other
+              ${formatCount(row.times, 'transaction')} is not paid at the end of this period, and in no other
               figure.${row.matures !== null && html` The last of it matures on ${dayText(row.matures)}.`}
             </li>`,
         )}

@@ -1,9 +1,9 @@
--- One row for each currency: an account's deferred transactions in a range, which are not paid yet.
+-- One row for each currency: an account's transactions that were earned before the end of a range, and not paid by then.
 --
--- times: their number; total: their sum; matures: the latest date of maturity.
+-- times: their number; total: their sum; matures: the latest date of maturity. Their status doesn't decide: it is that of the last reading.
 SELECT coalesce(currency, '') AS currency, count(*) AS times, coalesce(sum(total_amount), 0) AS total,
   max(maturity_at) AS matures
-FROM transactions
-WHERE account = $account AND status = 'DEFERRED' AND effective_at >= $from AND effective_at < $to
+FROM outstanding_at($to)
+WHERE account = $account
 GROUP BY ALL
 ORDER BY currency

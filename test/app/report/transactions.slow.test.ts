@@ -65,8 +65,9 @@ test('a lake of transactions is reported on the paid basis, and deferred money s
   expect(lines).toHaveLength(deferred.length);
   for (const [at, { currency, total, times }] of deferred.entries()) {
     const [, amount = '', of, count] =
-      /^Deferred: (\S+) (\S+) of (\S+) transactions? is not paid yet, and in no other figure/.exec(lines[at] ?? '') ??
-      [];
+      /^Deferred: (\S+) (\S+) of (\S+) transactions? is not paid at the end of this period, and in no other figure/.exec(
+        lines[at] ?? '',
+      ) ?? [];
     expect([amount, of, Number(count?.replace(',', ''))]).toEqual([shown(total, String(currency)), currency, times]);
   }
   const transferred = await sql.rows('SELECT group_id, trace_id FROM groups WHERE trace_id IS NOT NULL');

@@ -1,5 +1,5 @@
 -- One row for each transaction that was earned before an instant and not paid by then: earned_at, paid_at (later, or null), maturity_at
--- and its total. The lake lacks a sale that was deferred before the first loaded day, but has its release with the same amounts: such
+-- and its total_amount. An instant after the last loaded one, such as now(), has what was not paid at the last loaded one. The lake lacks a sale that was deferred before the first loaded day, but has its release with the same amounts: such
 -- a sale counts from that day on, and its earned_at is null.
 CREATE OR REPLACE MACRO outstanding_at(instant) AS TABLE
 WITH since_ AS (
