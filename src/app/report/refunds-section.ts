@@ -49,8 +49,9 @@ function refundsHtml({ currency, orders, amounts }: CurrencyFigures): Html {
       months.length > 1 && ['All', formatCount(all.shipped), formatCount(all.refunded), percentText(refundRate(all))],
     )}
     <p class="note">
-      An order counts in each month in which it was shipped or refunded, and once in all; it may be refunded in a later
-      month, and its shipment may lie before the loaded
+      A refunded order had a refund, a guarantee claim or a chargeback. An order counts in each month in which it was
+      shipped or refunded, and once in all; it may be refunded in a later month, and its shipment may lie before the
+      loaded
       time.${share !== undefined && ` Refunds came to ${share.replace('-', '')} of each 100 ${currency} of sales.`}
     </p>`;
 }

@@ -19,6 +19,7 @@ import {
 } from '../../emulator/seller/reading.js';
 import { setClock } from '../load/synced.js';
 import { ran, serving, temporaryFolder } from '../lake-run.js';
+import { reported } from '../report/reported-lake.js';
 
 const clock = setClock('2026-03-10T02:00:00Z');
 const from = '2025-12-01';
@@ -183,6 +184,19 @@ test.each(['v0', '2024-06-19', 'both'] as const)('every question has an answer o
     }
     expect(found.size).toBeLessThanOrEqual(expected.length + 6);
     await expectNotes(lake);
+
+    // The report counts the orders with claims and chargebacks, too.
+    const { sheets } = await reported({ root: lake, clock });
+    const sheet = sheets.find((of) => of.name === 'refunds')?.rows ?? [];
+    const byMonth = (await ask('refunds-by-month', { from: '2025-12' })).rows;
+    expect(byMonth.filter((row) => String(row['guarantee_claims']) !== '0.000000').length).toBeGreaterThan(0);
+    const key = (cells: readonly unknown[]) => cells.map(String).join(' ');
+    expect(
+      sheet
+        .filter(([, , of]) => of !== 'all')
+        .map((cells) => key(cells.slice(1, 5)))
+        .toSorted(),
+    ).toEqual(byMonth.map((row) => key([row['currency'], row['month'], row['shipped'], row['refunded']])).toSorted());
   } else {
     const expected = [...(await releasedUnits(seller))];
     expect(expected.length).toBeGreaterThan(50);

@@ -1,7 +1,8 @@
 -- Orders of each SKU that were refunded
 --
 -- One row for each account and SKU, the highest rate first: the number of orders from a month on that were shipped, and that had a
--- refund, a guarantee claim or a chargeback (refunded), and these of each 100 shipped (rate). A refund may be of an order that was
+-- refund, a guarantee claim or a chargeback (refunded), and these of each 100 shipped (rate). Transactions have guarantee claims and
+-- chargebacks as refunds; of v0 the condition event_list = 'RefundEventList' leaves them out. A refund may be of an order that was
 -- shipped before.
 --
 -- $from: month = newest - 2, the first month

@@ -2,7 +2,7 @@
 --
 -- One row for each account, currency and month, the newest first: the number of orders that were shipped, and that had a refund, a
 -- guarantee claim or a chargeback (refunded), these of each 100 shipped (rate), and what each of the three cost. Transactions have
--- guarantee claims and chargebacks as refunds.
+-- guarantee claims and chargebacks as refunds; of v0 the condition event_list = 'RefundEventList' leaves them out.
 --
 -- $from: month = newest - 12, the first month
 SELECT account, currency, month,
