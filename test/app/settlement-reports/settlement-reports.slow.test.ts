@@ -140,6 +140,10 @@ describe('documents', () => {
       ['appeared', null],
       ['vanished', '7.000000'],
     ]);
+    expect(await rowsOf(root, 'SELECT source, net::VARCHAR FROM changed_amounts ORDER BY ALL')).toEqual([
+      ['settlement_lines', '6.500000'],
+      ['settlement_lines', '7.000000'],
+    ]);
   });
 
   test('are decoded by their charset, else by their bytes, and decompressed', async () => {

@@ -9,6 +9,10 @@ const dayMs = 86_400_000;
 const begin = Date.parse('2026-03-01T02:00:00Z');
 const nights = 2;
 
+interface Transaction {
+  readonly totalAmount: { readonly currencyCode: string; readonly currencyAmount: number };
+}
+
 test.each<[string, Faults, number, string]>([
   ['released before they are due', { 'early-release': { share: 0.5 } }, 1200, '2026-02-01'],
   ['withdrawn before they are due', { withdrawn: { share: 0.3 } }, 1200, '2026-02-01'],
@@ -49,6 +53,18 @@ test.each<[string, Faults, number, string]>([
           `AND seen_at = '${new Date(clock.now()).toISOString()}' ORDER BY text`,
       );
       expect(history).toEqual(gone.toSorted());
+    }
+
+    // Each change has its amount, whether the lake has the transaction or the history alone.
+    const views = await database(lake, clock);
+    const changes = await views.rows(
+      'SELECT coalesce(history.raw, stored.raw) AS raw, changed.currency, net::VARCHAR AS net FROM event_history AS history ' +
+        'LEFT JOIN transactions AS stored USING (account, event_id) LEFT JOIN changed_amounts AS changed USING (account, source, event_id)',
+    );
+    expect(changes.length).toBeGreaterThan(nights * 2);
+    for (const { raw, ...found } of changes) {
+      const { totalAmount } = JSON.parse(String(raw)) as Transaction;
+      expect(found).toEqual({ currency: totalAmount.currencyCode, net: totalAmount.currencyAmount.toFixed(6) });
     }
   },
 );
