@@ -203,12 +203,12 @@ export async function movedUntil<T>(
   while (!over.signal.aborted) {
     let since = performance.now();
     let asleep = -1;
-    // What sockets and files are waited for with leaves the core to others.
+    // What sockets, files and, where nobody sleeps, other threads are waited for with leaves the core to others.
     let isWaiting = false;
     for (let quiet = 0; quiet < quietMs;) {
       await new Promise((resolve) => (isWaiting ? setTimeout(resolve, 1) : setImmediate(resolve)));
       const { isBusy, isTalking } = state();
-      isWaiting = isBusy || isTalking;
+      isWaiting = isBusy || isTalking || clock.nextWake === undefined;
       const waited = performance.now() - since;
       if (isBusy || clock.sleeping !== asleep || (isTalking && waited < stuckMs && asleep !== -1)) {
         if (!isTalking || clock.sleeping !== asleep) since = performance.now();
