@@ -3,12 +3,26 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { sqlTexts } from './test/sql-texts.js';
 
 /**
- * Vitest begins with the largest files. These are small and take minutes: begun last, they would keep one core and leave the
- * other idle.
+ * Vitest begins with the largest files. These are small and take half a minute to two minutes: begun last, they would keep one core
+ * and leave the other idle.
  */
+const smallAndLong = [
+  ...['/test/pacing/', '/query/journals.', '/query/differences-of-seller.', '/query/export-views.'],
+  ...['/settlement-reports/written-and-served.', '/settlement-reports/reports-of-seller.', '/load/nightly.'],
+  ...[
+    '/repair/killed.',
+    '/app/forget-crash.',
+    '/app/missing-lake.',
+    '/app/s3-odd-services.',
+    '/import/sellers-ledger.',
+  ],
+  ...['/import/overlapping-inputs.', '/verify/several-accounts.', '/transactions/releases.', '/transactions/nights.'],
+  ...['/docs/api-pages.', '/parquet/encoder-pages.', '/pipelines/any-order.', '/lake/s3-run.'],
+];
+
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const isLong = ({ moduleId }: TestSpecification) => moduleId.includes('/test/pacing/');
+    const isLong = ({ moduleId }: TestSpecification) => smallAndLong.some((part) => moduleId.includes(part));
     const largestFirst = await super.sort(files);
     return [...largestFirst.filter(isLong), ...largestFirst.filter((file) => !isLong(file))];
   }
