@@ -69,9 +69,9 @@ let undisturbed: Promise<Outcome> | undefined;
 test.each([...new Map(newerCases)])(
   '%s: transactions and their entries are what they are without it',
   async (kind, faults) => {
-    undisturbed ??= virtualRun(transactions);
+    undisturbed ??= virtualRun({ ...transactions, readsAmounts: true });
     const { amounts } = await undisturbed;
-    const outcome = await virtualRun({ ...transactions, service: { faults } });
+    const outcome = await virtualRun({ ...transactions, readsAmounts: true, service: { faults } });
     expect(outcome.failure).toBeUndefined();
     if (!reshaping.includes(kind)) expect(outcome).toMatchObject({ lost: 0, doubled: 0 });
     expect(amounts.length).toBeGreaterThan(10_000);
