@@ -83,6 +83,7 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<C
         lag_seconds: lake === undefined ? null : lagSeconds(freshness(lake, plan), clock.now()),
       }),
       plan: async (lake, unfinished) => {
+        if (lake.isEmpty) emit({ event: 'lake-begun', lake: options.lake });
         const { pipelines: unsynced, api } = left(lake);
         if (unsynced.length > 0) emit({ event: 'api-left', account, pipelines: unsynced.map(({ name }) => name), api });
         const configured = from === undefined ? [] : await configuredRanges(lake, account, [...names], from);

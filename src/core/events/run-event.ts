@@ -45,6 +45,7 @@ export const levels: Readonly<Record<RunEvent['event'], Level>> = {
   'watermark-moved': 'debug',
   'lake-lags': 'error',
   'gap-left': 'warn',
+  'lake-begun': 'warn',
   'api-left': 'warn',
   'days-left-out': 'warn',
   'state-not-kept': 'warn',
@@ -245,6 +246,8 @@ interface RunEvents {
   'lake-lags': { readonly reason: string };
   /** A gap that a sync leaves to a backfill. */
   'gap-left': { readonly pipeline: string; readonly from: string; readonly to: string };
+  /** A sync finds no lake, and begins one: that another one has gone can't be seen. */
+  'lake-begun': { readonly lake: string };
   /** The lake has pipelines of another API, and no setting says which API a sync loads. */
   'api-left': { readonly account: string; readonly pipelines: readonly string[]; readonly api: string };
   /** Days that v0 has and the transactions lack: the account's figures don't include them. */

@@ -126,6 +126,8 @@ const lines: Handlers<string | undefined> = {
   'lake-lags': ({ reason }) => reason,
   'gap-left': ({ pipeline, from, to }) =>
     `${pipeline}: ${from} to ${to} is not loaded; \`ledgerlake backfill ${pipeline} --from ${from} --to ${to}\` loads it`,
+  'lake-begun': ({ lake }) =>
+    `WARNING: there is no lake at ${lake} yet, so this sync begins one; where there should be one, stop it, and check the disk and --lake`,
   'api-left': ({ account, pipelines, api }) =>
     `the lake also has ${pipelines.join(', ')} of ${account}, which this sync does not load; --api ${api} loads them, and so do ` +
     'the setting `api` and LEDGERLAKE_API; --api v0 confirms that this is intended',

@@ -36,9 +36,13 @@ describe('what a sync loads', () => {
   test('of an empty lake are the last 90 days, the last two weeks of them day by day', async () => {
     const clock = setClock('2026-03-20T02:00:00Z');
     const { given, lake } = await shop(days(1, 19), clock);
-    const { summary, failure } = await synced(given, { clock });
+    const { summary, failure, logged } = await synced(given, { clock });
     expect(failure).toBeUndefined();
     expect(summary).toMatchObject({ status: 'done', lag_seconds: 300, changes: {}, emptied: [] });
+    // The disk of another lake may not be mounted.
+    const begins = `there is no lake at ${lake} yet, so this sync begins one`;
+    expect(logged).toContain(begins);
+    expect((await synced(given, { clock })).logged).not.toContain(begins);
     expect(await orders(lake, clock)).toHaveLength(19);
     const windows = await rows(lake, clock, 'SELECT DISTINCT window_start, window_end FROM events ORDER BY ALL');
     expect(windows.at(-1)).toEqual({ window_start: '2026-03-19T00:00:00Z', window_end: '2026-03-20T00:00:00Z' });
