@@ -201,7 +201,8 @@ export function summaryGrid(summaries: readonly PipelineCounts[]): string[] {
 /** The text of each kind of warning, after its count. */
 export const warningTexts: Readonly<Record<string, string>> = {
   unknownLists: 'events in lists that the model does not know',
-  unknownPaths: 'amounts at paths that the model does not know (kind unknown)',
+  unknownPaths:
+    'amounts at paths that the model does not know (kind unknown; `ask unknown-amounts` lists those without a category)',
   unfitValues: 'values that do not fit their column exactly (null there, complete in raw)',
   oddFields: 'values of an unexpected type (null in their column, complete in raw)',
   textAmounts: 'amounts that came as text (each counts as the number that it is)',

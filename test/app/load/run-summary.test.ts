@@ -9,6 +9,7 @@ import {
   warningLines,
   warningTexts,
 } from '../../../src/app/load/run-summary.js';
+import { questionNames } from '../../../src/app/query/question-names.js';
 import { PipelineCounts } from '../../../src/engine/run/pipeline-counts.js';
 
 const run = '20-0b8f1c2e5d0c4e9f';
@@ -160,4 +161,9 @@ test('transactions are counted, and what to try next reads what was loaded', () 
   }
   const ordered = summaryOf({ pipeline: 'transactions', rows: new Map([['order_transactions', 7]]) });
   expect(nextSteps({ ...report, summaries: [ordered] })).toContain('count(*) FROM order_transactions GROUP');
+});
+
+test('the warning of unknown amounts names a question that lists them', () => {
+  const [, question] = /`ask ([\w-]+)`/.exec(warningTexts['unknownPaths'] ?? '') ?? [];
+  expect(questionNames).toContain(question);
 });
