@@ -81,7 +81,6 @@ export async function examine(options: Examination, context: ExaminationContext)
   const unconfigured = { file: undefined, folder: workingFolder, settings: {}, accounts: new Map<string, never>() };
   // An option that is wrong is no finding.
   const optionsAlone = resolveSettings(texts, {}, unconfigured);
-  const maxLagMs = readMaxLag(texts['max-lag'] ?? usualMaxLag, optionsAlone.marginMinutes) ?? Infinity;
 
   const configuration = await examined('configuration', context, (add) => examineConfiguration(options, add));
   const known: ExaminedSettings = configuration.result ?? {
@@ -92,6 +91,7 @@ export async function examine(options: Examination, context: ExaminationContext)
   if (known.isValid && accounts.length === 0) readAccount(undefined, texts['endpoint']);
   const { settings } = known;
   const { encryption, lake: location, marginMinutes } = settings;
+  const maxLagMs = readMaxLag(texts['max-lag'] ?? usualMaxLag, marginMinutes) ?? Infinity;
   const [config, endpoint] = [texts['config'], texts['endpoint']];
 
   const store = await examined('store', context, (add) =>

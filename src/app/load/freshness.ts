@@ -30,15 +30,15 @@ export function readDuration(option: string, text: string): number {
 /**
  * The maximum age of a lake in milliseconds, from the text of `--max-lag`; undefined: any age.
  *
- * @param marginMinutes minutes between the latest bound and the present: no lake is younger
- * @throws LedgerlakeError USAGE where the text is no duration, or a shorter one than the margin
+ * @param marginMinutes minutes between the latest bound and the present: every lake is older
+ * @throws LedgerlakeError USAGE where the text is no duration, or one that isn't longer than the margin
  */
 export function readMaxLag(text: string | undefined, marginMinutes = 5): number | undefined {
   if (text === undefined) return undefined;
   const maxLagMs = readDuration('--max-lag', text);
-  if (maxLagMs >= marginMinutes * 60_000) return maxLagMs;
+  if (maxLagMs > marginMinutes * 60_000) return maxLagMs;
   throw usageError(
-    `expected --max-lag to be at least the margin of ${marginMinutes} minutes by which a sync stays behind the present ` +
+    `expected --max-lag to be longer than the margin of ${marginMinutes} minutes by which a sync stays behind the present ` +
       `(marginMinutes), got ${JSON.stringify(text)}; no lake is that recent`,
   );
 }

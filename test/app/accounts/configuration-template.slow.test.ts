@@ -60,7 +60,7 @@ test('a wrong date, lag or file is reported before credentials that are missing'
     [['backfill', '--orders', 'none.txt'], /expected a file that can be read, got none\.txt/],
     [['plan', '--probe', '--to', 'soon'], /expected --to to be an ISO 8601 date/],
     [['sync', '--max-lag', 'soon'], /expected --max-lag to be a duration/],
-    [['sync', '--max-lag', '1m'], /at least the margin of 5 minutes/],
+    [['sync', '--max-lag', '1m'], /longer than the margin of 5 minutes/],
     [['sync', '--look-back', 'x'], /expected --look-back to be/],
     [['sync'], /expected `clientId`/],
     [['backfill', '--account', 'demo'], /expected --lake with --account demo, got \S+my-shop, the lake of the conf/],
