@@ -102,7 +102,7 @@ export async function openShop({ seller, now, lake, faults }: ShopOptions): Prom
           now: clock.now(),
           lookBack: 2,
           rules: [],
-          unfinished: [],
+          requested: [],
           lookBacks: new Map(),
           isInTurns: false,
           wasRead: () => false,

@@ -91,7 +91,7 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<C
         const plan: SyncPlan = {
           ...{ end, now, lookBack, rules, isInTurns: inTurns !== undefined },
           lookBacks: await readLookBacks(lake.store, account),
-          unfinished: [...unfinished, ...configured],
+          requested: [...unfinished, ...configured],
           wasRead: (pipeline, slice) => inTurns?.wasRead(pipeline, slice) === true,
         };
         return planSync(lake, account, { windowed, chosen, configured, plan }, emit);
@@ -157,15 +157,15 @@ function planSync(
   { windowed, chosen, configured, plan }: SyncQuestion,
   emit: Emit,
 ): SyncLoad {
-  const { end, unfinished } = plan;
+  const { end, requested } = plan;
   const missing = new Map<string, readonly Window[]>();
   const days = new Map<string, number>();
   let isRereading = false;
   for (const pipeline of windowed) {
     const { name } = pipeline;
     const loaded = loadedWindows(lake, name, account);
-    const requested = unfinished.filter((range) => range.pipeline === name);
-    const windows = missingWindows(loaded, end, requested);
+    const ranges = requested.filter((range) => range.pipeline === name);
+    const windows = missingWindows(loaded, end, ranges);
     const lookBack = pipelineLookBackDays(lake, account, pipeline, plan);
     missing.set(name, windows);
     days.set(name, lookBack);
@@ -182,7 +182,7 @@ function planSync(
     pipelines: syncedPipelines(chosen, plan),
     range: { start, end },
     requested: [...configured, ...initial],
-    ...{ unfinished, sync: plan, missing, days, isRereading },
+    ...{ unfinished: requested, sync: plan, missing, days, isRereading },
   };
 }
 
@@ -226,15 +226,15 @@ function initialRanges(
   lake: Lake,
   account: string,
   chosen: readonly FinancesPipeline[],
-  { plan: { unfinished, end }, missing }: { readonly plan: SyncPlan; readonly missing: SyncLoad['missing'] },
+  { plan: { requested, end }, missing }: { readonly plan: SyncPlan; readonly missing: SyncLoad['missing'] },
 ): RequestedRange[] {
   return withNeeds(chosen).flatMap((pipeline): RequestedRange[] => {
     const { name, loadKeyKind, coverage } = pipeline;
     const isBegun =
       loadKeyKind === 'window' ? loadedWindows(lake, name, account).length > 0 : lake.loadKeys(name, account).size > 0;
     if (coverage === undefined || isBegun) return [];
-    const requested = unfinished.filter((range) => range.pipeline === name);
-    const windows = missing.get(name) ?? missingWindows([], end, requested);
+    const ranges = requested.filter((range) => range.pipeline === name);
+    const windows = missing.get(name) ?? missingWindows([], end, ranges);
     return windows.map((window) => ({ command: 'sync', pipeline: name, ...window }));
   });
 }

@@ -29,7 +29,7 @@ export interface SyncPlan {
   /** Look-backs of earlier runs. */
   readonly lookBacks: LookBacks;
   /** The ranges that earlier runs or the configuration request, and that aren't loaded. */
-  readonly unfinished: readonly RequestedRange[];
+  readonly requested: readonly RequestedRange[];
   /** Whether the run is one of several that make up a sync. */
   readonly isInTurns: boolean;
   /** Whether an earlier run of this sync has read a slice, by its label. */
@@ -50,7 +50,7 @@ export function syncedPipelines(chosen: readonly FinancesPipeline[], plan: SyncP
       return {
         ...job,
         now: plan.now,
-        requested: plan.unfinished.filter((range) => range.pipeline === pipeline.name),
+        requested: plan.requested.filter((range) => range.pipeline === pipeline.name),
         lookBackFrom: job.refresh ? plan.end - back * dayMs : Infinity,
         isInTurns: plan.isInTurns,
         requestedLookBackFrom: job.refresh && plan.lookBack !== undefined ? plan.end - back * dayMs : Infinity,

@@ -4,7 +4,7 @@ import type { Window } from '../../core/windows.js';
 import type { Add } from '../../lake/delta/actions.js';
 import { DamagedFile, loadKeysOf } from '../../lake/delta/file-tags.js';
 import { columnList, rowsIn } from '../../lake/files/local-parquet.js';
-import { selectRows } from '../../lake/files/month-files.js';
+import { monthRows } from '../../lake/files/month-files.js';
 import { metadataOf, newFile, sharedTags } from '../../lake/files/new-file.js';
 import { hasColumn, mainOrder, sortedFile } from '../../lake/files/sorted-file.js';
 import type { Workspace } from '../../lake/files/workspace.js';
@@ -154,7 +154,7 @@ async function hasSameRows(
   derived: ReadonlyMap<string, readonly string[]>,
 ): Promise<boolean> {
   const selectOf = (table: Table, paths: readonly string[] = []) =>
-    selectRows(table, paths.length === 0 ? [] : [{ month, paths }], 'true');
+    monthRows(table, paths.length === 0 ? [] : [{ month, paths }], 'true');
   for (const table of [...pipeline.derived, pipeline.main]) {
     const [before, after] = [selectOf(table, stored.get(table)), selectOf(table, derived.get(table.name))];
     if (!(await sameRows(database, table, before, after))) return false;

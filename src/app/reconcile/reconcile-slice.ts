@@ -19,7 +19,7 @@ import {
   isUnreadable,
   overNewest,
   replacedAdds,
-  selectRows,
+  monthRows,
   withSliceFiles,
   type MonthFiles,
 } from '../../lake/files/month-files.js';
@@ -212,8 +212,8 @@ export class EventRevisions implements Revisions {
     const adds = replacedAdds(lake, main, slice);
     const states = async (table: Table, stored: readonly Add[], condition: string): Promise<States> => ({
       table,
-      stored: selectRows(table, await this.#files.of(lake, table, stored), condition),
-      incoming: selectRows(table, files.get(table) ?? [], 'true'),
+      stored: monthRows(table, await this.#files.of(lake, table, stored), condition),
+      incoming: monthRows(table, files.get(table) ?? [], 'true'),
     });
     const mainStates = await states(main, adds.mains, loadKeyCondition(known));
     const derived: States[] = [];

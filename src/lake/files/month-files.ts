@@ -70,7 +70,7 @@ export async function withSliceFiles<T>(
 }
 
 /** A query for the rows of a table's files that meet a condition, with the table's columns and the month of their folder as `month_`. */
-export function selectRows({ columns }: Table, files: readonly MonthFiles[], condition: string): string {
+export function monthRows({ columns }: Table, files: readonly MonthFiles[], condition: string): string {
   const cast = (value: string, column: Column) => `CAST(${value} AS ${sqlType(column)}) AS ${identifier(column.name)}`;
   // Matched by name: a column that a file lacks is null.
   const none = `SELECT ${columns.map((column) => cast('NULL', column)).join(', ')}, CAST(NULL AS VARCHAR) AS month_ WHERE false`;
@@ -171,7 +171,7 @@ export function queryFiles(
   return withWorkspace(defaultLimits, lake.store, (workspace) =>
     overNewest(lake, choose, async (adds) => {
       const files = await new CheckedFiles(workspace).of(lake, table, adds);
-      return workspace.database.rows(query(selectRows(table, files, condition)));
+      return workspace.database.rows(query(monthRows(table, files, condition)));
     }),
   );
 }

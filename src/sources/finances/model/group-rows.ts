@@ -22,8 +22,8 @@ interface Money {
 export interface GroupRow {
   /** Undefined: absent, or not a string. */
   readonly id: string | undefined;
-  readonly texts: Readonly<Record<TextColumn, string | undefined>>;
-  readonly money: Readonly<Record<MoneyColumn, Money>>;
+  readonly texts: Readonly<Record<GroupText, string | undefined>>;
+  readonly money: Readonly<Record<GroupMoney, Money>>;
   /** Microseconds since 1970. */
   readonly fundTransferAt: bigint | undefined;
   readonly startedAt: bigint | undefined;
@@ -31,8 +31,8 @@ export interface GroupRow {
   readonly raw: ByteRange & { readonly page: Buffer };
 }
 
-type TextColumn = 'processing_status' | 'fund_transfer_status' | 'trace_id' | 'account_tail';
-type MoneyColumn = 'original' | 'converted' | 'beginning';
+type GroupText = 'processing_status' | 'fund_transfer_status' | 'trace_id' | 'account_tail';
+type GroupMoney = 'original' | 'converted' | 'beginning';
 
 /** The fields of one group. A field of an unexpected type is undefined and counted. */
 class GroupFields {
@@ -129,7 +129,7 @@ export function groupBatch(rows: readonly GroupRow[], window: { start: number; e
       return value === undefined ? none : values.addString(value);
     });
   };
-  const amount = (name: MoneyColumn) =>
+  const amount = (name: GroupMoney) =>
     decimalArray(length, digitsOf({}), (index) => {
       const halves = row(index).money[name].amount;
       return halves && (BigInt(halves.high) << 32n) | BigInt(halves.low >>> 0);

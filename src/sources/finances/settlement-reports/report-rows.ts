@@ -44,7 +44,7 @@ export interface SettlementRows {
 }
 
 /** Texts of a column, or null. */
-class TextColumn {
+class LineTexts {
   readonly #dictionary = new Dictionary();
   readonly #number = remembered((text) => this.#dictionary.addString(text));
   readonly #numbers: number[] = [];
@@ -185,9 +185,9 @@ class SettlementReader {
     const fieldColumns = Object.entries(textFields).map(([column, name]) => ({
       column,
       read: names.reader(name),
-      texts: new TextColumn(),
+      texts: new LineTexts(),
     }));
-    const [kindColumn, nameColumn, amountTexts] = [new TextColumn(), new TextColumn(), new TextColumn()];
+    const [kindColumn, nameColumn, amountTexts] = [new LineTexts(), new LineTexts(), new LineTexts()];
     const read = {
       type: names.reader('transaction-type'),
       amountType: names.reader('amount-type'),
