@@ -1,5 +1,5 @@
 import { dayMs } from '../../core/windows.js';
-import { parseNote, type Store } from '../../lake/store/store.js';
+import { parseNote, writeNote, type Store } from '../../lake/store/store.js';
 import type { LookBackRule } from '../configuration/setting-definitions.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 
@@ -43,7 +43,7 @@ export async function writeLookBacks(store: Store, account: string, lookBacks: L
       Object.fromEntries([...done].map(([days, at]) => [String(days), isoInstant(at)])),
     ]),
   );
-  await store.write(pathOf(account), Buffer.from(`${JSON.stringify({ look_backs: pipelines }, undefined, 2)}\n`));
+  await writeNote(store, pathOf(account), { look_backs: pipelines });
 }
 
 /**

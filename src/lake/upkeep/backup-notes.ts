@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isoInstant } from '../../core/numeric/instant.js';
 import { shortHash } from '../../core/short-hash.js';
-import { parseNote, type Store } from '../store/store.js';
+import { parseNote, writeNote, type Store } from '../store/store.js';
 
 /** The folder of a lake with notes of its backups. */
 export const backupsFolder = '_backups';
@@ -35,7 +35,7 @@ export async function noteBackup(
   const path = notePath(destination);
   if (version === null && (await readNote(store, path)) !== undefined) return;
   const note: BackupNote = { destination, version, at: isoInstant(at) };
-  await store.write(path, Buffer.from(`${JSON.stringify(note, undefined, 2)}\n`));
+  await writeNote(store, path, note);
 }
 
 /** The backups of a lake, by destination. Damaged notes are skipped. */

@@ -5,7 +5,7 @@ import { runOfDataFile } from '../data-files.js';
 import type { Add } from '../delta/actions.js';
 import type { Lake } from '../lake.js';
 import { orphanFiles, filesAboutAccount } from './vacuum.js';
-import { parseNote, type Store, type StoredFile } from '../store/store.js';
+import { parseNote, writeNote, type Store, type StoredFile } from '../store/store.js';
 
 export interface Load {
   readonly pipeline: string;
@@ -113,7 +113,7 @@ export function forgetNotePath(account: string): string {
 }
 
 export async function writeForgetNote(lake: Lake, note: ForgetNote): Promise<void> {
-  await lake.store.write(forgetNotePath(note.account), Buffer.from(JSON.stringify(note)));
+  await writeNote(lake.store, forgetNotePath(note.account), note);
 }
 
 /** Load keys in the note of an earlier `forget` that didn't finish. */
@@ -138,7 +138,7 @@ function forgottenPath(account: string): string {
 export async function noteForgotten(store: Store, account: string, before: number): Promise<string> {
   const latest = Math.max(before, (await readForgottenBefore(store, account)) ?? before);
   const path = forgottenPath(account);
-  await store.write(path, Buffer.from(`${JSON.stringify({ account, before: isoInstant(latest) }, undefined, 2)}\n`));
+  await writeNote(store, path, { account, before: isoInstant(latest) });
   return path;
 }
 

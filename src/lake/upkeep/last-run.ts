@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { parseNote, type Store } from '../store/store.js';
+import { parseNote, writeNote, type Store } from '../store/store.js';
 
 /** The path of the note of the last run within a lake. */
 export const lastRunPath = '_last-run.json';
@@ -50,8 +50,8 @@ export type LastRun = Readonly<z.infer<typeof lastRun>>;
  *
  * @throws LedgerlakeError LAKE_STORE where the lake can't be written
  */
-export async function writeLastRun(store: Store, run: LastRun): Promise<void> {
-  await store.write(lastRunPath, Buffer.from(`${JSON.stringify(run, undefined, 2)}\n`));
+export function writeLastRun(store: Store, run: LastRun): Promise<void> {
+  return writeNote(store, lastRunPath, run);
 }
 
 /**

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isoInstant } from '../../core/numeric/instant.js';
 import { joined, type Window } from '../../core/windows.js';
-import { parseNote, type Store } from '../store/store.js';
+import { parseNote, writeNote, type Store } from '../store/store.js';
 
 const commands = ['backfill', 'sync'] as const;
 
@@ -105,7 +105,7 @@ export async function noteRequestedRanges(
   const all = merged([...noted, ...requested]);
   const isTooMuch = all.length > mostRanges;
   const path = `${requestedFolder}/${account}.${id}.json`;
-  await writeNote(store, { path, account, ranges: isTooMuch ? requested : all });
+  await writeRanges(store, { path, account, ranges: isTooMuch ? requested : all });
   if (!isTooMuch) for (const { path } of notes) await store.remove(path);
 }
 
@@ -123,18 +123,18 @@ export async function forgetRequestedRanges(store: Store, account: string, befor
       .map((range) => ({ ...range, start: Math.max(range.start, before) }))
       .filter(({ start, end }) => start < end);
     if (later.length === 0) continue;
-    await writeNote(store, { path, account, ranges: later });
+    await writeRanges(store, { path, account, ranges: later });
     kept.push(path);
   }
   return kept;
 }
 
-function writeNote(store: Store, { path, account, ranges }: RequestedRangesNote): Promise<void> {
+function writeRanges(store: Store, { path, account, ranges }: RequestedRangesNote): Promise<void> {
   const noted = ranges.map(({ command, pipeline, loadKey, start, end }) => ({
     ...{ command, pipeline, loadKey },
     ...{ from: isoInstant(start), to: isoInstant(end) },
   }));
-  return store.write(path, Buffer.from(`${JSON.stringify({ account, ranges: noted }, undefined, 2)}\n`));
+  return writeNote(store, path, { account, ranges: noted });
 }
 
 function isAlike(one: RequestedRange, other: RequestedRange): boolean {
