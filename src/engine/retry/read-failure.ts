@@ -1,41 +1,29 @@
 import { LedgerlakeError, type ErrorCode } from '../../core/errors.js';
 import type { SliceVerdict } from '../run/pipeline.js';
-import { excerpt, withCutToken } from './api-refusal.js';
+import { excerpt, withCutToken, type Cause } from './api-refusal.js';
 
-/** Why a slice could not be read after all retries. It stays open, and the other slices continue. */
-type SliceFailureKind =
-  /** The pages can't be resumed: the slice is read again from its beginning, or split. */
-  | 'cursor-expired'
-  /** The smallest page is still too large. */
-  | 'too-large'
-  /** The slice must be split. */
-  | 'window-too-long'
-  /** Refused repeatedly for an unknown reason; a smaller slice may be accepted. */
-  | 'invalid'
-  /** A date bound is too recent by the API's clock; an earlier part of the slice may be accepted. */
-  | 'bound-too-late'
-  /** Throttled for a long time; a request of another slice may succeed. */
-  | 'throttled'
-  /** The API failed repeatedly. */
-  | 'fault'
+/**
+ * Why a query could not be read after all attempts: the cause of the last one, without what only decides on the next attempt, or what
+ * no single attempt shows.
+ */
+export type FailureKind =
+  | Exclude<Cause, 'not-the-api' | 'no-connection' | 'certificate' | 'access-expired' | 'access-refused' | 'other'>
+  /** There is no connection to the API. */
+  | 'unreachable'
   /** The page isn't JSON, and the rest of it can't be read either; smaller pages, or a smaller slice, may be. */
   | 'unreadable'
   /** The pages don't end. */
   | 'loop'
   /** It failed recently, and isn't due for a retry. */
   | 'known'
-  /** The group or order doesn't exist. */
-  | 'unknown-subject'
-  /** Its id can't be part of a request. */
+  /** The id of its group or order can't be part of a request. */
   | 'unaskable';
 
 /**
- * Failures that end the run: no slice can be read without access (`denied`) or a connection, and a request that breaks the
+ * Failures that end the run; after any other the slice stays open, and the others continue: no slice can be read without access (`denied`) or a connection, and a request that breaks the
  * API's rules (`mistake`) is an error of this program.
  */
-const fatal = ['denied', 'unreachable', 'mistake'] as const;
-
-export type FailureKind = SliceFailureKind | (typeof fatal)[number];
+const fatal: readonly FailureKind[] = ['denied', 'unreachable', 'mistake'];
 
 interface FailureOptions {
   readonly cause?: unknown;
@@ -67,7 +55,7 @@ export class ReadFailure extends LedgerlakeError {
   }
 
   get endsRun(): boolean {
-    return (fatal as readonly string[]).includes(this.kind);
+    return fatal.includes(this.kind);
   }
 
   /** A copy with another kind or page count, or with an explanation before its message. */
