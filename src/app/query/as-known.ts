@@ -9,66 +9,20 @@ import { loadedSpans } from '../../lake/loads/loaded-spans.js';
 import { sqlType, tablesOf, type Column, type Table } from '../../core/columns/table.js';
 import { identifier, literal } from '../../core/duckdb/literals.js';
 import { spansText } from '../command-text.js';
+import macroText from './as_known.sql';
 import { attributesOf, entriesOf, extraColumns } from '../reconcile/event-history.js';
 
-/**
- * In SQL: the first change of each event after `known_at`, which shows whether the event was present then. One that has moved has vanished
- * and appeared at once.
- */
-function after(main: Table): string {
-  const has = (change: string) => `bool_or(change = '${change}') AS has_${change}`;
-  return (
-    `SELECT account, event_id, ${has('vanished')}, ${has('appeared')} FROM ` +
-    `(FROM event_history WHERE source = ${literal(main.name)} AND seen_at > CAST(known_at AS TIMESTAMPTZ) ` +
-    'QUALIFY rank() OVER (PARTITION BY account, event_id ORDER BY seen_at) = 1) GROUP BY account, event_id'
-  );
-}
-
-/** In SQL: the spans that were loaded by `known_at`. */
-function loadedBy(main: Table): string {
-  return `SELECT * FROM loaded_spans() WHERE source = ${literal(main.name)} AND since <= epoch_ms(CAST(known_at AS TIMESTAMPTZ))`;
-}
-
-/** In SQL: whether the instant of a row, which may lie outside of its window, is in a span of `loaded`. */
-function isWithin(row: string): string {
-  const at = `greatest(${row}.window_start, least(${row}.effective_at, ${row}.window_end - INTERVAL 1 MICROSECOND))`;
-  return `loaded.account = ${row}.account AND epoch_ms(${at}) BETWEEN loaded.starts_at AND loaded.ends_at - 1`;
-}
-
-/** In SQL: the events of which no part of a window was loaded by `known_at`. */
-function unloaded(main: Table): string {
-  return (
-    `SELECT account, event_id FROM ${identifier(main.name)} AS found WHERE NOT EXISTS (SELECT 1 FROM loaded WHERE ${isWithin('found')} ` +
-    'AND loaded.window_start = epoch_ms(found.window_start) AND loaded.window_end = epoch_ms(found.window_end))'
-  );
-}
-
-/** In SQL: events that were present at `known_at` and are absent now, or lie elsewhere, as they were when they first vanished. */
-function gone(main: Table): string {
-  return (
-    `SELECT * FROM event_history WHERE source = ${literal(main.name)} AND change = 'vanished' ` +
-    'AND seen_at > CAST(known_at AS TIMESTAMPTZ) ' +
-    'AND EXISTS (SELECT 1 FROM after WHERE has_vanished ' +
-    'AND after.account = event_history.account AND after.event_id = event_history.event_id ' +
-    `AND (has_appeared OR NOT EXISTS (SELECT 1 FROM ${identifier(main.name)} AS now ` +
-    'WHERE now.account = event_history.account AND now.event_id = event_history.event_id))) ' +
-    // Its window may have become a part of another one since.
-    `AND EXISTS (SELECT 1 FROM loaded WHERE NOT is_imported AND ${isWithin('event_history')}) ` +
-    'QUALIFY row_number() OVER (PARTITION BY account, event_id ORDER BY seen_at) = 1'
-  );
-}
-
-/** In SQL: rows of `table` from `gone`. `packed`: the columns that the history lacks, as a struct. */
+/** In SQL: rows of `table` from `gone_`. `packed`: the columns that the history lacks, as a struct. */
 function vanished(table: Table, packed: string): string {
   const extra = extraColumns(table);
   const shared = `${table.columns
     .filter((column) => !extra.includes(column))
     .map(identified)
     .join(', ')}, account, month`;
-  if (extra.length === 0) return `SELECT ${shared} FROM gone`;
+  if (extra.length === 0) return `SELECT ${shared} FROM gone_`;
   const decimals = extra.filter(({ type }) => type === 'decimal');
   const casts = decimals.map((column) => `CAST(${identified(column)} AS ${sqlType(column)}) AS ${identified(column)}`);
-  return `SELECT * REPLACE (${casts.join(', ')}) FROM (SELECT ${shared}, unnest(${packed}, recursive := true) FROM gone)`;
+  return `SELECT * REPLACE (${casts.join(', ')}) FROM (SELECT ${shared}, unnest(${packed}, recursive := true) FROM gone_)`;
 }
 
 function identified({ name }: Column): string {
@@ -76,14 +30,10 @@ function identified({ name }: Column): string {
 }
 
 function macro(main: Table, table: Table, packed: string): string {
-  return (
-    `CREATE OR REPLACE MACRO ${table.name}_as_known(known_at) AS TABLE ` +
-    `WITH loaded AS (${loadedBy(main)}), after AS (${after(main)}), gone AS (${gone(main)}), unloaded AS (${unloaded(main)}) ` +
-    `SELECT * FROM (SELECT rows.* FROM ${identifier(table.name)} AS rows ` +
-    'LEFT JOIN after USING (account, event_id) WHERE has_appeared IS DISTINCT FROM true ' +
-    'AND NOT EXISTS (SELECT 1 FROM unloaded WHERE unloaded.account = rows.account AND unloaded.event_id = rows.event_id) ' +
-    `UNION ALL BY NAME ${vanished(table, packed)})`
-  );
+  return macroText
+    .replaceAll('$vanished', () => vanished(table, packed))
+    .replaceAll('$main', main.name)
+    .replaceAll('$table', table.name);
 }
 
 /** The pipelines whose tables have a macro of what was known at an instant. */

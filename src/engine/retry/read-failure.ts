@@ -20,8 +20,8 @@ export type FailureKind =
   | 'unaskable';
 
 /**
- * Failures that end the run; after any other the slice stays open, and the others continue: no slice can be read without access (`denied`) or a connection, and a request that breaks the
- * API's rules (`mistake`) is an error of this program.
+ * Failures that end the run: no slice can be read without access (`denied`) or a connection, and a request that breaks the
+ * API's rules (`mistake`) is an error of this program. After any other the slice stays open, and the others continue.
  */
 const fatal: readonly FailureKind[] = ['denied', 'unreachable', 'mistake'];
 
