@@ -1,14 +1,9 @@
 import { financialEvents } from '../../../pipelines/financial-events.js';
 import { transactionsPipeline } from '../../../pipelines/transactions.js';
-import { isoInstant } from '../../core/numeric/instant.js';
-import { joined } from '../../core/windows.js';
-import type { LoadedSpan } from '../../lake/catalog/load-key.js';
 import type { Snapshot } from '../../lake/catalog/snapshot.js';
-import type { Lake } from '../../lake/lake.js';
 import { loadedSpans } from '../../lake/loads/loaded-spans.js';
-import { sqlType, tablesOf, type Column, type Table } from '../../core/columns/table.js';
+import { sqlType, type Column, type Table } from '../../core/columns/table.js';
 import { identifier, literal } from '../../core/duckdb/literals.js';
-import { spansText } from '../command-text.js';
 import macroText from './as_known.sql';
 import { attributesOf, entriesOf, extraColumns } from '../reconcile/event-history.js';
 
@@ -37,7 +32,7 @@ function macro(main: Table, table: Table, packed: string): string {
 }
 
 /** The pipelines whose tables have a macro of what was known at an instant. */
-const asKnownPipelines = [financialEvents, transactionsPipeline];
+export const asKnownPipelines = [financialEvents, transactionsPipeline];
 
 /**
  * Statements that create `events_as_known(instant)`, `entries_as_known(instant)` and their counterparts for transactions: the
@@ -87,48 +82,4 @@ export function loadedSpansMacro(snapshot: Snapshot): string {
     'CREATE OR REPLACE MACRO loaded_spans() AS TABLE SELECT ' +
     `unnest(from_json(${literal(JSON.stringify(spans))}, ${literal(JSON.stringify(spansType))}), recursive := true)`
   );
-}
-
-/** The calls of macros with a quoted instant in a statement; instants in milliseconds since 1970. */
-export function statedInstants(
-  statement: string,
-  macros: string,
-): readonly { readonly name: string; readonly instant: number }[] {
-  return [...statement.matchAll(new RegExp(`\\b(${macros})\\s*\\(\\s*(?:\\w+\\s+)?'([^']*)'`, 'gi'))].flatMap(
-    ([, name = '', text = '']) => {
-      const zoned = /(?:Z|[+-]\d\d(?::?\d\d)?)$/i.test(text) || !/\d:\d/.test(text) ? text : `${text}Z`;
-      const instant = Date.parse(zoned.replace(' ', 'T').replace(/(:.*[+-]\d\d)$/, '$1:00'));
-      return Number.isNaN(instant) ? [] : [{ name, instant }];
-    },
-  );
-}
-
-/** A note for a statement that asks what was known before `firstLoad` (milliseconds since 1970); undefined for any other. */
-export function knownTooEarly(statement: string, firstLoad: number | undefined): string | undefined {
-  for (const { name, instant } of statedInstants(statement, '\\w+_as_known')) {
-    if (firstLoad === undefined || instant >= firstLoad) continue;
-    return `WARNING: ${name}: this lake was first loaded at ${isoInstant(firstLoad)}, after ${isoInstant(instant)}, so there are no rows`;
-  }
-  return undefined;
-}
-
-/**
- * A note for a statement that asks what was known at an instant of days that the lake loaded later; undefined for any other. What
- * was not loaded is not known, also where the days were over: its rows are left out.
- */
-export function knownLater(statement: string, lake: Lake): string | undefined {
-  for (const { name, instant } of statedInstants(statement, '\\w+_as_known')) {
-    const source = asKnownPipelines.find((pipeline) =>
-      tablesOf(pipeline).some((table) => table.name === name.replace('_as_known', '')),
-    );
-    for (const account of source === undefined ? [] : [...lake.accounts()].toSorted()) {
-      const keys = [...lake.snapshot.keysOf(account, source?.name ?? '').values()];
-      const isLater = ({ start, since }: LoadedSpan) => start < instant && since > instant;
-      const later = joined(keys.flatMap(loadedSpans).filter(isLater));
-      if (later.length === 0) continue;
-      const days = later.map(({ start, end }) => ({ start, end: Math.min(end, instant) }));
-      return `WARNING: ${name}: what ${account} has of ${spansText(days)} was loaded after ${isoInstant(instant)}, so it is left out`;
-    }
-  }
-  return undefined;
 }

@@ -7,9 +7,8 @@ import { sqlType } from '../../core/columns/table.js';
 import { tables } from '../../sources/finances/lake-tables.js';
 import type { LogColumn } from '../../lake/delta/table-metadata.js';
 import type { CommandScope } from '../command-text.js';
-import { asKnownMacros, knownLater, knownTooEarly, loadedSpansMacro } from './as-known.js';
-import { comparedNote, costsNote, emptyNote, leftOutNote, outstandingNote } from './query-notes.js';
-import { unsummedNote } from './unsummed-note.js';
+import { asKnownMacros, loadedSpansMacro } from './as-known.js';
+import { notesOn } from './query-notes.js';
 import { viewStatements } from './views.js';
 import { readChart } from './chart.js';
 import { readCosts } from './costs.js';
@@ -140,14 +139,7 @@ export async function openLakeReader(
         return [...(readsSpans ? [loadedSpansMacro(lake.snapshot)] : []), ...chosen];
       },
     },
-    notesOn: (statement) =>
-      [
-        knownTooEarly(statement, firstLoad) ?? knownLater(statement, lake),
-        ...[emptyNote, leftOutNote, outstandingNote, comparedNote, unsummedNote].map((noteOn) =>
-          noteOn(statement, lake),
-        ),
-        costsNote(statement, costRows !== undefined),
-      ].filter((note) => note !== undefined),
+    notesOn: (statement) => notesOn(statement, lake, { firstLoad, hasCosts: costRows !== undefined }),
     faultOf: (error) => fileFault(error, lake, { ...scope, lake: location }),
   };
 }

@@ -1,11 +1,14 @@
-import { dateOrInstant } from '../../core/numeric/instant.js';
+import { dateOrInstant, isoInstant } from '../../core/numeric/instant.js';
 import { dayMs, joined, uncovered, type Window } from '../../core/windows.js';
+import type { LoadedSpan } from '../../lake/catalog/load-key.js';
 import type { Lake } from '../../lake/lake.js';
+import { loadedSpans } from '../../lake/loads/loaded-spans.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { settlementReportTables } from '../../sources/finances/settlement-reports/report-tables.js';
 import { groupSlices, spanOfGroup, type GroupSlice } from '../../sources/finances/api-v0/group-slices.js';
 import { loadingCommand, spansText } from '../command-text.js';
 import { comparedDays, comparedText } from '../coverage/compared-days.js';
+import { unsummedColumn, unsummedIn, unsummedText } from '../unsummed-amounts.js';
 import { leftOutDays, leftOutText, transactionsSince } from '../coverage/left-out-days.js';
 import { financialEventGroups } from '../../../pipelines/financial-event-groups.js';
 import { financialEvents } from '../../../pipelines/financial-events.js';
@@ -13,8 +16,28 @@ import { groupEventsPipeline } from '../../../pipelines/group-events.js';
 import { transactionsPipeline } from '../../../pipelines/transactions.js';
 import { tablesOf, type PipelineTables } from '../../core/columns/table.js';
 import { storedPipelines, storedWindows, type StoredPipeline } from '../coverage/stored-pipelines.js';
-import { statedInstants } from './as-known.js';
+import { asKnownPipelines } from './as-known.js';
 import { namesIn, withoutTexts } from './named-tables.js';
+
+/** What notes depend on beside the lake. */
+interface NotedQueries {
+  /** When the lake was first loaded, in milliseconds since 1970; undefined for an empty lake. */
+  readonly firstLoad: number | undefined;
+  readonly hasCosts: boolean;
+}
+
+/** The notes on a statement: what its result lacks, and the commands that load it. */
+export function notesOn(statement: string, lake: Lake, { firstLoad, hasCosts }: NotedQueries): string[] {
+  return [
+    knownTooEarly(statement, firstLoad) ?? knownLater(statement, lake),
+    emptyNote(statement, lake),
+    leftOutNote(statement, lake),
+    outstandingNote(statement, lake),
+    comparedNote(statement, lake),
+    unsummedNote(statement, lake),
+    costsNote(statement, hasCosts),
+  ].filter((note) => note !== undefined);
+}
 
 /** Views that are empty where each of their tables is, and the pipelines that load these. */
 const emptyViews: Readonly<Record<string, readonly StoredPipeline[]>> = {
@@ -111,7 +134,7 @@ function unloadedNote(lake: Lake, accounts: readonly string[]): string | undefin
 }
 
 /** A note for a statement that reads figures which leave windows out; undefined for any other. */
-export function leftOutNote(statement: string, lake: Lake): string | undefined {
+function leftOutNote(statement: string, lake: Lake): string | undefined {
   if (!namesIn(statement).has('v0_amounts')) return undefined;
   const [first, ...others] = [...lake.accounts()].toSorted().flatMap((account) => leftOutDays(lake, account) ?? []);
   if (first === undefined) return undefined;
@@ -120,7 +143,7 @@ export function leftOutNote(statement: string, lake: Lake): string | undefined {
 }
 
 /** A note for a statement that reads `api_differences`; undefined where both services are loaded for the same days. */
-export function comparedNote(statement: string, lake: Lake): string | undefined {
+function comparedNote(statement: string, lake: Lake): string | undefined {
   if (!namesIn(statement).has('api_differences')) return undefined;
   const [first, ...others] = [...lake.accounts()].toSorted().flatMap((account) => comparedDays(lake, account) ?? []);
   if (first === undefined) return undefined;
@@ -130,7 +153,7 @@ export function comparedNote(statement: string, lake: Lake): string | undefined 
 }
 
 /** A note for a statement that reads `sku_profit`, where no unit costs are given; undefined for any other. */
-export function costsNote(statement: string, hasCosts: boolean): string | undefined {
+function costsNote(statement: string, hasCosts: boolean): string | undefined {
   if (hasCosts || !namesIn(statement).has('sku_profit')) return undefined;
   return (
     'WARNING: sku_profit: no unit costs are given, so cost and net_margin are null: --costs FILE, or the setting costs, names a CSV file ' +
@@ -145,7 +168,7 @@ const longestDeferral = 60 * dayMs;
  * A note for a statement that reads `outstanding_at`, where its instant is outside of the loaded transactions, or days of them are
  * missing; undefined for any other. An instant that is no literal, such as `now()`, counts as the last loaded one.
  */
-export function outstandingNote(statement: string, lake: Lake): string | undefined {
+function outstandingNote(statement: string, lake: Lake): string | undefined {
   if (!namesIn(statement).has('outstanding_at')) return undefined;
   const stated = statedInstants(statement, 'outstanding_at').map(({ instant }) => instant);
   const instants = stated.length === 0 ? [undefined] : stated;
@@ -179,5 +202,68 @@ function faultAt(instant: number | undefined, account: string, lake: Lake): stri
   return (
     `${from}, until ${dateOrInstant(end)}: a sale that was deferred before and is paid after that is not in the lake, ` +
     `so it is missing: ${load([{ start: end - longestDeferral, end: since }])}60 days`
+  );
+}
+
+/** The calls of macros with a quoted instant in a statement; instants in milliseconds since 1970. */
+function statedInstants(
+  statement: string,
+  macros: string,
+): readonly { readonly name: string; readonly instant: number }[] {
+  return [...statement.matchAll(new RegExp(`\\b(${macros})\\s*\\(\\s*(?:\\w+\\s+)?'([^']*)'`, 'gi'))].flatMap(
+    ([, name = '', text = '']) => {
+      const zoned = /(?:Z|[+-]\d\d(?::?\d\d)?)$/i.test(text) || !/\d:\d/.test(text) ? text : `${text}Z`;
+      const instant = Date.parse(zoned.replace(' ', 'T').replace(/(:.*[+-]\d\d)$/, '$1:00'));
+      return Number.isNaN(instant) ? [] : [{ name, instant }];
+    },
+  );
+}
+
+/** A note for a statement that asks what was known before `firstLoad` (milliseconds since 1970); undefined for any other. */
+export function knownTooEarly(statement: string, firstLoad: number | undefined): string | undefined {
+  for (const { name, instant } of statedInstants(statement, '\\w+_as_known')) {
+    if (firstLoad === undefined || instant >= firstLoad) continue;
+    return `WARNING: ${name}: this lake was first loaded at ${isoInstant(firstLoad)}, after ${isoInstant(instant)}, so there are no rows`;
+  }
+  return undefined;
+}
+
+/**
+ * A note for a statement that asks what was known at an instant of days that the lake loaded later; undefined for any other. What
+ * was not loaded is not known, also where the days were over: its rows are left out.
+ */
+function knownLater(statement: string, lake: Lake): string | undefined {
+  for (const { name, instant } of statedInstants(statement, '\\w+_as_known')) {
+    const source = asKnownPipelines.find((pipeline) =>
+      tablesOf(pipeline).some((table) => table.name === name.replace('_as_known', '')),
+    );
+    for (const account of source === undefined ? [] : [...lake.accounts()].toSorted()) {
+      const keys = [...lake.snapshot.keysOf(account, source?.name ?? '').values()];
+      const isLater = ({ start, since }: LoadedSpan) => start < instant && since > instant;
+      const later = joined(keys.flatMap(loadedSpans).filter(isLater));
+      if (later.length === 0) continue;
+      const days = later.map(({ start, end }) => ({ start, end: Math.min(end, instant) }));
+      return `WARNING: ${name}: what ${account} has of ${spansText(days)} was loaded after ${isoInstant(instant)}, so it is left out`;
+    }
+  }
+  return undefined;
+}
+
+/** A note for a statement that reads amounts of which no sum has all; undefined for any other, and for one that reads their texts. */
+function unsummedNote(statement: string, lake: Lake): string | undefined {
+  if (new RegExp(`\\b${unsummedColumn}\\b`, 'i').test(withoutTexts(statement))) return undefined;
+  const names = namesIn(statement);
+  const counts = new Map<string, number>();
+  for (const { table, add } of lake.committedAdds()) {
+    const { name } = table.schema;
+    if (names.has(name)) counts.set(name, (counts.get(name) ?? 0) + unsummedIn(add));
+  }
+  const [first, ...others] = [...counts].filter(([, count]) => count > 0);
+  if (first === undefined) return undefined;
+  const [table, count] = first;
+  const more = others.map(([name, of]) => `; ${formatCount(of)} of ${name}`).join('');
+  return (
+    `WARNING: ${table}: ${unsummedText(count)}${more}: ` +
+    `\`SELECT currency, ${unsummedColumn} FROM ${table} WHERE ${unsummedColumn} IS NOT NULL\` lists them`
   );
 }

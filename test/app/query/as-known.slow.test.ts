@@ -1,7 +1,8 @@
 import { cp, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { asKnownMacros, knownTooEarly, loadedSpansMacro } from '../../../src/app/query/as-known.js';
+import { asKnownMacros, loadedSpansMacro } from '../../../src/app/query/as-known.js';
+import { knownTooEarly } from '../../../src/app/query/query-notes.js';
 import type { Clock } from '../../../src/core/clock.js';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import { lakeTables, openLakeReader } from '../../../src/app/query/lake-files.js';
