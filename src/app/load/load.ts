@@ -53,8 +53,6 @@ export interface LoadPlan {
   readonly range: Window;
   /** Ranges to note as requested: the next sync can't detect that they are missing if this run leaves them open. */
   readonly requested: readonly RequestedRange[];
-  /** The requested ranges that aren't loaded; left out: those of earlier runs. */
-  readonly unfinished?: readonly RequestedRange[];
 }
 
 /** How far a run has come: what isn't known yet is left out. */
@@ -242,7 +240,7 @@ async function startRun<Plan extends LoadPlan>(
   emitDamage(lake, emit);
   return {
     plan,
-    requested: [...(plan.unfinished ?? unfinished), ...plan.requested],
+    requested: [...unfinished, ...plan.requested],
     hasNotes: notes.length + plan.requested.length > 0,
   };
 }

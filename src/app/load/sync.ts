@@ -63,7 +63,7 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<C
   const left = (lake: Lake): LeftPipelines => (isChosen ? nothingLeft : leftPipelines(lake, account, names));
   const freshnessFor = (lake: Lake, plan: SyncLoad | undefined, pipelines: readonly FinancesPipeline[]) =>
     freshnessOf(lake, account, pipelines, (name, loaded) => {
-      const requested = plan?.unfinished?.filter((range) => range.pipeline === name);
+      const requested = plan?.sync.requested.filter((range) => range.pipeline === name);
       return plan?.missing.get(name) ?? missingWindows(loaded, end, requested);
     });
   const freshness = (lake: Lake, plan: SyncLoad | undefined) => {
@@ -110,7 +110,7 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<C
       },
       result: async (loaded) => {
         for (const [pipeline, slices] of committed) await inTurns?.read(pipeline, slices);
-        return endSync(loaded, { freshness: freshness(loaded.lake, loaded.plan), maxLagMs }, emit);
+        return endSync(loaded, freshness(loaded.lake, loaded.plan), maxLagMs, emit);
       },
     },
     inTurns === undefined ? context : { ...context, emit: collectingSlices(committed, emit) },
@@ -182,7 +182,7 @@ function planSync(
     pipelines: syncedPipelines(chosen, plan),
     range: { start, end },
     requested: [...configured, ...initial],
-    ...{ unfinished: requested, sync: plan, missing, days, isRereading },
+    ...{ sync: plan, missing, days, isRereading },
   };
 }
 
@@ -190,15 +190,11 @@ function lagSeconds(freshness: Freshness | undefined, now: number): number | nul
   return freshness === undefined ? null : Math.round((now - freshness.coveredTo) / 1000);
 }
 
-interface SyncEnd {
-  readonly freshness: Freshness | undefined;
-  readonly maxLagMs: number | undefined;
-}
-
 /** Notes the look-backs of a sync. Returns its result. */
 async function endSync(
   { lake, plan, report, findings, now }: Loaded<SyncLoad>,
-  { freshness, maxLagMs }: SyncEnd,
+  freshness: Freshness | undefined,
+  maxLagMs: number | undefined,
   emit: Emit,
 ): Promise<CommandResult<SyncSummary>> {
   // A refused empty answer counts as read, and so does a run whose lake is older than allowed.
