@@ -9,12 +9,12 @@ import {
   nullable,
   postedAt,
   repeated,
-  sought,
+  withBloomFilter,
   nullableText,
   unbounded,
 } from '../model/tables.js';
 
-const transactionId = sought(
+const transactionId = withBloomFilter(
   nullable('transaction_id', 'text', 'delta-length', 'As upstream gives it; null where it is none.'),
 );
 const transactionType = filtered(nullableText('transaction_type', '`Shipment`, `Refund`, `ServiceFee`, `Transfer` …'));
@@ -39,7 +39,7 @@ const position = column('position', 'bigint', 'plain', 'Order of receipt within 
 function transactionColumns(effective: Column): Column[] {
   return [
     column('content_hash', 'text', 'delta-length', 'What the transaction says, as a hash: the same in every table.'),
-    sought(
+    withBloomFilter(
       column('event_id', 'text', 'delta-length', 'Unique in its table; the same bytes have the same one on every run.'),
     ),
     transactionId,
@@ -76,7 +76,9 @@ function transactionColumns(effective: Column): Column[] {
 
 function entryColumns(effective: Column): Column[] {
   return [
-    sought(column('event_id', 'text', 'dictionary', 'The transaction that holds the amount, as its table has it.')),
+    withBloomFilter(
+      column('event_id', 'text', 'dictionary', 'The transaction that holds the amount, as its table has it.'),
+    ),
     repeated(transactionId),
     transactionType,
     status,

@@ -11,7 +11,7 @@ export function filtered(base: Column): Column {
 }
 
 /** A column that queries search for single values. */
-export function sought(base: Column): Column {
+export function withBloomFilter(base: Column): Column {
   return { ...base, bloomFilter: true };
 }
 
@@ -44,7 +44,7 @@ export const effectiveAt = filtered(
     '`posted_at`, or for an event without a date the nearest instant that the order of pages allows.',
   ),
 );
-export const amazonOrderId = sought(
+export const amazonOrderId = withBloomFilter(
   filtered(nullable('amazon_order_id', 'text', 'delta-length', 'The order, as the marketplace numbers it.')),
 );
 
@@ -72,7 +72,7 @@ const groupId = nullableText('group_id', 'The settlement; set in `group_events` 
 
 function eventColumns(effective: Column): Column[] {
   return [
-    sought(
+    withBloomFilter(
       column('event_id', 'text', 'delta-length', 'Unique in its table; the same event has the same one on every run.'),
     ),
     column('content_hash', 'text', 'delta-length', 'What the event says, as a hash: the same in every table.'),
@@ -100,7 +100,7 @@ function eventColumns(effective: Column): Column[] {
 
 function entryColumns(effective: Column): Column[] {
   return [
-    sought(column('event_id', 'text', 'dictionary', 'The event that the amount stands in.')),
+    withBloomFilter(column('event_id', 'text', 'dictionary', 'The event that the amount stands in.')),
     eventList,
     repeated(postedAt),
     repeated(effective),

@@ -1,8 +1,8 @@
 import type { LoadKeyKind } from '../../../lake/catalog/load-key.js';
 import type { Column, PipelineTables, Table } from '../../../core/columns/table.js';
-import { column, filtered, nullable, sought, nullableText, unbounded } from '../model/tables.js';
+import { column, filtered, nullable, withBloomFilter, nullableText, unbounded } from '../model/tables.js';
 
-const settlementId = sought(
+const settlementId = withBloomFilter(
   filtered(column('settlement_id', 'text', 'dictionary', "Amazon's number of the settlement.")),
 );
 const startedAt = filtered(nullable('started_at', 'instant', 'dictionary', 'Start of the settlement.'));
@@ -10,7 +10,7 @@ const endedAt = filtered(nullable('ended_at', 'instant', 'dictionary', 'End of t
 
 /** One row for each line; the columns of `settlement_reports` that rows are chosen by are in both. */
 const lineColumns: readonly Column[] = [
-  sought(
+  withBloomFilter(
     column(
       'event_id',
       'text',
@@ -27,7 +27,7 @@ const lineColumns: readonly Column[] = [
   settlementId,
   column('line', 'bigint', 'plain', 'Number of the line in its settlement, from 1.'),
   nullableText('transaction_type', '`Order`, `Refund`, `other-transaction` …'),
-  sought(
+  withBloomFilter(
     filtered(
       nullable(
         'order_id',
