@@ -35,7 +35,7 @@ export const orderTransactionsPipeline: FinancesPipeline<OrderSlice, Transaction
       reading.upstream['2024-06-19'].pages(relatedQuery(operation, 'ORDER_ID', order), reading),
     ),
   collect: () =>
-    transactionCollector({ transactions: orderTransactions, entries: orderTransactionEntries }, (_source, dates) =>
+    transactionCollector({ events: orderTransactions, entries: orderTransactionEntries }, (_source, dates) =>
       firstMonth(dates),
     ),
 };

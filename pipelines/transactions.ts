@@ -52,5 +52,5 @@ export const transactionsPipeline: FinancesPipeline<WindowSlice, TransactionsPag
     return withSource(source, pages);
   },
   collect: ({ window }) =>
-    transactionCollector({ transactions, entries: transactionEntries }, () => monthOf(window.start)),
+    transactionCollector({ events: transactions, entries: transactionEntries }, () => monthOf(window.start)),
 };

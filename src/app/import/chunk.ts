@@ -7,10 +7,10 @@ import { encodeFile, type EncodedFile } from '../../core/parquet/encode-file.js'
 import { excerpt, isHtml } from '../../engine/retry/api-refusal.js';
 import { monthOf, type Window } from '../../core/windows.js';
 import { dayOf } from '../../lake/loads/imported-spans.js';
-import { eventBatches } from '../../sources/finances/api-v0/collectors.js';
 import { addPageDirectly } from '../../sources/finances/api-v0/direct-page.js';
 import { eachEvent, scanPage, type ScannedPage } from '../../sources/finances/api-v0/finances-page.js';
 import { apiWith } from '../../sources/finances/finances-apis.js';
+import { finishedSlice, monthBatches } from '../../sources/finances/model/event-batches.js';
 import { HashedIds, type IdHashes } from '../../sources/finances/model/event-ids.js';
 import { Flattener } from '../../sources/finances/model/flatten.js';
 import {
@@ -388,12 +388,12 @@ export class ChunkEncoder {
     this.#rows.events.position.assign(positions);
     const ids = new HashedIds(this.#rows, rows.hashes);
     const effective = int64sOf(rows.instants);
-    const finished = { rows: this.#rows, ids: ids.numbered(times), effective };
+    const finished = finishedSlice({ rows: this.#rows, ids: ids.numbered(times), effective }, this.#memory);
     const encoded: EncodedMonth[] = [];
     for (const { month, rows: ofMonth, metadata } of months) {
       const files = new Map<string, EncodedFile>();
       let net = '{}';
-      for (const batch of eventBatches({ events, entries }, finished, month, [...ofMonth], this.#memory)) {
+      for (const batch of monthBatches({ events, entries }, finished, month, [...ofMonth])) {
         files.set(batch.table.name, await encodeFile(batch, metadata));
         this.#memory.clear();
         net = batch.tags['net'] ?? net;

@@ -29,7 +29,7 @@ function sale(status: string): string {
 
 /** The rows of one transaction in Parquet, each table as a query. */
 async function stored(newPath: () => string, transaction: string): Promise<(table: Table) => string> {
-  const collector = transactionCollector({ transactions, entries: transactionEntries }, () => '2024-03');
+  const collector = transactionCollector({ events: transactions, entries: transactionEntries }, () => '2024-03');
   const page = `{"payload":{"transactions":[${transaction}]}}`;
   collector.add({ page: readResultsPage('listTransactions', Buffer.from(page)), source });
   const paths = new Map<Table, string>();

@@ -32,7 +32,7 @@ async function problems(page: string, change?: string): Promise<string[]> {
   onTestFinished(() => {
     for (const database of databases) database.close();
   });
-  const collector = transactionCollector({ transactions, entries: transactionEntries }, () => '2024-03');
+  const collector = transactionCollector({ events: transactions, entries: transactionEntries }, () => '2024-03');
   collector.add({ page: readResultsPage('listTransactions', Buffer.from(page)), source });
   const readable = (table: Table, path: string): ReadableFile => {
     const file = {

@@ -57,7 +57,7 @@ const later: PageKind = {
     `{"transactionId":"T${day}","postedDate":"2024-03-0${day}T00:00:00Z","description":${text},"totalAmount":{"currencyCode":"EUR","currencyAmount":${amount}}}`,
   page: (results) => `{"payload":{"transactions":[${results}],"nextToken":"next"}}`,
   read: (page) => {
-    const collector = transactionCollector({ transactions, entries: transactionEntries }, () => '2024-03');
+    const collector = transactionCollector({ events: transactions, entries: transactionEntries }, () => '2024-03');
     collector.add({ page: readResultsPage('listTransactions', page), source });
     return rowsIn([...collector.finish()], transactions, transactionEntries);
   },

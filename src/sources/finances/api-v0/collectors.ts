@@ -1,14 +1,12 @@
 import { millisecondsOf } from '../../../core/numeric/instant.js';
 import { type Add, isObject } from '../../../lake/delta/actions.js';
 import { loggedJson } from '../../../lake/delta/file-tags.js';
-import type { ColumnMemory } from '../../../core/columns/memory.js';
-import type { Table } from '../../../core/columns/table.js';
-import type { Batch, Collector } from '../../../engine/run/pipeline.js';
+import type { Collector } from '../../../engine/run/pipeline.js';
 import { sliceHoles, type SliceHole } from '../../../engine/run/slice-holes.js';
 import { type Window, monthOf } from '../../../core/windows.js';
 import type { SourcePage } from '../model/source-pages.js';
 import { effectiveInstants, eventIds } from '../model/event-ids.js';
-import { entryBatch, eventBatch, sortedEvents, type FinishedEvents, netSumTexts } from '../model/event-batches.js';
+import { finishedSlice, type EventTables } from '../model/event-batches.js';
 import { Flattener } from '../model/flatten.js';
 import { groupBatch, readGroup, type GroupRow } from '../model/group-rows.js';
 import { count } from '../../../core/count.js';
@@ -20,12 +18,6 @@ import { unaskable } from '../selling-partner/subject-ids.js';
 
 /** A page of events, with its source. */
 export type EventsPage = SourcePage<ScannedPage>;
-
-/** The two tables that events fill. */
-export interface EventTables {
-  readonly events: Table;
-  readonly entries: Table;
-}
 
 /**
  * Collects the events of a slice. `monthOfSource` returns the partition of one source's rows, given their dates in
@@ -39,6 +31,7 @@ export function eventCollector(
   const warnings = newWarnings();
   const flattener = new Flattener(rows, warnings);
   return sourceCollector(
+    tables,
     {
       ...{ slice: rows, warnings, isOrdered: true },
       read: (page: ScannedPage) => {
@@ -46,29 +39,10 @@ export function eventCollector(
           flattener.add(page.tape, list, event);
         });
       },
-      finish: () => {
-        const finished = { rows, ids: eventIds(rows), effective: effectiveInstants(rows) };
-        return (month, chosen) => eventBatches(tables, finished, month, chosen);
-      },
+      finish: () => finishedSlice({ rows, ids: eventIds(rows), effective: effectiveInstants(rows) }),
     },
     monthOfSource,
   );
-}
-
-/** The chosen events of one month as batches: entries first, as events reference them. Each is built on demand. */
-export function* eventBatches(
-  { events, entries }: EventTables,
-  finished: FinishedEvents,
-  month: string,
-  chosen: number[],
-  memory?: ColumnMemory,
-): Generator<Batch> {
-  const order = sortedEvents(finished.effective, chosen);
-  const tags = { net: JSON.stringify(netSumTexts(finished.rows, chosen)) };
-  // Events without amounts have no entries: no empty file is written.
-  const rows = entryBatch(entries, finished, order, memory);
-  if (rows.numRows > 0) yield { table: entries, month, rows, tags };
-  yield { table: events, month, rows: eventBatch(events, finished, order, memory), tags };
 }
 
 /**

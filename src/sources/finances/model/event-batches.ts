@@ -4,6 +4,7 @@ import { groupBy } from '../../../core/group-by.js';
 import { Dictionary } from '../../../core/columns/dictionary.js';
 import { Int32List, type ColumnMemory } from '../../../core/columns/memory.js';
 import { recordBatch, type Table } from '../../../core/columns/table.js';
+import type { Batch } from '../../../engine/run/pipeline.js';
 import { EntryArrays, EventArrays, type Finished } from './row-arrays.js';
 import { marketplaceNamed, marketplaceOfCountry } from './marketplaces.js';
 import { none, type AttributeColumn, type EntryRows, type RowSource, type SliceRows } from './slice-rows.js';
@@ -11,8 +12,46 @@ import { decimalScale, decimalText } from '../../../core/numeric/decimal.js';
 
 export type FinishedEvents = Finished<SliceRows>;
 
+/** The tables of events or transactions, and of their amounts. */
+export interface EventTables {
+  readonly events: Table;
+  readonly entries: Table;
+}
+
+/** The rows of a slice that is complete, as batches of chosen ones in an order. */
+export interface FinishedSlice {
+  readonly rows: SliceRows;
+  readonly effective: FinishedEvents['effective'];
+  readonly eventBatch: (table: Table, order: readonly number[]) => RecordBatch;
+  readonly entryBatch: (table: Table, order: readonly number[]) => RecordBatch;
+}
+
+/** The events as batches. `memory`: of their columns; left out: each has its own. */
+export function finishedSlice(finished: FinishedEvents, memory?: ColumnMemory): FinishedSlice {
+  return {
+    ...finished,
+    eventBatch: (table, order) => eventBatch(table, finished, order, memory),
+    entryBatch: (table, order) => entryBatch(table, finished, order, memory),
+  };
+}
+
+/** The chosen events of one month as batches: entries first, as events reference them. Each is built on demand. */
+export function* monthBatches(
+  { events, entries }: EventTables,
+  { rows, effective, eventBatch: eventsOf, entryBatch: entriesOf }: FinishedSlice,
+  month: string,
+  chosen: readonly number[],
+): Generator<Batch> {
+  const order = sortedEvents(effective, chosen);
+  const tags = { net: JSON.stringify(netSumTexts(rows, chosen)) };
+  // Events without amounts have no entries: no empty file is written.
+  const amounts = entriesOf(entries, order);
+  if (amounts.numRows > 0) yield { table: entries, month, rows: amounts, tags };
+  yield { table: events, month, rows: eventsOf(events, order), tags };
+}
+
 /** Numbers of events in the tables' sort order: by `effective_at`, then by receipt; events without an instant last. */
-export function sortedEvents(effective: readonly (bigint | undefined)[], chosen: readonly number[]): number[] {
+function sortedEvents(effective: readonly (bigint | undefined)[], chosen: readonly number[]): number[] {
   return chosen.toSorted((a, b) => {
     const x = effective[a];
     const y = effective[b];

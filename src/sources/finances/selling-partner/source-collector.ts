@@ -1,9 +1,9 @@
 import { millisecondsOf } from '../../../core/numeric/instant.js';
 import { count } from '../../../core/count.js';
-import type { Batch, Collector } from '../../../engine/run/pipeline.js';
+import type { Collector } from '../../../engine/run/pipeline.js';
 import { sliceHoles, type PageHole, type SliceHole } from '../../../engine/run/slice-holes.js';
 import { loadKeyFor } from '../../../lake/catalog/load-key.js';
-import { eventsByMonth } from '../model/event-batches.js';
+import { eventsByMonth, monthBatches, type EventTables, type FinishedSlice } from '../model/event-batches.js';
 import type { EventWarnings, RowSource, SliceRows } from '../model/slice-rows.js';
 import type { SourcePage } from '../model/source-pages.js';
 
@@ -15,15 +15,16 @@ interface PageReader<Page> {
   readonly isOrdered: boolean;
   /** Adds the events or transactions of a page. */
   readonly read: (page: Page) => void;
-  /** After the last page: returns the batches of chosen rows of one month. */
-  readonly finish: () => (month: string, received: number[]) => Iterable<Batch>;
+  /** After the last page. `repeated`: rows that are left out, as others of the slice replace them. */
+  readonly finish: () => FinishedSlice & { readonly repeated?: ReadonlySet<number> };
 }
 
 /**
- * Collects the events or transactions of a slice. `monthOfSource` returns the partition of one source's rows, given their dates in
- * microseconds since 1970.
+ * Collects the events or transactions of a slice in their tables. `monthOfSource` returns the partition of one source's rows, given
+ * their dates in microseconds since 1970.
  */
 export function sourceCollector<Page extends { readonly holes?: readonly PageHole[] }>(
+  tables: EventTables,
   { slice, warnings, isOrdered, read, finish }: PageReader<Page>,
   monthOfSource: (source: RowSource, dates: readonly bigint[]) => string,
 ): Collector<SourcePage<Page>> {
@@ -63,8 +64,11 @@ export function sourceCollector<Page extends { readonly holes?: readonly PageHol
       return slice.events.length - before;
     },
     finish: () => {
-      const batches = finish();
-      return [...eventsByMonth(slice, monthOfSource)].flatMap(([month, received]) => [...batches(month, received)]);
+      const { repeated, ...finished } = finish();
+      return [...eventsByMonth(slice, monthOfSource)].flatMap(([month, received]) => {
+        const chosen = repeated === undefined ? received : received.filter((row) => !repeated.has(row));
+        return [...monthBatches(tables, finished, month, chosen)];
+      });
     },
   };
 }

@@ -1,3 +1,4 @@
+import type { EventTables } from '../../../../src/sources/finances/model/event-batches.js';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -8,10 +9,7 @@ import { openDatabase } from '../../../../src/core/duckdb/connection.js';
 import { fileLiteral } from '../../../../src/core/duckdb/literals.js';
 import { encodeFile } from '../../../../src/core/parquet/encode-file.js';
 import { readResultsPage } from '../../../../src/sources/finances/api-2024-06-19/results-page.js';
-import {
-  transactionCollector,
-  type TransactionTables,
-} from '../../../../src/sources/finances/api-2024-06-19/transaction-collector.js';
+import { transactionCollector } from '../../../../src/sources/finances/api-2024-06-19/transaction-collector.js';
 import {
   orderTransactionEntries,
   orderTransactions,
@@ -25,7 +23,7 @@ import { transactionsPage } from '../../../reference/transaction-pages.js';
 import { referenceTransactions, type ReferenceSource, type Rule } from '../../../reference/transactions.js';
 
 interface Case {
-  readonly tables: TransactionTables;
+  readonly tables: EventTables;
   readonly source: RowSource;
   readonly reference: ReferenceSource;
 }
@@ -34,7 +32,7 @@ const start = Date.parse('2024-03-01T00:00:00Z');
 const end = Date.parse('2024-03-08T00:00:00Z');
 
 const byDate: Case = {
-  tables: { transactions, entries: transactionEntries },
+  tables: { events: transactions, entries: transactionEntries },
   source: {
     ...{ windowStart: start, windowEnd: end, fallback: start, clamp: false },
     ...{ groupId: undefined, requestedOrderId: undefined },
@@ -43,7 +41,7 @@ const byDate: Case = {
 };
 const order = '902-1845936-5435065';
 const byOrder: Case = {
-  tables: { transactions: orderTransactions, entries: orderTransactionEntries },
+  tables: { events: orderTransactions, entries: orderTransactionEntries },
   source: {
     ...{ windowStart: undefined, windowEnd: undefined, fallback: undefined, clamp: false },
     ...{ groupId: undefined, requestedOrderId: order },
@@ -71,7 +69,7 @@ function collected(asked: Case, pages: readonly string[]): Collected {
     batches.filter((batch) => batch.table === table).flatMap(({ rows }) => rowsOf(table, withoutRuns(table, rows)));
   const unreconciled = [...(warnings['unreconciled'] ?? new Map<string, number>()).values()];
   return {
-    transactions: of(asked.tables.transactions),
+    transactions: of(asked.tables.events),
     entries: of(asked.tables.entries),
     unreconciled: unreconciled.reduce((sum, times) => sum + times, 0),
   };

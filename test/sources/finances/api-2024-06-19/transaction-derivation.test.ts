@@ -27,7 +27,7 @@ afterAll(() => {
 test('entries that are derived from stored transactions are what they were when these were received', async () => {
   await fc.assert(
     fc.asyncProperty(fc.gen(), async (draw) => {
-      const tables = { transactions: orderTransactions, entries: orderTransactionEntries };
+      const tables = { events: orderTransactions, entries: orderTransactionEntries };
       const collector = transactionCollector(tables, () => '2024-03');
       for (const requestedOrderId of ['o-1', 'o-2']) {
         const page = readResultsPage('listTransactions', Buffer.from(transactionsPage(draw)));
