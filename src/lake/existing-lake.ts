@@ -15,18 +15,20 @@ export interface LakeAddress {
   readonly store?: Store | undefined;
   /** Of new objects of a lake on S3; undefined: as the bucket has it. */
   readonly encryption?: S3Encryption | undefined;
+  /** The argument that names it in errors; left out: `--lake`. */
+  readonly argument?: string;
 }
 
 type OpeningContext = Pick<StoreOptions, 'emit'> & { readonly clock: Clock };
 
 /** Opens the store of an existing lake. Throws a USAGE error where its folder is missing. */
 export async function existingStore(
-  { lake, store, encryption }: LakeAddress,
+  { lake, store, encryption, argument }: LakeAddress,
   { clock, emit }: OpeningContext,
 ): Promise<Store> {
   if (store !== undefined) return store;
   const opened = openStore(lake, { clock, emit, encryption });
-  await refuseWithoutFolder(lake);
+  await refuseWithoutFolder(lake, argument);
   return opened;
 }
 
@@ -44,30 +46,34 @@ export async function existingLake(
   const store = await existingStore(address, context);
   const lake = await Lake.open(store, tables, context.clock);
   const isFound = address.store !== undefined || lake.tables.some(({ snapshot }) => snapshot.version >= 0);
-  if (!isFound) await refuseOther(store, address.lake, tables);
+  if (!isFound) await refuseOther(store, address, tables);
   return lake;
 }
 
 /** @throws LedgerlakeError USAGE where a location has neither a lake nor nothing */
-export async function refuseOther(store: Store, location: string, tables: readonly Table[]): Promise<void> {
+export async function refuseOther(
+  store: Store,
+  { lake: location, argument }: Pick<LakeAddress, 'lake' | 'argument'>,
+  tables: readonly Table[],
+): Promise<void> {
   const names = tables.map(({ name }) => name);
   const { isEmpty, hasRunTraces, lakeBelow } = await inspectLocation(store, names);
-  if (isEmpty && lakeFolder(location) === undefined) throw missing(location);
-  if (!isEmpty && !hasRunTraces) throw noLake(location, 'got something else', lakeBelow);
+  if (isEmpty && lakeFolder(location) === undefined) throw missing(location, argument);
+  if (!isEmpty && !hasRunTraces) throw noLake(location, 'got something else', { lakeBelow, argument });
 }
 
 /** @throws LedgerlakeError USAGE where the lake's folder is a file */
-export async function refuseFile(location: string): Promise<void> {
+export async function refuseFile(location: string, argument?: string): Promise<void> {
   const folder = lakeFolder(location);
-  if (folder !== undefined && (await foundAt(folder)) === 'file') throw noLake(location, 'got a file');
+  if (folder !== undefined && (await foundAt(folder)) === 'file') throw noLake(location, 'got a file', { argument });
 }
 
 /** @throws LedgerlakeError USAGE where a lake on disk has no folder */
-export async function refuseWithoutFolder(location: string): Promise<void> {
+export async function refuseWithoutFolder(location: string, argument?: string): Promise<void> {
   const folder = lakeFolder(location);
   const found = folder === undefined ? undefined : await foundAt(folder);
-  if (found === 'file') throw noLake(location, 'got a file');
-  if (found === 'nothing') throw missing(location);
+  if (found === 'file') throw noLake(location, 'got a file', { argument });
+  if (found === 'nothing') throw missing(location, argument);
 }
 
 async function foundAt(path: string): Promise<'folder' | 'file' | 'nothing'> {
@@ -78,12 +84,20 @@ async function foundAt(path: string): Promise<'folder' | 'file' | 'nothing'> {
   );
 }
 
-function missing(location: string): Error {
-  return usageError(`expected a lake at ${location}, got none; check --lake, or load one with \`ledgerlake backfill\``);
+function missing(location: string, argument = '--lake'): Error {
+  const load = argument === '--lake' ? ', or load one with `ledgerlake backfill`' : '';
+  return usageError(`expected a lake at ${location}, got none; check ${argument}${load}`);
 }
 
-/** The error for a location that is no lake. `nearby`: a lake below it. */
-function noLake(location: string, found: string, nearby?: string): Error {
-  const advice = nearby === undefined ? 'name another with --lake' : `did you mean --lake ${nearby}?`;
+/** The error for a location that is no lake. */
+function noLake(
+  location: string,
+  found: string,
+  {
+    lakeBelow,
+    argument = '--lake',
+  }: { readonly lakeBelow?: string | undefined; readonly argument?: string | undefined },
+): Error {
+  const advice = lakeBelow === undefined ? `name another with ${argument}` : `did you mean ${argument} ${lakeBelow}?`;
   return usageError(`expected a lake at ${location}, ${found}; ${advice}`);
 }

@@ -45,7 +45,7 @@ export async function backup(options: BackupOptions, context: CopyingContext): P
   context.setProvisionalSummary?.(() => ({ ...known, catalog: null }));
   const place = placeOf(destination);
   refuseNested('DESTINATION', place, lake);
-  await refuseFile(destination);
+  await refuseFile(destination, 'DESTINATION');
   const source = await openSource(options, context);
   const target = options.destinationStore ?? openStore(destination, { clock, emit, encryption });
   const note = (version: number | null) => noteBackup(source.store, { destination: place, version, at: clock.now() });
@@ -79,7 +79,7 @@ export async function restore(
   const place = placeOf(address);
   refuseNested('SOURCE', place, lake);
   await refuseFile(lake);
-  const source = await openSource({ lake: address, store: options.sourceStore }, context);
+  const source = await openSource({ lake: address, store: options.sourceStore, argument: 'SOURCE' }, context);
   const target = options.store ?? openStore(lake, { clock, emit, encryption });
   const copied = await copyLake(source, target, { command: 'restore', clock, signal, log: messageLog(emit) });
   await noteBackup(target, { destination: place, version: copied.version, at: clock.now() });

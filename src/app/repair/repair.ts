@@ -73,7 +73,7 @@ interface RepairPlan {
 export async function repair(options: RepairOptions, context: RepairContext): Promise<CommandResult> {
   const { clock } = context;
   const store = await existingStore(options, context);
-  await refuseOther(store, options.lake, tables);
+  await refuseOther(store, options, tables);
   const run = runName(-1, randomBytes(8).toString('hex'));
   const lease = await acquireExclusiveLease({ store, run }, clock, { command: 'repair', pipelines: [] });
   return underLease(lease, async () => {

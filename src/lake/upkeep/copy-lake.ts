@@ -81,11 +81,11 @@ export async function copyLake(source: Lake, target: Store, context: CopyContext
   const { command, clock } = context;
   source.checkWriter();
   const before = await Lake.openLost(target, [], clock);
-  await refuseOther(source, before, clock);
+  await refuseOther(source, before, context);
   const lease = await acquireExclusiveLease(before, clock, { command, pipelines: [] });
   try {
     await before.refresh();
-    await refuseOther(source, before, clock);
+    await refuseOther(source, before, context);
     await context.begin?.();
     const { snapshot, copied } = await copyDataFiles(source, target, context);
     await copyNotes(source.store, target);
@@ -101,11 +101,16 @@ export async function copyLake(source: Lake, target: Store, context: CopyContext
 }
 
 /** @throws LedgerlakeError USAGE where a target has something else than an earlier version of the source */
-async function refuseOther(source: Lake, { store, snapshot }: Lake, clock: Clock): Promise<void> {
+async function refuseOther(
+  source: Lake,
+  { store, snapshot }: Lake,
+  { command, clock }: Pick<CopyContext, 'command' | 'clock'>,
+): Promise<void> {
+  const another = command === 'restore' ? '--lake' : 'DESTINATION';
   const { version, hash } = snapshot;
   const refuse = (found: string) =>
     usageError(
-      `expected an empty place or an earlier copy of ${source.store.location} at ${store.location}, got ${found}; name another`,
+      `expected an empty place or an earlier copy of ${source.store.location} at ${store.location}, got ${found}; name another with ${another}`,
     );
   if (version < 0) {
     for await (const { path } of store.list('')) {

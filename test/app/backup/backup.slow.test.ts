@@ -254,8 +254,16 @@ describe('Nothing is changed', () => {
     await compacted({ lake, store: source }, { clock });
     const before = await filesOf(target);
     const newer = memoryStore(source.files);
-    await expect(backedUp(target, newer)).rejects.toThrow(/got version \d+, which is newer than \d+; name another/);
+    await expect(backedUp(target, newer)).rejects.toThrow(
+      /got version \d+, which is newer than \d+; name another with DESTINATION$/,
+    );
     await expect(backedUp(openStore(root), newer)).rejects.toThrow(/got another lake; name another/);
+    await expect(restore({ lake: root, source: 'nowhere', sourceStore: newer }, context)).rejects.toThrow(
+      /got another lake; name another with --lake$/,
+    );
+    await expect(restore({ lake: root, source: `${root}-none` }, context)).rejects.toThrow(
+      /^expected a lake at \S+-none, got none; check SOURCE$/,
+    );
     expect(await filesOf(newer)).toEqual(await filesOf(source));
     expect(await filesOf(target)).toEqual(before);
   });
