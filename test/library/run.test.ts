@@ -234,7 +234,7 @@ describe('options', () => {
   });
 
   test.each<[object, RegExp]>([
-    [{ lookBack: -1 }, /expected `lookBack` to be a whole number from 0/],
+    [{ lookBack: -1 }, /expected `lookBack` to be a whole number of days from 0/],
     [{ maxLag: 'soon' }, /expected `maxLag` to be/],
     [{ refresh: true }, /an option of sync, got "refresh"/],
   ])('%j is refused by sync', async (options, message) => {

@@ -152,7 +152,10 @@ export const serveCommand: CommandDefinition = {
         rate: optional(args.text('rate'), (text) => positiveNumber('--rate', text)),
         burst: optional(args.text('burst'), (text) => wholeNumber('--burst', text, 1)),
       },
-      tokenLifeMs: optional(args.text('token-life'), (text) => positiveNumber('--token-life', text) * 60_000),
+      tokenLifeMs: optional(
+        args.text('token-life'),
+        (text) => positiveNumber('--token-life', text, 'of minutes') * 60_000,
+      ),
       latencyMs: optional(args.text('latency'), latencyOf),
       injectFaults: await injectionOf(args.text('faults')),
       allowedHosts: optional(args.text('allow-host'), hostsOf),

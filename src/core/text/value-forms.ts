@@ -60,7 +60,7 @@ interface NumberBounds {
   /** Smallest value; left out: any that is greater than 0. */
   readonly least?: number;
   readonly most?: number;
-  /** The value in words. */
+  /** The value in words, with its unit. */
   readonly expected: string;
   /** What to do about a text that is out of bounds. */
   readonly hint?: string;
@@ -69,9 +69,10 @@ interface NumberBounds {
 export function number({ isWhole, least = 0, most = Infinity, expected, hint = '' }: NumberBounds): ValueForm<number> {
   return {
     read: (name, text) => {
-      const value = isWhole ? wholeNumber(name, text, least) : positiveNumber(name, text);
-      if (value >= least && value <= most) return value;
-      throw usageError(`expected ${name} to be ${expected.replace('whole ', '')}, got ${value}${hint}`);
+      const value = (isWhole ? /^\d+$/ : /^\d+(\.\d+)?$/).test(text) ? Number(text) : Number.NaN;
+      const isNumber = isWhole ? Number.isSafeInteger(value) : Number.isFinite(value) && value > 0;
+      if (isNumber && value >= least && value <= most) return value;
+      throw usageError(`expected ${name} to be ${expected}, got ${JSON.stringify(text)}${hint}`);
     },
     schema: (nodes) => {
       const any = nodes.number({ error: expected });
@@ -119,16 +120,12 @@ export function someOf<T extends string>(words: readonly T[]): ValueForm<readonl
 
 /** A whole number. Throws a USAGE error for any other text, and below `least`. */
 export function wholeNumber(option: string, text: string, least: number): number {
-  const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
-  if (Number.isSafeInteger(value) && value >= least) return value;
-  throw usageError(`expected ${option} to be a whole number from ${least}, got ${JSON.stringify(text)}`);
+  return number({ isWhole: true, least, expected: `a whole number from ${least}` }).read(option, text);
 }
 
-/** A number greater than 0, such as a rate. Throws a USAGE error for any other text. */
-export function positiveNumber(option: string, text: string): number {
-  const value = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
-  if (Number.isFinite(value) && value > 0) return value;
-  throw usageError(`expected ${option} to be a number greater than 0, got ${JSON.stringify(text)}`);
+/** A number greater than 0, such as a rate; `of`: its unit. Throws a USAGE error for any other text. */
+export function positiveNumber(option: string, text: string, of = ''): number {
+  return number({ expected: `a number ${of}${of && ' '}greater than 0` }).read(option, text);
 }
 
 /** A date or instant as milliseconds since 1970. Throws a USAGE error for any other text. */

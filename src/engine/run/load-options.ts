@@ -14,7 +14,7 @@ export const loadOptions = {
     about: 'Accept an answer that is empty, or has other orders, where the lake has events',
   },
   lookBack: {
-    ...number({ isWhole: true, least: 0, expected: 'a whole number from 0' }),
+    ...number({ isWhole: true, least: 0, expected: 'a whole number of days from 0' }),
     about: 'Read this many days again, regardless of the schedule',
   },
   maxLag: {

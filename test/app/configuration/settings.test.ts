@@ -125,10 +125,14 @@ test.each([
   [
     'LEDGERLAKE_MARGIN_MINUTES',
     '1',
-    /expected LEDGERLAKE_MARGIN_MINUTES to be a number of minutes from 2 to 1440, got 1/,
+    /expected LEDGERLAKE_MARGIN_MINUTES to be a number of minutes from 2 to 1440, got "1"/,
   ],
   ['LEDGERLAKE_TOKEN_LIFE_MINUTES', '-3', /expected LEDGERLAKE_TOKEN_LIFE_MINUTES/],
-  ['LEDGERLAKE_RETENTION_HOURS', '1.5', /expected LEDGERLAKE_RETENTION_HOURS to be a whole number from 0/],
+  [
+    'LEDGERLAKE_RETENTION_HOURS',
+    '1.5',
+    /expected LEDGERLAKE_RETENTION_HOURS to be a whole number of hours from 0 to 8760, got "1.5"/,
+  ],
   [
     'LEDGERLAKE_EXPORT',
     'iceberg,hudi',
@@ -140,7 +144,11 @@ test.each([
     /^expected LEDGERLAKE_TIME_ZONE to be the IANA name of a time zone such as Europe\/Berlin, got "Europe\/Berln"; did you mean Europe\/Berlin\?$/,
   ],
   ['LEDGERLAKE_TIME_ZONE', '+02:00', /IANA name of a time zone such as Europe\/Berlin, got "\+02:00"$/],
-  ['LEDGERLAKE_RETENTION_HOURS', '8761', /expected LEDGERLAKE_RETENTION_HOURS to be a number of hours from 0 to 8760/],
+  [
+    'LEDGERLAKE_RETENTION_HOURS',
+    '8761',
+    /expected LEDGERLAKE_RETENTION_HOURS to be a whole number of hours from 0 to 8760/,
+  ],
 ])('%s=%s is refused', (name, text, message) => {
   expect(() => resolveSettings({}, { [name]: text }, none)).toThrow(message);
 });

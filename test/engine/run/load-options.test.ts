@@ -14,7 +14,7 @@ test('texts of the command line and values of programs are read alike', () => {
   expect(read(values)).toEqual(values);
   expect(read({ ...values, lookBack: '3' })).toEqual(values);
   expect(read({})).toEqual({});
-  expect(() => read({ lookBack: '-1' })).toThrow(/expected --look-back to be a whole number from 0, got "-1"/);
+  expect(() => read({ lookBack: '-1' })).toThrow(/expected --look-back to be a whole number of days from 0, got "-1"/);
 });
 
 test('the collector of each slice gets the options of the load', async () => {
