@@ -85,7 +85,7 @@ export interface QueryResult {
   /** Whether the result is the plan of an EXPLAIN: lines of text that are printed unchanged. */
   readonly plan: boolean;
   readonly columns: readonly QueryColumn[];
-  /** The rows, at most 2,048 at a time, read on demand; once, and no later than the next query. */
+  /** The rows, some at a time, read on demand; once, and no later than the next query. */
   readonly chunks: AsyncIterable<ResultRows>;
 }
 
@@ -235,7 +235,7 @@ async function* chunksOf(
       const chunk = await interruptible(connection, signal, () => result.fetchChunk());
       ended = chunk === null || chunk.rowCount === 0;
       if (chunk === null || ended) return;
-      yield chunkRows(chunk, converters);
+      for (let from = 0; from < chunk.rowCount; from += rowsAtOnce) yield chunkRows(chunk, from, converters);
     }
   } finally {
     // A reader that stops early doesn't need the rest computed.
@@ -243,9 +243,19 @@ async function* chunksOf(
   }
 }
 
-function chunkRows(chunk: DuckDBDataChunk, converters: readonly ((value: DuckDBValue) => ResultCell)[]): ResultRows {
-  const columns = converters.map((convert, at) => chunk.getColumnValues(at).map(convert));
-  return Array.from({ length: chunk.rowCount }, (_, row) => columns.map((column) => column[row] ?? null));
+/** Rows that are read of a chunk at a time: long texts of all of its rows would outlive the young generation of the heap. */
+const rowsAtOnce = 64;
+
+function chunkRows(
+  chunk: DuckDBDataChunk,
+  from: number,
+  converters: readonly ((value: DuckDBValue) => ResultCell)[],
+): ResultRows {
+  const vectors = converters.map((_, column) => chunk.getColumnVector(column));
+  const count = Math.min(rowsAtOnce, chunk.rowCount - from);
+  return Array.from({ length: count }, (_, row) =>
+    converters.map((convert, column) => convert(vectors[column]?.getItem(from + row) ?? null)),
+  );
 }
 
 /** Runs a DuckDB call: an abort interrupts it, and DuckDB's errors become a LedgerlakeError. */
