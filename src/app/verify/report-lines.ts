@@ -49,10 +49,10 @@ function periodKey({ account, start, end }: Pick<ReportHeader, 'account' | 'star
  */
 export async function checkReportTotals(
   { reports, settlements, summaries }: ReportComparison,
-  { events, certificate }: CheckContext,
+  { database, certificate }: CheckContext,
 ): Promise<void> {
   if (reports.length === 0) return;
-  const names = await events.rows(namedGroups);
+  const names = await database.rows(namedGroups);
   const groupsOf = groupBy(names, (row) => groupKey(String(row['account']), String(row['settlement_id'])));
   const closed = settlements.filter(({ isClosed, total }) => isClosed && total !== null);
   const byId = new Map(closed.map((settlement) => [groupKey(settlement.account, settlement.id), settlement]));
@@ -89,7 +89,7 @@ export async function checkReportTotals(
 /** Looks for lines of settlement reports that nothing explains, where all of the settlement is loaded. */
 export async function checkReportLines(
   { reports, loaded, forgotten, files, ...comparable }: ReportComparison,
-  { entries: database, certificate }: CheckContext,
+  { database, certificate }: CheckContext,
 ): Promise<void> {
   if (reports.length === 0) return;
   const paths = groupBy(files, ({ file }) => file.table);

@@ -5,6 +5,7 @@ import type { Clock } from '../../core/clock.js';
 import { openDatabase } from '../../core/duckdb/connection.js';
 import { codeOf, messageOf } from '../../core/errors.js';
 import { groupBy } from '../../core/group-by.js';
+import { tuneForComputation } from '../../core/v8-flags.js';
 import { plainLog } from '../../observe/log/plain-log.js';
 import type { Lake } from '../../lake/lake.js';
 import { rowsIn } from '../../lake/files/local-parquet.js';
@@ -41,7 +42,7 @@ export interface VerifyLakeOptions {
   readonly log: (line: string) => void;
 }
 
-/** Memory of each DuckDB instance; it spills the rest to temporary files. */
+/** Memory of DuckDB; it spills the rest to temporary files. */
 const memoryLimit = '1GB';
 /** Time between two lines of progress. */
 const progressMs = 5000;
@@ -69,17 +70,16 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<Certificat
   await checkUnreferenced(account, isRunning, { lake, certificate });
 
   const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-verify-'));
-  const confined = {
+  const database = await openDatabase({
     folders: [lake.store.localPath('') ?? folder, folder],
     settings: { memory_limit: memoryLimit },
     signal,
-  };
-  const events = await openDatabase(confined);
-  const entries = await openDatabase(confined);
-  const context = { lake, certificate, events, entries, signal };
+  });
+  const context = { lake, certificate, database, signal };
   try {
     const index = await IndexTables.create(context);
     const progress = progressLog(files.length, options);
+    tuneForComputation();
     const contents = await checkBundles(bundles, folder, index, context, progress);
     const { settlements, summaries, damaged } = contents;
     certificate.noteUnsummed();
@@ -95,8 +95,7 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<Certificat
     await checkReportLines(comparison, context);
     return certificate;
   } finally {
-    events.close();
-    entries.close();
+    database.close();
     await rm(folder, { recursive: true, force: true });
   }
 }
@@ -272,7 +271,7 @@ async function checkRows(
         if (table === groups.name) {
           const groups = rowsOfAccount(file.account, rowsIn([path]));
           const statement = statementOver({ groups }, settlementRows);
-          settlements.push(...(await settlementsFrom(statement, file, context.events)));
+          settlements.push(...(await settlementsFrom(statement, file, context.database)));
         }
         if (table === settlementSummaries.name) summaries.push(...(await summariesFrom({ file, path }, context)));
         await checkRecords({ file, path }, context);

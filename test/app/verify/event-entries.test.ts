@@ -28,9 +28,9 @@ const sale =
 /** Problems that are found in the files of a page's rows, the entries changed as a query in SQL says. */
 async function problems(page: string, change?: string): Promise<string[]> {
   const folder = await temporaryFolder();
-  const databases = await Promise.all([openDatabase(), openDatabase()]);
+  const database = await openDatabase();
   onTestFinished(() => {
-    for (const database of databases) database.close();
+    database.close();
   });
   const collector = transactionCollector({ events: transactions, entries: transactionEntries }, () => '2024-03');
   collector.add({ page: readResultsPage('listTransactions', Buffer.from(page)), source });
@@ -54,12 +54,11 @@ async function problems(page: string, change?: string): Promise<string[]> {
   const stored = files.get(transactionEntries);
   if (change !== undefined && stored !== undefined) {
     const path = join(folder, 'changed.parquet');
-    await databases[0].execute(`COPY (SELECT * ${change} FROM '${stored.path}') TO '${path}' (FORMAT parquet)`);
+    await database.execute(`COPY (SELECT * ${change} FROM '${stored.path}') TO '${path}' (FORMAT parquet)`);
     files.set(transactionEntries, readable(transactionEntries, path));
   }
   const certificate = new CertificateBuilder();
-  const [events, entries] = databases;
-  const context = { certificate, events, entries, signal: new AbortController().signal } as unknown as CheckContext;
+  const context = { certificate, database, signal: new AbortController().signal } as unknown as CheckContext;
   const of = (table: Table): ReadableFile[] => [...files].flatMap(([key, file]) => (key === table ? [file] : []));
   const [main] = of(transactions);
   await checkEvents(main === undefined ? [] : [{ main, derived: of(transactionEntries) }], context);

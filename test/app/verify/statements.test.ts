@@ -29,6 +29,10 @@ test('the statements of verify and of the report run over the views of the shell
   await database.execute(`CREATE VIEW read_events AS SELECT *, 0 AS "source file", 'events' AS tab FROM events`);
   await database.execute(`CREATE VIEW read_entries ${rows} entries`);
   await database.execute(`CREATE VIEW read_lines ${rows} settlement_lines`);
+  await database.execute(`CREATE VIEW event_texts AS SELECT 0 AS bundle, event_id, '[]' AS text, raw FROM events`);
+  await database.execute(
+    `CREATE VIEW entry_texts AS SELECT 0 AS bundle, event_id, '[]' AS text, 0 AS file, amount_text FROM entries`,
+  );
   const session = 'src/app/verify/checks/session-tables.sql';
   for (const statement of statementsOf(await readFile(session, 'utf8'))) await database.execute(statement);
 

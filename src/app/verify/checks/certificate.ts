@@ -223,8 +223,6 @@ export class RowFaults {
 export interface CheckContext {
   readonly lake: Lake;
   readonly certificate: CertificateBuilder;
-  /** Two DuckDB instances, as two streams of rows are read at the same time. */
-  readonly events: Database;
-  readonly entries: Database;
+  readonly database: Database;
   readonly signal: AbortSignal;
 }

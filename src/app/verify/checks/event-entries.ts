@@ -1,51 +1,45 @@
 import { compare } from '../../../core/compare.js';
 import { hash } from 'node:crypto';
 import { isoInstant } from '../../../core/numeric/instant.js';
-import { textOrNull, type ResultCell } from '../../../core/text/rows.js';
+import type { ResultCell } from '../../../core/text/rows.js';
 import { windowKey } from '../../../engine/slicing/window-slices.js';
 import { importedKey } from '../../../lake/loads/imported-spans.js';
-import { compareBytes } from '../../../lake/store/store.js';
-import { RowFaults, type CheckContext, type CheckName } from './certificate.js';
+import { RowFaults, type CertificateBuilder, type CheckContext } from './certificate.js';
 import { rowsWithSource, sourceColumn } from '../../../lake/files/local-parquet.js';
-import { fileOf, pathsOf, type ReadableFile } from './file-contents.js';
+import eventEntries from './event-entries.sql';
+import { fileOf, pathsOf, statementOver, type ReadableFile } from './file-contents.js';
 import type { LogFile } from './log-files.js';
 import { rulesOf, type EventRules } from './event-rules.js';
 import { rawColumnsFault, rawColumnsSql, textsJson } from './raw-columns.js';
-import {
-  fitsDecimal,
-  mostPaths,
-  normalised,
-  Paths,
-  walkedOf,
-  type EntryRow,
-  type Walked,
-  type WalkedAmount,
-} from './money-walk.js';
+import { mostRemembered, Places, type Place } from './money-places.js';
+import { fitsDecimal, normalised, walkedOf, type EntryRow, type Walked, type WalkedAmount } from './money-walk.js';
 
-/** What events and entries are ordered by. */
-interface EventKey {
-  /** The number of the bundle. */
-  readonly bundle: number;
+interface EventRow {
   readonly eventId: string;
-}
-
-function compareKeys(a: EventKey, b: EventKey): number {
-  return a.bundle - b.bundle || compareBytes(a.eventId, b.eventId);
-}
-
-interface EventRow extends EventKey {
   readonly contentHash: string;
   readonly list: string;
   readonly isDated: boolean;
   /** Milliseconds since 1970. */
   readonly windowStart: number | null;
-  /** The same, of a row in the span of an import; null of other rows. */
-  readonly spanEnd: number | null;
+  readonly windowEnd: number | null;
   readonly groupId: string | null;
   readonly requestedOrderId: string | null;
-  readonly raw: string;
   /** The values of the columns that follow from `raw`, as `rawColumnsSql` has them. */
-  readonly columns: string;
+  readonly columns: readonly (string | null)[];
+}
+
+interface EventRow {
+  readonly eventId: string;
+  readonly contentHash: string;
+  readonly list: string;
+  readonly isDated: boolean;
+  /** Milliseconds since 1970. */
+  readonly windowStart: number | null;
+  readonly windowEnd: number | null;
+  readonly groupId: string | null;
+  readonly requestedOrderId: string | null;
+  /** The values of the columns that follow from `raw`, as `rawColumnsSql` names them. */
+  readonly columns: readonly (string | null)[];
 }
 
 /** The files of a bundle that DuckDB can read: an event's entries are in the derived files of its own bundle. */
@@ -55,110 +49,191 @@ export interface ReadableBundle {
 }
 
 /**
- * Reads the events of bundles of one table and their entries side by side, both by bundle and `event_id`, and checks each event:
- * hash and id from `raw`, and each money object of `raw` against its entry. DuckDB sorts and spills; memory holds some thousand rows.
+ * Reads the events of bundles of one table with their entries, and checks each event: hash and id from `raw`, and each money object of
+ * `raw` against its entry. DuckDB joins, sorts and spills; memory holds some thousand rows.
  *
  * Where the text of all entries is the one that follows from `raw`, that is all; otherwise each check says what is wrong.
  */
-export async function checkEvents(bundles: readonly ReadableBundle[], context: CheckContext): Promise<void> {
-  const { certificate } = context;
+export async function checkEvents(
+  bundles: readonly ReadableBundle[],
+  { certificate, database }: CheckContext,
+): Promise<void> {
   const [first] = bundles;
   if (first === undefined) return;
   const rules = rulesOf(first.main.file.delta.schema);
+  const mains = bundles.map(({ main }) => main);
+  const derived = bundles.flatMap((bundle) => bundle.derived);
   const faults = new RowFaults('event');
-  const paths = new Paths();
-  const quoted = new Map<string, string>();
-  const entries = entriesByEvent(bundles, rules, context)[Symbol.asyncIterator]();
-  let group = (await entries.next()).value;
-  let proved: EventEntries | undefined;
-  let last: EventKey | undefined;
-  let times = 0;
-  for await (const { event, file } of eventRows(bundles, rules, context)) {
-    while (group !== undefined && compareKeys(group, event) < 0) {
-      if (group !== proved) faults.add(...unmatchedFault(group, last, times));
-      group = (await entries.next()).value;
+  const places = new Places(rules.money.root);
+  const expected = new ExpectedEntries(rules);
+  let entries: EventEntries | undefined;
+  const { chunks } = await database.query(eventsWithEntries(bundles, rules));
+  for await (const rows of chunks) {
+    for (const [bundle, id, eventText = null, json, entriesText = null, entriesFile, inexact] of rows) {
+      if (entries !== undefined && entries.bundle === bundle && entries.eventId === id) entries.times++;
+      else {
+        if (entries !== undefined) faults.add('unique-ids', entries.file, repeatedFault(entries));
+        entries = undefined;
+        if (entriesText !== null) {
+          const file = fileOf(derived, entriesFile);
+          entries = { bundle, eventId: text(id), text: text(entriesText), file, times: 1, isProved: false };
+          if (Number(inexact) > 0) countUnsummed(rowsOf(entries).rows, file.table, certificate);
+        }
+      }
+      if (eventText === null) {
+        const fault = `entries of ${text(id)}, which is not an event of the slice`;
+        if (entries !== undefined) faults.add('amounts', entries.file, fault);
+        entries = undefined;
+        continue;
+      }
+      const [raw, file, event] = [text(json), fileOf(mains, bundle), eventOf(text(eventText))];
+      const label = (fault: string | undefined) => (fault === undefined ? undefined : `${event.eventId} ${fault}`);
+      certificate.count('event-ids');
+      faults.add('event-ids', file, idFault(event, raw, file));
+      const walked = walkedOf(raw, rules.money, (value) => places.root(rules.owner(event.list, value)));
+      const isSame = typeof walked !== 'string' && expected.are(walked, entries?.text ?? '');
+      if (isSame && entries !== undefined) entries.isProved = true;
+      const stored = isSame ? [] : rowsOf(entries).rows;
+      const amounts = isSame ? walked.amounts.length : stored.length;
+      certificate.count('amounts', amounts);
+      certificate.count('roles', amounts);
+      if (!isSame)
+        faults.add('amounts', file, label(typeof walked === 'string' ? walked : entriesFault(walked, stored)));
+      if (typeof walked === 'string') continue;
+      if (!isSame) faults.add('roles', file, label(rules.rolesFault(event.list, walked, stored)));
+      certificate.count('raw-columns');
+      faults.add('raw-columns', file, label(rawColumnsFault(rules.columns, walked, event.columns, event.list)));
     }
-    times = last !== undefined && compareKeys(last, event) === 0 ? times + 1 : 1;
-    const stored = group !== undefined && compareKeys(group, event) === 0 ? group : undefined;
-    certificate.count('event-ids');
-    faults.add('event-ids', file, idFault(event));
-    last = event;
-    const label = (fault: string | undefined) => (fault === undefined ? undefined : `${event.eventId} ${fault}`);
-    const walked = walkedOf(event.raw, rules.money, paths);
-    const isSame =
-      typeof walked !== 'string' && expectedText(walked, event.list, rules, quoted) === (stored?.text ?? '');
-    if (isSame) proved = stored;
-    const rows = isSame ? [] : rowsOf(stored).rows;
-    const amounts = isSame ? walked.amounts.length : rows.length;
-    certificate.count('amounts', amounts);
-    certificate.count('roles', amounts);
-    if (!isSame) faults.add('amounts', file, label(typeof walked === 'string' ? walked : entriesFault(walked, rows)));
-    if (typeof walked === 'string') continue;
-    if (!isSame) faults.add('roles', file, label(rules.rolesFault(event.list, walked, rows)));
-    certificate.count('raw-columns');
-    faults.add('raw-columns', file, label(rawColumnsFault(rules.columns, walked, event.columns, event.list)));
   }
-  for (; group !== undefined; group = (await entries.next()).value) {
-    if (group !== proved) faults.add(...unmatchedFault(group, last, times));
-  }
+  if (entries !== undefined) faults.add('unique-ids', entries.file, repeatedFault(entries));
   faults.addTo(certificate);
 }
 
-/** The entries of an event. */
-interface EventEntries extends EventKey {
-  readonly file: LogFile;
-  /** Each as a JSON array of texts (`entryColumns`), in the order of the file, with commas between. */
+/** The statement whose rows `event-entries.sql` describes. */
+function eventsWithEntries(
+  bundles: readonly ReadableBundle[],
+  { list, group, breakdown, columns }: EventRules,
+): string {
+  const ofEvent = [
+    ...['event_id', 'content_hash', list, 'posted_at IS NOT NULL', 'epoch_ms(window_start)', 'epoch_ms(window_end)'],
+    ...[group, 'requested_order_id', ...rawColumnsSql(columns)],
+  ];
+  const ofEntry = ['entry', 'path', 'role', 'kind', breakdown, 'amount', 'amount_text', 'currency'];
+  const mains = bundles.map(({ main }) => main);
+  const derived = bundles.flatMap((bundle, at) => bundle.derived.map((readable) => ({ ...readable, bundle: at })));
+  const bundleOf = derived.map(({ bundle }) => bundle).join(', ');
+  const id = "coalesce(event_id, '') AS event_id";
+  const eventTexts = `SELECT ${sourceColumn} AS bundle, ${id}, ${textsJson(ofEvent)} AS text, raw`;
+  const entryTexts = `SELECT [${bundleOf}][${sourceColumn} + 1] AS bundle, ${id}, ${textsJson(ofEntry)} AS text`;
+  const relations = {
+    event_texts: `${eventTexts} FROM ${rowsWithSource(pathsOf(mains))}`,
+    entry_texts:
+      derived.length === 0
+        ? "SELECT 0 AS bundle, '' AS event_id, '' AS text, 0 AS file, '' AS amount_text WHERE false"
+        : `${entryTexts}, ${sourceColumn} AS file, amount_text FROM ${rowsWithSource(pathsOf(derived))}`,
+  };
+  return statementOver(relations, eventEntries);
+}
+
+/** An event by its texts in the statement. */
+function eventOf(texts: string): EventRow {
+  const cells = JSON.parse(texts) as readonly (string | null)[];
+  const [eventId, contentHash, list, isDated, start = null, end = null, groupId = null, orderId = null] = cells;
+  return {
+    ...{ eventId: eventId ?? '', contentHash: contentHash ?? '', list: list ?? '', isDated: isDated === 'true' },
+    windowStart: start === null ? null : Number(start),
+    windowEnd: end === null ? null : Number(end),
+    ...{ groupId, requestedOrderId: orderId, columns: cells.slice(8) },
+  };
+}
+
+/** The entries with the `event_id` of an event. */
+interface EventEntries {
+  readonly bundle: ResultCell | undefined;
+  readonly eventId: string;
+  /** Each as a JSON array of texts, in the order of the file, with commas between. */
   readonly text: string;
+  readonly file: LogFile;
+  /** How many events of the bundle have that id. */
+  times: number;
+  /** Whether they follow from `raw`. */
+  isProved: boolean;
 }
 
-/**
- * Returns what is wrong with entries that match no further event: they belong to no event, or occur more often than
- * theirs.
- */
-function unmatchedFault(
-  entries: EventEntries,
-  last: EventKey | undefined,
-  times: number,
-): [CheckName, LogFile, string | undefined] {
-  const { eventId, file } = entries;
-  if (last === undefined || compareKeys(entries, last) !== 0)
-    return ['amounts', file, `entries of ${eventId}, which is not an event of the slice`];
-  // An event that the service returned twice has its entries twice. The check `unique-ids` reports it.
-  const { copies } = rowsOf(entries);
-  return ['unique-ids', file, copies > times ? `entries of ${eventId} occur ${copies} times` : undefined];
+/** What is wrong with entries that occur more often than their event, or undefined. One that the service returned twice has them twice. */
+function repeatedFault(entries: EventEntries): string | undefined {
+  const copies = entries.isProved ? 1 : rowsOf(entries).copies;
+  return copies > entries.times ? `entries of ${entries.eventId} occur ${copies} times` : undefined;
 }
 
-/** What an entry is compared by, in SQL. */
-function entryColumns(breakdown: string): readonly string[] {
-  return ['entry', 'path', 'role', 'kind', breakdown, 'amount', 'amount_text', 'currency'];
+function countUnsummed(entries: readonly EntryRow[], table: string, certificate: CertificateBuilder): void {
+  for (const { amountText, currency } of entries)
+    if (amountText !== null) certificate.countUnsummed(table, currency ?? '');
 }
 
-/**
- * What `EventEntries.text` is by `raw` alone; undefined where that can't be said.
- *
- * @param quoted JSON texts of paths, which are the same in most events
- */
-function expectedText(
-  walked: Walked,
-  list: string,
-  { roles }: EventRules,
-  quoted: Map<string, string>,
-): string | undefined {
-  const { amounts, decimals } = walked;
-  if (decimals === undefined) return undefined;
-  const expected = roles(list, walked, decimals);
-  let text = '';
-  for (const [index, { path, currency }] of amounts.entries()) {
-    let pathText = quoted.get(path);
-    if (pathText === undefined) {
-      pathText = JSON.stringify(path);
-      if (quoted.size < mostPaths) quoted.set(path, pathText);
-    }
-    const { role = '', kind = '', breakdown = null } = expected[index] ?? {};
-    const known = `${pathText},"${role}","${kind}",${breakdown === null ? 'null' : JSON.stringify(breakdown)}`;
-    text += `${index === 0 ? '' : ','}["${index}",${known},"${decimals[index] ?? ''}",null,${JSON.stringify(currency)}]`;
+/** What the entries of events are by `raw` alone. */
+class ExpectedEntries {
+  readonly #rules: EventRules;
+  // Pieces of text that are the same in most events.
+  readonly #heads = [new Map<Place, string>(), new Map<Place, string>()] as const;
+  readonly #ends = new Map<string | null, string>();
+  readonly #starts: string[] = [];
+
+  constructor(rules: EventRules) {
+    this.#rules = rules;
   }
-  return text;
+
+  /**
+   * Whether the entries of an event are those that follow from `raw`.
+   *
+   * @param text as `EventEntries` has it
+   */
+  are(walked: Walked, text: string): boolean {
+    const { amounts, decimals } = walked;
+    if (decimals === undefined) return false;
+    const nets = this.#rules.nets(walked, decimals);
+    let at = 0;
+    const follows = (piece: string): boolean => {
+      if (!text.startsWith(piece, at)) return false;
+      at += piece.length;
+      return true;
+    };
+    for (const [index, { place, currency }] of amounts.entries()) {
+      const isSame =
+        follows(this.#start(index)) &&
+        follows(this.#head(place, nets.has(index))) &&
+        follows(decimals[index]?.text ?? '') &&
+        follows(this.#end(currency));
+      if (!isSame) return false;
+    }
+    return at === text.length;
+  }
+
+  #start(index: number): string {
+    return (this.#starts[index] ??= `${index === 0 ? '' : ','}["${index}",`);
+  }
+
+  #head(place: Place, isNet: boolean): string {
+    const heads = this.#heads[isNet ? 1 : 0];
+    let head = heads.get(place);
+    if (head === undefined) {
+      const { role, kind, breakdown } = this.#rules.role(place, isNet);
+      head = `${[place.path, role, kind, breakdown].map((each) => JSON.stringify(each)).join(',')},"`;
+      if (heads.size >= mostRemembered) heads.clear();
+      heads.set(place, head);
+    }
+    return head;
+  }
+
+  #end(currency: string | null): string {
+    let end = this.#ends.get(currency);
+    if (end === undefined) {
+      end = `",null,${JSON.stringify(currency)}]`;
+      if (this.#ends.size >= mostRemembered) this.#ends.clear();
+      this.#ends.set(currency, end);
+    }
+    return end;
+  }
 }
 
 /** Each entry once, in their order, and how often the most frequent of them occurs. */
@@ -183,71 +258,6 @@ function orderOf(entry: string | null): number {
   return entry === null ? Number.MAX_SAFE_INTEGER : Number(entry);
 }
 
-/** Entries event by event. */
-async function* entriesByEvent(
-  bundles: readonly ReadableBundle[],
-  { breakdown }: EventRules,
-  { entries, certificate }: CheckContext,
-): AsyncGenerator<EventEntries, undefined> {
-  const files = bundles.flatMap(({ derived }, bundle) => derived.map((readable) => ({ ...readable, bundle })));
-  if (files.length === 0) return undefined;
-  const bundleOf = files.map(({ bundle }, source) => `(${source}, ${bundle})`).join(', ');
-  const sql =
-    `SELECT bundle, event_id, max(${sourceColumn}), count(amount_text), string_agg(${textsJson(entryColumns(breakdown))}, ',') ` +
-    `FROM ${rowsWithSource(pathsOf(files))} ` +
-    `JOIN (VALUES ${bundleOf}) AS bundles(${sourceColumn}, bundle) USING (${sourceColumn}) ` +
-    'GROUP BY bundle, event_id ORDER BY bundle, event_id';
-  for await (const chunk of (await entries.query(sql)).chunks) {
-    for (const [bundle, id, source, unsummed, joined] of chunk) {
-      const file = fileOf(files, source);
-      const group = { bundle: Number(bundle), eventId: text(id), file, text: text(joined) };
-      if (Number(unsummed) > 0) {
-        for (const { amountText, currency } of rowsOf(group).rows)
-          if (amountText !== null) certificate.countUnsummed(file.table, currency ?? '');
-      }
-      yield group;
-    }
-  }
-  return undefined;
-}
-
-async function* eventRows(
-  bundles: readonly ReadableBundle[],
-  { list: listColumn, group, columns: rawColumns }: EventRules,
-  { events }: CheckContext,
-): AsyncGenerator<{ event: EventRow; file: LogFile }> {
-  const files = bundles.map(({ main }) => main);
-  const sql =
-    `SELECT event_id, content_hash, ${listColumn}, posted_at IS NOT NULL, epoch_ms(window_start), epoch_ms(window_end), ${group}, ` +
-    `requested_order_id, raw, ${sourceColumn}, ${rawColumnsSql(rawColumns)} ` +
-    `FROM ${rowsWithSource(pathsOf(files))} ORDER BY ${sourceColumn}, event_id`;
-  for await (const chunk of (await events.query(sql)).chunks) {
-    for (const row of chunk) {
-      const [eventId, contentHash, list, isDated, start, end, groupId, requestedOrderId, raw, bundle, columns] = row;
-      const [windowStart, windowEnd] = [instantOrNull(start), instantOrNull(end)];
-      const file = fileOf(files, bundle);
-      const event = {
-        bundle: Number(bundle),
-        eventId: text(eventId),
-        contentHash: text(contentHash),
-        list: text(list),
-        isDated: isDated === true,
-        windowStart,
-        spanEnd: isDated !== true && isImported(file, windowStart, windowEnd) ? windowEnd : null,
-        groupId: textOrNull(groupId),
-        requestedOrderId: textOrNull(requestedOrderId),
-        raw: text(raw),
-        columns: text(columns),
-      };
-      yield { event, file };
-    }
-  }
-}
-
-function instantOrNull(cell: ResultCell | undefined): number | null {
-  return cell === null || cell === undefined ? null : Number(cell);
-}
-
 /** Whether a file has the rows of a window as imported ones. */
 function isImported({ loadKeys }: LogFile, start: number | null, end: number | null): boolean {
   if (start === null || end === null) return false;
@@ -260,13 +270,15 @@ function text(cell: ResultCell | undefined): string {
 }
 
 /** Returns what is wrong with an event's hash or id, or undefined. */
-function idFault(event: EventRow): string | undefined {
-  const hashed = `${event.list}\0${event.raw}`;
+function idFault(event: EventRow, raw: string, file: LogFile): string | undefined {
+  const { windowStart, windowEnd } = event;
+  const hashed = `${event.list}\0${raw}`;
   const content = hash('sha256', hashed).slice(0, 32);
   if (content !== event.contentHash) return `content_hash is ${event.contentHash}, raw hashes to ${content}`;
   const owner = event.requestedOrderId ?? event.groupId;
-  const isPlain = event.isDated || event.windowStart === null;
-  const span = isPlain ? [] : [event.windowStart, event.spanEnd].filter((instant) => instant !== null);
+  const isPlain = event.isDated || windowStart === null;
+  const spanEnd = !isPlain && isImported(file, windowStart, windowEnd) ? windowEnd : null;
+  const span = isPlain ? [] : [windowStart, spanEnd].filter((instant) => instant !== null);
   const place = span.map((instant) => `\0${isoInstant(instant)}`).join('');
   const identity = isPlain ? content : hash('sha256', hashed + place).slice(0, 32);
   const id = owner === null ? identity : `${owner}:${identity}`;
@@ -284,11 +296,11 @@ function entriesFault({ amounts, isOrdered, numbers }: Walked, entries: readonly
   if (amounts.length !== entries.length) return `raw has ${amounts.length} amounts, entries ${entries.length}`;
   const odd = entries.findIndex(({ entry }, index) => entry !== index);
   if (odd >= 0) return `expected entry ${odd}, found ${entries[odd]?.entry ?? 'none'}`;
-  const inText = isOrdered ? amounts : amounts.toSorted((a, b) => compare(amountKey(a), amountKey(b)));
+  const inText = isOrdered ? amounts : amounts.toSorted((a, b) => compare(walkedKey(a), walkedKey(b)));
   const inTable = isOrdered ? entries : entries.toSorted((a, b) => compare(rowKey(a), rowKey(b)));
   for (const [index, amount] of inText.entries()) {
     const fault = amountFault(amount, inTable[index]);
-    if (fault !== undefined) return `${amount.path}: ${fault}`;
+    if (fault !== undefined) return `${amount.place.path}: ${fault}`;
   }
   const stored = entries.flatMap(({ amount, amountText }) => amount ?? amountText ?? []).map(normalised);
   if (numbers !== undefined && numbers.join() !== stored.toSorted().join()) return 'amounts differ in digits from raw';
@@ -297,7 +309,7 @@ function entriesFault({ amounts, isOrdered, numbers }: Walked, entries: readonly
 
 function amountFault(amount: WalkedAmount, row: EntryRow | undefined): string | undefined {
   if (row === undefined) return 'no entry';
-  if (row.path !== amount.path) return `the entry has ${row.path}`;
+  if (row.path !== amount.place.path) return `the entry has ${row.path}`;
   if (row.currency !== amount.currency) return `currency ${String(amount.currency)}, entry ${String(row.currency)}`;
   if (amount.amount === null) {
     return row.amount === null && row.amountText === null ? undefined : `no number, entry ${String(row.amount)}`;
@@ -311,11 +323,15 @@ function amountFault(amount: WalkedAmount, row: EntryRow | undefined): string | 
   return undefined;
 }
 
-function amountKey({ path, amount, currency }: WalkedAmount): string {
-  return JSON.stringify([path, amount === null ? null : String(amount + 0), currency]);
+function walkedKey({ place, amount, currency }: WalkedAmount): string {
+  return amountKey(place.path, amount, currency);
 }
 
 function rowKey({ path, amount, amountText, currency }: EntryRow): string {
   const text = amount ?? amountText;
-  return amountKey({ path, amount: text === null ? null : Number(text), currency });
+  return amountKey(path, text === null ? null : Number(text), currency);
+}
+
+function amountKey(path: string, amount: number | null, currency: string | null): string {
+  return JSON.stringify([path, amount === null ? null : String(amount + 0), currency]);
 }

@@ -3,9 +3,10 @@ import { hasColumn } from '../../../lake/files/sorted-file.js';
 import { millionths, millionthsText } from '../../../core/numeric/decimal.js';
 import type { Table } from '../../../core/columns/table.js';
 import { recordOf } from '../../../sources/finances/model/records.js';
-import { eventMoney, laterMoney, type EntryRow, type MoneyKeys, type Walked } from './money-walk.js';
+import type { Place } from './money-places.js';
+import { eventMoney, laterMoney, type Decimal, type EntryRow, type MoneyRules, type Walked } from './money-walk.js';
 import { rawEventColumns, rawTransactionColumns, type RawColumns } from './raw-columns.js';
-import { transactionRoles, transactionRolesFault } from './transaction-roles.js';
+import { netAmounts, transactionRole, transactionType } from './transaction-roles.js';
 
 /** What an entry has by its place in the event. */
 type EntryRole = Pick<EntryRow, 'role' | 'kind' | 'breakdown'>;
@@ -18,11 +19,15 @@ export interface EventRules {
   readonly group: string;
   /** In SQL: the breakdown types of an entry. */
   readonly breakdown: string;
-  readonly money: MoneyKeys;
+  readonly money: MoneyRules;
   /** The columns that follow from `raw`. */
   readonly columns: RawColumns;
-  /** The role, kind and breakdown of each amount of an event, in the order of the text, by the event alone: whatever the entries are. */
-  readonly roles: (list: string, walked: Walked, decimals: readonly string[]) => readonly EntryRole[];
+  /** What roles and kinds follow from besides the place: the list of an event, or the type of a transaction. */
+  readonly owner: (list: string, value: unknown) => string;
+  /** The indices of the amounts that are net by what the amounts of the event are. */
+  readonly nets: (walked: Walked, decimals: readonly Decimal[]) => ReadonlySet<number>;
+  /** The role, kind and breakdown of an amount, by the event alone: whatever the entries are. */
+  readonly role: (place: Place, isNet: boolean) => EntryRole;
   /** What is wrong with the role or kind of the entries, or undefined. */
   readonly rolesFault: (list: string, walked: Walked, entries: readonly EntryRow[]) => string | undefined;
 }
@@ -33,7 +38,9 @@ const events: EventRules = {
   breakdown: 'NULL',
   money: eventMoney,
   columns: rawEventColumns,
-  roles: (list, { amounts }) => amounts.map(({ path }) => eventRole(list, path)),
+  owner: (list) => list,
+  nets: () => new Set(),
+  role: ({ owner, path }) => eventRole(owner, path),
   rolesFault: eventRolesFault,
 };
 
@@ -43,11 +50,13 @@ const transactions: EventRules = {
   breakdown: 'breakdown',
   money: laterMoney,
   columns: rawTransactionColumns,
-  roles: (_list, { value, amounts }, decimals) =>
-    transactionRoles(
-      value,
-      amounts.map(({ currency }, at) => ({ amount: decimals[at] ?? null, currency })),
+  owner: (_list, transaction) => transactionType(transaction),
+  nets: ({ nodes, amounts }, decimals) =>
+    netAmounts(
+      nodes,
+      amounts.map(({ currency }, at) => ({ value: decimals[at]?.millionths ?? null, currency })),
     ),
+  role: transactionRole,
   rolesFault: transactionFault,
 };
 
@@ -70,15 +79,30 @@ function eventRolesFault(list: string, _walked: Walked, entries: readonly EntryR
   return undefined;
 }
 
-function transactionFault(
-  _list: string,
-  { value, amounts, isOrdered }: Walked,
-  entries: readonly EntryRow[],
-): string | undefined {
+function transactionFault(_list: string, walked: Walked, entries: readonly EntryRow[]): string | undefined {
   // An amount without an entry is a problem of the check `amounts`. Where an object has a key twice, or keys that are
   // numbers, the order of the entries does not say which amount is whose: only their sum is checked.
-  if (amounts.length !== entries.length) return undefined;
-  return netFault(value, entries) ?? (isOrdered ? transactionRolesFault(value, entries) : undefined);
+  if (walked.amounts.length !== entries.length) return undefined;
+  return netFault(walked.value, entries) ?? (walked.isOrdered ? rolesFault(walked, entries) : undefined);
+}
+
+function rolesFault({ amounts, nodes }: Walked, entries: readonly EntryRow[]): string | undefined {
+  const worths = entries.map(({ amount, currency }) => ({
+    value: amount === null ? null : millionths(amount),
+    currency,
+  }));
+  const net = netAmounts(nodes, worths);
+  for (const [index, row] of entries.entries()) {
+    const place = amounts[index]?.place;
+    if (place === undefined) continue;
+    const expected = roleText(transactionRole(place, net.has(index)));
+    if (roleText(row) !== expected) return `${row.path}: expected ${expected}, found ${roleText(row)}`;
+  }
+  return undefined;
+}
+
+function roleText({ role, kind, breakdown }: EntryRole): string {
+  return `${role} ${kind} ${breakdown ?? 'total'}`;
 }
 
 /**

@@ -67,8 +67,8 @@ export function fileOf(files: readonly ReadableFile[], source: ResultCell | unde
   return found.file;
 }
 
-async function checkShape(files: readonly ReadableFile[], schema: Table, { events }: CheckContext): Promise<void> {
-  const misfit = await misfitIn(events, schema, pathsOf(files));
+async function checkShape(files: readonly ReadableFile[], schema: Table, { database }: CheckContext): Promise<void> {
+  const misfit = await misfitIn(database, schema, pathsOf(files));
   if (misfit === undefined) return;
   const { column, found = 'none' } = misfit;
   throw new LedgerlakeError('SQL', `expected the column ${column.name} as ${sqlType(column)}, found ${found}`);
@@ -82,7 +82,7 @@ const figuresOf = ({ stats: { minValues, maxValues, nullCount } }: LogFile) => [
 ];
 
 async function checkStatistics(files: readonly ReadableFile[], schema: Table, context: CheckContext): Promise<void> {
-  const { events, certificate } = context;
+  const { database, certificate } = context;
   const stated = new Set(files.flatMap(({ file }) => figuresOf(file).flatMap(({ values }) => Object.keys(values))));
   const columns = schema.columns.filter(({ name }) => stated.has(name));
   const expected = files.map(({ file }, source) => {
@@ -106,7 +106,7 @@ async function checkStatistics(files: readonly ReadableFile[], schema: Table, co
       `coalesce(found, 0) - ${number} = TRY_CAST(nulls${at} AS BIGINT) AS nulls${at}`,
     ];
   });
-  const rows = await events.rows(
+  const rows = await database.rows(
     `SELECT ${['source', 'coalesce(found, 0) AS found', ...tests].join(', ')} ` +
       `FROM (VALUES ${expected.join(', ')}) AS expected(${['source', ...names].join(', ')}) LEFT JOIN (` +
       `SELECT ${[`${sourceColumn} AS source`, 'count(*) AS found', ...figures].join(', ')} ` +
@@ -145,7 +145,7 @@ const slices: Readonly<Record<LoadKeyKind, string>> = {
 async function checkPartitions(
   files: readonly ReadableFile[],
   kind: LoadKeyKind,
-  { lake, events, certificate }: CheckContext,
+  { lake, database, certificate }: CheckContext,
 ): Promise<void> {
   certificate.count('partitions', files.length);
   const forgotten = new Map<string, number | undefined>();
@@ -157,7 +157,7 @@ async function checkPartitions(
     forgottenBefore: forgotten.get(account),
   }));
   const faults = new RowFaults('slice');
-  const { chunks } = await events.query(
+  const { chunks } = await database.query(
     `SELECT ${sourceColumn}, ${slices[kind]} FROM ${rowsWithSource(pathsOf(files))} GROUP BY ALL`,
   );
   for await (const rows of chunks) {
@@ -172,13 +172,13 @@ async function checkPartitions(
     const spans = file.loadKeys.flatMap((key) => parseImportedKey(key) ?? []);
     if (spans.length === 0) continue;
     const isImported = loadKeyCondition(spans.map(importedKey));
-    const outside = await countRows(events, path, `${isImported} AND NOT (${isInPlace(file)})`);
+    const outside = await countRows(database, path, `${isImported} AND NOT (${isInPlace(file)})`);
     if (outside > 0)
       faults.add('partitions', file, `${formatCount(outside, 'imported row')} outside of their days or month`);
     const loaded = loadedOf(lake.loadKeys(file.pipeline, file.account).values()).filter((window) =>
       spans.some((span) => overlap(span, window)),
     );
-    const twice = await countRows(events, path, `${isImported} AND ${isInWindows(file, loaded)}`);
+    const twice = await countRows(database, path, `${isImported} AND ${isInWindows(file, loaded)}`);
     if (twice > 0)
       faults.add('partitions', file, `${formatCount(twice, 'imported row')} of loaded windows: rows may occur twice`);
   }
@@ -250,13 +250,13 @@ const eventKeys = [...windowKeys, 'group_id', 'requested_order_id'];
 async function checkPositions(
   files: readonly ReadableFile[],
   keys: readonly string[],
-  { events, certificate }: CheckContext,
+  { database, certificate }: CheckContext,
 ): Promise<void> {
   for (const { file } of files) certificate.count('positions', file.rows);
   const twice =
     `SELECT ${sourceColumn} AS source, position FROM ${rowsWithSource(pathsOf(files))} ` +
     `GROUP BY ${sourceColumn}, ${keys.join(', ')}, position HAVING count(*) > 1 OR position IS NULL OR position < 0`;
-  const rows = await events.rows(
+  const rows = await database.rows(
     `SELECT source, count(*) AS found, min(position) AS first FROM (${twice}) GROUP BY source ORDER BY source`,
   );
   for (const { source, found, first } of rows) {
@@ -266,9 +266,11 @@ async function checkPositions(
 }
 
 /** Checks the hashes of a custom pipeline's table that stores its records. */
-async function checkHashes(files: readonly ReadableFile[], { events, certificate }: CheckContext): Promise<void> {
+async function checkHashes(files: readonly ReadableFile[], { database, certificate }: CheckContext): Promise<void> {
   for (const { file } of files) certificate.count('event-ids', file.rows);
-  const rows = await events.rows(statementOver({ read_rows: `FROM ${rowsWithSource(pathsOf(files))}` }, contentHashes));
+  const rows = await database.rows(
+    statementOver({ read_rows: `FROM ${rowsWithSource(pathsOf(files))}` }, contentHashes),
+  );
   for (const { source, found, first } of rows) {
     const text = `${String(found)} rows whose content_hash isn't that of raw, such as ${String(first)}`;
     certificate.add('event-ids', 'lake', fileOf(files, source), text);
@@ -280,11 +282,11 @@ const zero = '0.000000';
 /** Compares the net sums in the log's tags of files of entries with their rows. */
 export async function checkNetSums(
   files: readonly ReadableFile[],
-  { events, certificate }: CheckContext,
+  { database, certificate }: CheckContext,
 ): Promise<void> {
   if (files.length === 0) return;
   certificate.count('net-sums', files.length);
-  const rows = await events.rows(statementOver({ read_entries: `FROM ${rowsWithSource(pathsOf(files))}` }, netSums));
+  const rows = await database.rows(statementOver({ read_entries: `FROM ${rowsWithSource(pathsOf(files))}` }, netSums));
   const netsOf = groupBy(rows, ({ source }) => Number(source));
   for (const [source, { file }] of files.entries()) {
     const sums = netsOf.get(source)?.map(({ currency, net }) => [String(currency), String(net)]) ?? [];

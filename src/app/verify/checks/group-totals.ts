@@ -81,10 +81,10 @@ export async function checkTotals(settlements: readonly Settlement[], context: C
 /** The rows of a statement with net sums, by `groupKey` of the account and the id. */
 export async function netSumsOf(
   statement: string,
-  { events }: CheckContext,
+  { database }: CheckContext,
 ): Promise<ReadonlyMap<string, readonly NetSum[]>> {
   const nets = new Map<string, NetSum[]>();
-  for (const row of await events.rows(statement)) {
+  for (const row of await database.rows(statement)) {
     const key = groupKey(String(row['account']), String(row['id']));
     const [currency, net] = [textOrNull(row['currency']), textOrNull(row['net'])];
     const sum = { currency, net, inexact: Number(row['inexact']), unknown: Number(row['unknown']) };
@@ -103,7 +103,7 @@ export async function compareByGroup(
   loaded: readonly Settlement[],
   comparable: Comparable,
   index: IndexTables,
-  { events, certificate }: CheckContext,
+  { database, certificate }: CheckContext,
 ): Promise<void> {
   const accounts = new Set(loaded.map(({ account }) => account));
   const windows = new Map(
@@ -116,7 +116,7 @@ export async function compareByGroup(
   if (compared.length === 0) return;
 
   const all = new Set(loaded);
-  await fill(events, compared, (settlement) => isAlone(settlement, comparable, all), windows);
+  await fill(database, compared, (settlement) => isAlone(settlement, comparable, all), windows);
   const byKey = new Map(compared.map((settlement) => [groupKey(settlement.account, settlement.id), settlement]));
   const add = (row: Readonly<Record<string, ResultCell>>, { main }: PipelineTables, problem: string) => {
     const settlement = byKey.get(groupKey(String(row['account']), String(row['group_id'])));
@@ -124,11 +124,11 @@ export async function compareByGroup(
     const { file } = index.file(row['file']);
     certificate.add('date-against-group', 'upstream', { table: main.name, file, slice: settlement.slice }, problem);
   };
-  for (const row of await events.rows(lackingByDate)) {
+  for (const row of await database.rows(lackingByDate)) {
     const lacking = `by date lacks ${formatCount(Number(row['events']), 'event')} that the group has`;
     add(row, financialEvents, `${lacking}, such as ${String(row['id'])}; read the dates again with --refresh`);
   }
-  for (const row of await events.rows(lackingByGroup)) {
+  for (const row of await database.rows(lackingByGroup)) {
     const lacking = `no group has ${formatCount(Number(row['events']), 'event')} of its time and currency`;
     add(row, groupEventsPipeline, `${lacking}, such as ${String(row['id'])}`);
   }

@@ -32,7 +32,7 @@ export class IndexTables {
     this.#certificate = certificate;
   }
 
-  static async create({ events: database, certificate }: CheckContext): Promise<IndexTables> {
+  static async create({ database, certificate }: CheckContext): Promise<IndexTables> {
     for (const statement of statementsOf(sessionTables)) await database.execute(statement);
     return new IndexTables(database, certificate);
   }

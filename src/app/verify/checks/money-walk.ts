@@ -1,14 +1,20 @@
-/** The keys that make an object money. */
-export interface MoneyKeys {
+import { decimalScale, millionths } from '../../../core/numeric/decimal.js';
+import type { Fields } from '../../../lake/delta/actions.js';
+import { mostRemembered, type Level, type Place } from './money-places.js';
+
+/** What makes an object money, and what the outermost value is. */
+export interface MoneyRules {
+  /** The keys of money. */
   readonly code: string;
   readonly amount: string;
+  readonly root: Level;
 }
 
-/** The keys of events and groups. */
-export const eventMoney: MoneyKeys = { code: 'CurrencyCode', amount: 'CurrencyAmount' };
+/** Of events and groups. */
+export const eventMoney: MoneyRules = { code: 'CurrencyCode', amount: 'CurrencyAmount', root: 'other' };
 
-/** The keys of transactions, summaries and payouts. */
-export const laterMoney: MoneyKeys = { code: 'currencyCode', amount: 'currencyAmount' };
+/** Of transactions, summaries and payouts. */
+export const laterMoney: MoneyRules = { code: 'currencyCode', amount: 'currencyAmount', root: 'transaction' };
 
 /** A row of an entries table. */
 export interface EntryRow {
@@ -26,12 +32,22 @@ export interface EntryRow {
 
 /** A money object of an event's JSON: an object that has a code and an amount, of whatever type. */
 export interface WalkedAmount {
-  /** As in the column `path`. */
-  readonly path: string;
+  readonly place: Place;
   /** Null where the amount is no number, and no string that is one. */
   readonly amount: number | null;
   /** Null where the code is no string. */
   readonly currency: string | null;
+}
+
+/** A transaction, an item or a breakdown: what an amount may be the total of. */
+export interface WalkedNode {
+  /** As JSON.parse gives it. */
+  readonly object: Fields;
+  readonly level: Level;
+  /** The index of the node around it; -1 for the transaction. */
+  readonly parent: number;
+  /** The index of its own amount; -1 where it has none. */
+  amount: number;
 }
 
 export interface Walked {
@@ -39,13 +55,15 @@ export interface Walked {
   readonly value: unknown;
   /** Outer before inner, in the order of the text, as far as JSON.parse keeps that. */
   readonly amounts: readonly WalkedAmount[];
+  /** Outer before inner; only of transactions. */
+  readonly nodes: readonly WalkedNode[];
   /** False where JSON.parse has reordered keys, or dropped a duplicate one. */
   readonly isOrdered: boolean;
   /**
-   * The amounts in the order of the text as DECIMAL(18,6) writes them, digit for digit; undefined where one is no number, is written
-   * another way than with digits and a point, or can't be found with certainty.
+   * The amounts in the order of the text; undefined where one is no number, is written another way than with digits and a point, or
+   * can't be found with certainty.
    */
-  readonly decimals: readonly string[] | undefined;
+  readonly decimals: readonly Decimal[] | undefined;
   /**
    * Texts of the amounts that are numbers, normalised and unordered; undefined where they can't be found with
    * certainty.
@@ -56,104 +74,85 @@ export interface Walked {
 /**
  * Finds the money of an event by JSON.parse and a walk, independently of the scanner that wrote the entries.
  *
+ * @param rootOf the place of the outermost value
  * @throws SyntaxError for a text that isn't JSON
  */
-export function walkMoney(raw: string, money = eventMoney, paths = new Paths()): Walked {
+export function walkMoney(raw: string, money: MoneyRules, rootOf: (value: unknown) => Place): Walked {
   const amounts: WalkedAmount[] = [];
+  const nodes: WalkedNode[] = [];
   let isOrdered = true;
   let keys = 0;
   let bare = 0;
   const parsed: unknown = JSON.parse(raw);
-  // Only arrays and objects, each with its path beside it.
+  // Only arrays and objects, each with its place and the node around it.
   const waiting: object[] = [];
-  const places: Path[] = [];
-  const visit = (value: unknown, path: Path): void => {
+  const places: Place[] = [];
+  const around: number[] = [];
+  const visit = (value: unknown, place: Place, node: number): void => {
     if (typeof value !== 'object' || value === null) return;
     waiting.push(value);
-    places.push(path);
+    places.push(place);
+    around.push(node);
   };
-  visit(parsed, paths.root());
-  for (let value = waiting.pop(), path = places.pop(); value && path; value = waiting.pop(), path = places.pop()) {
+  visit(parsed, rootOf(parsed), -1);
+  for (;;) {
+    const [value, outer, parent = -1] = [waiting.pop(), places.pop(), around.pop()];
+    if (value === undefined || outer === undefined) break;
     if (Array.isArray(value)) {
       const items: readonly unknown[] = value;
-      if (items.length > 0) path = paths.below(path, '[]', '[]');
-      for (let at = items.length - 1; at >= 0; at--) visit(items[at], path);
+      const place = items.length > 0 ? outer.item() : outer;
+      for (let at = items.length - 1; at >= 0; at--) visit(items[at], place, parent);
       continue;
     }
-    const members = value as Readonly<Record<string, unknown>>;
+    const members = value as Fields;
     const names = Object.keys(members);
+    const values = Object.values(members);
     keys += names.length;
+    const type = outer.level === 'breakdowns' ? members['breakdownType'] : undefined;
+    const place = typeof type === 'string' ? outer.typed(type.toWellFormed()) : outer;
     if (Object.hasOwn(members, money.amount)) {
       const amount = numberOf(members[money.amount]);
-      const code = members[money.code];
       if (Object.hasOwn(members, money.code)) {
-        amounts.push({ path: path.text, amount, currency: typeof code === 'string' ? code.toWellFormed() : null });
+        const code = members[money.code];
+        const node = outer.isTotal ? nodes[parent] : undefined;
+        if (node !== undefined) node.amount = amounts.length;
+        amounts.push({ place, amount, currency: typeof code === 'string' ? code.toWellFormed() : null });
       } else if (amount !== null) bare++;
     }
+    const node =
+      outer.level === 'other' ? -1 : nodes.push({ object: members, level: outer.level, parent, amount: -1 }) - 1;
     for (let at = names.length - 1; at >= 0; at--) {
       const name = names[at] ?? '';
       if (isIndex(name)) isOrdered = false;
-      const member = members[name];
-      if (typeof member === 'object') visit(member, paths.below(path, `.${name}`, path.isRoot ? name : `.${name}`));
+      const member = values[at];
+      if (typeof member === 'object' && member !== null) visit(member, place.member(name), node);
     }
   }
   if (!hasKeys(raw, keys)) isOrdered = false;
   const texts = isOrdered && bare === 0 ? numbersIn(raw, amounts, money) : undefined;
-  const isAll = texts?.length === amounts.length;
   let numbers: readonly string[] | undefined;
   return {
-    ...{ value: parsed, amounts, isOrdered, decimals: isAll ? decimalsOf(texts, amounts) : undefined },
+    ...{ value: parsed, amounts, nodes, isOrdered },
+    decimals: texts?.length === amounts.length ? decimalsOf(texts, amounts) : undefined,
     get numbers() {
       return (numbers ??= texts?.map(normalised).toSorted());
     },
   };
 }
 
-/** A place in events: its path, and those below it that were met. */
-interface Path {
-  readonly text: string;
-  readonly isRoot: boolean;
-  readonly below: Map<string, Path>;
-}
-
-/** Paths that were met, each put together once. */
-export class Paths {
-  #root: Path = { text: '', isRoot: true, below: new Map() };
-  #count = 0;
-
-  root(): Path {
-    if (this.#count > mostPaths) this.#root = { ...this.#root, below: new Map() };
-    if (this.#root.below.size === 0) this.#count = 0;
-    return this.#root;
-  }
-
-  /** @param step what leads there; @param text what the path has more */
-  below({ text: above, below }: Path, step: string, text: string): Path {
-    const known = below.get(step);
-    if (known !== undefined) return known;
-    const path = { text: (above + text).toWellFormed(), isRoot: false, below: new Map<string, Path>() };
-    below.set(step, path);
-    this.#count++;
-    return path;
+/** The same; what is wrong with the text where it isn't JSON. */
+export function walkedOf(raw: string, money: MoneyRules, rootOf: (value: unknown) => Place): Walked | string {
+  try {
+    return walkMoney(raw, money, rootOf);
+  } catch (error) {
+    return `raw is not JSON: ${(error as SyntaxError).message}`;
   }
 }
-
-/** Paths that are remembered at most: those of hostile events are all different. */
-export const mostPaths = 100_000;
 
 /** Whether a key is an index, which JSON.parse puts before the others. */
 function isIndex(key: string): boolean {
   const first = key.charCodeAt(0);
   return first >= 0x30 && first <= 0x39 && /^(0|[1-9]\d*)$/.test(key);
-}
-
-/** The same; what is wrong with the text where it isn't JSON. */
-export function walkedOf(raw: string, money: MoneyKeys, paths?: Paths): Walked | string {
-  try {
-    return walkMoney(raw, money, paths);
-  } catch (error) {
-    return `raw is not JSON: ${(error as SyntaxError).message}`;
-  }
 }
 
 const jsonNumber = String.raw`-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?`;
@@ -184,19 +183,59 @@ function keysIn(raw: string): number {
  * A double can't hold every amount, so the digits are taken from the text: the numbers behind the keys, if they are as
  * many as the walk found.
  */
-function numbersIn(raw: string, amounts: readonly WalkedAmount[], money: MoneyKeys): readonly string[] | undefined {
+function numbersIn(raw: string, amounts: readonly WalkedAmount[], money: MoneyRules): readonly string[] | undefined {
+  const found = amounts.reduce((sum, { amount }) => (amount === null ? sum : sum + 1), 0);
+  const plain = plainNumbersIn(raw, `"${money.amount}":`);
+  if (plain.length === found) return plain;
   const amount = new RegExp(`"${money.amount}"\\s*:\\s*(?:(${jsonNumber})|"(${jsonNumber})")`, 'g');
   const numbers = Array.from(raw.matchAll(amount), ([, number, text = '']) => number ?? text);
-  return numbers.length === amounts.filter(({ amount }) => amount !== null).length ? numbers : undefined;
+  return numbers.length === found ? numbers : undefined;
 }
 
-/** Numbers of the text as DECIMAL(18,6) writes them, where they are the amounts in this order; see `Walked`. */
-function decimalsOf(numbers: readonly string[], amounts: readonly WalkedAmount[]): readonly string[] | undefined {
-  const decimals: string[] = [];
+/** The texts directly behind a key that consist of a minus, digits and a point only, and end with the object or before another key. */
+function plainNumbersIn(raw: string, key: string): readonly string[] {
+  const numbers: string[] = [];
+  for (let at = raw.indexOf(key); at !== -1; at = raw.indexOf(key, at)) {
+    at += key.length;
+    let end = at;
+    for (let code = raw.charCodeAt(end); code >= 0x2d && code <= 0x39; code = raw.charCodeAt(end)) end++;
+    const next = raw[end];
+    if (end > at && (next === ',' || next === '}')) numbers.push(raw.slice(at, end));
+  }
+  return numbers;
+}
+
+/** A number of `raw` that DECIMAL(18,6) holds. */
+export interface Decimal {
+  readonly value: number;
+  /** As DECIMAL(18,6) writes it. */
+  readonly text: string;
+  readonly millionths: bigint;
+}
+
+/** Numbers that were met, by their text: most amounts come again and again. */
+const knownDecimals = new Map<string, Decimal>();
+
+/** Undefined for a number that isn't written with digits and a point, or that DECIMAL(18,6) doesn't hold. */
+function decimalOfText(number: string): Decimal | undefined {
+  const known = knownDecimals.get(number);
+  if (known !== undefined) return known;
+  const [, whole = '', fraction = ''] = /^(-?(?:0|[1-9]\d{0,11}))(?:\.(\d{1,6}))?$/.exec(number) ?? [];
+  if (whole === '') return undefined;
+  const text = `${whole}.${fraction.padEnd(decimalScale, '0')}`;
+  const decimal = { value: Number(number), text, millionths: millionths(text) };
+  if (knownDecimals.size >= mostRemembered) knownDecimals.clear();
+  knownDecimals.set(number, decimal);
+  return decimal;
+}
+
+/** The numbers of the text where they are the amounts in this order; see `Walked`. */
+function decimalsOf(numbers: readonly string[], amounts: readonly WalkedAmount[]): readonly Decimal[] | undefined {
+  const decimals: Decimal[] = [];
   for (const [at, number] of numbers.entries()) {
-    const [, whole = '', fraction = ''] = /^(-?(?:0|[1-9]\d{0,11}))(?:\.(\d{1,6}))?$/.exec(number) ?? [];
-    if (whole === '' || Number(number) !== amounts[at]?.amount) return undefined;
-    decimals.push(`${whole}.${fraction.padEnd(6, '0')}`);
+    const decimal = decimalOfText(number);
+    if (decimal?.value !== amounts[at]?.amount || decimal === undefined) return undefined;
+    decimals.push(decimal);
   }
   return decimals;
 }

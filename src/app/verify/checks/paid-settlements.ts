@@ -34,9 +34,9 @@ export interface SettlementSummary extends ProblemLocation {
 
 export async function summariesFrom(
   { file, path }: ReadableFile,
-  { events }: CheckContext,
+  { database }: CheckContext,
 ): Promise<SettlementSummary[]> {
-  const rows = await events.rows(statementOver({ settlement_summaries: `FROM ${rowsIn([path])}` }, summaryRows));
+  const rows = await database.rows(statementOver({ settlement_summaries: `FROM ${rowsIn([path])}` }, summaryRows));
   return rows.map((row) => {
     const id = String(row['settlement_id']);
     const [start, end] = [numberOrNull(row['starts']), numberOrNull(row['ends'])];
@@ -103,7 +103,7 @@ export async function checkPaid(
 async function checkBothApis(
   account: string,
   comparable: Comparable,
-  { events, certificate }: CheckContext,
+  { database, certificate }: CheckContext,
 ): Promise<void> {
   const windowsOf = ({ name }: PipelineTables) => joined(loadedWindows(comparable.lake, name, account));
   const [v0, transactions] = [windowsOf(financialEvents), windowsOf(transactionsPipeline)];
@@ -116,7 +116,7 @@ async function checkBothApis(
   const successor = datedWindows(comparable, transactionsPipeline, account);
   if (successor.length === 0) return;
   const parameters = { account, windows: JSON.stringify(joined(successor)) };
-  const [row] = await events.rows(eventsOfBoth, { parameters });
+  const [row] = await database.rows(eventsOfBoth, { parameters });
   const found = Number(row?.['events']);
   if (found === 0 || Number(row?.['transactions']) > 0) return;
   const problem =

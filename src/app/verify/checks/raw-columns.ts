@@ -5,6 +5,7 @@ import { rowsIn } from '../../../lake/files/local-parquet.js';
 import { recordOf } from '../../../sources/finances/model/records.js';
 import { RowFaults, type CheckContext } from './certificate.js';
 import type { ReadableFile } from './file-contents.js';
+import { Places } from './money-places.js';
 import {
   eventMoney,
   fitsDecimal,
@@ -12,7 +13,7 @@ import {
   numberOf,
   walkedOf,
   laterMoney,
-  type MoneyKeys,
+  type MoneyRules,
   type Walked,
 } from './money-walk.js';
 
@@ -33,24 +34,29 @@ interface RawColumn {
 /** The columns of the rows of a table, or of several. */
 export type RawColumns = readonly RawColumn[];
 
-/** The values of columns as one JSON array of texts, in SQL: DuckDB hands over one text much sooner than many. */
-export function rawColumnsSql(columns: RawColumns): string {
-  return textsJson(columns.flatMap(({ sql, inexact }) => (inexact === undefined ? sql : [sql, inexact])));
+/** In SQL: the values of columns. */
+export function rawColumnsSql(columns: RawColumns): readonly string[] {
+  return columns.flatMap(({ sql, inexact }) => (inexact === undefined ? sql : [sql, inexact]));
 }
 
-/** In SQL: expressions as a JSON array of texts. */
+/** In SQL: expressions as a JSON array of texts, which DuckDB hands over much sooner than many values. */
 export function textsJson(expressions: readonly string[]): string {
-  return `to_json([${expressions.map((each) => `CAST(${each} AS VARCHAR)`).join(', ')}])`;
+  // As text: what is JSON by its type is parsed to be checked.
+  return `CAST(to_json([${expressions.map((each) => `CAST(${each} AS VARCHAR)`).join(', ')}]) AS VARCHAR)`;
 }
 
 /**
  * Returns what is wrong with the stored values of a row, or undefined.
  *
- * @param values as `rawColumnsSql` has them
+ * @param stored the values that `rawColumnsSql` names, as texts
  */
-export function rawColumnsFault(columns: RawColumns, walked: Walked, values: string, list = ''): string | undefined {
+export function rawColumnsFault(
+  columns: RawColumns,
+  walked: Walked,
+  stored: readonly (string | null)[],
+  list = '',
+): string | undefined {
   const { value } = walked;
-  const stored = JSON.parse(values) as readonly (string | null)[];
   let index = 0;
   for (const { name, inexact, of } of columns) {
     const found = stored[index++] ?? null;
@@ -72,7 +78,12 @@ export function rawColumnsFault(columns: RawColumns, walked: Walked, values: str
  * @param text undefined where no column has the numbers that don't fit
  */
 function isAmount(amount: number, found: string | null, text: string | null | undefined, walked: Walked): boolean {
-  if (found !== null && text == null && walked.decimals?.includes(found) === true && Number(found) === amount)
+  if (
+    found !== null &&
+    text == null &&
+    walked.decimals?.some(({ text }) => text === found) === true &&
+    Number(found) === amount
+  )
     return true;
   const { numbers } = walked;
   if (found !== null && text != null) return false;
@@ -221,12 +232,12 @@ export const rawTransactionColumns: RawColumns = [
 
 /** How the rows of a table without entries are checked. */
 interface RecordRules {
-  readonly money: MoneyKeys;
+  readonly money: MoneyRules;
   readonly columns: RawColumns;
 }
 
 function moneyColumns(
-  { code, amount: number }: MoneyKeys,
+  { code, amount: number }: MoneyRules,
   field: string,
   column: string,
   currency: string,
@@ -294,16 +305,23 @@ const recordRules: Readonly<Record<string, RecordRules>> = {
 };
 
 /** Compares `raw` with the columns of groups, payouts or settlement summaries; other tables are left out. */
-export async function checkRecords({ file, path }: ReadableFile, { events, certificate }: CheckContext): Promise<void> {
+export async function checkRecords(
+  { file, path }: ReadableFile,
+  { database, certificate }: CheckContext,
+): Promise<void> {
   const rules = recordRules[file.table];
   if (rules === undefined) return;
   const faults = new RowFaults('row');
-  const { chunks } = await events.query(`SELECT raw, ${rawColumnsSql(rules.columns)} FROM ${rowsIn([path])}`);
+  const places = new Places(rules.money.root);
+  const { chunks } = await database.query(
+    `SELECT raw, ${textsJson(rawColumnsSql(rules.columns))} FROM ${rowsIn([path])}`,
+  );
   for await (const rows of chunks) {
     for (const [raw, values] of rows) {
       certificate.count('raw-columns');
-      const walked = walkedOf(String(raw), rules.money);
-      const fault = typeof walked === 'string' ? walked : rawColumnsFault(rules.columns, walked, String(values));
+      const walked = walkedOf(String(raw), rules.money, () => places.root(file.table));
+      const stored = JSON.parse(String(values)) as readonly (string | null)[];
+      const fault = typeof walked === 'string' ? walked : rawColumnsFault(rules.columns, walked, stored);
       faults.add('raw-columns', file, fault);
     }
   }

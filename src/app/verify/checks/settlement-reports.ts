@@ -28,7 +28,7 @@ export interface ReportHeader extends ProblemLocation {
  */
 export async function checkReports(
   bundles: readonly ReadableBundle[],
-  { events, certificate }: CheckContext,
+  { database, certificate }: CheckContext,
 ): Promise<ReportHeader[]> {
   const reports = bundles.filter(({ main }) => main.file.table === settlementReports.name);
   const [first] = reports;
@@ -41,7 +41,7 @@ export async function checkReports(
     settlement_reports: `FROM ${rowsIn(pathsOf(reports.map(({ main }) => main)))}`,
     settlement_lines: lines.length === 0 ? noLines : `FROM ${rowsIn(pathsOf(lines))}`,
   };
-  for (const row of await events.rows(statementOver(relations, reportTotals))) {
+  for (const row of await database.rows(statementOver(relations, reportTotals))) {
     const [id, total, currency] = [String(row['settlement_id']), textOrNull(row['total']), textOrNull(row['currency'])];
     const slice = loadKeyFor('settlement', id);
     const { file } = (reports.find(({ main }) => main.file.loadKeys.includes(slice)) ?? first).main;
@@ -66,7 +66,7 @@ export async function checkReports(
   if (lines.length === 0) return headers;
   for (const { file } of lines) certificate.count('event-ids', file.rows);
   const read = { read_lines: `FROM ${rowsWithSource(pathsOf(lines))}` };
-  for (const { source, found, first: id } of await events.rows(statementOver(read, reportIds))) {
+  for (const { source, found, first: id } of await database.rows(statementOver(read, reportIds))) {
     const problem = `${formatCount(Number(found), 'line')} whose content_hash or event_id doesn't follow from raw, such as ${String(id)}`;
     certificate.add('event-ids', 'lake', fileOf(lines, source), problem);
   }
