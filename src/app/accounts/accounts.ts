@@ -11,7 +11,8 @@ import { withoutFile } from '../configuration/read-configuration.js';
 import { readEndpoint } from '../../engine/http/address.js';
 import { chunksOf, writeRows } from '../../core/text/formats.js';
 import type { ResultColumn } from '../../core/text/rows.js';
-import { writeText } from '../../core/text/sink.js';
+import { terminalWidth, writeText } from '../../core/text/sink.js';
+import { wrapForTerminal } from '../../core/text/width.js';
 import { plainLog } from '../../observe/log/plain-log.js';
 import type { ReadingContext } from '../context.js';
 import { printable } from '../../core/printable.js';
@@ -125,7 +126,7 @@ export async function checkAccounts(options: CheckOptions, context: ReadingConte
       const checked = await check(account, options, { transport, clock, signal, log });
       results.push(checked);
       const line = printable(`${checked.account}: ${checked.ok ? 'ok' : 'failed'}, ${checked.message}`);
-      if (options.format === 'table') await writeText(output, [`${line}\n`]);
+      if (options.format === 'table') await writeText(output, [`${wrapForTerminal(line, terminalWidth(output))}\n`]);
     }
   } finally {
     await transport.close();

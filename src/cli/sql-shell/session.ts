@@ -8,10 +8,10 @@ import {
   type BinaryFormat,
   type Format,
 } from '../../core/text/formats.js';
-import { writeText, type Output } from '../../core/text/sink.js';
+import { terminalWidth, writeText, type Output } from '../../core/text/sink.js';
+import { wrapForTerminal } from '../../core/text/width.js';
 import { LakeDatabase, type LakeDatabaseOptions } from '../../app/query/lake-database.js';
 import type { LakeFiles } from '../../core/duckdb/views.js';
-import type { Writable } from 'node:stream';
 import type { ResultRows } from '../../core/text/rows.js';
 import type { QueryResult } from '../../core/duckdb/connection.js';
 import { printable } from '../../core/printable.js';
@@ -22,7 +22,7 @@ export interface SessionOptions extends LakeDatabaseOptions {
   /** Undefined: by the extension of the output's file, else a table. */
   readonly format: Format | undefined;
   readonly output: Output;
-  readonly errorOutput: Writable;
+  readonly errorOutput: Output;
   /** Notes on a statement, printed before its result. */
   readonly notesOn?: (statement: string) => readonly string[];
   /** Values of `$name`, for the statements that have it. */
@@ -100,10 +100,11 @@ export class Session {
   }
 
   async #writeNotes(statement: string): Promise<void> {
+    const { errorOutput } = this.#options;
     const notes = this.#options.notesOn?.(statement) ?? [];
     await writeText(
-      this.#options.errorOutput,
-      notes.map((note) => `${printable(note)}\n`),
+      errorOutput,
+      notes.map((note) => `${wrapForTerminal(printable(note), terminalWidth(errorOutput))}\n`),
     );
   }
 

@@ -67,6 +67,16 @@ describe('views over those of the tables', () => {
 });
 
 describe('a query', () => {
+  test('has its notes before the result, on a terminal in lines of its width', async () => {
+    const note = `WARNING: ${'nothing of it is loaded yet, '.repeat(4)}so load it`;
+    const errorOutput = new Kept(60);
+    await sql({ query: 'SELECT 1', notesOn: () => [note], errorOutput });
+    const lines = errorOutput.text.trimEnd().split('\n');
+    expect(lines.join(' ').replaceAll(/\s+/g, ' ')).toBe(note);
+    expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(60);
+    expect((await sql({ query: 'SELECT 1', notesOn: () => [note] })).err).toBe(`${note}\n`);
+  });
+
   test('on a terminal stops after some hundred rows and says so; elsewhere, and in another format, it does not', async () => {
     const rows = (count: number) => `SELECT * FROM range(${count})`;
     const lines = ({ text }: Kept) => text.trimEnd().split('\n').length;
