@@ -65,7 +65,7 @@ test('what a window newly holds and no longer holds is kept, with the bytes and 
       appeared: 1,
       vanished: 1,
       differ: 0,
-      loadKeys: [expect.stringMatching(/^window\//)],
+      load_keys: [expect.stringMatching(/^window\//)],
     },
   ]);
   const [gone] = await rowsOf(lake, clock, "SELECT * FROM event_history WHERE change = 'vanished'");
