@@ -103,8 +103,14 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<C
           subject: `with ${unsynced}, which this sync did not load, it`,
           remedy: `add --api ${api}, ${allowMore}`,
         };
+        const loads = new Set(plan.pipelines.map(({ name }) => name));
+        const lacking = plan.sync.requested.filter(
+          ({ pipeline, loadKey }) =>
+            loadKey !== undefined && loads.has(pipeline) && !lake.loadKeys(pipeline, account).has(loadKey),
+        );
+        const unfinished = [...new Set(lacking.map(({ pipeline }) => pipeline))];
         return (
-          lagFailure(freshnessFor(lake, plan, windowed), maxLagMs, serviceNow) ??
+          lagFailure(freshnessFor(lake, plan, windowed), maxLagMs, serviceNow, { unfinished }) ??
           lagFailure(freshness(lake, plan), maxLagMs, serviceNow, about)
         );
       },

@@ -109,12 +109,16 @@ export function nextSync(
 ): Suggestion {
   const isReports = ({ pipeline }: { readonly pipeline: string }) => pipeline === settlementReportTables.name;
   const synced = pipelines.filter(({ loadKeyKind }) => loadKeyKind !== 'order');
-  const others = synced.filter((of) => !isReports(of) || of.takenOut.length > 0);
-  // A sync without names loads them too, where some are from the service.
-  const isAlone = others.length === 0 && reports?.listedAt !== undefined;
-  const names = (isAlone ? synced : others).map(({ pipeline }) => pipeline);
+  const others = synced.filter((of) => !isReports(of));
   const notBegun = unfinished.filter((name) => pipelineNamed(name)?.loadKeyKind !== 'order');
-  return suggestion('sync', account, [...names, ...notBegun], context);
+  const namesOf = (some: typeof synced) => [...some.map(({ pipeline }) => pipeline), ...notBegun];
+  const isUnnamed = pipelineArguments(namesOf(others), context.api).pipelines.length === 0;
+  // A sync without names loads them too, where some are from the service or were taken out.
+  const isNamed =
+    others.length === 0
+      ? reports?.listedAt !== undefined
+      : !isUnnamed && synced.some((of) => isReports(of) && of.takenOut.length > 0);
+  return suggestion('sync', account, namesOf(isNamed ? synced : others), context);
 }
 
 /**

@@ -11,6 +11,8 @@ import { status, type StatusOptions } from '../../../src/app/status/status.js';
 import { Kept } from '../../core/text/streams.js';
 import { settlement as ledgerGroup } from '../load/ledger-items.js';
 import { repaired } from '../repair/repaired.js';
+import type { Finding } from '../../../src/app/doctor/findings.js';
+import { examineLake } from '../../../src/app/doctor/lake-findings.js';
 import { forget } from '../../../src/app/forget/forget.js';
 import type { RunEvent } from '../../../src/core/events/run-event.js';
 import { messageOf } from '../../../src/core/errors.js';
@@ -579,6 +581,22 @@ describe('a lake with reports', () => {
         /lacks some of settlement-reports, .*; run `ledgerlake sync .*settlement-reports --lake /,
       ) as string,
     });
+    const findings: Finding[] = [];
+    const query = { lake: root, account: undefined, from: undefined, to: undefined, maxLagMs: Infinity };
+    await examineLake(query, clock, (finding) => findings.push(finding));
+    expect(findings).toContainEqual(
+      expect.objectContaining({
+        state: 'fault',
+        found: `shop: settlement-reports lacks ${missing}, which repair took out`,
+        command: expect.stringMatching(/ backfill settlement-reports --lake /) as string,
+      }),
+    );
+    const [offered] = state.reports.splice(0);
+    expect((await synced({ ...nightly, maxLag: '1d' }, { clock })).failure).toMatchObject({
+      code: 'LAKE_LAG',
+      message: expect.stringContaining('lacks some of settlement-reports') as string,
+    });
+    state.reports.push(...(offered === undefined ? [] : [offered]));
     // Its document is named by the other settlement, and is read again all the same.
     expect((await synced({ ...nightly, settlementReports: false, maxLag: '1d' }, { clock })).failure).toBeUndefined();
     expect((await settlements(root)).map(([id]) => id)).toEqual(['1', '2']);
