@@ -139,3 +139,11 @@ export async function database(lake: string, clock: Clock, query?: string): Prom
     },
   };
 }
+
+/** Computes views, each once: from now on a query reads the rows that they have now. Those that others read come first. */
+export async function computeOnce(db: Database, views: readonly string[]): Promise<void> {
+  for (const view of views) {
+    await db.execute(`CREATE TABLE computed_${view} AS FROM ${view}`);
+    await db.execute(`CREATE OR REPLACE VIEW ${view} AS FROM computed_${view}`);
+  }
+}

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Faults } from '../../../src/emulator/faults/fault-settings.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
-import { clockAt, database, ran, serving, temporaryFolder } from '../lake-run.js';
+import { clockAt, computeOnce, database, ran, serving, temporaryFolder } from '../lake-run.js';
 import { verified } from '../verify/verified.js';
 
 const clock = clockAt('2025-03-20T00:00:00Z');
@@ -30,6 +30,7 @@ test.each(cases)(
     await ran({ ...run, api: 'both' }, { clock });
     await ran({ ...run, pipelines: ['settlement-reports'] }, { clock });
     const reader = await database(root, clock);
+    await computeOnce(reader, ['settlement_differences']);
     const count = async (sql: string) => Number((await reader.rows(`SELECT count(*) AS n FROM ${sql}`))[0]?.['n']);
     const settlements = await count(`settlement_reports WHERE started_at >= '${first}'`);
     expect(settlements).toBeGreaterThan(5);

@@ -5,7 +5,7 @@ import { createSeller, type Seller } from '../../../src/emulator/seller/seller.j
 import { Lake } from '../../../src/lake/lake.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import { tables } from '../../../src/sources/finances/lake-tables.js';
-import { database, ran, serving, temporaryFolder } from '../lake-run.js';
+import { computeOnce, database, ran, serving, temporaryFolder } from '../lake-run.js';
 import { setClock } from '../load/synced.js';
 import { loadedLake } from '../verify/loaded-lake.js';
 import { settlement, smallLedger } from '../verify/small-ledger.js';
@@ -19,6 +19,7 @@ test.each(['v0', 'both'] as const)('months, fees and payouts are the net amounts
   const lake = await temporaryFolder();
   await ran({ lake, endpoint, account: 'shop', from: '2025-12-01', api }, { clock });
   const lakes = await database(lake, clock);
+  await computeOnce(lakes, ['pnl_by_month', 'fees_by_type', 'payout_lines']);
   const number = async (sql: string) => Number((await lakes.rows(sql))[0]?.['n']);
 
   expect(await number('SELECT count(*) AS n FROM pnl_by_month')).toBeGreaterThan(10);
@@ -127,6 +128,7 @@ test('reconciliation leads from the net amounts by date to what the bank got, an
   const lake = await temporaryFolder();
   await ran({ lake, endpoint, account: 'shop', from: '2025-12-10' }, { clock });
   const lakes = await database(lake, clock);
+  await computeOnce(lakes, ['reconciliation_events']);
   const rows = await lakes.rows('SELECT currency, line, amount FROM reconciliation');
   const currencies = [...new Set(rows.map(({ currency }) => String(currency)))];
   expect(currencies.length).toBeGreaterThan(3);
@@ -364,7 +366,9 @@ test('settlements are reconciled from transactions where they alone are loaded, 
     const lake = await temporaryFolder();
     // Some settlements begin before that day.
     await ran({ lake, endpoint, account: 'shop', from: '2025-12-29', api }, { clock });
-    return { lake, db: await database(lake, clock) };
+    const db = await database(lake, clock);
+    await computeOnce(db, ['payout_lines', 'reconciliation', 'reconciliation_by_month']);
+    return { lake, db };
   };
   const [v0, later] = [await loaded('v0'), await loaded('2024-06-19')];
   const rows = async (text: string) => [await later.db.rows(text), await v0.db.rows(text)] as const;
