@@ -25,7 +25,8 @@ test.each([
 ])('a clock that is %s by two days is warned of', async (_what, local, direction) => {
   const given = await shop(setClock('2026-03-20T02:00:00Z'));
   const { logged } = await synced(given, { clock: setClock(local) });
-  const warnings = logged.split('\n').filter((line) => line.includes('WARNING'));
+  const [begun, ...warnings] = logged.split('\n').filter((line) => line.includes('WARNING'));
+  expect(begun).toContain(`WARNING: there is no lake at ${given.lake} yet`);
   expect(warnings).toHaveLength(1);
   expect(warnings[0]).toContain(`WARNING: this machine's clock is 2 d ${direction} the clock of the API; `);
 });
