@@ -105,9 +105,6 @@ export function walkMoney(raw: string, money: MoneyRules, rootOf: (value: unknow
       continue;
     }
     const members = value as Fields;
-    const names = Object.keys(members);
-    const values = Object.values(members);
-    keys += names.length;
     const type = outer.level === 'breakdowns' ? members['breakdownType'] : undefined;
     const place = typeof type === 'string' ? outer.typed(type.toWellFormed()) : outer;
     if (Object.hasOwn(members, money.amount)) {
@@ -121,12 +118,17 @@ export function walkMoney(raw: string, money: MoneyRules, rootOf: (value: unknow
     }
     const node =
       outer.level === 'other' ? -1 : nodes.push({ object: members, level: outer.level, parent, amount: -1 }) - 1;
-    for (let at = names.length - 1; at >= 0; at--) {
-      const name = names[at] ?? '';
+    const first = waiting.length;
+    // JSON.parse gives objects without inherited keys.
+    for (const name in members) {
+      keys++;
       if (isIndex(name)) isOrdered = false;
-      const member = values[at];
+      const member = members[name];
       if (typeof member === 'object' && member !== null) visit(member, place.member(name), node);
     }
+    // The first member is visited first.
+    reverseFrom(waiting, first);
+    reverseFrom(places, first);
   }
   if (!hasKeys(raw, keys)) isOrdered = false;
   const texts = isOrdered && bare === 0 ? numbersIn(raw, amounts, money) : undefined;
@@ -138,6 +140,12 @@ export function walkMoney(raw: string, money: MoneyRules, rootOf: (value: unknow
       return (numbers ??= texts?.map(normalised).toSorted());
     },
   };
+}
+
+/** Reverses the items from an index on. */
+function reverseFrom(items: unknown[], from: number): void {
+  for (let low = from, high = items.length - 1; low < high; low++, high--)
+    [items[low], items[high]] = [items[high], items[low]];
 }
 
 /** The same; what is wrong with the text where it isn't JSON. */
