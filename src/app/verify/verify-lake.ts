@@ -80,7 +80,7 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<Certificat
     const index = await IndexTables.create(context);
     const progress = progressLog(files.length, options);
     tuneForComputation();
-    const contents = await checkBundles(bundles, folder, index, context, progress);
+    const contents = await checkBundles(bundles, { ...context, folder, index }, progress);
     const { settlements, summaries, damaged } = contents;
     certificate.noteUnsummed();
     await index.check();
@@ -110,10 +110,12 @@ function progressLog(total: number, { clock, log }: VerifyLakeOptions): (done: n
   };
 }
 
+/** Batches that are checked at once: DuckDB reads one, or the store returns its files, while the events of another are walked. */
+const batchesAtOnce = 2;
 /** Bundles that are read together: each statement of DuckDB takes some milliseconds, however few the rows are. */
 const batchBundles = 64;
 /** Bytes of their files, compressed. */
-const batchBytes = 8 * 1024 * 1024;
+const batchBytes = 3 * 1024 * 1024;
 
 /** Bundles of one table and account, as many as are read together. */
 function* batchesOf(bundles: readonly CheckedBundle[]): Generator<readonly CheckedBundle[]> {
@@ -145,23 +147,59 @@ interface BundleContents {
   readonly damaged: LogFile[];
 }
 
-/** Reads all bundles, and collects what is compared across them. */
+/** Where bundles are checked. */
+interface BundleContext extends CheckContext {
+  /** The folder of local copies. */
+  readonly folder: string;
+  readonly index: IndexTables;
+}
+
+/** What bundles have: what is wrong, and what is compared across them. */
+class BundleFindings {
+  readonly certificate = new CertificateBuilder();
+  readonly contents: BundleContents = { settlements: [], summaries: [], reports: [], files: [], damaged: [] };
+
+  addAll({ certificate, contents }: BundleFindings): void {
+    this.certificate.addAll(certificate);
+    this.contents.settlements.push(...contents.settlements);
+    this.contents.summaries.push(...contents.summaries);
+    this.contents.reports.push(...contents.reports);
+    this.contents.files.push(...contents.files);
+    this.contents.damaged.push(...contents.damaged);
+  }
+}
+
+/** Reads all bundles, some batches at once, and collects what is compared across them. */
 async function checkBundles(
   bundles: readonly CheckedBundle[],
-  folder: string,
-  index: IndexTables,
-  context: CheckContext,
+  context: BundleContext,
   progress: (done: number) => void,
 ): Promise<BundleContents> {
-  const contents: BundleContents = { settlements: [], summaries: [], reports: [], files: [], damaged: [] };
+  const found: BundleFindings[] = [];
   let done = 0;
-  for (const batch of batchesOf(bundles)) {
-    context.signal.throwIfAborted();
-    await checkBatch(batch, folder, index, context, contents);
-    done += batch.reduce((sum, { derived }) => sum + 1 + derived.length, 0);
-    progress(done);
-  }
-  return contents;
+  // Where a batch fails, the loop that it was in ends the generator, and so the other loops.
+  const batches = batchesOf(bundles);
+  const checkInTurn = async (): Promise<void> => {
+    const database = await context.database.openConnection();
+    try {
+      for (const batch of batches) {
+        context.signal.throwIfAborted();
+        const findings = new BundleFindings();
+        found.push(findings);
+        await checkBatch(batch, findings, { ...context, database });
+        done += batch.reduce((sum, { derived }) => sum + 1 + derived.length, 0);
+        progress(done);
+      }
+    } finally {
+      database.close();
+    }
+  };
+  const ended = await Promise.allSettled(Array.from({ length: batchesAtOnce }, checkInTurn));
+  for (const end of ended) if (end.status === 'rejected') throw end.reason;
+  const all = new BundleFindings();
+  for (const findings of found) all.addAll(findings);
+  context.certificate.addAll(all.certificate);
+  return all.contents;
 }
 
 /** A bundle, and those of its files that match the log. */
@@ -170,18 +208,14 @@ interface LocalBundle {
   readonly files: readonly ReadableFile[];
 }
 
-/**
- * Reads the files of a batch, and adds to `index` and `contents` what is compared across files. Where DuckDB can't read one of them,
- * each bundle is read alone.
- */
+/** Reads the files of a batch. Where DuckDB can't read one of them, each bundle is read alone. */
 async function checkBatch(
   batch: readonly CheckedBundle[],
-  folder: string,
-  index: IndexTables,
-  context: CheckContext,
-  contents: BundleContents,
+  findings: BundleFindings,
+  context: BundleContext,
 ): Promise<void> {
-  const { certificate } = context;
+  const { certificate } = findings;
+  const { database, folder, index, lake } = context;
   // Those that are compared at the end stay until then.
   const copies: LocalFile[] = [];
   try {
@@ -189,34 +223,27 @@ async function checkBatch(
     for (const bundle of batch) {
       const files: ReadableFile[] = [];
       for (const file of [bundle.main, ...bundle.derived]) {
-        const found = await checkBytes(file, folder, context);
+        const found = await checkBytes(file, folder, { ...context, certificate });
         if (found === undefined) continue;
-        if (!isCompared(file, context.lake)) copies.push(found);
+        if (!isCompared(file, lake)) copies.push(found);
         files.push({ file, path: found.path });
       }
       certificate.count('parquet', files.length);
       local.push({ bundle, files });
     }
     if (local.length > 1) {
-      const own = new CertificateBuilder();
-      const read: BundleContents = { settlements: [], summaries: [], reports: [], files: [], damaged: [] };
+      const together = new BundleFindings();
       const allRead: Attempt = async (_, check) => {
         await check();
         return true;
       };
-      const known = { ...context, certificate: own };
-      if (await index.addTogether(() => checkRows(local, allRead, index, known, read))) {
-        certificate.addAll(own);
-        contents.settlements.push(...read.settlements);
-        contents.summaries.push(...read.summaries);
-        contents.reports.push(...read.reports);
-        contents.files.push(...read.files);
-        contents.damaged.push(...read.damaged);
+      if (await index.addTogether(database, () => checkRows(local, allRead, together, context))) {
+        findings.addAll(together);
         return;
       }
     }
     for (const one of local) {
-      await checkRows([one], (file, check) => isReadable(file, certificate, check), index, context, contents);
+      await checkRows([one], (file, check) => isReadable(file, certificate, check), findings, context);
     }
   } finally {
     for (const file of copies) await file.release();
@@ -230,10 +257,11 @@ type Attempt = (file: LogFile, check: () => Promise<void>) => Promise<boolean>;
 async function checkRows(
   bundles: readonly LocalBundle[],
   attempt: Attempt,
-  index: IndexTables,
-  context: CheckContext,
-  { settlements, summaries, reports, files: compared, damaged }: BundleContents,
+  { certificate, contents }: BundleFindings,
+  { index, ...shared }: BundleContext,
 ): Promise<void> {
+  const context = { ...shared, certificate };
+  const { settlements, summaries, reports, files: compared, damaged } = contents;
   const readable = new Set<ReadableFile>();
   const tables = groupBy(
     bundles.flatMap(({ files }) => files),
@@ -259,14 +287,15 @@ async function checkRows(
     if (first === undefined) continue;
     const { table } = first.file;
     await attempt(first.file, async () => {
-      if (table === groupEntries.name) await index.addNets(read);
+      if (table === groupEntries.name) await index.addNets(read, context);
       else if (hasEntries(first.file)) {
         await index.addEvents(
           read,
           whole.flatMap(({ derived }) => derived),
+          context,
         );
       }
-      if (table === transactions.name) await index.addPaid(read);
+      if (table === transactions.name) await index.addPaid(read, context);
       for (const { file, path } of read) {
         if (table === groups.name) {
           const groups = rowsOfAccount(file.account, rowsIn([path]));

@@ -43,25 +43,29 @@ export class IndexTables {
   }
 
   /**
-   * Adds what a check adds, or nothing where it fails.
+   * Adds what a check adds over a connection, or nothing where it fails.
    *
    * @returns whether DuckDB could read all that the check reads
    */
-  async addTogether(check: () => Promise<void>): Promise<boolean> {
-    await this.#database.execute('BEGIN TRANSACTION');
+  async addTogether(database: Database, check: () => Promise<void>): Promise<boolean> {
+    await database.execute('BEGIN TRANSACTION');
     try {
       await check();
     } catch (error) {
-      await this.#database.execute('ROLLBACK');
+      await database.execute('ROLLBACK');
       if (codeOf(error) !== 'SQL') throw error;
       return false;
     }
-    await this.#database.execute('COMMIT');
+    await database.execute('COMMIT');
     return true;
   }
 
   /** Adds the events of main files of one table and account; `derived` are the files with the entries of whole bundles. */
-  async addEvents(mains: readonly ReadableFile[], derived: readonly ReadableFile[]): Promise<void> {
+  async addEvents(
+    mains: readonly ReadableFile[],
+    derived: readonly ReadableFile[],
+    { database }: CheckContext,
+  ): Promise<void> {
     const [main] = mains;
     if (main === undefined) return;
     const { table, account } = main.file;
@@ -73,23 +77,23 @@ export class IndexTables {
       read_entries:
         derived.length === 0 ? "SELECT '' AS event_id, '' AS currency WHERE false" : `FROM ${rowsIn(pathsOf(derived))}`,
     };
-    await this.#database.execute(`INSERT INTO seen ${statementOver(relations, seenEvents)}`);
+    await database.execute(`INSERT INTO seen ${statementOver(relations, seenEvents)}`);
   }
 
   /** Adds the net sums of files with entries by group, all of one account. */
-  async addNets(files: readonly ReadableFile[]): Promise<void> {
+  async addNets(files: readonly ReadableFile[], { database }: CheckContext): Promise<void> {
     const [first] = files;
     if (first === undefined) return;
     const rows = rowsOfAccount(first.file.account, rowsIn(pathsOf(files)));
-    await this.#database.execute(`INSERT INTO nets ${statementOver({ group_entries: rows }, netsByGroup)}`);
+    await database.execute(`INSERT INTO nets ${statementOver({ group_entries: rows }, netsByGroup)}`);
   }
 
   /** Adds what the transactions of an account's files have paid: all that are released, except transfers to the bank. */
-  async addPaid(files: readonly ReadableFile[]): Promise<void> {
+  async addPaid(files: readonly ReadableFile[], { database }: CheckContext): Promise<void> {
     const [first] = files;
     if (first === undefined) return;
     const rows = rowsOfAccount(first.file.account, rowsIn(pathsOf(files)));
-    await this.#database.execute(`INSERT INTO paid ${statementOver({ transactions: rows }, paidTotals)}`);
+    await database.execute(`INSERT INTO paid ${statementOver({ transactions: rows }, paidTotals)}`);
   }
 
   /** The groups that have an event, by `groupKey`: whether their events lack positions. */
