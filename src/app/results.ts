@@ -134,7 +134,6 @@ export interface CopySummary {
 /** What came and went between two versions of a lake: the object that `changes --output FILE --json` prints. */
 export interface ChangesSummary {
   /** Only changes that were written completely have a summary. */
-  /** Only an export that is done has a summary. */
   readonly status: 'done';
   /** The lake, as the caller wrote it. */
   readonly lake: string;
