@@ -1,7 +1,7 @@
 import { isObject } from '../../../lake/delta/actions.js';
-import { hasColumn } from '../../../lake/files/sorted-file.js';
 import { millionths, millionthsText } from '../../../core/numeric/decimal.js';
 import type { Table } from '../../../core/columns/table.js';
+import { financesApis, type ApiName } from '../../../sources/finances/finances-apis.js';
 import { recordOf } from '../../../sources/finances/model/records.js';
 import type { Place } from './money-places.js';
 import { eventMoney, laterMoney, type Decimal, type EntryRow, type MoneyRules, type Walked } from './money-walk.js';
@@ -60,9 +60,13 @@ const transactions: EventRules = {
   rolesFault: transactionFault,
 };
 
-/** The rules of a main table with entries: only events of Finances v0 are in lists. */
-export function rulesOf(main: Table): EventRules {
-  return hasColumn(main, 'event_list') ? events : transactions;
+const rules: Readonly<Record<ApiName, EventRules>> = { v0: events, '2024-06-19': transactions };
+
+/** The rules of a main table with entries: those of the API that fills it. */
+export function rulesOf(main: Pick<Table, 'name'>): EventRules {
+  const api = financesApis.find(({ tables }) => tables.some(({ name }) => name === main.name));
+  if (api === undefined) throw new Error(`expected a table of an API, got ${main.name}`);
+  return rules[api.name];
 }
 
 function eventRole(list: string, path: string): EntryRole {
