@@ -218,6 +218,39 @@ test.each(['v0', '2024-06-19', 'both'] as const)('every question has an answer o
   expect(months.length).toBeGreaterThan(3);
 });
 
+test('orders not paid at a date are those that a lake of that date has', async () => {
+  const date = '2026-02-12';
+  clock.set(`${date}T00:05:00Z`);
+  onTestFinished(() => {
+    clock.set('2026-03-10T02:00:00Z');
+  });
+  const seller = createSeller({ seed: 7, events: 1500, profile: 'plausible' }, clock);
+  const endpoint = await serving({ ledger: seller, clock });
+  const answers: Readonly<Record<string, unknown>>[][] = [];
+  for (const now of [`${date}T00:05:00Z`, '2026-03-10T02:00:00Z']) {
+    clock.set(now);
+    const lake = await temporaryFolder();
+    await ran({ lake, endpoint, account: 'shop', from, api: 'both' }, { clock });
+    const { rows } = await (await askerOf(lake))('orders-not-paid', { at: date, limit: '100000' });
+    answers.push(rows);
+  }
+  // That lake could not have what the seller posted later with an earlier date, or without a date.
+  const range = { from: Date.parse(from), to: clock.now() };
+  const eventsAt = async (asOf: number) =>
+    (await readAll((query) => seller.events(range, query), { asOf })).map(({ json }) => json);
+  const known = new Set(await eventsAt(Date.parse(date)));
+  const isOfThen = (json: string) => (textOf(parse(json)['PostedDate'] ?? '') || date) <= `${date}T`;
+  const late = (await eventsAt(clock.now())).filter((json) => !known.has(json) && isOfThen(json)).join();
+  const [then = [], later = []] = answers.map((rows) =>
+    rows
+      .filter((row) => !late.includes(String(row['amazon_order_id'])))
+      .map((row) => ['amazon_order_id', 'currency', 'state', 'amount', 'since'].map((name) => row[name]).join(' ')),
+  );
+  expect(then.length).toBeGreaterThan(100);
+  expect(later).toEqual(then);
+  for (const state of ['deferred', 'settlement open']) expect(then.join()).toContain(state);
+});
+
 /** What is not loaded to its end, and what needs costs or other tables. */
 async function expectNotes(lake: string): Promise<void> {
   const ask = await askerOf(lake);

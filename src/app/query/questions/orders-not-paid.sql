@@ -1,19 +1,24 @@
--- Orders that are not paid out yet
+-- Orders that are not paid out
 --
--- One row for each account, order, currency and state, the oldest first: what was earned and is not paid. state: deferred (a sale of
--- transactions that is held until due), settlement open, or what became of the transfer of its settlement.
+-- One row for each account, order, currency and state, the oldest first: what was earned before a date and was not paid by then. state:
+-- deferred (a sale of transactions that is held until due), settlement open, transfer open (it has succeeded since), or what became of
+-- the transfer of its settlement.
 --
--- $at: date = 0 days ago, the day before which deferred sales were earned
+-- $at: date = 0 days ago, the date, at its first instant
 -- $limit: count = 100, orders of an account
 WITH unpaid_ AS (
-  SELECT account, amazon_order_id, currency,
-    CASE WHEN processing_status = 'Closed' THEN 'transfer ' || coalesce(groups.fund_transfer_status, 'unknown') ELSE 'settlement open' END
-      AS state,
+  SELECT account, amazon_order_id, settlement_amounts.currency,
+    CASE
+      WHEN groups.ended_at IS NULL OR groups.ended_at > CAST($at AS TIMESTAMPTZ) THEN 'settlement open'
+      WHEN paid_by IS NOT NULL THEN 'transfer open'
+      ELSE 'transfer ' || coalesce(groups.fund_transfer_status, 'unknown')
+    END AS state,
     effective_at AS earned_at_, CAST(NULL AS TIMESTAMPTZ) AS due_, amount
   FROM settlement_amounts
     JOIN groups USING (account, group_id)
-    ANTI JOIN (FROM settlement_payouts WHERE paid_by IS NOT NULL) AS paid_ USING (account, group_id)
-  WHERE role = 'net'
+    LEFT JOIN settlement_payouts USING (account, group_id)
+  WHERE role = 'net' AND effective_at < CAST($at AS TIMESTAMPTZ)
+    AND (paid_by IS NULL OR paid_at >= CAST($at AS TIMESTAMPTZ))
   UNION ALL
   SELECT account, amazon_order_id, currency, 'deferred', earned_at, maturity_at, total_amount
   FROM outstanding_at($at)
