@@ -1,3 +1,4 @@
+import { extname } from 'node:path';
 import { openDatabase, type Database } from '../../core/duckdb/connection.js';
 import { usageError } from '../../core/errors.js';
 import { writeFault } from '../../core/io/output-file.js';
@@ -58,6 +59,9 @@ export interface JournalOptions {
   readonly cache?: CacheOptions | undefined;
 }
 
+/** Endings of files that journals can't be, as they are CSV. */
+const foreignEndings: ReadonlySet<string> = new Set(['.xlsx', '.xls', '.parquet', '.json', '.ndjson', '.html', '.pdf']);
+
 /** Days as `YYYY-MM-DD`; `to` is not one of them. */
 type Days = Readonly<Record<'from' | 'to', string>>;
 
@@ -74,6 +78,9 @@ export async function exportJournal(
   const { lake: location, account, basis, since, chart, timeZone, cache } = options;
   const days = daysOf(options);
   const path = options.output === '-' ? undefined : options.output;
+  const ending = extname(path ?? '').toLowerCase();
+  if (foreignEndings.has(ending))
+    throw usageError(`expected --output to end with .csv, got ${path ?? ''}; no journal is written as ${ending}`);
   const format = journalFormats[options.for];
   if (format.mostLines !== undefined && path === undefined) {
     throw usageError(

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { exportJournal } from '../../../src/app/journal/export-journal.js';
 import { adjustmentsOf } from '../../../src/app/journal/adjustments.js';
 import {
   columnsOf,
@@ -7,6 +8,7 @@ import {
   rowOf,
   type JournalLine,
 } from '../../../src/app/journal/journal-formats.js';
+import { systemClock } from '../../../src/core/clock.js';
 
 const line: JournalLine = {
   account: 'shop',
@@ -121,4 +123,17 @@ test('a file of Xero has one currency and at most 300 lines with its header, and
     ['march-EUR-3.csv', 1, 'c'],
   ]);
   expect(shown('quickbooks', 'march.csv')).toEqual([['march.csv', 302, 'abcd']]);
+});
+
+test('journals are not written to a file that is no CSV by its name', async () => {
+  const context = {
+    clock: systemClock,
+    signal: AbortSignal.timeout(1000),
+    log: () => undefined,
+    output: process.stdout,
+  };
+  const options = { lake: 'none', month: '2026-10', basis: 'paid', for: 'generic', output: 'oct.xlsx' } as const;
+  await expect(exportJournal(options, context)).rejects.toThrow(
+    'expected --output to end with .csv, got oct.xlsx; no journal is written as .xlsx',
+  );
 });
