@@ -35,7 +35,7 @@ export async function readCosts(path: string): Promise<readonly CostRow[]> {
  */
 export function parseCosts(text: string, file: string): readonly CostRow[] {
   const lines = new Map<string, number>();
-  return csvRecords(text, file, columns).map(({ start, of }) => {
+  return csvRecords(text, file, columns, ['from']).map(({ start, of }) => {
     const [sku, from, unitCost, currency] = [of('sku'), of('from'), of('unit_cost'), of('currency')];
     if (sku.text === '') throw csvFault(file, sku, 'a SKU', 'an empty field');
     if (from.text !== '' && !(/^\d{4}-\d\d-\d\d$/.test(from.text) && readInstant(from.text) !== undefined))

@@ -40,7 +40,8 @@ export function csvRecords<Name extends string>(
   const names = header.map((field) => field.text);
   for (const [at, field] of header.entries()) {
     const isKnown = columns.some((name) => name === field.text);
-    if (!isKnown) throw fault(field, `a column of ${columns.join(', ')}`, JSON.stringify(field.text));
+    const separated = field.text.includes(';') ? '; columns are separated by commas' : '';
+    if (!isKnown) throw fault(field, `a column of ${columns.join(', ')}`, JSON.stringify(field.text) + separated);
     if (names.indexOf(field.text) < at) throw fault(field, 'each column once', `${field.text} again`);
   }
   const missing = columns.find((name) => !optional.includes(name) && !names.includes(name));

@@ -14,6 +14,7 @@ test.each([
     'sku,from,unit cost,currency\n',
     'line 1, column 10: expected a column of sku, from, unit_cost, currency, got "unit cost"',
   ],
+  ['sku;unit_cost;currency\n', 'got "sku;unit_cost;currency"; columns are separated by commas'],
   [`${head}A,2026-01-01,1\n`, 'line 2, column 1: expected 4 fields, got 3'],
   [`${head}\n,2026-01-01,1,EUR\n`, 'line 3, column 1: expected a SKU, got an empty field'],
   [
@@ -31,6 +32,12 @@ test.each([
   ],
 ])('%j is refused by line and column', (text, message) => {
   expect(() => parseCosts(text, 'costs.csv')).toThrow(message);
+});
+
+test('a cost without a day holds from the beginning, and the column may be left out', () => {
+  const row = { sku: 'A', from: '0001-01-01', unitCost: '1.50', currency: 'EUR' };
+  expect(parseCosts(`${head}A,,1.50,EUR\n`, 'costs.csv')).toEqual([row]);
+  expect(parseCosts('sku,unit_cost,currency\nA,1.50,EUR\n', 'costs.csv')).toEqual([row]);
 });
 
 test('any SKU and any cost reach DuckDB exactly', async () => {
