@@ -21,8 +21,8 @@ export interface RowChange {
 export interface ChangesOptions {
   /** The lake: a folder, or `s3://BUCKET/PREFIX`; default: the setting, else `data/lake`. */
   readonly lake?: string | undefined;
-  /** `VERSION`, `VERSION:HASH`, an instant, or a `Date`; default: the beginning, so that all rows are new. */
-  readonly since?: string | Date | undefined;
+  /** A version (42, `42`), `VERSION:HASH`, an instant, or a `Date`; default: the beginning, so that all rows are new. */
+  readonly since?: number | string | Date | undefined;
   /** Tables; default: all. */
   readonly tables?: readonly string[] | undefined;
   /** The account; default: all. */
@@ -30,7 +30,7 @@ export interface ChangesOptions {
   /** Configuration file; default: that of `LEDGERLAKE_CONFIG`, else `ledgerlake.config.json` in the working folder if it exists. */
   readonly config?: string | undefined;
   /** Receives each change, of each table those that went first. The next one waits for its promise. */
-  readonly onChange?: ((change: RowChange) => void | Promise<void>) | undefined;
+  readonly onChange?: ((change: RowChange) => unknown) | undefined;
   /** Stops it: the promise rejects with STOPPED. */
   readonly signal?: AbortSignal | undefined;
   /** Receives notes on the lake as events `message`. */
@@ -38,9 +38,11 @@ export interface ChangesOptions {
 }
 
 const changesKinds: OptionKinds<ChangesOptions> = {
-  ...{ lake: 'text', since: 'instant', tables: 'texts', account: 'text', config: 'text' },
+  ...{ lake: 'text', since: 'version', tables: 'texts', account: 'text', config: 'text' },
   ...{ onChange: 'function', signal: 'signal', onEvent: 'function' },
 };
+
+const names = new Map([['table', 'tables']]);
 
 /**
  * Compares the newest version of a lake with an earlier one, as `ledgerlake changes` does. The promise resolves to the version to go on
@@ -56,11 +58,12 @@ export async function changes(options: ChangesOptions = {}): Promise<ChangesSumm
     import('../app/changes/read-changes.js'),
     import('../app/changes/since.js'),
   ]);
-  const { lake } = await readSettings({ lake: options.lake, config });
-  const text = optionText(options.since);
-  const since = text === undefined ? undefined : readSince(text);
-  return runTask(options, ({ signal, emit }) =>
-    readChanges({ lake, since, tables, account }, { clock: systemClock, signal, emit }, async ({ query, database }) => {
+  const { lake, retentionHours } = await readSettings({ lake: options.lake, config });
+  return runTask({ ...options, names }, ({ signal, emit }) => {
+    const text = optionText(options.since);
+    const since = text === undefined ? undefined : readSince(text);
+    const compared = { lake, retentionHours, since, tables, account };
+    return readChanges(compared, { clock: systemClock, signal, emit }, async ({ query, database }) => {
       if (onChange === undefined) return;
       const { columns, chunks } = await database.query(query, { signal });
       const names = distinctNames(columns);
@@ -71,6 +74,6 @@ export async function changes(options: ChangesOptions = {}): Promise<ChangesSumm
           await onChange({ table: String(table), change: change === 'delete' ? 'delete' : 'insert', row });
         }
       }
-    }),
-  );
+    });
+  });
 }

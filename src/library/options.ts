@@ -77,7 +77,8 @@ export interface SyncOptions extends RunOptions {
 }
 
 /** The kinds of values of options. */
-type Kind = 'text' | 'number' | 'flag' | 'texts' | 'values' | 'instant' | 'function' | 'signal' | 'credentials';
+type Kind =
+  'text' | 'number' | 'flag' | 'texts' | 'values' | 'instant' | 'version' | 'function' | 'signal' | 'credentials';
 
 /** The kind of each option of a function. */
 export type OptionKinds<T> = { readonly [Name in keyof Required<T>]: Kind };
@@ -121,6 +122,10 @@ const kinds: Readonly<Record<Kind, { readonly expected: string; readonly isValid
   texts: { expected: 'a list of texts', isValid: (value) => Array.isArray(value) && value.every(isText) },
   values: { expected: 'texts, numbers, bigints, booleans and nulls, in a list or by name', isValid: areValues },
   instant: { expected: 'a Date, or a text in ISO 8601', isValid: (value) => value instanceof Date || isText(value) },
+  version: {
+    expected: 'a version as a number, VERSION or VERSION:HASH, or an instant: a Date, or a text in ISO 8601',
+    isValid: (value) => value instanceof Date || isText(value) || (Number.isSafeInteger(value) && Number(value) >= 0),
+  },
   function: { expected: 'a function', isValid: (value) => typeof value === 'function' },
   signal: { expected: 'an AbortSignal', isValid: (value) => value instanceof AbortSignal },
   credentials: { expected: 'an object with clientId, clientSecret and refreshToken', isValid: areCredentials },

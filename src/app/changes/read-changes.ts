@@ -17,12 +17,13 @@ import { tables as builtInTables } from '../../sources/finances/lake-tables.js';
 import { refuseUnknownAccount } from '../configuration/account.js';
 import { emitDamage, type RunContext } from '../context.js';
 import { sqlTables } from '../query/lake-files.js';
+import type { OptionalSettings } from '../configuration/settings.js';
 import type { ChangesSummary, TableChanges } from '../results.js';
 import changedRows from './changed-rows.sql';
 import { lostHistory, snapshotSince, type Since } from './since.js';
 
 /** What is compared. */
-export interface ChangesOptions extends LakeAddress {
+export interface ChangesOptions extends LakeAddress, OptionalSettings<'retentionHours'> {
   /** Undefined: an empty lake, so that all rows are new. */
   readonly since: Since | undefined;
   /** Names; empty: all. */
@@ -43,6 +44,7 @@ export interface ChangedRows {
 /**
  * Compares a lake's newest version with an earlier one: the rows that came and went between them, table by table and in each month. A
  * row that changed went and came. What only moves rows from file to file is no change. A column that a version didn't have is NULL.
+ * Without `since` a message says where the lake keeps no replaced files for the next call.
  *
  * @param write receives the rows of each chosen table, also of one without changes
  * @throws LedgerlakeError USAGE for a table or account that the lake lacks; LAKE_HISTORY where the earlier version, or files that were
@@ -57,6 +59,11 @@ export async function readChanges(
   const lake = await existingLake(options, builtInTables, context);
   emitDamage(lake, emit);
   const { snapshot } = lake;
+  if (options.since === undefined && lake.retentionMs === 0 && (options.retentionHours ?? 0) === 0) {
+    const message =
+      'replaced files are deleted at once, and `changes --since` needs them: set retentionHours before the next run';
+    emit({ event: 'message', message });
+  }
   const before = options.since === undefined ? Snapshot.empty : await snapshotSince(lake, options.since, await zstd());
   refuseUnknownAccount(options.account, new Set([...before.accounts(), ...snapshot.accounts()]), options.lake);
   const compared = chosenTables(lake, options.tables).map((table) => ({

@@ -1,11 +1,10 @@
 import type { Zstd } from '../../core/parquet/encoder/zstd.js';
 import { codeOf, LedgerlakeError, usageError } from '../../core/errors.js';
-import { isoInstant } from '../../core/numeric/instant.js';
-import { readInstantOption } from '../../core/text/value-forms.js';
+import { isoInstant, millisecondsOf, readInstant } from '../../core/numeric/instant.js';
 import { CatalogFiles } from '../../lake/catalog/catalog-files.js';
 import { hashesOf } from '../../lake/catalog/commit.js';
 import { snapshotAt, versionAt } from '../../lake/catalog/past-snapshot.js';
-import { Snapshot } from '../../lake/catalog/snapshot.js';
+import type { Snapshot } from '../../lake/catalog/snapshot.js';
 import type { Lake } from '../../lake/lake.js';
 
 /** An earlier state of a lake, as a user names it. */
@@ -22,16 +21,20 @@ export type Since =
 export function readSince(text: string): Since {
   const [, version, hash] = /^(\d{1,15})(?::([0-9a-f]{64}))?$/.exec(text) ?? [];
   if (version !== undefined) return { version: Number(version), hash };
-  if (/^\d+:/.test(text)) {
-    throw usageError(`expected --since to be VERSION, VERSION:HASH or an instant, got ${JSON.stringify(text)}`);
+  const micros = readInstant(text);
+  if (micros === undefined) {
+    throw usageError(
+      `expected --since to be VERSION, VERSION:HASH, or an ISO 8601 date or instant such as 2025-01-31T06:00:00Z, got ${JSON.stringify(text)}`,
+    );
   }
-  return { instant: readInstantOption('--since', text) };
+  return { instant: millisecondsOf(micros) };
 }
 
 /**
- * The state of a lake at an earlier version, whose files may be deleted. Before its first version a lake is empty.
+ * The state of a lake at an earlier version, whose files may be deleted.
  *
- * @throws LedgerlakeError LAKE_HISTORY where its commits are erased, or the lake doesn't have that version; LAKE_LOG, LAKE_STORE
+ * @throws LedgerlakeError LAKE_HISTORY where its commits are erased, the lake doesn't have that version, or had none yet at that
+ * instant; LAKE_LOG, LAKE_STORE
  */
 export async function snapshotSince({ store, snapshot: newest }: Lake, since: Since, zstd: Zstd): Promise<Snapshot> {
   const files = new CatalogFiles(store);
@@ -39,7 +42,13 @@ export async function snapshotSince({ store, snapshot: newest }: Lake, since: Si
     'version' in since
       ? since.version
       : await unlessErased(`the version at ${isoInstant(since.instant)}`, versionAt(files, newest, since.instant));
-  if (version < 0) return Snapshot.empty;
+  if ('instant' in since && version < 0) {
+    const first = (await files.commit(0))?.value.at;
+    throw lostHistory(
+      `expected --since to be an instant at which ${store.location} had a version, got ${isoInstant(since.instant)}: ` +
+        (first === undefined ? 'it has none yet' : `its first is of ${isoInstant(first)}`),
+    );
+  }
   if (version > newest.version) {
     throw lostHistory(
       `expected --since to be a version up to ${newest.version}, the newest of ${store.location}, got ${version}: the lake may be an older copy`,

@@ -11,6 +11,9 @@ import type { ChangesSummary } from '../../../src/app/results.js';
 import { openDatabase, type Database } from '../../../src/core/duckdb/connection.js';
 import { fileLiteral, identifier, literal } from '../../../src/core/duckdb/literals.js';
 import { columnsOf, createViews } from '../../../src/core/duckdb/views.js';
+import type { RunEvent } from '../../../src/core/events/run-event.js';
+import { CatalogFiles } from '../../../src/lake/catalog/catalog-files.js';
+import { openStore } from '../../../src/lake/store/open-store.js';
 import { changes as libraryChanges, type RowChange } from '../../../src/index.js';
 import { Kept } from '../../core/text/streams.js';
 import { clockAt, temporaryFolder } from '../lake-run.js';
@@ -195,11 +198,10 @@ test('A table as Parquet has the rows of the lines, and an instant is the versio
   const summary = await changed({ lake, since, tables: ['entries'], file: lines });
   expect(summary.tables).toEqual({ entries: { inserted: 4, deleted: 2 } });
   expect(await changed({ lake, since, tables: ['entries'], file: parquet })).toEqual(summary);
-  expect((await changed({ lake, since: { instant: 0 }, file: lines })).since).toBeNull();
   const passed: RowChange[] = [];
   const ofLibrary = await libraryChanges({
-    ...{ lake, since: String(catalog.version), tables: ['entries'] },
-    onChange: (change) => void passed.push(change),
+    ...{ lake, since: catalog.version, tables: ['entries'] },
+    onChange: (change) => passed.push(change),
   });
   expect(ofLibrary).toEqual(summary);
   expect(passed.map(({ table, change, row }) => [table, change, row['amount']])).toEqual([
@@ -261,6 +263,9 @@ describe('What is lost is said, and nothing is written', () => {
     const lake = await lakeWith([late]);
     const { snapshot } = await open(lake, clock);
     const found = (text: string) => ({ code: 'LAKE_HISTORY', message: expect.stringContaining(text) as unknown });
+    const first = (await new CatalogFiles(openStore(lake)).commit(0))?.value.at ?? NaN;
+    const before = `${new Date(first - 1).toISOString()}: its first is of ${new Date(first).toISOString()}; load everything`;
+    expect(await refusal(lake, new Date(first - 1).toISOString())).toMatchObject(found(before));
     expect(await refusal(lake, '99')).toMatchObject(found(`up to ${snapshot.version}, the newest`));
     expect(await refusal(lake, `1:${'0'.repeat(64)}`)).toMatchObject(found('got another one'));
     const context = { clock, signal: new AbortController().signal, confirm: undefined, log: () => undefined };
@@ -268,4 +273,33 @@ describe('What is lost is said, and nothing is written', () => {
     expect(await refusal(lake, '1')).toMatchObject(found('has erased'));
     expect(await refusal(lake, '2026-01-01')).toMatchObject(found('has erased'));
   });
+});
+
+test('The first call says that the next one needs retentionHours, where the lake keeps no replaced files', async () => {
+  const [unset, set] = await Promise.all([lakeWith([], 0), lakeWith([])]);
+  const messagesOf = async (lake: string, since?: number) => {
+    const told: RunEvent[] = [];
+    await libraryChanges({ lake, since, onEvent: (event) => told.push(event) });
+    return told;
+  };
+  expect(await messagesOf(unset)).toEqual([
+    { event: 'message', message: expect.stringMatching(/^[^\n]*changes --since[^\n]*set retentionHours/) as unknown },
+  ]);
+  expect(await messagesOf(unset, 1)).toEqual([]);
+  expect(await messagesOf(set)).toEqual([]);
+});
+
+test('What names no version is refused with every form that does', async () => {
+  const forms = /expected --since to be VERSION, VERSION:HASH, or an ISO 8601 date or instant/;
+  for (const text of ['-1', '2026-13-01', '1:ab', ''])
+    expect(() => readSince(text)).toThrow(
+      expect.objectContaining({ code: 'USAGE', message: expect.stringMatching(forms) as unknown }) as Error,
+    );
+  const lake = await lakeWith([]);
+  for (const since of [-1, 1.5, NaN, true]) {
+    const expected = 'the option since of changes to be a version as a number, VERSION or VERSION:HASH, or an instant';
+    await expect(libraryChanges({ lake, since: since as number })).rejects.toThrow(expected);
+  }
+  await expect(libraryChanges({ lake, since: '-1' })).rejects.toThrow('expected `since` to be VERSION');
+  await expect(libraryChanges({ lake, tables: ['orders'] })).rejects.toThrow('expected `tables` to be');
 });
