@@ -100,6 +100,8 @@ const askKinds: OptionKinds<AskOptions> = { parameters: 'values', signal: 'signa
 const statusKinds: OptionKinds<StatusOptions> = { account: 'text', from: 'instant', to: 'instant' };
 const verifyKinds: OptionKinds<VerifyOptions> = { account: 'text', signal: 'signal' };
 
+const names = new Map([['lake', 'path']]);
+
 /**
  * Opens an existing lake, to read from: a folder, or `s3://BUCKET/PREFIX`.
  *
@@ -116,7 +118,7 @@ export async function openLake(path: string, options: LakeOptions = {}): Promise
     import('../core/duckdb/connection.js'),
   ]);
   const configured = await readSettings({ lake: path, config });
-  const reader = await runTask({ onEvent }, ({ emit }) =>
+  const reader = await runTask({ onEvent, names }, ({ emit }) =>
     openLakeReader(path, systemClock, {
       ...{ log: messageLog(emit), scope: { lake: path, config } },
       ...{ cache: configured, timeZone: configured.timeZone, chart: configured.chart, costs: configured.costs },
@@ -130,7 +132,7 @@ export async function openLake(path: string, options: LakeOptions = {}): Promise
     signal: AbortSignal | undefined,
     read: (context: Omit<ReadingContext, 'output'>) => Promise<T>,
   ): Promise<T> =>
-    runTask({ signal, onEvent }, (task) =>
+    runTask({ signal, onEvent, names }, (task) =>
       read({ clock: systemClock, signal: task.signal, log: messageLog(task.emit) }),
     );
 

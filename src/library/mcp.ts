@@ -48,6 +48,8 @@ const kinds: OptionKinds<McpServerOptions> = {
   },
 };
 
+const names = new Map([['account', 'accounts']]);
+
 /**
  * Opens a lake for a client of the Model Context Protocol, as `ledgerlake mcp` does, over a transport of yours. It needs the optional
  * package `@modelcontextprotocol/sdk`.
@@ -65,7 +67,7 @@ export async function createMcpServer(options: McpServerOptions = {}): Promise<M
   );
   const settings = await readSettings({ lake, config, 'time-zone': timeZone, chart, costs });
   const served = { ...settings, config, accounts, cache: settings };
-  const { mcp, close } = await runTask({ onEvent }, ({ emit }) =>
+  const { mcp, close } = await runTask({ onEvent, names }, ({ emit }) =>
     createLakeServer(served, { clock: systemClock, log: messageLog(emit) }),
   );
   return { connect: (transport) => mcp.connect(transport as Parameters<typeof mcp.connect>[0]), close };

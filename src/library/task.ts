@@ -19,6 +19,8 @@ interface TaskOptions {
   /** The signal of the enclosing task. It stops this one for the same reason. */
   readonly outer?: AbortSignal;
   readonly onEvent?: ((event: RunEvent) => void) | undefined;
+  /** Options of the command line that have other names for the caller, as in `namingOptions`. */
+  readonly names?: ReadonlyMap<string, string>;
   /** The end of the message of STOPPED. */
   readonly advice?: string;
 }
@@ -64,17 +66,19 @@ export function startTask({ signal: given, outer, onEvent, advice = '' }: TaskOp
 
 /**
  * Runs something that the command line runs, too. Messages about wrong options name them as programs do: `lookBack` for
- * `--look-back`. Commands that they suggest stay.
+ * `--look-back`, or what `names` has for it. Commands that they suggest stay.
  */
-export async function namingOptions<T>(run: () => Promise<T>): Promise<T> {
+export async function namingOptions<T>(
+  run: () => Promise<T>,
+  names: ReadonlyMap<string, string> = programNames,
+): Promise<T> {
   try {
     return await run();
   } catch (error) {
     if (!(error instanceof LedgerlakeError) || error.code !== 'USAGE' || error.name !== 'LedgerlakeError') throw error;
     const named = error.message.replaceAll(
       /(`[^`]*`)|(?<![\w/-])--([a-z][a-z-]*)(?: FILE| DIR)?/g,
-      (_, command: string | undefined, option: string) =>
-        command ?? `\`${programNames.get(option) ?? camelCase(option)}\``,
+      (_, command: string | undefined, option: string) => command ?? `\`${names.get(option) ?? camelCase(option)}\``,
     );
     throw named === error.message ? error : new LedgerlakeError('USAGE', named, { cause: error });
   }
@@ -92,7 +96,7 @@ export async function runTask<T>(options: TaskOptions, use: (task: StoppableTask
   const task = startTask(options);
   try {
     task.signal.throwIfAborted();
-    const result = await namingOptions(() => use(task));
+    const result = await namingOptions(() => use(task), options.names);
     task.check();
     return result;
   } catch (error) {

@@ -132,7 +132,10 @@ test('what is to be said of a query comes to the listener', async () => {
 
 test('a lake that is not there, a wrong option and a closed lake are refused', async () => {
   const empty = await temporaryFolder();
-  await expect(openLake(join(empty, 'nowhere'))).rejects.toMatchObject({ code: 'USAGE' });
+  await expect(openLake(join(empty, 'nowhere'))).rejects.toMatchObject({
+    code: 'USAGE',
+    message: expect.stringContaining('check `path`') as unknown,
+  });
   await expect(openLake('')).rejects.toMatchObject({ code: 'USAGE' });
   await writeFile(join(empty, 'notes.txt'), 'no lake');
   await expect(openLake(empty)).rejects.toMatchObject({ code: 'USAGE' });

@@ -31,4 +31,5 @@ test('a server over a lake answers over a transport, in the time zone and with t
   ]) {
     await expect(createMcpServer(wrong as McpServerOptions)).rejects.toMatchObject({ code: 'USAGE' });
   }
+  await expect(createMcpServer({ lake, accounts: ['other'] })).rejects.toThrow('expected `accounts` to be');
 });
