@@ -5,6 +5,7 @@ import { chmod, realpath, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import {
   nearestRegion,
+  demoAccount,
   regionNames,
   type Region,
   readAccountName,
@@ -50,6 +51,11 @@ export async function init(
   ];
   const readName = (text: string): string => {
     const name = readAccountName(text);
+    if (name === demoAccount) {
+      throw usageError(
+        `expected a name of your own for --account, got ${demoAccount}, the synthetic seller; choose another name`,
+      );
+    }
     if (existing !== undefined) refuseConfigured(name, existing);
     return name;
   };

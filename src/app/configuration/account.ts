@@ -36,12 +36,13 @@ export function readAccount(account: string | undefined, endpoint: string | unde
 /**
  * The account of a run of custom pipelines alone: any name except the synthetic seller's.
  *
- * @throws LedgerlakeError USAGE where no account is named, or the name is invalid
+ * @throws LedgerlakeError USAGE where no account is named, the synthetic seller is, or the name is invalid
  */
 export function readCustomAccount(account: string | undefined): string {
   if (account !== undefined && account !== demoAccount) return readAccountName(account);
+  const got = account === undefined ? 'none' : `${demoAccount}, the synthetic seller`;
   throw usageError(
-    `expected --account with custom pipelines, got none; choose any name except ${demoAccount} for the account`,
+    `expected --account with custom pipelines, got ${got}; choose any name except ${demoAccount} for the account`,
   );
 }
 

@@ -1,5 +1,5 @@
 import { configurationFile, configuredNames } from '../../app/configuration/read-configuration.js';
-import { regionNames } from '../../app/configuration/account.js';
+import { demoAccount, regionNames } from '../../app/configuration/account.js';
 import { variableOf } from '../../core/environment.js';
 import { usageError } from '../../core/errors.js';
 import type { CommandDefinition } from '../options/command-definition.js';
@@ -41,8 +41,10 @@ export const initCommand: CommandDefinition = {
       const { initPipeline } = await import('../../app/accounts/pipeline-template.js');
       const config = args.text('config');
       const named = config === configurationFile ? undefined : config;
-      const [first] = await configuredNames(named, process.env, process.cwd());
-      const account = variableOf(process.env, 'LEDGERLAKE_ACCOUNT') ?? first;
+      const set = variableOf(process.env, 'LEDGERLAKE_ACCOUNT');
+      const names = await configuredNames(named, process.env, process.cwd());
+      // Custom pipelines don't load the synthetic seller.
+      const account = [...(set === undefined ? [] : [set]), ...names].find((known) => known !== demoAccount);
       await initPipeline({ name, folder: args.required('pipelines'), account }, context);
       return 0;
     }

@@ -126,6 +126,15 @@ describe('init', () => {
     return printed.join('\n');
   };
 
+  test('refuses the name of the synthetic seller, and writes nothing', async () => {
+    const file = join(await temporaryFolder(), 'c.json');
+    await expect(run(file, 'demo')).rejects.toMatchObject({
+      ...{ code: 'USAGE', exitCode: 2 },
+      message: 'expected a name of your own for --account, got demo, the synthetic seller; choose another name',
+    });
+    await expect(lstat(file)).rejects.toThrow('ENOENT');
+  });
+
   test('adds a second account through a link, and keeps the permissions', async () => {
     const folder = await temporaryFolder();
     const [file, link] = [join(folder, 'c.json'), join(folder, 'link.json')];

@@ -417,6 +417,13 @@ describe('an account that readers of the folders would take for none', () => {
     await expect(backfill({ account, endpoint, lake: await temporaryFolder() })).rejects.toMatchObject(refused);
   });
 
+  test('the synthetic seller is refused by its name for custom pipelines', () => {
+    expect(() => readCustomAccount('demo')).toThrow(
+      /with custom pipelines, got demo, the synthetic seller; choose any/,
+    );
+    expect(() => readCustomAccount(undefined)).toThrow(/with custom pipelines, got none; choose any/);
+  });
+
   test.each(['nulls', 'nul', 'null-shop', 'x.null'])('%s is none', async (account) => {
     expect(await resolved(none, {}, { account, endpoint: 'https://shop.example' })).toMatchObject({ account });
   });

@@ -125,6 +125,9 @@ test('init names an account that is configured', async () => {
   await writeFile(join(folder, 'ledgerlake.config.json'), '{"accounts":{"acme":{"region":"eu"}}}');
   const { out } = await builtCommand(['init', 'pipeline', 'small-shop'], { folder });
   expect(out).toMatch(/--pipelines pipelines --account acme\n$/);
+  const environment = { LEDGERLAKE_ACCOUNT: 'demo' };
+  const other = await builtCommand(['init', 'pipeline', 'other-shop'], { folder, environment });
+  expect(other.out).toMatch(/--pipelines pipelines --account acme\n$/);
 });
 
 test('the folder of the program’s own pipelines is none of the user’s', async () => {
