@@ -43,18 +43,20 @@ export function choosePipelines(
 /**
  * The error for an unknown pipeline, with a suggestion: an account of that name, a pipeline with a table of that name, or one with a
  * similar name.
+ *
+ * @param advice where nothing is suggested
  */
 export function unknownPipeline(
   name: string,
   known: readonly PipelineTables[],
   accounts: ReadonlySet<string> = new Set(),
+  advice = 'for a custom pipeline name its folder with --pipelines',
 ): Error {
   const names = known.map((pipeline) => pipeline.name);
   const filling = known.find((pipeline) => tablesOf(pipeline).some((table) => table.name === name))?.name;
   const nearest = accounts.has(name) ? `--account ${name}` : (filling ?? nearestName(name, names));
-  const hint =
-    nearest === undefined ? '; for a custom pipeline name its folder with --pipelines' : `; did you mean ${nearest}?`;
-  return usageError(`expected a pipeline (${names.join(', ')}), got ${JSON.stringify(name)}${hint}`);
+  const hint = nearest === undefined ? advice : `did you mean ${nearest}?`;
+  return usageError(`expected a pipeline (${names.join(', ')}), got ${JSON.stringify(name)}; ${hint}`);
 }
 
 /** Whether all chosen pipelines are custom. */

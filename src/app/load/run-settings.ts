@@ -59,7 +59,7 @@ export async function readRunSettings(sources: RunSettingSources): Promise<RunSe
   const customPipelines =
     settings.pipelineFolder === undefined ? [] : await loadCustomPipelines(settings.pipelineFolder);
   // Before the account: of a mistyped custom pipeline it would be said that its account isn't one of the service's.
-  refuseUnknown(named, customPipelines, new Set(configuration.accounts.keys()));
+  refuseUnknown(named, customPipelines, new Set(configuration.accounts.keys()), settings.pipelineFolder);
   sources.check?.(settings);
   if (named.length > 0 && named.every((name) => customPipelines.some((pipeline) => pipeline.name === name))) {
     const account = readCustomAccount(accountName(configuration, environment, { account: asked }));
@@ -97,10 +97,12 @@ function refuseUnknown(
   names: readonly string[],
   customPipelines: readonly CustomPipeline[],
   accounts: ReadonlySet<string>,
+  folder: string | undefined,
 ): void {
   const known = [...pipelines, ...customPipelines];
   const unknown = names.find((name) => known.every((pipeline) => pipeline.name !== name));
-  if (unknown !== undefined) throw unknownPipeline(unknown, known, accounts);
+  if (unknown !== undefined)
+    throw unknownPipeline(unknown, known, accounts, folder && `no file of ${folder} defines it`);
 }
 
 /** The pipelines that a folder defines. Throws as `loadDefinitions` does. */

@@ -96,7 +96,7 @@ export async function maintain(
   const lake = await existingLake(options, tables, context);
   const accounts = lake.accounts();
   const known = [...command.pipelines, ...customPipelinesOf(lake.tables.map(({ schema }) => schema))];
-  const pipelines = chosenPipelines(options.pipelines, known, accounts);
+  const pipelines = chosenPipelines(options.pipelines, known, accounts, options.lake);
   refuseUnknownAccount(account, accounts, options.lake);
   const summaries: RewriteSummary[] = [];
   const summarize = (pipeline: PipelineTables): RewriteSummary => {
@@ -186,9 +186,11 @@ function chosenPipelines(
   names: readonly string[],
   pipelines: readonly PipelineTables[],
   accounts: ReadonlySet<string>,
+  lake: string,
 ): PipelineTables[] {
   for (const name of names) {
-    if (!pipelines.some((pipeline) => pipeline.name === name)) throw unknownPipeline(name, pipelines, accounts);
+    if (!pipelines.some((pipeline) => pipeline.name === name))
+      throw unknownPipeline(name, pipelines, accounts, `${lake} has no table of it`);
   }
   return pipelines.filter(({ name }) => names.length === 0 || names.includes(name));
 }

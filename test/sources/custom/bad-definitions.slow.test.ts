@@ -184,6 +184,10 @@ test('the command exits with 2 and touches nothing', async () => {
       /^ledgerlake: USAGE: expected a pipeline \(.*, shipments\), got "shipmets"/,
     ],
     [
+      ['backfill', 'returns', ...words.slice(2)],
+      /^ledgerlake: USAGE: expected a pipeline \(.*, shipments\), got "returns"; no file of mine defines it$/,
+    ],
+    [
       ['plan', 'shipmets', ...words.slice(2), ...account],
       /^ledgerlake: USAGE: expected a pipeline \(.*, shipments\), got "shipmets"; did you mean shipments\?$/,
     ],

@@ -116,6 +116,9 @@ describe('lines of records', () => {
       ) as string,
     });
     const emitted: RunEvent[] = [];
+    await expect(rebuild({ ...all, pipelines: ['returns'] }, context())).rejects.toMatchObject({
+      ...{ code: 'USAGE', message: expect.stringContaining(`got "returns"; ${lake} has no table of it`) as unknown },
+    });
     await rebuild(all, { ...context(), emit: (event) => emitted.push(event) });
     expect(emitted).toContainEqual({
       event: 'message',
