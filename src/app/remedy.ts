@@ -1,10 +1,10 @@
 import { pipelines } from '../../pipelines/all-pipelines.js';
-import { months, type Window } from '../core/windows.js';
-import { readWindow } from '../engine/slicing/window-slices.js';
+import { months, spanOf, uncovered, type Window } from '../core/windows.js';
+import { loadedWindows, readWindow } from '../engine/slicing/window-slices.js';
 import { nameIn } from '../lake/catalog/load-key.js';
 import { loadKeysOf } from '../lake/delta/file-tags.js';
 import type { Lake } from '../lake/lake.js';
-import { parseImportedKey } from '../lake/loads/imported-spans.js';
+import { importedDays, parseImportedKey } from '../lake/loads/imported-spans.js';
 import type { FinancesPipeline } from '../sources/finances/connect-finances.js';
 import { eventHistory } from '../sources/finances/model/tables.js';
 import { moveWords } from '../lake/store/open-store.js';
@@ -98,7 +98,10 @@ export interface RowsToReread {
 /** Orders that a command line may name. */
 const mostOrders = 100;
 
-/** What reads rows again: their window, the month of their folder, or their orders. Undefined where none of these is known. */
+/**
+ * What reads rows again: their window, what is loaded of the month of their folder, or their orders. Undefined where none of these is
+ * known.
+ */
 export function rereadRemedy({ table, file, slice }: RowsToReread, lake: Lake): Remedy | undefined {
   const delta = lake.tables.find(({ schema }) => schema.name === table);
   const filled = pipelines.find((pipeline) => pipeline.main.name === table);
@@ -112,8 +115,25 @@ export function rereadRemedy({ table, file, slice }: RowsToReread, lake: Lake): 
     const isShort = orders.length > 0 && orders.length <= mostOrders;
     return isShort ? { kind: 'reread', pipeline, account, orders } : undefined;
   }
-  const range = readWindow(slice) ?? parseImportedKey(slice) ?? monthRange(month);
+  const range = readWindow(slice) ?? parseImportedKey(slice) ?? loadedRange(lake, account, pipeline, month);
   return range && { kind: 'reread', pipeline, account, range };
+}
+
+/** From the first to the last loaded day of a folder's month, as a re-read must load no others; the month where none is loaded. */
+function loadedRange(lake: Lake, account: string, pipeline: string, month: string): Window | undefined {
+  const range = monthRange(month);
+  const parts = range === undefined ? [] : loadedParts(lake, account, pipeline, range);
+  return parts.length === 0 ? range : spanOf(parts);
+}
+
+/** The parts of a range that a pipeline has loaded or imported; none of one without dates. */
+export function loadedParts(lake: Lake, account: string, pipeline: string, range: Window): readonly Window[] {
+  const coverage = pipelines.find(({ name }) => name === pipeline)?.coverage?.(lake, account, range);
+  const windows = [...loadedWindows(lake, pipeline, account), ...importedDays(lake.snapshot, pipeline, account)];
+  return uncovered(
+    range,
+    (coverage?.gaps ?? [range]).flatMap((gap) => uncovered(gap, windows)),
+  );
 }
 
 /** What replaces a damaged data file. */

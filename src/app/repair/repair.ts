@@ -12,7 +12,7 @@ import { Lake } from '../../lake/lake.js';
 import { plannedStore } from '../../lake/store/planned-store.js';
 import type { Store } from '../../lake/store/store.js';
 import { acquireExclusiveLease } from '../../lake/upkeep/leases.js';
-import { noteRequestedRanges, readRequestedRanges } from '../../lake/upkeep/requested-ranges.js';
+import { noteRequestedRanges, readRequestedRanges, type RequestedRange } from '../../lake/upkeep/requested-ranges.js';
 import { repairCatalog, type RepairStep } from '../../lake/upkeep/repair-catalog.js';
 import { tables } from '../../sources/finances/lake-tables.js';
 import { reportLimits } from '../../sources/finances/settlement-reports/report-operations.js';
@@ -21,7 +21,7 @@ import { catalogVersion } from '../catalog-version.js';
 import { underLease, type CommandResult } from '../command-result.js';
 import { commandIn } from '../command-text.js';
 import type { CommandContext } from '../context.js';
-import { monthRange } from '../remedy.js';
+import { loadedParts, monthRange } from '../remedy.js';
 import { rederiveEntries } from '../maintenance/rebuild-lake.js';
 import { adoptableFiles, adoptFiles, adoptionTexts, removeDerivedRemains, type Adoption } from './adopted-files.js';
 import {
@@ -53,8 +53,8 @@ export interface RepairContext extends CommandContext {
 interface RepairPlan {
   readonly steps: readonly RepairStep[];
   readonly lost: readonly number[];
-  /** Load keys of lost commits. */
-  readonly gaps: readonly LoadKey[];
+  /** What is to be loaded again. */
+  readonly requested: readonly RequestedAgain[];
   readonly damaged: readonly DamagedData[];
   /** Load keys that contradict each other, or the files. */
   readonly loads: readonly OddLoad[];
@@ -137,7 +137,8 @@ async function planOf(store: Store, context: RepairContext): Promise<RepairPlan>
     // Where files or commits are damaged, what `verify` finds besides may follow from that.
     const isWhole = damaged.length === 0 && !isLost;
     const wrong = isWhole ? await misdescribedFiles(lake, { clock, signal }, workspace) : { files: [], loads: [] };
-    return { steps, lost, gaps, damaged: [...damaged, ...wrong.files], loads: wrong.loads, adoption };
+    const plan = { steps, lost, damaged: [...damaged, ...wrong.files], loads: wrong.loads, adoption };
+    return { ...plan, requested: requestedRanges(lake, gaps, plan) };
   });
 }
 
@@ -145,37 +146,41 @@ async function planOf(store: Store, context: RepairContext): Promise<RepairPlan>
  * Notes what is to be loaded again, as an interrupted run does: where all loads of a pipeline are taken out, nothing else says that it
  * had begun.
  */
-async function noteGaps(store: Store, { gaps, damaged, loads }: RepairPlan, run: string, now: number): Promise<void> {
-  const ranges = [
-    ...[...gaps, ...loads].map((key) => requestedAgain(key)),
-    ...damaged.flatMap(({ add, gaps }) =>
-      gaps.map((key) => requestedAgain(key, monthRange(add.partitionValues['month'] ?? ''))),
-    ),
-  ];
-  for (const [account, some] of groupBy(ranges, (range) => range.account)) {
-    const asked = some.flatMap(({ pipeline, loadKey, window }) => {
-      if (window === undefined || window.start >= now) return [];
-      const range = { start: window.start, end: Math.min(window.end, now) };
-      return [{ command: 'backfill' as const, pipeline, loadKey, ...range }];
-    });
+async function noteGaps(store: Store, { requested }: RepairPlan, run: string, now: number): Promise<void> {
+  for (const [account, some] of groupBy(requested, (range) => range.account)) {
+    const asked = some.flatMap(({ pipeline, loadKey, start, end }) =>
+      start < now ? [{ command: 'backfill' as const, pipeline, loadKey, start, end: Math.min(end, now) }] : [],
+    );
     const notes = await readRequestedRanges(store, account, () => undefined);
     if (asked.length > 0) await noteRequestedRanges(store, account, run, asked, notes);
   }
 }
 
-/** A load key that is to be loaded again, and the days that it is of, as far as they are known. */
-function requestedAgain(
-  { account, pipeline, key, origin, readAt, window: itsOwn }: LoadKey,
-  month?: Window,
-): {
-  readonly account: string;
-  readonly pipeline: string;
-  readonly loadKey: string | undefined;
-  readonly window: Window | undefined;
-} {
+/** A range that is to be loaded again. */
+type RequestedAgain = Omit<RequestedRange, 'command'> & Pick<LoadKey, 'account'>;
+
+/** What is to be loaded again once the load keys of lost commits and those of a plan are taken out. */
+function requestedRanges(
+  lake: Lake,
+  gaps: readonly LoadKey[],
+  { damaged, loads }: Pick<RepairPlan, 'damaged' | 'loads'>,
+): readonly RequestedAgain[] {
+  return [
+    ...[...gaps, ...loads].flatMap((key) => requestedAgain(lake, key)),
+    ...damaged.flatMap(({ add, gaps }) =>
+      gaps.flatMap((key) => requestedAgain(lake, key, monthRange(add.partitionValues['month'] ?? ''))),
+    ),
+  ];
+}
+
+/** The days of a load key, as far as they are known: of its month those that are loaded, as nobody has requested the others. */
+function requestedAgain(lake: Lake, key: LoadKey, month?: Window): readonly RequestedAgain[] {
+  const { account, pipeline, origin, readAt, window } = key;
   const isReported = pipeline === settlementReportTables.name && origin === 'api';
   const kept = isReported ? { start: readAt - reportLimits.keptMs, end: readAt } : undefined;
-  return { account, pipeline, loadKey: isReported ? key : undefined, window: itsOwn ?? month ?? kept };
+  const loaded = isReported || month === undefined ? month : loadedParts(lake, account, pipeline, month);
+  const loadKey = isReported ? key.key : undefined;
+  return [window ?? loaded ?? kept ?? []].flat().map((range) => ({ ...range, account, pipeline, loadKey }));
 }
 
 /** Takes damaged files out of a lake whose catalog is whole, and derives entries again. */

@@ -103,7 +103,7 @@ test('of many damaged files three are shown, with one command for all of a folde
       problems: { check: string; table: string; command: string | null }[];
     };
     for (const [table, mend] of [
-      ['events', /^ledgerlake backfill financial-events .* --from 2025-02-01 --to 2025-03-01 --refresh$/],
+      ['events', /^ledgerlake backfill financial-events .* --from 2025-02-20 --to 2025-02-25 --refresh$/],
       ['entries', /^ledgerlake rebuild --lake /],
     ] as const) {
       const gone = json.problems.filter((of) => of.check === 'file-bytes' && of.table === table);
