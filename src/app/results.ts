@@ -205,12 +205,15 @@ export interface RunSummary {
   readonly uncompared?: readonly UncomparedSlices[];
   /** Age of the lake's data, for `sync`; null where nothing has a date. */
   readonly lag_seconds?: number | null;
+  /** Whether a `sync` found no lake, and began one. */
+  readonly lake_begun?: boolean;
   /** Why the run failed. */
   readonly error?: Failure;
 }
 
 /** The summary of a `sync`, which always has these members. */
-export type SyncSummary = RunSummary & Required<Pick<RunSummary, 'changes' | 'emptied' | 'uncompared' | 'lag_seconds'>>;
+export type SyncSummary = RunSummary &
+  Required<Pick<RunSummary, 'changes' | 'emptied' | 'uncompared' | 'lag_seconds' | 'lake_begun'>>;
 
 /** Why a run failed. */
 export interface Failure {

@@ -8,7 +8,7 @@ import { summaryObject, summaryText } from './run-summary.js';
 import { loadedWindows } from '../../engine/slicing/window-slices.js';
 import type { Window } from '../../core/windows.js';
 import { missingWindows, olderGaps } from '../../engine/slicing/sync-windows.js';
-import { allowMore, freshnessOf, lagFailure, lagText, readMaxLag, type Freshness } from './freshness.js';
+import { allowMore, begunFailure, freshnessOf, lagFailure, lagText, readMaxLag, type Freshness } from './freshness.js';
 import { runSettings } from '../configuration/setting-definitions.js';
 import type { OptionalSettings } from '../configuration/settings.js';
 import { readLookBacks, writeLookBacks } from './look-back.js';
@@ -44,8 +44,8 @@ export interface SyncOptions extends LoadOptions, OptionalSettings<'from' | 'loo
  * the changes. Each pipeline's `sync` decides what it reads.
  *
  * @throws LedgerlakeError USAGE before anything is changed; FailedRun with UPSTREAM_EMPTY where the answer for a window with rows
- * is empty, UPSTREAM_ACCOUNT where the answers are another account's, LAKE_LAG where the lake is older than allowed, or the
- * failure that ended the run
+ * is empty, UPSTREAM_ACCOUNT where the answers are another account's, LAKE_LAG where the lake is older than allowed, or its
+ * age is limited and the run has begun it, or the failure that ended the run
  */
 export async function sync(options: SyncOptions, context: RunContext): Promise<CommandResult<SyncSummary>> {
   const { clock, emit } = context;
@@ -81,9 +81,11 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<C
       provisional: ({ lake, plan }) => ({
         ...(plan !== undefined && plan.missing.size > 0 && { from: isoInstant(plan.range.start) }),
         lag_seconds: lake === undefined ? null : lagSeconds(freshness(lake, plan), clock.now()),
+        lake_begun: plan?.isBegun ?? false,
       }),
       plan: async (lake, unfinished) => {
-        if (lake.isEmpty) emit({ event: 'lake-begun', lake: options.lake });
+        const isBegun = lake.isEmpty;
+        if (isBegun) emit({ event: 'lake-begun', lake: options.lake });
         const { pipelines: unsynced, api } = left(lake);
         if (unsynced.length > 0) emit({ event: 'api-left', account, pipelines: unsynced.map(({ name }) => name), api });
         const configured = from === undefined ? [] : await configuredRanges(lake, account, [...names], from);
@@ -94,7 +96,7 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<C
           requested: [...unfinished, ...configured],
           wasRead: (pipeline, slice) => inTurns?.wasRead(pipeline, slice) === true,
         };
-        return planSync(lake, account, { windowed, chosen, configured, plan }, emit);
+        return { ...planSync(lake, account, { windowed, chosen, configured, plan }, emit), isBegun };
       },
       judge: (lake, plan, serviceNow) => {
         const { api, pipelines } = left(lake);
@@ -110,6 +112,7 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<C
         );
         const unfinished = [...new Set(lacking.map(({ pipeline }) => pipeline))];
         return (
+          (plan.isBegun ? begunFailure(options.lake, maxLagMs) : undefined) ??
           lagFailure(freshnessFor(lake, plan, windowed), maxLagMs, serviceNow, { unfinished }) ??
           lagFailure(freshness(lake, plan), maxLagMs, serviceNow, about)
         );
@@ -144,6 +147,8 @@ interface SyncLoad extends LoadPlan {
   readonly days: ReadonlyMap<string, number>;
   /** Whether any window is read that was loaded before. */
   readonly isRereading: boolean;
+  /** Whether there was no lake yet. */
+  readonly isBegun: boolean;
 }
 
 interface SyncQuestion {
@@ -162,7 +167,7 @@ function planSync(
   account: string,
   { windowed, chosen, configured, plan }: SyncQuestion,
   emit: Emit,
-): SyncLoad {
+): Omit<SyncLoad, 'isBegun'> {
   const { end, requested } = plan;
   const missing = new Map<string, readonly Window[]>();
   const days = new Map<string, number>();
@@ -216,7 +221,12 @@ async function endSync(
   if (late !== undefined) emit({ event: 'lake-lags', reason: late.message });
   return {
     text: texts.filter((text) => text !== '').join('\n'),
-    summary: { ...summaryObject(report), ...findingsObject(findings), lag_seconds: lagSeconds(freshness, now) },
+    summary: {
+      ...summaryObject(report),
+      ...findingsObject(findings),
+      lag_seconds: lagSeconds(freshness, now),
+      lake_begun: plan.isBegun,
+    },
   };
 }
 

@@ -38,7 +38,7 @@ describe('what a sync loads', () => {
     const { given, lake } = await shop(days(1, 19), clock);
     const { summary, failure, logged } = await synced(given, { clock });
     expect(failure).toBeUndefined();
-    expect(summary).toMatchObject({ status: 'done', lag_seconds: 300, changes: {}, emptied: [] });
+    expect(summary).toMatchObject({ status: 'done', lag_seconds: 300, lake_begun: true, changes: {}, emptied: [] });
     // The disk of another lake may not be mounted.
     const begins = `there is no lake at ${lake} yet, so this sync begins one`;
     expect(logged).toContain(begins);
@@ -308,7 +308,9 @@ describe('--max-lag', () => {
   test('lets a lake be that is young enough, and fails with its age where it is not', async () => {
     const clock = setClock('2026-03-20T02:00:00Z');
     const { given } = await shop(days(1, 19), clock);
-    expect((await synced({ ...given, maxLag: '10m' }, { clock })).failure).toBeUndefined();
+    await synced(given, { clock });
+    const recent = await synced({ ...given, maxLag: '10m' }, { clock });
+    expect([recent.failure, recent.summary]).toMatchObject([undefined, { lake_begun: false }]);
     // A run takes its time.
     let calls = 0;
     const passing = { ...clock, now: () => clock.now() + (calls++ === 0 ? 0 : 60_000) };
@@ -317,6 +319,20 @@ describe('--max-lag', () => {
     expect(String(late.failure)).toMatch(/; run again, or allow more with --max-lag$/);
     expect(String(late.failure)).toContain('it is 6 min old: it is complete up to 2026-03-20T01:55:00Z');
     expect(late.summary).toMatchObject({ status: 'failed', lag_seconds: 360 });
+  });
+
+  test('fails once where the sync begins the lake, as the disk of an older one may not be mounted', async () => {
+    const clock = setClock('2026-03-20T02:00:00Z');
+    const { given, lake } = await shop(days(1, 19), clock);
+    const { failure, summary } = await synced({ ...given, maxLag: '10m' }, { clock });
+    expect(failure).toMatchObject({ code: 'LAKE_LAG', exitCode: 1 });
+    expect(String(failure)).toContain(
+      `expected a lake at ${lake} that is at most 10 min old, got none, and this sync began the lake there; `,
+    );
+    expect(summary).toMatchObject({ status: 'failed', lag_seconds: 300, lake_begun: true });
+    // All is loaded all the same.
+    expect(await orders(lake, clock)).toHaveLength(19);
+    expect((await synced({ ...given, maxLag: '10m' }, { clock })).failure).toBeUndefined();
   });
 
   test('says how old the lake is where the upstream could not be reached', async () => {
