@@ -15,6 +15,7 @@ import {
   connectFinances,
   noUpstream,
   type Connection,
+  type ConnectionOptions,
   type FinancesPipeline,
 } from '../../sources/finances/connect-finances.js';
 import { openLargeGroups } from '../../sources/finances/api-v0/large-groups.js';
@@ -68,16 +69,19 @@ const noStep = () => Promise.resolve();
 /** The connection of a run of custom pipelines alone. */
 export const noConnection: Connection = { upstream: noUpstream, sweep: noStep, clear: noStep, close: noStep };
 
-/** Connects to the upstream at the endpoint, or without one to the embedded service, which it starts. */
+/**
+ * Connects to the upstream at the endpoint, or without one to the embedded service, which it starts. `hasAnswered`: whether the lake
+ * has loads from it.
+ */
 export async function openUpstream(
   options: UpstreamOptions,
   account: string,
-  { clock, emit }: ConnectionContext,
+  { clock, emit, hasAnswered }: ConnectionContext & Pick<ConnectionOptions, 'hasAnswered'>,
 ): Promise<Connection> {
   const { endpoint, rate, burst, signIn, startEmbedded } = options;
   const { tokenLifeMinutes = runSettings.tokenLifeMinutes.default } = options;
   const cursorLifeMs = tokenLifeMinutes * 60_000;
-  const common = { clock, cursorLifeMs, random: Math.random, emit };
+  const common = { clock, cursorLifeMs, random: Math.random, emit, hasAnswered };
   if (endpoint === undefined) {
     if (startEmbedded === undefined)
       throw usageError('expected --endpoint, got none; there is no embedded service here');
@@ -135,7 +139,10 @@ export async function connectPipelines(
       // The definition has found records before.
       const isProven = lake.files(pipeline.name, pipeline.main.name, account).length > 0;
       const mostMisses = isProven ? Infinity : firstMisses;
-      const connection = await connectPipeline(pipeline, location, account, { ...context, mostMisses });
+      const connection = await connectPipeline(pipeline, location, account, {
+        ...context,
+        ...{ mostMisses, hasAnswered: isProven },
+      });
       connections.push(connection);
       // Keeps the slice queue of a sync, which replaces the pipeline's.
       const sliceQueue: CustomPipeline['sliceQueue'] = (job) => pipeline.sliceQueue(job);
@@ -152,7 +159,12 @@ async function connectPipeline(
   pipeline: CustomPipeline,
   location: CustomLocation,
   account: string,
-  { clock, emit, mostMisses }: ConnectionContext & { readonly mostMisses: number },
+  {
+    clock,
+    emit,
+    mostMisses,
+    hasAnswered,
+  }: ConnectionContext & Pick<ConnectionOptions, 'hasAnswered'> & { readonly mostMisses: number },
 ): Promise<CustomConnection> {
   const { loaded } = pipeline;
   const { name, api } = loaded.definition;
@@ -164,7 +176,7 @@ async function connectPipeline(
           ...{ clock, cursorLifeMs: cursorLifeMs(loaded), warn: stateWarning(location, account, emit) },
         })
       : { kept: undefined, journal: undefined };
-  return connectCustom(loaded, { address, clock, random: Math.random, emit, mostMisses, ...state });
+  return connectCustom(loaded, { address, clock, random: Math.random, emit, mostMisses, hasAnswered, ...state });
 }
 
 interface StateOptions {

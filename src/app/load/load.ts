@@ -254,8 +254,12 @@ async function runConnected(
 ): ReturnType<typeof runPipelines> {
   const { account, orders } = job;
   const until = { end: range.end, requested };
+  // A service that can't be reached is down then, as its address is probably right.
+  const hasAnswered = pipelines.some(({ name }) =>
+    [...lake.loadKeys(name, account).values()].some(({ origin }) => origin === 'api'),
+  );
   const emitWithWatermarks = emittingWatermarks(lake, account, windowedOf(pipelines), until, emit);
-  const finances = job.isCustomOnly ? noConnection : await openUpstream(options, account, { clock, emit });
+  const finances = job.isCustomOnly ? noConnection : await openUpstream(options, account, { clock, emit, hasAnswered });
   try {
     const connected = await connectPipelines(pipelines, options, account, { clock, emit, lake });
     try {

@@ -45,7 +45,7 @@ export const retryRules: RetryRules = {
   fault: retry('fault', 7, 20 * minute, 2000, minute),
   'not-the-api': retry('fault', 7, 20 * minute, 2000, minute),
   'no-connection': retry('unreachable', 7, 20 * minute, 2000, minute),
-  /** `not-the-api` or `no-connection` before the API's first answer: the address is probably wrong. */
+  /** `not-the-api` or `no-connection` before the API's first answer to any run: the address is probably wrong. */
   'never-there': retry('unreachable', 2, minute, 1000, 2000),
   certificate: permanent('unreachable'),
   invalid: retry('invalid', 3, 20 * minute, 1000, 4000),
@@ -69,6 +69,8 @@ export interface RetryPolicyOptions {
   readonly random: () => number;
   /** Milliseconds for all attempts at one request, where that is less than its rule has; left out: the rule decides. */
   readonly withinMs?: number | undefined;
+  /** Whether the API has answered an earlier run; left out: it may not exist. */
+  readonly hasAnswered?: boolean | undefined;
 }
 
 /** A request that may take several attempts. */
@@ -102,14 +104,15 @@ export class RetryPolicy {
   readonly #random: () => number;
   readonly #withinMs: number;
   /** Whether the API has answered once: then it exists, and connection failures are transient. */
-  #hasAnswered = false;
+  #hasAnswered: boolean;
   /** By throttled operation: the pauses so far, where simultaneous ones count once. */
   readonly #spells = new Map<string, { readonly pauses: number; readonly until: number }>();
 
-  constructor({ clock, random, withinMs = Infinity }: RetryPolicyOptions) {
+  constructor({ clock, random, withinMs = Infinity, hasAnswered = false }: RetryPolicyOptions) {
     this.#clock = clock;
     this.#random = random;
     this.#withinMs = withinMs;
+    this.#hasAnswered = hasAnswered;
   }
 
   /**

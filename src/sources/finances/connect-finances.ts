@@ -22,7 +22,7 @@ export interface FinancesUpstream extends WithFinancesV0, WithFinances20240619, 
 /** A pipeline that reads the finances; see `pipelines/`. */
 export type FinancesPipeline<S extends Slice = Slice, Page = unknown> = Pipeline<FinancesUpstream, S, Page>;
 
-interface ConnectionOptions extends FinancesApiOptions, Omit<PagedClientOptions, 'transport' | 'accessTokens'> {
+export interface ConnectionOptions extends FinancesApiOptions, Omit<PagedClientOptions, 'transport' | 'accessTokens'> {
   /** Left out: the APIs require no access token. */
   readonly signIn?: SignIn | undefined;
   readonly largeGroups?: LargeGroups | undefined;

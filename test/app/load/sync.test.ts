@@ -7,6 +7,7 @@ import { database, fileHashes, ran, serving, temporaryFolder } from '../lake-run
 import { failingStore } from '../maintenance/failing-store.js';
 import { copied } from '../maintenance/kept-lake.js';
 import { arrayLedger, type DatedItem } from '../../serve/http/array-ledger.js';
+import { HandClock } from '../../core/clock.js';
 import { settlement, shipment } from './ledger-items.js';
 import { setClock, synced, type SetClock } from './synced.js';
 
@@ -302,6 +303,19 @@ test('a day that has begun and comes back empty with the next sync stays, and th
   expect(none).toBeUndefined();
   expect(summary.changes['financial-events']).toMatchObject({ appeared: 1 });
   expect(await orders(lake, clock)).toHaveLength(21);
+});
+
+test('an API that cannot be reached is tried for longer where the lake has loads of the account', async () => {
+  const clock = setClock('2026-03-20T02:00:00Z');
+  const { given } = await shop(days(1, 19), clock);
+  await synced(given, { clock });
+  const messageIn = async (lake: string) => {
+    const hand = new HandClock('2026-03-21T02:00:00Z');
+    const run = synced({ ...given, lake, endpoint: 'http://127.0.0.1:9' }, { clock: hand });
+    return String((await hand.until(run)).failure);
+  };
+  expect(await messageIn(given.lake)).toMatch(/ Tried 8 times\.$/);
+  expect(await messageIn(await temporaryFolder())).toMatch(/ Tried 3 times\.$/);
 });
 
 describe('--max-lag', () => {

@@ -329,6 +329,13 @@ describe('a service that is not there', () => {
     expect(elapsed(of)).toBeLessThan(5000);
   });
 
+  test('but was in an earlier run is waited for', async () => {
+    const { server } = await setup(() => emptyPage);
+    const of = connected(server, 'http://127.0.0.1:1', { hasAnswered: true });
+    expect(await failureOf(of.clock.until(asking(of)), ReadFailure)).toMatchObject({ kind: 'unreachable', tries: 8 });
+    expect(elapsed(of)).toBeGreaterThan(minute);
+  });
+
   test.each([true, false])('but was a moment ago is waited for (comes back: %s)', async (comesBack) => {
     const { server } = await setup(() => emptyPage);
     const listen = (port: number) =>
