@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defineConfig, type Plugin } from 'rolldown';
+import { parseSync, Visitor } from 'rolldown/utils';
 
 /**
  * What `npm run build` puts into `dist/src`: the command line, the library and the threads' scripts, with few files to open at
@@ -23,7 +24,7 @@ export default defineConfig({
   // Packages of the inlined ones are inlined as well: their importers lie below node_modules.
   external: (id, importer) =>
     /^[@\w]/.test(id) && !inlined.test(id) && (!importer?.includes('node_modules') || id.startsWith('@')),
-  plugins: [licenses()],
+  plugins: [licenses(), statementLines()],
   output: {
     dir: 'dist/src',
     format: 'esm',
@@ -34,6 +35,26 @@ export default defineConfig({
     minify: { compress: true, mangle: { keepNames: true }, codegen: { removeWhitespace: true } },
   },
 });
+
+/** Begins a line at each statement: of an uncaught error Node prints the whole line that made it. */
+function statementLines(): Plugin {
+  return {
+    name: 'statement-lines',
+    generateBundle(_, bundle) {
+      for (const file of Object.values(bundle)) if (file.type === 'chunk') file.code = withStatementLines(file.code);
+    },
+  };
+}
+
+function withStatementLines(code: string): string {
+  const starts = new Set<number>([0]);
+  const add = ({ body }: { readonly body: readonly { readonly start: number }[] }): void => {
+    for (const { start } of body) starts.add(start);
+  };
+  new Visitor({ Program: add, BlockStatement: add, ClassBody: add }).visit(parseSync('chunk.js', code).program);
+  const sorted = [...starts].toSorted((a, b) => a - b);
+  return sorted.map((start, at) => code.slice(start, sorted[at + 1])).join('\n');
+}
 
 /** Adds the licences of the packages that are in the files, which ask for that. */
 function licenses(): Plugin {

@@ -1,7 +1,8 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join, normalize } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 
@@ -51,6 +52,16 @@ test('the package has what it needs and nothing else, and no link of its pages l
   }
   expect(links).toBeGreaterThan(20);
   expect(packed.size).toBeLessThan(950_000);
+});
+
+test('an error that a program does not catch is printed with a statement of the library, not with a file', () => {
+  const url = pathToFileURL('dist/src/index.js').href;
+  for (const call of ["openLake('nowhere')", 'changes({ table: 1 })', "backfill({ from: 'x' })"]) {
+    const program = `import { openLake, changes, backfill } from ${JSON.stringify(url)}; await ${call};`;
+    const { stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], { encoding: 'utf8' });
+    expect(stderr).toContain('LedgerlakeError: expected ');
+    expect(stderr.slice(0, stderr.indexOf('LedgerlakeError: ')).length).toBeLessThan(600);
+  }
 });
 
 /** Types that import others which are not there are `any` to those who use them. */
