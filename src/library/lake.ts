@@ -6,7 +6,7 @@ import { usageError } from '../core/errors.js';
 import type { RunEvent } from '../core/events/run-event.js';
 import { distinctNames } from '../core/text/rows.js';
 import type { ReadingContext } from '../app/context.js';
-import type { QueryResult } from '../core/duckdb/connection.js';
+import type { Parameters, QueryResult } from '../core/duckdb/connection.js';
 import { checkOptions, optionText, type OptionKinds } from './options.js';
 import type { QuestionName } from '../app/query/question-names.js';
 import type { Certificate, LakeStatus } from '../app/results.js';
@@ -22,8 +22,11 @@ export interface LakeOptions {
 
 /** The options of `sql`. */
 export interface SqlOptions {
-  /** Values for `$1`, `$2` … of the last statement, or by name for `$month` …, each of which it must have. */
-  readonly parameters?: readonly SqlValue[] | Readonly<Record<string, SqlValue>> | undefined;
+  /**
+   * Values for `$1`, `$2` … of the last statement, or by name for `$month` …, each of which it must have. A `Date` is its instant in
+   * ISO 8601.
+   */
+  readonly parameters?: readonly (SqlValue | Date)[] | Readonly<Record<string, SqlValue | Date>> | undefined;
   /** Stops the query, which rejects with STOPPED. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -31,7 +34,7 @@ export interface SqlOptions {
 /** The options of `ask`. */
 export interface AskOptions {
   /** Values of the question's parameters, as `--param` has them; default: the newest month that is loaded to its end, and the like. */
-  readonly parameters?: Readonly<Record<string, string | number>> | undefined;
+  readonly parameters?: Readonly<Record<string, string | number | Date>> | undefined;
   /** Stops the query, which rejects with STOPPED. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -146,7 +149,7 @@ export async function openLake(path: string, options: LakeOptions = {}): Promise
         await lake.update(signal);
         const { query, notes } = asked();
         for (const note of [...notes, ...reader.notesOn(query)]) log(note);
-        return lake.run(query, sqlRows, { signal, ...(parameters && { parameters }) });
+        return lake.run(query, sqlRows, { signal, ...(parameters && { parameters: instantsAsTexts(parameters) }) });
       }),
     );
 
@@ -158,7 +161,10 @@ export async function openLake(path: string, options: LakeOptions = {}): Promise
     ask: async (name, given = {}) => {
       checkOptions('ask', given, askKinds);
       const { askedQuestion } = await import('../app/query/ask.js');
-      const values = Object.entries(given.parameters ?? {}).map(([parameter, value]) => [parameter, String(value)]);
+      const values = Object.entries(instantsAsTexts(given.parameters ?? {})).map(([parameter, value]) => [
+        parameter,
+        String(value),
+      ]);
       const parameters = Object.fromEntries(values) as Readonly<Record<string, string>>;
       const { timeZone } = configured;
       return rowsOf({ signal: given.signal }, () =>
@@ -185,6 +191,13 @@ export async function openLake(path: string, options: LakeOptions = {}): Promise
         return Promise.resolve();
       })),
   };
+}
+
+function instantsAsTexts(parameters: NonNullable<SqlOptions['parameters']>): Parameters {
+  const named = Object.entries<SqlValue | Date>(parameters).map(
+    ([name, value]) => [name, value instanceof Date ? value.toISOString() : value] as const,
+  );
+  return Array.isArray(parameters) ? named.map(([, value]) => value) : Object.fromEntries(named);
 }
 
 async function sqlRows({ columns, chunks }: QueryResult): Promise<readonly SqlRow[]> {

@@ -120,7 +120,7 @@ const kinds: Readonly<Record<Kind, { readonly expected: string; readonly isValid
   number: { expected: 'a number', isValid: (value) => typeof value === 'number' },
   flag: { expected: 'true or false', isValid: (value) => typeof value === 'boolean' },
   texts: { expected: 'a list of texts', isValid: (value) => Array.isArray(value) && value.every(isText) },
-  values: { expected: 'texts, numbers, bigints, booleans and nulls, in a list or by name', isValid: areValues },
+  values: { expected: 'texts, numbers, bigints, booleans, dates and nulls, in a list or by name', isValid: areValues },
   instant: { expected: 'a Date, or a text in ISO 8601', isValid: (value) => value instanceof Date || isText(value) },
   version: {
     expected: 'a version as a number, VERSION or VERSION:HASH, or an instant: a Date, or a text in ISO 8601',
@@ -135,10 +135,15 @@ function isText(value: unknown): boolean {
   return typeof value === 'string' && value !== '';
 }
 
+/** A `Date` whose text in ISO 8601 exists. */
+function isInstant(value: unknown): boolean {
+  return value instanceof Date && !Number.isNaN(value.getTime());
+}
+
 function areValues(value: unknown): boolean {
   const types = ['string', 'number', 'bigint', 'boolean'];
   if (typeof value !== 'object' || value === null) return false;
-  return Object.values(value).every((each) => each === null || types.includes(typeof each));
+  return Object.values(value).every((each) => each === null || isInstant(each) || types.includes(typeof each));
 }
 
 function areCredentials(value: unknown): boolean {

@@ -42,6 +42,14 @@ test('sql gives rows as objects, exact: amounts are texts, counts are bigints', 
       parameters: ['fee', '0'],
     });
     expect(kinds[0]?.['n']).toBeGreaterThan(0n);
+    const instant = new Date('2026-01-01T06:00:00.500Z');
+    const bound = 'SELECT $1 AS text, $1::TIMESTAMPTZ AS at, count(*) AS n FROM entries WHERE effective_at < $1';
+    expect(await lake.sql(bound, { parameters: [instant] })).toEqual(
+      await lake.sql(bound, { parameters: [instant.toISOString()] }),
+    );
+    expect(await lake.sql('SELECT $at::TIMESTAMPTZ AS at', { parameters: { at: instant } })).toEqual([
+      { at: '2026-01-01T06:00:00.500Z' },
+    ]);
     // Further views and macros are those of the command.
     expect(await lake.sql('SELECT count(*) FROM pnl_by_month')).toHaveLength(1);
     expect(await lake.sql('SELECT count(*) FROM events_as_known(now()::VARCHAR)')).toHaveLength(1);
@@ -140,7 +148,8 @@ test('a lake that is not there, a wrong option and a closed lake are refused', a
   await writeFile(join(empty, 'notes.txt'), 'no lake');
   await expect(openLake(empty)).rejects.toMatchObject({ code: 'USAGE' });
   await withLake(async (lake) => {
-    await expect(lake.sql('SELECT $1', { parameters: [{}] } as never)).rejects.toMatchObject({ code: 'USAGE' });
+    for (const parameters of [[{}], [new Date(NaN)]])
+      await expect(lake.sql('SELECT $1', { parameters } as never)).rejects.toMatchObject({ code: 'USAGE' });
     await lake.close();
     await lake.close();
     await expect(lake.sql('SELECT 1')).rejects.toMatchObject({ code: 'USAGE' });
