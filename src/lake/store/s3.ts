@@ -126,8 +126,11 @@ function parseS3Location(location: string): { readonly bucket: string; readonly 
   const names = (rest ?? '').replace(/\/+$/, '').split('/');
   const prefix = names[0] === '' && names.length === 1 ? '' : `${names.join('/')}/`;
   const bad = names.some((name) => name === '.' || name === '..' || (name === '' && prefix !== ''));
-  if (bucket === undefined || !/^[A-Za-z0-9][A-Za-z0-9._-]+$/.test(bucket) || bad || /[\p{Cc}\\?#]/u.test(prefix)) {
-    throw usageError(`expected a lake on S3 as s3://BUCKET or s3://BUCKET/PREFIX, got ${JSON.stringify(location)}`);
+  if (bucket === undefined || !/^[A-Za-z0-9][A-Za-z0-9._-]{2,}$/.test(bucket) || bad || /[\p{Cc}\\?#]/u.test(prefix)) {
+    const hint = bucket !== undefined && bucket.length < 3 ? "; a bucket's name has 3 to 63 characters" : '';
+    throw usageError(
+      `expected a lake on S3 as s3://BUCKET or s3://BUCKET/PREFIX, got ${JSON.stringify(location)}${hint}`,
+    );
   }
   return { bucket, prefix };
 }

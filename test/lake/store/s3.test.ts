@@ -344,8 +344,8 @@ describe('The place of a lake', () => {
     '',
     's3://',
     's3:///lake',
-    's3://b/a/../b',
-    's3://b/a//b',
+    's3://bucket/a/../b',
+    's3://bucket/a//b',
     'gs://bucket/lake',
     's3:/bucket/lake',
     's3:bucket',
@@ -355,6 +355,10 @@ describe('The place of a lake', () => {
     'a\0b',
   ])('can not be %j', (location) => {
     expect(() => openStore(location)).toThrow(expect.objectContaining({ code: 'USAGE' }) as Error);
+  });
+
+  test('has a bucket of at least three characters', () => {
+    expect(() => openStore('s3://b/x')).toThrow(/got "s3:\/\/b\/x"; a bucket's name has 3 to 63 characters$/);
   });
 
   test('can be a folder whose name begins like a bucket', () => {
