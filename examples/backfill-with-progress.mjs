@@ -4,6 +4,10 @@
 import { backfill } from 'ledgerlake';
 
 const [, , from, to, lake = 'data/lake'] = process.argv;
+if (from === undefined || to === undefined) {
+  console.error('expected FROM and TO, such as 2026-01-01 2026-02-01');
+  process.exit(2);
+}
 
 const summary = await backfill({
   pipelines: ['financial-events'],

@@ -4,6 +4,10 @@
 import { openLake } from 'ledgerlake';
 
 const [, , month = new Date().toISOString().slice(0, 7), path = 'data/lake'] = process.argv;
+if (!/^\d{4}-(?:0[1-9]|1[0-2])$/.test(month)) {
+  console.error(`expected a month such as 2026-01, got ${month}`);
+  process.exit(2);
+}
 
 const lake = await openLake(path);
 try {

@@ -65,6 +65,7 @@ test('backfill-with-progress.mjs has a line for each slice', async () => {
   const shop = await servedShop();
   const { code, out } = await example('backfill-with-progress.mjs', [...range, shop.lake], shop);
   expect(code).toBe(0);
+  expect(await example('backfill-with-progress.mjs', range.slice(1), shop)).toMatchObject({ code: 2, out: '' });
   expect(out).toMatch(/Z: \d+ events, left: nothing\n\d+ events and \d+ amounts in \d+ requests and [\d.]+ s\n$/);
 });
 
@@ -74,6 +75,8 @@ test('query-month.mjs has every digit', async () => {
   const { code, out } = await example('query-month.mjs', [from.toISOString().slice(0, 7), shop.lake], shop);
   expect(code).toBe(0);
   expect(out).toMatch(/^shop: \d+ s behind\n/);
+  const wrong = { code: 2, out: '', err: 'expected a month such as 2026-01, got 2026-13\n' };
+  expect(await example('query-month.mjs', ['2026-13', shop.lake], shop)).toEqual(wrong);
   expect(out).toMatch(/^[A-Z]{3} fee: -?\d+\.\d{6} in \d+ amounts$/m);
 });
 
