@@ -9,7 +9,8 @@ create temporary table lines (line jsonb) on commit drop;
 -- Another load may have been faster, and a file without its last line is incomplete: then a division by zero ends the transaction.
 select 1 / count(*) as is_next
 from (select coalesce(max(version || ':' || hash), '') as has from ledgerlake_version) as newest
-where has = :'since' and (select count(*) from lines where line ? '_version') = 1;
+where has = :'since' and (select count(*) from lines where line ? '_version') = 1
+\gset
 
 delete from entries
 using lines
