@@ -422,8 +422,8 @@ function addedPaths({ tables }: Change): ReadonlySet<string> {
 function catalogMissing(store: Store, file: string): LedgerlakeError {
   return new LedgerlakeError(
     'LAKE_LOG',
-    `expected the catalog of ${file} in ${store.location}/_catalog, got none; copy the folders whose names begin with \`_\` too, ` +
-      'or run `ledgerlake repair`',
+    `expected the catalog of ${file} in ${store.location}/_catalog, got none; where a \`restore\` has not ended, run the same again; else copy the ` +
+      'folders whose names begin with `_` too, or run `ledgerlake repair`',
   );
 }
 

@@ -1,5 +1,5 @@
 import { messageLog } from '../../core/events/message-log.js';
-import { usageError } from '../../core/errors.js';
+import { LedgerlakeError, usageError } from '../../core/errors.js';
 import { printable } from '../../core/printable.js';
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
 import { existingLake, refuseFile, type LakeAddress } from '../../lake/existing-lake.js';
@@ -12,6 +12,7 @@ import { acquireLease } from '../../lake/upkeep/leases.js';
 import { tables } from '../../sources/finances/lake-tables.js';
 import { catalogLine } from '../catalog-version.js';
 import { underLease, type CommandResult } from '../command-result.js';
+import { withCommandsIn } from '../command-text.js';
 import { emitDamage, type RunContext } from '../context.js';
 import type { BackupSummary, CopySummary, RestoreSummary } from '../results.js';
 
@@ -54,7 +55,8 @@ export async function backup(options: BackupOptions, context: CopyingContext): P
   lease.cleared();
   return underLease(lease, async () => {
     const begin = () => note(null);
-    const copied = await copyLake(source, target, { command: 'backup', clock, signal, log: messageLog(emit), begin });
+    const copying = copyLake(source, target, { command: 'backup', clock, signal, log: messageLog(emit), begin });
+    const copied = await namingBackup(destination, copying);
     await note(copied.version);
     const heading = `Backed up ${printable(lake)} to ${printable(destination)}`;
     return { text: textOf(heading, copied), summary: { ...known, ...summaryOf(copied, clock.now() - began) } };
@@ -79,9 +81,11 @@ export async function restore(
   const place = placeOf(address);
   refuseNested('SOURCE', place, lake);
   await refuseFile(lake);
-  const source = await openSource({ lake: address, store: options.sourceStore, argument: 'SOURCE' }, context);
+  const opening = openSource({ lake: address, store: options.sourceStore, argument: 'SOURCE' }, context);
+  const source = await namingBackup(address, opening);
   const target = options.store ?? openStore(lake, { clock, emit, encryption });
-  const copied = await copyLake(source, target, { command: 'restore', clock, signal, log: messageLog(emit) });
+  const copying = copyLake(source, target, { command: 'restore', clock, signal, log: messageLog(emit) });
+  const copied = await namingBackup(address, copying);
   await noteBackup(target, { destination: place, version: copied.version, at: clock.now() });
   const heading = `Restored ${printable(lake)} from ${printable(address)}`;
   return { text: textOf(heading, copied), summary: { ...known, ...summaryOf(copied, clock.now() - began) } };
@@ -93,6 +97,19 @@ async function openSource(address: LakeAddress, context: CopyingContext): Promis
   emitDamage(source, context.emit);
   if (source.isEmpty) throw usageError(`expected a lake at ${address.lake}, got an empty place; nothing was copied`);
   return source;
+}
+
+/** Awaits a step. Where it fails because of a file of the backup, the commands of its message name the backup, and not `--lake`. */
+async function namingBackup<T>(location: string, step: Promise<T>): Promise<T> {
+  try {
+    return await step;
+  } catch (error) {
+    const folders = [location, placeOf(location)].map((folder) => ` ${folder.replace(/\/+$/, '')}/`);
+    if (!(error instanceof LedgerlakeError) || !folders.some((folder) => error.message.includes(folder))) throw error;
+    const { code, message, details } = error;
+    const named = withCommandsIn({ lake: location }, message);
+    throw new LedgerlakeError(code, named, { cause: error, ...(details !== undefined && { details }) });
+  }
 }
 
 /** A location as it is the same everywhere on this machine. */

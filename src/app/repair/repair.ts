@@ -11,7 +11,7 @@ import { defaultLimits, withWorkspace } from '../../lake/files/workspace.js';
 import { Lake } from '../../lake/lake.js';
 import { plannedStore } from '../../lake/store/planned-store.js';
 import type { Store } from '../../lake/store/store.js';
-import { acquireExclusiveLease } from '../../lake/upkeep/leases.js';
+import { acquireExclusiveLease, copyUnfinished, unfinishedCopy } from '../../lake/upkeep/leases.js';
 import { noteRequestedRanges, readRequestedRanges, type RequestedRange } from '../../lake/upkeep/requested-ranges.js';
 import { repairCatalog, type RepairStep } from '../../lake/upkeep/repair-catalog.js';
 import { tables } from '../../sources/finances/lake-tables.js';
@@ -130,6 +130,9 @@ function hidesMore({ damaged, lost, adoption }: RepairPlan): boolean {
 async function planOf(store: Store, context: RepairContext): Promise<RepairPlan> {
   const { clock, signal } = context;
   const { lake, steps, lost, gaps } = await repairCatalog(store, tables, clock);
+  // Its files belong to the lake that is copied: adopted, they would be another one.
+  const copying = lake.isEmpty ? await unfinishedCopy(store, clock) : undefined;
+  if (copying !== undefined) throw copyUnfinished(store, copying);
   return withWorkspace(defaultLimits, store, async (workspace) => {
     const damaged = await damagedFiles(lake, { clock, signal }, workspace);
     const isLost = lake.isEmpty || lost.length > 0;

@@ -18,12 +18,9 @@ import { hasFile, type Store, type StoredFile } from '../store/store.js';
 import { backupsFolder } from './backup-notes.js';
 import { accountNotes } from './erasure.js';
 import { lastRunPath } from './last-run.js';
-import { acquireExclusiveLease, otherLeases } from './leases.js';
+import { acquireExclusiveLease, otherLeases, unfinishedCopy, type copyCommands } from './leases.js';
 import { requestedFolder } from './requested-ranges.js';
 import { icebergFolder } from './vacuum.js';
-
-/** The commands that copy a lake. */
-export const copyCommands = ['backup', 'restore'] as const;
 
 interface CopyContext {
   readonly command: (typeof copyCommands)[number];
@@ -82,6 +79,10 @@ export async function copyLake(source: Lake, target: Store, context: CopyContext
   source.checkWriter();
   const before = await Lake.openLost(target, [], clock);
   await refuseOther(source, before, context);
+  const { version, hash } = source.snapshot;
+  // Before anything is written: a damaged catalog leaves nothing at the target.
+  const { first } = await differingCommits(source.store, target, version);
+  await checkChain(new CatalogFiles(source.store), version, hash, first);
   const lease = await acquireExclusiveLease(before, clock, { command, pipelines: [] });
   try {
     await before.refresh();
@@ -93,8 +94,14 @@ export async function copyLake(source: Lake, target: Store, context: CopyContext
     await target.removeUnfinished(true);
     for (const { path } of (await otherLeases(target, lease.id, clock)).dead) await target.remove(path);
     lease.cleared();
-    const { version, hash } = snapshot;
-    return { version, hash, files: dataFiles(snapshot).length, copied, removed, erasedCommits };
+    return {
+      version: snapshot.version,
+      hash: snapshot.hash,
+      files: dataFiles(snapshot).length,
+      copied,
+      removed,
+      erasedCommits,
+    };
   } finally {
     await lease.release();
   }
@@ -114,7 +121,7 @@ async function refuseOther(
     );
   if (version < 0) {
     for await (const { path } of store.list('')) {
-      if (await isInterrupted(store, clock)) return;
+      if ((await unfinishedCopy(store, clock)) !== undefined) return;
       throw refuse(`other files (${path})`);
     }
     return;
@@ -126,13 +133,6 @@ async function refuseOther(
   const found = await new CatalogFiles(source.store).stored(version);
   if (found === undefined) throw logError(`expected ${source.store.location}/${commitPath(version)}, got none`);
   if (hashesOf(found).own !== hash) throw refuse('another lake');
-}
-
-/** Whether a place without a catalog has what an interrupted copy left: its lease is written first. */
-async function isInterrupted(store: Store, clock: Clock): Promise<boolean> {
-  const { living, dead } = await otherLeases(store, undefined, clock);
-  const leases = [...living, ...dead.flatMap(({ lease }) => lease ?? [])];
-  return leases.some(({ purpose }) => copyCommands.some((command) => purpose?.command === command));
 }
 
 /** A data file that a version needs. */
@@ -228,9 +228,7 @@ async function copyCatalog(
 ): Promise<Pick<CopiedLake, 'removed' | 'erasedCommits'>> {
   const { version, hash, tables } = snapshot;
   const [files, targetFiles] = [new CatalogFiles(source.store), new CatalogFiles(target)];
-  const [there, here] = [await commitSizes(files), await commitSizes(targetFiles)];
-  const differing = Array.from({ length: version + 1 }, (_, at) => at).filter((at) => there.get(at) !== here.get(at));
-  const [first = version + 1] = differing;
+  const { differing, first, here } = await differingCommits(source.store, target, version);
   await checkChain(files, version, hash, first);
   signal.throwIfAborted();
   if ((await targetFiles.hintedCheckpoint())?.version !== version)
@@ -285,7 +283,10 @@ async function copyCatalog(
 async function checkChain(files: CatalogFiles, from: number, hash: string, downTo: number): Promise<void> {
   if (downTo > from) return;
   for await (const { version, fault, commit } of chainDown(files, from, hash)) {
-    if (fault !== undefined) throw logError(`expected ${files.fileName(fault.path)} as it was written, ${fault.fault}`);
+    if (fault !== undefined) {
+      const file = files.fileName(fault.path);
+      throw logError(fault.fault.includes(file) ? fault.fault : `expected ${file} as it was written, ${fault.fault}`);
+    }
     if (version === from && commit === undefined) throw new ErasedCommit(version, files.fileName(commitPath(version)));
     if (version === downTo) return;
   }
@@ -296,6 +297,14 @@ async function copyCommit(source: Store, target: Store, version: number): Promis
   const bytes = await source.read(path);
   if (bytes === undefined) throw logError(`expected ${source.location}/${path}, got none`);
   await target.write(path, bytes);
+}
+
+/** The commits up to a version that the target lacks or has otherwise, the first of them, and the sizes of those that it has. */
+async function differingCommits(source: Store, target: Store, version: number) {
+  const [there, here] = [await commitSizes(new CatalogFiles(source)), await commitSizes(new CatalogFiles(target))];
+  const differing = Array.from({ length: version + 1 }, (_, at) => at).filter((at) => there.get(at) !== here.get(at));
+  const [first = version + 1] = differing;
+  return { differing, first, here };
 }
 
 /** The sizes of commits, by version. A stub is smaller than any commit. */

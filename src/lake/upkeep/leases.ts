@@ -204,6 +204,30 @@ export async function otherLeases(store: Store, excludedId: string | undefined, 
   return { living, livingRuns, dead };
 }
 
+/** The commands that copy a lake. */
+export const copyCommands = ['backup', 'restore'] as const;
+
+type CopyCommand = (typeof copyCommands)[number];
+
+/**
+ * The command of which a place without a catalog has an unfinished copy: the lease of a copy is written first. That of a backup at the
+ * lake that it reads is not exclusive, and doesn't stay once it has ended.
+ */
+export async function unfinishedCopy(store: Store, clock: Clock): Promise<CopyCommand | undefined> {
+  const { living, dead } = await otherLeases(store, undefined, clock);
+  const leases = [...living, ...dead.flatMap(({ lease }) => lease ?? [])];
+  const [command] = leases.flatMap(({ alone, ended, purpose }) =>
+    alone === true || ended === true ? copyCommands.filter((name) => name === purpose?.command) : [],
+  );
+  return command;
+}
+
+/** The error for a place that has an unfinished copy. */
+export function copyUnfinished({ location }: Store, command: CopyCommand): LedgerlakeError {
+  const found = `what a \`ledgerlake ${command}\` that has not ended has copied`;
+  return new LedgerlakeError('LAKE_LOG', `expected a lake at ${location}, got ${found}; run the same ${command} again`);
+}
+
 async function isAlive({ machine, pid, start, renewedAt, ended }: Lease, now: number): Promise<boolean> {
   if (ended === true || now - renewedAt > deadAfterMs || renewedAt - now > mostAheadMs) return false;
   const { host } = await thisWriter();

@@ -1,11 +1,14 @@
 import { createHash } from 'node:crypto';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { backup, restore } from '../../../src/app/backup/backup.js';
 import { forgetIn } from '../../../src/app/forget/forget.js';
+import { repair } from '../../../src/app/repair/repair.js';
 import { certify } from '../../../src/app/verify/verify.js';
+import { messageOf } from '../../../src/core/errors.js';
+import { commitPath } from '../../../src/lake/catalog/catalog-files.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import { Lake } from '../../../src/lake/lake.js';
 import type { Store } from '../../../src/lake/store/store.js';
@@ -111,6 +114,42 @@ test('A lake on a disk goes to S3 and back, and the copies have its files, rows 
   // It is a lake to load into, which knows where its backup is.
   const forgotten = await forgot(openStore(restored));
   expect(forgotten).toMatchObject({ backups: [{ destination: remote, version: summary.catalog.version }] });
+});
+
+test('A damaged backup is what the error names, and until a restore has ended its place is no lake', async () => {
+  const { lake: source } = await shops.copy();
+  const restored = join(await temporaryFolder(), 'restored');
+  /** The error of a restore from the backup with this file damaged, which is mended again. */
+  const failureWith = async (path: string): Promise<string> => {
+    const file = join(source, path);
+    const bytes = await readFile(file);
+    await writeFile(file, Buffer.concat([bytes, Buffer.from('x')]));
+    const failure: unknown = await restore({ lake: restored, source }, context).catch((error: unknown) => error);
+    await writeFile(file, bytes);
+    return messageOf(failure);
+  };
+  const commit = commitPath(1);
+  expect(await failureWith(commit)).toBe(
+    `expected ${source}/${commit} as it was written, its bytes have changed; run \`ledgerlake repair --lake ${source}\`, ` +
+      'or restore the file from a copy of the lake',
+  );
+  await expect(readdir(restored)).rejects.toThrow('ENOENT');
+
+  const { snapshot } = await Lake.open(openStore(source), tables, clock);
+  const [add] = snapshot.files('entries');
+  expect(await failureWith(`entries/${add?.path}`)).toMatch(
+    new RegExp(`^expected ${source}/entries/.*: \`ledgerlake verify --lake ${source}\` says what to do$`),
+  );
+  await expect(Lake.open(openStore(restored), tables, clock)).rejects.toThrow(
+    /got none; where a `restore` has not ended, run the same again; else /,
+  );
+  const repairing = { ...context, confirm: undefined, print: () => undefined, log: () => undefined };
+  await expect(repair({ lake: restored, yes: true }, repairing)).rejects.toThrow(
+    /got what a `ledgerlake restore` that has not ended has copied; run the same restore again$/,
+  );
+
+  await restore({ lake: restored, source }, context);
+  expect(await essentialFiles(openStore(restored))).toEqual(await essentialFiles(openStore(source)));
 });
 
 class Killed extends Error {}
