@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rmdir } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { access, mkdtemp, readdir, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Clock } from '../../core/clock.js';
-import { LedgerlakeError } from '../../core/errors.js';
+import { LedgerlakeError, systemCode } from '../../core/errors.js';
+import { formatCount } from '../../core/text/amounts.js';
 import { isFolder } from '../../core/io/files.js';
 import { printable } from '../../core/printable.js';
 import { catalogFolder } from '../../lake/catalog/catalog-files.js';
@@ -32,6 +34,7 @@ export async function examineStore(store: Store, clock: Clock, add: AddFinding):
     add({ state: 'ok', found: `${location} has no lake yet, and ${existing} can be written` });
     return undefined;
   }
+  if (folder !== undefined) await examineFolders(folder, add);
   const path = `${probePrefix}${randomUUID()}`;
   const bytes = Buffer.from(path);
   let modifiedAt: number | undefined;
@@ -65,6 +68,39 @@ export async function examineStore(store: Store, clock: Clock, add: AddFinding):
     found: `${location} can be written, read, listed and cleared, and creates a file for one writer only`,
   });
   return folder === undefined ? modifiedAt - createdAt : undefined;
+}
+
+/** Folders without permission that are listed. */
+const mostFolders = 3;
+
+/**
+ * Examines whether this user may list each folder of a lake on disk and write to it.
+ *
+ * @param permits as `access` of the system; rejects where it is not permitted
+ */
+export async function examineFolders(root: string, add: AddFinding, permits = access): Promise<void> {
+  const faults: string[] = [];
+  for await (const { message } of foldersRefused(root, permits)) faults.push(message);
+  for (const found of faults.slice(0, mostFolders)) add({ state: 'fault', found });
+  const more = faults.length - mostFolders;
+  if (more > 0) add({ state: 'fault', found: `${formatCount(more, 'more folder')} of the lake without permission` });
+}
+
+/** The failures of the folders below one that can't be listed or written. What is below these is not looked at. */
+async function* foldersRefused(folder: string, permits: typeof access): AsyncGenerator<LedgerlakeError> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
+    // A run may have removed it meanwhile.
+    if (systemCode(error) === 'ENOENT') return [];
+    throw diskFailure('list', printable(folder), error);
+  });
+  for (const entry of entries.filter((one) => one.isDirectory())) {
+    const path = join(folder, entry.name);
+    const error: unknown = await permits(path, constants.R_OK | constants.W_OK | constants.X_OK).catch(
+      (refusal: unknown) => refusal,
+    );
+    if (error === undefined) yield* foldersRefused(path, permits);
+    else if (systemCode(error) !== 'ENOENT') yield diskFailure('write', printable(path), error);
+  }
 }
 
 /** The folder, or its nearest parent that exists. */

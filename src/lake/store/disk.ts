@@ -91,7 +91,11 @@ async function* filesBelow(root: string, folder: string, prefix: string, after: 
   try {
     yield* listFiles(root, prefix, after);
   } catch (error) {
-    if (systemCode(error) !== 'ENOTDIR' || !(await isFolder(root))) throw diskFailure('list', folder, error);
+    if (systemCode(error) !== 'ENOTDIR' || !(await isFolder(root))) {
+      // The folder that the system names may be one below.
+      const failed = error instanceof Error && 'path' in error && typeof error.path === 'string' ? error.path : folder;
+      throw diskFailure('list', resolve(failed), error);
+    }
   }
 }
 
