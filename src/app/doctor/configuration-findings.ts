@@ -4,7 +4,7 @@ import { checkVariables } from '../configuration/account-settings.js';
 import type { Configuration } from '../configuration/configuration.js';
 import { misspeltVariables } from '../configuration/misspelt-variables.js';
 import { readConfiguration, withoutFile } from '../configuration/read-configuration.js';
-import { resolveSettings, type SettingSources, type Settings } from '../configuration/settings.js';
+import { resolveLogSettings, resolveSettings, type SettingSources, type Settings } from '../configuration/settings.js';
 import { loadCustomPipelines } from '../load/run-settings.js';
 import type { CustomPipeline } from '../../sources/custom/custom-pipeline.js';
 import { warnings, type AddFinding } from './findings.js';
@@ -50,6 +50,15 @@ export async function examineConfiguration(sources: SettingSources, add: AddFind
     return resolveSettings(texts, environment, configuration);
   }, undefined);
   const settings = resolved ?? resolveSettings(texts, {}, configuration);
+  const logging = await attempt(
+    () => resolveLogSettings(texts, resolved === undefined ? {} : environment, configuration),
+    undefined,
+  );
+  if (logging?.notify !== undefined) {
+    // The rest of the address is a secret.
+    const { host } = new URL(logging.notify.reveal());
+    add({ state: 'ok', found: `the commands of a night post to ${host} how they have ended; nothing was posted now` });
+  }
   const log = warnings(add);
   for (const misspelt of misspeltVariables(environment, configuration))
     log({ event: 'variable-misspelt', ...misspelt });

@@ -95,7 +95,8 @@ async function filesIn(folder: string): Promise<string[]> {
 test('a lake that is well: each operation is requested once, and not a byte of the lake changes', async () => {
   const { folder, lake, tokens } = await setUp();
   const before = await filesIn(lake);
-  const report = await examineIn(folder);
+  const environment = { LEDGERLAKE_NOTIFY: 'https://user:nobody-may-see-this@127.0.0.1:9/nobody-may-see-this' };
+  const report = await examineIn(folder, { environment });
   expect(troubles(report)).toEqual([]);
   expect(report).toMatchObject({ lake, state: 'ok' });
   expect(tokens.asked).toHaveLength(1);
@@ -103,6 +104,7 @@ test('a lake that is well: each operation is requested once, and not a byte of t
   const found = report.findings.map(({ group, found }) => `${group}: ${found}`);
   for (const expected of [
     /^configuration: .*c\.json is valid and has 1 account: shop$/,
+    /^configuration: the commands of a night post to 127\.0\.0\.1:9 how they have ended; nothing was posted now$/,
     /^credentials: shop: signed in, http:\S+ answered ListFinancialEventGroups, ListFinancialEvents, ListFinancialEventsByGroupId$/,
     /^clock: equal to those of the services, to 1 s$/,
     /^store: \S+ can be written, read, listed and cleared, and creates a file for one writer only$/,
