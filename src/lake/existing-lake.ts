@@ -84,9 +84,15 @@ async function foundAt(path: string): Promise<'folder' | 'file' | 'nothing'> {
   );
 }
 
-function missing(location: string, argument = '--lake'): Error {
+function missing(location: string, argument?: string): Error {
+  return usageError(missingText(location, argument));
+}
+
+/** That a location has no lake, and what to do. */
+export function missingText(location: string, argument = '--lake'): string {
   const load = argument === '--lake' ? ', or load one with `ledgerlake backfill`' : '';
-  return usageError(`expected a lake at ${location}, got none; check ${argument}${load}`);
+  const mounted = lakeFolder(location) === undefined ? '' : ' and whether its disk is mounted';
+  return `expected a lake at ${location}, got none; check ${argument}${mounted}${load}`;
 }
 
 /** The error for a location that is no lake. */

@@ -48,7 +48,7 @@ test.each([
   const account = words[0] === 'forget' ? ' --account shop' : '';
   const load = `\`ledgerlake backfill --lake missing${account}\``;
   await Promise.all([
-    refused('missing', `got none; check --lake, or load one with ${load}`),
+    refused('missing', `got none; check --lake and whether its disk is mounted, or load one with ${load}`),
     refused('file', 'got a file; name another with --lake'),
     refused('others', 'got something else; name another with --lake'),
     refused('one', 'got something else; did you mean --lake one/lake?'),

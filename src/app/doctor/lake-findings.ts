@@ -4,6 +4,7 @@ import { formatBytes, formatCount, formatSpan } from '../../core/text/amounts.js
 import { readWindow } from '../../engine/slicing/window-slices.js';
 import type { Add } from '../../lake/delta/actions.js';
 import { loadKeysOf } from '../../lake/delta/file-tags.js';
+import { missingText } from '../../lake/existing-lake.js';
 import { sizeFault } from '../../lake/files/local-file.js';
 import { Lake } from '../../lake/lake.js';
 import { openStore } from '../../lake/store/open-store.js';
@@ -13,7 +14,6 @@ import { settlementHoleText } from '../../sources/finances/api-v0/settlement-hol
 import { tables } from '../../sources/finances/lake-tables.js';
 import { loadKeysText } from '../../lake/files/load-key-rows.js';
 import { catalogVersion } from '../catalog-version.js';
-import { commandIn } from '../command-text.js';
 import { completeText, lagFailure } from '../load/freshness.js';
 import { damagedFileRemedy, remedyCommand, type NamedLake, type RowsToReread } from '../remedy.js';
 import { coverageText, type AccountCoverage, type StatusReport } from '../status/lake-status.js';
@@ -45,8 +45,7 @@ interface ExaminedLake {
 export async function examineLake(query: LakeQuery, clock: Clock, add: AddFinding): Promise<ExaminedLake> {
   const store = openStore(query.lake, { clock });
   if (await isEmpty(store)) {
-    const command = commandIn(query, 'ledgerlake backfill');
-    add({ state: 'warning', found: `there is nothing at ${query.lake} yet`, command });
+    add({ state: 'warning', found: missingText(query.lake) });
     return { lake: await Lake.open(store, tables, clock), report: undefined };
   }
   const log = (found: string) => {

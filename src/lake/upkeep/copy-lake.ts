@@ -127,12 +127,18 @@ async function refuseOther(
     return;
   }
   if (version > source.snapshot.version) await source.refresh();
-  if (version > source.snapshot.version) {
-    throw refuse(`version ${version}, which is newer than ${source.snapshot.version}`);
+  // Of the newer one, the commit at the version of the older one.
+  const isNewer = version > source.snapshot.version;
+  const [older, newer] = isNewer ? [source.snapshot, store] : [{ version, hash }, source.store];
+  const found = await new CatalogFiles(newer).stored(older.version);
+  // An interrupted backup may lack older commits.
+  if (found === undefined && !isNewer)
+    throw logError(`expected ${newer.location}/${commitPath(older.version)}, got none`);
+  if (found !== undefined && hashesOf(found).own !== older.hash) {
+    const anew = `; where a run has begun ${source.store.location} anew, check whether its disk is mounted`;
+    throw refuse(`another lake${command === 'backup' ? anew : ''}`);
   }
-  const found = await new CatalogFiles(source.store).stored(version);
-  if (found === undefined) throw logError(`expected ${source.store.location}/${commitPath(version)}, got none`);
-  if (hashesOf(found).own !== hash) throw refuse('another lake');
+  if (isNewer) throw refuse(`version ${version}, which is newer than ${source.snapshot.version}`);
 }
 
 /** A data file that a version needs. */

@@ -296,12 +296,15 @@ describe('Nothing is changed', () => {
     await expect(backedUp(target, newer)).rejects.toThrow(
       /got version \d+, which is newer than \d+; name another with DESTINATION$/,
     );
-    await expect(backedUp(openStore(root), newer)).rejects.toThrow(/got another lake; name another/);
+    const anew = /got another lake; where a run has begun \S+ anew, check whether its disk is mounted; name another/;
+    await expect(backedUp(openStore(root), newer)).rejects.toThrow(anew);
+    // Of a higher version than the lake.
+    await expect(backedUp(source, openStore(root))).rejects.toThrow(anew);
     await expect(restore({ lake: root, source: 'nowhere', sourceStore: newer }, context)).rejects.toThrow(
       /got another lake; name another with --lake$/,
     );
     await expect(restore({ lake: root, source: `${root}-none` }, context)).rejects.toThrow(
-      /^expected a lake at \S+-none, got none; check SOURCE$/,
+      /^expected a lake at \S+-none, got none; check SOURCE and whether its disk is mounted$/,
     );
     expect(await filesOf(newer)).toEqual(await filesOf(source));
     expect(await filesOf(target)).toEqual(before);

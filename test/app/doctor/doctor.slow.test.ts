@@ -327,7 +327,9 @@ test('an invalid configuration is a fault of its own; what is misspelt is a warn
     expect.stringMatching(/^fault configuration: expected LEDGERLAKE_RATE to be a number/),
     'warning configuration: the variable LEDGERLAKE_LAK is not read; did you mean LEDGERLAKE_LAKE?',
     expect.stringMatching(/^warning credentials: no account is examined, as the configuration is invalid/),
-    expect.stringMatching(/^warning lake: there is nothing at data\/lake yet/),
+    expect.stringMatching(
+      /^warning lake: expected a lake at data\/lake, got none; check --lake and whether its disk is mounted, or load one with `ledgerlake backfill --lake data\/lake/,
+    ),
   ]);
 });
 
@@ -380,7 +382,11 @@ test('S3: the store is examined, and nothing stays; one that ignores conditions 
   await writeFile(join(folder, 'c.json'), '{"settings":{"lake":"s3://bucket/lake","cache":"cache"}}');
   const environment = server.environment;
   const well = await examineIn(folder, { environment });
-  expect(troubles(well)).toEqual([expect.stringMatching(/^warning lake: there is nothing at s3:\/\/bucket\/lake yet/)]);
+  expect(troubles(well)).toEqual([
+    expect.stringMatching(
+      /^warning lake: expected a lake at s3:\/\/bucket\/lake, got none; check --lake, or load one with /,
+    ),
+  ]);
   expect(well.findings).toContainEqual(
     expect.objectContaining({ group: 'clock', found: 'equal to those of the services, to 1 s' }),
   );
@@ -422,7 +428,9 @@ test('the command examines a configuration that is invalid, and warns once', asy
     expect.stringMatching(/^fault configuration: .*"acounts"; did you mean accounts\?/),
     expect.stringMatching(/^warning configuration: the variable LEDGERLAKE_LAK is not read/),
     expect.stringMatching(/^warning credentials: /),
-    expect.stringMatching(/^warning lake: there is nothing at data\/lake yet/),
+    expect.stringMatching(
+      /^warning lake: expected a lake at data\/lake, got none; check --lake and whether its disk is mounted, or load one with `ledgerlake backfill --lake data\/lake/,
+    ),
   ]);
   const refused = await builtCommand(['doctor', '--max-lag', 'soon'], { folder });
   expect(refused).toMatchObject({ code: 2, out: '' });
