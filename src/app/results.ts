@@ -77,10 +77,7 @@ export interface PipelineChanges extends Pick<
   readonly slices: readonly ChangedSlices[];
 }
 
-/**
- * Slices with rows in the lake and an answer that is empty, lacks five rows or more at the beginning and no others, or lacks some and
- * has parts that can't be read.
- */
+/** Slices with rows in the lake and an answer that is empty, or lacks some and has parts that can't be read. */
 export interface EmptiedSlices {
   /** Name of the pipeline. */
   readonly pipeline: string;

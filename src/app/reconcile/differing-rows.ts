@@ -129,19 +129,6 @@ async function addMoved(database: Database, { table: main, stored, incoming, isK
   return moved;
 }
 
-/**
- * Whether all rows that vanished have a date before those that were read now: the answer has no date from before an instant. The
- * differences are those that were found last.
- */
-export async function isCutOff(database: Database, { table: main, incoming }: States): Promise<boolean> {
-  if (!hasColumn(main, 'posted_at')) return false;
-  const [found] = await database.rows(
-    'SELECT (SELECT max(posted_at) FROM vanished_) < ' +
-      `coalesce((SELECT min(posted_at) FROM (${incoming})), 'infinity'::TIMESTAMPTZ) AS cut_off`,
-  );
-  return found?.['cut_off'] === true;
-}
-
 /** In SQL: the transactions that were deferred and are released now. */
 const releasedIds =
   "SELECT transaction_id FROM vanished_ JOIN appeared_ AS now USING (transaction_id) WHERE vanished_.status = 'DEFERRED' " +

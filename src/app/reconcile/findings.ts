@@ -22,8 +22,8 @@ export interface SliceChange extends ChangedSlices {
 }
 
 /**
- * Load keys with stored rows whose answer is empty or lacks all of their beginning, a listing that lacks stored settlements, which
- * don't vanish, or pages that lack stored events and have some that can't be read. The lake keeps the rows unless the answer is accepted.
+ * Load keys with stored rows whose answer is empty, a listing that lacks stored settlements, which don't vanish, or pages that lack
+ * stored events and have some that can't be read. The lake keeps the rows unless the answer is accepted.
  */
 export interface Emptied extends EmptiedSlices {
   /** `rows` is an upper bound: the file is damaged, and has rows of other load keys too. */

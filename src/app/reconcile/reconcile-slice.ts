@@ -13,16 +13,7 @@ import type { Workspace } from '../../lake/files/workspace.js';
 import type { UncomparedSlices } from '../results.js';
 import { readWindow } from '../../engine/slicing/window-slices.js';
 import { otherAccountFailure, type SliceChange, type Emptied, type Findings, type KnownOrders } from './findings.js';
-import {
-  countReturnedOrders,
-  countStored,
-  findDiffering,
-  isCutOff,
-  rowKey,
-  sameRows,
-  type Differing,
-  type States,
-} from './differing-rows.js';
+import { countReturnedOrders, countStored, findDiffering, rowKey, sameRows, type States } from './differing-rows.js';
 import {
   CheckedFiles,
   isUnreadable,
@@ -46,15 +37,12 @@ interface RevisionOptions {
 const leastOrders = 5;
 /** Share of the stored orders that an answer must have, or it is another account's: orders change late, but don't vanish. */
 const leastReturned = 0.05;
-/** Rows at the beginning of a slice that aren't taken for withdrawn ones where all of them are gone. */
-const leastCutOff = 5;
 
 /**
  * Compares slices that are read again with the lake, event by event, and keeps the differences in `event_history`.
  *
  * It refuses an empty answer for load keys with stored rows, so that an upstream without data doesn't empty the lake, a listing
- * that lacks stored settlements, one that lacks the beginning of a slice, as of a service that keeps less history than it did, and
- * pages with holes that lack stored events. An answer with other orders than the lake's ends
+ * that lacks stored settlements, and pages with holes that lack stored events. An answer with other orders than the lake's ends
  * the run. Where nothing differs, nothing is written. A damaged file of the lake can't be compared: it is replaced.
  */
 export class EventRevisions implements Revisions {
@@ -180,8 +168,7 @@ export class EventRevisions implements Revisions {
     }
     // The service omits settlements from a listing, different ones each time, and the history doesn't keep them. An event that
     // can't be read now is in the service still.
-    const isDoubtful =
-      hasHoles(slice) || !keepsHistory(compared) || (mayBeCutOff(found) && (await isCutOff(database, rowStates)));
+    const isDoubtful = hasHoles(slice) || !keepsHistory(compared);
     if (found.vanished > 0 && isDoubtful && !this.#options.acceptEmpty) return refuse(found.vanished, found.appeared);
     const isChanged = found.rows + found.released + found.grown > 0;
     if (!isChanged && (await maySkip())) return { verdict: 'same' };
@@ -273,10 +260,6 @@ function sameFiles(lake: ComparedLake, main: Table, slice: SliceCommit): boolean
   );
   const incoming = slice.files.map(({ table, bytes }) => key(table, contentOf(bytes).sha256));
   return stored.toSorted().join('\n') === incoming.toSorted().join('\n');
-}
-
-function mayBeCutOff({ vanished, appeared, released }: Differing): boolean {
-  return vanished >= leastCutOff && appeared + released === 0;
 }
 
 function hasHoles({ holes }: SliceCommit): boolean {

@@ -224,24 +224,6 @@ test('what held events and comes back empty stays, and the run says so and fails
   expect(await rows(lake, clock, 'SELECT change FROM event_history')).toEqual([{ change: 'vanished' }]);
 });
 
-test('events of a window stay where the answer lacks its beginning; fewer events may have been withdrawn', async () => {
-  const clock = setClock('2026-04-20T02:00:00Z');
-  const { given, lake, items } = await shop(days(1, 30), clock);
-  await ran({ ...given, from: '2026-03-01', to: '2026-04-01' }, { clock });
-  const again = { ...given, refresh: true, from: '2026-03-01', to: '2026-04-01' };
-  const gone = items.splice(0, 4);
-  await ran(again, { clock });
-  expect(await orders(lake, clock)).toHaveLength(26);
-  items.unshift(...gone);
-  await ran(again, { clock });
-  // As of a service that keeps the last weeks alone.
-  items.splice(0, 5);
-  await expect(ran(again, { clock })).rejects.toThrow(/got an answer without 5 of them; the lake keeps its rows/);
-  expect(await orders(lake, clock)).toHaveLength(30);
-  await ran({ ...again, acceptEmpty: true }, { clock });
-  expect(await orders(lake, clock)).toHaveLength(25);
-});
-
 test('a listing of other settlements alone is told from an empty one, and is not taken', async () => {
   const clock = setClock('2026-03-20T02:00:00Z');
   const own = settlement('own', '2026-03-02T00:00:00Z', '2026-03-09T00:00:00Z');
