@@ -3,9 +3,8 @@ import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { backfill } from '../../src/index.js';
 import { temporaryFolder } from '../app/lake-run.js';
-import { from, servedShop, to } from '../library/served.js';
+import { servedShop } from '../library/served.js';
 import { exampleService } from '../sources/custom/example-service.js';
 
 const run = promisify(execFile);
@@ -49,12 +48,9 @@ def asset(function): return function
 `,
 };
 
-/** A folder with a configured account and a lake, where the program and `npx` start the built command, and the schedulers' stands. */
+/** A folder with a configured account, where the program and `npx` start the built command, and the schedulers' stands. */
 async function scheduled() {
-  const shop = await servedShop();
-  const { endpoint, lake } = shop;
-  // A sync with --max-lag fails once where it begins the lake.
-  await backfill({ ...shop, account: 'my-shop', pipelines: ['financial-event-groups'], from, to });
+  const { endpoint, lake } = await servedShop();
   const folder = await temporaryFolder();
   const settings = { lake, rate: 1000, burst: 1000 };
   const configuration = (address: string) =>

@@ -1,6 +1,5 @@
 import { LedgerlakeError, usageError } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
-import { printable } from '../../core/printable.js';
 import { formatSpan } from '../../core/text/amounts.js';
 import { dayMs, type Window } from '../../core/windows.js';
 import type { Lake } from '../../lake/lake.js';
@@ -110,19 +109,6 @@ export function lagFailure(
   return new LedgerlakeError(
     'LAKE_LAG',
     `expected the lake to be at most ${formatSpan(maxLagMs)} old, ${subject} ${found}; ${remedy}`,
-  );
-}
-
-/**
- * The failure of a sync that has begun its lake, although the lake's age is limited: the disk of an older lake may not be mounted, and
- * each later night would be green.
- */
-export function begunFailure(lake: string, maxLagMs: number | undefined): LedgerlakeError | undefined {
-  if (maxLagMs === undefined) return undefined;
-  return new LedgerlakeError(
-    'LAKE_LAG',
-    `expected a lake at ${printable(lake)} that is at most ${formatSpan(maxLagMs)} old, got none, and this sync began the lake there; ` +
-      'where there should be one, check the disk and --lake; if it is new, all is well from the next run on',
   );
 }
 

@@ -8,7 +8,7 @@ import { summaryObject, summaryText } from './run-summary.js';
 import { loadedWindows } from '../../engine/slicing/window-slices.js';
 import type { Window } from '../../core/windows.js';
 import { missingWindows, olderGaps } from '../../engine/slicing/sync-windows.js';
-import { allowMore, begunFailure, freshnessOf, lagFailure, lagText, readMaxLag, type Freshness } from './freshness.js';
+import { allowMore, freshnessOf, lagFailure, lagText, readMaxLag, type Freshness } from './freshness.js';
 import { runSettings } from '../configuration/setting-definitions.js';
 import type { OptionalSettings } from '../configuration/settings.js';
 import { readLookBacks, writeLookBacks } from './look-back.js';
@@ -44,8 +44,8 @@ export interface SyncOptions extends LoadOptions, OptionalSettings<'from' | 'loo
  * the changes. Each pipeline's `sync` decides what it reads.
  *
  * @throws LedgerlakeError USAGE before anything is changed; FailedRun with UPSTREAM_EMPTY where the answer for a window with rows
- * is empty, UPSTREAM_ACCOUNT where the answers are another account's, LAKE_LAG where the lake is older than allowed, or its
- * age is limited and the run has begun it, or the failure that ended the run
+ * is empty, UPSTREAM_ACCOUNT where the answers are another account's, LAKE_LAG where the lake is older than allowed, or the
+ * failure that ended the run
  */
 export async function sync(options: SyncOptions, context: RunContext): Promise<CommandResult<SyncSummary>> {
   const { clock, emit } = context;
@@ -112,7 +112,6 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<C
         );
         const unfinished = [...new Set(lacking.map(({ pipeline }) => pipeline))];
         return (
-          (plan.isBegun ? begunFailure(options.lake, maxLagMs) : undefined) ??
           lagFailure(freshnessFor(lake, plan, windowed), maxLagMs, serviceNow, { unfinished }) ??
           lagFailure(freshness(lake, plan), maxLagMs, serviceNow, about)
         );
