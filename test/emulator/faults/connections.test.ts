@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { FaultKind } from '../../../src/emulator/faults/fault-settings.js';
 import { event } from '../../serve/http/array-ledger.js';
 import { paths, startClient } from '../../serve/http/client.js';
@@ -121,7 +121,9 @@ describe('what never comes', () => {
 
   test.each(['no-answer', 'no-body'] as const)('%s: ends when the service closes', async (kind) => {
     const { service, closed } = await open(kind);
-    expect(service.counts.underWay).toBe(1);
+    await vi.waitFor(() => {
+      expect(service.counts.underWay).toBe(1);
+    }, 10_000);
     await service.close();
     await closed;
     while (service.counts.underWay > 0) await delay(5);
@@ -129,6 +131,9 @@ describe('what never comes', () => {
 
   test.each(['no-answer', 'no-body'] as const)('%s: ends when the client leaves', async (kind) => {
     const { service, socket, right } = await open(kind);
+    await vi.waitFor(() => {
+      expect(service.counts.underWay).toBe(1);
+    }, 10_000);
     socket.destroy();
     while (service.counts.underWay > 0) await delay(5);
     await right();
