@@ -56,9 +56,7 @@ export async function compareKnown({ world, store, folder }: Simulation, known: 
   try {
     const named = views.filter(({ name }) => [...knownTables, 'event_history'].some((known) => known === name));
     await createViews(database, named, files);
-    const needed = statements.filter((sql) =>
-      /\b(?:loaded_spans|(?:events|transactions)_as_known)\(/.test(sql.slice(0, 80)),
-    );
+    const needed = statements.filter((sql) => /\bMACRO (?:loaded_spans|(?:events|transactions)_as_known)\(/.test(sql));
     for (const statement of needed) await database.execute(statement);
     for (const { account, table, at, key } of known) {
       const instant = new Date(at).toISOString();
