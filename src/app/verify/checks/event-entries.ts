@@ -11,23 +11,10 @@ import { fileOf, pathsOf, statementOver, type ReadableFile } from './file-conten
 import type { LogFile } from './log-files.js';
 import { rulesOf, type EventRules } from './event-rules.js';
 import { rawColumnsFault, rawColumnsSql, textsJson } from './raw-columns.js';
-import { mostRemembered, Places, type Place } from './money-places.js';
+import { Places, remembered, type Place } from './money-places.js';
 import { fitsDecimal, normalised, walkedOf, type EntryRow, type Walked, type WalkedAmount } from './money-walk.js';
 
-interface EventRow {
-  readonly eventId: string;
-  readonly contentHash: string;
-  readonly list: string;
-  readonly isDated: boolean;
-  /** Milliseconds since 1970. */
-  readonly windowStart: number | null;
-  readonly windowEnd: number | null;
-  readonly groupId: string | null;
-  readonly requestedOrderId: string | null;
-  /** The values of the columns that follow from `raw`, as `rawColumnsSql` has them. */
-  readonly columns: readonly (string | null)[];
-}
-
+/** An event as it is stored, without `raw`. */
 interface EventRow {
   readonly eventId: string;
   readonly contentHash: string;
@@ -214,25 +201,14 @@ class ExpectedEntries {
   }
 
   #head(place: Place, isNet: boolean): string {
-    const heads = this.#heads[isNet ? 1 : 0];
-    let head = heads.get(place);
-    if (head === undefined) {
+    return remembered(this.#heads[isNet ? 1 : 0], place, () => {
       const { role, kind, breakdown } = this.#rules.role(place, isNet);
-      head = `${[place.path, role, kind, breakdown].map((each) => JSON.stringify(each)).join(',')},"`;
-      if (heads.size >= mostRemembered) heads.clear();
-      heads.set(place, head);
-    }
-    return head;
+      return `${[place.path, role, kind, breakdown].map((each) => JSON.stringify(each)).join(',')},"`;
+    });
   }
 
   #end(currency: string | null): string {
-    let end = this.#ends.get(currency);
-    if (end === undefined) {
-      end = `",null,${JSON.stringify(currency)}]`;
-      if (this.#ends.size >= mostRemembered) this.#ends.clear();
-      this.#ends.set(currency, end);
-    }
-    return end;
+    return remembered(this.#ends, currency, () => `",null,${JSON.stringify(currency)}]`);
   }
 }
 

@@ -2,7 +2,17 @@
 export type Level = 'transaction' | 'items' | 'breakdowns' | 'other';
 
 /** Places and numbers that are remembered at most: those of hostile events are all different. */
-export const mostRemembered = 100_000;
+const mostRemembered = 100_000;
+
+/** What is known of a key, or is made of it now and known from then on. */
+export function remembered<Key, Value>(known: Map<Key, Value>, key: Key, make: (key: Key) => Value): Value {
+  const found = known.get(key);
+  if (found !== undefined) return found;
+  const made = make(key);
+  if (known.size >= mostRemembered) known.clear();
+  known.set(key, made);
+  return made;
+}
 
 /** Places in events. Most events have the same ones, so each is put together once. */
 export class Places {

@@ -1,6 +1,6 @@
 import { decimalScale, millionths } from '../../../core/numeric/decimal.js';
 import type { Fields } from '../../../lake/delta/actions.js';
-import { mostRemembered, type Level, type Place } from './money-places.js';
+import { remembered, type Level, type Place } from './money-places.js';
 
 /** What makes an object money, and what the outermost value is. */
 export interface MoneyRules {
@@ -126,7 +126,7 @@ export function walkMoney(raw: string, money: MoneyRules, rootOf: (value: unknow
       const member = members[name];
       if (typeof member === 'object' && member !== null) visit(member, place.member(name), node);
     }
-    // The first member is visited first.
+    // The first member is visited first; all are below the same node.
     reverseFrom(waiting, first);
     reverseFrom(places, first);
   }
@@ -221,27 +221,22 @@ export interface Decimal {
   readonly millionths: bigint;
 }
 
-/** Numbers that were met, by their text: most amounts come again and again. */
-const knownDecimals = new Map<string, Decimal>();
+/** Numbers that were met, by their text: most amounts come again and again. Undefined: as `decimalOfText` says. */
+const knownDecimals = new Map<string, Decimal | undefined>();
 
 /** Undefined for a number that isn't written with digits and a point, or that DECIMAL(18,6) doesn't hold. */
 function decimalOfText(number: string): Decimal | undefined {
-  const known = knownDecimals.get(number);
-  if (known !== undefined) return known;
   const [, whole = '', fraction = ''] = /^(-?(?:0|[1-9]\d{0,11}))(?:\.(\d{1,6}))?$/.exec(number) ?? [];
   if (whole === '') return undefined;
   const text = `${whole}.${fraction.padEnd(decimalScale, '0')}`;
-  const decimal = { value: Number(number), text, millionths: millionths(text) };
-  if (knownDecimals.size >= mostRemembered) knownDecimals.clear();
-  knownDecimals.set(number, decimal);
-  return decimal;
+  return { value: Number(number), text, millionths: millionths(text) };
 }
 
 /** The numbers of the text where they are the amounts in this order; see `Walked`. */
 function decimalsOf(numbers: readonly string[], amounts: readonly WalkedAmount[]): readonly Decimal[] | undefined {
   const decimals: Decimal[] = [];
   for (const [at, number] of numbers.entries()) {
-    const decimal = decimalOfText(number);
+    const decimal = remembered(knownDecimals, number, decimalOfText);
     if (decimal?.value !== amounts[at]?.amount || decimal === undefined) return undefined;
     decimals.push(decimal);
   }
