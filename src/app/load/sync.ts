@@ -84,8 +84,7 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<C
         lake_begun: plan?.isBegun ?? false,
       }),
       plan: async (lake, unfinished) => {
-        const isBegun = lake.isEmpty;
-        if (isBegun) emit({ event: 'lake-begun', lake: options.lake });
+        if (lake.isEmpty) emit({ event: 'lake-begun', lake: options.lake });
         const { pipelines: unsynced, api } = left(lake);
         if (unsynced.length > 0) emit({ event: 'api-left', account, pipelines: unsynced.map(({ name }) => name), api });
         const configured = from === undefined ? [] : await configuredRanges(lake, account, [...names], from);
@@ -96,7 +95,7 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<C
           requested: [...unfinished, ...configured],
           wasRead: (pipeline, slice) => inTurns?.wasRead(pipeline, slice) === true,
         };
-        return { ...planSync(lake, account, { windowed, chosen, configured, plan }, emit), isBegun };
+        return planSync(lake, account, { windowed, chosen, configured, plan }, emit);
       },
       judge: (lake, plan, serviceNow) => {
         const { api, pipelines } = left(lake);
@@ -166,7 +165,7 @@ function planSync(
   account: string,
   { windowed, chosen, configured, plan }: SyncQuestion,
   emit: Emit,
-): Omit<SyncLoad, 'isBegun'> {
+): SyncLoad {
   const { end, requested } = plan;
   const missing = new Map<string, readonly Window[]>();
   const days = new Map<string, number>();
@@ -192,7 +191,7 @@ function planSync(
     pipelines: syncedPipelines(chosen, plan),
     range: { start, end },
     requested: [...configured, ...initial],
-    ...{ sync: plan, missing, days, isRereading },
+    ...{ sync: plan, missing, days, isRereading, isBegun: lake.isEmpty },
   };
 }
 
