@@ -89,7 +89,7 @@ describe('--json prints one object and nothing else', () => {
     const run = { account: 'demo', run: null, seconds: expect.any(Number) as number };
     for (const [command, known] of [
       ['backfill --refresh', { ...run, from: instant, to: instant }],
-      ['sync', { ...run, from: null, to: instant, lag_seconds: expect.any(Number) as number }],
+      ['sync', { ...run, from: null, to: instant, lag_seconds: expect.any(Number) as number, lake_begun: false }],
       ['import pages.ndjson', { ...run, from: null, to: null }],
       ['compact', { seconds: run.seconds }],
       ['rebuild', { seconds: run.seconds }],
