@@ -29,7 +29,6 @@ export const settlementReportsPipeline: FinancesPipeline<ReportSlice, ReceivedDo
   main,
   derived,
   ...reportSlicing({ expected: (request) => touchingSettlements(request, financialEventGroups.name, request.now) }),
-  restates: true,
   limitText: keptReportsText,
   pace: (upstream) => upstream.reports.pace(),
   judge: reportsVerdict,

@@ -52,7 +52,7 @@ export class SliceWriter {
   async commit(slice: SliceCommit, withRemainder?: WithRemainder): Promise<CommitResult> {
     const { main } = slice;
     for (let attempt = 1; ; attempt++) {
-      const replaces = slice.refresh || (slice.retires ?? []).length > 0;
+      const replaces = (slice.replaces ?? []).length > 0;
       const revision = replaces ? await this.#revisions?.compare(this.#lake, slice) : undefined;
       if (revision?.verdict === 'same') return { isCommitted: true, files: 0, bytes: 0 };
       if (revision?.verdict === 'refused') return notCommitted;

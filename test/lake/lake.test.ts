@@ -71,7 +71,7 @@ const revisions: Revisions = {
 };
 
 const refreshOf = (key: string, text: string): SliceCommit =>
-  sliceOf(key, { refresh: true, files: [sliceFile(parts, `parts of ${text}`), sliceFile(things, text)] });
+  sliceOf(key, { replaces: [key], files: [sliceFile(parts, `parts of ${text}`), sliceFile(things, text)] });
 
 describe.each<[string, () => Promise<Store>]>([
   ['in memory', () => Promise.resolve(memoryStore())],
@@ -418,7 +418,7 @@ describe('a load key', () => {
     await clock.advance(hourMs);
     await lake.commit(sliceOf(window(3, 4)));
     await clock.advance(hourMs);
-    await lake.commit(sliceOf(window(1, 5), { retires: [window(1, 2), window(3, 4)] }));
+    await lake.commit(sliceOf(window(1, 5), { replaces: [window(1, 2), window(3, 4)] }));
     const joined = {
       ...{ key: window(1, 5), window: { start: day(1), end: day(5) }, readAt: t2, origin: 'api' },
       since: [

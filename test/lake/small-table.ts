@@ -47,7 +47,6 @@ export function sliceOf(loadKey: string, more: Partial<SliceCommit> = {}): Slice
       account: 'a',
       name: 'slice',
       loadKeys: [loadKey],
-      refresh: false,
       main: things,
       derived: [parts],
     },

@@ -38,7 +38,7 @@ export async function addGroups(
     // Of a merged file the rows of other days stay.
     const { name, main, derived } = pipeline;
     const loadKeys = [importedKey(dayOf(day))];
-    const slice: SliceCommit = { pipeline: name, account, name: '', loadKeys, main, derived, files: [], refresh: true };
+    const slice: SliceCommit = { pipeline: name, account, name: '', loadKeys, main, derived, files: [] };
     const paths = (await localFiles.of(lake, groups, stored.files)).flatMap((month) => month.paths);
     const inLake = paths.length === 0 ? [] : await storedGroups(workspace.database, paths, day);
     const all = joinedGroups([...inLake, ...rows]);

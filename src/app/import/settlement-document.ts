@@ -133,5 +133,5 @@ async function sliceOf({ id, month, batches }: SettlementRows, account: string):
     files.push({ table: batch.table, month, ...(await encodeFile(batch, metadata)), tags: {} });
   }
   const origin = 'import' as const;
-  return { pipeline, account, name, loadKeys, main, derived, files, refresh: true, acceptsEmpty: true, origin };
+  return { pipeline, account, name, loadKeys, main, derived, files, replaces: loadKeys, acceptsEmpty: true, origin };
 }

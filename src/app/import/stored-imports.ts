@@ -128,7 +128,7 @@ export async function commitImported(
     files,
     decide: (snapshot) => {
       if (!stored.isCurrent(snapshot)) return undefined;
-      const loads = { pipeline, account, loadKeys, refresh: true, origin: 'import' as const };
+      const loads = { pipeline, account, loadKeys, origin: 'import' as const };
       return { replaced, keys: keyChange(snapshot, loads, clock.now()) };
     },
   });

@@ -111,9 +111,6 @@ export async function load<Summary extends object, Plan extends LoadPlan>(
   const known = { account: job.account, lake: options.lake, ...bounds };
   const context = withProvisionalSummary(given, known, () => provisional?.(load.progress) ?? {});
   const store = await checkedStore(request, context);
-  // Only rows that are read again are compared.
-  const isCompared = request.refresh || job.pipelines.some(({ restates }) => restates === true);
-  if (!isCompared) return loadInto(store, undefined, load, context);
   const comparing = { clock: context.clock, acceptEmpty: options.acceptEmpty === true };
   return withWorkspace(defaultLimits, store, (workspace) =>
     loadInto(store, new EventRevisions(workspace, comparing), load, context),
@@ -137,7 +134,7 @@ async function checkedStore({ options, job }: LoadCommand, { clock, emit }: RunC
 
 async function loadInto<Summary extends object, Plan extends LoadPlan>(
   store: Store,
-  revisions: EventRevisions | undefined,
+  revisions: EventRevisions,
   load: ActiveLoad<Summary, Plan>,
   context: RunContext,
 ): Promise<CommandResult<Summary>> {
@@ -172,7 +169,7 @@ async function loadInto<Summary extends object, Plan extends LoadPlan>(
       lease.cleared();
     }
     const unexported = await exportAfterRun(lake, options, context);
-    const findings = revisions?.findings ?? { changes: [], emptied: [], uncompared: [] };
+    const { findings } = revisions;
     const failure =
       ran.failure ??
       emptyFailure(findings) ??

@@ -356,7 +356,7 @@ export async function takeOutUnloaded({ lake, clock }: RepairedFiles): Promise<v
       const keys = unloadedKeys(lake, pipeline, account);
       if (keys.length === 0) continue;
       const { name, main, derived } = pipeline;
-      const slice = { pipeline: name, account, loadKeys: keys, refresh: true, name: '', main, derived, files: [] };
+      const slice = { pipeline: name, account, loadKeys: keys, name: '', main, derived, files: [] };
       await remainderWriter(lake, clock)(slice, async (remainder) => {
         await lake.commitFiles({
           operation: 'REPAIR',

@@ -28,7 +28,7 @@ export interface PipelineRunOptions<Upstream> {
   readonly openSlices: number;
   /** The verdict on a slice that can't be read, by its error. */
   readonly judge: (error: unknown) => SliceVerdict;
-  /** Splits files that contain more than the refreshed rows; without it such a refresh fails. */
+  /** Splits files that contain more than the replaced rows; without it such a slice fails. */
   readonly withRemainder?: WithRemainder;
 }
 
@@ -68,7 +68,7 @@ export async function loadSlices<Upstream>(
     Readable.from(scheduler.slices(), { highWaterMark: 0 }),
     readConcurrently(
       (open) => readSlice(open, pass),
-      ({ slice }) => isLoaded(slice, pass),
+      ({ slice }) => isReread(slice, pass),
     ),
     (slices: AsyncIterable<WholeSlice>) => commitConcurrently(slices, pass),
   );
@@ -77,8 +77,8 @@ export async function loadSlices<Upstream>(
 }
 
 /**
- * The last stage: commits slices on arrival. Those behind a refresh wait for it, because its comparison with the stored rows may show
- * that the answers belong to another account.
+ * The last stage: commits slices on arrival. Those behind one that is read again wait for it, because its comparison with the stored
+ * rows may show that the answers belong to another account.
  */
 async function commitConcurrently<Upstream>(slices: AsyncIterable<WholeSlice>, pass: Pass<Upstream>): Promise<void> {
   const committing: Promise<void>[] = [];
@@ -92,27 +92,34 @@ async function commitConcurrently<Upstream>(slices: AsyncIterable<WholeSlice>, p
   await Promise.all(committing);
 }
 
-/** Whether a refresh reads a slice that is loaded, at least partly. */
-function isLoaded<Upstream>({ loadKeys, retires = [] }: Slice, { pipeline, job }: Pass<Upstream>): boolean {
-  if (!job.refresh) return false;
+/** The load keys whose rows a slice, or a part of it, replaces where they are loaded. */
+function replacedBy(
+  { loadKeys, replaces = [] }: Pick<Slice, 'loadKeys' | 'replaces'>,
+  { refresh }: Job,
+): readonly string[] {
+  return refresh ? [...loadKeys, ...replaces] : replaces;
+}
+
+/** Whether a slice is read that is loaded, at least partly. */
+function isReread<Upstream>(slice: Slice, { pipeline, job }: Pass<Upstream>): boolean {
   const loaded = job.lake.loadKeys(pipeline.name, job.account);
-  return [...loadKeys, ...retires].some((loadKey) => loaded.has(loadKey));
+  return replacedBy(slice, job).some((loadKey) => loaded.has(loadKey));
 }
 
 /**
- * A stage that starts each slice on arrival, and pushes complete ones in order of completion. New slices wait for the refreshes
- * that have started, which may show that the answers belong to another account.
+ * A stage that starts each slice on arrival, and pushes complete ones in order of completion. New slices wait for those that are
+ * read again and have started, which may show that the answers belong to another account.
  */
 function readConcurrently(
   read: (open: OpenSlice) => Promise<WholeSlice | undefined>,
-  isLoaded: (open: OpenSlice) => boolean,
+  rereads: (open: OpenSlice) => boolean,
 ): Transform {
   const running = new Set<Promise<void>>();
   const rereading = new Set<Promise<void>>();
   return new Transform({
     objectMode: true,
     transform(open: OpenSlice, _encoding, begun) {
-      const isRepeated = isLoaded(open);
+      const isRepeated = rereads(open);
       const task = read(open)
         .then(async (whole) => {
           if (!isRepeated) await Promise.all(rereading);
@@ -171,7 +178,7 @@ async function readSlice<Upstream>(open: OpenSlice, pass: Pass<Upstream>): Promi
 async function wholeSlice<Upstream>(open: OpenSlice, pass: Pass<Upstream>): Promise<WholeSlice> {
   const { pipeline, scheduler, upstream, summary, signal, job } = pass;
   const { slice } = open;
-  const isRepeated = isLoaded(slice, pass);
+  const whole = { open, isReread: isReread(slice, pass) };
   const afterwards: (() => Promise<void>)[] = [];
   const reading: Reading<Upstream> = {
     ...{ upstream, signal, account: job.account, counts: summary },
@@ -195,7 +202,7 @@ async function wholeSlice<Upstream>(open: OpenSlice, pass: Pass<Upstream>): Prom
       for await (const file of encodedFiles) files.push(file);
     },
   );
-  return { open, isReread: isRepeated, files, collector, afterwards };
+  return { ...whole, files, collector, afterwards };
 }
 
 /** Pages after which an oversized slice is no longer abandoned. */
@@ -285,18 +292,18 @@ async function commitSlice<Upstream>(whole: WholeSlice, pass: Pass<Upstream>): P
 }
 
 function commitPart<Upstream>(
-  { part: { name, loadKeys, noted }, files }: Commit,
+  { part, files }: Commit,
   { open: { slice }, collector }: WholeSlice,
   { pipeline, job, withRemainder }: Pass<Upstream>,
 ): Promise<CommitResult> {
-  const { excludes, window, retires, grows, replaces } = slice;
+  const { name, loadKeys, noted } = part;
+  const { excludes, window, grows } = slice;
   return job.lake.commit(
     {
       ...{ pipeline: pipeline.name, account: job.account, main: pipeline.main, derived: pipeline.derived, files },
-      ...{ name, loadKeys, excludes, window, retires, noted, grows },
+      ...{ name, loadKeys, replaces: replacedBy(part, job), excludes, window, noted, grows },
       acceptsEmpty: job.options?.acceptEmpty,
       holes: holesByKey(collector.holes, loadKeys),
-      refresh: job.refresh || replaces === true,
     },
     withRemainder,
   );

@@ -120,6 +120,8 @@ export interface SlicePart {
   /** For people. */
   readonly label: string;
   readonly loadKeys: readonly string[];
+  /** As `Slice.replaces`. */
+  readonly replaces?: readonly string[];
   /** Whether the read is recorded even if nothing has changed. */
   readonly noted?: boolean;
   /** Unexpected data of the part. */
@@ -264,8 +266,6 @@ export interface Pipeline<Upstream, S extends Slice = Slice, Page = unknown> ext
   readonly needs?: readonly Pipeline<Upstream>[];
   /** Derives its first derived table from the stored rows of the main table; left out: `rebuild` doesn't change its tables. */
   readonly derivation?: Derivation;
-  /** Whether slices replace loaded rows in a backfill too: these are compared. */
-  readonly restates?: boolean;
   /** What of a range the service doesn't have any more, for people. `now`: milliseconds since 1970. */
   limitText?(range: Window, now: number): string | undefined;
   /**

@@ -9,10 +9,8 @@ export interface Slice {
   readonly label: string;
   /** Loaded once it is committed: `window/…`, `group/…`, `order/…`. */
   readonly loadKeys: readonly string[];
-  /** Load keys that these cover, and that no longer count as loaded. */
-  readonly retires?: readonly string[];
-  /** Whether it replaces loaded rows. */
-  readonly replaces?: boolean;
+  /** Loaded load keys whose rows it replaces (`SliceLoads`); a refresh replaces its own, too. Left out: none. */
+  readonly replaces?: readonly string[];
   /** Whether the read is recorded even if nothing has changed. */
   readonly noted?: boolean;
   /** Whether a re-read is expected to bring new rows, as of an open settlement. */

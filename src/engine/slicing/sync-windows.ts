@@ -4,7 +4,7 @@ import { cut, dayMs, dayStart, joined, monthOf, overlap, spanOf, uncovered, type
 /** A window to read, and the loaded windows within it that it replaces. */
 export interface PlannedWindow {
   readonly window: Window;
-  readonly retires: readonly Window[];
+  readonly replaces: readonly Window[];
 }
 
 export interface SyncWindowsOptions {
@@ -121,14 +121,14 @@ function planned(
   const byEnd = new Map(loaded.map((window) => [window.end, window]));
   const fresh = missing.map((next): PlannedWindow => {
     const before = byEnd.get(next.start);
-    if (before === undefined || !grows(before, next)) return { window: next, retires: [] };
-    return { window: { start: before.start, end: next.end }, retires: [before] };
+    if (before === undefined || !grows(before, next)) return { window: next, replaces: [] };
+    return { window: { start: before.start, end: next.end }, replaces: [before] };
   });
-  const replaced = new Set(fresh.flatMap(({ retires }) => retires));
+  const replaced = new Set(fresh.flatMap(({ replaces }) => replaces));
   const lookBack = { start: lookBackFrom, end };
   const repeated = loaded
     .filter((window) => !replaced.has(window) && (overlap(window, lookBack) || isWanted(window)))
-    .map((window): PlannedWindow => ({ window, retires: [] }));
+    .map((window): PlannedWindow => ({ window, replaces: [] }));
   return [...fresh, ...repeated].toSorted((a, b) => a.window.start - b.window.start);
 }
 

@@ -54,20 +54,20 @@ export function loadedSamples(lake: Lake, pipeline: string, table: string, accou
   ];
 }
 
-/** The slice of a window; `retires` are the loaded windows within it, which it replaces. */
-export function windowSlice(window: Window, retires: readonly Window[] = []): WindowSlice {
+/** The slice of a window; `replaces` are loaded windows within it. */
+export function windowSlice(window: Window, replaces: readonly Window[] = []): WindowSlice {
   const start = isoInstant(window.start);
   const end = isoInstant(window.end);
   const key = windowKey(window);
-  const replaced = retires.map(windowKey);
+  const replaced = replaces.map(windowKey);
   return {
     window,
     name: `${compact(start)}-${compact(end)}`,
     label: `${start}/${end}`,
     loadKeys: [key],
-    ...(replaced.length > 0 && { retires: replaced }),
+    ...(replaced.length > 0 && { replaces: replaced }),
     excludes: (loadKey) => {
-      const other = loadKey === key || replaced.includes(loadKey) ? undefined : readWindow(loadKey);
+      const other = loadKey === key ? undefined : readWindow(loadKey);
       return other !== undefined && overlap(other, window);
     },
   };

@@ -81,9 +81,9 @@ export function syncedWindows(
     job.changed?.find(({ start, end }) => start === window.start && end === window.end)?.bodies;
   const slices = job.refresh
     ? plan({ loaded, missing, end, lookBackFrom })
-        .map(({ window, retires }) => {
+        .map(({ window, replaces }) => {
           const bodies = bodiesOf(window);
-          return { ...windowSlice(window, retires), ...(bodies && { bodies }) };
+          return { ...windowSlice(window, replaces), ...(bodies && { bodies }) };
         })
         .filter(({ label }) => !job.wasRead(label))
     : missing.flatMap((gap) => cut(gap, days)).map((window) => windowSlice(window));

@@ -11,12 +11,13 @@ export interface SliceLoads {
   readonly account: string;
   /** They count as loaded once the slice is committed, also where they are empty. */
   readonly loadKeys: readonly string[];
-  /** Whether the slice replaces rows of the same load keys; otherwise they stay. */
-  readonly refresh: boolean;
+  /**
+   * Loaded load keys whose rows the slice replaces: its own to read them again, and those that its own cover (a part of a day within
+   * the day), which no longer count as loaded then. Left out: none.
+   */
+  readonly replaces?: readonly string[] | undefined;
   /** Events that could not be read, by load key: rows that the slice lacks may be these. */
   readonly holes?: ReadonlyMap<string, readonly EventHole[]> | undefined;
-  /** Load keys that no longer count as loaded because the slice's cover them: a part of a day within the day. */
-  readonly retires?: readonly string[] | undefined;
   /** Whether another load key conflicts with the slice: an overlapping window. */
   readonly excludes?: ((loadKey: string) => boolean) | undefined;
   /** Where its rows are from; left out: `api`. */
@@ -25,9 +26,12 @@ export interface SliceLoads {
   readonly window?: Window | undefined;
 }
 
-/** The load keys that a slice replaces: its own, and those that it retires. */
-export function replacedKeys({ loadKeys, retires = [] }: SliceLoads): readonly string[] {
-  return [...loadKeys, ...retires];
+/** The load keys whose rows a slice removes: its own, of which files may have rows that don't count as loaded, and those that it replaces. */
+export function replacedKeys({
+  loadKeys,
+  replaces = [],
+}: Pick<SliceLoads, 'loadKeys' | 'replaces'>): readonly string[] {
+  return [...new Set([...loadKeys, ...replaces])];
 }
 
 /** The files of a table with any of the load keys that a slice replaces. */
@@ -38,12 +42,12 @@ export function touchedFiles(table: TableSnapshot, slice: SliceLoads): Add[] {
 /** Whether another run has loaded the slice's load keys or conflicting ones. */
 export function hasConflict(
   snapshot: Snapshot,
-  { pipeline, account, loadKeys, refresh, excludes, retires = [] }: SliceLoads,
+  { pipeline, account, loadKeys, excludes, replaces = [] }: SliceLoads,
 ): boolean {
   const read = snapshot.keysOf(account, pipeline);
-  if (!refresh && loadKeys.some((loadKey) => read.has(loadKey))) return true;
-  if (excludes === undefined) return false;
-  return [...read.keys()].some((loadKey) => excludes(loadKey) && !retires.includes(loadKey));
+  const conflicts = (loadKey: string): boolean => !replaces.includes(loadKey);
+  if (loadKeys.some((loadKey) => read.has(loadKey) && conflicts(loadKey))) return true;
+  return excludes !== undefined && [...read.keys()].some((loadKey) => excludes(loadKey) && conflicts(loadKey));
 }
 
 /** The version of the catalog that a load key was read with last, which every commit of the load key changes; -1 where it isn't loaded. */
@@ -67,7 +71,7 @@ interface KeyOptions {
   readonly isCompared?: boolean;
 }
 
-/** The slice's load keys as loaded at an instant, and the retired and emptied ones deleted. `now`: milliseconds since 1970. */
+/** The slice's load keys as loaded at an instant, and the covered and emptied ones deleted. `now`: milliseconds since 1970. */
 export function keyChange(
   snapshot: Snapshot,
   slice: SliceLoads,
@@ -77,7 +81,7 @@ export function keyChange(
   const { pipeline, account, origin = 'api' } = slice;
   const stored = snapshot.keysOf(account, pipeline);
   const wanted = new Set(slice.loadKeys);
-  const gone = [...new Set([...(slice.retires ?? []), ...emptied])].flatMap((key) => {
+  const gone = [...new Set([...(slice.replaces ?? []), ...emptied])].flatMap((key) => {
     const found = wanted.has(key) ? undefined : stored.get(key);
     return found === undefined ? [] : [found];
   });

@@ -7,7 +7,7 @@ import { replacedKeys, type SliceLoads } from './load-keys.js';
 
 /** What a slice reaches of the rows that a snapshot has in its main table. */
 export interface ReachedRows extends ReachedImports {
-  /** The load keys of which no row stays: those that the slice has read or retires, and imported ones whose span is loaded then. */
+  /** The load keys of which no row stays: those that the slice has read or replaces, and imported ones whose span is loaded then. */
   readonly vanishing: ReadonlySet<string>;
   /** The files with any rows of these. */
   readonly files: readonly Add[];

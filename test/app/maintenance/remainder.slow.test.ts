@@ -149,7 +149,7 @@ describe('reading again what compact has merged', () => {
       opened,
       clock,
       limits,
-    )({ ...slice, refresh: true }, async (remainder) => {
+    )(slice, async (remainder) => {
       const { files, mains } = remainder ?? expect.fail('expected that rows stay');
       expect(mains).toEqual([file]);
       const addressesOf = async (name: string) => {

@@ -130,7 +130,6 @@ function reportSlice(report: ListedReport, lookup: StoredSettlements): ReportSli
     label: reportLabel(report),
     // Its settlements are known once it is read.
     loadKeys: [],
-    replaces: true,
   };
 }
 
@@ -252,7 +251,7 @@ export function reportCollector({ report, label, lookup }: ReportSlice): Collect
           // Its rows are the same, but from now on a sync reads it.
           const noted = lookup.imported.delete(key);
           const warnings = settlementWarnings(rows, `report ${report.id}`);
-          read.push({ rows, part: { name, label: settlementLabel, loadKeys, noted, warnings } });
+          read.push({ rows, part: { name, label: settlementLabel, loadKeys, replaces: loadKeys, noted, warnings } });
         }
       }
       return settlements.length;
