@@ -39,7 +39,7 @@ async function run(): Promise<void> {
   const cache = { cacheFolder: folder, cacheBytes: 1e10 };
   const sql = async (query: string): Promise<void> => {
     const database = await openDatabase();
-    const reader = await openLakeReader(lake, systemClock, { cache });
+    const reader = await openLakeReader(lake, systemClock, cache);
     const views = new LakeDatabase({ database, ...reader });
     await views.refresh();
     await views.run(query, async ({ chunks }) => {
@@ -54,7 +54,7 @@ async function run(): Promise<void> {
     'all events': () => sql('SELECT sum(length(raw)) FROM events'),
     report: () =>
       report(
-        { lake, account: undefined, from: undefined, to: undefined, output: '-', cache },
+        { lake, account: undefined, from: undefined, to: undefined, output: '-', ...cache },
         { clock: systemClock, signal, output: new PassThrough().resume(), log: () => undefined },
       ),
   };

@@ -82,9 +82,9 @@ const journalKinds: OptionKinds<JournalExportOptions> = {
  * @throws LedgerlakeError USAGE where there is no lake, and where a file can't be written
  */
 export async function exportViews(dir: string, options: ViewsExportOptions = {}): Promise<ViewsExport> {
-  return exported('exportViews', dir, options, viewsKinds, async ({ lake, timeZone, chart, costs }, context) => {
+  return exported('exportViews', dir, options, viewsKinds, async (settings, context) => {
     const { exportViews: write } = await import('../app/query/export-views.js');
-    return write({ lake, dir, timeZone, chart, costs }, context);
+    return write({ ...settings, dir }, context);
   });
 }
 
@@ -103,7 +103,7 @@ export async function exportSettlementReports(
     const { exportSettlementReports: write } = await import('../app/settlement-reports/export-settlement-reports.js');
     const { account, settlements = [] } = options;
     const [from, to] = [optionText(options.from), optionText(options.to)];
-    return write({ lake: settings.lake, cache: settings, dir, account, settlements, from, to }, context);
+    return write({ ...settings, dir, account, settlements, from, to }, context);
   });
 }
 
@@ -124,9 +124,8 @@ export async function exportJournal(output: string, options: JournalExportOption
     if (!isJournalFormat(format)) {
       throw usageError(`expected for of exportJournal to be one of ${journalFormatNames.join(', ')}`);
     }
-    const { lake, timeZone, chart } = settings;
     const range = { month, since, from: optionText(options.from), to: optionText(options.to) };
-    const journal = { lake, cache: settings, timeZone, chart, output, account, basis, for: format, ...range };
+    const journal = { ...settings, output, account, basis, for: format, ...range };
     return write(journal, { ...context, output: new PassThrough().resume() });
   });
 }

@@ -123,8 +123,7 @@ export async function openLake(path: string, options: LakeOptions = {}): Promise
   const configured = await readSettings({ lake: path, config });
   const reader = await runTask({ onEvent, names }, ({ emit }) =>
     openLakeReader(path, systemClock, {
-      ...{ log: messageLog(emit), scope: { lake: path, config } },
-      ...{ cache: configured, timeZone: configured.timeZone, chart: configured.chart, costs: configured.costs },
+      ...{ ...configured, log: messageLog(emit), scope: { lake: path, config } },
     }),
   );
   const database = await openDatabase();

@@ -66,7 +66,7 @@ export async function createMcpServer(options: McpServerOptions = {}): Promise<M
     () => import('../app/mcp/server.js'),
   );
   const settings = await readSettings({ lake, config, 'time-zone': timeZone, chart, costs });
-  const served = { ...settings, config, accounts, cache: settings };
+  const served = { ...settings, config, accounts };
   const { mcp, close } = await runTask({ onEvent, names }, ({ emit }) =>
     createLakeServer(served, { clock: systemClock, log: messageLog(emit) }),
   );

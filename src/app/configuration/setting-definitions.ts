@@ -58,6 +58,34 @@ const folder = anyText('a folder');
 const days = 'a whole number of days from 1';
 const everyDays = 'a number of days from 0';
 
+/** The settings of views, and of what reads them. */
+export const querySettings = {
+  timeZone: {
+    ...timeZoneName,
+    about: 'Time zone in which months begin and end in views, report and journals',
+    default: 'UTC',
+    comment:
+      'The time zone in which months begin and end in views, report and journals: an IANA name (docs/queries.md).',
+    example: 'Europe/Berlin',
+  },
+  chart: {
+    ...anyText('a file'),
+    about: 'Chart of accounts of journals: a CSV file; the default one has accounts for all that is known',
+    optionAbout: 'Chart of accounts: a CSV file (docs/journals.md)',
+    isPath: true,
+    comment: 'The chart of accounts of journals, a CSV file (docs/journals.md).',
+    example: 'chart.csv',
+  },
+  costs: {
+    ...anyText('a file'),
+    about: 'What units of SKUs cost, for the view `sku_profit`: a CSV file',
+    optionAbout: 'Unit costs: a CSV file (docs/queries.md)',
+    isPath: true,
+    comment: 'What units of SKUs cost, for the view sku_profit: a CSV file (docs/queries.md).',
+    example: 'costs.csv',
+  },
+} as const satisfies SettingDefinitions;
+
 /** The settings of a run. */
 export const runSettings = {
   lake: {
@@ -188,30 +216,7 @@ export const runSettings = {
     default: [],
     comment: 'What runs write for other engines at their end: "iceberg", "symlinks" (docs/engines.md).',
   },
-  timeZone: {
-    ...timeZoneName,
-    about: 'Time zone in which months begin and end in views, report and journals',
-    default: 'UTC',
-    comment:
-      'The time zone in which months begin and end in views, report and journals: an IANA name (docs/queries.md).',
-    example: 'Europe/Berlin',
-  },
-  chart: {
-    ...anyText('a file'),
-    about: 'Chart of accounts of journals: a CSV file; the default one has accounts for all that is known',
-    optionAbout: 'Chart of accounts: a CSV file (docs/journals.md)',
-    isPath: true,
-    comment: 'The chart of accounts of journals, a CSV file (docs/journals.md).',
-    example: 'chart.csv',
-  },
-  costs: {
-    ...anyText('a file'),
-    about: 'What units of SKUs cost, for the view `sku_profit`: a CSV file',
-    optionAbout: 'Unit costs: a CSV file (docs/queries.md)',
-    isPath: true,
-    comment: 'What units of SKUs cost, for the view sku_profit: a CSV file (docs/queries.md).',
-    example: 'costs.csv',
-  },
+  ...querySettings,
   sse: {
     ...oneOf(sseAlgorithms),
     about: 'What new objects of a lake on S3 are encrypted with; as the bucket has it by default',

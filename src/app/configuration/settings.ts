@@ -11,6 +11,7 @@ import { readConfiguration } from './read-configuration.js';
 import {
   logSettings,
   runSettings,
+  type querySettings,
   settingVariable,
   type LookBackRule,
   type SettingDefinitions,
@@ -22,6 +23,9 @@ export const defaultLake = runSettings.lake.default;
 
 /** What is set of the cache. */
 export type CacheOptions = OptionalSettings<'cacheFolder' | 'cacheBytes'>;
+
+/** What is set for those who query a lake: of its views, and of the cache. */
+export type QueryOptions = CacheOptions & OptionalSettings<keyof typeof querySettings>;
 
 /**
  * Where copies of the files of lakes on S3 are kept. Without settings as the environment says, and by default.

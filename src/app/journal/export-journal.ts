@@ -12,7 +12,7 @@ import { writeExact } from '../../core/text/sink.js';
 import { readInstantOption } from '../../core/text/value-forms.js';
 import type { CommandResult } from '../command-result.js';
 import { refuseUnknownAccount } from '../configuration/account.js';
-import type { CacheOptions } from '../configuration/settings.js';
+import type { QueryOptions } from '../configuration/settings.js';
 import type { ReadingContext } from '../context.js';
 import type { JournalExport } from '../results.js';
 import { LakeDatabase } from '../query/lake-database.js';
@@ -37,7 +37,7 @@ import unclearPayouts from './unclear-payouts.sql';
 
 export type JournalBasis = 'paid' | 'earned';
 
-export interface JournalOptions {
+export interface JournalOptions extends QueryOptions {
   readonly lake: string;
   /** Left out: all. */
   readonly account?: string | undefined;
@@ -52,11 +52,6 @@ export interface JournalOptions {
   readonly for: JournalFormatName;
   /** A file; undefined and `-`: standard output. */
   readonly output?: string | undefined;
-  /** The file of the chart of accounts; left out: the default one. */
-  readonly chart?: string | undefined;
-  readonly timeZone?: string | undefined;
-  /** For a lake on S3; left out: the user's. */
-  readonly cache?: CacheOptions | undefined;
 }
 
 /** Endings of files that journals can't be, as they are CSV. */
@@ -75,7 +70,7 @@ export async function exportJournal(
   options: JournalOptions,
   { clock, signal, log, output }: ReadingContext,
 ): Promise<CommandResult<JournalExport>> {
-  const { lake: location, account, basis, since, chart, timeZone, cache } = options;
+  const { lake: location, account, basis, since } = options;
   const days = daysOf(options);
   const path = options.output === '-' ? undefined : options.output;
   const ending = extname(path ?? '').toLowerCase();
@@ -87,7 +82,9 @@ export async function exportJournal(
       `expected --output FILE with --for ${options.for}, got none; it writes a file for each currency beside that name`,
     );
   }
-  const reader = await openLakeReader(location, clock, { log, scope: { lake: location }, cache, timeZone, chart });
+  // No journal reads unit costs.
+  const settings = { ...options, costs: undefined };
+  const reader = await openLakeReader(location, clock, { ...settings, log, scope: { lake: location } });
   const { lake } = reader;
   refuseUnknownAccount(account, lake.accounts(), location);
   const accounts = [...lake.accounts()].filter((name) => account === undefined || name === account);

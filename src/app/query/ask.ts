@@ -1,6 +1,7 @@
 import { chunksOf, writeRows, type Format } from '../../core/text/formats.js';
 import type { Lake } from '../../lake/lake.js';
 import { spansText } from '../command-text.js';
+import type { QueryOptions } from '../configuration/settings.js';
 import type { ReadingContext } from '../context.js';
 import { newestMonth, partialMonths, windowsByAccount } from './loaded-months.js';
 import { questionNamed, questionQuery, questions, questionValues } from './questions.js';
@@ -13,12 +14,10 @@ export interface AskedQuestion {
   readonly notes: readonly string[];
 }
 
-export interface AskOptions {
+export interface AskOptions extends Pick<QueryOptions, 'timeZone'> {
   /** The name of the question. */
   readonly name: string;
   readonly parameters: Readonly<Record<string, string>>;
-  /** In which months begin and end; left out: UTC. */
-  readonly timeZone?: string | undefined;
   /** Milliseconds since 1970. */
   readonly now: number;
 }

@@ -7,6 +7,7 @@ import { replaceFile } from '../../core/io/write-file.js';
 import { printable } from '../../core/printable.js';
 import { formatCount } from '../../core/text/amounts.js';
 import type { CommandResult } from '../command-result.js';
+import type { QueryOptions } from '../configuration/settings.js';
 import type { CommandContext } from '../context.js';
 import type { ViewsExport } from '../results.js';
 import { asKnownMacros, loadedSpansMacro } from './as-known.js';
@@ -31,15 +32,7 @@ export async function exportViews(
     timeZone = 'UTC',
     chart,
     costs,
-  }: {
-    readonly lake: string;
-    readonly dir: string;
-    readonly timeZone?: string;
-    /** The file of the chart of accounts; left out: the default one. */
-    readonly chart?: string | undefined;
-    /** The file of unit costs. */
-    readonly costs?: string | undefined;
-  },
+  }: QueryOptions & { readonly lake: string; readonly dir: string },
   { clock, log }: Pick<CommandContext, 'clock' | 'log'>,
 ): Promise<CommandResult<ViewsExport>> {
   const chartRows = chart === undefined ? undefined : await readChart(chart);

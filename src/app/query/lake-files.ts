@@ -14,7 +14,7 @@ import { readChart } from './chart.js';
 import { readCosts } from './costs.js';
 import { checkFiles, fileFault } from './file-fault.js';
 import { refuseUnknownAccount } from '../configuration/account.js';
-import { cacheOf, type CacheOptions } from '../configuration/settings.js';
+import { cacheOf, type CacheOptions, type QueryOptions } from '../configuration/settings.js';
 import { FetchedFiles } from './fetched-files.js';
 import { existingLake } from '../../lake/existing-lake.js';
 import type { PastVersion } from '../../lake/catalog/past-snapshot.js';
@@ -57,7 +57,7 @@ export async function openExistingLake(location: string, clock: Clock, log: (lin
   return lake;
 }
 
-export interface LakeReaderOptions {
+export interface LakeReaderOptions extends QueryOptions {
   /** Receives damaged checkpoints, and how far a fetch is. */
   readonly log?: (line: string) => void;
   readonly scope?: CommandScope;
@@ -65,14 +65,6 @@ export interface LakeReaderOptions {
   readonly at?: PastVersion | undefined;
   /** The accounts that queries see; left out: all. */
   readonly accounts?: readonly string[] | undefined;
-  /** For a lake on S3. */
-  readonly cache?: CacheOptions | undefined;
-  /** In which months begin and end; left out: UTC. */
-  readonly timeZone?: string | undefined;
-  /** The file of the chart of accounts; left out: the default one. */
-  readonly chart?: string | undefined;
-  /** The file of unit costs. */
-  readonly costs?: string | undefined;
 }
 
 /**
@@ -101,13 +93,14 @@ export async function fetchedFiles(
 export async function openLakeReader(
   location: string,
   clock: Clock,
-  { log = () => undefined, scope = {}, at, accounts, cache, timeZone, chart, costs }: LakeReaderOptions = {},
+  { log = () => undefined, scope = {}, at, accounts, ...settings }: LakeReaderOptions = {},
 ): Promise<LakeReader> {
+  const { timeZone, chart, costs } = settings;
   const chartRows = chart === undefined ? undefined : await readChart(chart);
   const costRows = costs === undefined ? undefined : await readCosts(costs);
   const lake = await openExistingLake(location, clock, log);
   if (at !== undefined) await lake.goTo(at);
-  const fetched = await fetchedFiles(lake, cache, { ...scope, lake: location }, log, at === undefined);
+  const fetched = await fetchedFiles(lake, settings, { ...scope, lake: location }, log, at === undefined);
   for (const account of accounts ?? []) refuseUnknownAccount(account, lake.accounts(), location);
   if (accounts !== undefined) lake.limitTo(accounts);
   const views = sqlTables(lake.tables.map(({ schema, columns }) => ({ name: schema.name, columns })));

@@ -20,7 +20,7 @@ import type { ReadingContext } from '../context.js';
 import { checkFiles, fileFault } from '../query/file-fault.js';
 import { LakeDatabase } from '../query/lake-database.js';
 import { fetchedFiles, lakeTables, openExistingLake } from '../query/lake-files.js';
-import type { CacheOptions } from '../configuration/settings.js';
+import type { QueryOptions } from '../configuration/settings.js';
 import { NamedTables } from '../query/named-tables.js';
 import { viewStatements } from '../query/views.js';
 import { plainLog } from '../../observe/log/plain-log.js';
@@ -36,7 +36,7 @@ import type { CurrencyChapter } from './section.js';
 import { readSections, reportSheets, sheetNames, type AccountChapter } from './sections.js';
 import { readSettlements, type SettlementFigures } from './settlements.js';
 
-export interface ReportOptions extends RangeOptions {
+export interface ReportOptions extends RangeOptions, QueryOptions {
   readonly lake: string;
   /** Undefined: all accounts. */
   readonly account: string | undefined;
@@ -44,10 +44,6 @@ export interface ReportOptions extends RangeOptions {
   readonly format?: ReportFormat | undefined;
   /** Path of the report, a folder for `csv`; `-`: standard output. Undefined: a name by the format. */
   readonly output: string | undefined;
-  /** For a lake on S3; left out: the user's. */
-  readonly cache?: CacheOptions;
-  /** In which months begin and end; left out: UTC. */
-  readonly timeZone?: string;
 }
 
 /** Values of `--format`: the page, or its tables as a folder of CSV files or as a workbook. */
@@ -213,7 +209,7 @@ function summaryText(path: string, bytes: number, { accounts, currencies, settle
   return `${path}: ${parts.join(', ')}`;
 }
 
-export interface ReportQuestion {
+export interface ReportQuestion extends QueryOptions {
   readonly lake: Lake;
   /** The lake's location as given by the user. */
   readonly location: string;
@@ -226,10 +222,6 @@ export interface ReportQuestion {
   readonly isExport?: boolean;
   readonly clock: Clock;
   readonly signal?: AbortSignal | undefined;
-  /** For a lake on S3; left out: the user's. */
-  readonly cache?: CacheOptions;
-  /** In which months begin and end; left out: UTC. */
-  readonly timeZone?: string;
   /** Receives how far a fetch is. */
   readonly log?: (line: string) => void;
 }
@@ -345,13 +337,13 @@ const mostAttempts = 3;
  * that all figures are of the same version.
  */
 async function withViews<T>(
-  { lake, location, signal, cache, timeZone, log = () => undefined }: ReportQuestion,
+  { lake, location, signal, log = () => undefined, ...settings }: ReportQuestion,
   read: (database: Database) => Promise<T>,
 ): Promise<T> {
-  const fetched = await fetchedFiles(lake, cache, { lake: location }, log);
+  const fetched = await fetchedFiles(lake, settings, { lake: location }, log);
   const checked = new Set<string>();
   const names = lakeTables.map(({ name }) => name);
-  const macros = [...viewStatements(lakeTables, timeZone).values()];
+  const macros = [...viewStatements(lakeTables, settings.timeZone).values()];
   const named = new NamedTables(names, macros);
   let isRead = false;
   let isChecked = false;

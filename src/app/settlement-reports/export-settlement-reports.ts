@@ -49,7 +49,7 @@ import {
 import groupLines from './group-lines.sql';
 import paidLines from './paid-lines.sql';
 
-export interface SettlementReportOptions extends Pick<RangeOptions, 'from' | 'to'> {
+export interface SettlementReportOptions extends Pick<RangeOptions, 'from' | 'to'>, CacheOptions {
   /** As the user wrote it. */
   readonly lake: string;
   /** The folder of the files. */
@@ -58,8 +58,6 @@ export interface SettlementReportOptions extends Pick<RangeOptions, 'from' | 'to
   readonly account: string | undefined;
   /** Ids of groups or of settlements; empty: all that are closed. */
   readonly settlements: readonly string[];
-  /** For a lake on S3. */
-  readonly cache?: CacheOptions | undefined;
 }
 
 /** A settlement to write. */
@@ -98,9 +96,10 @@ export async function exportSettlementReports(
   options: SettlementReportOptions,
   { clock, signal, log }: Pick<CommandContext, 'clock' | 'signal' | 'log'>,
 ): Promise<CommandResult<SettlementReportsExport>> {
-  const { lake: location, dir, cache } = options;
+  const { lake: location, dir, cacheFolder, cacheBytes } = options;
   const range = rangeOf(options);
-  const reader = await openLakeReader(location, clock, { log, scope: { lake: location }, cache });
+  const settings = { cacheFolder, cacheBytes };
+  const reader = await openLakeReader(location, clock, { ...settings, log, scope: { lake: location } });
   const { lake } = reader;
   const database = await openDatabase({ signal });
   try {

@@ -1,3 +1,4 @@
+import type { Settings } from '../../app/configuration/settings.js';
 import type { AskedQuestion } from '../../app/query/ask.js';
 import { questionNames } from '../../app/query/question-names.js';
 import { usageError } from '../../core/errors.js';
@@ -49,17 +50,17 @@ export const askCommand: CommandDefinition = {
       return 0;
     }
     const { askedQuestion } = await import('../../app/query/ask.js');
-    const asked = (lake: Lake, timeZone: string | undefined): AskedQuestion =>
+    const asked = (lake: Lake, { timeZone }: Settings): AskedQuestion =>
       askedQuestion(lake, { name, parameters, timeZone, now: context.clock.now() });
     if (!args.flag('sql')) {
       const { runOverLake } = await import('../sql-shell/run-over-lake.js');
       return runOverLake(args, context, { queryOf: asked });
     }
-    const [{ openExistingLake }, { lake, timeZone }] = await Promise.all([
+    const [{ openExistingLake }, settings] = await Promise.all([
       import('../../app/query/lake-files.js'),
       readLakeSettings(args),
     ]);
-    printResult(asked(await openExistingLake(lake, context.clock, context.log), timeZone).query.trimEnd());
+    printResult(asked(await openExistingLake(settings.lake, context.clock, context.log), settings).query.trimEnd());
     return 0;
   },
 };

@@ -141,8 +141,7 @@ async function exportSymlinks(args: CommandArguments, context: ExportContext): P
 
 async function exportViews(args: CommandArguments, context: ExportContext): Promise<CommandResult | number> {
   const { exportViews: write } = await import('../../app/query/export-views.js');
-  const { lake, timeZone, chart, costs } = await readLakeSettings(args);
-  return write({ lake, dir: readDir(args), timeZone, chart, costs }, context);
+  return write({ ...(await readLakeSettings(args)), dir: readDir(args) }, context);
 }
 
 async function exportSettlementReports(
@@ -150,10 +149,10 @@ async function exportSettlementReports(
   context: ExportContext,
 ): Promise<CommandResult | number> {
   const { exportSettlementReports: write } = await import('../../app/settlement-reports/export-settlement-reports.js');
-  const settings = await readLakeSettings(args);
   return write(
     {
-      ...{ lake: settings.lake, cache: settings, dir: readDir(args), settlements: args.repeated('settlement') },
+      ...(await readLakeSettings(args)),
+      ...{ dir: readDir(args), settlements: args.repeated('settlement') },
       ...{ account: args.text('account'), from: args.text('from'), to: args.text('to') },
     },
     context,
@@ -167,12 +166,12 @@ async function exportJournal(args: CommandArguments, context: ExportContext): Pr
     throw usageError('expected --output FILE with --json, got none; the journals would be printed beside the object');
   }
   const settings = await readLakeSettings(args);
-  const { timeZone, chart } = settings;
   const since = args.text('since');
   const { exportJournal: write } = await import('../../app/journal/export-journal.js');
   return write(
     {
-      ...{ lake: settings.lake, cache: settings, timeZone, chart, output, account: args.text('account') },
+      ...settings,
+      ...{ output, account: args.text('account') },
       ...{ month: args.text('month'), from: args.text('from'), to: args.text('to') },
       since: since === undefined ? undefined : wholeNumber('--since', since, 0),
       basis: args.text('basis') === 'earned' ? 'earned' : 'paid',

@@ -28,10 +28,10 @@ export const mcpCommand: CommandDefinition = {
       () => import('../../app/mcp/server.js'),
     );
     const settings = await readLakeSettings(args);
-    const { lake, timeZone, chart, costs, marginMinutes } = settings;
     const accounts = [...new Set(args.repeated('account').map(readAccountName))];
     const served = {
-      ...{ lake, timeZone, chart, costs, marginMinutes, cache: settings, config: args.text('config') },
+      ...settings,
+      config: args.text('config'),
       accounts: accounts.length === 0 ? undefined : accounts,
     };
     await serveMcp(served, { clock, signal, log }, { input: process.stdin, output: process.stdout });

@@ -32,9 +32,7 @@ export const reportCommand: CommandDefinition = {
     const { report, reportFormats } = await import('../../app/report/report.js');
     const settings = await readLakeSettings(args);
     const options = {
-      lake: settings.lake,
-      cache: settings,
-      timeZone: settings.timeZone,
+      ...settings,
       account: args.text('account'),
       from: args.text('from'),
       to: args.text('to'),

@@ -1,4 +1,5 @@
 import { withCommandsIn } from '../../app/command-text.js';
+import type { Settings } from '../../app/configuration/settings.js';
 import type { ReadingContext } from '../../app/context.js';
 import { openLakeReader } from '../../app/query/lake-files.js';
 import { formatOfFile } from '../../core/text/formats.js';
@@ -20,7 +21,7 @@ interface LakeQueryOptions {
   /** Undefined: the newest version. */
   readonly at?: PastVersion | undefined;
   readonly parameters?: Readonly<Record<string, string>>;
-  readonly queryOf: (lake: Lake, timeZone: string | undefined) => LakeQuery;
+  readonly queryOf: (lake: Lake, settings: Settings) => LakeQuery;
 }
 
 /** Runs statements over the lake of a command, as its settings and the options of results say. Resolves to the exit code. */
@@ -35,10 +36,10 @@ export async function runOverLake(
   // A file name of no known format is an error before the lake is read.
   if (format === undefined && outputFile !== undefined) formatOfFile(outputFile);
   const settings = await readLakeSettings(args);
-  const { lake, timeZone, chart, costs } = settings;
+  const { lake } = settings;
   const scope = args.scope();
-  const reader = await openLakeReader(lake, clock, { log, scope, at, cache: settings, timeZone, chart, costs });
-  const { query, notes } = queryOf(reader.lake, timeZone);
+  const reader = await openLakeReader(lake, clock, { ...settings, log, scope, at });
+  const { query, notes } = queryOf(reader.lake, settings);
   const historyFile = historyPath(process.env);
   if (historyFile === undefined && query === undefined && process.stdin.isTTY) log(noHistory);
   return runSql({
