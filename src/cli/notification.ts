@@ -10,7 +10,7 @@ import { openLog } from './listener.js';
 const limitMs = { usual: 30_000, stopped: 4000 };
 
 /**
- * Posts how a command has ended to the address of the setting `notify`, if there is one. Never throws: a failure is a warning, and
+ * Posts how a command has ended to the address of the setting `notify`, if there is one. Never throws: a failure is an error in the log, and
  * doesn't change the exit code.
  */
 export async function notify(

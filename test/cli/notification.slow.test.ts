@@ -68,10 +68,10 @@ test('a configuration that is wrong, where the environment has the address; one 
   expect(paths).toEqual(['/secret-path/2', '/secret-path/1']);
 });
 
-test('an address that refuses is a warning, without the address; one that is invalid is not shown', async () => {
+test('an address that refuses is said also with --quiet, without the address; one that is invalid is not shown', async () => {
   const folder = await temporaryFolder();
   const { environment, posted } = await deadMan(410);
-  const ended = await builtCommand(['compact'], { folder, environment });
+  const ended = await builtCommand(['compact', '--quiet'], { folder, environment });
   expect(ended.code).toBe(2);
   expect(posted).toHaveLength(1);
   expect(ended.err).toMatch(

@@ -23,7 +23,7 @@ export const levels: Readonly<Record<RunEvent['event'], Level>> = {
   message: 'info',
   'metrics-served': 'info',
   'metrics-not-written': 'warn',
-  'notify-failed': 'warn',
+  'notify-failed': 'error',
   'metrics-not-served': 'warn',
   'pipeline-planned': 'info',
   'pipeline-ended': 'info',
