@@ -326,8 +326,6 @@ export interface AccountStatus {
   readonly command: string | null;
   /** The instant before which rows were removed by `forget --before`; null where none were. */
   readonly forgotten_before: string | null;
-  /** What is wrong with the note of that instant; null where nothing is. */
-  readonly forgotten_fault: string | null;
   /** Pipelines that have loaded something. */
   readonly pipelines: readonly PipelineStatus[];
   /** Default pipelines that have loaded nothing. */

@@ -3,7 +3,6 @@ import { spanOf, uncovered, type Window } from '../../core/windows.js';
 import { loadedWindows } from '../../engine/slicing/window-slices.js';
 import type { Lake } from '../../lake/lake.js';
 import { importedDays } from '../../lake/loads/imported-spans.js';
-import { readForgottenBefore } from '../../lake/upkeep/erasure.js';
 import {
   readRequestedRanges,
   type RequestedRangesNote,
@@ -33,16 +32,14 @@ export function unfinishedRanges(
 /**
  * What an account lacks of the range that the configuration requests of a sync, for each pipeline: nothing from before the
  * instant up to which its rows were forgotten, and nothing newer than the newest loaded window, as every sync loads that.
- *
- * @throws LedgerlakeError LAKE_STORE where the lake can't be read
  */
-export async function configuredRanges(
+export function configuredRanges(
   lake: Lake,
   account: string,
   pipelines: readonly string[],
   range: Window,
-): Promise<UnfinishedRange[]> {
-  const start = Math.max(range.start, (await readForgottenBefore(lake.store, account)) ?? range.start);
+): UnfinishedRange[] {
+  const start = Math.max(range.start, lake.snapshot.forgottenBefore(account) ?? range.start);
   const loaded = storedPipelines(lake).flatMap(({ name }) => loadedWindows(lake, name, account));
   const end = loaded.length === 0 ? range.end : spanOf(loaded).end;
   const ranges = pipelines.map((pipeline) => ({ command: 'sync', pipeline, start, end, isConfigured: true }) as const);

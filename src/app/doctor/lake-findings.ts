@@ -8,7 +8,6 @@ import { missingText } from '../../lake/existing-lake.js';
 import { sizeFault } from '../../lake/files/local-file.js';
 import { Lake } from '../../lake/lake.js';
 import { openStore } from '../../lake/store/open-store.js';
-import { noteFault } from '../../lake/upkeep/erasure.js';
 import { leaseText } from '../../lake/upkeep/leases.js';
 import { settlementHoleText } from '../../sources/finances/api-v0/settlement-holes.js';
 import { tables } from '../../sources/finances/lake-tables.js';
@@ -86,7 +85,7 @@ function addAccount(
   { maxLagMs, config }: LakeQuery,
   add: AddFinding,
 ): void {
-  const { account, freshness, behind, openGroups, groupsToLoad, missingSettlements, holes, forgotten } = of;
+  const { account, freshness, behind, openGroups, groupsToLoad, missingSettlements, holes } = of;
   const addFinding = (state: Finding['state'], finding: Pick<Finding, 'found' | 'command'>): void => {
     add({ account, state, ...finding, found: `${account}: ${finding.found}` });
   };
@@ -133,8 +132,6 @@ function addAccount(
     const command = reread && !('file' in hole.hole) ? remedyCommand(reread, named) : undefined;
     addFinding('warning', { found: `could not be read: ${unreadText(hole)}${more}`, command });
   }
-  const fault = forgotten && noteFault(forgotten);
-  if (fault !== undefined) addFinding('warning', { found: fault });
 }
 
 /** Problems of the catalog, and data files, that are listed. */

@@ -88,6 +88,10 @@ export async function removeAged(
       }
     }
     await writeForgetNote(lake, { account, loads: [...forgotten.values()] });
+    // Before any row is removed: a kill must not leave forgotten days that look empty.
+    await lake.commitChange('DELETE', (snapshot) =>
+      before > (snapshot.forgottenBefore(account) ?? -Infinity) ? { forgotten: { [account]: before } } : undefined,
+    );
     for (const { table, rule, files } of aged) await removeRows(retention, table, rule, files, forgotten);
     return (load) => forgotten.has(loadText(load));
   };

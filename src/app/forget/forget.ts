@@ -15,7 +15,6 @@ import {
   accountFiles,
   eraseTraces,
   accountsIn,
-  noteForgotten,
   writeForgetNote,
   forgetNotePath,
   removeAccount,
@@ -112,8 +111,6 @@ async function removeAccountRows(
   const filesBefore = accountFiles(lake, account);
   const spared = new Set([forgetNotePath(account), leasePath(lease.id)]);
   signal.throwIfAborted();
-  // Before any row is removed: a kill must not leave forgotten days that look empty.
-  if (before !== undefined) spared.add(await noteForgotten(store, account, before));
   const forgets =
     before === undefined ? await forgetAll(lake, account) : await removeAged(lake, account, before, clock);
   await removeLoadKeys(lake, account, forgets);

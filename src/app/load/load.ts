@@ -21,7 +21,6 @@ import { defaultLimits, withWorkspace } from '../../lake/files/workspace.js';
 import { demoAccount, refuseMixing } from '../configuration/account.js';
 import { withNeeds } from '../configuration/chosen-pipelines.js';
 import type { OptionalSettings } from '../configuration/settings.js';
-import { noteFault, readForgottenNote } from '../../lake/upkeep/erasure.js';
 import { catalogVersion } from '../catalog-version.js';
 import { FailedRun, underLease, type CommandResult } from '../command-result.js';
 import { holesFailure, noteRun, type RunReport } from './run-summary.js';
@@ -157,9 +156,6 @@ async function loadInto<Summary extends object, Plan extends LoadPlan>(
   return underLease(lease, async () => {
     emitOtherRuns(lease, account, emit);
     await prepareLake(lake, customTables, options);
-    const forgotten = await readForgottenNote(lake.store, account);
-    const fault = noteFault(forgotten);
-    if (fault !== undefined) emit({ event: 'message', message: fault });
     tuneForComputation();
     const startedAt = clock.now();
     const { plan, requested, hasNotes } = await startRun(lake, lease, load, context);
@@ -180,7 +176,7 @@ async function loadInto<Summary extends object, Plan extends LoadPlan>(
     const seconds = (endedAt - startedAt) / 1000;
     // Only the summary of a run that loaded nothing has it.
     const isIdle = ran.summaries.every(({ slices }) => slices === 0);
-    const forgottenBefore = isIdle ? forgotten.before : undefined;
+    const forgottenBefore = isIdle ? lake.snapshot.forgottenBefore(account) : undefined;
     const of = { account, run: lease.id, range: plan.range, lake: options.lake, forgottenBefore };
     const report: RunReport = { ...of, seconds, summaries: ran.summaries, failure, catalog: catalogVersion(lake) };
     const { endpoint, isEndpointConfigured } = options;

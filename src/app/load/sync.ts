@@ -87,7 +87,7 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<C
         if (lake.isEmpty) emit({ event: 'lake-begun', lake: options.lake });
         const { pipelines: unsynced, api } = left(lake);
         if (unsynced.length > 0) emit({ event: 'api-left', account, pipelines: unsynced.map(({ name }) => name), api });
-        const configured = from === undefined ? [] : await configuredRanges(lake, account, [...names], from);
+        const configured = from === undefined ? [] : configuredRanges(lake, account, [...names], from);
         const chosen = [...named, ...reportsToSync(lake, account, options, unfinished)];
         const plan: SyncPlan = {
           ...{ end, now, lookBack, rules, isInTurns: inTurns !== undefined },

@@ -1,5 +1,4 @@
 import { pipelineNamed } from '../../../pipelines/all-pipelines.js';
-import { noteFault } from '../../lake/upkeep/erasure.js';
 import type { LastRun } from '../../lake/upkeep/last-run.js';
 import { dayMs, type Window } from '../../core/windows.js';
 import type { Day, DayState } from '../../engine/run/day-states.js';
@@ -44,8 +43,7 @@ export const coverageSection: Section = {
 };
 
 function coverageHtml(status: AccountCoverage, basis: BasisFigures, lastRun: LastRun | undefined): Html {
-  const { pipelines, range, load, account, unused, forgotten } = status;
-  const fault = forgotten && noteFault(forgotten);
+  const { pipelines, range, load, account, unused } = status;
   const dated = pipelines.filter(({ days }) => days.length > 0);
   if (dated.length === 0) return html`<p class="none">No data of this account was loaded by date.</p>`;
   const states = (Object.keys(stateTexts) as DayState[]).filter((state) =>
@@ -56,7 +54,6 @@ function coverageHtml(status: AccountCoverage, basis: BasisFigures, lastRun: Las
   );
   const hint = needsEndpoint(account, lastRun) ? ' beside the --endpoint that serves the account' : '';
   return html`<p>UTC days from ${dateOrInstant(range.start)} to ${dateOrInstant(range.end)}, the end excluded.</p>
-    ${fault !== undefined && html`<p>${fault}.</p>`}
     <ul class="keys">
       ${legend}
     </ul>

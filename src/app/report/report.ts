@@ -13,7 +13,6 @@ import { chunksOf, csvText } from '../../core/text/formats.js';
 import { writeText, type Output } from '../../core/text/sink.js';
 import { workbook, workbookMark, type Sheet } from '../../core/text/workbook.js';
 import type { Lake } from '../../lake/lake.js';
-import { noteFault, readForgottenNote } from '../../lake/upkeep/erasure.js';
 import { readLastRun } from '../../lake/upkeep/last-run.js';
 import { readDateRange, type RangeOptions } from '../configuration/range.js';
 import type { ReadingContext } from '../context.js';
@@ -72,7 +71,6 @@ export async function report(options: ReportOptions, { clock, signal, output, lo
   const result = await lakeReport({ ...options, lake, location: options.lake, isExport, clock, signal, log });
   const bytes = await writeReport(path, format, result, output);
   const emit = plainLog(log);
-  for (const message of result.faults) emit({ event: 'message', message });
   for (const days of result.leftOut) {
     emit({ event: 'days-left-out', account: days.account, reason: leftOutText(days) });
   }
@@ -238,8 +236,6 @@ export interface Report {
   readonly differing: number;
   /** Loaded days that the figures leave out, by account. */
   readonly leftOut: readonly LeftOutDays[];
-  /** What is wrong with notes of forgotten rows. */
-  readonly faults: readonly string[];
 }
 
 /**
@@ -281,10 +277,7 @@ export async function lakeReport(question: ReportQuestion): Promise<Report> {
       chapters.push(
         await readSections({
           ...{ account: name, id, report: facts, rows, settlements },
-          status: accountStatus({
-            ...{ lake, location, account: name, range, lastRun, unfinishedRanges, now },
-            forgotten: await readForgottenNote(lake.store, name),
-          }),
+          status: accountStatus({ lake, location, account: name, range, lastRun, unfinishedRanges, now }),
           basis: {
             ...(await readBasis(rows)),
             leftOut: leftOutDays(lake, name, range),
@@ -305,7 +298,6 @@ export async function lakeReport(question: ReportQuestion): Promise<Report> {
     settlements: settlements.length,
     differing: settlements.filter(({ verdict }) => verdict === 'differs').length,
     leftOut: accounts.flatMap(({ basis }) => basis.leftOut ?? []),
-    faults: accounts.flatMap(({ status: { forgotten } }) => (forgotten && noteFault(forgotten)) ?? []),
   };
 }
 

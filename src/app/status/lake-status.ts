@@ -1,5 +1,4 @@
 import type { LoadKeyKind } from '../../lake/catalog/load-key.js';
-import type { ForgottenNote } from '../../lake/upkeep/erasure.js';
 import { apiNames, defaultApi, type Api } from '../../sources/finances/finances-apis.js';
 import { defaultPipelines, pipelineNamed, pipelines as allPipelines } from '../../../pipelines/all-pipelines.js';
 import type { GroupSpan } from '../../sources/finances/api-v0/collectors.js';
@@ -49,8 +48,8 @@ export interface PipelineCoverage {
 export interface AccountCoverage {
   readonly account: string;
   readonly range: Window;
-  /** What the lake has noted of forgotten rows. */
-  readonly forgotten: ForgottenNote | undefined;
+  /** The instant before which its rows are forgotten, milliseconds since 1970. */
+  readonly forgottenBefore: number | undefined;
   /** The pipelines that have loaded something, and those of the default set that have not. */
   readonly pipelines: readonly PipelineCoverage[];
   readonly unused: readonly string[];
@@ -105,8 +104,6 @@ export interface StatusQuestion extends SuggestionContext {
   readonly account: string;
   /** Begins at the first loaded instant; without `start` or `end` where the range says so. */
   readonly range: Window;
-  /** What the lake has noted of forgotten rows of the account. */
-  readonly forgotten?: ForgottenNote | undefined;
   /** Runs that died. */
   readonly died?: readonly Lease[];
   /** The look-backs of earlier syncs. */
@@ -169,7 +166,7 @@ export function accountStatus(question: StatusQuestion): AccountCoverage {
   return {
     account,
     range,
-    forgotten: question.forgotten,
+    forgottenBefore: lake.snapshot.forgottenBefore(account),
     pipelines,
     // A lake that has custom pipelines alone is not expected to have the default ones.
     unused: used.every(isCustom)
@@ -266,12 +263,13 @@ export function reportedRange(options: RangeOptions, loaded: Window | undefined,
 }
 
 function pipelineStatus({ name, loadKeyKind, coverage }: StoredPipeline, question: StatusQuestion): PipelineCoverage {
-  const { lake, account, range, forgotten } = question;
+  const { lake, account, range } = question;
   // Imported days don't count as loaded; an imported settlement is whole.
   const loaded = [...lake.loadKeys(name, account).keys()].filter((key) => parseImportedKey(key) === undefined).length;
   const takenOut = unfinishedOf(question).filter(({ pipeline, loadKey }) => pipeline === name && loadKey !== undefined);
   const { days, gaps } = coverage?.(lake, account, range) ?? { days: [], gaps: joined(takenOut) };
-  const isForgotten = ({ start, state }: Day) => state === 'empty' && start < (forgotten?.before ?? -Infinity);
+  const forgottenBefore = lake.snapshot.forgottenBefore(account) ?? -Infinity;
+  const isForgotten = ({ start, state }: Day) => state === 'empty' && start < forgottenBefore;
   return {
     pipeline: name,
     loadKeyKind,

@@ -1,10 +1,9 @@
 import { dateOrInstant } from '../../core/numeric/instant.js';
 import { printable, printableLines } from '../../core/printable.js';
 import { formatBytes, formatCount, formatSpan } from '../../core/text/amounts.js';
-import { alignedLines, wrapWords } from '../../core/text/width.js';
+import { alignedLines } from '../../core/text/width.js';
 import type { Window } from '../../core/windows.js';
 import type { Lake } from '../../lake/lake.js';
-import { noteFault } from '../../lake/upkeep/erasure.js';
 import type { LastRun } from '../../lake/upkeep/last-run.js';
 import { leaseText, type LakeRuns } from '../../lake/upkeep/leases.js';
 import { settlementHoleText } from '../../sources/finances/api-v0/settlement-holes.js';
@@ -43,9 +42,6 @@ export function reportTexts(
     overviewText(statuses),
     ...unloaded.map((of) => `${printable(of.account)}: nothing loaded yet. ${firstText(of)}`),
     runsLines,
-    ...statuses
-      .flatMap(({ forgotten }) => (forgotten && noteFault(forgotten)) ?? [])
-      .map((fault) => `${wrapWords(printable(fault), defaultWidth).join('\n')}\n\n`),
     retentionText(lake),
     catalog === null ? '' : catalogLine(catalog),
     // A dead run without a note is shown instead of the last run.

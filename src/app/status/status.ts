@@ -5,7 +5,6 @@ import { terminalWidth, writeText } from '../../core/text/sink.js';
 import { readLastRun } from '../../lake/upkeep/last-run.js';
 import type { EventHole } from '../../lake/catalog/load-key.js';
 import type { Lake } from '../../lake/lake.js';
-import { noteFault, readForgottenNote } from '../../lake/upkeep/erasure.js';
 import { leaseText, readRuns, type LakeRuns, type Lease } from '../../lake/upkeep/leases.js';
 import { demoAccount, refuseUnknownAccount } from '../configuration/account.js';
 import { latestBound, readDateRange, type RangeOptions } from '../configuration/range.js';
@@ -111,15 +110,14 @@ export async function readStatus(
     .toSorted();
   const unfinishedRanges = [
     ...(await readUnfinished(lake, plainLog(log))).filter(({ account }) => isAllowed(account)),
-    ...(await unsyncedRanges(lake, accounts, options, now)),
+    ...unsyncedRanges(lake, accounts, options, now),
   ];
   const { lake: location, pipelineFolder, config, configured, api } = options;
   const suggestionContext = { location, pipelineFolder, config, lastRun, unfinishedRanges, configured, api };
-  const forgotten = await Promise.all(accounts.map((account) => readForgottenNote(lake.store, account)));
   const lookBacks = await Promise.all(accounts.map((account) => readLookBacks(lake.store, account)));
   const statuses = accounts.map((account, at) => {
     const range = reportedRange(options, loadedRange(lake, account, unfinishedRanges), now);
-    const known = { died: runs.died, forgotten: forgotten[at], lookBacks: lookBacks[at], now };
+    const known = { died: runs.died, lookBacks: lookBacks[at], now };
     return accountStatus({ ...suggestionContext, ...known, lake, account, range });
   });
   const unloaded = unloadedAccounts(options, lake).map((account) => ({
@@ -137,16 +135,16 @@ export async function readStatus(
 }
 
 /** What the configured accounts lack of the range that their syncs load. */
-async function unsyncedRanges(
+function unsyncedRanges(
   lake: Lake,
   accounts: readonly string[],
   { syncedFrom, configured = [], marginMinutes }: StatusQuery,
   now: number,
-): Promise<UnfinishedRange[]> {
+): UnfinishedRange[] {
   if (syncedFrom === undefined) return [];
   const range = { start: readInstantOption('from', syncedFrom), end: latestBound(now, marginMinutes) };
   const synced = accounts.filter((account) => configured.length === 0 || configured.includes(account));
-  const ranges = synced.map((account) => {
+  return synced.flatMap((account) => {
     const begun = storedPipelines(lake).filter(({ name }) => lake.loadKeys(name, account).size > 0);
     return configuredRanges(
       lake,
@@ -155,7 +153,6 @@ async function unsyncedRanges(
       range,
     );
   });
-  return (await Promise.all(ranges)).flat();
 }
 
 /** The report for programs. */
@@ -238,8 +235,7 @@ function accountObject(of: AccountCoverage, now: number): LakeStatus['accounts']
     from: isoInstant(of.range.start),
     to: isoInstant(of.range.end),
     command: of.load?.command ?? null,
-    forgotten_before: of.forgotten?.before === undefined ? null : isoInstant(of.forgotten.before),
-    forgotten_fault: (of.forgotten && noteFault(of.forgotten)) ?? null,
+    forgotten_before: of.forgottenBefore === undefined ? null : isoInstant(of.forgottenBefore),
     pipelines: of.pipelines.map(({ pipeline, loadKeyKind, loaded, days, gaps, takenOut }) => ({
       pipeline,
       sliced_by: loadKeyKind,

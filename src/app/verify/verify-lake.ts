@@ -85,7 +85,7 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<Certificat
     certificate.noteUnsummed();
     await index.check();
     const comparable = { lake, settlements, damaged, obscure };
-    const forgotten = await forgottenIn(lake, accounts, index, context);
+    const forgotten = await forgottenIn(lake, accounts, index);
     const loaded = wholeSettlements(loadedSettlements(comparable), forgotten, context);
     await checkTotals(loaded, context);
     await compareByGroup(loaded, comparable, index, context);

@@ -12,6 +12,8 @@ export interface AccountChange {
   readonly set: LoadKey[];
   readonly delete: LoadKeyId[];
   readonly deleted: string[];
+  /** As `Change.forgotten`; undefined: unchanged. */
+  forgottenBefore?: number | null;
 }
 
 /** A commit by account. */
@@ -32,6 +34,7 @@ export function byAccount(change: Change, version: number, retiredAt: number | u
   for (const id of change.keys?.delete ?? []) of(id.account).delete.push(id);
   for (const key of change.keys?.set ?? []) of(key.account).set.push(key);
   for (const path of change.deleted ?? []) of(accountOfPath(path) ?? '').deleted.push(path);
+  for (const [account, before] of Object.entries(change.forgotten ?? {})) of(account).forgottenBefore = before;
   return accounts;
 }
 
@@ -43,6 +46,8 @@ export interface AccountContent {
   readonly keys: ReadonlyMap<string, ReadonlyMap<string, StoredLoadKey>>;
   /** Replaced files that are kept, by their path within the lake, with when they were replaced. */
   readonly retired: ReadonlyMap<string, number>;
+  /** The instant before which its rows are forgotten, in milliseconds since 1970: a window without its rows looks like an empty one. */
+  readonly forgottenBefore: number | undefined;
 }
 
 /** An account's part of a checkpoint. */
@@ -56,7 +61,7 @@ export interface AccountBlock {
   readonly decode: () => AccountContent;
 }
 
-const noContent: AccountContent = { files: new Map(), keys: new Map(), retired: new Map() };
+const noContent: AccountContent = { files: new Map(), keys: new Map(), retired: new Map(), forgottenBefore: undefined };
 
 /**
  * An account in a snapshot; it never changes. Of a checkpoint it is a block that is decoded when somebody asks, and
@@ -110,8 +115,8 @@ export class AccountState {
 
   get isEmpty(): boolean {
     if (this.block !== undefined) return false;
-    const { files, keys, retired } = this.content;
-    return files.size + keys.size + retired.size === 0;
+    const { files, keys, retired, forgottenBefore } = this.content;
+    return files.size + keys.size + retired.size === 0 && forgottenBefore === undefined;
   }
 
   /** Whether changes were left for the first query. */
@@ -132,6 +137,7 @@ function applied(content: AccountContent, changes: readonly AccountChange[]): Ac
   const files = new CopiedMaps(content.files);
   const keys = new CopiedMaps(content.keys);
   const retired = new Map(content.retired);
+  let { forgottenBefore } = content;
   for (const { version, retiredAt, ...change } of changes) {
     const wrong = (what: string) => logError(`expected version ${version} of the catalog to follow, it ${what}`);
     for (const { table, file } of change.remove) {
@@ -151,8 +157,9 @@ function applied(content: AccountContent, changes: readonly AccountChange[]): Ac
     for (const path of change.deleted) {
       if (!retired.delete(path)) throw wrong(`deletes ${path}, which is not retained`);
     }
+    if (change.forgottenBefore !== undefined) forgottenBefore = change.forgottenBefore ?? undefined;
   }
-  return { files: files.all(), keys: keys.all(), retired };
+  return { files: files.all(), keys: keys.all(), retired, forgottenBefore };
 }
 
 /** Maps of maps, of which those that are changed are copied, each once. */

@@ -36,6 +36,8 @@ export interface Change {
   /** Replaced files whose retention is over, as paths within the lake: they are deleted after the commit. */
   readonly deleted?: readonly string[];
   readonly config?: Partial<CatalogConfig>;
+  /** By account, the instant before which its rows are forgotten, in milliseconds since 1970; null: none is any more. */
+  readonly forgotten?: Readonly<Record<string, number | null>>;
 }
 
 /** The removal of a file. `dataChange`: false where other files have the same rows from now on. */
@@ -87,6 +89,7 @@ export function joinedChange(changes: readonly Change[], hasKey: (id: LoadKeyId)
     fence: { runs: [...new Set(fences.flatMap(({ runs = [] }) => runs))], ...(before >= 0 && { before }) },
     deleted: changes.flatMap((change) => change.deleted ?? []),
     config: Object.assign({}, ...changes.map(({ config }) => config)) as Partial<CatalogConfig>,
+    forgotten: Object.fromEntries(changes.flatMap(({ forgotten = {} }) => Object.entries(forgotten))),
   };
 }
 

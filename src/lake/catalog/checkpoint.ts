@@ -24,6 +24,7 @@ interface BlockDocument {
   readonly files: Readonly<Record<string, readonly Add[]>>;
   readonly keys: readonly StoredLoadKey[];
   readonly retired: readonly (readonly [string, number])[];
+  readonly forgottenBefore?: number;
 }
 
 export interface EncodedCheckpoint {
@@ -68,13 +69,14 @@ export function encodeCheckpoint(snapshot: Snapshot, { compress, decompress }: Z
 
 function encodeBlock(
   account: string,
-  { files, keys, retired }: AccountContent,
+  { files, keys, retired, forgottenBefore }: AccountContent,
   { compress, decompress }: Pick<Zstd, 'compress' | 'decompress'>,
 ): AccountBlock {
   const document: BlockDocument = {
     files: Object.fromEntries([...files].map(([table, some]) => [table, [...some.values()]])),
     keys: [...keys.values()].flatMap((some) => [...some.values()]),
     retired: [...retired],
+    ...(forgottenBefore !== undefined && { forgottenBefore }),
   };
   const text = Buffer.from(JSON.stringify(document));
   // A copy: buffers of WebAssembly and of addons are theirs.
@@ -155,7 +157,7 @@ function decodeBlock(bytes: Uint8Array, size: number, where: string, decompress:
   const files = Object.entries(document.files).map(
     ([table, some]) => [table, new Map(some.map((add) => [add.path, add]))] as const,
   );
-  return { files: new Map(files), keys, retired: new Map(document.retired) };
+  return { files: new Map(files), keys, retired: new Map(document.retired), forgottenBefore: document.forgottenBefore };
 }
 
 function text(bytes: Uint8Array): string {

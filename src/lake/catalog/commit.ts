@@ -66,12 +66,14 @@ export const noHash = '0'.repeat(64);
  */
 export function canonicalCommit(header: CommitHeader, change: Change): Commit {
   const { version, previous, run, nonce, at, operation, minReaderVersion, minWriterVersion } = header;
-  const { tables = {}, keys, fence, deleted, config } = change;
+  const { tables = {}, keys, fence, deleted, config, forgotten } = change;
   const names = Object.keys(tables).toSorted(compare);
   return {
     format: supported.format,
     ...{ minReaderVersion, minWriterVersion, version, previous, run, nonce, at, operation },
-    ...filled({ keys: filled(keys ?? {}), fence: filled(fence ?? {}), deleted, config: filled(config ?? {}) }),
+    ...filled({
+      ...{ keys: filled(keys ?? {}), fence: filled(fence ?? {}), deleted, config: filled(config ?? {}), forgotten },
+    }),
     tables: Object.fromEntries(names.map((name) => [name, canonicalTable(tables[name] ?? {})])),
   };
 }
@@ -170,7 +172,8 @@ function isListOf(value: unknown, passes: (item: unknown) => boolean): boolean {
 
 /** Why a document is no commit; undefined where it is one. Fields that aren't known are a newer program's. */
 function faultOf(value: Fields): string | undefined {
-  const { previous, run, nonce, at, operation, minWriterVersion, tables, keys = {}, fence = {}, config = {} } = value;
+  const { previous, run, nonce, at, operation, minWriterVersion, tables } = value;
+  const { keys = {}, fence = {}, config = {}, forgotten = {} } = value;
   if (![previous, run, nonce, operation].every(isText) || !isNumber(at) || !isNumber(minWriterVersion)) {
     return 'its header is not whole';
   }
@@ -184,6 +187,8 @@ function faultOf(value: Fields): string | undefined {
   if (!isListOf(value['deleted'], isText)) return 'its deleted files';
   if (!isObject(config) || !(isLeftOut(config['retentionMs']) || isNumber(config['retentionMs'])))
     return 'its settings';
+  if (!isObject(forgotten) || !Object.values(forgotten).every((before) => before === null || isNumber(before)))
+    return 'what it forgets';
   return undefined;
 }
 

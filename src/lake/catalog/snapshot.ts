@@ -57,7 +57,7 @@ export class Snapshot {
     return this.state.tables;
   }
 
-  /** The accounts with files, load keys or retained files. */
+  /** The accounts with files, load keys or retained files, or with forgotten rows. */
   accounts(): Iterable<string> {
     return this.#accounts.keys();
   }
@@ -118,6 +118,11 @@ export class Snapshot {
 
   isRetired(path: string): boolean {
     return this.#content(accountOfPath(path) ?? '')?.retired.has(path) ?? false;
+  }
+
+  /** The instant before which an account's rows are forgotten, in milliseconds since 1970; undefined where none are. */
+  forgottenBefore(account: string): number | undefined {
+    return this.#content(account)?.forgottenBefore;
   }
 
   /** Whether a run may commit no more. */

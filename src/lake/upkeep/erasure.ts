@@ -1,11 +1,10 @@
-import { isoInstant } from '../../core/numeric/instant.js';
 import { accountOfPath, removedFile } from '../catalog/change.js';
 import { loadKeyId } from '../catalog/load-key.js';
 import { runOfDataFile } from '../data-files.js';
 import type { Add } from '../delta/actions.js';
 import type { Lake } from '../lake.js';
 import { orphanFiles, filesAboutAccount } from './vacuum.js';
-import { parseNote, writeNote, type Store, type StoredFile } from '../store/store.js';
+import { writeNote, type StoredFile } from '../store/store.js';
 
 export interface Load {
   readonly pipeline: string;
@@ -21,14 +20,14 @@ export async function accountsIn(lake: Lake): Promise<Set<string>> {
       if (account !== undefined) accounts.add(account);
     }
   }
-  for await (const { path } of lake.store.list(folder)) {
+  for await (const { path } of lake.store.list(forgetFolder)) {
     const [, account] = /^[^/]+\/(.+)\.json$/.exec(path) ?? [];
     if (account !== undefined) accounts.add(account);
   }
   return accounts;
 }
 
-/** Removes all files and load keys of an account. The traces stay until `eraseTraces`. */
+/** Removes all that the catalog has of an account. The traces stay until `eraseTraces`. */
 export async function removeAccount(lake: Lake, account: string): Promise<void> {
   await lake.commitChange('DELETE', (snapshot) => {
     const tables = [...snapshot.tables.keys()].flatMap((table) => {
@@ -36,9 +35,10 @@ export async function removeAccount(lake: Lake, account: string): Promise<void> 
       return remove.length === 0 ? [] : [[table, { remove }] as const];
     });
     const keys = [...snapshot.allKeysOf(account)];
-    return tables.length + keys.length === 0
+    const forgotten = snapshot.forgottenBefore(account) === undefined ? {} : { [account]: null };
+    return tables.length + keys.length + Object.keys(forgotten).length === 0
       ? undefined
-      : { tables: Object.fromEntries(tables), keys: { delete: keys.map(loadKeyId) } };
+      : { tables: Object.fromEntries(tables), keys: { delete: keys.map(loadKeyId) }, forgotten };
   });
 }
 
@@ -93,12 +93,8 @@ export function accountFiles(lake: Lake, account: string): ReadonlyMap<string, {
   );
 }
 
-const folder = '_forget';
-
-const forgottenFolder = '_forgotten';
-
-/** The folders of a lake with what `forget` has noted of accounts. */
-export const accountNotes = [folder, forgottenFolder] as const;
+/** The folder of a lake with the notes of unfinished `forget` commands. */
+export const forgetFolder = '_forget';
 
 /** The note of an unfinished `forget`, with what is needed after a crash and no longer in the log. */
 export interface ForgetNote {
@@ -109,7 +105,7 @@ export interface ForgetNote {
 
 /** The path of the note within the lake. */
 export function forgetNotePath(account: string): string {
-  return `${folder}/${account}.json`;
+  return `${forgetFolder}/${account}.json`;
 }
 
 export async function writeForgetNote(lake: Lake, note: ForgetNote): Promise<void> {
@@ -121,57 +117,4 @@ export async function notedLoads(lake: Lake, account: string): Promise<readonly 
   const bytes = await lake.store.read(forgetNotePath(account));
   // Notes are written atomically, and only by this program.
   return bytes === undefined ? [] : (JSON.parse(Buffer.from(bytes).toString('utf8')) as ForgetNote).loads;
-}
-
-/** The path of the note within the lake that says which of an account's rows were forgotten. */
-function forgottenPath(account: string): string {
-  return `${forgottenFolder}/${account}.json`;
-}
-
-/**
- * Notes that the rows of an account before an instant are forgotten, because a window without its rows looks like an empty one.
- *
- * @param before milliseconds since 1970; an earlier one than noted changes nothing
- * @returns the path of the note within the lake
- * @throws LedgerlakeError LAKE_STORE
- */
-export async function noteForgotten(store: Store, account: string, before: number): Promise<string> {
-  const latest = Math.max(before, (await readForgottenBefore(store, account)) ?? before);
-  const path = forgottenPath(account);
-  await writeNote(store, path, { account, before: isoInstant(latest) });
-  return path;
-}
-
-/** What a lake has noted of the forgotten rows of an account. */
-export interface ForgottenNote {
-  /** Within the lake. */
-  readonly path: string;
-  /** The instant before which rows were forgotten, milliseconds since 1970; undefined where none were, or the note is damaged. */
-  readonly before: number | undefined;
-  readonly isDamaged: boolean;
-}
-
-/** @throws LedgerlakeError LAKE_STORE */
-export async function readForgottenNote(store: Store, account: string): Promise<ForgottenNote> {
-  const path = forgottenPath(account);
-  const bytes = await store.read(path);
-  const note = parseNote(bytes, (value) => value as { readonly before?: unknown } | null);
-  const instant = typeof note?.before === 'string' ? Date.parse(note.before) : Number.NaN;
-  const before = Number.isNaN(instant) ? undefined : instant;
-  return { path, before, isDamaged: bytes !== undefined && before === undefined };
-}
-
-/** The path of a damaged note, what that means, and its remedy; undefined where the note is whole, or there is none. */
-export function noteFault({ path, isDamaged }: ForgottenNote): string | undefined {
-  return isDamaged ? `${path}: ${damagedNote}` : undefined;
-}
-
-/** What a damaged note means, and its remedy. */
-export const damagedNote =
-  'expected the instant before which rows are forgotten, the file is damaged: days without rows may be forgotten ones; ' +
-  'restore it from a copy, or run `ledgerlake forget --before` again with the same instant';
-
-/** The instant of `readForgottenNote`. */
-export async function readForgottenBefore(store: Store, account: string): Promise<number | undefined> {
-  return (await readForgottenNote(store, account)).before;
 }

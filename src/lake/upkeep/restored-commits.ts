@@ -246,7 +246,7 @@ async function knownChange(
   const known = parts === undefined ? [] : await readParts(store, parts);
   const [{ header } = { header: undefined }] = known;
   if (parts === undefined || header === undefined) return undefined;
-  const { keys = {}, fence, deleted, config } = header;
+  const { keys = {}, fence, deleted, config, forgotten } = header;
   const gone = [...(keys.set ?? []), ...(keys.delete ?? [])].map(loadKeyId);
   // No hash proves these parts: they may be damaged, or stand in the place of another table's.
   const changes = [...parts.paths.keys()].flatMap((table, at) => {
@@ -262,6 +262,7 @@ async function knownChange(
     ...(fence && { fence }),
     ...(deleted && { deleted }),
     ...(config && { config }),
+    ...(forgotten && { forgotten }),
     tables: Object.fromEntries(changes) as NonNullable<Change['tables']>,
   };
 }

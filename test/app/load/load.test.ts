@@ -1,4 +1,3 @@
-import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
@@ -31,18 +30,4 @@ test('a run beside another one of its account says so first; beside one of anoth
     expect(logged.startsWith(expected)).toBe(account === 'shop');
     expect(logged.includes('another run')).toBe(account === 'shop');
   }
-});
-
-test('a run says that the note of the forgotten rows of its account is damaged', async () => {
-  const clock = clockAt('2025-06-01T00:05:00Z');
-  const lake = join(await temporaryFolder(), 'lake');
-  const endpoint = await serving({ ledger: createSeller({ seed: 7, events: 50, profile: 'plausible' }, clock), clock });
-  const options = { lake, endpoint, account: 'shop', from: '2025-05-01', to: '2025-05-03' };
-  expect((await ran(options, { clock })).logged).not.toContain('_forgotten');
-  await mkdir(join(lake, '_forgotten'));
-  await writeFile(join(lake, '_forgotten', 'shop.json'), '{"account": "shop", "bef');
-  const { logged } = await ran(options, { clock });
-  expect(logged).toContain(
-    '_forgotten/shop.json: expected the instant before which rows are forgotten, the file is damaged',
-  );
 });

@@ -1,6 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Database } from '../../../src/core/duckdb/connection.js';
 import { lakeName } from '../../../src/app/report/html.js';
 import { database } from '../lake-run.js';
@@ -332,18 +330,4 @@ test('no currency is added to another', async () => {
   ).rows("SELECT sum(amount)::VARCHAR AS all_of_them FROM entries WHERE role = 'net'");
   expect(report.html.replaceAll(',', '')).not.toContain(String(row?.['all_of_them']).replace(/0+$/, ''));
   expect(report.page.texts('nav a')).toEqual(['USD', 'EUR', 'JPY', 'Coverage', 'Late arrivals', 'Warnings']);
-});
-
-test('a damaged note of forgotten rows is named on the page and beside it', async () => {
-  const copy = lake.copy();
-  onTestFinished(() => {
-    copy.remove();
-  });
-  mkdirSync(join(copy.root, '_forgotten'));
-  writeFileSync(join(copy.root, '_forgotten', 'shop.json'), '{"account": "shop", "bef');
-  const { html, faults } = await reported(copy);
-  const fault = '_forgotten/shop.json: expected the instant before which rows are forgotten, the file is damaged';
-  expect(html).toContain(fault);
-  expect(faults).toEqual([expect.stringContaining(fault)]);
-  expect(report.faults).toEqual([]);
 });

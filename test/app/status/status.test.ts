@@ -125,18 +125,6 @@ test('of several accounts each has a line of its own at the end', async () => {
   );
 });
 
-test('says where a note of forgotten rows is damaged', async () => {
-  extra = gaps.copy();
-  expect(await shown(extra)).not.toContain('_forgotten');
-  mkdirSync(join(extra.root, '_forgotten'));
-  writeFileSync(join(extra.root, '_forgotten', 'shop.json'), '{"account": "shop", "bef');
-  const fault = '_forgotten/shop.json: expected the instant before which rows are forgotten, ';
-  expect(await shown(extra)).toContain(`\n${fault}`);
-  expect(JSON.parse(await shown(extra, { format: 'json' }))).toMatchObject({
-    accounts: [{ account: 'shop', forgotten_before: null, forgotten_fault: expect.stringContaining(fault) as string }],
-  });
-});
-
 test('says which pipelines have loaded nothing yet', async () => {
   extra = await loadedLake(smallLedger(), [{ pipelines: ['financial-events'] }]);
   const text = await shown(extra);

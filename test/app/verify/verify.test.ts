@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { verify, type VerifyOptions } from '../../../src/app/verify/verify.js';
@@ -118,18 +118,5 @@ test('of many damaged files three are shown, with one command for all of a folde
     }
   } finally {
     daily.remove();
-  }
-});
-
-test('a damaged note of forgotten rows is noted, as days without rows may be forgotten ones', async () => {
-  const copy = lake.copy();
-  try {
-    mkdirSync(join(copy.root, '_forgotten'));
-    writeFileSync(join(copy.root, '_forgotten', 'shop.json'), '{"account": "shop", "bef');
-    const { text } = await shown({ lake: copy.root });
-    expect(text).toMatch(/\nnote log-tags: expected the instant before which rows are forgotten, the file is damaged/);
-    expect(text).toContain('\n  _forgotten/shop.json\n');
-  } finally {
-    copy.remove();
   }
 });

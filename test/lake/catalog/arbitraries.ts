@@ -109,6 +109,7 @@ export const changes: fc.Arbitrary<Change> = fc.record(
       { maxLength: 2 },
     ),
     config: fc.record({ retentionMs: number }, { requiredKeys: [] }),
+    forgotten: fc.dictionary(name, fc.option(number), { maxKeys: 2 }),
   },
   { requiredKeys: [] },
 );

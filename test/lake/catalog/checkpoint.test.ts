@@ -17,14 +17,15 @@ const metaData: MetaData = {
   configuration: {},
 };
 
-/** A snapshot of some commits: files that are added, of which some are replaced, load keys, a fence. */
+/** A snapshot of some commits: files that are added, of which some are replaced, load keys, a fence, forgotten rows. */
 const snapshots = fc
   .record({
     added: fc.array(fc.tuple(fc.constantFrom('t', 'u'), files, fc.boolean()), { maxLength: 12 }),
     keys: fc.array(loadKeys, { maxLength: 8 }),
     retentionMs: fc.constantFrom(0, 1000),
+    forgotten: fc.dictionary(fc.constantFrom('a', 'b'), fc.option(fc.nat())),
   })
-  .map(({ added, keys, retentionMs }) => {
+  .map(({ added, keys, retentionMs, forgotten }) => {
     const attempt = { operation: 'WRITE', run: '0-a', nonce: 'n', now: 5 };
     const tables = ['t', 'u'].map(
       (table) => [table, { metaData, add: added.filter(([name]) => name === table).map(([, file]) => file) }] as const,
@@ -44,7 +45,7 @@ const snapshots = fc
     const second = nextCommit(
       snapshot,
       attempt,
-      { tables: Object.fromEntries(removed), fence: { before: 1, runs: ['4-b'] } },
+      { tables: Object.fromEntries(removed), fence: { before: 1, runs: ['4-b'] }, forgotten },
       commitRules,
     );
     return snapshot.apply([second]);
@@ -62,6 +63,7 @@ function contents(snapshot: Snapshot, but?: string) {
         of,
         [...snapshot.allKeysOf(account)],
         [...(snapshot.accountStates().get(account)?.content.retired ?? [])],
+        snapshot.forgottenBefore(account),
       ];
     }),
   };

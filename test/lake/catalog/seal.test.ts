@@ -148,6 +148,7 @@ test('what is sealed but no commit is refused', () => {
     [{ ...commit, fence: { before: 'x' } }, 'its fences'],
     [{ ...commit, deleted: [1] }, 'its deleted files'],
     [{ ...commit, config: { retentionMs: 'x' } }, 'its settings'],
+    [{ ...commit, forgotten: { a: '2025-01-01' } }, 'what it forgets'],
     [{ version: 7 }, 'it has no format'],
     [{ format: 1, version: 7, erased: 1 }, 'it is no whole stub'],
   ];

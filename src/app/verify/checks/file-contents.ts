@@ -7,7 +7,6 @@ import { formatCount } from '../../../core/text/amounts.js';
 import type { ResultCell } from '../../../core/text/rows.js';
 import { monthOf, overlap, type Window } from '../../../core/windows.js';
 import { windowKey } from '../../../engine/slicing/window-slices.js';
-import { readForgottenNote } from '../../../lake/upkeep/erasure.js';
 import { instantColumn, loadKeyCondition } from '../../../lake/files/load-key-rows.js';
 import { hasColumn } from '../../../lake/files/sorted-file.js';
 import { countRows, misfitIn, rowsWithSource, sourceColumn } from '../../../lake/files/local-parquet.js';
@@ -148,13 +147,10 @@ async function checkPartitions(
   { lake, database, certificate }: CheckContext,
 ): Promise<void> {
   certificate.count('partitions', files.length);
-  const forgotten = new Map<string, number | undefined>();
-  for (const account of kind === 'order' ? new Set(files.map(({ file }) => file.account)) : [])
-    forgotten.set(account, (await readForgottenNote(lake.store, account)).before);
   const claims = files.map(({ file: { month, loadKeys, account } }) => ({
     month,
     loadKeys: new Set(loadKeys),
-    forgottenBefore: forgotten.get(account),
+    forgottenBefore: lake.snapshot.forgottenBefore(account),
   }));
   const faults = new RowFaults('slice');
   const { chunks } = await database.query(

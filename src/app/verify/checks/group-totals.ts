@@ -3,7 +3,6 @@ import type { Database } from '../../../core/duckdb/connection.js';
 import { textOrNull, type ResultCell } from '../../../core/text/rows.js';
 import { joined, type Window } from '../../../core/windows.js';
 import type { Lake } from '../../../lake/lake.js';
-import { damagedNote, readForgottenNote } from '../../../lake/upkeep/erasure.js';
 import { financialEvents } from '../../../../pipelines/financial-events.js';
 import { groupEventsPipeline } from '../../../../pipelines/group-events.js';
 import type { PipelineTables } from '../../../core/columns/table.js';
@@ -31,16 +30,14 @@ export interface Forgotten {
 }
 
 export async function forgottenIn(
-  { store }: Lake,
+  { snapshot }: Lake,
   accounts: readonly string[],
   index: IndexTables,
-  { certificate }: CheckContext,
 ): Promise<Forgotten> {
   const before = new Map<string, number>();
   for (const account of accounts) {
-    const note = await readForgottenNote(store, account);
-    if (note.before !== undefined) before.set(account, note.before);
-    if (note.isDamaged) certificate.add('log-tags', 'note', { table: '', file: note.path, slice: '' }, damagedNote);
+    const instant = snapshot.forgottenBefore(account);
+    if (instant !== undefined) before.set(account, instant);
   }
   if (before.size === 0) return { reaches: () => false, lacksEvents: () => false };
   const [groups, oldest] = [await index.groups(), await index.oldest()];

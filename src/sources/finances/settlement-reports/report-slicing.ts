@@ -15,7 +15,6 @@ import type {
 import { listQueue, type Slice, type SliceQueue } from '../../../engine/run/slice-queue.js';
 import type { Lake } from '../../../lake/lake.js';
 import { loadKeyFor } from '../../../lake/catalog/load-key.js';
-import { readForgottenBefore } from '../../../lake/upkeep/erasure.js';
 import { readRequestedRanges } from '../../../lake/upkeep/requested-ranges.js';
 import { settlementForecast } from '../api-2024-06-19/settlement-slicing.js';
 import { settlementSlice } from '../selling-partner/subject-ids.js';
@@ -156,7 +155,7 @@ async function withReports(
   const lacking = requested.filter(
     (of) => of.pipeline === pipeline && of.loadKey !== undefined && !loaded.has(of.loadKey),
   );
-  const forgottenBefore = isRefresh ? undefined : await readForgottenBefore(lake.store, account);
+  const forgottenBefore = isRefresh ? undefined : lake.snapshot.forgottenBefore(account);
   const isOf = ({ start, end, createdAt }: ListedReport, window: Window) =>
     (start ?? createdAt) < window.end && (end ?? createdAt) > window.start;
   const isWanted = (report: ListedReport) =>
