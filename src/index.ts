@@ -33,13 +33,15 @@ export {
   type StatusOptions,
   type VerifyOptions,
 } from './library/lake.js';
-export {
-  createFinancesClient,
-  type FinancesClient,
-  type FinancesOperation,
-  type ReadOptions,
-} from './library/finances-client.js';
-export type { AccountOptions, BackfillOptions, Credentials, RunOptions, SyncOptions } from './library/options.js';
+export { createFinancesClient, type FinancesClient, type ReadOptions } from './library/finances-client.js';
+export type {
+  AccountOptions,
+  BackfillOptions,
+  Credentials,
+  FinancesOperation,
+  RunOptions,
+  SyncOptions,
+} from './library/options.js';
 export type { QuestionName } from './app/query/question-names.js';
 export type * from './app/results.js';
 export type * from './library/finances-page.js';

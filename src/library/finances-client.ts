@@ -1,18 +1,14 @@
 import { systemClock } from '../core/clock.js';
 import { LedgerlakeError } from '../core/errors.js';
-import { accountKinds, checkOptions, type AccountOptions, type OptionKinds } from './options.js';
+import {
+  accountKinds,
+  checkOptions,
+  type AccountOptions,
+  type FinancesOperation,
+  type OptionKinds,
+} from './options.js';
 import type { FinancesPage, FinancesParameters, FinancesResult } from './finances-page.js';
 import { namingOptions, startTask } from './task.js';
-
-/** An operation with pages, of Finances v0, Finances 2024-06-19 or Transfers 2024-06-01. */
-export type FinancesOperation =
-  | 'ListFinancialEventGroups'
-  | 'ListFinancialEvents'
-  | 'ListFinancialEventsByGroupId'
-  | 'ListFinancialEventsByOrderId'
-  | 'listTransactions'
-  | 'listSummary'
-  | 'listPayouts';
 
 /** The options of `pages` and `results`. */
 export interface ReadOptions {

@@ -2,6 +2,16 @@ import { usageError } from '../core/errors.js';
 import type { RunEvent } from '../core/events/run-event.js';
 import { nearestName } from '../core/text/fault-line.js';
 
+/** An operation with pages, of Finances v0, Finances 2024-06-19 or Transfers 2024-06-01. */
+export type FinancesOperation =
+  | 'ListFinancialEventGroups'
+  | 'ListFinancialEvents'
+  | 'ListFinancialEventsByGroupId'
+  | 'ListFinancialEventsByOrderId'
+  | 'listTransactions'
+  | 'listSummary'
+  | 'listPayouts';
+
 /** The credentials of an account. They are sent to the token endpoint, and are never logged or written anywhere. */
 export interface Credentials {
   /** Client id of the application that the seller authorised. */

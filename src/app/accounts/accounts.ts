@@ -20,7 +20,7 @@ import { unknownName } from '../../core/text/fault-line.js';
 import { resolveAccount, type ResolvedAccount } from '../configuration/resolve-account.js';
 import { LedgerlakeError, messageOf, usageError } from '../../core/errors.js';
 import { ApiClient } from '../../engine/paging/api-client.js';
-import { financesV0Api } from '../../sources/finances/api-v0/finances-api.js';
+import { financesV0 } from '../../sources/finances/api-v0/finances-api.js';
 import { createTransport, type Transport } from '../../engine/http/transport.js';
 import { accountPattern } from '../configuration/account.js';
 import { rangeMarginMs } from '../configuration/range.js';
@@ -186,7 +186,7 @@ async function sendCheapRequest(
   { transport, clock, signal }: CheckContext,
 ): Promise<void> {
   const accessTokens = signIn && createAccessTokens({ ...signIn, transport, clock });
-  const api = financesV0Api({ endpoint, quota: undefined, cursorLifeMs: 0 });
+  const api = financesV0.paged({ endpoint, quota: undefined, cursorLifeMs: 0 });
   const end = clock.now() - rangeMarginMs;
   const parameters = { FinancialEventGroupStartedAfter: end - dayMs, FinancialEventGroupStartedBefore: end };
   const query = { operation: 'ListFinancialEventGroups', parameters } as const;

@@ -9,23 +9,31 @@ import {
   type PagedClientOptions,
 } from '../../engine/paging/paged-client.js';
 import type { Slice } from '../../engine/run/slice-queue.js';
-import { finances20240619Api, type WithFinances20240619 } from './api-2024-06-19/finances-api.js';
-import type { ApiQuery, FinancesClient, FinancesApiOptions, PagedFinancesApi } from './selling-partner/finances-api.js';
-import { financesV0Api, type WithFinancesV0 } from './api-v0/finances-api.js';
+import type { WithFinancesV0 } from './api-v0/finances-api.js';
+import { financesApis, type FinancesClients } from './finances-apis.js';
+import type {
+  ApiQuery,
+  FinancesApi,
+  FinancesApiOptions,
+  FinancesClient,
+  PagedFinancesApi,
+} from './selling-partner/finances-api.js';
 import type { ScannedApiPage } from './selling-partner/scanned-page.js';
-import type { LargeGroups } from './api-v0/large-groups.js';
 import { connectReports, type ReportsClient, type WithReports } from './settlement-reports/reports-api.js';
 
 /** The Finances APIs, and that of reports. */
-export interface FinancesUpstream extends WithFinancesV0, WithFinances20240619, WithReports {}
+export interface FinancesUpstream extends FinancesClients, WithReports, Pick<WithFinancesV0, 'largeGroups'> {}
 
 /** A pipeline that reads the finances; see `pipelines/`. */
 export type FinancesPipeline<S extends Slice = Slice, Page = unknown> = Pipeline<FinancesUpstream, S, Page>;
 
-export interface ConnectionOptions extends FinancesApiOptions, Omit<PagedClientOptions, 'transport' | 'accessTokens'> {
+export interface ConnectionOptions
+  extends
+    FinancesApiOptions,
+    Omit<PagedClientOptions, 'transport' | 'accessTokens'>,
+    Pick<FinancesUpstream, 'largeGroups'> {
   /** Left out: the APIs require no access token. */
   readonly signIn?: SignIn | undefined;
-  readonly largeGroups?: LargeGroups | undefined;
   readonly transport?: TransportOptions | undefined;
 }
 
@@ -64,20 +72,19 @@ export function connectFinances({
   const transport = createTransport({ clock, ...timeouts });
   const accessTokens = signIn && createAccessTokens({ ...signIn, transport, clock, ...signInRetries(options) });
   const common = { ...options, transport, accessTokens };
-  const connect = <Q extends ApiQuery, P extends ScannedApiPage>(api: PagedFinancesApi<Q, P>) => ({
-    ...api,
-    ...connectApi(api, common),
+  const clients = financesApis.map((api: FinancesApi) => {
+    const paged = api.paged(options);
+    return { name: api.name, ...paged, ...connectApi(paged, common) };
   });
-  const clients = { v0: connect(financesV0Api(options)), '2024-06-19': connect(finances20240619Api(options)) };
-  const all: readonly (OperationClient & { readonly operations: readonly string[] })[] = Object.values(clients);
   return {
     sweep: async () => {
-      for (const client of Object.values(clients)) await client.sweep();
+      for (const client of clients) await client.sweep();
     },
-    // They share one journal.
-    clear: () => clients.v0.clear(),
+    clear: async () => {
+      for (const client of clients) await client.clear();
+    },
     clientOf: (operation) => {
-      const client = all.find(({ operations }) => operations.includes(operation));
+      const client = clients.find(({ operations }) => operations.includes(operation));
       if (client === undefined) throw new Error(`no API has the operation ${operation}`);
       return client;
     },
@@ -86,19 +93,30 @@ export function connectFinances({
       await options.kept?.flush();
     },
     accessTokens,
-    upstream: { ...clients, reports: connectReports(common), largeGroups },
+    upstream: { ...byName(clients), reports: connectReports(common), largeGroups },
   };
 }
 
 /** For runs without requests to the Finances APIs. */
-export const noUpstream: FinancesUpstream = { v0: noClient(), '2024-06-19': noClient(), reports: noReports() };
+export const noUpstream: FinancesUpstream = {
+  ...byName(financesApis.map(({ name }) => ({ name, ...noClient() }))),
+  reports: noReports(),
+};
+
+/** Clients of all APIs; each is that of the API with its name. */
+function byName(
+  clients: readonly (FinancesClient<ApiQuery, ScannedApiPage> & { readonly name: string })[],
+): FinancesClients {
+  const named = clients.map((client): [string, FinancesClient<ApiQuery, ScannedApiPage>] => [client.name, client]);
+  return Object.fromEntries(named) as FinancesClients;
+}
 
 function noReports(): ReportsClient {
   const refuse = () => Promise.reject(new Error('this run has no connection to the Reports API'));
   return { list: refuse, document: refuse, pace: () => undefined };
 }
 
-function noClient(): FinancesClient<never, never> {
+function noClient(): FinancesClient<ApiQuery, never> {
   return {
     pages: () => {
       throw new Error('this run has no connection to the Finances APIs');

@@ -1,6 +1,6 @@
-import { finances20240619 } from './api-2024-06-19/api.js';
-import { financesV0 } from './api-v0/api.js';
-import type { ApiOperation, FinancesApi } from './selling-partner/finances-api.js';
+import { finances20240619 } from './api-2024-06-19/finances-api.js';
+import { financesV0 } from './api-v0/finances-api.js';
+import type { ApiOperation, FinancesApi, FinancesClient, PagedFinancesApi } from './selling-partner/finances-api.js';
 import type { ReportOperationName } from './settlement-reports/report-operations.js';
 
 /** The Finances APIs, the oldest first. */
@@ -15,6 +15,12 @@ export function apiWith(name: string): FinancesApi | undefined {
   const isNamed = (operation: ApiOperation) => operation.name === name || operation.result === name;
   return financesApis.find(({ operations }) => Object.values<ApiOperation>(operations).some(isNamed));
 }
+
+type ClientOf<Paged> = Paged extends PagedFinancesApi<infer Q, infer P> ? FinancesClient<Q, P> : never;
+/** A client of each API, by its name. */
+export type FinancesClients = {
+  readonly [A in (typeof financesApis)[number] as A['name']]: ClientOf<ReturnType<A['paged']>>;
+};
 
 export type ApiName = (typeof financesApis)[number]['name'];
 export const apiNames: readonly ApiName[] = financesApis.map(({ name }) => name);

@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { ApiClient, type ApiClientOptions } from '../../../src/engine/paging/api-client.js';
 import { createTransport } from '../../../src/engine/http/transport.js';
 import { ApiRefusal } from '../../../src/engine/retry/api-refusal.js';
-import { financesV0Api } from '../../../src/sources/finances/api-v0/finances-api.js';
+import { financesV0 } from '../../../src/sources/finances/api-v0/finances-api.js';
 import type { FinancesPage } from '../../../src/sources/finances/api-v0/finances-page.js';
 import type { FinancesQuery } from '../../../src/sources/finances/api-v0/request-path.js';
 import { HandClock } from '../../core/clock.js';
@@ -12,7 +12,7 @@ import { recordingServer } from '../http/recording-server.js';
 function sender(endpoint: string, options: Partial<ApiClientOptions<FinancesQuery, FinancesPage>> = {}) {
   const transport = createTransport();
   onTestFinished(() => transport.close());
-  const api = financesV0Api({ endpoint, quota: undefined, cursorLifeMs: 180_000 });
+  const api = financesV0.paged({ endpoint, quota: undefined, cursorLifeMs: 180_000 });
   const client = new ApiClient({ api, transport, clock: new HandClock('2025-03-04T00:00:00Z'), ...options });
   const signal = new AbortController().signal;
   const group = { operation: 'ListFinancialEventsByGroupId', parameters: { eventGroupId: 'g 1' } } as const;

@@ -4,7 +4,7 @@ import { ApiClient, type ApiClientOptions } from '../../../src/engine/paging/api
 import { createTransport } from '../../../src/engine/http/transport.js';
 import { RequestQueue } from '../../../src/engine/rate-limit/request-queue.js';
 import { TokenBucket } from '../../../src/engine/rate-limit/token-bucket.js';
-import { financesV0Api } from '../../../src/sources/finances/api-v0/finances-api.js';
+import { financesV0 } from '../../../src/sources/finances/api-v0/finances-api.js';
 import type { FinancesPage } from '../../../src/sources/finances/api-v0/finances-page.js';
 import { operations, type OperationName } from '../../../src/sources/finances/api-v0/operations.js';
 import {
@@ -28,7 +28,7 @@ interface Place {
 function client(endpoint: string | URL, options: Partial<ApiClientOptions<FinancesQuery, FinancesPage>> = {}) {
   const transport = createTransport();
   onTestFinished(() => transport.close());
-  const api = financesV0Api({ endpoint, quota: undefined, cursorLifeMs: 180_000 });
+  const api = financesV0.paged({ endpoint, quota: undefined, cursorLifeMs: 180_000 });
   const sender = new ApiClient({ api, transport, clock: new HandClock(day), ...options });
   return (operation: OperationName, parameters: RequestParameters = {}, place: Place = {}) => {
     const { cursor, pageSize = 100, signal = noSignal } = place;

@@ -9,7 +9,7 @@ import {
 import type { PagedApi } from '../../../src/engine/paging/paged-api.js';
 import { createTransport, type TransportOptions } from '../../../src/engine/http/transport.js';
 import { RetryPolicy, type RetryPolicyOptions } from '../../../src/engine/retry/retry-policy.js';
-import { financesV0Api } from '../../../src/sources/finances/api-v0/finances-api.js';
+import { financesV0 } from '../../../src/sources/finances/api-v0/finances-api.js';
 import type { FinancesPage } from '../../../src/sources/finances/api-v0/finances-page.js';
 import type { FinancesQuery } from '../../../src/sources/finances/api-v0/request-path.js';
 import { HandClock } from '../../core/clock.js';
@@ -95,7 +95,7 @@ export function connected(
   const clock = new HandClock(start);
   const wire = createTransport(transport);
   onTestFinished(() => wire.close());
-  const api = financesV0Api({ endpoint, quota: undefined, cursorLifeMs: 180_000 });
+  const api = financesV0.paged({ endpoint, quota: undefined, cursorLifeMs: 180_000 });
   const policy = new RetryPolicy({ clock, random: () => 0.5, ...options });
   const stop = new AbortController();
   const counts = { requests: 0, retries: 0, throttled: 0, pages: 0 };

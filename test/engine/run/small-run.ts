@@ -5,8 +5,8 @@ import { transactionsPipeline } from '../../../pipelines/transactions.js';
 import { syncedPipelines } from '../../../src/app/load/synced-pipelines.js';
 import type { ApiPage, PagedApi, Query } from '../../../src/engine/paging/paged-api.js';
 import type { Reading } from '../../../src/engine/run/pipeline.js';
-import { finances20240619Api } from '../../../src/sources/finances/api-2024-06-19/finances-api.js';
-import { financesV0Api } from '../../../src/sources/finances/api-v0/finances-api.js';
+import { finances20240619 } from '../../../src/sources/finances/api-2024-06-19/finances-api.js';
+import { financesV0 } from '../../../src/sources/finances/api-v0/finances-api.js';
 import {
   noUpstream,
   type FinancesPipeline,
@@ -85,8 +85,8 @@ export function upstreamOf(ledger: Ledger, at: Clock = clock): FinancesUpstream 
   });
   return {
     ...noUpstream,
-    v0: { ...noUpstream.v0, ...clientOf(financesV0Api(options)) },
-    '2024-06-19': clientOf(finances20240619Api(options)),
+    v0: { ...noUpstream.v0, ...clientOf(financesV0.paged(options)) },
+    '2024-06-19': clientOf(finances20240619.paged(options)),
   };
 }
 

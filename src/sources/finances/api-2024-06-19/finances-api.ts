@@ -5,11 +5,11 @@ import type { TransactionsPage } from './transaction-collector.js';
 import { isoDate, isoInstant } from '../../../core/numeric/instant.js';
 import { ReadFailure } from '../../../engine/retry/read-failure.js';
 import type { Reading, SliceVerdict } from '../../../engine/run/pipeline.js';
-import { finances20240619 } from './api.js';
 import {
   commonApi,
   refusedQuery,
   type ApiQuery,
+  type FinancesApi,
   type FinancesApiOptions,
   type FinancesClient,
   type PagedFinancesApi,
@@ -18,6 +18,14 @@ import { financesRefusal, verdictOn } from '../selling-partner/refusals.js';
 import { subjectPages } from '../selling-partner/subject-ids.js';
 import { limits, operations, parameters as names, type Operation, type OperationName } from './operations.js';
 import { eachResult, readResultsPage, type ResultsPage } from './results-page.js';
+import {
+  orderTransactionEntries,
+  orderTransactions,
+  payouts,
+  settlementSummaries,
+  transactionEntries,
+  transactions,
+} from './transaction-tables.js';
 
 type FinancesQuery = ApiQuery<OperationName>;
 
@@ -27,13 +35,20 @@ export interface WithFinances20240619 {
 }
 
 /**
- * Finances 2024-06-19, and the listing of payouts, as a paged API. It has no page size, so a query that is too large needs a
+ * Finances 2024-06-19, with the listing of payouts (Transfers 2024-06-01). It has no page size, so a query that is too large needs a
  * shorter window; its pages have no order, so a lost cursor isn't recovered.
- *
- * @throws LedgerlakeError USAGE for an endpoint that isn't a base address
  */
-export function finances20240619Api(options: FinancesApiOptions): PagedFinancesApi<FinancesQuery, ResultsPage> {
-  const { prefix, common } = commonApi(options, finances20240619, (page: ResultsPage, visit) => {
+export const finances20240619 = {
+  name: '2024-06-19',
+  title: 'Finances 2024-06-19',
+  operations,
+  limits,
+  tables: [transactions, transactionEntries, orderTransactions, orderTransactionEntries, settlementSummaries, payouts],
+  paged,
+} as const satisfies FinancesApi;
+
+function paged(options: FinancesApiOptions): PagedFinancesApi<FinancesQuery, ResultsPage> {
+  const { prefix, common } = commonApi(options, { operations, limits }, (page: ResultsPage, visit) => {
     eachResult(page, (node) => {
       visit('', node);
     });

@@ -1,28 +1,33 @@
 import { DateRecovery } from './cursor-recovery.js';
 import { eachResult, readFinancesPage, type FinancesPage } from './finances-page.js';
 import type { LargeGroups } from './large-groups.js';
-import { financesV0 } from './api.js';
 import { limits, operations, type Operation } from './operations.js';
 import {
   commonApi,
   refusedQuery,
+  type FinancesApi,
   type FinancesApiOptions,
   type FinancesClient,
   type PagedFinancesApi,
 } from '../selling-partner/finances-api.js';
 import { financesRefusal } from '../selling-partner/refusals.js';
+import { entries, events, groupEntries, groupEvents, groups, orderEntries, orderEvents } from '../model/tables.js';
 import { pageParameters, requestPath, type FinancesQuery } from './request-path.js';
 
 /** Page sizes, tried in this order where a page is too large for the service. */
 const pageSizes = [limits.pageSize, 50, 25, 10, 5, 2, 1];
 
-/**
- * Finances v0 as a paged API.
- *
- * @throws LedgerlakeError USAGE for an endpoint that isn't a base address
- */
-export function financesV0Api(options: FinancesApiOptions): PagedFinancesApi<FinancesQuery, FinancesPage> {
-  const { prefix, common } = commonApi<FinancesPage>(options, financesV0, eachResult, {
+export const financesV0 = {
+  name: 'v0',
+  title: 'Finances v0',
+  operations,
+  limits,
+  tables: [events, entries, groups, groupEvents, groupEntries, orderEvents, orderEntries],
+  paged,
+} as const satisfies FinancesApi;
+
+function paged(options: FinancesApiOptions): PagedFinancesApi<FinancesQuery, FinancesPage> {
+  const { prefix, common } = commonApi<FinancesPage>(options, { operations, limits }, eachResult, {
     'content-type': 'application/json',
   });
   return {

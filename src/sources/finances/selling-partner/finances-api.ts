@@ -52,6 +52,12 @@ export interface FinancesApi {
   };
   /** The tables that its pipelines fill. */
   readonly tables: readonly Table[];
+  /**
+   * The API as it is read.
+   *
+   * @throws LedgerlakeError USAGE for an endpoint that isn't a base address
+   */
+  paged(options: FinancesApiOptions): PagedFinancesApi<ApiQuery, ScannedApiPage>;
 }
 
 /** Address and limits of the Finances APIs. */
@@ -120,7 +126,7 @@ export function refusedQuery(
  */
 export function commonApi<P extends ScannedApiPage>(
   { endpoint, quota, cursorLifeMs }: FinancesApiOptions,
-  { operations, limits: { burst, maxSpanMs, marginMs } }: FinancesApi,
+  { operations, limits: { burst, maxSpanMs, marginMs } }: Pick<FinancesApi, 'operations' | 'limits'>,
   eachResult: (page: P, visit: (list: string, node: number) => void) => void,
   headers: Readonly<Record<string, string>> = {},
 ) {

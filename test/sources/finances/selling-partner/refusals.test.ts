@@ -6,7 +6,7 @@ import { ReadFailure } from '../../../../src/engine/retry/read-failure.js';
 import { causeOf, retryRules } from '../../../../src/engine/retry/retry-policy.js';
 import { transportFailure } from '../../../../src/engine/http/transport-failure.js';
 import { operations, type OperationName } from '../../../../src/sources/finances/api-v0/operations.js';
-import { financesV0Api } from '../../../../src/sources/finances/api-v0/finances-api.js';
+import { financesV0 } from '../../../../src/sources/finances/api-v0/finances-api.js';
 
 interface Told {
   readonly status?: number;
@@ -19,7 +19,7 @@ interface Told {
   readonly signedIn?: boolean;
 }
 
-const api = financesV0Api({ endpoint: 'http://127.0.0.1', quota: undefined, cursorLifeMs: 180_000 });
+const api = financesV0.paged({ endpoint: 'http://127.0.0.1', quota: undefined, cursorLifeMs: 180_000 });
 
 function refusal({ status = 400, code = 'InvalidInput', message = '', details = '', ...more }: Told): ApiRefusal {
   const { operation = 'ListFinancialEvents', hadCursor = true, signedIn = false } = more;
