@@ -101,7 +101,6 @@ export async function openShop({ seller, now, lake, faults }: ShopOptions): Prom
           end,
           now: clock.now(),
           lookBack: 2,
-          rules: [],
           requested: [],
           lookBacks: new Map(),
           isInTurns: false,

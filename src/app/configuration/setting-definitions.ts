@@ -26,6 +26,9 @@ export interface LookBackRule {
   readonly everyDays: number;
 }
 
+/** What a sync reads again: by rules, or so many days. */
+export type LookBack = readonly LookBackRule[] | number;
+
 /**
  * A setting. Its name is its key in the configuration (`metricsPort`), from which those of its variable (`LEDGERLAKE_METRICS_PORT`)
  * and its option (`--metrics-port`) follow. The JSON Schema, the first configuration of `ledgerlake init`, the help of the option and
@@ -183,6 +186,8 @@ export const runSettings = {
   },
   // Most late events arrive hours late, some days, and a few weeks late, when a reserve is released.
   lookBack: {
+    // As a text it is days, which a sync reads again whatever it has read before.
+    read: number({ isWhole: true, least: 0, expected: 'a whole number of days from 0' }).read,
     schema: ({ array, number, object }) =>
       array(
         object('an object with `days` and `everyDays`', {
@@ -192,6 +197,7 @@ export const runSettings = {
         { error: 'a list of {"days", "everyDays"}' },
       ),
     about: 'What `sync` reads again, and how often',
+    optionAbout: 'Read this many days again, regardless of the schedule',
     default: [
       { days: 2, everyDays: 0 },
       { days: 14, everyDays: 7 },
@@ -304,16 +310,18 @@ export const settingDefinitions = {
   ...logSettings,
 } as const satisfies SettingDefinitions;
 
-type ValueOf<D> = D extends { readonly schema: ValueForm<infer T>['schema'] } ? T : never;
+type FileValueOf<D> = D extends { readonly schema: ValueForm<infer T>['schema'] } ? T : never;
+type TextValueOf<D> = D extends { readonly read: ValueForm<infer T>['read'] } ? T : never;
 
 /** The settings that a configuration has. */
 export type FileSettings = {
-  readonly [Name in keyof typeof settingDefinitions]?: ValueOf<(typeof settingDefinitions)[Name]> | undefined;
+  readonly [Name in keyof typeof settingDefinitions]?: FileValueOf<(typeof settingDefinitions)[Name]> | undefined;
 };
 
 /** The values of settings: one without a default may be undefined. */
 export type SettingValues<D> = {
-  readonly [Name in keyof D]: ValueOf<D[Name]> | (D[Name] extends { readonly default: unknown } ? never : undefined);
+  readonly [Name in keyof D]:
+    FileValueOf<D[Name]> | TextValueOf<D[Name]> | (D[Name] extends { readonly default: unknown } ? never : undefined);
 };
 
 export function settingVariable(name: string): string {

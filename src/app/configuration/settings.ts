@@ -13,7 +13,6 @@ import {
   runSettings,
   type querySettings,
   settingVariable,
-  type LookBackRule,
   type SettingDefinitions,
   type SettingValues,
 } from './setting-definitions.js';
@@ -41,7 +40,7 @@ export function cacheOf({ cacheFolder, cacheBytes }: CacheOptions = {}): CacheSe
 /** The settings of a run. */
 export interface Settings extends Omit<
   SettingValues<typeof runSettings>,
-  'cache' | 'cacheGigabytes' | 'lookBack' | 'pipelines' | 'sse' | 'kmsKey'
+  'cache' | 'cacheGigabytes' | 'pipelines' | 'sse' | 'kmsKey'
 > {
   /** Folder for copies of the files of lakes on S3; undefined: in the user's cache. */
   readonly cacheFolder: string | undefined;
@@ -49,8 +48,6 @@ export interface Settings extends Omit<
   readonly cacheBytes: number;
   /** Folder with definitions of custom pipelines; undefined: none. */
   readonly pipelineFolder: string | undefined;
-  /** What `sync` reads again. */
-  readonly lookBackRules: readonly LookBackRule[];
   /** Of new objects of a lake on S3; undefined: as the bucket has it. */
   readonly encryption: S3Encryption | undefined;
 }
@@ -89,11 +86,10 @@ export async function configuredSettings({
 /** @throws LedgerlakeError USAGE for an invalid value of the command line or the environment */
 export function resolveSettings(options: OptionTexts, environment: Environment, configuration: SettingsFile): Settings {
   const values = settingValues(runSettings, options, environment, configuration);
-  const { pipelines, lookBack, cache, cacheGigabytes, sse, kmsKey, ...others } = values;
+  const { pipelines, cache, cacheGigabytes, sse, kmsKey, ...others } = values;
   return {
     ...others,
     pipelineFolder: pipelines,
-    lookBackRules: lookBack,
     cacheFolder: cache,
     cacheBytes: 1e9 * cacheGigabytes,
     encryption: encryptionOf(sse, kmsKey),

@@ -34,7 +34,7 @@ import type { SyncSummary } from '../results.js';
 import { readJob } from './load-job.js';
 import { load, type Loaded, type LoadOptions, type LoadPlan } from './load.js';
 
-export interface SyncOptions extends LoadOptions, OptionalSettings<'from' | 'lookBackRules' | 'settlementReports'> {
+export interface SyncOptions extends LoadOptions, OptionalSettings<'from' | 'lookBack' | 'settlementReports'> {
   /** Set where the run is one of several that make up a sync; left out: the run is the whole sync. */
   readonly inTurns?: SyncInTurns;
 }
@@ -49,7 +49,7 @@ export interface SyncOptions extends LoadOptions, OptionalSettings<'from' | 'loo
  */
 export async function sync(options: SyncOptions, context: RunContext): Promise<CommandResult<SyncSummary>> {
   const { clock, emit } = context;
-  const { inTurns, lookBack, lookBackRules: rules = runSettings.lookBack.default } = options;
+  const { inTurns, lookBack = runSettings.lookBack.default } = options;
   const job = readJob(options);
   const { account, pipelines: named, marginMinutes } = job;
   const maxLagMs = readMaxLag(options.maxLag, marginMinutes);
@@ -90,7 +90,7 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<C
         const configured = from === undefined ? [] : configuredRanges(lake, account, [...names], from);
         const chosen = [...named, ...reportsToSync(lake, account, options, unfinished)];
         const plan: SyncPlan = {
-          ...{ end, now, lookBack, rules, isInTurns: inTurns !== undefined },
+          ...{ end, now, lookBack, isInTurns: inTurns !== undefined },
           lookBacks: await readLookBacks(lake.store, account),
           requested: [...unfinished, ...configured],
           wasRead: (pipeline, slice) => inTurns?.wasRead(pipeline, slice) === true,
@@ -283,18 +283,21 @@ function isIncomplete(failure: unknown): boolean {
   return failure !== undefined && codeOf(failure) !== 'LAKE_LAG';
 }
 
-/** Notes the look-backs of this run; a look-back covers every shorter one. */
+/** Notes the look-backs of this run. */
 async function noteLookBacks(
   lake: Lake,
   account: string,
-  { sync: { lookBacks: earlier, rules, now }, days }: SyncLoad,
+  { sync: { lookBacks: earlier, lookBack, now }, days }: SyncLoad,
   emit: Emit,
 ): Promise<void> {
   const lookBacks = new Map(earlier);
   for (const [pipeline, back] of days) {
-    const reached = rules.filter((rule) => rule.everyDays > 0 && rule.days <= back);
+    const reached =
+      typeof lookBack === 'number'
+        ? [lookBack]
+        : lookBack.flatMap((rule) => (rule.everyDays > 0 && rule.days <= back ? rule.days : []));
     if (reached.length === 0) continue;
-    const noted = reached.map(({ days: reachedDays }) => [reachedDays, now] as const);
+    const noted = reached.map((reachedDays) => [reachedDays, now] as const);
     lookBacks.set(pipeline, new Map([...(lookBacks.get(pipeline) ?? []), ...noted]));
   }
   try {

@@ -6,7 +6,7 @@ import type { Lake } from '../../lake/lake.js';
 import type { RequestedRange } from '../../lake/upkeep/requested-ranges.js';
 import { isCustom } from '../../sources/custom/custom-pipeline.js';
 import type { FinancesPipeline, FinancesUpstream } from '../../sources/finances/connect-finances.js';
-import type { LookBackRule } from '../configuration/setting-definitions.js';
+import type { LookBack } from '../configuration/setting-definitions.js';
 import { lookBackDays, type LookBacks } from './look-back.js';
 
 /** A sync in several runs, each of which continues the one before. */
@@ -23,9 +23,7 @@ export interface SyncPlan {
   /** The end of the range, milliseconds since 1970. */
   readonly end: number;
   readonly now: number;
-  /** Days to look back; undefined: as the rules say. */
-  readonly lookBack: number | undefined;
-  readonly rules: readonly LookBackRule[];
+  readonly lookBack: LookBack;
   /** Look-backs of earlier runs. */
   readonly lookBacks: LookBacks;
   /** The ranges that earlier runs or the configuration request, and that aren't loaded. */
@@ -53,7 +51,7 @@ export function syncedPipelines(chosen: readonly FinancesPipeline[], plan: SyncP
         requested: plan.requested.filter((range) => range.pipeline === pipeline.name),
         lookBackFrom: job.refresh ? plan.end - back * dayMs : Infinity,
         isInTurns: plan.isInTurns,
-        requestedLookBackFrom: job.refresh && plan.lookBack !== undefined ? plan.end - back * dayMs : Infinity,
+        requestedLookBackFrom: job.refresh && typeof plan.lookBack === 'number' ? plan.end - back * dayMs : Infinity,
         wasRead: (label) => plan.wasRead(pipeline.name, label),
       };
     };
@@ -74,11 +72,12 @@ export function syncedPipelines(chosen: readonly FinancesPipeline[], plan: SyncP
 
 /** Days that a pipeline looks back in this run. */
 export function pipelineLookBackDays(lake: Lake, account: string, pipeline: FinancesPipeline, plan: SyncPlan): number {
-  if (plan.lookBack !== undefined) return plan.lookBack;
+  const { lookBack } = plan;
+  if (typeof lookBack === 'number') return lookBack;
   const { name } = pipeline;
   const noted = plan.lookBacks.get(name);
   const read = lake.loadKeys(name, account);
-  const longest = Math.max(...plan.rules.map((rule) => rule.days));
+  const longest = Math.max(...lookBack.map((rule) => rule.days));
   const lastDone = (days: number): number | undefined => {
     // Where windows change without a re-read, recent changes prove none; windows older than the longest rule only change by one.
     const from = plan.end - (pipeline.prepareSync === undefined ? days : longest) * dayMs;
@@ -87,9 +86,11 @@ export function pipelineLookBackDays(lake: Lake, account: string, pipeline: Fina
       .map((window) => read.get(windowKey(window))?.readAt ?? 0);
     // The log has each window's last change: all windows were read since the oldest of these instants.
     const changed = times.length === 0 ? undefined : Math.min(...times);
-    const recorded = noted?.get(days);
+    // A look-back covers every shorter one.
+    const covering = [...(noted ?? [])].flatMap(([notedDays, at]) => (notedDays >= days ? at : []));
+    const recorded = covering.length === 0 ? undefined : Math.max(...covering);
     if (recorded === undefined || changed === undefined) return recorded ?? changed;
     return pipeline.prepareSync === undefined ? Math.max(recorded, changed) : recorded;
   };
-  return lookBackDays(plan.rules, lastDone, plan.now);
+  return lookBackDays(lookBack, lastDone, plan.now);
 }

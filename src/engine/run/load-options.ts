@@ -1,4 +1,4 @@
-import { anyText, number, optionOf, type ValueForm } from '../../core/text/value-forms.js';
+import { anyText, optionOf, type ValueForm } from '../../core/text/value-forms.js';
 
 /** An option of a load: a flag, or one with a value. */
 type LoadOption = { readonly about: string } & ({ readonly isFlag: true } | ValueForm<unknown>);
@@ -12,10 +12,6 @@ export const loadOptions = {
   acceptEmpty: {
     isFlag: true,
     about: 'Accept an answer that is empty, or has other orders, where the lake has events',
-  },
-  lookBack: {
-    ...number({ isWhole: true, least: 0, expected: 'a whole number of days from 0' }),
-    about: 'Read this many days again, regardless of the schedule',
   },
   maxLag: {
     ...anyText('a duration'),
@@ -31,13 +27,11 @@ export type LoadValues = {
 };
 
 /**
- * The values of the options of a load. `given`: whether a flag is set, the text or number of another option, or undefined.
+ * The values of the options of a load. `given`: whether a flag is set, the text of another option, or undefined.
  *
  * @throws LedgerlakeError USAGE for an invalid value
  */
-export function readLoadOptions(
-  given: (name: keyof LoadValues) => string | number | boolean | undefined,
-): Required<LoadValues> {
+export function readLoadOptions(given: (name: keyof LoadValues) => string | boolean | undefined): Required<LoadValues> {
   const values = Object.entries<LoadOption>(loadOptions).map(([name, option]) => {
     const value = given(name as keyof LoadValues);
     return [

@@ -225,7 +225,7 @@ test('what is commented out stands at its default', () => {
       .map((line) => line.replace(off, '$1$2'))
       .join('\n'),
   );
-  const { rate, marginMinutes, tokenLifeMinutes, lookBackRules } = resolveSettings({}, {}, parsed(text));
+  const { rate, marginMinutes, tokenLifeMinutes, lookBack } = resolveSettings({}, {}, parsed(text));
   // Left out, each API has its own burst: this is v0's.
   const { burst } = limits;
   expect(uncommented.settings).toMatchObject({
@@ -234,7 +234,7 @@ test('what is commented out stands at its default', () => {
     marginMinutes,
     tokenLifeMinutes,
     api: defaultApi,
-    lookBack: lookBackRules,
+    lookBack,
   });
 });
 

@@ -18,7 +18,7 @@ test('defaults', () => {
     cacheFolder: undefined,
     cacheBytes: 1e10,
     export: [],
-    lookBackRules: [
+    lookBack: [
       { days: 2, everyDays: 0 },
       { days: 14, everyDays: 7 },
       { days: 35, everyDays: 30 },
@@ -58,6 +58,7 @@ test('the command line goes before the environment, that before the file, that b
     LEDGERLAKE_API: 'both',
     LEDGERLAKE_SSE: 'aws:kms:dsse',
     LEDGERLAKE_KMS_KEY: 'ek',
+    LEDGERLAKE_LOOK_BACK: '4',
     LEDGERLAKE_RETENTION_HOURS: '0',
     LEDGERLAKE_EXPORT: 'none',
     LEDGERLAKE_TIME_ZONE: 'Asia/Tokyo',
@@ -65,10 +66,11 @@ test('the command line goes before the environment, that before the file, that b
     LEDGERLAKE_COSTS: 'ec.csv',
   };
   const given = { lake: 'g', from: '2021-01-01', rate: '1', burst: '1', journal: 'gj', api: 'v0' };
-  const { lookBack: lookBackRules, ...others } = file;
+  expect(() => resolveSettings({ 'look-back': '-1' }, {}, config)).toThrow(
+    /expected --look-back to be a whole number of days from 0, got "-1"/,
+  );
   expect(resolveSettings({}, {}, config)).toEqual({
-    ...others,
-    lookBackRules,
+    ...file,
     encryption: { sse: 'AES256' },
     lake: '/srv/lakes/f',
     journal: '/srv/lakes/j',
@@ -88,7 +90,7 @@ test('the command line goes before the environment, that before the file, that b
     cacheFolder: 'ec',
     cacheBytes: 5e8,
     api: 'both',
-    lookBackRules: [],
+    lookBack: 4,
     retentionHours: 0,
     export: [],
     timeZone: 'Asia/Tokyo',

@@ -9,7 +9,7 @@ import { setClock, synced } from './synced.js';
 const evening = '2026-03-20T22:00:00Z';
 const nextEvening = '2026-03-21T22:00:00Z';
 /** Everything of the last 40 days again. */
-const lookBackRules = [{ days: 40, everyDays: 0 }];
+const lookBack = [{ days: 40, everyDays: 0 }];
 
 /** A sync over turns that keeps what they have read in memory. */
 function syncInTurns(began: number): SyncInTurns {
@@ -38,7 +38,7 @@ async function shop() {
   const service = await watchedService(createSeller({ seed: 5, events: 300, profile: 'edge-cases' }, clock), clock);
   onTestFinished(() => service.close());
   const lake = await temporaryFolder();
-  const given = { lake, endpoint: service.url, account: 'shop', lookBackRules };
+  const given = { lake, endpoint: service.url, account: 'shop', lookBack };
   const whole = async (at: string) => {
     clock.set(at);
     expect((await synced(given, { clock })).failure).toBeUndefined();

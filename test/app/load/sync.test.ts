@@ -195,6 +195,9 @@ describe('the look-back', () => {
     expect(JSON.parse(await readFile(join(given.lake, '_sync', 'shop.json'), 'utf8'))).toMatchObject({
       look_backs: { 'financial-events': { '14': '2026-03-30T02:00:00.000Z' } },
     });
+    // One that is longer counts as it: a week after the last of 14 days, six days after one of 20, only new days are read.
+    expect(await requests('2026-03-31T02:00:00Z', { lookBack: 20 })).toBe(21);
+    expect(await requests('2026-04-06T02:00:00Z')).toBe(7);
   });
 });
 

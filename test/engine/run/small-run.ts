@@ -92,7 +92,7 @@ export function upstreamOf(ledger: Ledger, at: Clock = clock): FinancesUpstream 
 
 /** The pipelines of a sync of transactions that looks back two days. */
 export function syncOfTransactions(end: number): readonly FinancesPipeline[] {
-  const known = { rules: [], requested: [], lookBacks: new Map(), isInTurns: false, wasRead: () => false };
+  const known = { requested: [], lookBacks: new Map(), isInTurns: false, wasRead: () => false };
   return syncedPipelines([transactionsPipeline], { end, now: end, lookBack: 2, ...known });
 }
 
