@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defineConfig, type Plugin } from 'rolldown';
+import { viteImportGlobPlugin } from 'rolldown/experimental';
 import { parseSync, Visitor } from 'rolldown/utils';
 
 /**
@@ -24,7 +25,7 @@ export default defineConfig({
   // Packages of the inlined ones are inlined as well: their importers lie below node_modules.
   external: (id, importer) =>
     /^[@\w]/.test(id) && !inlined.test(id) && (!importer?.includes('node_modules') || id.startsWith('@')),
-  plugins: [licenses(), statementLines()],
+  plugins: [viteImportGlobPlugin(), licenses(), statementLines()],
   output: {
     dir: 'dist/src',
     format: 'esm',

@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { defineConfig } from 'rolldown';
+import { viteImportGlobPlugin } from 'rolldown/experimental';
 
 /** What `npm run modules` puts into `dist/modules`: each file by itself, so that a benchmark measures single modules. */
 const files = ['src', 'pipelines', 'bench'].flatMap((folder) =>
@@ -16,6 +17,7 @@ export default defineConfig({
   resolve: { extensionAlias: { '.js': ['.ts', '.js'] } },
   moduleTypes: { '.sql': 'text', '.md': 'text' },
   external: /^[@\w]/,
+  plugins: [viteImportGlobPlugin()],
   treeshake: false,
   output: { dir: 'dist/modules', format: 'esm', cleanDir: true, preserveModules: true, preserveModulesRoot: '.' },
 });

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { rolldown } from 'rolldown';
+import { viteImportGlobPlugin } from 'rolldown/experimental';
 
 /** A deliberate fault: a text in a source file, and what replaces it. */
 export interface Replacement {
@@ -48,6 +49,7 @@ export async function bundled(name: string, replacements: readonly Replacement[]
     moduleTypes: { '.sql': 'text' },
     logLevel: 'silent',
     plugins: [
+      viteImportGlobPlugin(),
       {
         name: 'substitutes',
         async resolveId(source, importer) {

@@ -110,7 +110,7 @@ export async function loadCustomPipelines(folder: string): Promise<readonly Cust
   // Only where there is such a folder: the schema of definitions takes a moment to load.
   const { loadDefinitions } = await import('../../sources/custom/load-definitions.js');
   const reserved = [...pipelines, historyPipeline].map(({ name }) => name);
-  const names = [...tables.map(({ name }) => name), ...Object.keys(views)];
+  const names = [...tables.map(({ name }) => name), ...views.keys()];
   const definitions = await loadDefinitions(folder, { pipelines: reserved, tables: names });
   return definitions.map((definition) => customPipeline(definition));
 }

@@ -51,7 +51,7 @@ export async function explainDifference(
   const differences: object[] = [];
   for (const [view, condition] of Object.entries(conditions)) {
     const statement = `SELECT * FROM ${view} WHERE account IN (${accounts}) AND (${condition})`;
-    differences.push({ view, about: viewComment(views[view] ?? ''), ...(await session.query(statement, limits)) });
+    differences.push({ view, about: viewComment(views.get(view) ?? ''), ...(await session.query(statement, limits)) });
   }
   return { ...(order === undefined ? { settlement } : { order }), found, differences };
 }

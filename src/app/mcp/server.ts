@@ -112,7 +112,7 @@ function addResources(mcp: McpServer): void {
       ...{ name: 'glossary', uri: 'ledgerlake://glossary', text: concepts, mimeType: 'text/markdown' },
       description: 'What events, entries, roles, settlements and dates are',
     },
-    ...Object.entries(views).map(([view, text]) => ({
+    ...[...views].map(([view, text]) => ({
       ...{ name: view, uri: `ledgerlake://views/${view}`, text: viewComment(text), mimeType: 'text/plain' },
       description: `The rows and columns of the view ${view}`,
     })),

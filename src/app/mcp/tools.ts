@@ -159,7 +159,7 @@ async function viewsOf(
   const limits = { rows: mostRows, seconds: defaultSeconds, signal };
   const listed = named(
     'view',
-    Object.entries(views).map(([view, text]) => ({ name: view, about: viewComment(text), isMacro: isMacro(text) })),
+    [...views].map(([view, text]) => ({ name: view, about: viewComment(text), isMacro: isMacro(text) })),
     name,
   );
   const { rows } = await session.query(viewColumns, limits);

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { identifier, fileLiteral, literal } from '../../core/duckdb/literals.js';
+import { withoutTexts, wordsOf } from '../../core/duckdb/sql-statements.js';
 import { columnsOf, type ViewedTable } from '../../core/duckdb/views.js';
 import { usageError } from '../../core/errors.js';
 import { makeFolders, openFault } from '../../core/io/files.js';
@@ -89,10 +90,10 @@ function script(statements: readonly string[]): string {
 }
 
 /** The query of a view as a model of dbt, which looks for `ref` in comments too. */
-function model(name: string, texts: Readonly<Record<string, string>>): string {
-  const text = texts[name] ?? '';
-  const words = new Set(text.replaceAll(/--.*/g, '').match(/\w+/g));
-  const read = Object.entries(texts).flatMap(([other, of]) =>
+function model(name: string, texts: ReadonlyMap<string, string>): string {
+  const text = texts.get(name) ?? '';
+  const words = wordsOf(withoutTexts(text));
+  const read = [...texts].flatMap(([other, of]) =>
     other !== name && words.has(other) && !isMacro(of) ? [`-- depends_on: {{ ref(${literal(other)}) }}\n`] : [],
   );
   return `${read.join('')}${text}`;

@@ -1,3 +1,4 @@
+import { withoutTexts, wordsOf } from '../../core/duckdb/sql-statements.js';
 import { viewStatements } from './views.js';
 
 /** Functions and statements whose text may lack the names of the tables that they read. */
@@ -51,7 +52,7 @@ export class NamedTables {
 function definitionsOf(statements: readonly string[]): Definition[] {
   return statements
     .map((statement) => {
-      const code = statement.replaceAll(/--.*/g, '');
+      const code = withoutTexts(statement);
       const [, name = ''] = /CREATE OR REPLACE (?:VIEW|MACRO) "?(\w+)/.exec(code) ?? [];
       return { statement, name: name.toLowerCase(), words: wordsOf(code) };
     })
@@ -72,13 +73,4 @@ const ownDefinitions = definitionsOf([...viewStatements([]).values()]);
 /** The words of a statement outside of its quoted texts, and those of the views that it names: every table and view that it reads is among them. */
 export function namesIn(statement: string): ReadonlySet<string> {
   return withDefinitions(wordsOf(withoutTexts(statement)), ownDefinitions);
-}
-
-/** A statement without its quoted texts. */
-export function withoutTexts(statement: string): string {
-  return statement.replaceAll(/'[^']*'/g, '');
-}
-
-function wordsOf(statement: string): ReadonlySet<string> {
-  return new Set(statement.toLowerCase().match(/\w+/g));
 }

@@ -15,9 +15,10 @@ import { financialEvents } from '../../../pipelines/financial-events.js';
 import { groupEventsPipeline } from '../../../pipelines/group-events.js';
 import { transactionsPipeline } from '../../../pipelines/transactions.js';
 import { tablesOf, type PipelineTables } from '../../core/columns/table.js';
+import { withoutTexts } from '../../core/duckdb/sql-statements.js';
 import { storedPipelines, storedWindows, type StoredPipeline } from '../coverage/stored-pipelines.js';
 import { asKnownPipelines } from './as-known.js';
-import { namesIn, withoutTexts } from './named-tables.js';
+import { namesIn } from './named-tables.js';
 
 /** What notes depend on beside the lake. */
 interface NotedQueries {

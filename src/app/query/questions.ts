@@ -1,59 +1,13 @@
 import { literal } from '../../core/duckdb/literals.js';
+import { textsByName } from '../../core/duckdb/sql-statements.js';
 import { usageError } from '../../core/errors.js';
 import { isoDate, readInstant } from '../../core/numeric/instant.js';
 import { nearestName } from '../../core/text/fault-line.js';
 import { dayMs } from '../../core/windows.js';
 import { monthBefore } from './loaded-months.js';
 import { questionNames, type QuestionName } from './question-names.js';
-import advertising from './questions/advertising.sql';
-import changedMonths from './questions/changed-months.sql';
-import currencies from './questions/currencies.sql';
-import daysNotLoaded from './questions/days-not-loaded.sql';
-import feeRate from './questions/fee-rate.sql';
-import largestFees from './questions/largest-fees.sql';
-import lateEvents from './questions/late-events.sql';
-import monthComparison from './questions/month-comparison.sql';
-import openSettlements from './questions/open-settlements.sql';
-import orderHistory from './questions/order-history.sql';
-import ordersNotPaid from './questions/orders-not-paid.sql';
-import payouts from './questions/payouts.sql';
-import profitByMarketplace from './questions/profit-by-marketplace.sql';
-import profitByMonth from './questions/profit-by-month.sql';
-import profitBySku from './questions/profit-by-sku.sql';
-import promotions from './questions/promotions.sql';
-import refundRate from './questions/refund-rate.sql';
-import refundsByMonth from './questions/refunds-by-month.sql';
-import reimbursements from './questions/reimbursements.sql';
-import storageFees from './questions/storage-fees.sql';
-import taxByMarketplace from './questions/tax-by-marketplace.sql';
-import unknownAmounts from './questions/unknown-amounts.sql';
-import unprofitableSkus from './questions/unprofitable-skus.sql';
 
-const texts: Readonly<Record<QuestionName, string>> = {
-  'profit-by-month': profitByMonth,
-  'month-comparison': monthComparison,
-  'profit-by-marketplace': profitByMarketplace,
-  'profit-by-sku': profitBySku,
-  'unprofitable-skus': unprofitableSkus,
-  'fee-rate': feeRate,
-  'largest-fees': largestFees,
-  'storage-fees': storageFees,
-  advertising,
-  promotions,
-  'refunds-by-month': refundsByMonth,
-  'refund-rate': refundRate,
-  reimbursements,
-  'tax-by-marketplace': taxByMarketplace,
-  'orders-not-paid': ordersNotPaid,
-  'open-settlements': openSettlements,
-  payouts,
-  'order-history': orderHistory,
-  'late-events': lateEvents,
-  'changed-months': changedMonths,
-  'unknown-amounts': unknownAmounts,
-  currencies,
-  'days-not-loaded': daysNotLoaded,
-};
+const texts = textsByName(import.meta.glob<string>('./questions/*.sql', { eager: true, import: 'default' }));
 
 const types = ['month', 'date', 'count', 'text'] as const;
 
@@ -81,7 +35,7 @@ export interface Question {
  * parameter; then the query.
  */
 function questionOf(name: QuestionName): Question {
-  const text = texts[name];
+  const text = texts.get(name) ?? '';
   const [comment = ''] = /^(?:--.*\n)*/.exec(text) ?? [];
   const [title = '', ...lines] = comment.split('\n').map((line) => line.slice(3));
   const parameters = lines.flatMap((line) => {

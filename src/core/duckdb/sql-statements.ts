@@ -1,3 +1,5 @@
+import { compare } from '../compare.js';
+
 /**
  * The construct that the reader is in: a string, name or line comment with the text that ends it, or nested comments
  * with their depth.
@@ -127,4 +129,22 @@ const parameterOrOther =
 /** The names of the parameters in a statement, each once: `month` of `$month`. */
 export function parametersOf(statement: string): ReadonlySet<string> {
   return new Set([...statement.matchAll(parameterOrOther)].flatMap(([, , name]) => name ?? []));
+}
+
+/** A statement without its quoted texts and the comments at the ends of its lines. */
+export function withoutTexts(statement: string): string {
+  return statement.replaceAll(/--.*|'[^']*'/g, '');
+}
+
+/** The words of a statement in lower case. */
+export function wordsOf(statement: string): ReadonlySet<string> {
+  return new Set(statement.toLowerCase().match(/\w+/g));
+}
+
+/** The texts of a folder's `.sql` files by the names of the files, in their order. */
+export function textsByName(files: Readonly<Record<string, string>>): ReadonlyMap<string, string> {
+  const byName = Object.entries(files).map(
+    ([path, text]) => [/(?<=\/)[^/]+(?=\.sql$)/.exec(path)?.[0] ?? '', text] as const,
+  );
+  return new Map(byName.toSorted(([a], [b]) => compare(a, b)));
 }

@@ -9,3 +9,8 @@ declare module '*.md' {
   const text: string;
   export default text;
 }
+
+interface ImportMeta {
+  /** The texts of the files of a folder by their paths: the build puts them into the code. */
+  glob<T>(pattern: string, options: { readonly eager: true; readonly import: 'default' }): Readonly<Record<string, T>>;
+}

@@ -14,7 +14,7 @@ import { setClock } from '../load/synced.js';
 let sql: Database;
 beforeAll(async () => {
   sql = await openDatabase();
-  for (const name of ['amount_name', 'category_of']) await sql.execute(views[name] ?? '');
+  for (const name of ['amount_name', 'category_of']) await sql.execute(views.get(name) ?? '');
 });
 afterAll(() => {
   sql.close();

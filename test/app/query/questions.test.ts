@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { monthBefore, newestMonth, partialMonths } from '../../../src/app/query/loaded-months.js';
@@ -18,6 +19,11 @@ test.each(questions)('$name says what it answers, and has the parameters that it
   const asked = questionQuery(question, questionValues(question, {}, time));
   expect([...parametersOf(asked)]).toEqual([]);
   expect(statementsOf(asked)).toHaveLength(1);
+});
+
+test('each question has its file, and each file its question', () => {
+  const files = readdirSync('src/app/query/questions').toSorted();
+  expect(files).toEqual(questions.map(({ name }) => `${name}.sql`).toSorted());
 });
 
 test('a parameter has the value of the user, or its default', () => {
