@@ -4,7 +4,6 @@ import type { LoadedSpan } from '../../lake/catalog/load-key.js';
 import type { Lake } from '../../lake/lake.js';
 import { loadedSpans } from '../../lake/loads/loaded-spans.js';
 import { formatCount } from '../../core/text/amounts.js';
-import { settlementReportTables } from '../../sources/finances/settlement-reports/report-tables.js';
 import { groupSlices, spanOfGroup, type GroupSlice } from '../../sources/finances/api-v0/group-slices.js';
 import { loadingCommand, spansText } from '../command-text.js';
 import { comparedDays, comparedText } from '../coverage/compared-days.js';
@@ -15,10 +14,11 @@ import { financialEvents } from '../../../pipelines/financial-events.js';
 import { groupEventsPipeline } from '../../../pipelines/group-events.js';
 import { transactionsPipeline } from '../../../pipelines/transactions.js';
 import { tablesOf, type PipelineTables } from '../../core/columns/table.js';
-import { withoutTexts } from '../../core/duckdb/sql-statements.js';
-import { storedPipelines, storedWindows, type StoredPipeline } from '../coverage/stored-pipelines.js';
+import { withoutTexts, wordsOf } from '../../core/duckdb/sql-statements.js';
+import { storedPipelines, storedWindows } from '../coverage/stored-pipelines.js';
 import { asKnownPipelines } from './as-known.js';
 import { namesIn } from './named-tables.js';
+import { isMacro, views } from './views.js';
 
 /** What notes depend on beside the lake. */
 interface NotedQueries {
@@ -40,23 +40,18 @@ export function notesOn(statement: string, lake: Lake, { firstLoad, hasCosts }: 
   ].filter((note) => note !== undefined);
 }
 
-/** Views that are empty where each of their tables is, and the pipelines that load these. */
-const emptyViews: Readonly<Record<string, readonly StoredPipeline[]>> = {
-  payout_lines: [groupEventsPipeline, transactionsPipeline],
-  settlement_payouts: [financialEventGroups],
-  settlement_differences: [settlementReportTables],
-  settlement_items: [settlementReportTables],
-  settlement_amounts: [groupEventsPipeline, transactionsPipeline],
-  reconciliation: [groupEventsPipeline, transactionsPipeline],
-  reconciliation_events: [groupEventsPipeline, transactionsPipeline],
-  reconciliation_by_month: [groupEventsPipeline, transactionsPipeline],
-  journal_amounts: [financialEvents, transactionsPipeline],
-  journal_lines: [financialEvents, transactionsPipeline],
-  transactions_earned: [transactionsPipeline],
-  transactions_paid: [transactionsPipeline],
-  transaction_entries_earned: [transactionsPipeline],
-  transaction_entries_paid: [transactionsPipeline],
-};
+/**
+ * The tables of which a view has rows, in the order of its text: those that it reads, or the one that its comment names as `Empty
+ * without TABLE.` The view is empty where each of them is.
+ */
+function tablesUnder(view: string): readonly string[] {
+  const text = views.get(view);
+  if (text === undefined) return [view];
+  const [, only] = /^-- Empty without (\w+)\.$/m.exec(text) ?? [];
+  return only === undefined
+    ? [...wordsOf(withoutTexts(text))].filter((word) => word !== view).flatMap(tablesUnder)
+    : [only];
+}
 
 /**
  * A note for a statement that reads an empty table, or a view over such tables: why it is empty, and the command that
@@ -71,8 +66,11 @@ export function emptyNote(statement: string, lake: Lake): string | undefined {
     accounts.some((of) => lake.files(name, main.name, of).length > 0 || lake.loadKeys(name, of).size > 0);
   for (const [, word = ''] of withoutTexts(statement).matchAll(/\b(?:from|join)\s+"?(\w+)/gi)) {
     const name = word.toLowerCase().replace(/_as_known$/, '');
-    const all =
-      emptyViews[name] ?? stored.filter((pipeline) => tablesOf(pipeline).some((table) => table.name === name));
+    // A macro over tables has a note of its own.
+    if (isMacro(views.get(name) ?? '')) continue;
+    const all = tablesUnder(name).flatMap((table) =>
+      stored.filter((pipeline) => tablesOf(pipeline).some((one) => one.name === table)),
+    );
     const [of] = all;
     if (of === undefined) continue;
     if (!all.some(isLoaded)) {

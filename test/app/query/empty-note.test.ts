@@ -37,7 +37,12 @@ test('a table of which nothing is loaded, and a view over it, say why they are e
     ]);
   }
   expect((await note('FROM transactions_as_known(now())'))[0]).toContain('nothing of transactions is loaded');
-  for (const statement of ['FROM entries', "SELECT 'from payouts'", 'SELECT count(*) AS payouts FROM events']) {
+  for (const statement of [
+    'FROM entries',
+    'FROM constructor',
+    "SELECT 'from payouts'",
+    'SELECT count(*) AS payouts FROM events',
+  ]) {
     expect(await note(statement)).toEqual([]);
   }
 });
@@ -56,4 +61,12 @@ test('settlements that are all open have no payout, and that is said', async () 
   expect(await note('FROM settlement_payouts')).toEqual([
     'WARNING: settlement_payouts: no settlement of shop has closed yet, so there are no rows: `ledgerlake status` lists the open ones',
   ]);
+});
+
+test('a view is empty where each table is that it reads: one that reads a table with rows says what its rows lack', async () => {
+  const { note, rows } = await loaded([{ pipelines: ['financial-event-groups'] }]);
+  expect(await rows('FROM payout_lines')).not.toEqual([]);
+  expect((await note('FROM payout_lines'))[0]).toContain('the events of 1 closed settlement of shop are not loaded');
+  expect(await rows('FROM pnl_by_month')).toEqual([]);
+  expect((await note('FROM pnl_by_month'))[0]).toContain('nothing of transactions is loaded, so there are no rows');
 });

@@ -1,5 +1,6 @@
 -- One row for each amount that settlement_differences compares, of each settlement report and source (v0, 2024-06-19): the lines of the
 -- report (is_report), the net amounts of the source, and the beginning balance of the group. Amounts of 0 are left out.
+-- Empty without settlement_reports.
 --
 -- An account has the sources that it has loaded; one without any has both. v0 has the events of the settlement's group, 2024-06-19 the
 -- paid transactions that name the settlement or its group; what they split into base, tax and promotion is one amount.
