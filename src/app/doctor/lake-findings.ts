@@ -8,7 +8,7 @@ import { missingText } from '../../lake/existing-lake.js';
 import { sizeFault } from '../../lake/files/local-file.js';
 import { Lake } from '../../lake/lake.js';
 import { openStore } from '../../lake/store/open-store.js';
-import { leaseText } from '../../lake/upkeep/leases.js';
+import { diedText, leaseText } from '../../lake/upkeep/leases.js';
 import { settlementHoleText } from '../../sources/finances/api-v0/settlement-holes.js';
 import { tables } from '../../sources/finances/lake-tables.js';
 import { loadKeysText } from '../../lake/files/load-key-rows.js';
@@ -59,7 +59,7 @@ export async function examineLake(query: LakeQuery, clock: Clock, add: AddFindin
   }
   for (const lease of runs.active) add({ state: 'ok', found: `a run is active: ${leaseText(lease)}` });
   for (const lease of runs.died) {
-    log(`a run died: ${leaseText(lease)}; what it committed stays, and the next run that succeeds removes the rest`);
+    log(`a run died: ${diedText(lease)}`);
   }
   if (lastRun?.status === 'failed') {
     const { account, command, endedAt, code, failure } = lastRun;

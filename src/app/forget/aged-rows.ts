@@ -9,10 +9,9 @@ import { defaultLimits, makeLakeFolder, withWorkspace, type Workspace } from '..
 import { localFile } from '../../lake/files/local-file.js';
 import { keyExpression, loadKeysText } from '../../lake/files/load-key-rows.js';
 import { countRows, checkRowCount } from '../../lake/files/local-parquet.js';
-import { loadKeyFor, nameIn, type StoredLoadKey } from '../../lake/catalog/load-key.js';
+import { loadKeyFor, loadKeyId, nameIn, type StoredLoadKey } from '../../lake/catalog/load-key.js';
 import type { Lake } from '../../lake/lake.js';
 import type { NewFile } from '../../lake/commit-files.js';
-import { notedLoads, writeForgetNote, type Load } from '../../lake/upkeep/erasure.js';
 import { groupSpansOf } from '../../sources/finances/api-v0/collectors.js';
 import { groups } from '../../sources/finances/model/tables.js';
 import { loadKeyKindOf } from '../coverage/stored-pipelines.js';
@@ -44,6 +43,15 @@ interface Retention {
   readonly before: number;
 }
 
+/** What a main table has of the account. */
+interface AgedTable {
+  readonly table: LakeTable;
+  readonly rule: AgingRule;
+  readonly files: readonly AgedFile[];
+  /** Load keys that aren't loaded any more. */
+  readonly forgotten: ReadonlySet<string>;
+}
+
 /** A main table's file, and the number of rows that stay. */
 interface AgedFile {
   readonly add: Add;
@@ -55,45 +63,38 @@ interface AgedFile {
  * Removes an account's rows before an instant: a file with only such rows is removed, and a file with others is rewritten.
  *
  * Windows stay loaded, so that their rows are not requested again. A group stays loaded as long as it is listed or has rows, an order
- * as long as it has rows: the id of an order without rows is removed too.
+ * as long as it has rows: the id of an order without rows is removed too. The commit that removes the rows deletes the load key.
  *
  * @param before milliseconds since 1970
- * @returns whether a load key isn't loaded any more
  * @throws LedgerlakeError LAKE_STORE or SQL where a file is missing or can't be read, before anything is removed
  */
-export async function removeAged(
-  lake: Lake,
-  account: string,
-  before: number,
-  clock: Clock,
-): Promise<(load: Load) => boolean> {
-  const noted = new Set((await notedLoads(lake, account)).map(loadText));
-  const remove = async (workspace: Workspace): Promise<(load: Load) => boolean> => {
+export async function removeAged(lake: Lake, account: string, before: number, clock: Clock): Promise<void> {
+  const remove = async (workspace: Workspace): Promise<void> => {
     const retention: Retention = { lake, clock, workspace, account, before };
     const listed = listedGroups(lake.table(groups.name), retention);
-    const aged: { table: LakeTable; rule: AgingRule; files: AgedFile[] }[] = [];
-    const forgotten = new Map<string, Load>();
+    const aged: AgedTable[] = [];
+    const rowless: StoredLoadKey[] = [];
     for (const table of lake.tables) {
       const rule = ruleOf(table.schema);
       if (rule === undefined) continue;
       const { files, emptied, filled } = await agedFiles(retention, table, rule);
-      aged.push({ table, rule, files });
-      if (rule.loadKey === undefined) continue;
-      for (const { pipeline, key: loadKey } of pipelineKeys(lake, account, table)) {
-        const load = { pipeline, loadKey };
-        if (filled.has(loadKey)) continue;
-        const hadRows = emptied.has(loadKey) || noted.has(loadText(load));
-        const staysLoaded = nameIn('group', loadKey) !== undefined ? listed.has(loadKey) : !hadRows;
-        if (!staysLoaded) forgotten.set(loadText(load), load);
-      }
+      const keys = rule.loadKey === undefined ? [] : pipelineKeys(lake, account, table);
+      const loaded = new Set(keys.map(({ key }) => key));
+      const named = new Set(rule.loadKey === undefined ? [] : files.flatMap(({ add }) => loadKeysOf(add)));
+      // An earlier attempt may have deleted a load key that further files name.
+      const isForgotten = (key: string) =>
+        !loaded.has(key) || (nameIn('group', key) !== undefined ? !listed.has(key) : emptied.has(key));
+      const forgotten = new Set([...loaded, ...named].filter((key) => !filled.has(key) && isForgotten(key)));
+      rowless.push(...keys.filter(({ key }) => forgotten.has(key) && !named.has(key)));
+      aged.push({ table, rule, files, forgotten });
     }
-    await writeForgetNote(lake, { account, loads: [...forgotten.values()] });
     // Before any row is removed: a kill must not leave forgotten days that look empty.
-    await lake.commitChange('DELETE', (snapshot) =>
-      before > (snapshot.forgottenBefore(account) ?? -Infinity) ? { forgotten: { [account]: before } } : undefined,
-    );
-    for (const { table, rule, files } of aged) await removeRows(retention, table, rule, files, forgotten);
-    return (load) => forgotten.has(loadText(load));
+    await lake.commitChange('DELETE', (snapshot) => {
+      const isNoted = before <= (snapshot.forgottenBefore(account) ?? -Infinity);
+      if (isNoted && rowless.length === 0) return undefined;
+      return { keys: { delete: rowless.map(loadKeyId) }, forgotten: isNoted ? {} : { [account]: before } };
+    });
+    for (const one of aged) await removeRows(retention, one);
   };
   // The workspace is in the lake, so that the next run deletes copies of the rows if this run is killed.
   return withWorkspace(defaultLimits, lake.store, remove, () => makeLakeFolder(lake.store));
@@ -148,13 +149,7 @@ function ageByStatistics(add: Add, column: string, before: number): 'new' | 'old
   return Date.parse(greatest) < before && hasNoNull ? 'old' : undefined;
 }
 
-async function removeRows(
-  retention: Retention,
-  table: LakeTable,
-  rule: AgingRule,
-  files: readonly AgedFile[],
-  forgotten: ReadonlyMap<string, Load>,
-): Promise<void> {
+async function removeRows(retention: Retention, { table, rule, files, forgotten }: AgedTable): Promise<void> {
   const replace = async (old: readonly AgedFile[], by: readonly NewFile[]): Promise<void> => {
     await retention.lake.commitFiles({
       operation: 'DELETE',
@@ -162,7 +157,12 @@ async function removeRows(
       files: by.map((file) => ({ ...file, add: { ...file.add, dataChange: true } })),
       decide: (snapshot) => {
         const replaced = old.flatMap(({ add }) => snapshot.file(table.schema.name, add.path) ?? []);
-        return replaced.length === 0 ? undefined : { replaced };
+        if (replaced.length === 0) return undefined;
+        const loads = replaced.flatMap((add) => {
+          const loaded = snapshot.keysOf(retention.account, add.tags?.['pipeline'] ?? '');
+          return loadKeysOf(add).flatMap((key) => (forgotten.has(key) ? (loaded.get(key) ?? []) : []));
+        });
+        return { replaced, keys: { set: [], delete: [...new Set(loads)].map(loadKeyId) } };
       },
     });
   };
@@ -170,9 +170,8 @@ async function removeRows(
   if (emptied.length > 0) await replace(emptied, []);
   for (const file of files) {
     const { add, kept, rows } = file;
-    const pipeline = add.tags?.['pipeline'] ?? '';
     // A file has all load keys of its slice, also those with rows only in other files.
-    const loadKeys = loadKeysOf(add).filter((loadKey) => !forgotten.has(loadText({ pipeline, loadKey })));
+    const loadKeys = loadKeysOf(add).filter((loadKey) => !forgotten.has(loadKey));
     if (emptied.includes(file) || (kept === rows && loadKeys.length === loadKeysOf(add).length)) continue;
     await replace([file], await rewriteBundle(retention, table, rule, file, loadKeys));
     await retention.workspace.clear();
@@ -235,9 +234,4 @@ async function fetchFile(
 /** In SQL: whether a row stays. */
 function staysCondition({ instant }: AgingRule, before: number): string {
   return `coalesce(${instant} >= ${timestampLiteral(before)}, true)`;
-}
-
-/** A unique key, as a pipeline's name has no slash. */
-function loadText({ pipeline, loadKey }: Load): string {
-  return `${pipeline}/${loadKey}`;
 }

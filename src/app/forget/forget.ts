@@ -1,3 +1,4 @@
+import type { Clock } from '../../core/clock.js';
 import { plainLog } from '../../observe/log/plain-log.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { FailedRun, underLease, type CommandResult } from '../command-result.js';
@@ -11,21 +12,13 @@ import { alignedLines } from '../../core/text/width.js';
 import type { Add } from '../../lake/delta/actions.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 import { tables } from '../../sources/finances/lake-tables.js';
-import {
-  accountFiles,
-  eraseTraces,
-  accountsIn,
-  writeForgetNote,
-  forgetNotePath,
-  removeAccount,
-  removeLoadKeys,
-  type Load,
-} from '../../lake/upkeep/erasure.js';
+import { accountFiles, eraseTraces, accountsIn, removeAccount } from '../../lake/upkeep/erasure.js';
 import { existingLake } from '../../lake/existing-lake.js';
 import type { Lake } from '../../lake/lake.js';
 import { forgetRequestedRanges } from '../../lake/upkeep/requested-ranges.js';
 import { readBackupNotes, type BackupNote } from '../../lake/upkeep/backup-notes.js';
 import { acquireExclusiveLease, leasePath, otherLeases, type RunLease } from '../../lake/upkeep/leases.js';
+import { removeLeases } from '../../lake/upkeep/vacuum.js';
 import { rowsInLog } from '../../lake/delta/file-tags.js';
 import type { Store } from '../../lake/store/store.js';
 import { removeAged } from './aged-rows.js';
@@ -80,7 +73,7 @@ export async function forgetIn(
   const { store } = lake;
   const { account, yes } = options;
   emitDamage(lake, emit);
-  await refuseUnknownAccount(lake, account);
+  await refuseUnknownAccount(lake, account, clock);
   // A foreign lake may have any name, and the name becomes a folder's.
   readAccountName(account);
   if (!yes) await ask(store, account, before, confirm);
@@ -109,11 +102,9 @@ async function removeAccountRows(
   const { store } = lake;
   await lake.refresh();
   const filesBefore = accountFiles(lake, account);
-  const spared = new Set([forgetNotePath(account), leasePath(lease.id)]);
+  const spared = new Set([leasePath(lease.id)]);
   signal.throwIfAborted();
-  const forgets =
-    before === undefined ? await forgetAll(lake, account) : await removeAged(lake, account, before, clock);
-  await removeLoadKeys(lake, account, forgets);
+  await (before === undefined ? removeAccount(lake, account) : removeAged(lake, account, before, clock));
   if (before !== undefined) for (const path of await forgetRequestedRanges(store, account, before)) spared.add(path);
   log(`${account}: removed from the tables; erasing the remaining files`);
   // Saved pages may be outside of the lake: those of a lake on S3 are on this machine.
@@ -122,12 +113,10 @@ async function removeAccountRows(
   const untracked = files.filter(({ path }) => !filesBefore.has(path));
   lease.cleared();
   // The leftovers of dead runs are erased, so their leases are no longer needed.
-  for (const { path } of (await otherLeases(store, lease.id, clock)).dead) await store.remove(path);
+  await removeLeases(lake, (await otherLeases(store, lease.id, clock)).dead);
   const tablesRemoved = forgottenRows(filesBefore, accountFiles(lake, account));
   const { version } = lake.snapshot;
   const backups = (await readBackupNotes(store)).filter((noted) => (noted.version ?? -1) < version);
-  // Last: without it, an account without rows can't be forgotten again.
-  await store.remove(forgetNotePath(account));
   const bytes = untracked.reduce((sum, { size }) => sum + size, 0);
   const leftovers = { files: untracked.length + partial, bytes };
   return { account, before, lake: store.location, tables: tablesRemoved, leftovers, backups };
@@ -154,14 +143,8 @@ interface Forgotten {
   readonly backups: readonly BackupNote[];
 }
 
-async function forgetAll(lake: Lake, account: string): Promise<(load: Load) => boolean> {
-  await writeForgetNote(lake, { account, loads: [] });
-  await removeAccount(lake, account);
-  return () => true;
-}
-
-async function refuseUnknownAccount(lake: Lake, account: string): Promise<void> {
-  const accounts = await accountsIn(lake);
+async function refuseUnknownAccount(lake: Lake, account: string, clock: Clock): Promise<void> {
+  const accounts = await accountsIn(lake, clock);
   if (accounts.has(account)) return;
   const names = [...accounts].toSorted().join(', ');
   throw usageError(

@@ -5,7 +5,7 @@ import { alignedLines } from '../../core/text/width.js';
 import type { Window } from '../../core/windows.js';
 import type { Lake } from '../../lake/lake.js';
 import type { LastRun } from '../../lake/upkeep/last-run.js';
-import { leaseText, type LakeRuns } from '../../lake/upkeep/leases.js';
+import { diedText, leaseText, type LakeRuns } from '../../lake/upkeep/leases.js';
 import { settlementHoleText } from '../../sources/finances/api-v0/settlement-holes.js';
 import { catalogLine, catalogVersion } from '../catalog-version.js';
 import type { TableStatus } from '../results.js';
@@ -54,9 +54,7 @@ export function reportTexts(
 function runsText({ active, died }: LakeRuns): string {
   const lines = [
     ...active.map((lease) => `Active: ${leaseText(lease)}\n`),
-    ...died.map(
-      (lease) => `Died: ${leaseText(lease)}; what it committed stays, and the next successful run removes the rest\n`,
-    ),
+    ...died.map((lease) => `Died: ${diedText(lease)}\n`),
   ];
   return lines.map((line) => printableLines(line)).join('');
 }

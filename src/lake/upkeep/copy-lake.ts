@@ -16,7 +16,6 @@ import { faultOf, sizeFault } from '../files/local-file.js';
 import { Lake } from '../lake.js';
 import { hasFile, type Store, type StoredFile } from '../store/store.js';
 import { backupsFolder } from './backup-notes.js';
-import { forgetFolder } from './erasure.js';
 import { lastRunPath } from './last-run.js';
 import { acquireExclusiveLease, otherLeases, unfinishedCopy, type copyCommands } from './leases.js';
 import { requestedFolder } from './requested-ranges.js';
@@ -54,7 +53,7 @@ interface FileTotal {
 }
 
 /** Notes of a lake that aren't in its catalog, and that a copy has too. */
-const noteFolders = [requestedFolder, backupsFolder, forgetFolder, '_sync'];
+const noteFolders = [requestedFolder, backupsFolder, '_sync'];
 
 /** Files that are copied at once: so many, and so many bytes. */
 const mostAtOnce = 16;

@@ -1,18 +1,15 @@
+import type { Clock } from '../../core/clock.js';
 import { accountOfPath, removedFile } from '../catalog/change.js';
 import { loadKeyId } from '../catalog/load-key.js';
 import { runOfDataFile } from '../data-files.js';
 import type { Add } from '../delta/actions.js';
 import type { Lake } from '../lake.js';
+import type { StoredFile } from '../store/store.js';
+import { forgottenBy, otherLeases } from './leases.js';
 import { orphanFiles, filesAboutAccount } from './vacuum.js';
-import { writeNote, type StoredFile } from '../store/store.js';
 
-export interface Load {
-  readonly pipeline: string;
-  readonly loadKey: string;
-}
-
-/** All accounts with any trace in the lake: load keys, files in the log or not, unfinished `forget` commands. */
-export async function accountsIn(lake: Lake): Promise<Set<string>> {
+/** All accounts with any trace in the lake: load keys, files in the log or not, leases of `forget` commands that didn't finish. */
+export async function accountsIn(lake: Lake, clock: Clock): Promise<Set<string>> {
   const accounts = new Set(lake.accounts());
   for (const { schema } of lake.tables) {
     for await (const { path } of lake.store.list(schema.name)) {
@@ -20,8 +17,8 @@ export async function accountsIn(lake: Lake): Promise<Set<string>> {
       if (account !== undefined) accounts.add(account);
     }
   }
-  for await (const { path } of lake.store.list(forgetFolder)) {
-    const [, account] = /^[^/]+\/(.+)\.json$/.exec(path) ?? [];
+  for (const { lease } of (await otherLeases(lake.store, undefined, clock)).dead) {
+    const account = forgottenBy(lease);
     if (account !== undefined) accounts.add(account);
   }
   return accounts;
@@ -39,14 +36,6 @@ export async function removeAccount(lake: Lake, account: string): Promise<void> 
     return tables.length + keys.length + Object.keys(forgotten).length === 0
       ? undefined
       : { tables: Object.fromEntries(tables), keys: { delete: keys.map(loadKeyId) }, forgotten };
-  });
-}
-
-/** Deletes load keys of an account that `forgets` selects. */
-export async function removeLoadKeys(lake: Lake, account: string, forgets: (load: Load) => boolean): Promise<void> {
-  await lake.commitChange('DELETE', (snapshot) => {
-    const keys = [...snapshot.allKeysOf(account)].filter(({ pipeline, key }) => forgets({ pipeline, loadKey: key }));
-    return keys.length === 0 ? undefined : { keys: { delete: keys.map(loadKeyId) } };
   });
 }
 
@@ -91,30 +80,4 @@ export function accountFiles(lake: Lake, account: string): ReadonlyMap<string, {
       ),
     ),
   );
-}
-
-/** The folder of a lake with the notes of unfinished `forget` commands. */
-export const forgetFolder = '_forget';
-
-/** The note of an unfinished `forget`, with what is needed after a crash and no longer in the log. */
-export interface ForgetNote {
-  readonly account: string;
-  /** Load keys whose rows are being removed. */
-  readonly loads: readonly Load[];
-}
-
-/** The path of the note within the lake. */
-export function forgetNotePath(account: string): string {
-  return `${forgetFolder}/${account}.json`;
-}
-
-export async function writeForgetNote(lake: Lake, note: ForgetNote): Promise<void> {
-  await writeNote(lake.store, forgetNotePath(note.account), note);
-}
-
-/** Load keys in the note of an earlier `forget` that didn't finish. */
-export async function notedLoads(lake: Lake, account: string): Promise<readonly Load[]> {
-  const bytes = await lake.store.read(forgetNotePath(account));
-  // Notes are written atomically, and only by this program.
-  return bytes === undefined ? [] : (JSON.parse(Buffer.from(bytes).toString('utf8')) as ForgetNote).loads;
 }

@@ -139,6 +139,20 @@ export function leaseText({ host, pid, startedAt, purpose }: Lease): string {
   return `${what}process ${pid} on ${host}, since ${isoInstant(startedAt)}`;
 }
 
+/** The lease of a dead run as text, and what becomes of what it has left. */
+export function diedText(lease: Lease): string {
+  const rest =
+    forgottenBy(lease) === undefined
+      ? 'what it committed stays, and the next successful run removes the rest'
+      : 'the same command again completes it';
+  return `${leaseText(lease)}; ${rest}`;
+}
+
+/** The account that a run was forgetting; undefined for another run. */
+export function forgottenBy(lease: Lease | undefined): string | undefined {
+  return lease?.purpose?.command === 'forget' ? lease.purpose.account : undefined;
+}
+
 function conflict(store: Store, lease: Lease): LedgerlakeError {
   const found =
     lease.alone === true

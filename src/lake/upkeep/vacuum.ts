@@ -7,7 +7,7 @@ import type { Snapshot } from '../catalog/snapshot.js';
 import { isDataFile, runOfDataFile, symlinkFolder } from '../data-files.js';
 import type { Lake } from '../lake.js';
 import { hasFile, type StoredFile, type Store } from '../store/store.js';
-import { otherLeases, type RunLease } from './leases.js';
+import { forgottenBy, otherLeases, type ExpiredLease, type RunLease } from './leases.js';
 
 interface VacuumOptions {
   readonly clock: Clock;
@@ -63,7 +63,19 @@ export async function vacuumLake(lake: Lake, lease: RunLease, { clock, emit, acc
   await lake.removeFiles([...expired, ...deleted]);
   report(deleted, emit);
   await lake.tidyCheckpoints();
-  if (!isDoubtful) for (const { path } of dead) await store.remove(path);
+  if (!isDoubtful) await removeLeases(lake, dead);
+}
+
+/**
+ * Removes leases of dead runs that have left nothing. The one of a `forget` stays where the catalog's newest version has nothing of the
+ * account any more: nothing else says that the lake may still have traces of it.
+ */
+export async function removeLeases({ store, snapshot }: Lake, dead: readonly ExpiredLease[]): Promise<void> {
+  for (const { path, lease } of dead) {
+    const account = forgottenBy(lease);
+    const isGone = account !== undefined && (snapshot.accountStates().get(account)?.isEmpty ?? true);
+    if (!isGone) await store.remove(path);
+  }
 }
 
 function report(deleted: readonly string[], emit: Emit): void {
