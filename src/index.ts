@@ -37,6 +37,7 @@ export { createFinancesClient, type FinancesClient, type ReadOptions } from './l
 export type {
   AccountOptions,
   BackfillOptions,
+  CallOptions,
   Credentials,
   FinancesOperation,
   RunOptions,

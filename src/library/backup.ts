@@ -1,25 +1,13 @@
 import { readSettings } from './settings.js';
 import { usageError } from '../core/errors.js';
 import { systemClock } from '../core/clock.js';
-import type { RunEvent } from '../core/events/run-event.js';
 import type { Settings } from '../app/configuration/settings.js';
 import type { BackupSummary, RestoreSummary } from '../app/results.js';
-import { checkOptions, type OptionKinds } from './options.js';
+import { callKinds, checkOptions, type CallOptions } from './options.js';
 import { runTask } from './task.js';
 
-/** The options of `backup` and `restore`. */
-export interface CopyOptions {
-  /** The lake: a folder, or `s3://BUCKET/PREFIX`; default: the setting, else `data/lake`. */
-  readonly lake?: string | undefined;
-  /** Configuration file; default: that of `LEDGERLAKE_CONFIG`, else `ledgerlake.config.json` in the working folder if it exists. */
-  readonly config?: string | undefined;
-  /** Stops it: the promise rejects with STOPPED, and the same call continues. */
-  readonly signal?: AbortSignal | undefined;
-  /** Receives progress as events `message`. */
-  readonly onEvent?: ((event: RunEvent) => void) | undefined;
-}
-
-const copyKinds: OptionKinds<CopyOptions> = { lake: 'text', config: 'text', signal: 'signal', onEvent: 'function' };
+/** The options of `backup` and `restore`. The call after one that was stopped continues. */
+export type CopyOptions = CallOptions;
 
 /**
  * Copies the newest version of a lake to a place that is empty or has an earlier backup of it, as `ledgerlake backup` does. Runs may
@@ -56,7 +44,6 @@ async function readCopyOptions(subject: string, place: string, options: CopyOpti
   if (typeof place !== 'string' || place === '') {
     throw usageError(`expected the place of ${subject} to be a text that is not empty`);
   }
-  checkOptions(subject, options, copyKinds);
-  const { lake, config } = options;
-  return readSettings({ lake, config });
+  checkOptions(subject, options, callKinds);
+  return readSettings(options);
 }

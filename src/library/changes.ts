@@ -1,10 +1,9 @@
 import { readSettings } from './settings.js';
 import { systemClock } from '../core/clock.js';
-import type { RunEvent } from '../core/events/run-event.js';
 import { distinctNames } from '../core/text/rows.js';
 import type { ChangesSummary } from '../app/results.js';
 import type { SqlRow } from './lake.js';
-import { checkOptions, optionText, type OptionKinds } from './options.js';
+import { callKinds, checkOptions, optionText, type CallOptions, type OptionKinds } from './options.js';
 import { runTask } from './task.js';
 
 /** A row that came or went. A row that changed does both. */
@@ -18,28 +17,20 @@ export interface RowChange {
 }
 
 /** The options of `changes`. */
-export interface ChangesOptions {
-  /** The lake: a folder, or `s3://BUCKET/PREFIX`; default: the setting, else `data/lake`. */
-  readonly lake?: string | undefined;
+export interface ChangesOptions extends CallOptions {
   /** A version (42, `42`), `VERSION:HASH`, an instant, or a `Date`; default: the beginning, so that all rows are new. */
   readonly since?: number | string | Date | undefined;
   /** Tables; default: all. */
   readonly tables?: readonly string[] | undefined;
   /** The account; default: all. */
   readonly account?: string | undefined;
-  /** Configuration file; default: that of `LEDGERLAKE_CONFIG`, else `ledgerlake.config.json` in the working folder if it exists. */
-  readonly config?: string | undefined;
   /** Receives each change, of each table those that went first. The next one waits for its promise. */
   readonly onChange?: ((change: RowChange) => unknown) | undefined;
-  /** Stops it: the promise rejects with STOPPED. */
-  readonly signal?: AbortSignal | undefined;
-  /** Receives notes on the lake as events `message`. */
-  readonly onEvent?: ((event: RunEvent) => void) | undefined;
 }
 
 const changesKinds: OptionKinds<ChangesOptions> = {
-  ...{ lake: 'text', since: 'version', tables: 'texts', account: 'text', config: 'text' },
-  ...{ onChange: 'function', signal: 'signal', onEvent: 'function' },
+  ...callKinds,
+  ...{ since: 'version', tables: 'texts', account: 'text', onChange: 'function' },
 };
 
 const names = new Map([['table', 'tables']]);
@@ -53,12 +44,12 @@ const names = new Map([['table', 'tables']]);
  */
 export async function changes(options: ChangesOptions = {}): Promise<ChangesSummary> {
   checkOptions('changes', options, changesKinds);
-  const { config, tables = [], account, onChange } = options;
+  const { tables = [], account, onChange } = options;
   const [{ readChanges }, { readSince }] = await Promise.all([
     import('../app/changes/read-changes.js'),
     import('../app/changes/since.js'),
   ]);
-  const { lake, retentionHours } = await readSettings({ lake: options.lake, config });
+  const { lake, retentionHours } = await readSettings(options);
   return runTask({ ...options, names }, ({ signal, emit }) => {
     const text = optionText(options.since);
     const since = text === undefined ? undefined : readSince(text);

@@ -3,36 +3,28 @@ import { messageLog } from '../core/events/message-log.js';
 import { PassThrough } from 'node:stream';
 import { systemClock } from '../core/clock.js';
 import { usageError } from '../core/errors.js';
-import type { RunEvent } from '../core/events/run-event.js';
 import type { CommandResult } from '../app/command-result.js';
 import type { Settings } from '../app/configuration/settings.js';
 import type { ReadingContext } from '../app/context.js';
 import type { JournalExport, SettlementReportsExport, ViewsExport } from '../app/results.js';
-import { checkOptions, optionText, type OptionKinds } from './options.js';
+import {
+  callKinds,
+  checkOptions,
+  optionText,
+  type CallOptions,
+  type OptionKinds,
+  type ViewOptions,
+} from './options.js';
 import { runTask } from './task.js';
 
 /** The options of every export. Each is the option of the command line with the same name. */
-export interface ExportOptions {
-  /** The lake: a folder, or `s3://BUCKET/PREFIX`; default: the setting, else `data/lake`. */
-  readonly lake?: string | undefined;
-  /** Configuration file; default: that of `LEDGERLAKE_CONFIG`, else `ledgerlake.config.json` in the working folder if it exists. */
-  readonly config?: string | undefined;
-  /** Stops it: the promise rejects with STOPPED. */
-  readonly signal?: AbortSignal | undefined;
-  /** Receives notes as events `message`. */
-  readonly onEvent?: ((event: RunEvent) => void) | undefined;
-}
+export type ExportOptions = CallOptions;
 
 /** The options of `exportViews`. */
-export interface ViewsExportOptions extends ExportOptions {
-  /** Time zone in which months begin and end, an IANA name; default: the setting, else UTC. */
-  readonly timeZone?: string | undefined;
-  /** The chart of accounts, a CSV file; default: the setting, else the built-in one. */
-  readonly chart?: string | undefined;
-}
+export interface ViewsExportOptions extends CallOptions, Pick<ViewOptions, 'timeZone' | 'chart'> {}
 
 /** The options of `exportSettlementReports`. */
-export interface SettlementReportsExportOptions extends ExportOptions {
+export interface SettlementReportsExportOptions extends CallOptions {
   /** The account; default: all. */
   readonly account?: string | undefined;
   /** Ids of settlements or of their groups; default: all that are closed. */
@@ -61,11 +53,10 @@ export interface JournalExportOptions extends ViewsExportOptions {
   readonly since?: number | undefined;
 }
 
-const exportKinds: OptionKinds<ExportOptions> = { lake: 'text', config: 'text', signal: 'signal', onEvent: 'function' };
-const viewsKinds: OptionKinds<ViewsExportOptions> = { ...exportKinds, timeZone: 'text', chart: 'text' };
+const viewsKinds: OptionKinds<ViewsExportOptions> = { ...callKinds, timeZone: 'text', chart: 'text' };
 const rangeKinds = { account: 'text', from: 'instant', to: 'instant' } as const;
 const reportsKinds: OptionKinds<SettlementReportsExportOptions> = {
-  ...exportKinds,
+  ...callKinds,
   ...rangeKinds,
   settlements: 'texts',
 };
@@ -142,8 +133,8 @@ async function exported<Options extends ViewsExportOptions, Summary extends obje
     throw usageError(`expected the path of ${subject} to be that of a file or folder`);
   }
   checkOptions(subject, options, kinds);
-  const { lake, config, timeZone, chart, signal: given, onEvent } = options;
-  const settings = await readSettings({ lake, config, 'time-zone': timeZone, chart });
+  const { signal: given, onEvent } = options;
+  const settings = await readSettings(options);
   return runTask({ signal: given, onEvent }, async ({ signal, emit }) => {
     return (await write(settings, { clock: systemClock, signal, log: messageLog(emit) })).summary;
   });

@@ -3,40 +3,30 @@ import { messageLog } from '../core/events/message-log.js';
 import { Mutex } from '../core/mutex.js';
 import { systemClock } from '../core/clock.js';
 import { usageError } from '../core/errors.js';
-import type { RunEvent } from '../core/events/run-event.js';
 import { distinctNames } from '../core/text/rows.js';
 import type { ReadingContext } from '../app/context.js';
 import type { Parameters, QueryResult } from '../core/duckdb/connection.js';
-import { checkOptions, optionText, type OptionKinds } from './options.js';
+import { checkOptions, optionText, type CallOptions, type OptionKinds } from './options.js';
 import type { QuestionName } from '../app/query/question-names.js';
 import type { Certificate, LakeStatus } from '../app/results.js';
 import { runTask } from './task.js';
 
-/** The options of `openLake`. */
-export interface LakeOptions {
-  /** Configuration file; default: that of `LEDGERLAKE_CONFIG`, else `ledgerlake.config.json` in the working folder if it exists. */
-  readonly config?: string | undefined;
-  /** Receives notes on the lake, and on a query before its rows, as events `message`. */
-  readonly onEvent?: ((event: RunEvent) => void) | undefined;
-}
+/** The options of `openLake`. `onEvent` receives notes on the lake, and on a query before its rows. */
+export type LakeOptions = Pick<CallOptions, 'config' | 'onEvent'>;
 
 /** The options of `sql`. */
-export interface SqlOptions {
+export interface SqlOptions extends Pick<CallOptions, 'signal'> {
   /**
    * Values for `$1`, `$2` … of the last statement, or by name for `$month` …, each of which it must have. A `Date` is its instant in
    * ISO 8601.
    */
   readonly parameters?: readonly (SqlValue | Date)[] | Readonly<Record<string, SqlValue | Date>> | undefined;
-  /** Stops the query, which rejects with STOPPED. */
-  readonly signal?: AbortSignal | undefined;
 }
 
 /** The options of `ask`. */
-export interface AskOptions {
+export interface AskOptions extends Pick<CallOptions, 'signal'> {
   /** Values of the question's parameters, as `--param` has them; default: the newest month that is loaded to its end, and the like. */
   readonly parameters?: Readonly<Record<string, string | number | Date>> | undefined;
-  /** Stops the query, which rejects with STOPPED. */
-  readonly signal?: AbortSignal | undefined;
 }
 
 /** The options of `status`. */
@@ -50,11 +40,9 @@ export interface StatusOptions {
 }
 
 /** The options of `verify`. */
-export interface VerifyOptions {
+export interface VerifyOptions extends Pick<CallOptions, 'signal'> {
   /** The account; default: all. */
   readonly account?: string | undefined;
-  /** Stops it: the promise rejects with STOPPED. */
-  readonly signal?: AbortSignal | undefined;
 }
 
 /**

@@ -1,27 +1,14 @@
 import { readSettings } from './settings.js';
 import { messageLog } from '../core/events/message-log.js';
 import { systemClock } from '../core/clock.js';
-import type { RunEvent } from '../core/events/run-event.js';
 import { optionalPackage } from '../core/optional-package.js';
-import { checkOptions, type OptionKinds } from './options.js';
+import { checkOptions, viewKinds, type CallOptions, type OptionKinds, type ViewOptions } from './options.js';
 import { runTask } from './task.js';
 
 /** The options of `createMcpServer`. */
-export interface McpServerOptions {
-  /** The lake: a folder, or `s3://BUCKET/PREFIX`; default: the setting, else `data/lake`. */
-  readonly lake?: string | undefined;
+export interface McpServerOptions extends Omit<CallOptions, 'signal'>, ViewOptions {
   /** The accounts that clients see; default: all. */
   readonly accounts?: readonly string[] | undefined;
-  /** Configuration file; default: that of `LEDGERLAKE_CONFIG`, else `ledgerlake.config.json` in the working folder if it exists. */
-  readonly config?: string | undefined;
-  /** Time zone in which months begin and end, an IANA name; default: the setting, else UTC. */
-  readonly timeZone?: string | undefined;
-  /** The chart of accounts, a CSV file; default: the setting, else the built-in one. */
-  readonly chart?: string | undefined;
-  /** Unit costs, a CSV file; default: the setting, else none. */
-  readonly costs?: string | undefined;
-  /** Receives notes as events `message`. */
-  readonly onEvent?: ((event: RunEvent) => void) | undefined;
 }
 
 /** A server of the Model Context Protocol over a lake. */
@@ -37,15 +24,8 @@ export interface McpServer {
 }
 
 const kinds: OptionKinds<McpServerOptions> = {
-  ...{
-    lake: 'text',
-    accounts: 'texts',
-    config: 'text',
-    timeZone: 'text',
-    chart: 'text',
-    costs: 'text',
-    onEvent: 'function',
-  },
+  ...{ lake: 'text', accounts: 'texts', config: 'text', onEvent: 'function' },
+  ...viewKinds,
 };
 
 const names = new Map([['account', 'accounts']]);
@@ -59,13 +39,13 @@ const names = new Map([['account', 'accounts']]);
  */
 export async function createMcpServer(options: McpServerOptions = {}): Promise<McpServer> {
   checkOptions('createMcpServer', options, kinds);
-  const { lake, accounts, config, timeZone, chart, costs, onEvent } = options;
+  const { accounts, config, onEvent } = options;
   const { createLakeServer } = await optionalPackage(
     '@modelcontextprotocol/sdk',
     '`createMcpServer`',
     () => import('../app/mcp/server.js'),
   );
-  const settings = await readSettings({ lake, config, 'time-zone': timeZone, chart, costs });
+  const settings = await readSettings(options);
   const served = { ...settings, config, accounts };
   const { mcp, close } = await runTask({ onEvent, names }, ({ emit }) =>
     createLakeServer(served, { clock: systemClock, log: messageLog(emit) }),

@@ -12,6 +12,28 @@ export type FinancesOperation =
   | 'listSummary'
   | 'listPayouts';
 
+/** What most functions take. Each option is that of the command line with the same name. */
+export interface CallOptions {
+  /** The lake: a folder, or `s3://BUCKET/PREFIX`; default: the setting, else `data/lake`. */
+  readonly lake?: string | undefined;
+  /** Configuration file; default: that of `LEDGERLAKE_CONFIG`, else `ledgerlake.config.json` in the working folder if it exists. */
+  readonly config?: string | undefined;
+  /** Receives each event: of a run all, of other calls progress and notes as `message`. An error that it throws stops the call, and rejects its promise. */
+  readonly onEvent?: ((event: RunEvent) => void) | undefined;
+  /** Stops the call, as Ctrl-C does a command: what was committed stays, and the promise rejects with STOPPED. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What views are made with. */
+export interface ViewOptions {
+  /** Time zone in which months begin and end, an IANA name; default: the setting, else UTC. */
+  readonly timeZone?: string | undefined;
+  /** The chart of accounts, a CSV file; default: the setting, else the built-in one. */
+  readonly chart?: string | undefined;
+  /** Unit costs, a CSV file; default: the setting, else none. */
+  readonly costs?: string | undefined;
+}
+
 /** The credentials of an account. They are sent to the token endpoint, and are never logged or written anywhere. */
 export interface Credentials {
   /** Client id of the application that the seller authorised. */
@@ -25,7 +47,7 @@ export interface Credentials {
 }
 
 /** The account to read. Defaults come from the environment, then from the configuration file. */
-export interface AccountOptions {
+export interface AccountOptions extends Pick<CallOptions, 'config' | 'onEvent'> {
   /** The account; default: the only configured one, else `demo` with the embedded service. */
   readonly account?: string | undefined;
   /** The service's base address; default: the account's, else the embedded service. */
@@ -36,18 +58,12 @@ export interface AccountOptions {
   readonly rate?: number | undefined;
   /** Requests at once for each operation; default: what each API allows. */
   readonly burst?: number | undefined;
-  /** Configuration file; default: that of `LEDGERLAKE_CONFIG`, else `ledgerlake.config.json` in the working folder if it exists. */
-  readonly config?: string | undefined;
-  /** Receives each event of the run. An error that it throws stops the run, and rejects its promise. */
-  readonly onEvent?: ((event: RunEvent) => void) | undefined;
 }
 
 /** The options of both `backfill` and `sync`. Each is the option of the command line with the same name. */
-export interface RunOptions extends AccountOptions {
+export interface RunOptions extends AccountOptions, CallOptions {
   /** Pipelines by name; default: those of `api`. */
   readonly pipelines?: readonly string[] | undefined;
-  /** The lake: a folder, or `s3://BUCKET/PREFIX`; default: `data/lake`. */
-  readonly lake?: string | undefined;
   /** API whose pipelines run if none is named; default: `v0`. */
   readonly api?: 'v0' | '2024-06-19' | 'both' | undefined;
   /** Order ids, for `order-events` and `order-transactions`. */
@@ -62,8 +78,6 @@ export interface RunOptions extends AccountOptions {
   readonly retentionHours?: number | undefined;
   /** What the run writes for other engines at its end; default: the setting. */
   readonly export?: readonly ('iceberg' | 'symlinks')[] | undefined;
-  /** Stops the run as Ctrl-C does: what was committed stays, and the promise rejects with STOPPED. */
-  readonly signal?: AbortSignal | undefined;
 }
 
 /** The options of `backfill`. */
@@ -93,6 +107,14 @@ type Kind =
 /** The kind of each option of a function. */
 export type OptionKinds<T> = { readonly [Name in keyof Required<T>]: Kind };
 
+export const callKinds: OptionKinds<CallOptions> = {
+  lake: 'text',
+  config: 'text',
+  onEvent: 'function',
+  signal: 'signal',
+};
+export const viewKinds: OptionKinds<ViewOptions> = { timeZone: 'text', chart: 'text', costs: 'text' };
+
 export const accountKinds: OptionKinds<AccountOptions> = {
   account: 'text',
   endpoint: 'text',
@@ -105,8 +127,8 @@ export const accountKinds: OptionKinds<AccountOptions> = {
 
 const runKinds: OptionKinds<RunOptions> = {
   ...accountKinds,
+  ...callKinds,
   pipelines: 'texts',
-  lake: 'text',
   api: 'text',
   orders: 'texts',
   acceptEmpty: 'flag',
@@ -114,7 +136,6 @@ const runKinds: OptionKinds<RunOptions> = {
   pipelineFolder: 'text',
   retentionHours: 'number',
   export: 'texts',
-  signal: 'signal',
 };
 
 export const backfillKinds: OptionKinds<BackfillOptions> = {
@@ -186,14 +207,13 @@ export function checkOptions<T extends object>(subject: string, options: T, know
   }
 }
 
-/** The value of an option that the command line has as a text. */
-export type OptionValue = string | number | Date | readonly string[] | undefined;
-
-/** An option's value as a text of the command line. */
-export function optionText(value: OptionValue): string | undefined {
-  if (value === undefined) return undefined;
+/** An option's value as a text of the command line; undefined for one that has none. */
+export function optionText(value: unknown): string | undefined {
+  if (typeof value === 'string') return value;
+  if (typeof value === 'number') return String(value);
   // An empty list replaces the setting.
   if (Array.isArray(value)) return value.join(',') || 'none';
+  if (!(value instanceof Date)) return undefined;
   // The text of an invalid date is an invalid instant, which is refused later.
-  return value instanceof Date && !Number.isNaN(value.getTime()) ? value.toISOString() : String(value);
+  return isInstant(value) ? value.toISOString() : String(value);
 }

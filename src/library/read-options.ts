@@ -1,10 +1,9 @@
 import type { SecretCredentials } from '../app/configuration/account-settings.js';
-import { settingDefinitions } from '../app/configuration/setting-definitions.js';
 import { readRunSettings } from '../app/load/run-settings.js';
-import { optionOf } from '../core/text/value-forms.js';
 import { Secret } from '../engine/auth/secret.js';
 import { readLoadOptions } from '../engine/run/load-options.js';
-import { optionText, type BackfillOptions, type Credentials, type OptionValue, type SyncOptions } from './options.js';
+import type { BackfillOptions, Credentials, SyncOptions } from './options.js';
+import { optionTexts } from './settings.js';
 
 /**
  * What a run is given by its options, the environment and the configuration.
@@ -12,12 +11,9 @@ import { optionText, type BackfillOptions, type Credentials, type OptionValue, t
  * @throws LedgerlakeError USAGE for an invalid value in any of them
  */
 export async function readOptions(options: BackfillOptions & SyncOptions) {
-  const { pipelines = [], pipelineFolder, orders, credentials } = options;
-  const given: Readonly<Record<string, unknown>> = { ...options, pipelines: pipelineFolder };
-  const names = [...Object.keys(settingDefinitions), 'endpoint', 'config'];
-  const texts = names.map((name) => [optionOf(name), optionText(given[name] as OptionValue)] as const);
+  const { pipelines = [], orders, credentials } = options;
   const settings = await readRunSettings({
-    texts: Object.fromEntries(texts),
+    texts: optionTexts(options),
     environment: process.env,
     workingFolder: process.cwd(),
     pipelines,

@@ -1,14 +1,31 @@
+import type { SettingValues, settingDefinitions } from '../app/configuration/setting-definitions.js';
 import type { Settings } from '../app/configuration/settings.js';
+import { optionOf } from '../core/text/value-forms.js';
+import { optionText, type CallOptions } from './options.js';
 import { namingOptions } from './task.js';
+
+type Values = SettingValues<typeof settingDefinitions>;
+
+/** Options of a call: those with the name of a setting have its type, but `pipelines`, which are names. */
+export type SettingOptions = {
+  readonly [Name in Exclude<keyof Values, 'pipelines'>]?: Values[Name] | Date | undefined;
+} & {
+  readonly pipelineFolder?: Values['pipelines'];
+} & CallOptions;
+
+/** Options as the texts of the command line, by their names there. */
+export function optionTexts(options: SettingOptions): Readonly<Record<string, string | undefined>> {
+  const given = Object.entries<unknown>({ ...options, pipelines: options.pipelineFolder });
+  return Object.fromEntries(given.map(([name, value]) => [optionOf(name), optionText(value)]));
+}
 
 /**
  * The settings of a call, by its options, the environment and the configuration.
  *
- * @param texts the options by their names on the command line
  * @throws LedgerlakeError USAGE for an invalid value in any of them
  */
-export async function readSettings(texts: Readonly<Record<string, string | undefined>>): Promise<Settings> {
+export async function readSettings(options: SettingOptions): Promise<Settings> {
   const { configuredSettings } = await import('../app/configuration/settings.js');
-  const sources = { texts, environment: process.env, workingFolder: process.cwd() };
+  const sources = { texts: optionTexts(options), environment: process.env, workingFolder: process.cwd() };
   return namingOptions(async () => (await configuredSettings(sources)).settings);
 }
