@@ -11,28 +11,49 @@ export interface CommandResult<Summary extends object = object> {
   readonly exitCode?: 0 | 1;
 }
 
-/** The end of a command that failed and has a result nevertheless: what it had done before stays. */
-export class FailedRun extends Error {
-  /** Why it failed, which is what users see. */
-  readonly failure: Error;
-  readonly result: CommandResult;
-
-  constructor(failure: unknown, result: CommandResult) {
-    super(messageOf(failure), { cause: failure });
-    this.name = 'FailedRun';
-    this.failure = failure instanceof Error ? failure : new Error(messageOf(failure));
-    this.result = result;
-  }
+/** What a command that fails has done before, which stays. */
+export interface FailedResult {
+  /** For people: lines; left out: the command had not begun. */
+  readonly text?: string;
+  /** For programs. */
+  readonly summary: object;
 }
 
-/** Why a command failed. */
-export function failureOf(error: unknown): unknown {
-  return error instanceof FailedRun ? error.failure : error;
+/** Sets what a command has done where it fails. Called then, also where an uncaught exception ends the process, in which no function returns. */
+export type SetFailedResult = (known: () => FailedResult) => void;
+
+/** Keeps what a command sets. */
+export function keptResult(first: FailedResult): {
+  readonly setFailedResult: SetFailedResult;
+  readonly failed: () => FailedResult;
+} {
+  let kept = () => first;
+  return {
+    setFailedResult: (known) => {
+      kept = known;
+    },
+    failed: () => kept(),
+  };
 }
 
-/** Does a command's work, and releases its lease at the end. A failure to release it carries the result, if there is one. */
+/** Ends a command that has failed and has a result nevertheless. */
+export function fail(failure: unknown, result: FailedResult, setFailedResult: SetFailedResult | undefined): never {
+  setFailedResult?.(() => result);
+  throw failure instanceof Error ? failure : new Error(messageOf(failure), { cause: failure });
+}
+
+/** The summary of a command that has failed. */
+export function failedSummary<Summary extends object>(
+  summary: Summary,
+  { code, message }: { readonly code: string; readonly message: string },
+) {
+  return { ...summary, status: 'failed' as const, error: { code, message } };
+}
+
+/** Does a command's work, and releases its lease at the end. A failure to release it has the result, if there is one. */
 export async function underLease<Summary extends object>(
   lease: Pick<RunLease, 'release'>,
+  setFailedResult: SetFailedResult | undefined,
   work: () => Promise<CommandResult<Summary>>,
 ): Promise<CommandResult<Summary>> {
   let result: CommandResult | undefined;
@@ -40,12 +61,10 @@ export async function underLease<Summary extends object>(
     const done = await work();
     result = done;
     return done;
-  } catch (error) {
-    if (error instanceof FailedRun) ({ result } = error);
-    throw error;
   } finally {
     await lease.release().catch((error: unknown) => {
-      throw result === undefined ? error : new FailedRun(error, result);
+      if (result === undefined) throw error;
+      fail(error, result, setFailedResult);
     });
   }
 }

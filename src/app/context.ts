@@ -3,6 +3,7 @@ import type { Clock } from '../core/clock.js';
 import type { Emit } from '../core/events/run-event.js';
 import type { Output } from '../core/text/sink.js';
 import type { Lake } from '../lake/lake.js';
+import type { SetFailedResult } from './command-result.js';
 import { leaseText, type RunLease } from '../lake/upkeep/leases.js';
 
 /** A command's clock, its signal and its outputs. */
@@ -11,11 +12,7 @@ export interface CommandContext {
   readonly signal: AbortSignal;
   /** Prints a text for people before the command has its result: a line, or several. */
   readonly print: (text: string) => void;
-  /**
-   * Sets the summary that `--json` prints where the command has no result: where it fails or is stopped before, and where an
-   * uncaught exception ends the process, in which no function returns. Called then.
-   */
-  readonly setProvisionalSummary?: (known: () => Readonly<Record<string, unknown>>) => void;
+  readonly setFailedResult?: SetFailedResult | undefined;
   /** Prints a line of progress. */
   readonly log: (line: string) => void;
 }
@@ -28,7 +25,7 @@ export interface RunContext extends Omit<CommandContext, 'print' | 'log'> {
 }
 
 /** The context of a command that streams its results. */
-export interface ReadingContext extends Omit<CommandContext, 'print' | 'setProvisionalSummary'> {
+export interface ReadingContext extends Omit<CommandContext, 'print' | 'setFailedResult'> {
   readonly output: Output;
 }
 

@@ -21,7 +21,7 @@ import { proseWidth, terminalWidth } from '../core/text/sink.js';
 import { wrapForTerminal } from '../core/text/width.js';
 import { systemClock } from '../core/clock.js';
 import { program, withCommandsIn, type CommandScope } from '../app/command-text.js';
-import { FailedRun, failureOf } from '../app/command-result.js';
+import { failedSummary, keptResult } from '../app/command-result.js';
 import type { CommandContext } from '../app/context.js';
 import { configuredNames } from '../app/configuration/read-configuration.js';
 import { LedgerlakeError, usageError } from '../core/errors.js';
@@ -178,24 +178,22 @@ async function runOnce(
   const printObject = (object: object | undefined): void => {
     if (isJson && object !== undefined) printOut(JSON.stringify(object));
   };
-  let provisional: () => object = () => ({ account: args.text('account'), lake: args.text('lake'), pipelines: {} });
-  const setProvisionalSummary = (known: () => object): void => {
-    provisional = known;
-  };
+  const { setFailedResult, failed } = keptResult({
+    summary: { account: args.text('account'), lake: args.text('lake'), pipelines: {} },
+  });
   const fail = (error: unknown): AccountRun => {
-    const result = error instanceof FailedRun ? error.result : undefined;
-    if (result !== undefined && result.text !== '') print(result.text);
-    const failure = failureIn(args.scope(), failureOf(error));
+    const { text, summary: known } = failed();
+    if (text !== undefined && text !== '') print(text);
+    const failure = failureIn(args.scope(), error);
     const { code, message, exitCode } = failure;
     // A wrong command line or file concerns all accounts, the failure of a run its own.
     if (exitCode !== 2 || reported?.has(message) !== true) emit(failure);
     reported?.add(message);
     // A wrong command line has no object, unless other accounts have theirs.
-    const hasObject = exitCode !== 2 || reported !== undefined;
-    const known = result?.summary;
-    const summary = { ...(known ?? provisional()), status: 'failed', error: { code, message } };
+    const hasObject = exitCode !== 2 || text !== undefined || reported !== undefined;
+    const summary = failedSummary(known, { code, message });
     onSummary(args.text('account'), summary);
-    printObject(hasObject ? summary : known);
+    if (hasObject) printObject(summary);
     return { exitCode, summary };
   };
   const crash = (error: unknown): void => {
@@ -213,12 +211,12 @@ async function runOnce(
       await notify(args, { command: command.name, exitCode, runs: [run] }, processContext);
     };
     const context = {
-      ...{ ...processContext, print, setProvisionalSummary, log, emit },
+      ...{ ...processContext, print, setFailedResult, log, emit },
       ...{ printCompletion, notify: notifyJob },
     };
     const result = await command.run(args, context);
     if (typeof result === 'number') {
-      const summary = { ...provisional(), status: result === 0 ? 'done' : 'failed' };
+      const summary = { ...failed().summary, status: result === 0 ? 'done' : 'failed' };
       onSummary(args.text('account'), summary);
       return { exitCode: result, summary };
     }

@@ -1,4 +1,4 @@
-import { FailedRun, type CommandResult } from '../app/command-result.js';
+import { failedSummary, keptResult, type CommandResult } from '../app/command-result.js';
 import { withStoppingEvent, type RunContext } from '../app/context.js';
 import { systemClock } from '../core/clock.js';
 import { LedgerlakeError } from '../core/errors.js';
@@ -28,7 +28,7 @@ export class RunError extends LedgerlakeError {
       ...(details !== undefined && { details }),
     });
     this.name = 'RunError';
-    this.summary = { ...summary, error: { code, message } };
+    this.summary = failedSummary(summary, { code, message });
   }
 }
 
@@ -71,14 +71,17 @@ function summaryOf<Summary extends RunSummary>(
 ): Promise<Summary> {
   const advice = '; what was committed stays, and the same call continues from there';
   return runTask({ signal: given, onEvent, advice }, async ({ signal, emit }) => {
+    const { setFailedResult, failed } = keptResult({ summary: {} });
     try {
-      const { summary } = await run({ clock: systemClock, signal, emit: withStoppingEvent(emit, signal) });
+      const { summary } = await run({
+        ...{ clock: systemClock, signal, setFailedResult },
+        emit: withStoppingEvent(emit, signal),
+      });
       return summary;
     } catch (error) {
-      if (!(error instanceof FailedRun)) throw error;
-      const { failure, result } = error;
+      const { text, summary } = failed();
       // An error of the program itself has no code.
-      throw failure instanceof LedgerlakeError ? new RunError(failure, result.summary as RunSummary) : failure;
+      throw text !== undefined && error instanceof LedgerlakeError ? new RunError(error, summary as RunSummary) : error;
     }
   });
 }

@@ -1,4 +1,4 @@
-import { FailedRun, failureOf, type CommandResult } from '../../src/app/command-result.js';
+import { keptResult, type CommandResult, type SetFailedResult } from '../../src/app/command-result.js';
 
 /** What the command line shows of a command that has ended. */
 export interface Ended {
@@ -10,13 +10,14 @@ export interface Ended {
   readonly failure: unknown;
 }
 
-/** Awaits a command. Never throws. */
-export async function ended(command: Promise<CommandResult>): Promise<Ended> {
+/** Runs a command. Never throws. */
+export async function ended(run: (setFailedResult: SetFailedResult) => Promise<CommandResult>): Promise<Ended> {
+  const { setFailedResult, failed } = keptResult({ summary: {} });
   try {
-    return { ...shown(await command), failure: undefined };
-  } catch (error) {
-    const result = error instanceof FailedRun ? shown(error.result) : { printed: '', summary: undefined };
-    return { ...result, failure: failureOf(error) };
+    return { ...shown(await run(setFailedResult)), failure: undefined };
+  } catch (failure) {
+    const { text, summary } = failed();
+    return { ...(text === undefined ? { printed: '', summary: undefined } : shown({ text, summary })), failure };
   }
 }
 
@@ -27,9 +28,5 @@ function shown({ text, summary }: CommandResult): Pick<Ended, 'printed' | 'summa
 
 /** Awaits a command. Throws why it failed. */
 export async function succeeded(command: Promise<CommandResult>): Promise<Omit<Ended, 'failure'>> {
-  try {
-    return shown(await command);
-  } catch (error) {
-    throw failureOf(error);
-  }
+  return shown(await command);
 }

@@ -30,7 +30,7 @@ export interface RestoreOptions extends LakeAddress {
   readonly sourceStore?: Store;
 }
 
-type CopyingContext = Pick<RunContext, 'clock' | 'signal' | 'emit' | 'setProvisionalSummary'>;
+type CopyingContext = Pick<RunContext, 'clock' | 'signal' | 'emit' | 'setFailedResult'>;
 
 /**
  * `ledgerlake backup`: copies the newest version of a lake to a place that is empty or has an earlier backup of it. Other runs may
@@ -43,7 +43,7 @@ export async function backup(options: BackupOptions, context: CopyingContext): P
   const { clock, signal, emit } = context;
   const began = clock.now();
   const known = { lake, destination };
-  context.setProvisionalSummary?.(() => ({ ...known, catalog: null }));
+  context.setFailedResult?.(() => ({ summary: { ...known, catalog: null } }));
   const place = placeOf(destination);
   refuseNested('DESTINATION', place, lake);
   await refuseFile(destination, 'DESTINATION');
@@ -53,7 +53,7 @@ export async function backup(options: BackupOptions, context: CopyingContext): P
   const lease = await acquireLease(source, clock, { command: 'backup', pipelines: [] });
   // It leaves nothing that a vacuum would have to look for.
   lease.cleared();
-  return underLease(lease, async () => {
+  return underLease(lease, context.setFailedResult, async () => {
     const begin = () => note(null);
     const copying = copyLake(source, target, { command: 'backup', clock, signal, log: messageLog(emit), begin });
     const copied = await namingBackup(destination, copying);
@@ -77,7 +77,7 @@ export async function restore(
   const { clock, signal, emit } = context;
   const began = clock.now();
   const known = { lake, source: address };
-  context.setProvisionalSummary?.(() => ({ ...known, catalog: null }));
+  context.setFailedResult?.(() => ({ summary: { ...known, catalog: null } }));
   const place = placeOf(address);
   refuseNested('SOURCE', place, lake);
   await refuseFile(lake);

@@ -12,7 +12,7 @@ import { openStore } from '../../lake/store/open-store.js';
 import type { Store } from '../../lake/store/store.js';
 import { plainLog } from '../../observe/log/plain-log.js';
 import { backfill } from '../load/backfill.js';
-import { FailedRun, failureOf, type CommandResult } from '../command-result.js';
+import { failedSummary, keptResult, type CommandResult } from '../command-result.js';
 import { type RunContext, untilAborted } from '../context.js';
 import type { LoadOptions } from '../load/load.js';
 import { sync } from '../load/sync.js';
@@ -71,6 +71,7 @@ export async function runWorker(options: WorkerOptions, { clock, signal, emit }:
       run: async (turn) => {
         turns++;
         let failure: unknown;
+        const { setFailedResult, failed } = keptResult({ summary: { account: turn.account } });
         try {
           const after = await runTurn(turn, fleet, {
             ...settings,
@@ -81,18 +82,18 @@ export async function runWorker(options: WorkerOptions, { clock, signal, emit }:
               try {
                 if (!(await accounts()).includes(turn.account)) throw removedFailure(turn.account);
                 const settings = await options.settingsOf(turn.account);
-                const { summary } = await runOnce(job, settings, { fleet, fenced, ...running, clock });
+                const { summary } = await runOnce(job, settings, {
+                  ...{ fleet, fenced, ...running, clock, setFailedResult },
+                });
                 notify(0, summary);
               } catch (error) {
                 failure = error;
-                throw failureOf(error);
+                throw error;
               }
             },
           });
           if (after.next === 'dead') {
-            const known = failure instanceof FailedRun ? failure.result.summary : { account: turn.account };
-            const error = { code: codeOf(failureOf(failure)), message: after.reason };
-            notify(1, { ...known, status: 'failed', error });
+            notify(1, failedSummary(failed().summary, { code: codeOf(failure), message: after.reason }));
           }
           return after;
         } finally {
@@ -165,13 +166,14 @@ interface TurnRun extends TurnContext {
   /** Wraps the lake's store with the fence of the turn. */
   readonly fenced: (store: Store) => Store;
   readonly clock: RunContext['clock'];
+  readonly setFailedResult: RunContext['setFailedResult'];
 }
 
 /** Runs a job of an account. Warnings have the account. */
 async function runOnce(
   job: AccountJob,
   settings: AccountRunSettings,
-  { fleet, fenced, clock, signal, closing, emit, sync: inTurns }: TurnRun,
+  { fleet, fenced, clock, signal, closing, emit, setFailedResult, sync: inTurns }: TurnRun,
 ): Promise<CommandResult<RunSummary>> {
   const account = settings.account ?? '';
   const warned = plainLog(
@@ -195,7 +197,7 @@ async function runOnce(
     orders: undefined,
   };
   const context = {
-    ...{ clock, signal, closing },
+    ...{ clock, signal, closing, setFailedResult },
     emit: (event: Parameters<Emit>[0]) => {
       emit(event);
       warned(event);

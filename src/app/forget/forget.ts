@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/clock.js';
 import { plainLog } from '../../observe/log/plain-log.js';
 import type { Emit } from '../../core/events/run-event.js';
-import { FailedRun, underLease, type CommandResult } from '../command-result.js';
+import { fail, underLease, type CommandResult } from '../command-result.js';
 import { emitDamage, type CommandContext } from '../context.js';
 import { catalogVersion } from '../catalog-version.js';
 import { exportAfterRun } from '../export/export-after-run.js';
@@ -51,13 +51,13 @@ export interface ForgetContext extends Omit<CommandContext, 'print'> {
  * After a kill at any instant the lake can be read, and the same command continues from there.
  *
  * @throws LedgerlakeError before anything is changed: USAGE for an invalid date and for an account that the lake lacks, STOPPED when
- * the user declines, LAKE_CONFLICT while another run is active; FailedRun with EXPORT
+ * the user declines, LAKE_CONFLICT while another run is active; afterwards EXPORT
  */
 export async function forget(options: ForgetOptions, context: ForgetContext): Promise<CommandResult> {
   const before = options.before === undefined ? undefined : readInstantOption('--before', options.before);
   const { account, lake } = options;
   const known = { account, lake, before: before === undefined ? null : isoInstant(before) };
-  context.setProvisionalSummary?.(() => known);
+  context.setFailedResult?.(() => ({ summary: known }));
   const emit = context.emit ?? plainLog(context.log);
   return forgetIn(await existingLake(options, tables, { clock: context.clock, emit }), before, options, context);
 }
@@ -79,14 +79,14 @@ export async function forgetIn(
   if (!yes) await ask(store, account, before, confirm);
 
   const lease = await acquireExclusiveLease(lake, clock, { command: 'forget', account, pipelines: [] });
-  return underLease(lease, async () => {
+  return underLease(lease, context.setFailedResult, async () => {
     const forgotten = await removeAccountRows(lake, before, options, lease, context);
     const unexported = await exportAfterRun(lake, options, { clock, signal, emit });
     const status = unexported === undefined ? 'done' : 'failed';
     const instant = before === undefined ? null : isoInstant(before);
     const summary = { status, ...forgotten, before: instant, catalog: catalogVersion(lake) };
     const result = { text: forgottenText(forgotten), summary };
-    if (unexported !== undefined) throw new FailedRun(unexported, result);
+    if (unexported !== undefined) fail(unexported, result, context.setFailedResult);
     return result;
   });
 }

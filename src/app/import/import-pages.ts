@@ -1,5 +1,5 @@
 import { withThreads } from '../../lake/files/workspace.js';
-import { withProvisionalSummary } from '../provisional-summary.js';
+import { withFailedResult } from '../failed-result.js';
 import type { CommandResult } from '../command-result.js';
 import type { RunContext } from '../context.js';
 import { ChunkThreads, importLimits } from './chunk-threads.js';
@@ -9,12 +9,12 @@ import { inputsOf } from './input-bytes.js';
 /**
  * `ledgerlake import`: loads saved response bodies without requests to the upstream.
  *
- * @throws LedgerlakeError USAGE before anything is changed; FailedRun with BROKEN_LINE where a file was left out, or the failure
+ * @throws LedgerlakeError USAGE before anything is changed; BROKEN_LINE where a file was left out, or the failure
  *   that ended the import; commits stay
  */
 export async function importPages(options: ImportPagesOptions, given: RunContext): Promise<CommandResult> {
   const { account, lake } = options;
-  const context = withProvisionalSummary(given, { account, lake, from: null, to: null });
+  const context = withFailedResult(given, { account, lake, from: null, to: null });
   const inputs = await inputsOf(options.files, options.stdin);
   const limits = withThreads(options.limits ?? importLimits, options.threads);
   const threads = new ChunkThreads(limits, context.signal);

@@ -1,4 +1,4 @@
-import { FailedRun, underLease, type CommandResult } from '../command-result.js';
+import { fail, underLease, type CommandResult } from '../command-result.js';
 import { emitDamage, emitOtherRuns, type RunContext } from '../context.js';
 import { exportAfterRun, type ExportOptions } from '../export/export-after-run.js';
 import { LedgerlakeError } from '../../core/errors.js';
@@ -54,7 +54,7 @@ export async function runImport(
   const began = clock.now();
   const summaries = new ImportSummaries();
   const lease = await acquireLease(lake, clock, { command: 'import', account: options.account, pipelines: [] });
-  return underLease(lease, async () => {
+  return underLease(lease, context.setFailedResult, async () => {
     emitOtherRuns(lease, account, emit);
     // The lease keeps other runs from forgetting rows; the import must know what was forgotten before.
     await lake.refresh();
@@ -78,7 +78,7 @@ export async function runImport(
     const unexported = await exportAfterRun(lake, options, context);
     failure ??= unexported ?? holesFailure(summaries.all);
     const result = await endImport(options, context, { run: lease.id, lake, summaries, failure, began });
-    if (failure !== undefined) throw new FailedRun(failure, result);
+    if (failure !== undefined) fail(failure, result, context.setFailedResult);
     return result;
   });
 }

@@ -20,7 +20,7 @@ export interface BackfillOptions extends RangeOptions, LoadOptions {
 /**
  * `ledgerlake backfill`: loads what the lake lacks of a date range.
  *
- * @throws LedgerlakeError USAGE before anything is changed; FailedRun
+ * @throws LedgerlakeError USAGE before anything is changed; the failure of the run
  */
 export async function backfill(options: BackfillOptions, context: RunContext): Promise<CommandResult<RunSummary>> {
   const { clock, emit } = context;

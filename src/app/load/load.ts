@@ -22,14 +22,14 @@ import { demoAccount, refuseMixing } from '../configuration/account.js';
 import { withNeeds } from '../configuration/chosen-pipelines.js';
 import type { OptionalSettings } from '../configuration/settings.js';
 import { catalogVersion } from '../catalog-version.js';
-import { FailedRun, underLease, type CommandResult } from '../command-result.js';
+import { fail, underLease, type CommandResult } from '../command-result.js';
 import { holesFailure, noteRun, type RunReport } from './run-summary.js';
 import { refuseChanged } from '../../sources/custom/custom-table.js';
 import type { LoadValues } from '../../engine/run/load-options.js';
 import { runPipelines } from '../../engine/run/runner.js';
 import type { Window } from '../../core/windows.js';
 import { emittingWatermarks } from './freshness.js';
-import { withProvisionalSummary } from '../provisional-summary.js';
+import { withFailedResult } from '../failed-result.js';
 import { leftOutDays, leftOutText } from '../coverage/left-out-days.js';
 import { areRangesLoaded, unfinishedRanges } from '../coverage/unfinished-ranges.js';
 import { windowedOf } from './synced-pipelines.js';
@@ -82,7 +82,7 @@ interface LoadRequest<Summary extends object, Plan extends LoadPlan> extends Loa
   /** The range as far as it is known before the lake is open, in milliseconds since 1970. */
   readonly bounds: { readonly from: number | null; readonly to: number };
   /** Further members of the summary of a run that has no result. */
-  readonly provisional?: (progress: Readonly<LoadProgress<Plan>>) => Readonly<Record<string, unknown>>;
+  readonly failedMembers?: (progress: Readonly<LoadProgress<Plan>>) => Readonly<Record<string, unknown>>;
   /** Decides what to load. Called once the run has its lease, with the requested ranges that earlier runs did not load. */
   readonly plan: (lake: Lake, unfinished: readonly RequestedRange[]) => Plan | Promise<Plan>;
   /** The failure of a run that completed, by the state of its lake at an instant of the API's clock; undefined: none. */
@@ -99,16 +99,16 @@ const openSlices = 4;
 /**
  * Loads into a lake: opens it, acquires a lease, runs the pipelines, vacuums, and notes the run.
  *
- * @throws LedgerlakeError USAGE before anything is changed; FailedRun
+ * @throws LedgerlakeError USAGE before anything is changed; the failure of the run
  */
 export async function load<Summary extends object, Plan extends LoadPlan>(
   request: LoadRequest<Summary, Plan>,
   given: RunContext,
 ): Promise<CommandResult<Summary>> {
-  const { options, job, bounds, provisional } = request;
+  const { options, job, bounds, failedMembers } = request;
   const load: ActiveLoad<Summary, Plan> = { ...request, progress: {} };
   const known = { account: job.account, lake: options.lake, ...bounds };
-  const context = withProvisionalSummary(given, known, () => provisional?.(load.progress) ?? {});
+  const context = withFailedResult(given, known, () => failedMembers?.(load.progress) ?? {});
   const store = await checkedStore(request, context);
   const comparing = { clock: context.clock, acceptEmpty: options.acceptEmpty === true };
   return withWorkspace(defaultLimits, store, (workspace) =>
@@ -153,7 +153,7 @@ async function loadInto<Summary extends object, Plan extends LoadPlan>(
   progress.lake = lake;
   const pipelines = withNeeds(job.pipelines).map(({ name }) => name);
   const lease = await acquireLease(lake, clock, { command, account, pipelines });
-  return underLease(lease, async () => {
+  return underLease(lease, context.setFailedResult, async () => {
     emitOtherRuns(lease, account, emit);
     await prepareLake(lake, customTables, options);
     tuneForComputation();
@@ -185,7 +185,7 @@ async function loadInto<Summary extends object, Plan extends LoadPlan>(
     if (hasNotes) await removeLoadedNotes(lake, account, emit);
     emitEnd(lake, report, emit);
     const result = await load.result({ lake, plan, report, findings, now: serviceNow() });
-    if (failure !== undefined) throw new FailedRun(failure, result);
+    if (failure !== undefined) fail(failure, result, context.setFailedResult);
     return result;
   });
 }

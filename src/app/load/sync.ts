@@ -43,7 +43,7 @@ export interface SyncOptions extends LoadOptions, OptionalSettings<'from' | 'loo
  * `ledgerlake sync`: loads what is new since the newest loaded instant, reads again what may have changed since, and reports
  * the changes. Each pipeline's `sync` decides what it reads.
  *
- * @throws LedgerlakeError USAGE before anything is changed; FailedRun with UPSTREAM_EMPTY where the answer for a window with rows
+ * @throws LedgerlakeError USAGE before anything is changed; UPSTREAM_EMPTY where the answer for a window with rows
  * is empty, UPSTREAM_ACCOUNT where the answers are another account's, LAKE_LAG where the lake is older than allowed, or the
  * failure that ended the run
  */
@@ -78,7 +78,7 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<C
       job,
       refresh: true,
       bounds: { from: null, to: end },
-      provisional: ({ lake, plan }) => ({
+      failedMembers: ({ lake, plan }) => ({
         ...(plan !== undefined && plan.missing.size > 0 && { from: isoInstant(plan.range.start) }),
         lag_seconds: lake === undefined ? null : lagSeconds(freshness(lake, plan), clock.now()),
         lake_begun: plan?.isBegun ?? false,

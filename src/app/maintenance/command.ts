@@ -1,4 +1,4 @@
-import { FailedRun, underLease, type CommandResult } from '../command-result.js';
+import { fail, underLease, type CommandResult } from '../command-result.js';
 import { emitDamage, emitOtherRuns, type RunContext } from '../context.js';
 import type { LedgerlakeError } from '../../core/errors.js';
 import { catalogVersion } from '../catalog-version.js';
@@ -75,8 +75,7 @@ interface MaintenanceCommand {
 /**
  * Opens the lake for a change of its files, vacuums it, runs the command, and vacuums it again. An empty lake is not changed.
  *
- * @throws LedgerlakeError USAGE for an unknown pipeline or account and where there is no lake; FailedRun with what the command
- *   throws
+ * @throws LedgerlakeError USAGE for an unknown pipeline or account and where there is no lake; what the command throws
  */
 export async function maintain(
   options: MaintenanceOptions,
@@ -87,11 +86,8 @@ export async function maintain(
   const { account } = options;
   const began = clock.now();
   const secondsSince = (): number => (clock.now() - began) / 1000;
-  context.setProvisionalSummary?.(() => ({
-    lake: options.lake,
-    seconds: secondsSince(),
-    pipelines: {},
-    catalog: null,
+  context.setFailedResult?.(() => ({
+    summary: { lake: options.lake, seconds: secondsSince(), pipelines: {}, catalog: null },
   }));
   const lake = await existingLake(options, tables, context);
   const accounts = lake.accounts();
@@ -120,12 +116,12 @@ export async function maintain(
   command.opened?.({ lake, pipelines, account });
   const limits = options.limits ?? command.limits;
   const lease = await acquireLease(lake, clock, { command: command.command, account, pipelines: names });
-  return underLease(lease, async () => {
+  return underLease(lease, context.setFailedResult, async () => {
     try {
       const run = { lake, pipelines, clock, signal, emit, account, limits, summarize };
       await runUnderLease(run, lease, options, context, command);
     } catch (error) {
-      throw new FailedRun(error, end('failed'));
+      fail(error, end('failed'), context.setFailedResult);
     }
     return end('done');
   });

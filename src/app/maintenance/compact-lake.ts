@@ -44,7 +44,7 @@ const mostAttempts = 5;
  * no two small ones are left, and recompresses large files that slices wrote. It sends no requests to the
  * upstream. Each merge is one transaction; where another run replaces its files meanwhile, the partition is planned again.
  *
- * @throws LedgerlakeError USAGE for an unknown pipeline or account; FailedRun with LAKE_STORE for a file that is missing or damaged,
+ * @throws LedgerlakeError USAGE for an unknown pipeline or account; LAKE_STORE for a file that is missing or damaged,
  *   STOPPED; committed merges stay
  */
 export async function compact(options: CompactOptions, context: RunContext): Promise<CommandResult> {

@@ -57,7 +57,7 @@ export interface RebuildOptions extends MaintenanceOptions {
  * stored ones, file by file. It sends no requests to the upstream, and writes nothing where nothing differs.
  * Missing or damaged files of events are reported with the command that reads them again, and the others are derived.
  *
- * @throws LedgerlakeError USAGE for an unknown pipeline or account; FailedRun with LAKE_STORE for the first file of events that is
+ * @throws LedgerlakeError USAGE for an unknown pipeline or account; LAKE_STORE for the first file of events that is
  *   missing or damaged, STOPPED; commits stay
  */
 export async function rebuild(options: RebuildOptions, context: RunContext): Promise<CommandResult> {

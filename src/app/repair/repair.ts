@@ -76,7 +76,7 @@ export async function repair(options: RepairOptions, context: RepairContext): Pr
   await refuseOther(store, options, tables);
   const run = runName(-1, randomBytes(8).toString('hex'));
   const lease = await acquireExclusiveLease({ store, run }, clock, { command: 'repair', pipelines: [] });
-  return underLease(lease, async () => {
+  return underLease(lease, context.setFailedResult, async () => {
     try {
       return await repairIn(store, run, options, context);
     } finally {

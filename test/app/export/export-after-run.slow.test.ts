@@ -101,19 +101,22 @@ test('a forgetting whose export fails says so once all is forgotten', async () =
       path.startsWith('_iceberg/') ? Promise.reject(new Error('the disk is full')) : disk.write(path, bytes),
   };
   const emitted: RunEvent[] = [];
-  const forgotten = forgetIn(
-    await open(store, systemClock),
-    undefined,
-    { lake: location, account: 'shop', yes: true, journal: undefined, export: ['iceberg'] },
-    {
-      clock: systemClock,
-      signal: new AbortController().signal,
-      log: () => undefined,
-      confirm: undefined,
-      emit: (event) => emitted.push(event),
-    },
+  const lake = await open(store, systemClock);
+  const { failure, summary } = await ended((setFailedResult) =>
+    forgetIn(
+      lake,
+      undefined,
+      { lake: location, account: 'shop', yes: true, journal: undefined, export: ['iceberg'] },
+      {
+        clock: systemClock,
+        signal: new AbortController().signal,
+        log: () => undefined,
+        confirm: undefined,
+        emit: (event) => emitted.push(event),
+        setFailedResult,
+      },
+    ),
   );
-  const { failure, summary } = await ended(forgotten);
   expect(failure).toMatchObject({ code: 'EXPORT', exitCode: 1 });
   expect(summary).toMatchObject({ status: 'failed', account: 'shop' });
   expect(emitted.at(-1)).toEqual({ event: 'export-failed', format: 'iceberg', reason: 'the disk is full' });

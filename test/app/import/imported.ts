@@ -74,10 +74,10 @@ export async function imported(
   const stdin = (): never => {
     throw new Error('nothing on standard input');
   };
-  const { printed, failure, summary } = await ended(
+  const { printed, failure, summary } = await ended((setFailedResult) =>
     importPages(
       { lake: root, account: 'demo', files, stdin, skipBroken: false, ...options },
-      { clock, signal, emit: plainLog((line) => logged.push(line), { verbose: true }) },
+      { clock, signal, emit: plainLog((line) => logged.push(line), { verbose: true }), setFailedResult },
     ),
   );
   if (summary === undefined) throw failure;

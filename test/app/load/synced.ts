@@ -76,7 +76,11 @@ export async function synced(
 ): Promise<Synced> {
   const logged: string[] = [];
   const context = { clock, signal, closing, emit: plainLog((line) => logged.push(line)) };
-  const { printed, failure, summary = {} } = await ended(sync({ ...defaults, ...options }, context));
+  const {
+    printed,
+    failure,
+    summary = {},
+  } = await ended((setFailedResult) => sync({ ...defaults, ...options }, { ...context, setFailedResult }));
   return { printed, logged: logged.join('\n'), failure, summary: summary as Synced['summary'] };
 }
 

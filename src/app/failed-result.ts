@@ -11,30 +11,26 @@ interface KnownRun {
 }
 
 /**
- * Sets the summary for programs of a run that starts now, if it fails before it has read anything. Returns the context
- * for the run: its events tell the run's id.
+ * Sets the result of a run that starts now, if it fails before it has read anything. Returns the context for the run: its events
+ * tell the run's id.
  *
  * @param more members that are known later
  */
-export function withProvisionalSummary(
+export function withFailedResult(
   context: RunContext,
   { account, lake, from, to }: KnownRun,
   more: () => Readonly<Record<string, unknown>> = () => ({}),
 ): RunContext {
-  const { clock, setProvisionalSummary } = context;
+  const { clock, setFailedResult } = context;
   const began = clock.now();
   const instantText = (instant: number | null) => (instant === null ? null : isoInstant(instant));
   let run: string | null = null;
-  setProvisionalSummary?.(() => ({
-    account,
-    run,
-    lake,
-    from: instantText(from),
-    to: instantText(to),
-    seconds: (clock.now() - began) / 1000,
-    pipelines: {},
-    catalog: null,
-    ...more(),
+  setFailedResult?.(() => ({
+    summary: {
+      ...{ account, run, lake, from: instantText(from), to: instantText(to) },
+      ...{ seconds: (clock.now() - began) / 1000, pipelines: {}, catalog: null },
+      ...more(),
+    },
   }));
   const emit: Emit = (event) => {
     if (event.event === 'run-started') ({ run } = event);
