@@ -7,7 +7,7 @@
 
 export type * from './sources/custom/definition.js';
 export { LedgerlakeError, type ErrorCode } from './core/errors.js';
-export type { RunEvent } from './core/events/run-event.js';
+export type { PipelineFigures, RunEvent } from './core/events/run-event.js';
 export { backfill, sync, RunError } from './library/run.js';
 export { doctor, type DoctorOptions } from './library/doctor.js';
 export { changes, type ChangesOptions, type RowChange } from './library/changes.js';

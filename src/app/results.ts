@@ -1,27 +1,11 @@
+import type { PipelineFigures } from '../core/events/run-event.js';
+
 /** The result of one pipeline in a run. */
-export interface PipelineSummary {
-  /** Committed slices. */
-  readonly slices: number;
-  /** Requests, including retries. */
-  readonly requests: number;
-  /** Retries. */
-  readonly retries: number;
-  /** Requests that the service throttled. */
-  readonly throttled: number;
-  /** Pages received. */
-  readonly pages: number;
+export interface PipelineSummary extends PipelineFigures {
   /** Events or transactions read. */
   readonly events: number;
   /** Their amounts. */
   readonly entries: number;
-  /** Files written. */
-  readonly files: number;
-  /** Bytes of these files. */
-  readonly bytes: number;
-  /** Duration of the pipeline. */
-  readonly seconds: number;
-  /** Rows of the slices, by table. A slice that was read twice counts once. */
-  readonly rows: Readonly<Record<string, number>>;
   /** Number of unexpected items in the data, by kind and place. */
   readonly warnings: Readonly<Record<string, Readonly<Record<string, number>>>>;
   /** Slices that could not be read. */

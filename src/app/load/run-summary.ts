@@ -9,7 +9,7 @@ import { readEndpoint } from '../../engine/http/address.js';
 import { writeLastRun, type LastPipeline } from '../../lake/upkeep/last-run.js';
 import type { Store } from '../../lake/store/store.js';
 import { program, shellWord } from '../command-text.js';
-import type { PipelineCounts } from '../../engine/run/pipeline-counts.js';
+import { figuresOf, type PipelineCounts } from '../../engine/run/pipeline-counts.js';
 import { dayStart, type Window } from '../../core/windows.js';
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
 import { alignedLines } from '../../core/text/width.js';
@@ -156,14 +156,15 @@ export function summaryObject(report: RunReport): RunSummary {
   };
 }
 
-function pipelineObject({ rows, warnings, skipped, ...counts }: PipelineCounts): RunSummary['pipelines'][string] {
-  const { slices, requests, retries, throttled, pages, files, bytes, seconds } = counts;
+function pipelineObject(counts: PipelineCounts): RunSummary['pipelines'][string] {
+  const { files, bytes, seconds, rows, ...requests } = figuresOf(counts);
+  const { warnings, leftOpen } = counts;
   return {
-    ...{ slices, requests, retries, throttled, pages },
-    ...countsOf(rows),
-    ...{ files, bytes, seconds, rows: Object.fromEntries(rows) },
+    ...requests,
+    ...countsOf(counts.rows),
+    ...{ files, bytes, seconds, rows },
     warnings: Object.fromEntries([...warnings].map(([kind, times]) => [kind, Object.fromEntries(times)])),
-    left_open: skipped.map(({ label, reason }) => ({ slice: label, reason })),
+    left_open: leftOpen.map(({ label, reason }) => ({ slice: label, reason })),
   };
 }
 
@@ -285,10 +286,10 @@ export async function noteRun(
   emit: Emit,
 ): Promise<void> {
   const pipelines = Object.fromEntries(
-    summaries.map(({ pipeline, slices, requests, files, bytes, rows, warnings }): [string, LastPipeline] => [
-      pipeline,
-      { slices, requests, files, bytes, rows: Object.fromEntries(rows), warnings: keptWarnings(warnings) },
-    ]),
+    summaries.map((counts): [string, LastPipeline] => {
+      const { slices, requests, files, bytes, rows } = figuresOf(counts);
+      return [counts.pipeline, { slices, requests, files, bytes, rows, warnings: keptWarnings(counts.warnings) }];
+    }),
   );
   try {
     // Without user and password, so that it may be shown. An import copies it from the note of the run before.

@@ -82,6 +82,28 @@ export const levels: Readonly<Record<RunEvent['event'], Level>> = {
   'queue-failed': 'warn',
 };
 
+/** The figures of one pipeline in a run. */
+export interface PipelineFigures {
+  /** Committed slices. */
+  readonly slices: number;
+  /** Requests, including retries. */
+  readonly requests: number;
+  /** Retries. */
+  readonly retries: number;
+  /** Requests that the service throttled. */
+  readonly throttled: number;
+  /** Pages received. */
+  readonly pages: number;
+  /** Rows of the slices, by table. A slice that was read twice counts once. */
+  readonly rows: Readonly<Record<string, number>>;
+  /** Files written. */
+  readonly files: number;
+  /** Bytes of these files. */
+  readonly bytes: number;
+  /** Duration of the pipeline. */
+  readonly seconds: number;
+}
+
 interface SliceEvent {
   readonly pipeline: string;
   /** `2026-01-01T00:00:00.000Z/2026-01-08T00:00:00.000Z`, `group G1`. */
@@ -166,19 +188,7 @@ interface RunEvents {
     /** What is left to load: `92 days`, `3 groups`; empty for nothing. */
     readonly left: string;
   };
-  'pipeline-ended': {
-    readonly pipeline: string;
-    readonly slices: number;
-    readonly requests: number;
-    readonly retries: number;
-    readonly throttled: number;
-    readonly pages: number;
-    /** Rows read, by table. */
-    readonly rows: Readonly<Record<string, number>>;
-    readonly files: number;
-    readonly bytes: number;
-    readonly seconds: number;
-  };
+  'pipeline-ended': PipelineFigures & { readonly pipeline: string };
   'slice-opened': SliceEvent & {
     /** Expected number of pages left of the pipeline, open slices included; null while unknown. */
     readonly pagesLeft: number | null;

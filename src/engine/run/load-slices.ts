@@ -279,8 +279,8 @@ async function commitSlice<Upstream>(whole: WholeSlice, pass: Pass<Upstream>): P
     for (const then of afterwards) await then();
     for (const place of holes.keys()) pass.emit({ event: 'hole-left', pipeline: pipeline.name, place });
     for (const [commit, result] of committed) countCommit(commit, result, holes, pass);
-    for (const { label, reason } of collector.unread ?? []) {
-      summary.skipped.push({ label, reason, isAlone: true });
+    for (const { label, reason } of collector.leftOpen ?? []) {
+      summary.leftOpen.push({ label, reason, isAlone: true });
       const outcome = { verdict: 'skip', cause: null, reason } as const;
       pass.emit({ event: 'slice-failed', pipeline: pipeline.name, slice: label, ...outcome });
     }
@@ -338,8 +338,8 @@ function holePlace({ loadKey, place }: SliceHole, { label, loadKeys }: Slice): s
 /** Reads of a slice from its beginning. */
 const maxReads = 3;
 
-/** Skipped slices before the first page, after which a failure ends the run. */
-const maxSkipped = 4;
+/** Slices left open before the first page, after which a failure ends the run. */
+const mostLeftOpen = 4;
 
 /**
  * Applies the verdict on a failed slice: with `retry` it stays open; otherwise it is closed, and split, skipped, or the end of the
@@ -353,7 +353,7 @@ function settle<Upstream>(error: unknown, open: OpenSlice, pass: Pass<Upstream>,
     const reason = messageOf(error);
     const isAlone = verdict === 'skip-alone';
     const outcome = isAlone ? 'skip' : verdict;
-    if (outcome === 'skip') pass.summary.skipped.push({ label: slice.label, reason, isAlone });
+    if (outcome === 'skip') pass.summary.leftOpen.push({ label: slice.label, reason, isAlone });
     const cause = failureKindOf(error);
     pass.emit({ event: 'slice-failed', ...eventLabels(slice, pass), verdict: outcome, cause, reason });
   }
@@ -384,9 +384,9 @@ function verdictOn<Upstream>(error: unknown, slice: Slice, pass: Pass<Upstream>,
   return verdict === 'retry' && attempt < maxReads ? verdict : 'skip';
 }
 
-/** Whether too many slices were skipped before the first page for the others to succeed. */
+/** Whether too many slices were left open before the first page for the others to succeed. */
 function isFruitless<Upstream>({ summary }: Pass<Upstream>): boolean {
-  return summary.pages === 0 && summary.skipped.filter(({ isAlone }) => !isAlone).length >= maxSkipped;
+  return summary.pages === 0 && summary.leftOpen.filter(({ isAlone }) => !isAlone).length >= mostLeftOpen;
 }
 
 /** The error of a run that a slice ends, with the slice and the reason. */
@@ -394,7 +394,7 @@ function fruitless<Upstream>(error: unknown, { label }: Slice, { pipeline, signa
   if (!(error instanceof LedgerlakeError) || signal.aborted) return error;
   const { code, status, details } = error;
   const message =
-    `${pipeline.name} ${label}: ${error.message.replace(/\.?$/, '.')} ${maxSkipped} others failed before it and no page arrived, so ` +
+    `${pipeline.name} ${label}: ${error.message.replace(/\.?$/, '.')} ${mostLeftOpen} others failed before it and no page arrived, so ` +
     'the run stops; run it again later';
   return new LedgerlakeError(code, message, {
     cause: error,

@@ -1,5 +1,5 @@
-import type { RunEvent } from '../../core/events/run-event.js';
-import type { Warnings, RequestCounts } from './pipeline.js';
+import type { PipelineFigures } from '../../core/events/run-event.js';
+import type { LeftOpen, RequestCounts, Warnings } from './pipeline.js';
 
 /** The result of one pipeline in a run. */
 export class PipelineCounts implements RequestCounts {
@@ -18,18 +18,15 @@ export class PipelineCounts implements RequestCounts {
   seconds = 0;
   /** Counts of unexpected data, by kind and subject. */
   readonly warnings = new Map<string, Map<string, number>>();
-  /** Slices that could not be read, and why. */
-  readonly skipped: SkippedSlice[] = [];
+  /** Slices that could not be read: the next run tries them again. */
+  readonly leftOpen: LeftOpenSlice[] = [];
 
   constructor(pipeline: string) {
     this.pipeline = pipeline;
   }
 }
 
-/** A slice that could not be read: the next run tries it again. */
-interface SkippedSlice {
-  readonly label: string;
-  readonly reason: string;
+interface LeftOpenSlice extends LeftOpen {
   /** Whether its failure is independent of the others. */
   readonly isAlone: boolean;
 }
@@ -76,9 +73,7 @@ function addCounts(sum: Map<string, number>, counts: ReadonlyMap<string, number>
   }
 }
 
-/** The summary as an event. */
-export function pipelineEnded(summary: PipelineCounts): RunEvent {
-  const { pipeline, slices, requests, retries, throttled, pages, rows, files, bytes, seconds } = summary;
-  const counts = { slices, requests, retries, throttled, pages, rows: Object.fromEntries(rows), files, bytes, seconds };
-  return { event: 'pipeline-ended', pipeline, ...counts };
+export function figuresOf(summary: PipelineCounts): PipelineFigures {
+  const { slices, requests, retries, throttled, pages, rows, files, bytes, seconds } = summary;
+  return { slices, requests, retries, throttled, pages, rows: Object.fromEntries(rows), files, bytes, seconds };
 }

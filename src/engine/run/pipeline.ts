@@ -131,8 +131,9 @@ export interface SlicePart {
 /** Counts of unexpected data, by kind and subject. */
 export type Warnings = Readonly<Record<string, ReadonlyMap<string, number>>>;
 
-/** A part of a slice that can't be read. */
-export interface UnreadPart {
+/** A slice that can't be read, or a part of one. */
+export interface LeftOpen {
+  /** For people. */
   readonly label: string;
   readonly reason: string;
 }
@@ -151,8 +152,8 @@ export interface Collector<Page> {
   readonly warnings: Warnings;
   /** What could not be read so far. */
   readonly holes: readonly SliceHole[];
-  /** Parts that can't be read, and are left out; the others are loaded. Left out: none. */
-  readonly unread?: readonly UnreadPart[];
+  /** Parts that can't be read; the others are loaded. Left out: none. */
+  readonly leftOpen?: readonly LeftOpen[];
 }
 
 /** What the lake has of a range for one pipeline. */

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { LedgerlakeError, messageOf } from '../../core/errors.js';
 import { failureKindOf, loadSlices, type PipelineRunOptions } from './load-slices.js';
-import { addWarnings, pipelineEnded, PipelineCounts } from './pipeline-counts.js';
+import { addWarnings, figuresOf, PipelineCounts } from './pipeline-counts.js';
 import type { Job, Pipeline } from './pipeline.js';
 
 /**
@@ -42,7 +42,7 @@ export async function runPipelines<Upstream>(
     summaries.push(summary);
     try {
       await runPipeline(pipeline, { ...options, signal }, summary);
-      options.emit(pipelineEnded(summary));
+      options.emit({ event: 'pipeline-ended', pipeline: pipeline.name, ...figuresOf(summary) });
     } catch (error) {
       failures.push(error);
       if (isClosingReason(error)) return;
@@ -57,9 +57,9 @@ export async function runPipelines<Upstream>(
   return { summaries, failure };
 }
 
-/** The failure of a run with skipped slices. */
+/** The failure of a run with slices left open. */
 function incomplete(summaries: readonly PipelineCounts[]): LedgerlakeError | undefined {
-  const left = summaries.flatMap(({ pipeline, skipped }) => skipped.map((slice) => ({ pipeline, ...slice })));
+  const left = summaries.flatMap(({ pipeline, leftOpen }) => leftOpen.map((slice) => ({ pipeline, ...slice })));
   const [first] = left;
   if (first === undefined) return undefined;
   const more = left.length === 1 ? '' : `, and ${left.length - 1} more`;
@@ -86,9 +86,9 @@ async function runPipeline<Upstream>(
       if (queue.left !== '' || next === job) {
         emit({ event: 'pipeline-planned', pipeline: pipeline.name, left: queue.left });
       }
-      const failed = summary.skipped.length;
+      const failed = summary.leftOpen.length;
       conflicts += await loadSlices(pipeline, queue, { ...options, job: next }, summary);
-      if (conflicts > 0 && summary.skipped.length === failed) {
+      if (conflicts > 0 && summary.leftOpen.length === failed) {
         // The other run may have loaded only a part: plan again.
         next = { ...job, refresh: false };
         conflicts = 0;
@@ -124,7 +124,7 @@ async function prepared<Upstream>(
   } catch (error) {
     if (signal.aborted || (pipeline.judge?.(error) ?? judge(error)) === 'abort') throw error;
     const reason = messageOf(error);
-    summary.skipped.push({ label: labels.slice, reason, isAlone: false });
+    summary.leftOpen.push({ label: labels.slice, reason, isAlone: false });
     emit({ event: 'slice-failed', ...labels, verdict: 'skip', cause: failureKindOf(error), reason });
     return job;
   }

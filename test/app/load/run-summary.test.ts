@@ -24,7 +24,7 @@ const loaded = {
     ['group_entries', 70],
   ]),
   warnings: new Map([['unknownLists', new Map([['NewEventList', 2]])]]),
-  skipped: [{ label: 'group G-1', reason: 'it is probably too large', isAlone: true }],
+  leftOpen: [{ label: 'group G-1', reason: 'it is probably too large', isAlone: true }],
 };
 
 function summaryOf(changes: Partial<PipelineCounts> = {}): PipelineCounts {

@@ -64,7 +64,7 @@ const summary = {
   bytes: 3000,
   seconds: 1,
   warnings: new Map(),
-  skipped: [],
+  leftOpen: [],
 };
 const report = {
   account: 'shop',

@@ -5,11 +5,11 @@ import type {
   Collector,
   ForecastRequest,
   Job,
+  LeftOpen,
   Reading,
   SlicePart,
   Slicing,
   SyncJob,
-  UnreadPart,
   Warnings,
 } from '../../../engine/run/pipeline.js';
 import { listQueue, type Slice, type SliceQueue } from '../../../engine/run/slice-queue.js';
@@ -233,11 +233,11 @@ function isLeft(key: string, { createdAt }: ListedReport, lookup: StoredSettleme
 /** Turns the document of a report into rows, a part for each settlement. */
 export function reportCollector({ report, label, lookup }: ReportSlice): Collector<ReceivedDocument> {
   const read: { readonly part: SlicePart; readonly rows: SettlementRows }[] = [];
-  const unread: UnreadPart[] = [];
+  const leftOpen: LeftOpen[] = [];
   return {
     add: ({ bytes, charset }) => {
       const { settlements, faults } = settlementsIn(decodedLines(bytes, charset));
-      for (const { line, found } of faults) unread.push({ label: `${label}, line ${line}`, reason: found });
+      for (const { line, found } of faults) leftOpen.push({ label: `${label}, line ${line}`, reason: found });
       for (const settlement of settlements) {
         const { name, label: settlementLabel, loadKeys } = settlementSlice(settlement.id);
         const [key = ''] = loadKeys;
@@ -245,7 +245,7 @@ export function reportCollector({ report, label, lookup }: ReportSlice): Collect
         const rows = readSettlement(settlement, report.id);
         if ('found' in rows) {
           const line = settlement.header.number;
-          unread.push({ label: `${label}, line ${line}`, reason: unclearText(settlement.id, rows) });
+          leftOpen.push({ label: `${label}, line ${line}`, reason: unclearText(settlement.id, rows) });
         } else if ((rows.end ?? Infinity) >= lookup.forgottenBefore) {
           // Its rows are the same, but from now on a sync reads it.
           const noted = lookup.imported.delete(key);
@@ -259,6 +259,6 @@ export function reportCollector({ report, label, lookup }: ReportSlice): Collect
       read.flatMap(({ part, rows: { batches, month } }) =>
         batches.map((batch) => ({ ...batch, month, tags: {}, part })),
       ),
-    ...{ reach: undefined, warnings: {}, holes: [], unread },
+    ...{ reach: undefined, warnings: {}, holes: [], leftOpen },
   };
 }
