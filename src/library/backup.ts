@@ -13,7 +13,7 @@ export type CopyOptions = CallOptions;
  * Copies the newest version of a lake to a place that is empty or has an earlier backup of it, as `ledgerlake backup` does. Runs may
  * commit meanwhile.
  *
- * @param destination a folder, or `s3://BUCKET/PREFIX`
+ * @param destination its location, written as that of a lake
  * @throws LedgerlakeError USAGE where the place has something else; LAKE_STORE or LAKE_LOG where a file of the lake is damaged;
  * LAKE_CONFLICT where a run is active on the backup; STOPPED
  */
@@ -28,7 +28,7 @@ export async function backup(destination: string, options: CopyOptions = {}): Pr
 /**
  * Copies the newest version of a backup to a lake that is empty, as `ledgerlake restore` does, or continues an interrupted restore.
  *
- * @param source a folder, or `s3://BUCKET/PREFIX`
+ * @param source its location, written as that of a lake
  * @throws as {@link backup}
  */
 export async function restore(source: string, options: CopyOptions = {}): Promise<RestoreSummary> {

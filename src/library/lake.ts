@@ -94,8 +94,9 @@ const verifyKinds: OptionKinds<VerifyOptions> = { account: 'text', signal: 'sign
 const names = new Map([['lake', 'path']]);
 
 /**
- * Opens an existing lake, to read from: a folder, or `s3://BUCKET/PREFIX`.
+ * Opens an existing lake, to read from.
  *
+ * @param path its location, as the option `lake` of other functions
  * @throws LedgerlakeError USAGE where there is no lake; LAKE_STORE or LAKE_LOG where it can't be read
  */
 export async function openLake(path: string, options: LakeOptions = {}): Promise<Lake> {

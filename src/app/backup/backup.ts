@@ -17,14 +17,14 @@ import { emitDamage, type RunContext } from '../context.js';
 import type { BackupSummary, CopySummary, RestoreSummary } from '../results.js';
 
 export interface BackupOptions extends LakeAddress {
-  /** Where the backup is or will be: a folder, or `s3://BUCKET/PREFIX`. */
+  /** Where the backup is or will be, written as the location of a lake. */
   readonly destination: string;
   /** Used instead of the store that `destination` names. */
   readonly destinationStore?: Store;
 }
 
 export interface RestoreOptions extends LakeAddress {
-  /** The backup: a folder, or `s3://BUCKET/PREFIX`. */
+  /** The backup, written as the location of a lake. */
   readonly source: string;
   /** Used instead of the store that `source` names. */
   readonly sourceStore?: Store;

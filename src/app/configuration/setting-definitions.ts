@@ -2,6 +2,7 @@ import { usageError } from '../../core/errors.js';
 import { mostRetentionHours } from '../../core/windows.js';
 import { Secret } from '../../engine/auth/secret.js';
 import { isSecure } from '../../engine/http/address.js';
+import { remoteForm, remoteNames } from '../../lake/store/open-store.js';
 import { sseAlgorithms } from '../../lake/store/store.js';
 import { logFormats } from '../../observe/log/plain-log.js';
 import { limits } from '../../sources/finances/api-v0/operations.js';
@@ -92,12 +93,11 @@ export const querySettings = {
 /** The settings of a run. */
 export const runSettings = {
   lake: {
-    ...anyText('a folder or "s3://BUCKET/PREFIX"'),
-    about: 'The lake: a folder, or s3://BUCKET/PREFIX',
+    ...anyText(`a folder or "${remoteForm}"`),
+    about: `The lake: a folder, or ${remoteForm}`,
     isPath: true,
     default: 'data/lake',
-    comment:
-      'The lake: a folder, relative to this file, or s3://BUCKET/PREFIX. Not the lake of the synthetic seller (data/lake).',
+    comment: `The lake: a folder, relative to this file, or ${remoteForm}. Not the lake of the synthetic seller (data/lake).`,
   },
   from: {
     ...instantText,
@@ -139,19 +139,18 @@ export const runSettings = {
   journal: {
     ...folder,
     about: 'Folder for pages of unfinished slices',
-    defaultText: 'LAKE/_journal; for S3 your cache folder',
+    defaultText: `LAKE/_journal; for ${remoteNames} your cache folder`,
     isPath: true,
-    comment: "Folder for pages of unfinished slices; default: _journal in the lake's folder, for S3 in your cache.",
+    comment: `Folder for pages of unfinished slices; default: _journal in the lake's folder, for ${remoteNames} in your cache.`,
     example: 'data/journal',
   },
   cache: {
     ...folder,
-    about: 'Folder for copies of the files of lakes on S3; in your cache folder by default',
-    optionAbout: 'Folder for copies of the files of a lake on S3',
+    about: `Folder for copies of the files of lakes on ${remoteNames}; in your cache folder by default`,
+    optionAbout: `Folder for copies of the files of a lake on ${remoteNames}`,
     defaultText: 'in your cache folder',
     isPath: true,
-    comment:
-      'Folder for copies of the files of lakes on S3, and what they may have together; default: your cache, 10 GB.',
+    comment: `Folder for copies of the files of lakes on ${remoteNames}, and what they may have together; default: your cache, 10 GB.`,
     example: '/var/cache/ledgerlake',
   },
   cacheGigabytes: {

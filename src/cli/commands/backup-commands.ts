@@ -1,18 +1,19 @@
 import { usageError } from '../../core/errors.js';
+import { remoteForm } from '../../lake/store/open-store.js';
 import { shared, type CommandArguments, type CommandDefinition } from '../options/command-definition.js';
 import { readLakeSettings } from '../options/command-settings.js';
 
 /** @throws LedgerlakeError USAGE without it */
 function readPlace(args: CommandArguments, name: string): string {
   const place = args.text(name);
-  if (place === undefined) throw usageError(`expected ${name}, got none; name a folder or s3://BUCKET/PREFIX`);
+  if (place === undefined) throw usageError(`expected ${name}, got none; name a folder or ${remoteForm}`);
   return place;
 }
 
 export const backupCommand: CommandDefinition = {
   name: 'backup',
   notifies: true,
-  positional: { name: 'DESTINATION', many: false, about: 'Folder, or s3://BUCKET/PREFIX: empty, or an earlier backup' },
+  positional: { name: 'DESTINATION', many: false, about: `Folder, or ${remoteForm}: empty, or an earlier backup` },
   about: 'Copy the lake to another place, also while runs write',
   description:
     'Copies the newest version of the lake: what is there already is not copied again. A backup is a lake: sql, status and\n' +
@@ -32,7 +33,7 @@ export const backupCommand: CommandDefinition = {
 
 export const restoreCommand: CommandDefinition = {
   name: 'restore',
-  positional: { name: 'SOURCE', many: false, about: 'The backup: a folder, or s3://BUCKET/PREFIX' },
+  positional: { name: 'SOURCE', many: false, about: `The backup: a folder, or ${remoteForm}` },
   about: 'Copy a backup to an empty place, and prove it',
   description:
     'Copies the newest version of a backup to --lake, which must be empty, or have what an interrupted restore left. Each file\n' +

@@ -1,3 +1,4 @@
+import { remoteNames } from '../../lake/store/open-store.js';
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
 import { printResult, shared, type CommandDefinition } from '../options/command-definition.js';
 import { cacheOf } from '../../app/configuration/settings.js';
@@ -5,9 +6,9 @@ import { readLakeSettings } from '../options/command-settings.js';
 
 export const cacheCommand: CommandDefinition = {
   name: 'cache',
-  about: 'Show or clear the copies of the files of lakes on S3',
+  about: `Show or clear the copies of the files of lakes on ${remoteNames}`,
   description:
-    '`sql`, `report` and programs read a lake on S3 from copies on this machine, which are fetched once. Those that were used\n' +
+    '`sql`, `report` and programs read such a lake from copies on this machine, which are fetched once. Those that were used\n' +
     'longest ago go where all have more than the cache may have (cacheGigabytes).',
   options: {
     ...shared('config', 'cache'),

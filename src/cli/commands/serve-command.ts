@@ -5,6 +5,7 @@ import { positiveNumber, wholeNumber } from '../../core/text/value-forms.js';
 import { isLoopbackHost } from '../../core/http-server/host-rule.js';
 import { burstsText, financesApis } from '../../sources/finances/finances-apis.js';
 import { reportOperations } from '../../sources/finances/settlement-reports/report-operations.js';
+import { remoteForm } from '../../lake/store/open-store.js';
 import { quoted } from '../../core/http-server/refusal.js';
 import type { SignInOptions } from '../../serve/http/sign-in.js';
 import { printResult, type CommandDefinition, type CommandArguments } from '../options/command-definition.js';
@@ -106,7 +107,7 @@ export const serveCommand: CommandDefinition = {
     );
   },
   options: {
-    lake: { about: 'Lake to serve: a folder, or s3://BUCKET/PREFIX [default: none, a synthetic seller]' },
+    lake: { about: `Lake to serve: a folder, or ${remoteForm} [default: none, a synthetic seller]` },
     account: { about: 'Account of the lake to serve [default: its only account]' },
     host: { default: '127.0.0.1', about: 'Address to listen on' },
     port: { default: '8080', about: 'Port to listen on; 0 picks a free one' },

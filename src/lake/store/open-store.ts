@@ -4,7 +4,7 @@ import { usageError } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { diskStore } from './disk.js';
 import type { S3Options } from './s3-bucket.js';
-import { s3Store } from './s3.js';
+import { s3 } from './s3.js';
 import type { Store, S3Encryption } from './store.js';
 
 export interface StoreOptions {
@@ -18,11 +18,30 @@ export interface StoreOptions {
   readonly s3?: Omit<S3Options, 'clock' | 'encryption' | 'emit'>;
 }
 
-/** Stores that aren't folders of this machine. */
-const remoteStores = [{ prefix: 's3://', open: s3Store, moveWords: ['aws', 's3', 'mv'] }] as const;
+/** A kind of stores that aren't folders of this machine. */
+interface RemoteStore {
+  /** What users call it: `S3`. */
+  readonly name: string;
+  /** How its locations begin: `s3:`. */
+  readonly scheme: string;
+  /** How its locations are written: `s3://BUCKET/PREFIX`. */
+  readonly form: string;
+  /** The command by which a user moves a file, without the file's old and new address. */
+  readonly moveWords: readonly string[];
+  /** Throws a LedgerlakeError USAGE for an incomplete location. */
+  readonly open: (location: string, options: StoreOptions) => Store;
+}
 
-function remoteStore(location: string): (typeof remoteStores)[number] | undefined {
-  return remoteStores.find(({ prefix }) => location.startsWith(prefix));
+const remoteStores: readonly RemoteStore[] = [s3];
+
+/** How locations are written that are no folders. */
+export const remoteForm = remoteStores.map(({ form }) => form).join(' or ');
+
+/** The names of the stores that aren't on this machine. */
+export const remoteNames = remoteStores.map(({ name }) => name).join(' or ');
+
+function remoteStore(location: string): RemoteStore | undefined {
+  return remoteStores.find(({ scheme }) => location.startsWith(`${scheme}//`));
 }
 
 /** Whether a location is that of a store elsewhere, and no folder. */
@@ -36,21 +55,21 @@ export function moveWords(location: string): readonly string[] {
 }
 
 /**
- * The store at a location as users write it: `s3://BUCKET/PREFIX`, or a folder's path. Nothing is read or written yet.
+ * The store at a location as users write it: a folder's path, or a URL. Nothing is read or written yet.
  *
- * @throws LedgerlakeError USAGE for an empty location, an incomplete `s3://` one, or another kind of URL
+ * @throws LedgerlakeError USAGE for an empty location, an incomplete URL, or another kind of URL
  */
-export function openStore(location: string, { clock, encryption, emit, s3 }: StoreOptions = {}): Store {
-  const timed = clock === undefined ? {} : { clock };
+export function openStore(location: string, options: StoreOptions = {}): Store {
   const remote = remoteStore(location);
-  if (remote !== undefined) return remote.open(location, { ...s3, ...timed, encryption, emit });
+  if (remote !== undefined) return remote.open(location, options);
   if (location === '' || location.includes('\0') || isUrl(location)) {
     const hint = location.includes('://') || !location.includes(':') ? '' : `; a folder of that name is ./${location}`;
     throw usageError(
-      `expected the lake as a folder's path or as s3://BUCKET/PREFIX, got ${JSON.stringify(location)}${hint}`,
+      `expected the lake as a folder's path or as ${remoteForm}, got ${JSON.stringify(location)}${hint}`,
     );
   }
-  return diskStore(location, timed);
+  const { clock } = options;
+  return diskStore(location, clock === undefined ? {} : { clock });
 }
 
 /** The absolute path of a lake's folder, resolved from `from`; undefined for a URL. */
@@ -58,7 +77,10 @@ export function lakeFolder(location: string, from = ''): string | undefined {
   return isUrl(location) ? undefined : resolve(from, location);
 }
 
-/** Also `s3:/bucket` and `s3:bucket`, which are mistyped buckets and not folders. */
+/** Also `s3:/bucket`, `s3:bucket` and `s3//bucket`, which are mistyped buckets and not folders. */
 function isUrl(location: string): boolean {
-  return /^([a-z][a-z0-9+.-]*:\/\/|s3:|s3\/\/)/i.test(location);
+  const given = location.toLowerCase();
+  const isMistyped = ({ scheme }: RemoteStore) =>
+    given.startsWith(scheme) || given.startsWith(`${scheme.slice(0, -1)}//`);
+  return /^[a-z][a-z0-9+.-]*:\/\//.test(given) || remoteStores.some(isMistyped);
 }

@@ -12,6 +12,15 @@ import {
   temporaryFolder,
 } from './store.js';
 
+export const s3 = {
+  name: 'S3',
+  scheme: 's3:',
+  form: 's3://BUCKET/PREFIX',
+  moveWords: ['aws', 's3', 'mv'],
+  open: (location: string, { s3: service, ...options }: S3Options & { readonly s3?: S3Options }) =>
+    s3Store(location, { ...service, ...options }),
+};
+
 /**
  * A lake on S3 or a compatible service. Bodies are buffers, so that length and checksum are in the headers: some
  * services refuse streamed bodies. An object or a completed upload appears atomically, and `create` is a put with

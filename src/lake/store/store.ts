@@ -18,11 +18,11 @@ export interface StoredFile {
  * throws a `LedgerlakeError` with code LAKE_STORE where the storage can't be read or written.
  */
 export interface Store {
-  /** The lake as a user writes it: a path, or `s3://bucket/prefix`. */
+  /** The lake as a user writes it: a path, or a URL. */
   readonly location: string;
   /** The service that has the lake, where that isn't the usual one of such stores. */
   readonly endpoint?: string | undefined;
-  /** The address of a path for DuckDB: an absolute file name or an `s3://` URL; for `''` that of the lake. Never outside of the lake. */
+  /** The address of a path for DuckDB: an absolute file name or a URL; for `''` that of the lake. Never outside of the lake. */
   address(path: string): string;
   /** The absolute file name of a path where the lake is on the local disk; otherwise undefined. */
   localPath(path: string): string | undefined;
