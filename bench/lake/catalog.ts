@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { systemClock } from '../../src/core/clock.js';
 import { zstd } from '../../src/core/parquet/encoder/zstd.js';
 import { Catalog } from '../../src/lake/catalog/catalog.js';
-import { DeltaPublisher } from '../../src/lake/publish/delta/publisher.js';
+import { DeltaPublisher } from '../../src/lake/publish/publisher.js';
 import { Lake } from '../../src/lake/lake.js';
 import { entries, events } from '../../src/sources/finances/model/tables.js';
 import { diskStore } from '../../src/lake/store/disk.js';

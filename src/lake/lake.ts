@@ -27,7 +27,7 @@ import { withRetention } from './delta/table-metadata.js';
 import { inspectLocation } from './inspect-location.js';
 import { LakeTable } from './lake-table.js';
 import { filesOf } from './loads/load-keys.js';
-import { DeltaPublisher } from './publish/delta/publisher.js';
+import { DeltaPublisher } from './publish/publisher.js';
 import type { Revisions, SliceCommit } from './slice-commit.js';
 import { SliceWriter, type WithRemainder } from './slice-writer.js';
 import type { Store } from './store/store.js';

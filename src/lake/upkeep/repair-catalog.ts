@@ -9,8 +9,8 @@ import { openSnapshot } from '../catalog/open-snapshot.js';
 import type { Snapshot } from '../catalog/snapshot.js';
 import { newMetaData } from '../delta/table-metadata.js';
 import { Lake } from '../lake.js';
-import { deltaCommit } from '../publish/delta/delta-commit.js';
-import { publishedFaults } from '../publish/delta/published-logs.js';
+import { deltaCommit } from '../publish/delta-commit.js';
+import { publishedFaults } from '../publish/published-logs.js';
 import type { Store } from '../store/store.js';
 import { restoreCommits } from './restored-commits.js';
 

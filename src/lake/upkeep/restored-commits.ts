@@ -19,7 +19,7 @@ import { loadKeyId, type LoadKey, type LoadKeyId } from '../catalog/load-key.js'
 import type { MetaData } from '../delta/actions.js';
 import { loadKeysOf } from '../delta/file-tags.js';
 import { logColumns } from '../delta/table-metadata.js';
-import { readPublished, type PublishedChange } from '../publish/delta/delta-commit.js';
+import { readPublished, type PublishedChange } from '../publish/delta-commit.js';
 import type { Store } from '../store/store.js';
 
 /** What became of the commits of a damaged catalog. */

@@ -7,7 +7,7 @@ import { publishedPath, commitPath } from '../../../src/lake/catalog/catalog-fil
 import type { Change } from '../../../src/lake/catalog/change.js';
 import { canonicalCommit, noHash, sealCommit, type Commit } from '../../../src/lake/catalog/commit.js';
 import type { Add } from '../../../src/lake/delta/actions.js';
-import { deltaCommit } from '../../../src/lake/publish/delta/delta-commit.js';
+import { deltaCommit } from '../../../src/lake/publish/delta-commit.js';
 
 /** The commits of a lake's catalog. */
 export function commitsOf(root: string): Commit[] {

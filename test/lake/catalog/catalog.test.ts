@@ -7,7 +7,7 @@ import { removedFile, type Change } from '../../../src/lake/catalog/change.js';
 import { canonicalCommit, sealCommit, type CommitHeader } from '../../../src/lake/catalog/commit.js';
 import { DamagedFile } from '../../../src/lake/delta/file-tags.js';
 import type { Add, MetaData } from '../../../src/lake/delta/actions.js';
-import { DeltaPublisher } from '../../../src/lake/publish/delta/publisher.js';
+import { DeltaPublisher } from '../../../src/lake/publish/publisher.js';
 import type { Store } from '../../../src/lake/store/store.js';
 import { memoryStore, watched } from '../memory-store.js';
 

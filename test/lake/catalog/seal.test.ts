@@ -11,7 +11,7 @@ import {
   seal,
   unseal,
 } from '../../../src/lake/catalog/commit.js';
-import { deltaCommit, readPublished } from '../../../src/lake/publish/delta/delta-commit.js';
+import { deltaCommit, readPublished } from '../../../src/lake/publish/delta-commit.js';
 import { changes, headers } from './arbitraries.js';
 
 const path = 'lake/_catalog/00000000000000000007.json';

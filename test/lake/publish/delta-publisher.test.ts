@@ -8,7 +8,7 @@ import { Catalog } from '../../../src/lake/catalog/catalog.js';
 import { checkpointHintPath, checkpointPath, publishedPath } from '../../../src/lake/catalog/catalog-files.js';
 import { removedFile } from '../../../src/lake/catalog/change.js';
 import type { MetaData } from '../../../src/lake/delta/actions.js';
-import { DeltaPublisher } from '../../../src/lake/publish/delta/publisher.js';
+import { DeltaPublisher } from '../../../src/lake/publish/publisher.js';
 import type { Store } from '../../../src/lake/store/store.js';
 import { temporaryFolder } from '../../app/lake-run.js';
 import { memoryStore, watched, type MemoryStore } from '../memory-store.js';

@@ -9,7 +9,7 @@ import {
   type SealedCommit,
 } from '../../../src/lake/catalog/commit.js';
 import { Snapshot } from '../../../src/lake/catalog/snapshot.js';
-import { readPublished } from '../../../src/lake/publish/delta/delta-commit.js';
+import { readPublished } from '../../../src/lake/publish/delta-commit.js';
 import type { Add } from '../../../src/lake/delta/actions.js';
 import { decodeRows, tableNames, textOf } from './rows.js';
 import { SequentialModel, type Meaning } from './sequential-model.js';

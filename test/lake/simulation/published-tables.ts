@@ -1,4 +1,4 @@
-import { readPublished, type PublishedChange } from '../../../src/lake/publish/delta/delta-commit.js';
+import { readPublished, type PublishedChange } from '../../../src/lake/publish/delta-commit.js';
 import { Violation } from './violation.js';
 
 /** The published logs of tables, by what their versions add and remove. */

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { lakePathOf } from '../../../src/lake/catalog/change.js';
 import { readCommit, type SealedCommit } from '../../../src/lake/catalog/commit.js';
 import { Snapshot } from '../../../src/lake/catalog/snapshot.js';
-import { readPublished } from '../../../src/lake/publish/delta/delta-commit.js';
+import { readPublished } from '../../../src/lake/publish/delta-commit.js';
 import { isDataFile } from '../../../src/lake/data-files.js';
 import type { Observer } from '../../lake/simulation/memory-files.js';
 import { PublishedTables } from '../../lake/simulation/published-tables.js';

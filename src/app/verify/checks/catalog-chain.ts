@@ -2,7 +2,7 @@ import { zstd } from '../../../core/parquet/encoder/zstd.js';
 import { CatalogFiles } from '../../../lake/catalog/catalog-files.js';
 import { chainDown, readCheckpoints, type ChainLink } from '../../../lake/catalog/chain.js';
 import type { Lake } from '../../../lake/lake.js';
-import { publishedFaults } from '../../../lake/publish/delta/published-logs.js';
+import { publishedFaults } from '../../../lake/publish/published-logs.js';
 import type { LakeRuns } from '../../../lake/upkeep/leases.js';
 import type { CertificateBuilder } from './certificate.js';
 

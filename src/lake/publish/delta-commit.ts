@@ -1,6 +1,6 @@
-import { isObject, type Action, type Remove } from '../../delta/actions.js';
-import type { RemovedFile, TableChange } from '../../catalog/change.js';
-import type { Commit, Sealed } from '../../catalog/commit.js';
+import { isObject, type Action, type Remove } from '../delta/actions.js';
+import type { RemovedFile, TableChange } from '../catalog/change.js';
+import type { Commit, Sealed } from '../catalog/commit.js';
 
 /** The Delta protocol of plain tables. */
 export const deltaProtocol = { minReaderVersion: 1, minWriterVersion: 2 } as const;

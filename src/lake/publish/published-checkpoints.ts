@@ -3,16 +3,16 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { writeNewFile } from '../../../core/io/write-file.js';
-import { openDatabase, type Database } from '../../../core/duckdb/connection.js';
-import { readParquet } from '../../../core/duckdb/literals.js';
-import { codeOf, messageOf } from '../../../core/errors.js';
-import type { ResultCell } from '../../../core/text/rows.js';
-import { checkpointHintPath, checkpointPath } from '../../catalog/catalog-files.js';
-import type { TableChange } from '../../catalog/change.js';
-import type { Snapshot } from '../../catalog/snapshot.js';
-import { isObject, type Add, type MetaData } from '../../delta/actions.js';
-import { parseNote, type Store } from '../../store/store.js';
+import { writeNewFile } from '../../core/io/write-file.js';
+import { openDatabase, type Database } from '../../core/duckdb/connection.js';
+import { readParquet } from '../../core/duckdb/literals.js';
+import { codeOf, messageOf } from '../../core/errors.js';
+import type { ResultCell } from '../../core/text/rows.js';
+import { checkpointHintPath, checkpointPath } from '../catalog/catalog-files.js';
+import type { TableChange } from '../catalog/change.js';
+import type { Snapshot } from '../catalog/snapshot.js';
+import { isObject, type Add, type MetaData } from '../delta/actions.js';
+import { parseNote, type Store } from '../store/store.js';
 
 type Row = Readonly<Record<string, ResultCell>>;
 

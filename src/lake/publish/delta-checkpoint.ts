@@ -6,10 +6,10 @@ import {
   mapValue,
   type RecordField,
   type RecordValue,
-} from '../../../core/parquet/encoder/encode-records.js';
-import { checkFooterRows, writerName } from '../../../core/parquet/footer.js';
-import { version as programVersion } from '../../../core/version.js';
-import type { Add, MetaData } from '../../delta/actions.js';
+} from '../../core/parquet/encoder/encode-records.js';
+import { checkFooterRows, writerName } from '../../core/parquet/footer.js';
+import { version as programVersion } from '../../core/version.js';
+import type { Add, MetaData } from '../delta/actions.js';
 import { deltaProtocol } from './delta-commit.js';
 
 /** The state of a table at one version. */

@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto';
-import { LedgerlakeError } from '../../../core/errors.js';
-import { Mutex } from '../../../core/mutex.js';
-import { version as programVersion } from '../../../core/version.js';
-import type { Catalog } from '../../catalog/catalog.js';
-import { ErasedCommit } from '../../catalog/catalog-errors.js';
-import { checkpointHintPath, checkpointPath, publishedPath } from '../../catalog/catalog-files.js';
-import type { SealedCommit } from '../../catalog/commit.js';
-import type { Snapshot } from '../../catalog/snapshot.js';
-import { hasFile, parseNote, type Store, type StoredFile } from '../../store/store.js';
+import { LedgerlakeError } from '../../core/errors.js';
+import { Mutex } from '../../core/mutex.js';
+import { version as programVersion } from '../../core/version.js';
+import type { Catalog } from '../catalog/catalog.js';
+import { ErasedCommit } from '../catalog/catalog-errors.js';
+import { checkpointHintPath, checkpointPath, publishedPath } from '../catalog/catalog-files.js';
+import type { SealedCommit } from '../catalog/commit.js';
+import type { Snapshot } from '../catalog/snapshot.js';
+import { hasFile, parseNote, type Store, type StoredFile } from '../store/store.js';
 import { encodeDeltaCheckpoint } from './delta-checkpoint.js';
 import { deltaCommit, publishedHash } from './delta-commit.js';
 

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import { publishedPath, type CatalogFault } from '../../catalog/catalog-files.js';
-import type { ChainLink } from '../../catalog/chain.js';
-import { canonicalCommit, canonicalTable, type Commit, type SealedCommit } from '../../catalog/commit.js';
-import type { Snapshot } from '../../catalog/snapshot.js';
-import type { Store } from '../../store/store.js';
+import { publishedPath, type CatalogFault } from '../catalog/catalog-files.js';
+import type { ChainLink } from '../catalog/chain.js';
+import { canonicalCommit, canonicalTable, type Commit, type SealedCommit } from '../catalog/commit.js';
+import type { Snapshot } from '../catalog/snapshot.js';
+import type { Store } from '../store/store.js';
 import { readPublished } from './delta-commit.js';
 import { PublishedCheckpoints } from './published-checkpoints.js';
 
