@@ -8,25 +8,19 @@ import { groupBy } from '../../core/group-by.js';
 import { tuneForComputation } from '../../core/v8-flags.js';
 import { plainLog } from '../../observe/log/plain-log.js';
 import type { Lake } from '../../lake/lake.js';
-import { rowsIn } from '../../lake/files/local-parquet.js';
 import { readRuns } from '../../lake/upkeep/leases.js';
+import { lakeChecks, tableChecks } from './checks/check-list.js';
 import { checkCatalog, type ExpectedVersion } from './checks/catalog-chain.js';
 import { CertificateBuilder, type CheckContext } from './checks/certificate.js';
-import { checkEvents, type ReadableBundle } from './checks/event-entries.js';
-import { checkContents, checkNetSums, statementOver, type ReadableFile } from './checks/file-contents.js';
-import { IndexTables, rowsOfAccount } from './checks/index-tables.js';
+import type { ComparedContents } from './checks/comparison.js';
+import type { ReadableBundle } from './checks/event-entries.js';
+import { checkContents, type ReadableFile } from './checks/file-contents.js';
+import { IndexTables } from './checks/index-tables.js';
 import { checkWindows } from './checks/loaded-windows.js';
 import { checkedBundles, logFiles, type CheckedBundle, type LogFile } from './checks/log-files.js';
-import { groupEntries, groups } from '../../sources/finances/model/tables.js';
-import { settlementReportTables } from '../../sources/finances/settlement-reports/report-tables.js';
-import { settlementSummaries, transactions } from '../../sources/finances/api-2024-06-19/transaction-tables.js';
-import { checkPaid, summariesFrom, type SettlementSummary } from './checks/paid-settlements.js';
-import { loadedSettlements, settlementsFrom, type Settlement } from '../settlements/settlements.js';
-import { checkTotals, compareByGroup, forgottenIn, wholeSettlements } from './checks/group-totals.js';
-import settlementRows from '../settlements/settlements.sql';
-import { checkReportLines, checkReportTotals, comparedTables } from './report-lines.js';
-import { checkReports, type ReportHeader } from './checks/settlement-reports.js';
-import { checkRecords } from './checks/raw-columns.js';
+import { loadedSettlements } from '../settlements/settlements.js';
+import { forgottenIn, wholeSettlements } from './checks/group-totals.js';
+import { isCompared } from './checks/report-lines.js';
 import { checkRequestedRanges } from './checks/requested-ranges.js';
 import { readUnfinished, type UnfinishedRange } from '../coverage/unfinished-ranges.js';
 import { checkBytes, checkUnreferenced, type LocalFile } from './checks/stored-files.js';
@@ -81,18 +75,11 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<Certificat
     const progress = progressLog(files.length, options);
     tuneForComputation();
     const contents = await checkBundles(bundles, { ...context, folder, index }, progress);
-    const { settlements, summaries, damaged } = contents;
     certificate.noteUnsummed();
-    await index.check();
-    const comparable = { lake, settlements, damaged, obscure };
     const forgotten = await forgottenIn(lake, accounts, index);
-    const loaded = wholeSettlements(loadedSettlements(comparable), forgotten, context);
-    await checkTotals(loaded, context);
-    await compareByGroup(loaded, comparable, index, context);
-    await checkPaid({ ...comparable, forgotten }, summaries, accounts, context);
-    const comparison = { ...comparable, ...contents, loaded, forgotten };
-    await checkReportTotals(comparison, context);
-    await checkReportLines(comparison, context);
+    const loaded = wholeSettlements(loadedSettlements({ ...contents, lake, obscure }), forgotten, context);
+    const comparison = { ...contents, lake, obscure, accounts, index, forgotten, loaded };
+    for (const check of lakeChecks) await check(comparison, context);
     return certificate;
   } finally {
     database.close();
@@ -136,17 +123,6 @@ function* batchesOf(bundles: readonly CheckedBundle[]): Generator<readonly Check
   }
 }
 
-/** The contents of bundles that are compared across bundles. */
-interface BundleContents {
-  readonly settlements: Settlement[];
-  readonly summaries: SettlementSummary[];
-  readonly reports: ReportHeader[];
-  /** The files of accounts with settlement reports that these are compared with; they stay until the end. */
-  readonly files: ReadableFile[];
-  /** The main files of bundles whose rows can't be compared with others. */
-  readonly damaged: LogFile[];
-}
-
 /** Where bundles are checked. */
 interface BundleContext extends CheckContext {
   /** The folder of local copies. */
@@ -157,7 +133,7 @@ interface BundleContext extends CheckContext {
 /** What bundles have: what is wrong, and what is compared across them. */
 class BundleFindings {
   readonly certificate = new CertificateBuilder();
-  readonly contents: BundleContents = { settlements: [], summaries: [], reports: [], files: [], damaged: [] };
+  readonly contents: ComparedContents = { settlements: [], summaries: [], reports: [], files: [], damaged: [] };
 
   addAll({ certificate, contents }: BundleFindings): void {
     this.certificate.addAll(certificate);
@@ -174,7 +150,7 @@ async function checkBundles(
   bundles: readonly CheckedBundle[],
   context: BundleContext,
   progress: (done: number) => void,
-): Promise<BundleContents> {
+): Promise<ComparedContents> {
   const found: BundleFindings[] = [];
   let done = 0;
   // Where a batch fails, the loop that it was in ends the generator, and so the other loops.
@@ -258,10 +234,9 @@ async function checkRows(
   bundles: readonly LocalBundle[],
   attempt: Attempt,
   { certificate, contents }: BundleFindings,
-  { index, ...shared }: BundleContext,
+  shared: BundleContext,
 ): Promise<void> {
-  const context = { ...shared, certificate };
-  const { settlements, summaries, reports, files: compared, damaged } = contents;
+  const context = { ...shared, certificate, contents };
   const readable = new Set<ReadableFile>();
   const tables = groupBy(
     bundles.flatMap(({ files }) => files),
@@ -278,55 +253,23 @@ async function checkRows(
   const whole: ReadableBundle[] = [];
   for (const { bundle, files } of bundles) {
     const [main, ...derived] = files.filter((file) => readable.has(file));
-    if (main?.file === bundle.main && derived.length === bundle.derived.length) whole.push({ main, derived });
-    else damaged.push(bundle.main);
+    if (main?.file !== bundle.main || derived.length !== bundle.derived.length) contents.damaged.push(bundle.main);
+    else {
+      whole.push({ main, derived });
+      if (isCompared(bundle.main, context.lake)) contents.files.push(main, ...derived);
+    }
   }
-  for (const files of tables.values()) {
-    const read = files.filter((file) => readable.has(file));
-    const [first] = read;
+  for (const all of tables.values()) {
+    const files = all.filter((file) => readable.has(file));
+    const [first] = files;
     if (first === undefined) continue;
-    const { table } = first.file;
+    const rows = { files, bundles: whole.filter(({ main }) => main.file.table === first.file.table) };
     await attempt(first.file, async () => {
-      if (table === groupEntries.name) await index.addNets(read, context);
-      else if (hasEntries(first.file)) {
-        await index.addEvents(
-          read,
-          whole.flatMap(({ derived }) => derived),
-          context,
-        );
-      }
-      if (table === transactions.name) await index.addPaid(read, context);
-      for (const { file, path } of read) {
-        if (table === groups.name) {
-          const groups = rowsOfAccount(file.account, rowsIn([path]));
-          const statement = statementOver({ groups }, settlementRows);
-          settlements.push(...(await settlementsFrom(statement, file, context.database)));
-        }
-        if (table === settlementSummaries.name) summaries.push(...(await summariesFrom({ file, path }, context)));
-        await checkRecords({ file, path }, context);
+      for (const { appliesTo, check } of tableChecks) {
+        if (appliesTo(first.file.delta.schema)) await check(rows, context);
       }
     });
   }
-  const [first] = whole;
-  if (first === undefined) return;
-  await attempt(first.main.file, async () => {
-    reports.push(...(await checkReports(whole, context)));
-  });
-  if (isCompared(first.main.file, context.lake))
-    compared.push(...whole.flatMap(({ main, derived }) => [main, ...derived]));
-  if (!hasEntries(first.main.file)) return;
-  const derived = whole.flatMap((bundle) => bundle.derived);
-  await attempt(first.main.file, () => checkEvents(whole, context));
-  await attempt(first.main.file, () => checkNetSums(derived, context));
-}
-
-/** Whether settlement reports are compared with the rows of a file. */
-function isCompared({ table, account }: LogFile, lake: Lake): boolean {
-  return comparedTables.has(table) && lake.loadKeys(settlementReportTables.name, account).size > 0;
-}
-
-function hasEntries({ delta }: LogFile): boolean {
-  return delta.schema.holds === 'events';
 }
 
 /** Runs a check. Where DuckDB can't read the file, adds that as a problem of the file, and returns false. */

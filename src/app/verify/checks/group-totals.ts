@@ -10,23 +10,30 @@ import {
   datedWindows,
   isAlone,
   isSettlementCovered,
+  settlementsFrom,
   totalFault,
-  type Comparable,
   type NetSum,
   type Settlement,
 } from '../../settlements/settlements.js';
+import { rowsIn } from '../../../lake/files/local-parquet.js';
 import type { CheckContext } from './certificate.js';
-import { groupKey, type IndexTables } from './index-tables.js';
+import type { CollectingContext, Comparison, Forgotten } from './comparison.js';
+import { statementOver, type ReadableFile } from './file-contents.js';
+import { groupKey, rowsOfAccount, type IndexTables } from './index-tables.js';
+import settlementRows from '../../settlements/settlements.sql';
 import groupNets from './group-nets.sql';
 import lackingByDate from './lacking-by-date.sql';
 import lackingByGroup from './lacking-by-group.sql';
 
-/** What `forget --before` has removed of accounts, and no run has read again since. */
-export interface Forgotten {
-  /** Whether a period began where rows were forgotten, and before all that the lake has of the account by date. */
-  reaches(period: Pick<Settlement, 'account' | 'start'>): boolean;
-  /** Whether a settlement that was read by group lacks events: positions count from 0 without a gap. */
-  lacksEvents(settlement: Settlement): boolean;
+/** Collects settlements from files with groups. */
+export async function collectSettlements(
+  files: readonly ReadableFile[],
+  { database, contents }: CollectingContext,
+): Promise<void> {
+  for (const { file, path } of files) {
+    const statement = statementOver({ groups: rowsOfAccount(file.account, rowsIn([path])) }, settlementRows);
+    contents.settlements.push(...(await settlementsFrom(statement, file, database)));
+  }
 }
 
 export async function forgottenIn(
@@ -66,9 +73,9 @@ export function wholeSettlements(
 }
 
 /** Compares the net sum of each loaded settlement with its total, to the millionth. */
-export async function checkTotals(settlements: readonly Settlement[], context: CheckContext): Promise<void> {
+export async function checkTotals({ loaded }: Comparison, context: CheckContext): Promise<void> {
   const nets = await netSumsOf(groupNets, context);
-  for (const settlement of settlements) {
+  for (const settlement of loaded) {
     context.certificate.count('group-totals');
     const fault = totalFault(settlement, nets.get(groupKey(settlement.account, settlement.id)) ?? []);
     if (fault !== undefined) context.certificate.add('group-totals', 'upstream', settlement, fault);
@@ -96,15 +103,11 @@ export async function netSumsOf(
  * dated event in a group's currency and time must be in that group or another; this is checked only where every group
  * of that time and currency is loaded.
  */
-export async function compareByGroup(
-  loaded: readonly Settlement[],
-  comparable: Comparable,
-  index: IndexTables,
-  { database, certificate }: CheckContext,
-): Promise<void> {
+export async function compareByGroup(comparison: Comparison, { database, certificate }: CheckContext): Promise<void> {
+  const { loaded, index } = comparison;
   const accounts = new Set(loaded.map(({ account }) => account));
   const windows = new Map(
-    [...accounts].map((account) => [account, datedWindows(comparable, financialEvents, account)]),
+    [...accounts].map((account) => [account, datedWindows(comparison, financialEvents, account)]),
   );
   const compared = loaded.filter((settlement) =>
     isSettlementCovered(settlement, windows.get(settlement.account) ?? []),
@@ -113,7 +116,7 @@ export async function compareByGroup(
   if (compared.length === 0) return;
 
   const all = new Set(loaded);
-  await fill(database, compared, (settlement) => isAlone(settlement, comparable, all), windows);
+  await fill(database, compared, (settlement) => isAlone(settlement, comparison, all), windows);
   const byKey = new Map(compared.map((settlement) => [groupKey(settlement.account, settlement.id), settlement]));
   const add = (row: Readonly<Record<string, ResultCell>>, { main }: PipelineTables, problem: string) => {
     const settlement = byKey.get(groupKey(String(row['account']), String(row['group_id'])));

@@ -10,10 +10,8 @@ import { pathsOf, statementOver, type ReadableFile } from './file-contents.js';
 import type { LogFile } from './log-files.js';
 import eventCounts from './event-counts.sql';
 import groupPositions from './group-positions.sql';
-import netsByGroup from './nets.sql';
 import oldestByAccount from './oldest.sql';
 import outsideEvents from './outside-events.sql';
-import paidTotals from './paid.sql';
 import repeatedIds from './repeated-ids.sql';
 import seenEvents from './seen.sql';
 import sessionTables from './session-tables.sql';
@@ -61,11 +59,7 @@ export class IndexTables {
   }
 
   /** Adds the events of main files of one table and account; `derived` are the files with the entries of whole bundles. */
-  async addEvents(
-    mains: readonly ReadableFile[],
-    derived: readonly ReadableFile[],
-    { database }: CheckContext,
-  ): Promise<void> {
+  async addEvents(mains: readonly ReadableFile[], derived: readonly ReadableFile[], database: Database): Promise<void> {
     const [main] = mains;
     if (main === undefined) return;
     const { table, account } = main.file;
@@ -80,20 +74,18 @@ export class IndexTables {
     await database.execute(`INSERT INTO seen ${statementOver(relations, seenEvents)}`);
   }
 
-  /** Adds the net sums of files with entries by group, all of one account. */
-  async addNets(files: readonly ReadableFile[], { database }: CheckContext): Promise<void> {
+  /** Adds the rows of a statement over files of one table and account, which it reads by the name of the table. */
+  async addSums(
+    to: 'nets' | 'paid',
+    statement: string,
+    files: readonly ReadableFile[],
+    database: Database,
+  ): Promise<void> {
     const [first] = files;
     if (first === undefined) return;
-    const rows = rowsOfAccount(first.file.account, rowsIn(pathsOf(files)));
-    await database.execute(`INSERT INTO nets ${statementOver({ group_entries: rows }, netsByGroup)}`);
-  }
-
-  /** Adds what the transactions of an account's files have paid: all that are released, except transfers to the bank. */
-  async addPaid(files: readonly ReadableFile[], { database }: CheckContext): Promise<void> {
-    const [first] = files;
-    if (first === undefined) return;
-    const rows = rowsOfAccount(first.file.account, rowsIn(pathsOf(files)));
-    await database.execute(`INSERT INTO paid ${statementOver({ transactions: rows }, paidTotals)}`);
+    const { table, account } = first.file;
+    const rows = rowsOfAccount(account, rowsIn(pathsOf(files)));
+    await database.execute(`INSERT INTO ${to} ${statementOver({ [table]: rows }, statement)}`);
   }
 
   /** The groups that have an event, by `groupKey`: whether their events lack positions. */

@@ -3,7 +3,8 @@ import { formatCount } from '../../../core/text/amounts.js';
 import { numberOrNull, textOrNull } from '../../../core/text/rows.js';
 import { joined } from '../../../core/windows.js';
 import { comparedWindows, comparedText } from '../../coverage/compared-days.js';
-import type { CheckContext, ProblemLocation } from './certificate.js';
+import type { CheckContext } from './certificate.js';
+import type { CollectingContext, Comparison, SettlementTotal } from './comparison.js';
 import { loadKeyFor } from '../../../lake/catalog/load-key.js';
 import { rowsIn } from '../../../lake/files/local-parquet.js';
 import { apiWith } from '../../../sources/finances/finances-apis.js';
@@ -13,37 +14,33 @@ import { loadedWindows } from '../../../engine/slicing/window-slices.js';
 import { financialEvents } from '../../../../pipelines/financial-events.js';
 import { transactionsPipeline } from '../../../../pipelines/transactions.js';
 import type { PipelineTables } from '../../../core/columns/table.js';
-import { datedWindows, isSettlementCovered, totalFault, type Comparable } from '../../settlements/settlements.js';
-import { netSumsOf, type Forgotten } from './group-totals.js';
+import { datedWindows, isSettlementCovered, totalFault } from '../../settlements/settlements.js';
+import { netSumsOf } from './group-totals.js';
 import eventsOfBoth from './events-of-both.sql';
 import groupPayments from './group-payments.sql';
 import settlementPayments from './settlement-payments.sql';
 import summaryRows from './summaries.sql';
 
-/** A row of `settlement_summaries`. */
-export interface SettlementSummary extends ProblemLocation {
-  readonly account: string;
-  readonly id: string;
-  /** Milliseconds since 1970. */
-  readonly start: number | null;
-  readonly end: number | null;
-  /** Decimal text. */
-  readonly netProceeds: string | null;
-  readonly currency: string | null;
-}
-
-export async function summariesFrom(
-  { file, path }: ReadableFile,
-  { database }: CheckContext,
-): Promise<SettlementSummary[]> {
-  const rows = await database.rows(statementOver({ settlement_summaries: `FROM ${rowsIn([path])}` }, summaryRows));
-  return rows.map((row) => {
-    const id = String(row['settlement_id']);
-    const [start, end] = [numberOrNull(row['starts']), numberOrNull(row['ends'])];
-    const [netProceeds, currency] = [textOrNull(row['net']), textOrNull(row['currency'])];
-    const { table, file: name, account } = file;
-    return { table, file: name, slice: loadKeyFor('settlement', id), account, id, start, end, netProceeds, currency };
-  });
+/** Collects the net proceeds of settlements from files with summaries. */
+export async function collectSummaries(
+  files: readonly ReadableFile[],
+  { database, contents }: CollectingContext,
+): Promise<void> {
+  for (const { file, path } of files) {
+    const rows = await database.rows(statementOver({ settlement_summaries: `FROM ${rowsIn([path])}` }, summaryRows));
+    for (const row of rows) {
+      const id = String(row['settlement_id']);
+      const [start, end] = [numberOrNull(row['starts']), numberOrNull(row['ends'])];
+      const [total, currency] = [textOrNull(row['net']), textOrNull(row['currency'])];
+      const location = {
+        table: file.table,
+        file: file.file,
+        slice: loadKeyFor('settlement', id),
+        account: file.account,
+      };
+      contents.summaries.push({ ...location, id, start, end, total, currency });
+    }
+  }
 }
 
 const notCompared =
@@ -53,24 +50,20 @@ const notCompared =
  * Compares what transactions paid with the totals of closed groups and with the summaries of settlements, where all of
  * their days are loaded. Reports accounts that have events of v0 but no transaction for the same days.
  */
-export async function checkPaid(
-  comparable: Comparable & { readonly forgotten: Forgotten },
-  summaries: readonly SettlementSummary[],
-  accounts: readonly string[],
-  context: CheckContext,
-): Promise<void> {
+export async function checkPaid(comparison: Comparison, context: CheckContext): Promise<void> {
   const { certificate } = context;
+  const { settlements, summaries, accounts, forgotten } = comparison;
   const windows = new Map(
-    accounts.map((account) => [account, datedWindows(comparable, transactionsPipeline, account)]),
+    accounts.map((account) => [account, datedWindows(comparison, transactionsPipeline, account)]),
   );
-  const isLoaded = (period: SettlementSummary | Comparable['settlements'][number]) =>
+  const isLoaded = (period: Pick<SettlementTotal, 'account' | 'start' | 'end'>) =>
     isSettlementCovered(period, windows.get(period.account) ?? []);
 
   const byGroup = await netSumsOf(groupPayments, context);
-  for (const settlement of comparable.settlements) {
+  for (const settlement of settlements) {
     if (!settlement.isClosed || !isLoaded(settlement)) continue;
     const fault = totalFault(settlement, byGroup.get(groupKey(settlement.account, settlement.id)) ?? []);
-    if (fault !== undefined && comparable.forgotten.reaches(settlement)) {
+    if (fault !== undefined && forgotten.reaches(settlement)) {
       certificate.add('paid-totals', 'note', settlement, notCompared);
       continue;
     }
@@ -80,11 +73,11 @@ export async function checkPaid(
 
   const bySettlement = await netSumsOf(settlementPayments, context);
   for (const summary of summaries) {
-    if (summary.netProceeds === null || !isLoaded(summary)) continue;
+    if (summary.total === null || !isLoaded(summary)) continue;
     const sums = bySettlement.get(groupKey(summary.account, summary.id)) ?? [];
     const paid = millionths(sums.find(({ currency }) => currency === summary.currency)?.net ?? '0');
-    const expected = millionths(summary.netProceeds);
-    if (paid !== expected && comparable.forgotten.reaches(summary)) {
+    const expected = millionths(summary.total);
+    if (paid !== expected && forgotten.reaches(summary)) {
       certificate.add('net-proceeds', 'note', summary, notCompared);
       continue;
     }
@@ -96,16 +89,16 @@ export async function checkPaid(
     certificate.add('net-proceeds', 'upstream', summary, problem);
   }
 
-  for (const account of accounts) await checkBothApis(account, comparable, context);
+  for (const account of accounts) await checkBothApis(account, comparison, context);
 }
 
 /** The service returns no transactions at all for some accounts that have events of v0. */
 async function checkBothApis(
   account: string,
-  comparable: Comparable,
+  comparison: Comparison,
   { database, certificate }: CheckContext,
 ): Promise<void> {
-  const windowsOf = ({ name }: PipelineTables) => joined(loadedWindows(comparable.lake, name, account));
+  const windowsOf = ({ name }: PipelineTables) => joined(loadedWindows(comparison.lake, name, account));
   const [v0, transactions] = [windowsOf(financialEvents), windowsOf(transactionsPipeline)];
   if (v0.length === 0 || transactions.length === 0) return;
   certificate.count('both-apis');
@@ -113,7 +106,7 @@ async function checkBothApis(
   // The days of a damaged file are loaded: its own problem names the command that mends it.
   const compared = comparedWindows(account, v0, transactions);
   if (compared !== undefined) certificate.add('both-apis', 'note', location, comparedText(compared));
-  const successor = datedWindows(comparable, transactionsPipeline, account);
+  const successor = datedWindows(comparison, transactionsPipeline, account);
   if (successor.length === 0) return;
   const parameters = { account, windows: JSON.stringify(joined(successor)) };
   const [row] = await database.rows(eventsOfBoth, { parameters });

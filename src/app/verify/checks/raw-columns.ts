@@ -1,10 +1,11 @@
+import type { Table } from '../../../core/columns/table.js';
 import { identifier } from '../../../core/duckdb/literals.js';
 import { readInstant } from '../../../core/numeric/instant.js';
 import { isObject, type Fields } from '../../../lake/delta/actions.js';
-import { rowsIn } from '../../../lake/files/local-parquet.js';
+import { rowsWithSource, sourceColumn } from '../../../lake/files/local-parquet.js';
 import { recordOf } from '../../../sources/finances/model/records.js';
 import { RowFaults, type CheckContext } from './certificate.js';
-import type { ReadableFile } from './file-contents.js';
+import { fileOf, pathsOf, type ReadableFile } from './file-contents.js';
 import { Places } from './money-places.js';
 import {
   eventMoney,
@@ -304,25 +305,32 @@ const recordRules: Readonly<Record<string, RecordRules>> = {
   },
 };
 
-/** Compares `raw` with the columns of groups, payouts or settlement summaries; other tables are left out. */
+/** Whether a table's columns are compared with `raw` by themselves; those of events are with their entries. */
+export function hasRecordRules({ name }: Pick<Table, 'name'>): boolean {
+  return Object.hasOwn(recordRules, name);
+}
+
+/** Compares `raw` with the columns of groups, payouts or settlement summaries: of files of one table. */
 export async function checkRecords(
-  { file, path }: ReadableFile,
+  files: readonly ReadableFile[],
   { database, certificate }: CheckContext,
 ): Promise<void> {
-  const rules = recordRules[file.table];
+  const table = files[0]?.file.table ?? '';
+  const rules = recordRules[table];
   if (rules === undefined) return;
   const faults = new RowFaults('row');
   const places = new Places(rules.money.root);
+  const values = textsJson(rawColumnsSql(rules.columns));
   const { chunks } = await database.query(
-    `SELECT raw, ${textsJson(rawColumnsSql(rules.columns))} FROM ${rowsIn([path])}`,
+    `SELECT ${sourceColumn}, raw, ${values} FROM ${rowsWithSource(pathsOf(files))}`,
   );
   for await (const rows of chunks) {
-    for (const [raw, values] of rows) {
+    for (const [source, raw, texts] of rows) {
       certificate.count('raw-columns');
-      const walked = walkedOf(String(raw), rules.money, () => places.root(file.table));
-      const stored = JSON.parse(String(values)) as readonly (string | null)[];
+      const walked = walkedOf(String(raw), rules.money, () => places.root(table));
+      const stored = JSON.parse(String(texts)) as readonly (string | null)[];
       const fault = typeof walked === 'string' ? walked : rawColumnsFault(rules.columns, walked, stored);
-      faults.add('raw-columns', file, fault);
+      faults.add('raw-columns', fileOf(files, source), fault);
     }
   }
   faults.addTo(certificate);

@@ -1,32 +1,21 @@
-import { transactionsPipeline } from '../../../pipelines/transactions.js';
-import { createViews } from '../../core/duckdb/views.js';
-import { groupBy } from '../../core/group-by.js';
-import { millionths, millionthsText } from '../../core/numeric/decimal.js';
-import { formatCount } from '../../core/text/amounts.js';
-import { textOrNull } from '../../core/text/rows.js';
-import { lakeTables } from '../query/lake-files.js';
-import { NamedTables } from '../query/named-tables.js';
-import { viewStatements } from '../query/views.js';
-import { datedWindows, isSettlementCovered, type Comparable, type Settlement } from '../settlements/settlements.js';
-import type { CheckContext } from './checks/certificate.js';
-import type { ReadableFile } from './checks/file-contents.js';
-import type { Forgotten } from './checks/group-totals.js';
-import { groupKey } from './checks/index-tables.js';
-import namedGroups from './checks/named-groups.sql';
-import type { SettlementSummary } from './checks/paid-settlements.js';
-import reportLines from './checks/report-lines.sql';
-import type { ReportHeader } from './checks/settlement-reports.js';
-
-/** What settlement reports are compared with. */
-export interface ReportComparison extends Comparable {
-  readonly reports: readonly ReportHeader[];
-  readonly summaries: readonly SettlementSummary[];
-  /** Settlements whose events of v0 are all there. */
-  readonly loaded: readonly Settlement[];
-  readonly forgotten: Forgotten;
-  /** The files of the tables that are compared. */
-  readonly files: readonly ReadableFile[];
-}
+import { transactionsPipeline } from '../../../../pipelines/transactions.js';
+import { createViews } from '../../../core/duckdb/views.js';
+import { groupBy } from '../../../core/group-by.js';
+import { millionths, millionthsText } from '../../../core/numeric/decimal.js';
+import { formatCount } from '../../../core/text/amounts.js';
+import { textOrNull } from '../../../core/text/rows.js';
+import type { Lake } from '../../../lake/lake.js';
+import { settlementReportTables } from '../../../sources/finances/settlement-reports/report-tables.js';
+import { lakeTables } from '../../query/lake-files.js';
+import { NamedTables } from '../../query/named-tables.js';
+import { viewStatements } from '../../query/views.js';
+import { datedWindows, isSettlementCovered } from '../../settlements/settlements.js';
+import type { CheckContext } from './certificate.js';
+import type { Comparison, SettlementTotal } from './comparison.js';
+import { groupKey } from './index-tables.js';
+import namedGroups from './named-groups.sql';
+import type { LogFile } from './log-files.js';
+import reportLines from './report-lines.sql';
 
 const definitions = [...viewStatements(lakeTables).values()];
 const named = new NamedTables(
@@ -35,10 +24,15 @@ const named = new NamedTables(
 );
 
 /** The tables that settlement reports are compared with, line by line. */
-export const comparedTables: ReadonlySet<string> = new Set(named.in(reportLines));
+const comparedTables = new Set(named.in(reportLines));
+
+/** Whether settlement reports are compared with the rows of a file. */
+export function isCompared({ table, account }: LogFile, lake: Lake): boolean {
+  return comparedTables.has(table) && lake.loadKeys(settlementReportTables.name, account).size > 0;
+}
 
 /** The time of a settlement to the second, as reports have it. */
-function periodKey({ account, start, end }: Pick<ReportHeader, 'account' | 'start' | 'end'>): string {
+function periodKey({ account, start, end }: Pick<SettlementTotal, 'account' | 'start' | 'end'>): string {
   const [from, to] = [start, end].map((at) => (at === null ? null : Math.floor(at / 1000)));
   return JSON.stringify([account, from, to]);
 }
@@ -48,7 +42,7 @@ function periodKey({ account, start, end }: Pick<ReportHeader, 'account' | 'star
  * report whose group is not known by an id is that of any group with its time and currency.
  */
 export async function checkReportTotals(
-  { reports, settlements, summaries }: ReportComparison,
+  { reports, settlements, summaries }: Comparison,
   { database, certificate }: CheckContext,
 ): Promise<void> {
   if (reports.length === 0) return;
@@ -77,8 +71,8 @@ export async function checkReportTotals(
       continue;
     }
     const summary = summaryOf.get(key);
-    if (summary?.netProceeds == null || summary.currency !== currency) continue;
-    const [net, expected] = [millionths(total) - millionths(group.beginning ?? '0'), millionths(summary.netProceeds)];
+    if (summary?.total == null || summary.currency !== currency) continue;
+    const [net, expected] = [millionths(total) - millionths(group.beginning ?? '0'), millionths(summary.total)];
     if (net === expected) continue;
     const [found, wanted] = [net, expected].map(millionthsText);
     const problem = `its total less the beginning balance is ${found ?? ''} ${of}, the net proceeds of its summary ${wanted ?? ''}`;
@@ -87,10 +81,8 @@ export async function checkReportTotals(
 }
 
 /** Looks for lines of settlement reports that nothing explains, where all of the settlement is loaded. */
-export async function checkReportLines(
-  { reports, loaded, forgotten, files, ...comparable }: ReportComparison,
-  { database, certificate }: CheckContext,
-): Promise<void> {
+export async function checkReportLines(comparison: Comparison, { database, certificate }: CheckContext): Promise<void> {
+  const { reports, loaded, forgotten, files } = comparison;
   if (reports.length === 0) return;
   const paths = groupBy(files, ({ file }) => file.table);
   await createViews(
@@ -107,7 +99,7 @@ export async function checkReportLines(
   const windows = new Map(
     [...new Set(reports.map(({ account }) => account))].map((account) => [
       account,
-      datedWindows(comparable, transactionsPipeline, account),
+      datedWindows(comparison, transactionsPipeline, account),
     ]),
   );
   for (const row of await database.rows(reportLines)) {
