@@ -13,6 +13,7 @@ import {
   commandIn,
   loadCommand,
   loadingCommand,
+  programCommand,
   shellWord,
   type LoadArguments,
   type LoadingArguments,
@@ -22,6 +23,8 @@ import {
 export type Remedy =
   /** Moves a file, which is none of the lake's, out of the tables' folders. */
   | { readonly kind: 'move'; readonly file: string }
+  /** Copies to a backup what it lacks of its lake, once a damaged file is moved away. */
+  | { readonly kind: 'backup'; readonly of: string; readonly damaged?: string }
   /** Restores the catalog, and takes damaged files out. */
   | { readonly kind: 'repair' }
   /** Loads windows that the lake lacks. */
@@ -41,7 +44,7 @@ export type Remedy =
  */
 export const remedyRanks: Readonly<Record<Remedy['kind'], number>> = {
   ...{ move: 0, repair: 0 },
-  ...{ load: 1, reread: 1, status: 1 },
+  ...{ backup: 1, load: 1, reread: 1, status: 1 },
   ...{ rebuild: 2, compact: 3 },
 };
 
@@ -60,6 +63,10 @@ export function remedyCommand(remedy: Remedy, { location, lastRun, config }: Nam
   switch (remedy.kind) {
     case 'move':
       return moveCommand(location, remedy.file);
+    case 'backup': {
+      const command = programCommand(['backup', location, '--lake', remedy.of]);
+      return remedy.damaged === undefined ? command : `${moveCommand(location, remedy.damaged)} && ${command}`;
+    }
     case 'load':
       return commandIn({ ...scope, endpoint: endpointToName(lastRun, remedy.account) }, loadingCommand(remedy));
     case 'reread': {

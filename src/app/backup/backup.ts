@@ -4,9 +4,9 @@ import { printable } from '../../core/printable.js';
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
 import { existingLake, refuseFile, type LakeAddress } from '../../lake/existing-lake.js';
 import type { Lake } from '../../lake/lake.js';
-import { lakeFolder, openStore } from '../../lake/store/open-store.js';
+import { openStore } from '../../lake/store/open-store.js';
 import type { Store } from '../../lake/store/store.js';
-import { noteBackup } from '../../lake/upkeep/backup-notes.js';
+import { noteBackup, placeOf } from '../../lake/upkeep/backup-notes.js';
 import { copyLake, type CopiedLake } from '../../lake/upkeep/copy-lake.js';
 import { acquireLease } from '../../lake/upkeep/leases.js';
 import { tables } from '../../sources/finances/lake-tables.js';
@@ -34,7 +34,7 @@ type CopyingContext = Pick<RunContext, 'clock' | 'signal' | 'emit' | 'setFailedR
 
 /**
  * `ledgerlake backup`: copies the newest version of a lake to a place that is empty or has an earlier backup of it. Other runs may
- * commit meanwhile. A backup is a lake. The lake notes which backups it has, for `forget`.
+ * commit meanwhile. A backup is a lake. The lake notes which backups it has, for `forget`; the backup, that it is one.
  *
  * @throws LedgerlakeError as `copyLake`; USAGE where one place is the other or is within it
  */
@@ -49,15 +49,17 @@ export async function backup(options: BackupOptions, context: CopyingContext): P
   await refuseFile(destination, 'DESTINATION');
   const source = await openSource(options, context);
   const target = options.destinationStore ?? openStore(destination, { clock, emit, encryption });
-  const note = (version: number | null) => noteBackup(source.store, { destination: place, version, at: clock.now() });
+  const noteIn = (store: Store, version: number | null) =>
+    noteBackup(store, { destination: place, lake: placeOf(lake), version, at: clock.now() });
   const lease = await acquireLease(source, clock, { command: 'backup', pipelines: [] });
   // It leaves nothing that a vacuum would have to look for.
   lease.cleared();
   return underLease(lease, context.setFailedResult, async () => {
-    const begin = () => note(null);
+    const begin = () => noteIn(source.store, null);
     const copying = copyLake(source, target, { command: 'backup', clock, signal, log: messageLog(emit), begin });
     const copied = await namingBackup(destination, copying);
-    await note(copied.version);
+    await noteIn(source.store, copied.version);
+    await noteIn(target, copied.version);
     const heading = `Backed up ${printable(lake)} to ${printable(destination)}`;
     return { text: textOf(heading, copied), summary: { ...known, ...summaryOf(copied, clock.now() - began) } };
   });
@@ -86,7 +88,7 @@ export async function restore(
   const target = options.store ?? openStore(lake, { clock, emit, encryption });
   const copying = copyLake(source, target, { command: 'restore', clock, signal, log: messageLog(emit) });
   const copied = await namingBackup(address, copying);
-  await noteBackup(target, { destination: place, version: copied.version, at: clock.now() });
+  await noteBackup(target, { destination: place, lake: placeOf(lake), version: copied.version, at: clock.now() });
   const heading = `Restored ${printable(lake)} from ${printable(address)}`;
   return { text: textOf(heading, copied), summary: { ...known, ...summaryOf(copied, clock.now() - began) } };
 }
@@ -110,11 +112,6 @@ async function namingBackup<T>(location: string, step: Promise<T>): Promise<T> {
     const named = withCommandsIn({ lake: location }, message);
     throw new LedgerlakeError(code, named, { cause: error, ...(details !== undefined && { details }) });
   }
-}
-
-/** A location as it is the same everywhere on this machine. */
-function placeOf(location: string): string {
-  return lakeFolder(location) ?? location.replace(/\/+$/, '');
 }
 
 /** Refuses a copy of a lake within itself, and the other way round. `name`: that of the argument. */

@@ -1,16 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import type { Emit } from '../../core/events/run-event.js';
+import { LedgerlakeError } from '../../core/errors.js';
 import { groupBy } from '../../core/group-by.js';
 import { printable } from '../../core/printable.js';
 import { formatCount } from '../../core/text/amounts.js';
 import type { Window } from '../../core/windows.js';
 import { existingStore, refuseOther, type LakeAddress } from '../../lake/existing-lake.js';
+import { CatalogFiles } from '../../lake/catalog/catalog-files.js';
 import type { LoadKey } from '../../lake/catalog/load-key.js';
 import { runName } from '../../lake/catalog/change.js';
 import { defaultLimits, withWorkspace } from '../../lake/files/workspace.js';
 import { Lake } from '../../lake/lake.js';
 import { plannedStore } from '../../lake/store/planned-store.js';
 import type { Store } from '../../lake/store/store.js';
+import { backedUpLake } from '../../lake/upkeep/backup-notes.js';
 import { acquireExclusiveLease, copyUnfinished, unfinishedCopy } from '../../lake/upkeep/leases.js';
 import { noteRequestedRanges, readRequestedRanges, type RequestedRange } from '../../lake/upkeep/requested-ranges.js';
 import { repairCatalog, type RepairStep } from '../../lake/upkeep/repair-catalog.js';
@@ -93,12 +96,14 @@ async function repairIn(
   context: RepairContext,
 ): Promise<CommandResult> {
   const { clock, print, confirm } = context;
+  const source = await backedUpLake(store, options.lake, await new CatalogFiles(store).newestListed(-1));
   const plans: RepairPlan[] = [];
   let lake: Lake | undefined;
   // Damaged files and lost commits hide what else is wrong.
   for (let round = 1, mayHaveMore = true; mayHaveMore && round <= mostRounds; round++) {
     const planned = plannedStore(store);
-    const plan = await planOf(planned, context);
+    const found = await planOf(planned, context);
+    const plan = source === undefined ? found : backupPlan(found, options.lake, source);
     const isWhole = changesOf(plan) === 0;
     if (isWhole && round > 1) break;
     plans.push(plan);
@@ -109,7 +114,7 @@ async function repairIn(
     await planned.apply();
     await noteGaps(store, plan, run, clock.now());
     lake = await repairFiles(store, plan, context);
-    mayHaveMore = hidesMore(plan);
+    mayHaveMore = hidesMore(found);
   }
   const text = lake === undefined ? '' : `Repaired ${printable(options.lake)}: ${afterText(options, plans)}\n`;
   return { text, summary: summaryOf('done', options, plans, lake) };
@@ -125,6 +130,26 @@ const mostRounds = 3;
 /** Whether a lake may have further faults, which show once these are repaired. */
 function hidesMore({ damaged, lost, adoption }: RepairPlan): boolean {
   return damaged.length + lost.length + adoption.files.length > 0;
+}
+
+/**
+ * What is repaired in a backup: its catalog. Its rows are those of its lake.
+ *
+ * @throws LedgerlakeError LAKE_STORE where rows would be taken out
+ */
+function backupPlan(plan: RepairPlan, backup: string, source: string): RepairPlan {
+  const { steps, lost, damaged, loads, adoption } = plan;
+  const taken = damaged.length + loads.length + adoption.files.length;
+  if (lost.length === 0 && (taken === 0 || steps.length > 0)) return { ...plan, requested: [], damaged: [], loads: [] };
+  const verify = commandIn({ lake: backup }, 'ledgerlake verify');
+  const [found, remedy] =
+    lost.length === 0
+      ? [formatCount(taken, 'damaged part'), `\`${verify}\` names the commands that copy again`]
+      : [formatCount(lost.length, 'lost commit'), 'back the lake up to another place'];
+  throw new LedgerlakeError(
+    'LAKE_STORE',
+    `expected a whole backup of ${source} at ${backup}, got ${found}; repair takes no rows out of a backup: ${remedy}`,
+  );
 }
 
 async function planOf(store: Store, context: RepairContext): Promise<RepairPlan> {

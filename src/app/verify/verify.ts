@@ -22,8 +22,9 @@ import type {
   ProblemKind,
 } from './checks/certificate.js';
 import { remedyCommand, remedyRanks, type Remedy } from '../remedy.js';
-import { problemRemedy } from './checks/problem-remedy.js';
+import { backupRemedy, problemRemedy } from './checks/problem-remedy.js';
 import { verifyLake } from './verify-lake.js';
+import { backedUpLake } from '../../lake/upkeep/backup-notes.js';
 import { endpointToName, readLastRun } from '../../lake/upkeep/last-run.js';
 import { printable, shortenMessage } from '../../core/printable.js';
 import { isoInstant } from '../../core/numeric/instant.js';
@@ -134,21 +135,29 @@ async function problemsWithCommands(
   const lastRun = await readLastRun(lake.store);
   const folderOf = ({ check, file }: FoundProblem) => `${check} ${dirname(file)}`;
   const byFolder = groupBy(findings.problems(), folderOf);
-  const withRemedies = findings.problems().map((found) => {
+  const source = await backedUpLake(lake.store, location, lake.snapshot.version);
+  const withRemedies: { found: FoundProblem; remedy: Remedy | undefined; of: string }[] = [];
+  for (const found of findings.problems()) {
     // Where many files of a folder are damaged, one command reads the whole month again.
     const isOneOfMany = (byFolder.get(folderOf(found)) ?? []).length > mostListed;
-    return { found, remedy: problemRemedy(isOneOfMany ? { ...found, slice: '' } : found, lake) };
-  });
+    const remedy = problemRemedy(isOneOfMany ? { ...found, slice: '' } : found, lake);
+    const copying = source === undefined ? remedy : await backupRemedy(found, remedy, source, lake);
+    withRemedies.push({
+      found,
+      remedy: copying ?? remedy,
+      of: copying === undefined ? (source ?? location) : location,
+    });
+  }
   const rankOf = ({ remedy }: { remedy: Remedy | undefined }) => (remedy === undefined ? 0 : remedyRanks[remedy.kind]);
   return withRemedies
     .toSorted((a, b) => rankOf(a) - rankOf(b))
-    .map(({ found, remedy }) => {
+    .map(({ found, remedy, of }) => {
       const { check, kind, table, file, slice, account } = found;
       const endpoint = account === undefined ? undefined : endpointToName(lastRun, account);
       return {
         ...{ check, kind, table, file, slice },
-        problem: withCommandsIn({ lake: location, config, endpoint }, found.problem),
-        command: remedy === undefined ? null : remedyCommand(remedy, { location, lastRun, config }),
+        problem: withCommandsIn({ lake: of, config, endpoint }, found.problem),
+        command: remedy === undefined ? null : remedyCommand(remedy, { location: of, lastRun, config }),
       };
     });
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { isoInstant } from '../../core/numeric/instant.js';
 import { shortHash } from '../../core/short-hash.js';
+import { lakeFolder } from '../store/open-store.js';
 import { parseNote, writeNote, type Store } from '../store/store.js';
 
 /** The folder of a lake with notes of its backups. */
@@ -8,18 +9,26 @@ export const backupsFolder = '_backups';
 
 const noteSchema = z.object({
   destination: z.string().max(4000),
+  lake: z.string().max(4000).exactOptional(),
   version: z.int().min(0).nullable(),
   at: z.string().max(30),
 });
 
-/** A backup that a lake knows of. */
+/** A backup that a lake knows of; in a backup, that it is one. */
 export interface BackupNote {
   /** An absolute path, or a URL. */
   readonly destination: string;
+  /** The lake that is copied, in the same form. */
+  readonly lake?: string;
   /** The version of the catalog that it has; null where the first backup to it didn't end, so that it may have any. */
   readonly version: number | null;
   /** When that was copied, in ISO 8601. */
   readonly at: string;
+}
+
+/** A location as it is the same everywhere on this machine. */
+export function placeOf(location: string): string {
+  return lakeFolder(location) ?? location.replace(/\/+$/, '');
 }
 
 /** Each destination has a separate note, so that concurrent backups don't overwrite each other's. */
@@ -30,11 +39,11 @@ function notePath(destination: string): string {
 /** Notes what a backup has; a null version changes nothing where one is noted. `at`: milliseconds since 1970. */
 export async function noteBackup(
   store: Store,
-  { destination, version, at }: Pick<BackupNote, 'destination' | 'version'> & { readonly at: number },
+  { at, ...backup }: Omit<BackupNote, 'at'> & { readonly at: number },
 ): Promise<void> {
-  const path = notePath(destination);
-  if (version === null && (await readNote(store, path)) !== undefined) return;
-  const note: BackupNote = { destination, version, at: isoInstant(at) };
+  const path = notePath(backup.destination);
+  if (backup.version === null && (await readNote(store, path)) !== undefined) return;
+  const note: BackupNote = { ...backup, at: isoInstant(at) };
   await writeNote(store, path, note);
 }
 
@@ -46,6 +55,17 @@ export async function readBackupNotes(store: Store): Promise<readonly BackupNote
     if (note !== undefined) notes.push(note);
   }
   return notes.toSorted((a, b) => (a.destination < b.destination ? -1 : 1));
+}
+
+/**
+ * The lake of which the one at a location is a backup; undefined for another lake, and where a run has committed to the backup.
+ *
+ * @param version its newest version
+ */
+export async function backedUpLake(store: Store, location: string, version: number): Promise<string | undefined> {
+  const place = placeOf(location);
+  const note = await readNote(store, notePath(place));
+  return note?.destination === place && (note.version ?? -1) >= version ? note.lake : undefined;
 }
 
 async function readNote(store: Store, path: string): Promise<BackupNote | undefined> {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -252,6 +252,55 @@ test('A backup beside a merge whose files replace what it copies has the newest 
   expect(catalog).toEqual({ version: snapshot.version, hash: snapshot.hash });
   expect(files).toBe([...tables].flatMap(({ name }) => [...snapshot.files(name)]).length);
   expect(await shownVersion(target)).toBe(snapshot.version);
+});
+
+test('Of a damaged backup the catalog is restored, what copies the rest again is printed, and no row is taken out', async () => {
+  const { lake: root } = await shops.copy();
+  const copy = join(await temporaryFolder(), 'copy');
+  await backup({ lake: root, destination: copy }, context);
+  const { snapshot } = await Lake.open(openStore(copy), tables, clock);
+  const [damaged = '', missing = ''] = [...snapshot.files('entries')].map(({ path }) => `entries/${path}`);
+  const change = async (path: string): Promise<void> => {
+    const bytes = await readFile(join(copy, path));
+    bytes[100] = (bytes[100] ?? 0) ^ 1;
+    await writeFile(join(copy, path), bytes);
+  };
+  await change(damaged);
+  await rm(join(copy, missing));
+  await change(commitPath(1));
+  const commandsIn = async (checked: string): Promise<(string | null)[]> => {
+    const { certificate } = await certify(
+      { lake: checked, account: undefined },
+      { clock, signal, log: () => undefined },
+    );
+    return certificate.problems.flatMap(({ kind, command }) => (kind === 'lake' ? [command] : []));
+  };
+  const again = `ledgerlake backup ${copy} --lake ${root}`;
+  const move = `mv -- ${copy}/${damaged} ${copy}/_moved-${damaged.replaceAll('/', '-')} && ${again}`;
+  expect((await commandsIn(copy)).toSorted()).toEqual([again, `ledgerlake repair --lake ${copy}`, move].toSorted());
+
+  const files = await filesOf(openStore(copy));
+  const repairing = { ...context, print: () => undefined, log: () => undefined, confirm: undefined };
+  await expect(repair({ lake: copy, yes: true }, repairing)).rejects.toThrow(
+    `expected a whole backup of ${root} at ${copy}, got 2 damaged parts; repair takes no rows out of a backup: ` +
+      `\`ledgerlake verify --lake ${copy}\` names the commands that copy again`,
+  );
+  const restored = await filesOf(openStore(copy));
+  const { [commitPath(1)]: restoredCommit, ...rest } = restored;
+  expect(files).toMatchObject(rest);
+  expect(restoredCommit).toBe((await filesOf(openStore(root)))[commitPath(1)]);
+
+  await rename(join(copy, damaged), join(copy, '_moved'));
+  await backup({ lake: root, destination: copy }, context);
+  await expectWhole(copy);
+  // A lake that is written to is no backup any more.
+  await compacted({ lake: copy }, { clock });
+  const { snapshot: later } = await Lake.open(openStore(copy), tables, clock);
+  const [add] = later.files('groups');
+  await change(`groups/${add?.path}`);
+  expect(await commandsIn(copy)).toEqual([
+    expect.stringMatching(new RegExp(`^ledgerlake backfill .* --lake ${copy} .*--refresh`)),
+  ]);
 });
 
 test('What was forgotten goes from the next backup too, and until then `forget` names it', async () => {

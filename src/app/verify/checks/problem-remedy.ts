@@ -1,4 +1,5 @@
 import type { Lake } from '../../../lake/lake.js';
+import { hasFile } from '../../../lake/store/store.js';
 import { damagedFileRemedy, derivingPipeline, rereadRemedy, type Remedy } from '../../remedy.js';
 import { checks, type FoundProblem } from './certificate.js';
 
@@ -21,4 +22,25 @@ export function problemRemedy(problem: FoundProblem, lake: Lake): Remedy | undef
     case 'move':
       return { kind: 'move', file };
   }
+}
+
+/**
+ * What repairs a problem of a backup: the next backup replaces a file that is damaged, missing or left over. Undefined where it is
+ * repaired in the lake, which has the problem too.
+ *
+ * @param remedy what would repair it in a lake
+ * @param of the lake of which it is a backup
+ */
+export async function backupRemedy(
+  { check, file }: FoundProblem,
+  remedy: Remedy | undefined,
+  of: string,
+  { store }: Lake,
+): Promise<Remedy | undefined> {
+  const isLeftOver = check === 'unnamed-files' && remedy?.kind === 'compact';
+  if (check === 'file-bytes' || isLeftOver) {
+    const isDamaged = !isLeftOver && (await hasFile(store, file));
+    return { kind: 'backup', of, ...(isDamaged && { damaged: file }) };
+  }
+  return remedy?.kind === 'move' || check === 'catalog-chain' || check === 'published-logs' ? remedy : undefined;
 }
