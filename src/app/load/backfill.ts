@@ -56,7 +56,10 @@ export async function backfill(options: BackfillOptions, context: RunContext): P
         );
         const firstEvent = firstInstant(events, 'effective_at');
         const nothing = emptyRunText(report, { firstEvent, hasRows, isSynthetic });
-        const next = isFirst && report.failure === undefined ? nextSteps(report, options) : '';
+        const next =
+          isFirst && report.failure === undefined
+            ? nextSteps(report, { ...options, keepsReplaced: lake.retentionMs > 0 })
+            : '';
         const texts = [summaryText(report), findingsText(findings), nothing === '' ? next : nothing];
         return {
           text: texts.filter((text) => text !== '').join('\n'),

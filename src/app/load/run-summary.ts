@@ -115,7 +115,7 @@ const netConditions = [
 /** Commands to run next on the lake, in lines that fit a terminal; they name the lake only where it isn't the default one. */
 export function nextSteps(
   { lake, summaries }: RunReport,
-  { isDefaultLake = false }: { readonly isDefaultLake?: boolean } = {},
+  { isDefaultLake = false, keepsReplaced }: { readonly isDefaultLake?: boolean; readonly keepsReplaced: boolean },
 ): string {
   const tables = summaries.flatMap(({ rows }) => [...rows.keys()]);
   // A pipeline's last table is its main one.
@@ -128,14 +128,18 @@ export function nextSteps(
   const { entries, isNet } = net ?? netConditions[0];
   const near = isAbsolute(lake) ? relative('', lake) : lake;
   const folder = printable(near.startsWith('..') ? lake : near);
-  return [
-    'Next, what was earned by month, and a report:',
-    `  ${program} sql ${at}"SELECT month, currency, earned, sales FROM pnl_by_month"`,
-    `  ${program} report ${at}`.trimEnd(),
+  const plain = [
     'or net proceeds by month and kind with DuckDB itself:',
     '  duckdb -c "SELECT month, currency, kind, sum(amount) AS net',
     `    FROM read_parquet('${folder}/${entries}/account=*/*/*.parquet')`,
     `    WHERE ${isNet} GROUP BY ALL ORDER BY ALL"`,
+  ];
+  return [
+    'Next, what was earned by month, and a report:',
+    `  ${program} sql ${at}"SELECT month, currency, earned, sales FROM pnl_by_month"`,
+    `  ${program} report ${at}`.trimEnd(),
+    // The pattern would count replaced rows, too.
+    ...(keepsReplaced ? [] : plain),
     '',
   ].join('\n');
 }
@@ -203,7 +207,7 @@ export function summaryGrid(summaries: readonly PipelineCounts[]): string[] {
 export const warningTexts: Readonly<Record<string, string>> = {
   unknownLists: 'events in lists that the model does not know',
   unknownPaths:
-    'amounts at paths that the model does not know (kind unknown; `ask unknown-amounts` lists those without a category)',
+    'amounts at paths that the model does not know (kind unknown; `ask unknown-amounts` lists those of the ledger)',
   unfitValues: 'values that do not fit their column exactly (null there, complete in raw)',
   oddFields: 'values of an unexpected type (null in their column, complete in raw)',
   textAmounts: 'amounts that came as text (each counts as the number that it is)',

@@ -5,6 +5,7 @@ import { columnsOf, type ViewedTable } from '../../core/duckdb/views.js';
 import { usageError } from '../../core/errors.js';
 import { makeFolders, openFault } from '../../core/io/files.js';
 import { replaceFile } from '../../core/io/write-file.js';
+import { groupBy } from '../../core/group-by.js';
 import { printable } from '../../core/printable.js';
 import { formatCount } from '../../core/text/amounts.js';
 import type { CommandResult } from '../command-result.js';
@@ -21,8 +22,9 @@ import { isMacro, viewStatements, viewTexts } from './views.js';
 
 /**
  * `ledgerlake export views --dir DIR`: writes the SQL of the views of `ledgerlake sql`, for a plain DuckDB and for dbt. `lake.sql`
- * creates a view for each table over its Parquet files, and the macros; `views.sql` creates the views; `models/NAME.sql` is the query
- * of one, with the views that it reads in the form in which dbt looks for them; `questions/NAME.sql` the query of a question.
+ * creates a view for each table over its Parquet files (in a lake that keeps replaced ones, over the committed files by name), and the
+ * macros; `views.sql` creates the views; `models/NAME.sql` is the query of one, with the views that it reads in the form in which dbt
+ * looks for them; `questions/NAME.sql` the query of a question.
  *
  * @throws LedgerlakeError USAGE where there is no lake, or where a file can't be written
  */
@@ -40,10 +42,18 @@ export async function exportViews(
   const costRows = costs === undefined ? undefined : await readCosts(costs);
   const lake = await openExistingLake(location, clock, log);
   const tables = sqlTables(lake.tables.map(({ schema, columns }) => ({ name: schema.name, columns })));
-  const filled = new Set(lake.committedAdds().map(({ table }) => table.schema.name));
-  const tableViews = tables.map((table) =>
-    tableView(table, filled.has(table.name) ? lake.store.address(table.name) : undefined),
-  );
+  const committed = groupBy(lake.committedAdds(), ({ table }) => table.schema.name);
+  // A pattern would find replaced files, too.
+  const keepsReplaced = lake.retentionMs > 0 || [...lake.snapshot.retired()].length > 0;
+  const tableViews = tables.map((table) => {
+    const files = committed.get(table.name) ?? [];
+    const addresses = files.map(({ table, add }) => fileLiteral(lake.store.address(table.pathOf(add))));
+    return tableView(
+      table,
+      keepsReplaced || files.length === 0 ? addresses : [filePattern(lake.store.address(table.name))],
+    );
+  });
+  const { version } = lake.snapshot;
   const texts = viewTexts(timeZone, chartRows, costRows);
   const statements = [...viewStatements(tables, timeZone, chartRows, costRows)];
   const macros = statements.flatMap(([, text]) => (isMacro(text) ? [text] : []));
@@ -66,22 +76,30 @@ export async function exportViews(
   } catch (error) {
     throw usageError(`expected --dir ${printable(dir)} to take the views: ${openFault(error)}`);
   }
+  const note = keepsReplaced
+    ? `The lake keeps replaced files, so lake.sql names the files of version ${version}: export the views again after each run.\n`
+    : '';
   return {
-    text: `\n${formatCount(queries.length, 'view')} of ${printable(location)} in ${printable(dir)}\n`,
+    text: `\n${formatCount(queries.length, 'view')} of ${printable(location)} in ${printable(dir)}\n${note}`,
     summary: { status: 'done', lake: location, dir, views: queries.length },
   };
 }
 
+/** In SQL, all Parquet files in a table's folder. */
+function filePattern(folder: string): string {
+  return `${fileLiteral(`${folder}/`).slice(0, -1)}account=*/month=*/*.parquet'`;
+}
+
 /**
- * A statement that creates the view of a table over all files in its folder, which are the committed ones between two runs. It has the
- * columns that its files lack, and is empty without `folder`.
+ * A statement that creates the view of a table over files, as texts in SQL. It has the columns that its files lack, and is empty without
+ * files.
  */
-function tableView(table: ViewedTable, folder: string | undefined): string {
+function tableView(table: ViewedTable, files: readonly string[]): string {
   const columns = columnsOf(table).map(({ name, type }) => `CAST(NULL AS ${type}) AS ${identifier(name)}`);
   const empty = `SELECT ${columns.join(', ')} WHERE false`;
-  const files = `${fileLiteral(`${folder ?? ''}/`).slice(0, -1)}account=*/month=*/*.parquet'`;
   const options = 'hive_partitioning = true, hive_types_autocast = false, union_by_name = true';
-  const rows = folder === undefined ? '' : `\nUNION ALL BY NAME\nSELECT * FROM read_parquet(${files}, ${options})`;
+  const list = files.length === 1 ? files.join('') : `[\n  ${files.join(',\n  ')}\n]`;
+  const rows = files.length === 0 ? '' : `\nUNION ALL BY NAME\nSELECT * FROM read_parquet(${list}, ${options})`;
   return `-- The table ${table.name}.\nCREATE OR REPLACE VIEW ${identifier(table.name)} AS\n${empty}${rows}`;
 }
 

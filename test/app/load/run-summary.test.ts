@@ -139,28 +139,31 @@ test('transactions are counted, and what to try next reads what was loaded', () 
   expect(summaryObject({ ...report, summaries: [of] })).toMatchObject({
     pipelines: { transactions: { events: 98_765, entries: 998_765 } },
   });
-  expect(nextSteps({ ...report, summaries: [of] })).toMatch(
+  const folders = { keepsReplaced: false };
+  expect(nextSteps({ ...report, summaries: [of] }, folders)).toMatch(
     /FROM read_parquet\('data\/lake\/transaction_entries\/.*\n +WHERE role = 'net' AND status = 'RELEASED' GROUP/,
   );
   const both = {
     ...report,
     summaries: [summaryOf({ pipeline: 'transactions', rows: new Map([['entries', 7], ...rows]) })],
   };
-  expect(nextSteps(both)).toContain(
+  expect(nextSteps(both, folders)).toContain(
     '\n  ledgerlake sql --lake data/lake "SELECT month, currency, earned, sales FROM pnl_by_month"\n',
   );
-  expect(nextSteps(both)).toContain('\n  ledgerlake report --lake data/lake\n');
-  expect(nextSteps(both)).toMatch(/FROM read_parquet\('data\/lake\/entries\/.*\n +WHERE role = 'net' GROUP/);
+  expect(nextSteps(both, folders)).toContain('\n  ledgerlake report --lake data/lake\n');
+  expect(nextSteps(both, folders)).toMatch(/FROM read_parquet\('data\/lake\/entries\/.*\n +WHERE role = 'net' GROUP/);
+  // A pattern would count replaced rows, too.
+  expect(nextSteps(both, { keepsReplaced: true })).toMatch(/pnl_by_month"\n  ledgerlake report --lake data\/lake\n$/);
   // Where the lake need not be named they fit a terminal of 80 characters.
   for (const one of [both, { ...both, summaries: [of] }]) {
     const lake = join(process.cwd(), 'data/lake');
-    const shortest = nextSteps({ ...one, lake }, { isDefaultLake: true });
+    const shortest = nextSteps({ ...one, lake }, { ...folders, isDefaultLake: true });
     expect(shortest).toContain(" read_parquet('data/lake/");
     expect(shortest).not.toContain('--lake');
     for (const line of shortest.split('\n')) expect(line.length).toBeLessThan(80);
   }
   const ordered = summaryOf({ pipeline: 'transactions', rows: new Map([['order_transactions', 7]]) });
-  expect(nextSteps({ ...report, summaries: [ordered] })).toContain('count(*) FROM order_transactions GROUP');
+  expect(nextSteps({ ...report, summaries: [ordered] }, folders)).toContain('count(*) FROM order_transactions GROUP');
 });
 
 test('the warning of unknown amounts names a question that lists them', () => {

@@ -8,7 +8,7 @@ import { createSeller } from '../../../src/emulator/seller/seller.js';
 import { database, ran, serving, temporaryFolder } from '../lake-run.js';
 import { sellerReports } from '../../emulator/seller/report-of.js';
 import { fileOf, imported } from '../import/imported.js';
-import { setClock } from '../load/synced.js';
+import { setClock, synced } from '../load/synced.js';
 import { plainViews } from './plain-views.js';
 
 const clock = setClock('2026-03-10T02:00:00Z');
@@ -66,4 +66,37 @@ test('in a plain DuckDB the exported views have the rows of `ledgerlake sql`', a
   const all = ['All else', 'Bank', 'Clearing'].map((ledger_account) => ({ ledger_account }));
   expect(await plain.rows(posted)).toEqual(all);
   expect(await readFile(join(dir, 'models', 'chart_of_accounts.sql'), 'utf8')).toContain("'All else'");
+});
+
+test('where the lake keeps replaced files, the exported views name the committed ones', async () => {
+  const clock = setClock('2026-03-10T10:00:00Z');
+  const endpoint = await serving({
+    ledger: createSeller({ seed: 5, events: 1000, profile: 'plausible' }, clock),
+    clock,
+  });
+  const lake = await temporaryFolder();
+  const run = { lake, endpoint, account: 'shop.1', from: '2026-03-01', retentionHours: 48 };
+  const { printed } = await ran(run, { clock });
+  expect(printed).toContain('FROM pnl_by_month');
+  expect(printed).not.toContain('read_parquet');
+  clock.set('2026-03-10T20:00:00Z');
+  await synced({ ...run, lookBack: 1 }, { clock });
+
+  const dir = await temporaryFolder();
+  const { text } = await exportViews({ lake, dir }, { clock, log: () => undefined });
+  expect(text).toMatch(
+    /keeps replaced files, so lake.sql names the files of version \d+: export the views again after each run\.\n$/,
+  );
+  const plain = await plainViews(dir);
+  const own = await database(lake, clock);
+  for (const from of ['entries', 'group_events', 'transactions']) {
+    const sorted = `FROM ${from} ORDER BY ALL`;
+    expect(await plain.rows(sorted), from).toEqual(await own.rows(sorted));
+  }
+  const [all, committed] = await Promise.all(
+    [`read_parquet('${lake}/group_events/*/*/*.parquet')`, 'group_events'].map((from) =>
+      plain.rows(`SELECT count(*) AS n FROM ${from}`),
+    ),
+  );
+  expect(Number(all?.[0]?.['n'])).toBeGreaterThan(Number(committed?.[0]?.['n']));
 });
