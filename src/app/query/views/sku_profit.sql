@@ -2,9 +2,9 @@
 --
 -- units, refunded_units: shipped ones, and those of refunds, guarantee claims and chargebacks; sales to reimbursements: the net amounts
 -- by category; ads: what fees and taxes have for advertising that names the SKU; earned: the sum of the categories, as in pnl_by_month;
--- cost: of the shipped units, negative, each by the cost of unit_costs that is valid on the day of its shipment, also where the unit came
--- back; net_margin: earned and cost together. Both are null where a unit has no cost in the currency of the amounts: missing_cost says
--- why.
+-- cost: of the shipped units, negative, each by the cost of unit_costs that is valid on the day of its sale, also where the unit came
+-- back; of a deferred sale that was released, the day of the deferred transaction, where the lake has it; net_margin: earned and cost
+-- together. Both are null where a unit has no cost in the currency of the amounts: missing_cost says why.
 WITH amounts_ AS (
   SELECT account, month, currency, sku, effective_at, event_id, event_list, item, quantity, category, amount
   FROM ledger_amounts
@@ -20,11 +20,19 @@ WITH amounts_ AS (
     coalesce(sum(amount) FILTER (starts_with(event_list, 'ProductAdsPayment')), 0) AS ads
   FROM amounts_
   GROUP BY ALL
+), sales_ AS (
+  -- When what was released had been sold.
+  SELECT account, release_.event_id, min(sale_.effective_at) AS sold_at_
+  FROM transactions AS release_ JOIN transactions AS sale_ USING (account)
+  WHERE release_.status = 'RELEASED' AND sale_.status LIKE 'DEFERRED%'
+    AND release_.deferred_transaction_id = sale_.transaction_id
+  GROUP BY ALL
 ), items_ AS (
   -- Each amount of an item has its quantity.
-  SELECT account, month, currency, sku, CAST(timezone(time_zone(), effective_at) AS DATE) AS day_,
+  SELECT account, month, currency, sku,
+    CAST(timezone(time_zone(), coalesce(any_value(sold_at_), effective_at)) AS DATE) AS day_,
     event_list = 'ShipmentEventList' AS is_shipped_, max(quantity) AS quantity_
-  FROM amounts_
+  FROM amounts_ LEFT JOIN sales_ USING (account, event_id)
   WHERE event_list = 'ShipmentEventList' OR category = 'refunds'
   GROUP BY account, month, currency, sku, effective_at, event_list, event_id, item
 ), units_ AS (
