@@ -17,8 +17,8 @@ import {
   type Json,
   type JsonObject,
 } from '../../emulator/seller/reading.js';
-import { setClock } from '../load/synced.js';
-import { ran, serving, temporaryFolder } from '../lake-run.js';
+import { hidingLedger, lot, setClock, synced, type Hides } from '../load/synced.js';
+import { database, ran, serving, temporaryFolder } from '../lake-run.js';
 import { reported } from '../report/reported-lake.js';
 
 const clock = setClock('2026-03-10T02:00:00Z');
@@ -269,3 +269,50 @@ async function expectNotes(lake: string): Promise<void> {
   ]);
   expect((await ask('days-not-loaded', { until: '2026-03-12' })).rows.map(({ days }) => days)).toEqual(['1.9']);
 }
+
+test('what late events changed in net_proceeds is the difference of pnl_by_month before and after', async () => {
+  const clock = setClock('2026-03-10T02:00:00Z');
+  const late = Date.parse('2026-03-11T00:00:00Z');
+  const seller = createSeller({ seed: 6, events: 900, profile: 'plausible' }, clock);
+  const hides: Hides = (item, asOf) => asOf < late && lot(item, 7) === 0;
+  const { byTransaction = expect.fail() } = seller;
+  const hiding: typeof byTransaction = {
+    summaries: (...of) => byTransaction.summaries(...of),
+    payouts: (...of) => byTransaction.payouts(...of),
+    transactions: async (filter, query) => {
+      const page = await byTransaction.transactions(filter, query);
+      return page && { ...page, items: page.items.filter((item) => !hides(item, query.asOf)) };
+    },
+  };
+  const endpoint = await serving({ ledger: { ...hidingLedger(seller, hides), byTransaction: hiding }, clock });
+  const lake = await temporaryFolder();
+  const of = { lake, endpoint, account: 'shop', api: 'both' } as const;
+  const profit = async () => {
+    const rows = await (
+      await database(lake, clock)
+    ).rows("SELECT currency, net_proceeds FROM pnl_by_month WHERE month = '2026-02'");
+    return new Map(rows.map(({ currency, net_proceeds }) => [String(currency), microsOf(String(net_proceeds))]));
+  };
+  // Months of v0 alone, and of both.
+  await ran({ ...of, from: '2026-02-15' }, { clock });
+  await ran({ ...of, from: '2026-01-20', to: '2026-02-15', api: 'v0' }, { clock });
+  const before = await profit();
+  clock.set('2026-03-11T02:00:00Z');
+  await synced({ ...of, lookBack: 50 }, { clock });
+  const after = await profit();
+  const changed = new Map<string, bigint>();
+  const ask = await askerOf(lake);
+  for (const { month, currency, source, net_proceeds } of (await ask('changed-months', { since: '2026-03-01' })).rows) {
+    if (month !== '2026-02' || currency === null) continue;
+    const key = String(currency);
+    changed.set(key, (changed.get(key) ?? 0n) + microsOf(String(net_proceeds)));
+    if (source === 'group_events') expect(microsOf(String(net_proceeds))).toBe(0n);
+  }
+  expect(changed.size).toBeGreaterThan(1);
+  for (const [currency, micros] of changed) {
+    expect([currency, micros]).toEqual([currency, (after.get(currency) ?? 0n) - (before.get(currency) ?? 0n)]);
+  }
+  // An event that several tables have is one row.
+  const { rows } = await ask('late-events', { since: '2026-03-01', limit: '5000' });
+  expect(rows.some(({ sources }) => sources === 'events, group_events')).toBe(true);
+});

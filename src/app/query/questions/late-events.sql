@@ -1,13 +1,25 @@
 -- Events that appeared late or vanished
 --
--- One row for each change that a later read found, and currency, the newest first: when it was seen, how many days after the event, the
--- event, and its net amount, which is null for a transfer. A deferred sale and its release are two events with the same amount.
+-- One row for each change that a later read found, and currency, the newest first: the tables that have the event (sources), when it was
+-- seen, how many days after the event, the event, and its net amount, which is null for a transfer. An event of v0 and its transaction
+-- are two events, and so are a deferred sale and its release, with the same amount.
 --
 -- $since: date = 30 days ago, the first day on which it was seen
 -- $limit: count = 50, changes of an account
-SELECT account, source, change, seen_at, date_diff('day', effective_at, seen_at) AS days_late, effective_at, event_list, amazon_order_id,
+WITH numbered_ AS (
+  SELECT *, row_number() OVER (
+    PARTITION BY account, source, change, content_hash, currency ORDER BY seen_at, event_id
+  ) AS number_
+  FROM event_history LEFT JOIN changed_amounts USING (account, source, event_id)
+  WHERE seen_at >= CAST($since AS TIMESTAMPTZ)
+), changes_ AS (
+  SELECT account, string_agg(DISTINCT source, ', ' ORDER BY source) AS sources, change, min(seen_at) AS seen_at,
+    min(effective_at) AS effective_at, event_list, amazon_order_id, any_value(net) AS net, currency, min(event_id) AS event_
+  FROM numbered_
+  GROUP BY account, change, content_hash, number_, currency, event_list, amazon_order_id
+)
+SELECT account, sources, change, seen_at, date_diff('day', effective_at, seen_at) AS days_late, effective_at, event_list, amazon_order_id,
   net, currency
-FROM event_history LEFT JOIN changed_amounts USING (account, source, event_id)
-WHERE seen_at >= CAST($since AS TIMESTAMPTZ)
-QUALIFY row_number() OVER (PARTITION BY account ORDER BY seen_at DESC, effective_at DESC, event_id, currency) <= $limit
-ORDER BY account, seen_at DESC, effective_at DESC, event_id, currency
+FROM changes_
+QUALIFY row_number() OVER (PARTITION BY account ORDER BY seen_at DESC, effective_at DESC, event_, currency) <= $limit
+ORDER BY account, seen_at DESC, effective_at DESC, event_, currency

@@ -1,7 +1,7 @@
 -- Profit of each marketplace in a month
 --
 -- One row for each account, country and currency, the highest sales first: the net amounts by category. v0 does not say the marketplace of
--- advertising, service fees, adjustments and loans: their country is null.
+-- advertising, service fees, adjustments and loans: their country is null, and the margins of the others lack them.
 --
 -- $month: month = newest, the month
 SELECT account, country, ledger_amounts.currency,
@@ -12,7 +12,7 @@ SELECT account, country, ledger_amounts.currency,
   coalesce(sum(amount) FILTER (category = 'refunds'), 0) AS refunds,
   coalesce(sum(amount) FILTER (category = 'reimbursements'), 0) AS reimbursements,
   coalesce(sum(amount) FILTER (category NOT IN ('loans_and_transfers', 'unknown')), 0) AS earned,
-  percent_of(earned, sales) AS margin
+  CASE WHEN country IS NOT NULL THEN percent_of(earned, sales) END AS margin
 FROM ledger_amounts LEFT JOIN marketplaces USING (marketplace_id)
 WHERE role = 'net' AND month = $month
 GROUP BY account, country, ledger_amounts.currency
