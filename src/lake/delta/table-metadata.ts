@@ -32,7 +32,7 @@ export function newMetaData(table: Table, createdTime: number, retentionMs = 0):
 
 /** The columns of a table's files: those of its schema, then those that a newer program version has added to the log. */
 export function fileColumns(table: Table, metaData: MetaData | undefined): readonly LogColumn[] {
-  const known = new Set(table.columns.map(({ name }) => name.toLowerCase()));
+  const known = new Set<string>([...table.columns.map(({ name }) => name.toLowerCase()), ...partitionColumns]);
   const logged = metaData === undefined ? [] : logColumns(metaData.schemaString);
   return [...table.columns, ...logged.filter(({ name }) => !known.has(name.toLowerCase()))];
 }
@@ -55,7 +55,7 @@ interface DeltaField extends Fields {
 }
 
 /** A column of a log's schema. */
-export type LogColumn = Pick<Column, 'name' | 'type' | 'digits'>;
+export type LogColumn = Pick<Column, 'name' | 'type' | 'digits' | 'nullable'>;
 
 /** The table's schema in the JSON form of the Delta protocol ("Schema Serialization Format"). */
 export function deltaSchema(table: Table): string {
@@ -63,41 +63,19 @@ export function deltaSchema(table: Table): string {
   return JSON.stringify({ type: 'struct', fields: [...table.columns.map(deltaField), ...partitions] });
 }
 
-/** A column of a log's schema with its Delta type and its position from 0. */
-export interface LoggedField {
-  readonly name: string;
-  readonly type: string;
-  readonly nullable: boolean;
-  readonly at: number;
-}
-
 /**
  * The columns of a log's schema, including partition columns, without those of unknown types.
  *
  * @throws LedgerlakeError LAKE_LOG where it isn't a schema
  */
-export function loggedFields(schema: string): LoggedField[] {
-  const known: readonly unknown[] = Object.values(deltaTypes);
-  return deltaFieldsOf(schema).flatMap(({ name, type, nullable }, at) =>
-    typeof type === 'string' && (known.includes(type) || /^decimal\(\d{1,2},\d{1,2}\)$/.test(type))
-      ? { name, type, nullable: nullable !== false, at }
-      : [],
-  );
-}
-
-/**
- * The columns of a log's schema, without partition columns and those of unknown types.
- *
- * @throws LedgerlakeError LAKE_LOG where it isn't a schema
- */
 export function logColumns(schema: string): LogColumn[] {
-  return deltaFieldsOf(schema).flatMap(({ name, type }) => {
-    if ((partitionColumns as readonly string[]).includes(name)) return [];
+  return deltaFieldsOf(schema).flatMap(({ name, type, nullable: mayBeNull }): LogColumn[] => {
+    const nullable = mayBeNull !== false;
     const [, precision, scale] = /^decimal\((\d{1,2}),(\d{1,2})\)$/.exec(String(type)) ?? [];
     if (precision !== undefined)
-      return { name, type: 'decimal', digits: { precision: Number(precision), scale: Number(scale) } };
+      return [{ name, type: 'decimal', nullable, digits: { precision: Number(precision), scale: Number(scale) } }];
     const known = (Object.keys(deltaTypes) as (keyof typeof deltaTypes)[]).find((key) => deltaTypes[key] === type);
-    return known === undefined ? [] : { name, type: known };
+    return known === undefined ? [] : [{ name, type: known, nullable }];
   });
 }
 

@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import { digitsOf, type ColumnType } from '../../core/columns/table.js';
 import { readInstant } from '../../core/numeric/instant.js';
 import type { Add } from '../delta/actions.js';
 import { columnStatistics, statisticsOf } from '../delta/file-tags.js';
 import { avroFile, type AvroField, type AvroRecord, type AvroSchema, type AvroValue } from './avro.js';
-import { loggedFields } from '../delta/table-metadata.js';
+import { deltaFieldsOf, logColumns, type LogColumn } from '../delta/table-metadata.js';
 
 /** A column of an Iceberg table. Its id is its position in the log's schema, which only grows at its end. */
 export interface IcebergField {
@@ -19,17 +20,30 @@ export const partitionFields = [
   { name: 'month', id: 1001 },
 ] as const;
 
-/** Iceberg's type names, where they differ from Delta's. */
-const types: Readonly<Record<string, string>> = { integer: 'int', timestamp: 'timestamptz' };
+/** Iceberg's type names. */
+const types: Readonly<Record<Exclude<ColumnType, 'decimal'>, string>> = {
+  text: 'string',
+  instant: 'timestamptz',
+  date: 'date',
+  bigint: 'long',
+  integer: 'int',
+  boolean: 'boolean',
+};
+
+function icebergType(column: LogColumn): string {
+  const { precision, scale } = digitsOf(column);
+  return column.type === 'decimal' ? `decimal(${precision}, ${scale})` : types[column.type];
+}
 
 /** The columns of a table by its log's schema, including partition columns. */
 export function icebergFields(schemaString: string): IcebergField[] {
-  return loggedFields(schemaString).map(({ name, type, nullable, at }) => ({
-    id: at + 1,
-    name,
-    type: types[type] ?? type.replace(',', ', '),
+  const names = deltaFieldsOf(schemaString).map(({ name }) => name);
+  return logColumns(schemaString).map((column) => ({
+    id: names.indexOf(column.name) + 1,
+    name: column.name,
+    type: icebergType(column),
     // Partition columns aren't in the files: readers that don't take them from the metadata see null.
-    required: !nullable && !partitionFields.some((field) => field.name === name),
+    required: !column.nullable && !partitionFields.some(({ name }) => name === column.name),
   }));
 }
 

@@ -1,15 +1,24 @@
+import { digitsOf, type ColumnType } from '../../core/columns/table.js';
 import type { LakeTable } from '../lake-table.js';
 import { identifier, literal } from '../../core/duckdb/literals.js';
 import type { Lake } from '../lake.js';
-import { loggedFields } from '../delta/table-metadata.js';
+import { logColumns, type LogColumn } from '../delta/table-metadata.js';
 import { symlinkFolder } from '../data-files.js';
 
-/** Redshift's type names, where they differ from Delta's. Its texts have at most 65,535 bytes. */
-const types: Readonly<Record<string, string>> = {
-  string: 'varchar(65535)',
-  long: 'bigint',
-  double: 'double precision',
+/** Redshift's type names. Its texts have at most 65,535 bytes. */
+const types: Readonly<Record<Exclude<ColumnType, 'decimal'>, string>> = {
+  text: 'varchar(65535)',
+  instant: 'timestamp',
+  date: 'date',
+  bigint: 'bigint',
+  integer: 'integer',
+  boolean: 'boolean',
 };
+
+function redshiftType(column: LogColumn): string {
+  const { precision, scale } = digitsOf(column);
+  return column.type === 'decimal' ? `decimal(${precision},${scale})` : types[column.type];
+}
 
 const partitionTypes = { account: 'varchar(64)', month: 'varchar(7)' } as const;
 
@@ -26,9 +35,9 @@ export function redshiftStatements(lake: Lake, schema: string): string[] {
 }
 
 function tableStatement(lake: Lake, table: LakeTable, schema: string): string {
-  const columns = loggedFields(table.metaData?.schemaString ?? '{"fields":[]}')
+  const columns = logColumns(table.metaData?.schemaString ?? '{"fields":[]}')
     .filter(({ name }) => !Object.hasOwn(partitionTypes, name))
-    .map(({ name, type }) => `  ${identifier(name)} ${types[type] ?? type}`);
+    .map((column) => `  ${identifier(column.name)} ${redshiftType(column)}`);
   const partitions = Object.entries(partitionTypes).map(([name, type]) => `"${name}" ${type}`);
   return [
     `CREATE EXTERNAL TABLE ${schema}.${table.schema.name} (`,
