@@ -132,7 +132,7 @@ async function endImport(
   const last = await readLastRun(lake.store);
   const { endpoint, endpointConfigured: isEndpointConfigured } = last?.account === account ? last : {};
   const times = { startedAt: began, endedAt };
-  const note = { command: 'import', ...times, endpoint: endpoint ?? undefined, isEndpointConfigured, asked: [] };
+  const note = { command: 'import', ...times, endpoint: endpoint ?? undefined, isEndpointConfigured, requested: [] };
   await noteRun(lake.store, report, note, emit);
   emit({ event: 'run-ended', status: failure === undefined ? 'done' : 'failed', seconds: report.seconds });
   return { text: importText(report, summaries), summary: importObject(report, summaries) };

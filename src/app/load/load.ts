@@ -180,7 +180,15 @@ async function loadInto<Summary extends object, Plan extends LoadPlan>(
     const of = { account, run: lease.id, range: plan.range, lake: options.lake, forgottenBefore };
     const report: RunReport = { ...of, seconds, summaries: ran.summaries, failure, catalog: catalogVersion(lake) };
     const { endpoint, isEndpointConfigured } = options;
-    const note = { command, startedAt, endedAt, endpoint, isEndpointConfigured, asked: pipelines, clockOffsetSeconds };
+    const note = {
+      command,
+      startedAt,
+      endedAt,
+      endpoint,
+      isEndpointConfigured,
+      requested: pipelines,
+      clockOffsetSeconds,
+    };
     await noteRun(lake.store, report, note, emit);
     if (hasNotes) await removeLoadedNotes(lake, account, emit);
     emitEnd(lake, report, emit);

@@ -274,7 +274,7 @@ interface RunNote {
   readonly endpoint: string | undefined;
   readonly isEndpointConfigured?: boolean | undefined;
   /** Names of the requested pipelines. */
-  readonly asked: readonly string[];
+  readonly requested: readonly string[];
   /** Seconds to add to this machine's clock, where it differed from the API's. */
   readonly clockOffsetSeconds?: number | undefined;
 }
@@ -286,7 +286,7 @@ interface RunNote {
 export async function noteRun(
   store: Store,
   { account, range, summaries, failure }: RunReport,
-  { command, startedAt, endedAt, endpoint, isEndpointConfigured, asked, clockOffsetSeconds }: RunNote,
+  { command, startedAt, endedAt, endpoint, isEndpointConfigured, requested, clockOffsetSeconds }: RunNote,
   emit: Emit,
 ): Promise<void> {
   const pipelines = Object.fromEntries(
@@ -312,7 +312,7 @@ export async function noteRun(
       failure: failure === undefined ? null : messageOf(failure),
       ...(failure === undefined ? {} : { code: codeOf(failure) }),
       pipelines,
-      asked: [...asked],
+      requested: [...requested],
     });
   } catch (error) {
     emit({ event: 'note-not-written', note: 'last-run', reason: messageOf(error) });

@@ -53,10 +53,10 @@ export interface AccountCoverage {
   /** The pipelines that have loaded something, and those of the default set that have not. */
   readonly pipelines: readonly PipelineCoverage[];
   readonly unused: readonly string[];
-  /** The pipelines that an unfinished run was asked for and of which nothing is loaded. */
+  /** The pipelines that an unfinished run requested and of which nothing is loaded. */
   readonly unfinished: readonly string[];
   /**
-   * The pipelines that a sync loads, of which a run was asked for more than is loaded, and that `freshness` does not
+   * The pipelines that a sync loads, of which a run requested more than is loaded, and that `freshness` does not
    * count.
    */
   readonly behind: readonly string[];
@@ -128,23 +128,23 @@ function defaultsOf(used: readonly string[]): readonly string[] {
 /** Computes what a lake holds for an account and what of a range it lacks, from the logs alone. */
 export function accountStatus(question: StatusQuestion): AccountCoverage {
   const { lake, account, range, lastRun, died = [] } = question;
-  const askedRanges = unfinishedOf(question);
+  const requestedRanges = unfinishedOf(question);
   const used = storedPipelines(lake).filter(({ name }) => lake.loadKeys(name, account).size > 0);
   const pipelines = used.map((pipeline) => pipelineStatus(pipeline, question));
   const withGaps = pipelines.filter(({ gaps }) => gaps.length > 0);
   const gaps = withGaps.flatMap((status) => status.gaps);
   const defaults = defaultsOf(used.map(({ name }) => name));
   const isBroken = lastRun?.status === 'failed' && lastRun.account === account;
-  const asked = new Set([
-    ...(isBroken ? (lastRun.asked ?? []) : []),
-    ...askedRanges.map(({ pipeline }) => pipeline),
+  const requested = new Set([
+    ...(isBroken ? (lastRun.requested ?? []) : []),
+    ...requestedRanges.map(({ pipeline }) => pipeline),
     ...died.flatMap(({ purpose }) => (purpose?.account === account ? purpose.pipelines : [])),
   ]);
   const unfinished = pipelineNames.filter(
-    (name) => asked.has(name) && !used.some((pipeline) => pipeline.name === name),
+    (name) => requested.has(name) && !used.some((pipeline) => pipeline.name === name),
   );
   const lacking = [...withGaps.map(({ pipeline }) => pipeline), ...unfinished];
-  const notBegun = askedRanges.filter(({ pipeline }) => unfinished.includes(pipeline));
+  const notBegun = requestedRanges.filter(({ pipeline }) => unfinished.includes(pipeline));
   const spans = [
     ...gaps,
     ...notBegun,
@@ -176,7 +176,7 @@ export function accountStatus(question: StatusQuestion): AccountCoverage {
     behind: [
       ...unfinished.filter((name) => pipelineNamed(name)?.loadKeyKind !== 'order'),
       ...withGaps.flatMap(({ pipeline, loadKeyKind }) =>
-        loadKeyKind !== 'window' && asked.has(pipeline) ? [pipeline] : [],
+        loadKeyKind !== 'window' && requested.has(pipeline) ? [pipeline] : [],
       ),
     ],
     freshness: freshnessBy(used, question),
@@ -210,18 +210,18 @@ function freshnessBy(used: readonly StoredPipeline[], question: StatusQuestion):
   const isLeft = (name: string) => namesOf('both').includes(name) && !namesOf(api).includes(name);
   const windowed = used.filter(({ name, loadKeyKind }) => loadKeyKind === 'window' && !isLeft(name));
   return freshnessOf(lake, account, windowed, (name, loaded) => {
-    const asked = unfinishedOf(question).filter(({ pipeline }) => pipeline === name);
-    return missingWindows(loaded, range.end, asked);
+    const requested = unfinishedOf(question).filter(({ pipeline }) => pipeline === name);
+    return missingWindows(loaded, range.end, requested);
   });
 }
 
-/** The ranges of the account that runs were asked for and have not loaded. */
+/** The ranges of the account that runs requested and have not loaded. */
 function unfinishedOf({ account, unfinishedRanges = [] }: StatusQuestion): readonly UnfinishedRange[] {
   return unfinishedRanges.filter((range) => range.account === account);
 }
 
 /**
- * The first instant that any pipeline has loaded, was asked for or has imported for an account, and the end of the last
+ * The first instant that any pipeline has loaded, a run requested or an import has brought for an account, and the end of the last
  * one; custom pipelines count only where there are no others. Of ends less than a day apart the first counts: pipelines
  * load one after the other, and what happened meanwhile is no gap.
  */

@@ -54,9 +54,9 @@ export function firstLoad(
     purpose?.account === undefined ? [] : [{ ...purpose, account: purpose.account, startedAt }],
   );
   if (lastRun !== undefined) {
-    const { command, account: whose, startedAt, asked = [] } = lastRun;
+    const { command, account: whose, startedAt, requested = [] } = lastRun;
     const range = command === 'backfill' ? { range: rangeOf(lastRun) } : {};
-    earlierRuns.push({ command, account: whose, startedAt: Date.parse(startedAt), pipelines: asked, ...range });
+    earlierRuns.push({ command, account: whose, startedAt: Date.parse(startedAt), pipelines: requested, ...range });
   }
   const newest = earlierRuns
     // The notes of a foreign lake can contain anything: nothing of them becomes an option.
@@ -84,8 +84,13 @@ function notedRange(account: string, { unfinishedRanges = [] }: SuggestionContex
 
 /** The command that begins to load an account which the lake lacks: with the API of the last run, if that had a default set. */
 export function firstSync(account: string, context: SuggestionContext): Suggestion {
-  const asked = context.lastRun?.asked ?? [];
-  return suggestion('sync', account, pipelineArguments(asked, undefined).pipelines.length === 0 ? asked : [], context);
+  const requested = context.lastRun?.requested ?? [];
+  return suggestion(
+    'sync',
+    account,
+    pipelineArguments(requested, undefined).pipelines.length === 0 ? requested : [],
+    context,
+  );
 }
 
 /** The command that brings an account of a lake up to date. */

@@ -257,19 +257,19 @@ function verdictLine(
     formatCount(counted('group-totals'), 'closed group'),
   ].join(', ');
   const broken = found.lake;
-  const asked = checks.find(({ check, result }) => check === 'asked-ranges' && result === 'finding');
-  const isOne = asked?.found === 1;
-  const lacking = `${formatCount(asked?.found ?? 0, 'range')} that ${isOne ? 'was' : 'were'} requested`;
-  const findings = found.upstream - (asked?.found ?? 0);
+  const requested = checks.find(({ check, result }) => check === 'requested-ranges' && result === 'finding');
+  const isOne = requested?.found === 1;
+  const lacking = `${formatCount(requested?.found ?? 0, 'range')} that ${isOne ? 'was' : 'were'} requested`;
+  const findings = found.upstream - (requested?.found ?? 0);
   const upstream = findings === 0 ? '' : `, ${formatCount(findings, 'finding')} about the data of the service`;
   const notes = found.note === 0 ? '' : `, ${formatCount(found.note, 'note')}`;
   if (broken > 0) return `NOT WHOLE: ${where} has ${formatCount(broken, 'problem')}${upstream}${notes} (${what})`;
-  if (asked !== undefined && strict) return `NOT WHOLE: ${where} lacks ${lacking}${upstream}${notes} (${what})`;
+  if (requested !== undefined && strict) return `NOT WHOLE: ${where} lacks ${lacking}${upstream}${notes} (${what})`;
   const [loads] = problems.flatMap(({ check, command }) =>
-    check === 'asked-ranges' && command !== null ? [command] : [],
+    check === 'requested-ranges' && command !== null ? [command] : [],
   );
   const remedy = isOne && loads !== undefined ? `run \`${loads}\`` : 'run the commands above';
-  const but = asked === undefined ? '' : `, but ${lacking} ${isOne ? 'is' : 'are'} not loaded: ${remedy}`;
+  const but = requested === undefined ? '' : `, but ${lacking} ${isOne ? 'is' : 'are'} not loaded: ${remedy}`;
   if (counted('file-bytes') === 0) return `Nothing to verify: ${where} has no file${but}${notes}`;
   const hint = found.upstream > 0 && !strict ? '; with --strict the exit code is 1' : '';
   return `WHOLE${but === '' ? ':' : `${but};`} ${where} has exactly what was read${upstream}${hint}${notes} (${what})`;

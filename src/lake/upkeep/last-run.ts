@@ -39,7 +39,7 @@ const lastRun = z.object({
   code: z.string().exactOptional(),
   pipelines: z.record(z.string(), lastPipeline),
   /** The requested pipelines, also those that the run did not reach. */
-  asked: z.array(z.string()).exactOptional(),
+  requested: z.array(z.string()).exactOptional(),
 });
 
 export type LastPipeline = Readonly<z.infer<typeof lastPipeline>>;

@@ -164,7 +164,9 @@ describe.each(['v0', '2024-06-19'] as const)('a first sync of %s that leaves its
     expect(account?.command).toContain(`--from ${first} --to`);
     const certificate = await verified({ root: given.lake, clock }, true);
     expect(certificate).toMatchObject({ code: 1, verdict: 'findings' });
-    const lacks = certificate.problems.filter(({ check }) => check === 'asked-ranges').map(({ command }) => command);
+    const lacks = certificate.problems
+      .filter(({ check }) => check === 'requested-ranges')
+      .map(({ command }) => command);
     const loads = new RegExp(`^ledgerlake backfill ${dated} --account shop --from ${first} --to \\S+ --lake \\S+ .*`);
     expect(lacks).toContainEqual(expect.stringMatching(loads));
     expect((await verified({ root: given.lake, clock })).code).toBe(0);

@@ -26,7 +26,7 @@ test('of a settlement’s month repair requests, and the command of verify reads
     expect(notes).toMatchObject([
       { ranges: [{ ...requested, from: '2025-02-20T00:00:00.000Z', to: '2025-03-01T00:00:00.000Z' }] },
     ]);
-    const asked = (await verified(lake, true)).problems.filter(({ check }) => check === 'asked-ranges');
+    const asked = (await verified(lake, true)).problems.filter(({ check }) => check === 'requested-ranges');
     expect(asked.map(({ problem }) => problem)).toEqual([
       '2025-02-20 to 2025-02-21 of group-events for shop is not loaded, though a backfill requested it',
     ]);

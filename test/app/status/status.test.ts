@@ -289,7 +289,7 @@ describe('runs', () => {
     const path = join(extra.root, '_last-run.json');
     const run = JSON.parse(readFileSync(path, 'utf8')) as object;
     const asked = ['financial-event-groups', 'financial-events', 'group-events'];
-    writeFileSync(path, JSON.stringify({ ...run, status: 'failed', failure: 'stopped', asked }));
+    writeFileSync(path, JSON.stringify({ ...run, status: 'failed', failure: 'stopped', requested: asked }));
     const text = await shown(extra);
     expect(text).not.toContain('No gap:');
     expect(text).toContain(
@@ -380,17 +380,17 @@ describe('a lake whose first run came to nothing', () => {
       const left = { ...run, status: 'failed', failure: 'away', pipelines: {}, endpoint: 'https://h', ...more };
       writeFileSync(join(lake.root, '_last-run.json'), JSON.stringify(left));
     };
-    leave({ asked: both.slice(0, 3) });
+    leave({ requested: both.slice(0, 3) });
     const command = '  ledgerlake backfill --lake LAKE --account shop --endpoint https://h';
     const range = '--from 2025-02-27T06:00:00Z --to 2025-03-08';
     expect(await suggested()).toBe(`LAKE has nothing yet. Load it with\n${command} ${range}`);
-    leave({ asked: both.slice(0, 3), endpointConfigured: true });
+    leave({ requested: both.slice(0, 3), endpointConfigured: true });
     const unnamed = `LAKE has nothing yet. Load it with\n  ledgerlake backfill --lake LAKE --account shop ${range}`;
     expect(await suggested({ configured: ['shop'] })).toBe(unnamed);
     expect(await suggested()).toBe(`${unnamed}\nbeside the --endpoint that serves the account`);
-    leave({ asked: both.slice(0, 3), code: 'UPSTREAM_STATUS' });
+    leave({ requested: both.slice(0, 3), code: 'UPSTREAM_STATUS' });
     expect(await shown(lake)).toContain('\n  UPSTREAM_STATUS: away\n');
-    leave({ command: 'sync', asked: ['financial-event-groups', 'transactions'] });
+    leave({ command: 'sync', requested: ['financial-event-groups', 'transactions'] });
     expect(await suggested()).toBe(
       `LAKE has nothing yet. Load it with\n${command.replace('backfill', 'sync').replace(' --end', ' --api 2024-06-19 --end')}`,
     );
@@ -400,7 +400,7 @@ describe('a lake whose first run came to nothing', () => {
     // A note that somebody else has written brings no options.
     leave({ account: '--config=theirs' });
     expect(await suggested()).toContain('  ledgerlake backfill --lake LAKE\nwhich loads a synthetic seller');
-    leave({ asked: ['--config=theirs'] });
+    leave({ requested: ['--config=theirs'] });
     expect(await suggested()).toContain('  ledgerlake backfill --lake LAKE\nwhich loads a synthetic seller');
   });
 
@@ -460,15 +460,15 @@ test('a command repeats the API of the last run, where commands that name none u
   const note = join(extra.root, '_last-run.json');
   const lastRun = JSON.parse(readFileSync(note, 'utf8')) as Record<string, unknown>;
   const v0 = ['financial-event-groups', 'financial-events', 'group-events'];
-  writeFileSync(note, JSON.stringify({ ...lastRun, asked: v0 }));
+  writeFileSync(note, JSON.stringify({ ...lastRun, requested: v0 }));
   expect(await sync()).not.toContain('--api');
   expect(await sync('2024-06-19')).toContain('--api v0');
   const asked = ['financial-event-groups', 'transactions'];
-  writeFileSync(note, JSON.stringify({ ...lastRun, asked }));
+  writeFileSync(note, JSON.stringify({ ...lastRun, requested: asked }));
   expect(await sync()).toContain('--api 2024-06-19');
   expect(await sync('2024-06-19')).not.toContain('--api');
   // A run of one pipeline says nothing of the others.
-  writeFileSync(note, JSON.stringify({ ...lastRun, asked: ['transactions'] }));
+  writeFileSync(note, JSON.stringify({ ...lastRun, requested: ['transactions'] }));
   expect(await sync()).not.toContain('transactions');
 });
 

@@ -63,7 +63,15 @@ test('a lake that runs have loaded is whole, and every check has looked at somet
   const unchecked = result.checks.filter(({ checked }) => checked === 0).map(({ check }) => check);
   // Everything that was asked for is loaded, and of v0 alone: there are no transactions to compare with.
   expect(unchecked).toEqual([
-    ...['asked-ranges', 'paid-totals', 'net-proceeds', 'report-totals', 'report-amounts', 'report-lines', 'both-apis'],
+    ...[
+      'requested-ranges',
+      'paid-totals',
+      'net-proceeds',
+      'report-totals',
+      'report-amounts',
+      'report-lines',
+      'both-apis',
+    ],
   ]);
   const counts = Object.fromEntries(result.checks.map(({ check, checked }) => [check, checked]));
   // 16 shipments and 2 fees by date and by group, 2 shipments by order; a shipment has two amounts.

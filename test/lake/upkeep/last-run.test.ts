@@ -83,7 +83,7 @@ test('a note holds no password', async () => {
   await noteRun(
     store,
     report,
-    { ...note, asked: [], endpoint: 'https://user:secret@host:8080/prefix/' },
+    { ...note, requested: [], endpoint: 'https://user:secret@host:8080/prefix/' },
     plainLog(expect.unreachable),
   );
   expect(await readLastRun(store)).toMatchObject({ endpoint: 'https://host:8080/prefix', failure: run.failure });
@@ -99,7 +99,7 @@ test('a lake that cannot take the note is told of, and the run goes on', async (
   await noteRun(
     full,
     report,
-    { ...note, asked: [], endpoint: undefined },
+    { ...note, requested: [], endpoint: undefined },
     plainLog((line) => lines.push(line)),
   );
   expect(lines).toEqual(['the note for `ledgerlake status` could not be written: no space left on the disk']);

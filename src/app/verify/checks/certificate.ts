@@ -29,7 +29,7 @@ const definitions = {
   'derived-files': { about: 'each slice has all of its files, and no other', counts: 'files', mendedBy: 'repair' },
   windows: { about: 'windows read do not overlap, and none crosses a month', counts: 'slices', mendedBy: 'repair' },
   'unread-events': { about: 'each event of what is loaded could be read', counts: 'slices' },
-  'asked-ranges': { about: 'what runs requested is loaded', counts: 'ranges' },
+  'requested-ranges': { about: 'what runs requested is loaded', counts: 'ranges' },
   'file-bytes': { about: 'each file has the size and SHA-256 of the log', counts: 'files', mendedBy: 'reread' },
   'unnamed-files': { about: 'each file in a partition folder is in the log', counts: 'files', mendedBy: 'move' },
   parquet: { about: 'each file can be read as its table', counts: 'files', mendedBy: 'reread' },

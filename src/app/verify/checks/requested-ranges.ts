@@ -15,7 +15,7 @@ export function checkRequestedRanges(
   certificate: CertificateBuilder,
 ): void {
   const all = byPipeline(unfinished);
-  certificate.count('asked-ranges', all.length);
+  certificate.count('requested-ranges', all.length);
   for (const { account, commands, pipeline, start, end, gaps } of all) {
     const main = storedPipelines(lake).find(({ name }) => name === pipeline)?.main;
     const isCustom = main?.customPipeline !== undefined;
@@ -24,7 +24,7 @@ export function checkRequestedRanges(
     const remedy: Remedy = isCustom ? { kind: 'status' } : { kind: 'load', pipeline, account, windows: gaps };
     const hint = isCustom ? '; status prints the command that loads it' : '';
     certificate.add(
-      'asked-ranges',
+      'requested-ranges',
       isRunning ? 'note' : 'upstream',
       { table: main?.name ?? '', file: '', slice: '', account, remedy },
       `${dateOrInstant(start)} to ${dateOrInstant(end)} of ${pipeline} for ${account} is not loaded${also}, though a ${commands} requested it${hint}`,
