@@ -11,7 +11,7 @@ import { missingWindows, olderGaps } from '../../engine/slicing/sync-windows.js'
 import { allowMore, freshnessOf, lagFailure, lagText, readMaxLag, type Freshness } from './freshness.js';
 import { runSettings } from '../configuration/setting-definitions.js';
 import type { OptionalSettings } from '../configuration/settings.js';
-import { readLookBacks, writeLookBacks } from './look-back.js';
+import { readLookBacks, writeLookBacks } from '../../lake/upkeep/look-backs.js';
 import {
   pipelineLookBackDays,
   syncedPipelines,

@@ -7,7 +7,8 @@ import type { RequestedRange } from '../../lake/upkeep/requested-ranges.js';
 import { isCustom } from '../../sources/custom/custom-pipeline.js';
 import type { FinancesPipeline, FinancesUpstream } from '../../sources/finances/connect-finances.js';
 import type { LookBack } from '../configuration/setting-definitions.js';
-import { lookBackDays, type LookBacks } from './look-back.js';
+import type { LookBacks } from '../../lake/upkeep/look-backs.js';
+import { lookBackDays } from './look-back.js';
 
 /** A sync in several runs, each of which continues the one before. */
 export interface SyncInTurns {

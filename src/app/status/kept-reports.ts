@@ -4,7 +4,7 @@ import type { Lake } from '../../lake/lake.js';
 import type { GroupSpan } from '../../sources/finances/api-v0/collectors.js';
 import { reportLimits } from '../../sources/finances/settlement-reports/report-operations.js';
 import { settlementReportTables } from '../../sources/finances/settlement-reports/report-tables.js';
-import type { LookBacks } from '../load/look-back.js';
+import type { LookBacks } from '../../lake/upkeep/look-backs.js';
 
 /** What a lake has of the settlement reports that the service keeps for a while. Instants in milliseconds since 1970. */
 export interface ReportsStatus {

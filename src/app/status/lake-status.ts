@@ -24,7 +24,7 @@ import { unreadEvents, type LoadHole } from '../unread-events.js';
 import { unsummedIn } from '../unsummed-amounts.js';
 import { reportsStatus, type ReportsStatus } from './kept-reports.js';
 import { freshnessOf, type Freshness } from '../load/freshness.js';
-import type { LookBacks } from '../load/look-back.js';
+import type { LookBacks } from '../../lake/upkeep/look-backs.js';
 import { settlementReportTables } from '../../sources/finances/settlement-reports/report-tables.js';
 import { rangeOf, suggestion, type Suggestion, type SuggestionContext } from './suggestions.js';
 

@@ -12,7 +12,7 @@ import { readInstantOption } from '../../core/text/value-forms.js';
 import type { ReadingContext } from '../context.js';
 import type { LakeStatus, RunStatus, UnreadEvent } from '../results.js';
 import { allowMore, lagFailure, readMaxLag } from '../load/freshness.js';
-import { readLookBacks } from '../load/look-back.js';
+import { readLookBacks } from '../../lake/upkeep/look-backs.js';
 import { plainLog } from '../../observe/log/plain-log.js';
 import { storedPipelines } from '../coverage/stored-pipelines.js';
 import { configuredRanges, readUnfinished, type UnfinishedRange } from '../coverage/unfinished-ranges.js';

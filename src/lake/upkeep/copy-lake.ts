@@ -18,6 +18,7 @@ import { hasFile, type Store, type StoredFile } from '../store/store.js';
 import { backupsFolder } from './backup-notes.js';
 import { lastRunPath } from './last-run.js';
 import { acquireExclusiveLease, otherLeases, unfinishedCopy, type copyCommands } from './leases.js';
+import { lookBacksFolder } from './look-backs.js';
 import { requestedFolder } from './requested-ranges.js';
 import { icebergFolder } from './vacuum.js';
 
@@ -53,7 +54,7 @@ interface FileTotal {
 }
 
 /** Notes of a lake that aren't in its catalog, and that a copy has too. */
-const noteFolders = [requestedFolder, backupsFolder, '_sync'];
+const noteFolders = [requestedFolder, backupsFolder, lookBacksFolder];
 
 /** Files that are copied at once: so many, and so many bytes. */
 const mostAtOnce = 16;
