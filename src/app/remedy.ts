@@ -36,7 +36,7 @@ export type Remedy =
   /** Derives the derived tables again, which costs no quota. */
   | { readonly kind: 'rebuild' }
   /** Reads and writes every file. */
-  | { readonly kind: 'compact'; readonly dropsDamagedHistory?: boolean };
+  | { readonly kind: 'compact' };
 
 /**
  * The order in which remedies are to be applied: those that read rows again come before those that derive other rows from them;
@@ -74,14 +74,10 @@ export function remedyCommand(remedy: Remedy, { location, lastRun, config }: Nam
       const rows = { pipelines: [pipeline], account, range, orders, endpoint: endpointToName(lastRun, account) };
       return loadCommand('backfill', { ...scope, ...rows, refresh: true });
     }
-    case 'compact':
-      return commandIn(
-        scope,
-        `ledgerlake compact${remedy.dropsDamagedHistory === true ? ' --drop-damaged-history' : ''}`,
-      );
     case 'repair':
     case 'status':
     case 'rebuild':
+    case 'compact':
       return commandIn(scope, `ledgerlake ${remedy.kind}`);
   }
 }
@@ -145,7 +141,7 @@ export function loadedParts(lake: Lake, account: string, pipeline: string, range
 
 /** What replaces a damaged data file. */
 export function damagedFileRemedy(rows: RowsToReread, lake: Lake): Remedy | undefined {
-  if (rows.table === eventHistory.name) return { kind: 'compact', dropsDamagedHistory: true };
+  if (rows.table === eventHistory.name) return { kind: 'repair' };
   const deriving = derivingPipeline(rows.table);
   if (deriving === undefined) return rereadRemedy(rows, lake);
   // Lines of a settlement report are read with it: `rebuild` doesn't derive them.

@@ -19,18 +19,13 @@ import { groupBy } from '../../core/group-by.js';
 import { mergedFiles } from './merge.js';
 import { isRewritten } from '../../lake/files/new-file.js';
 import { leadingColumn } from '../../lake/files/sorted-file.js';
-import { canSelectRows, loadKeysText } from '../../lake/files/load-key-rows.js';
+import { canSelectRows } from '../../lake/files/load-key-rows.js';
 import { defaultLimits, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
 import { columnStatistics, loadKeysOf } from '../../lake/delta/file-tags.js';
-import { accountOf, removedFile } from '../../lake/catalog/change.js';
-import type { Add } from '../../lake/delta/actions.js';
-import { damageOf } from '../../lake/files/local-file.js';
 
 export interface CompactOptions extends MaintenanceOptions {
   /** Size of a merged file in bytes, at most; default 128 MB. */
   readonly targetBytes?: number;
-  /** Removes damaged files of the history, and so loses their rows. */
-  readonly dropDamagedHistory?: boolean;
 }
 
 /** A size that DuckDB and object stores read efficiently. */
@@ -48,7 +43,7 @@ const mostAttempts = 5;
  *   STOPPED; committed merges stay
  */
 export async function compact(options: CompactOptions, context: RunContext): Promise<CommandResult> {
-  const { lake: address, dropDamagedHistory: isDropping = false, targetBytes = defaultTargetBytes } = options;
+  const { lake: address, targetBytes = defaultTargetBytes } = options;
   return maintain(options, context, {
     command: 'compact',
     pipelines: [...pipelines, historyPipeline],
@@ -58,47 +53,11 @@ export async function compact(options: CompactOptions, context: RunContext): Pro
     slices: 'merges',
     run: async (run) => {
       const { lake, pipelines, limits } = run;
-      if (isDropping) await dropDamagedHistory(run);
       await withWorkspace(limits, lake.store, async (workspace) => {
         for (const pipeline of pipelines) await compactPipeline(run, workspace, pipeline, targetBytes);
       });
     },
   });
-}
-
-/**
- * Removes the history's files that are missing or damaged, in one commit, and reports the lost rows of each. They can't be restored,
- * because the service no longer returns vanished events.
- *
- * @throws LedgerlakeError as the store and the log do, STOPPED
- */
-async function dropDamagedHistory({ lake, account, signal, emit }: MaintenanceRun): Promise<void> {
-  for (const table of lake.tables) {
-    if (table.schema.appendOnly !== true) continue;
-    const damaged = new Map<string, { readonly add: Add; readonly reason: string }>();
-    for (const add of [...table.snapshot.files()]) {
-      signal.throwIfAborted();
-      if (account !== undefined && accountOf(add) !== account) continue;
-      const reason = await damageOf(lake.store, table, add);
-      if (reason !== undefined) damaged.set(add.path, { add, reason });
-    }
-    if (damaged.size === 0) continue;
-    let removed: Add[] = [];
-    const { name } = table.schema;
-    await lake.commitChange('DELETE', (snapshot) => {
-      // Another run may have merged a file meanwhile.
-      removed = [...damaged.values()].flatMap(({ add }) => snapshot.file(name, add.path) ?? []);
-      return removed.length === 0
-        ? undefined
-        : { tables: { [name]: { remove: removed.map((add) => removedFile(add)) } } };
-    });
-    for (const add of removed) {
-      const rows = Number(add.tags?.['rows'] ?? 0);
-      const slice = loadKeysText(loadKeysOf(add)) || 'no slice';
-      const { reason = '' } = damaged.get(add.path) ?? {};
-      emit({ event: 'history-dropped', file: table.pathOf(add), slice, rows, reason });
-    }
-  }
 }
 
 async function compactPipeline(

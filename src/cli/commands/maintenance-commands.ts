@@ -27,20 +27,11 @@ export const compactCommand: CommandDefinition = {
     'Merges the small files of each month into files of about 128 MB with the strongest compression, and recompresses\n' +
     'larger files that a run wrote. Readers see the old files or the new one, never both. It can be stopped at any time; a\n' +
     'second run changes nothing.',
-  options: {
-    ...options,
-    'drop-damaged-history': {
-      isFlag: true,
-      about: 'Remove files of event_history that are missing or damaged: their rows are lost',
-    },
-  },
-  examples: [
-    ['compact financial-events', 'the events by date and their entries'],
-    ['compact --drop-damaged-history', 'if `verify` recommends it and there is no copy of the file'],
-  ],
+  options,
+  examples: [['compact financial-events', 'the events by date and their entries']],
   run: async (args, context) => {
     const { compact } = await import('../../app/maintenance/compact-lake.js');
-    return compact({ ...(await readOptions(args)), dropDamagedHistory: args.flag('drop-damaged-history') }, context);
+    return compact(await readOptions(args), context);
   },
 };
 

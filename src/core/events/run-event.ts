@@ -54,7 +54,6 @@ export const levels: Readonly<Record<RunEvent['event'], Level>> = {
   'store-limited': 'warn',
   'note-passed-over': 'warn',
   'checkpoint-damaged': 'warn',
-  'history-dropped': 'warn',
   'orphan-deleted': 'debug',
   'orphans-deleted': 'info',
   'orphans-left': 'warn',
@@ -282,17 +281,6 @@ interface RunEvents {
     readonly reason: string;
     /** Whether the command writes a new one. */
     readonly rewritten: boolean;
-  };
-  /** `compact --drop-damaged-history` has removed a file of `event_history`. */
-  'history-dropped': {
-    /** Within the lake. */
-    readonly file: string;
-    /** `window/…`; of several the first and how many more. */
-    readonly slice: string;
-    /** The number of its rows by the log. */
-    readonly rows: number;
-    /** What is wrong with it. */
-    readonly reason: string;
   };
   /** A data file that no commit references, left by a dead run, is deleted. */
   'orphan-deleted': {

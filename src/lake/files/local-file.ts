@@ -90,9 +90,6 @@ export async function damageOf(store: Store, table: LakeTable, add: Add): Promis
   return contentFault(add, await readContent(store, table.pathOf(add), { most: add.size }));
 }
 
-/** Advice for a damaged file of the history without a copy. */
-export const dropHistory = 'give up its rows with `ledgerlake compact --drop-damaged-history`';
-
 const missing = 'it is missing';
 
 /** What is wrong with a file's bytes; undefined where size and hash are those of the log. */
@@ -113,8 +110,7 @@ export function sizeFault({ size }: Add, found: number): string | undefined {
 
 /** The error for a committed file with a fault. */
 export function damagedFile(store: Store, table: LakeTable, add: Add, fault: string = missing): DamagedFile {
-  const isAppendOnly = table.schema.appendOnly === true;
-  const advice = `restore the file from a copy${isAppendOnly ? `, or ${dropHistory}` : ', or run the command that `ledgerlake verify` names'}`;
+  const advice = 'restore the file from a copy, or run the command that `ledgerlake verify` names';
   return new DamagedFile(store.address(table.pathOf(add)), fault, advice);
 }
 

@@ -142,8 +142,6 @@ const lines: Handlers<string | undefined> = {
   'checkpoint-damaged': ({ file, reason, rewritten }) =>
     `the checkpoint ${file} is damaged (${reason}): the commits were read instead` +
     (rewritten ? ', and a new one is written' : '; `ledgerlake compact` writes a new one'),
-  'history-dropped': ({ file, slice, rows, reason }) =>
-    `removed ${file} (${reason}): ${formatCount(rows, 'row')} of the history of ${slice} ${rows === 1 ? 'is' : 'are'} lost`,
   'orphans-deleted': ({ table, files }) =>
     `${table}: deleted ${formatCount(files, 'file')} that no commit references, left by a run that did not finish`,
   'orphans-left': () =>

@@ -101,6 +101,8 @@ test.each([
     const [file = ''] = await dataFiles(root, 'event_history');
     await harms[harm](join(root, 'event_history', file));
     const lake = { root, clock };
+    const command = `ledgerlake repair --lake ${root}`;
+    expect((await verified(lake)).problems).toContainEqual(expect.objectContaining({ check: 'file-bytes', command }));
     expect(await repaired(lake)).toMatchObject({ code: 0, text: expect.stringContaining(said) as string });
     await expectWhole(lake);
     expect(await historyOf(root, clock)).toHaveLength(left);

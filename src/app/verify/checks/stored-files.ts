@@ -1,6 +1,6 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { dropHistory, readContent } from '../../../lake/files/local-file.js';
+import { readContent } from '../../../lake/files/local-file.js';
 import { isDataFile } from '../../../lake/data-files.js';
 import { formatCount, formatSpan } from '../../../core/text/amounts.js';
 import type { CheckContext } from './certificate.js';
@@ -41,7 +41,7 @@ export async function checkBytes(
     await lake.refresh();
     if (file.delta.snapshot.file(file.add.path) === undefined) return undefined;
   }
-  const whatToDo = file.delta.schema.appendOnly === true ? `; restore it from a copy, or ${dropHistory}` : '';
+  const whatToDo = file.delta.schema.appendOnly === true ? '; restore it from a copy, if there is one' : '';
   certificate.add('file-bytes', 'lake', file, `${fault ?? ''}${whatToDo}`);
   return undefined;
 }
