@@ -106,7 +106,7 @@ export async function readSettlements(
   const settlements = listed
     .filter((settlement) => isAll || isSettlementIn(settlement, from, to))
     .toSorted(newestFirst);
-  const comparable = { lake, settlements, damaged: [], obscure: [] };
+  const comparable = { lake, settlements, damaged: [] };
   const byEvent = new Set(loadedSettlements(comparable));
   const windows = datedWindows(comparable, transactionsPipeline, account);
   const read = lake.loadKeys(groupEventsPipeline.name, account);

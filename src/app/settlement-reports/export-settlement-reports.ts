@@ -225,7 +225,7 @@ class ReportWriter {
   async write(chosen: readonly ChosenSettlement[]): Promise<Map<ChosenSettlement, string>> {
     const { account, lake } = this.#options;
     const settlements = chosen.map(({ settlement }) => settlement);
-    const comparable = { lake, settlements, damaged: [], obscure: [] };
+    const comparable = { lake, settlements, damaged: [] };
     const byEvent = new Set(loadedSettlements(comparable));
     const windows = datedWindows(comparable, transactionsPipeline, account);
     const sources: readonly LineSource[] = [

@@ -62,15 +62,12 @@ export async function settlementsFrom(
 
 const byGroupTables = [financialEventGroups, groupEventsPipeline].flatMap(tableNames);
 
-/** Whose rows a file has. */
-export interface FileOwner {
+/** A file whose rows can't be read. */
+export interface UnreadableFile {
   readonly table: string;
   readonly account: string;
-}
-
-/** A file whose rows can't be read. */
-export interface UnreadableFile extends FileOwner {
-  readonly loadKeys: readonly string[];
+  /** Undefined where the log doesn't say which slices it has rows of. */
+  readonly loadKeys: readonly string[] | undefined;
 }
 
 /**
@@ -80,42 +77,41 @@ export interface Comparable {
   readonly lake: Lake;
   readonly settlements: readonly Settlement[];
   readonly damaged: readonly UnreadableFile[];
-  /** The owners of files whose tags can't be understood. */
-  readonly obscure: readonly FileOwner[];
 }
 
 /** Files of an account in some tables: no account is judged by the damage of another. */
-function ownFiles<T extends FileOwner>(files: readonly T[], tables: readonly string[], account: string): T[] {
+function ownFiles(files: readonly UnreadableFile[], tables: readonly string[], account: string): UnreadableFile[] {
   return files.filter((file) => file.account === account && tables.includes(file.table));
 }
 
 /** The closed settlements whose events were read by group after they had closed. */
-export function loadedSettlements({ lake, settlements, damaged, obscure }: Comparable): Settlement[] {
+export function loadedSettlements({ lake, settlements, damaged }: Comparable): Settlement[] {
   const accounts = new Map(
     Array.from(new Set(settlements.map(({ account }) => account)), (account) => [
       account,
       {
         loadKeys: lake.loadKeys(groupEventsPipeline.name, account),
-        damagedKeys: damagedKeys(damaged, groupEventsPipeline, account),
-        isObscure: ownFiles(obscure, byGroupTables, account).length > 0,
+        damaged: damagedKeys(damaged, byGroupTables, account),
       },
     ]),
   );
   return settlements.filter(({ account, slice, isClosed, end }) => {
     const of = accounts.get(account);
     const loaded = of?.loadKeys.get(slice);
-    if (of === undefined || loaded === undefined || of.isObscure || of.damagedKeys.has(slice)) return false;
+    if (of?.damaged === undefined || loaded === undefined || of.damaged.has(slice)) return false;
     // Events that were read while the group was open may be incomplete.
     return isClosed && loaded.readAt >= (end ?? 0);
   });
 }
 
+/** The load keys of an account's damaged files in some tables; undefined where those of one are not known. */
 function damagedKeys(
   damaged: readonly UnreadableFile[],
-  pipeline: PipelineTables,
+  tables: readonly string[],
   account: string,
-): ReadonlySet<string> {
-  return new Set(ownFiles(damaged, tableNames(pipeline), account).flatMap(({ loadKeys }) => loadKeys));
+): ReadonlySet<string> | undefined {
+  const keys = ownFiles(damaged, tables, account).map(({ loadKeys }) => loadKeys);
+  return keys.includes(undefined) ? undefined : new Set(keys.flatMap((of = []) => of));
 }
 
 function tableNames(pipeline: PipelineTables): readonly string[] {
@@ -124,10 +120,9 @@ function tableNames(pipeline: PipelineTables): readonly string[] {
 
 /** The windows of a pipeline that are loaded by date for an account and whose files are whole, in order. */
 export function datedWindows(comparable: Comparable, pipeline: PipelineTables, account: string): Window[] {
-  const { lake, damaged, obscure } = comparable;
-  if (ownFiles(obscure, tableNames(pipeline), account).length > 0) return [];
-  const off = damagedKeys(damaged, pipeline, account);
-  return loadedWindows(lake, pipeline.name, account).filter((window) => !off.has(windowKey(window)));
+  const damaged = damagedKeys(comparable.damaged, tableNames(pipeline), account);
+  if (damaged === undefined) return [];
+  return loadedWindows(comparable.lake, pipeline.name, account).filter((window) => !damaged.has(windowKey(window)));
 }
 
 /** Whether windows cover all of a settlement. */

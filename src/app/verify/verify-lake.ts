@@ -53,7 +53,7 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<Certificat
   const certificate = new CertificateBuilder();
   const runs = await readRuns(lake.store, clock);
   const isRunning = runs.active.length > 0;
-  const { files, obscure } = logFiles(lake, account, certificate);
+  const { files, damaged } = logFiles(lake, account, certificate);
   const accounts = account === undefined ? [...lake.accounts()] : [account];
   await checkCatalog(lake, runs, expected, certificate);
   checkWindows(lake, accounts, files, certificate);
@@ -75,10 +75,11 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<Certificat
     const progress = progressLog(files.length, options);
     tuneForComputation();
     const contents = await checkBundles(bundles, { ...context, folder, index }, progress);
+    contents.damaged.push(...damaged);
     certificate.noteUnsummed();
     const forgotten = await forgottenIn(lake, accounts, index);
-    const loaded = wholeSettlements(loadedSettlements({ ...contents, lake, obscure }), forgotten, context);
-    const comparison = { ...contents, lake, obscure, accounts, index, forgotten, loaded };
+    const loaded = wholeSettlements(loadedSettlements({ ...contents, lake }), forgotten, context);
+    const comparison = { ...contents, lake, accounts, index, forgotten, loaded };
     for (const check of lakeChecks) await check(comparison, context);
     return certificate;
   } finally {

@@ -1,8 +1,8 @@
-import type { Comparable, Settlement } from '../../settlements/settlements.js';
+import type { Lake } from '../../../lake/lake.js';
+import type { Settlement, UnreadableFile } from '../../settlements/settlements.js';
 import type { CheckContext, ProblemLocation } from './certificate.js';
 import type { ReadableFile } from './file-contents.js';
 import type { IndexTables } from './index-tables.js';
-import type { LogFile } from './log-files.js';
 
 /** The total of a settlement: of its report, or of its summary. */
 export interface SettlementTotal extends ProblemLocation {
@@ -31,8 +31,8 @@ export interface ComparedContents {
   readonly reports: SettlementTotal[];
   /** The files of accounts with settlement reports that these are compared with; they stay until the end. */
   readonly files: ReadableFile[];
-  /** The main files of bundles whose rows can't be compared with others. */
-  readonly damaged: LogFile[];
+  /** Files whose rows can't be compared with others. */
+  readonly damaged: UnreadableFile[];
 }
 
 /** Where the contents of files are collected. */
@@ -41,7 +41,8 @@ export interface CollectingContext extends CheckContext {
 }
 
 /** All files of a lake for checks that compare them. */
-export interface Comparison extends ComparedContents, Pick<Comparable, 'lake' | 'obscure'> {
+export interface Comparison extends ComparedContents {
+  readonly lake: Lake;
   readonly accounts: readonly string[];
   readonly index: IndexTables;
   readonly forgotten: Forgotten;

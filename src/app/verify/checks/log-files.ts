@@ -5,7 +5,7 @@ import { loadKeysText } from '../../../lake/files/load-key-rows.js';
 import type { Lake } from '../../../lake/lake.js';
 import { parseNote } from '../../../lake/store/store.js';
 import { groupBy } from '../../../core/group-by.js';
-import type { FileOwner } from '../../settlements/settlements.js';
+import type { UnreadableFile } from '../../settlements/settlements.js';
 import type { CertificateBuilder, ProblemLocation } from './certificate.js';
 import { loadKeyKindOf } from '../../coverage/stored-pipelines.js';
 
@@ -44,16 +44,16 @@ function parsed<T>(schema: z.ZodType<T>, text: string | undefined): T | undefine
 }
 
 /**
- * The files of every table as the log names them. `obscure` are the table and account of each file whose tags can't be
+ * The files of every table as the log names them. `damaged` are those whose tags can't be
  * understood; such a file is left out, and is a problem.
  */
 export function logFiles(
   lake: Lake,
   account: string | undefined,
   certificate: CertificateBuilder,
-): { readonly files: readonly LogFile[]; readonly obscure: readonly FileOwner[] } {
+): { readonly files: readonly LogFile[]; readonly damaged: readonly UnreadableFile[] } {
   const files: LogFile[] = [];
-  const obscure: FileOwner[] = [];
+  const damaged: UnreadableFile[] = [];
   for (const delta of lake.tables) {
     for (const add of delta.snapshot.files()) {
       if (account !== undefined && add.partitionValues['account'] !== account) continue;
@@ -61,13 +61,14 @@ export function logFiles(
       const file = readFile(delta, add);
       if (typeof file !== 'string') files.push(file);
       else {
-        obscure.push({ table: delta.schema.name, account: add.partitionValues['account'] ?? '' });
+        const owner = { table: delta.schema.name, account: add.partitionValues['account'] ?? '' };
+        damaged.push({ ...owner, loadKeys: undefined });
         const slice = add.tags?.['loadKeys'] ?? '';
         certificate.add('log-tags', 'lake', { table: delta.schema.name, file: delta.pathOf(add), slice }, file);
       }
     }
   }
-  return { files, obscure };
+  return { files, damaged };
 }
 
 /** Returns the file with the content of its tags, or what is wrong with them. */
