@@ -16,11 +16,7 @@ import type { Lake } from '../../lake/lake.js';
 import { wrapWords } from '../../core/text/width.js';
 import { catalogLine, catalogVersion } from '../catalog-version.js';
 import type { ExpectedVersion } from './checks/catalog-chain.js';
-import type {
-  CertificateBuilder as Findings,
-  FoundProblem as FoundProblem,
-  ProblemKind,
-} from './checks/certificate.js';
+import type { CertificateBuilder as Findings, FoundProblem, ProblemKind } from './checks/certificate.js';
 import { remedyCommand, remedyRanks, type Remedy } from '../remedy.js';
 import { backupRemedy, problemRemedy } from './checks/problem-remedy.js';
 import { verifyLake } from './verify-lake.js';
