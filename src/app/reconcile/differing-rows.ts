@@ -68,6 +68,8 @@ const groupKey = "coalesce(nullif(group_id, ''), raw)";
 
 /** In SQL: the identity of a row; undefined for a table whose rows have none. */
 export function rowKey(main: Table): string | undefined {
+  // A definition may have a column of its own that is called event_id.
+  if (main.customPipeline !== undefined) return undefined;
   if (hasColumn(main, 'event_id')) return 'event_id';
   return hasColumn(main, 'group_id') && hasColumn(main, 'raw') ? groupKey : undefined;
 }
@@ -107,6 +109,36 @@ export async function findDiffering(database: Database, states: MainStates): Pro
   const rows = counted.vanished + counted.appeared;
   const moved = await addMoved(database, states);
   return { ...counted, released, grown, moved, rows, examples: rows === 0 ? [] : examples };
+}
+
+/** The columns of a custom table that say where a row was read. */
+const placeColumns = ['window_start', 'window_end', 'position'];
+
+/**
+ * Counts the rows of custom tables that one of two states has more often, wherever they were read. These rows have no identity, so that
+ * one with another value counts as vanished and as appeared.
+ *
+ * @param isKnown in SQL: whether an incoming row is of a window that was read before
+ */
+export async function countDifferingRows(
+  database: Database,
+  states: readonly States[],
+  isKnown: string,
+): Promise<Pick<Differing, 'appeared' | 'vanished'>> {
+  const counts = { appeared: 0, vanished: 0 };
+  for (const { table, stored, incoming } of states) {
+    const names = table.columns.map(({ name }) => name).filter((name) => !placeColumns.includes(name));
+    const compared = names.includes('content_hash') ? names.filter((name) => name !== 'raw') : names;
+    const rows = (state: string) => `SELECT ${compared.map(identifier).join(', ')} FROM (${state})`;
+    const more = (one: string, other: string) => `(SELECT count(*) FROM (${one} EXCEPT ALL ${other}))`;
+    const [found] = await database.rows(
+      `SELECT ${more(`${rows(incoming)} WHERE ${isKnown}`, rows(stored))} AS appeared, ` +
+        `${more(rows(stored), rows(incoming))} AS vanished`,
+    );
+    counts.appeared += Number(found?.['appeared']);
+    counts.vanished += Number(found?.['vanished']);
+  }
+  return counts;
 }
 
 /**

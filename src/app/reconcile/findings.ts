@@ -73,7 +73,7 @@ export function findingsText({ changes, emptied, uncompared }: Findings): string
     for (const change of changed.slice(0, mostListed)) {
       lines.push(`  ${keysInWords(change.load_keys)}: ${countsText(change)}`, ...change.examples.map(exampleText));
       const others = change.rows - change.examples.length;
-      if (others > 0) lines.push(`    and ${formatCount(others)} more`);
+      if (others > 0 && change.examples.length > 0) lines.push(`    and ${formatCount(others)} more`);
     }
     if (changed.length > mostListed) lines.push(`  and ${formatCount(changed.length - mostListed)} more`);
     const { released, grown } = sumOf(ofPipeline);

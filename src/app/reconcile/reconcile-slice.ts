@@ -13,7 +13,15 @@ import type { Workspace } from '../../lake/files/workspace.js';
 import type { UncomparedSlices } from '../results.js';
 import { readWindow } from '../../engine/slicing/window-slices.js';
 import { otherAccountFailure, type SliceChange, type Emptied, type Findings, type KnownOrders } from './findings.js';
-import { countReturnedOrders, countStored, findDiffering, rowKey, sameRows, type States } from './differing-rows.js';
+import {
+  countDifferingRows,
+  countReturnedOrders,
+  countStored,
+  findDiffering,
+  rowKey,
+  sameRows,
+  type States,
+} from './differing-rows.js';
 import {
   CheckedFiles,
   isUnreadable,
@@ -25,6 +33,7 @@ import {
 } from '../../lake/files/month-files.js';
 import { historyFiles, keepsHistory } from './event-history.js';
 import { timestampLiteral } from '../../core/duckdb/literals.js';
+import { uncovered } from '../../core/windows.js';
 import { faultOf } from '../../lake/files/local-file.js';
 
 interface RevisionOptions {
@@ -39,7 +48,8 @@ const leastOrders = 5;
 const leastReturned = 0.05;
 
 /**
- * Compares slices that are read again with the lake, event by event, and keeps the differences in `event_history`.
+ * Compares slices that are read again with the lake, event by event, and keeps the differences in `event_history`; of custom pipelines
+ * they are counted only.
  *
  * It refuses an empty answer for load keys with stored rows, so that an upstream without data doesn't empty the lake, a listing
  * that lacks stored settlements, and pages with holes that lack stored events. An answer with other orders than the lake's ends
@@ -158,8 +168,15 @@ export class EventRevisions implements Revisions {
     };
     if (isEmptied && !this.#options.acceptEmpty) return refuse(storedRows);
     const maySkip = async () => mayStay && (await this.#isSame([mainStates, ...derived]));
-    if (rowKey(compared) === undefined)
-      return (await maySkip()) ? { verdict: 'same' } : revision(lake, mainStates.table, slice, uncompared);
+    if (rowKey(compared) === undefined) {
+      if (await maySkip()) return { verdict: 'same' };
+      const counts = await countDifferingRows(database, [mainStates, ...derived], knownWindowsCondition(slice, known));
+      return revision(lake, mainStates.table, slice, uncompared, () => {
+        const rows = counts.appeared + counts.vanished;
+        const change = { ...counts, differ: 0, released: 0, grown: 0, rows, examples: [] };
+        if (rows > 0) this.#findings.changes.push({ pipeline: slice.pipeline, load_keys: known, ...change });
+      });
+    }
     const isKnown = knownRowsCondition(compared, slice, known);
     const found = await findDiffering(database, { ...rowStates, isKnown, grows: slice.grows === true });
     if (!isEmptied) {
@@ -249,6 +266,17 @@ function knownRowsCondition(main: Table, { loadKeys }: SliceCommit, known: reado
     .map(({ start, end }) => `(${instant} >= ${timestampLiteral(start)} AND ${instant} < ${timestampLiteral(end)})`);
   const current = loadKeyCondition(known.filter((loadKey) => loadKeys.includes(loadKey)));
   return [current, ...retired].join(' OR ');
+}
+
+/** In SQL: whether an incoming row is of a window that was read before as a whole, so that a new row is a change. */
+function knownWindowsCondition({ loadKeys }: SliceCommit, known: readonly string[]): string {
+  const windows = known.flatMap((loadKey) => readWindow(loadKey) ?? []);
+  return loadKeyCondition(
+    loadKeys.filter((loadKey) => {
+      const window = readWindow(loadKey);
+      return window !== undefined && uncovered(window, windows).length === 0;
+    }),
+  );
 }
 
 /** Whether the slice's files equal the stored ones byte for byte. */

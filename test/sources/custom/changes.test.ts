@@ -49,7 +49,10 @@ test('changes of the table of a pipeline of one’s own are the answers that cam
   if (other === undefined || gone === undefined) throw new Error('no shipments');
   const replaced = shipmentAt(900, other.shippedAt);
   service.shipments = service.shipments.flatMap((one) => (one === other ? [replaced] : one === gone ? [] : [one]));
-  await loaded(own, { lake, refresh: true, from: '2025-01-20', to: '2025-01-24' });
+  const read = await loaded(own, { lake, refresh: true, from: '2025-01-20', to: '2025-01-24' });
+  expect(read.printed).toContain('Changed since it was read last, shipments: 1 appeared, 2 vanished\n');
+  expect(read.printed).not.toMatch(/and \d+ more/);
+  expect(read.summary).toMatchObject({ changes: { shipments: { appeared: 1, vanished: 2, differ: 0, grown: 0 } } });
   await loaded(own, { lake, from: '2025-01-24', to: '2025-01-26' });
   const later = await changed(all.next);
   expect(later.went).toEqual(jsonOf([other, gone]));

@@ -113,12 +113,17 @@ test('a plan tells the requests that the backfill then needs', async () => {
 test('a nightly run loads what is new and looks back', async () => {
   const { lake, service, own } = await loadedTwice();
   const nightly = { lake, pipelines: ['shipments'], account: 'depot', customPipelines: [own], maxLag: '1h' };
-  expect((await synced(nightly, { clock })).failure).toBeUndefined();
+  const first = await synced(nightly, { clock });
+  expect([first.failure, first.summary.changes]).toEqual([undefined, {}]);
+  expect(first.printed).toContain('Nothing has changed in what was read again');
   const all = service.shipments.filter(({ shippedAt }) => shippedAt >= '2025-01-20').length;
   expect(await rowOf(lake, 'SELECT count(*) AS n FROM shipments')).toEqual({ n: BigInt(all) });
   service.requests.length = 0;
-  service.shipments = [...service.shipments, shipmentAt(7000, '2025-02-28T12:00:00.000Z')];
-  expect((await synced(nightly, { clock })).failure).toBeUndefined();
+  service.shipments = [...service.shipments, shipmentAt(7000, '2025-02-27T12:00:00.000Z')];
+  const second = await synced(nightly, { clock });
+  expect(second.failure).toBeUndefined();
+  expect(second.summary.changes).toMatchObject({ shipments: { appeared: 1, vanished: 0, slices: [{}] } });
+  expect(second.printed).not.toContain('Nothing has changed');
   expect(service.requests.length).toBeLessThan(5);
   expect(await rowOf(lake, 'SELECT count(*) AS n FROM shipments')).toEqual({ n: BigInt(all + 1) });
 });

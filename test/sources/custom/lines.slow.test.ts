@@ -70,8 +70,11 @@ describe('lines of records', () => {
     expect(await rowOf(lake, counted)).toEqual(countsOf(service));
     expect(await verified({ root: lake, clock })).toMatchObject(isWhole);
 
+    const { shipments, parcels } = countsOf(service);
     service.shipments = [...service.shipments, shipmentAt(5000, '2025-01-24T12:00:00.000Z')];
-    await loaded(own, { lake, refresh: true, from: '2025-01-23', to: '2025-01-24' });
+    const read = await loaded(own, { lake, refresh: true, from: '2025-01-23', to: '2025-01-24' });
+    const more = countsOf(service).shipments - shipments + countsOf(service).parcels - parcels;
+    expect(read.summary).toMatchObject({ changes: { shipments: { appeared: Number(more), vanished: 0 } } });
     expect(await rowOf(lake, counted)).toEqual(countsOf(service));
     expect(await verified({ root: lake, clock })).toMatchObject(isWhole);
     const held = await fileHashes(lake);
