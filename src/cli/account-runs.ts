@@ -5,7 +5,8 @@ import { alignedLines } from '../core/text/width.js';
 import { variableOf } from '../core/environment.js';
 import { usageError } from '../core/errors.js';
 import { printable } from '../core/printable.js';
-import { accountPlaceholder, servesMetrics, type SideBySide } from './listener.js';
+import { accountPlaceholder } from '../app/configuration/metrics-file.js';
+import { servesMetrics, type SideBySide } from './listener.js';
 import { printResult, type CommandArguments, type CommandDefinition } from './options/command-definition.js';
 import { readSettings } from './options/command-settings.js';
 

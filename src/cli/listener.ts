@@ -1,12 +1,16 @@
-import { dirname, resolve } from 'node:path';
+import {
+  accountPlaceholder,
+  checkMetricsFile,
+  metricsFileOf,
+  refuseSharedFile,
+} from '../app/configuration/metrics-file.js';
 import type { Clock } from '../core/clock.js';
 import { withCommandsIn } from '../app/command-text.js';
 import type { Configuration } from '../app/configuration/configuration.js';
 import { accountPattern, demoAccount } from '../app/configuration/account.js';
 import { misspeltVariables } from '../app/configuration/misspelt-variables.js';
 import { resolveLogSettings, type LogSettings } from '../app/configuration/settings.js';
-import { codeOf, messageOf, usageError, LedgerlakeError } from '../core/errors.js';
-import { isFolder } from '../core/io/files.js';
+import { codeOf, messageOf, LedgerlakeError } from '../core/errors.js';
 import { replaceFile } from '../core/io/write-file.js';
 import { withStoppingEvent } from '../app/context.js';
 import type { Level, Emit, RunEvent } from '../core/events/run-event.js';
@@ -62,10 +66,12 @@ export async function openListener(
   const verbosity = { verbose: args.flag('verbose'), quiet: args.flag('quiet') };
   const complete = (text: string): string => withCommandsIn(args.scope(), text);
   const log = await openLog(settings.logFormat, verbosity, clock, { complete, account, sideBySide });
-  const metrics = await openMetrics(settings, run, clock, log.emit).catch(async (error: unknown) => {
-    await log.close();
-    throw error;
-  });
+  const metrics = await openMetrics(settings, configuration, { run, clock, emit: log.emit }).catch(
+    async (error: unknown) => {
+      await log.close();
+      throw error;
+    },
+  );
   const emit: Emit = (reported) => {
     const event = 'message' in reported ? { ...reported, message: complete(reported.message) } : reported;
     log.emit(event);
@@ -127,20 +133,7 @@ async function readLogSettings(
   const account = await runAccount(args, configuration);
   if (account === undefined && metricsFile.includes(accountPlaceholder)) return { ...settings, metricsFile: undefined };
   const run = { account: account ?? '', command };
-  return { ...settings, metricsFile: metricsFile.replaceAll(accountPlaceholder, run.account), run };
-}
-
-/** Placeholder of the account in the name of a metrics file. */
-export const accountPlaceholder = '{account}';
-
-/** Throws a USAGE error where the runs of several accounts would replace each other's metrics. */
-function refuseSharedFile({ file = '', folder, settings, accounts }: Configuration, metricsFile: string): void {
-  const isConfigured = settings.metricsFile !== undefined && resolve(folder, settings.metricsFile) === metricsFile;
-  if (!isConfigured || accounts.size < 2 || metricsFile.includes(accountPlaceholder)) return;
-  throw usageError(
-    `expected ${accountPlaceholder} in \`metricsFile\` of ${file}, which has ${accounts.size} accounts, got ${metricsFile}; each run ` +
-      `would replace the metrics of the others, so write ledgerlake-${accountPlaceholder}.prom, for example`,
-  );
+  return { ...settings, metricsFile: metricsFileOf(metricsFile, run.account), run };
 }
 
 /** The account of a run; undefined where the command line and the configuration name none, or an invalid one. */
@@ -250,16 +243,15 @@ function isTrue(text: string | undefined): boolean {
 
 async function openMetrics(
   { metricsPort, metricsHost, metricsFile }: LogSettings,
-  run: MetricsRun | undefined,
-  clock: Clock,
-  emit: Emit,
+  configuration: Configuration,
+  { run, clock, emit }: { readonly run: MetricsRun | undefined; readonly clock: Clock; readonly emit: Emit },
 ): Promise<Listener | undefined> {
   if (metricsPort === undefined && metricsFile === undefined) return undefined;
   const [{ createRunMetrics }, { serveMetrics }] = await Promise.all([
     import('../observe/metrics/run-metrics.js'),
     import('../observe/metrics/metrics-server.js'),
   ]);
-  if (metricsFile !== undefined) await checkMetricsFile(metricsFile);
+  if (metricsFile !== undefined) await checkMetricsFile(configuration, metricsFile, run?.account ?? '');
   const metrics = createRunMetrics(clock, run);
   const onFault = (fault: unknown): void => {
     emit({ event: 'metrics-not-served', reason: messageOf(fault) });
@@ -284,16 +276,6 @@ async function openMetrics(
       }
     },
   };
-}
-
-/** @throws LedgerlakeError USAGE where the folder of the file is missing, and where the file is a folder */
-async function checkMetricsFile(path: string): Promise<void> {
-  const folder = dirname(path);
-  if (!(await isFolder(folder))) {
-    throw usageError(`expected --metrics-file in a folder that exists, got ${path}; create ${folder}`);
-  }
-  if (await isFolder(path))
-    throw usageError(`expected --metrics-file to be a file, got the folder ${path}; add a name`);
 }
 
 /** The event of a failed command, with details and stack for `--verbose`. */

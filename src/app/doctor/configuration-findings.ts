@@ -2,6 +2,7 @@ import { LedgerlakeError } from '../../core/errors.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { checkVariables } from '../configuration/account-settings.js';
 import type { Configuration } from '../configuration/configuration.js';
+import { checkMetricsFile, metricsFileOf, refuseSharedFile } from '../configuration/metrics-file.js';
 import { misspeltVariables } from '../configuration/misspelt-variables.js';
 import { readConfiguration, withoutFile } from '../configuration/read-configuration.js';
 import { resolveLogSettings, resolveSettings, type SettingSources, type Settings } from '../configuration/settings.js';
@@ -16,6 +17,8 @@ export interface ExaminedSettings extends Pick<SettingSources, 'texts' | 'enviro
   readonly isValid: boolean;
   readonly settings: Settings;
   readonly customPipelines: readonly CustomPipeline[];
+  /** The file of a run's metrics; undefined: none. */
+  readonly metricsFile: string | undefined;
 }
 
 /**
@@ -71,8 +74,19 @@ export async function examineConfiguration(sources: SettingSources, add: AddFind
   }
   return {
     ...{ texts, configuration, isValid: configuration !== empty, customPipelines },
+    metricsFile: logging?.metricsFile,
     // An invalid variable is reported once.
     environment: resolved === undefined ? {} : environment,
     settings,
   };
+}
+
+/** @throws LedgerlakeError USAGE where a run of one of the accounts couldn't write its metrics file */
+export async function examineMetricsFile(
+  { configuration, metricsFile }: ExaminedSettings,
+  accounts: readonly string[],
+): Promise<void> {
+  if (metricsFile === undefined) return;
+  refuseSharedFile(configuration, metricsFile);
+  for (const account of accounts) await checkMetricsFile(configuration, metricsFileOf(metricsFile, account), account);
 }

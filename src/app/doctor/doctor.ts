@@ -12,7 +12,7 @@ import { supported } from '../../lake/catalog/commit.js';
 import type { Lake } from '../../lake/lake.js';
 import { openStore } from '../../lake/store/open-store.js';
 import { withCommandsIn, type CommandScope } from '../command-text.js';
-import { readAccount } from '../configuration/account.js';
+import { demoAccount, readAccount } from '../configuration/account.js';
 import { listedAccounts } from '../configuration/account-settings.js';
 import { configuredAccounts } from '../configuration/configured-accounts.js';
 import { rangeMarginMs } from '../configuration/range.js';
@@ -20,7 +20,7 @@ import { resolveSettings, type SettingSources } from '../configuration/settings.
 import type { ReadingContext } from '../context.js';
 import { readMaxLag } from '../load/freshness.js';
 import type { DoctorFinding, DoctorReport, DoctorState } from '../results.js';
-import { examineConfiguration, type ExaminedSettings } from './configuration-findings.js';
+import { examineConfiguration, examineMetricsFile, type ExaminedSettings } from './configuration-findings.js';
 import { examineCredentials } from './credential-findings.js';
 import { examineDisk } from './disk-findings.js';
 import { examined, type AddFinding, type ExaminationContext } from './findings.js';
@@ -85,10 +85,13 @@ export async function examine(options: Examination, context: ExaminationContext)
   const configuration = await examined('configuration', context, (add) => examineConfiguration(options, add));
   const known: ExaminedSettings = configuration.result ?? {
     ...{ texts, environment, configuration: unconfigured, isValid: false },
-    ...{ settings: optionsAlone, customPipelines: [] },
+    ...{ settings: optionsAlone, customPipelines: [], metricsFile: undefined },
   };
   const accounts = account === undefined ? listedAccounts(known.configuration, known.environment) : [account];
   if (known.isValid && accounts.length === 0) readAccount(undefined, texts['endpoint']);
+  const metrics = await examined('configuration', context, () =>
+    examineMetricsFile(known, accounts.length === 0 ? [demoAccount] : accounts),
+  );
   const { settings } = known;
   const { encryption, lake: location, marginMinutes } = settings;
   const maxLagMs = readMaxLag(texts['max-lag'] ?? usualMaxLag, marginMinutes) ?? Infinity;
@@ -153,6 +156,7 @@ export async function examine(options: Examination, context: ExaminationContext)
 
   const all = [
     configuration,
+    metrics,
     ...credentials,
     { findings: others },
     clocks,

@@ -333,6 +333,18 @@ test('an invalid configuration is a fault of its own; what is misspelt is a warn
   ]);
 });
 
+test('a metrics file that a run cannot write is a fault, which names its setting', async () => {
+  const { folder } = await setUp();
+  const file = join(folder, 'c.json');
+  const configuration = JSON.parse(await readFile(file, 'utf8')) as { settings: object };
+  const settings = { ...configuration.settings, metricsFile: 'nowhere/{account}.prom' };
+  await writeFile(file, JSON.stringify({ ...configuration, settings }));
+  const metrics = join(folder, 'nowhere', 'shop.prom');
+  expect(troubles(await examineIn(folder))).toEqual([
+    `fault configuration: expected \`metricsFile\` of ${file} in a folder that exists, got ${metrics}; create ${join(folder, 'nowhere')}`,
+  ]);
+});
+
 /** A clock on which everybody sleeps for a twentieth of the time. */
 const hastyClock: Clock = {
   now: () => Date.now(),
