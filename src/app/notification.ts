@@ -17,8 +17,8 @@ export interface Notification {
   readonly error?: { readonly code: string; readonly message: string } | undefined;
 }
 
-/** Placeholder of the exit code in the address. */
-const exitCodePlaceholder = '{exit_code}';
+/** Placeholders in the address. */
+const placeholders = { exitCode: '{exit_code}', command: '{command}' } as const;
 
 /** Of a connection, and of an answer. */
 const timeouts = { connectTimeoutMs: 5000, headersTimeoutMs: 10_000, bodyTimeoutMs: 10_000, answerTimeoutMs: 10_000 };
@@ -34,7 +34,7 @@ export async function postNotification(
   { clock, limitMs }: { readonly clock: Clock; readonly limitMs: number },
 ): Promise<void> {
   const { origin, pathname, search, username, password } = new URL(
-    address.reveal().replaceAll(exitCodePlaceholder, String(exitCode)),
+    address.reveal().replaceAll(placeholders.exitCode, String(exitCode)).replaceAll(placeholders.command, command),
   );
   const login = [username, password].map(decodeURIComponent).join(':');
   const authorization = login === ':' ? {} : { authorization: `Basic ${Buffer.from(login).toString('base64')}` };

@@ -37,12 +37,12 @@ const runs = [{ status: 'failed', account: 'shop' }];
 const post = (address: string, limitMs = 30_000) =>
   postNotification(new Secret(address), { command: 'sync', exitCode: 1, runs }, { clock, limitMs });
 
-test('is posted as JSON, again after a fault of the service, with the exit code in the address', async () => {
+test('is posted as JSON, again after a fault of the service, with the exit code and the command in the address', async () => {
   const { url, received } = await answering([500, 503, 204]);
-  await post(`${url.replace('//', '//me:a%20word@')}/secret-path/{exit_code}?a=b`, 3_600_000);
+  await post(`${url.replace('//', '//me:a%20word@')}/secret-path/{command}/{exit_code}?a=b`, 3_600_000);
   expect(received).toHaveLength(3);
   for (const { url: path, headers, body } of received) {
-    expect(path).toBe('/secret-path/1?a=b');
+    expect(path).toBe('/secret-path/sync/1?a=b');
     expect(headers).toMatchObject({ 'content-type': 'application/json', authorization: 'Basic bWU6YSB3b3Jk' });
     const at = expect.stringMatching(/^\d{4}-\d\d-\d\dT/) as string;
     expect(JSON.parse(body)).toEqual({ command: 'sync', status: 'failed', exit_code: 1, at, runs });

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
+import { readdir, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
@@ -27,7 +27,7 @@ test('a backfill and a backup are posted, and a dry run is not', async () => {
   ]);
 });
 
-test('a night that succeeds, a verify that does, and what else runs', async () => {
+test('a night that succeeds, a verify that does, one that does not, and what else runs', async () => {
   const folder = await temporaryFolder();
   const { environment, posted, paths } = await deadMan();
   const run = { folder, environment };
@@ -40,7 +40,15 @@ test('a night that succeeds, a verify that does, and what else runs', async () =
   expect(posted.slice(1)).toMatchObject([
     { command: 'verify', status: 'done', exit_code: 0, runs: [{ status: 'done' }] },
   ]);
-  expect(paths).toEqual(['/secret-path/0', '/secret-path/0']);
+  const [file = ''] = (await readdir(join(folder, 'data/lake/events'), { recursive: true })).filter((name) =>
+    name.endsWith('.parquet'),
+  );
+  await rm(join(folder, 'data/lake/events', file));
+  expect(await builtCommand(['verify', '--quiet'], run)).toMatchObject({ code: 1 });
+  const first = `file-bytes events/${file} the file is missing`;
+  const broken = { status: 'failed', lake: 'data/lake', problems: 1, first_problem: first };
+  expect(posted[2]).toMatchObject({ command: 'verify', exit_code: 1, runs: [broken] });
+  expect(paths).toEqual(['/secret-path/0', '/secret-path/0', '/secret-path/1']);
 });
 
 test('a configuration that is wrong, where the environment has the address; one object for several accounts', async () => {

@@ -288,10 +288,10 @@ export const logSettings = {
   notify: {
     ...secretAddress,
     about:
-      'Address to which sync, backfill, compact, verify, backup and worker post how they have ended, as JSON; {exit_code} in it ' +
-      'stands for the exit code',
+      'Address to which sync, backfill, compact, verify, backup and worker post how they have ended, as JSON; in it {exit_code} ' +
+      'stands for the exit code and {command} for the name of the command',
     comment: 'Where a night posts how it has ended, such as a dead-man switch (docs/nightly.md).',
-    example: 'https://hc-ping.com/your-uuid/{exit_code}',
+    example: 'https://hc-ping.com/your-ping-key/ledgerlake-{command}/{exit_code}',
   },
 } as const satisfies SettingDefinitions;
 

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import type { Clock } from '../../core/clock.js';
 import { withCommandsIn } from '../command-text.js';
-import type { ReadingContext } from '../context.js';
+import type { CommandContext, ReadingContext } from '../context.js';
 import type { Certificate, Check, Problem } from '../results.js';
 import { tables } from '../../sources/finances/lake-tables.js';
 import { refuseUnknownAccount } from '../configuration/account.js';
@@ -50,14 +50,24 @@ export interface VerifyOptions {
  * @throws LedgerlakeError USAGE where there is no lake, and for an account that is not among those of the lake;
  * LAKE_STORE where the lake can't be read; LAKE_LOG where its log is damaged, cut off or from a newer program
  */
-export async function verify(options: VerifyOptions, context: ReadingContext): Promise<0 | 1> {
-  const { output } = context;
+export async function verify(
+  options: VerifyOptions,
+  context: ReadingContext & Pick<CommandContext, 'setFailedResult'>,
+): Promise<0 | 1> {
+  const { output, setFailedResult } = context;
+  const { lake, account } = options;
+  setFailedResult?.(() => ({ summary: { account, lake } }));
   const verified = await certify(options, context);
   const { certificate, found } = verified;
+  const kinds = failingKinds(options);
+  const problems = kinds.reduce((sum, kind) => sum + found[kind], 0);
+  const first = certificate.problems.find(({ kind }) => kinds.includes(kind));
+  const firstText = first && shortenMessage([first.check, first.file, first.problem].filter(Boolean).join(' '));
+  setFailedResult?.(() => ({ summary: { account, lake, problems, first_problem: firstText } }));
   if (options.format === 'json') await writeText(output, [`${JSON.stringify(certificate, undefined, 2)}\n`]);
   else if (options.format === 'table') await writeTable(verified, options, output);
   else await writeRows(output, options.format, flatColumns, chunksOf(flatRows(certificate)));
-  return failingKinds(options).some((kind) => found[kind] > 0) ? 1 : 0;
+  return problems > 0 ? 1 : 0;
 }
 
 /** The kinds of problems that make the exit code 1. */

@@ -36,6 +36,7 @@ export const verifyCommand: CommandDefinition = {
     };
     const { verify } = await import('../../app/verify/verify.js');
     // `--quiet` prints the problems of the lake only.
-    return verify(options, { ...readingContext(args, context), output: process.stdout });
+    const { setFailedResult } = context;
+    return verify(options, { ...readingContext(args, context), output: process.stdout, setFailedResult });
   },
 };
