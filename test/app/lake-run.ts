@@ -116,13 +116,13 @@ export async function database(lake: string, clock: Clock, query?: string): Prom
   onTestFinished(() => {
     opened.close();
   });
-  const { tables, lakeFiles, macros } = await openLakeReader(lake, clock);
+  const { tables, lakeFiles, macrosFor } = await openLakeReader(lake, clock);
   const named = tables.filter(({ name }) => query === undefined || new RegExp(`\\b${name}\\b`).test(query));
   await createViews(opened, named, await lakeFiles());
   if (query !== undefined) return opened;
   const created = new Set<string>();
   const withViews = async (statement: string): Promise<string> => {
-    for (const macro of macros.statements(statement)) {
+    for (const macro of macrosFor(statement)) {
       if (created.has(macro)) continue;
       await opened.execute(macro);
       created.add(macro);

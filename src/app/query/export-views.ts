@@ -14,11 +14,9 @@ import type { CommandContext } from '../context.js';
 import type { ViewsExport } from '../results.js';
 import { asKnownMacros, loadedSpansMacro } from './as-known.js';
 import { openExistingLake, sqlTables } from './lake-files.js';
-import { readChart } from './chart.js';
-import { readCosts } from './costs.js';
 import { askedQuestion } from './ask.js';
 import { questionNames } from './question-names.js';
-import { isMacro, viewStatements, viewTexts } from './views.js';
+import { isMacro, readViewSettings, viewStatements, viewTexts } from './views.js';
 
 /**
  * `ledgerlake export views --dir DIR`: writes the SQL of the views of `ledgerlake sql`, for a plain DuckDB and for dbt. `lake.sql`
@@ -29,17 +27,10 @@ import { isMacro, viewStatements, viewTexts } from './views.js';
  * @throws LedgerlakeError USAGE where there is no lake, or where a file can't be written
  */
 export async function exportViews(
-  {
-    lake: location,
-    dir,
-    timeZone = 'UTC',
-    chart,
-    costs,
-  }: QueryOptions & { readonly lake: string; readonly dir: string },
+  { lake: location, dir, ...options }: QueryOptions & { readonly lake: string; readonly dir: string },
   { clock, log }: Pick<CommandContext, 'clock' | 'log'>,
 ): Promise<CommandResult<ViewsExport>> {
-  const chartRows = chart === undefined ? undefined : await readChart(chart);
-  const costRows = costs === undefined ? undefined : await readCosts(costs);
+  const settings = await readViewSettings(options);
   const lake = await openExistingLake(location, clock, log);
   const tables = sqlTables(lake.tables.map(({ schema, columns }) => ({ name: schema.name, columns })));
   const committed = groupBy(lake.committedAdds(), ({ table }) => table.schema.name);
@@ -54,8 +45,8 @@ export async function exportViews(
     );
   });
   const { version } = lake.snapshot;
-  const texts = viewTexts(timeZone, chartRows, costRows);
-  const statements = [...viewStatements(tables, timeZone, chartRows, costRows)];
+  const texts = viewTexts(settings);
+  const statements = [...viewStatements(tables, settings)];
   const macros = statements.flatMap(([, text]) => (isMacro(text) ? [text] : []));
   const queries = statements.filter(([, text]) => !isMacro(text));
   const files: readonly (readonly [name: string, text: string])[] = [
@@ -66,7 +57,7 @@ export async function exportViews(
     ['views.sql', script(queries.map(([, text]) => text))],
     ...queries.map(([name]) => [join('models', `${name}.sql`), model(name, texts)] as const),
     ...questionNames.map((name) => {
-      const { query } = askedQuestion(lake, { name, parameters: {}, timeZone, now: clock.now() });
+      const { query } = askedQuestion(lake, { name, parameters: {}, timeZone: settings.timeZone, now: clock.now() });
       return [join('questions', `${name}.sql`), query] as const;
     }),
   ];

@@ -23,13 +23,11 @@ export interface LakeDatabaseOptions {
   /** As `fileFault`. */
   readonly faultOf?: ((error: unknown) => Promise<unknown>) | undefined;
   readonly signal?: AbortSignal | undefined;
-  readonly macros?: LakeMacros;
-}
-
-/** Macros and further views over a lake's views. All of them take as long as DuckDB's own start: each is created for the first statement that may read it. */
-export interface LakeMacros {
-  /** The statements that create those which a statement may read, over the views of the newest version; without one, all. */
-  readonly statements: (statement?: string) => readonly string[];
+  /**
+   * Returns the statements that create the macros and further views which a statement may read, over the views of the newest version;
+   * without one, all. All of them take as long as DuckDB's own start: each is created for the first statement that may read it.
+   */
+  readonly macrosFor?: (statement?: string) => readonly string[];
 }
 
 /** Runs statements over a lake's views, which show one version of it until `refresh`. */
@@ -74,7 +72,7 @@ export class LakeDatabase {
 
   /** Creates the macros and further views, for whoever reads them without `run`. */
   async createMacros(signal = this.#options.signal): Promise<void> {
-    await this.#createMacros(this.#options.macros?.statements() ?? [], signal);
+    await this.#createMacros(this.#options.macrosFor?.() ?? [], signal);
   }
 
   async #createMacros(macros: readonly string[], signal: AbortSignal | undefined): Promise<void> {
@@ -120,8 +118,8 @@ export class LakeDatabase {
    * throws an error that names it.
    */
   async #prepare(statement: string, { signal = this.#options.signal, parameters }: RunOptions = {}): Promise<void> {
-    const { database, faultsFor, fetchFor, macros } = this.#options;
-    const statements = macros?.statements(statement) ?? [];
+    const { database, faultsFor, fetchFor, macrosFor } = this.#options;
+    const statements = macrosFor?.(statement) ?? [];
     await this.#createMacros(
       statements.filter((macro) => !this.#macros.has(macro)),
       signal,

@@ -9,9 +9,7 @@ import type { LogColumn } from '../../lake/delta/table-metadata.js';
 import type { CommandScope } from '../command-text.js';
 import { asKnownMacros, loadedSpansMacro } from './as-known.js';
 import { notesOn } from './query-notes.js';
-import { viewStatements } from './views.js';
-import { readChart } from './chart.js';
-import { readCosts } from './costs.js';
+import { readViewSettings, viewStatements } from './views.js';
 import { checkFiles, fileFault } from './file-fault.js';
 import { refuseUnknownAccount } from '../configuration/account.js';
 import { cacheOf, type CacheOptions, type QueryOptions } from '../configuration/settings.js';
@@ -95,9 +93,7 @@ export async function openLakeReader(
   clock: Clock,
   { log = () => undefined, scope = {}, at, accounts, ...settings }: LakeReaderOptions = {},
 ): Promise<LakeReader> {
-  const { timeZone, chart, costs } = settings;
-  const chartRows = chart === undefined ? undefined : await readChart(chart);
-  const costRows = costs === undefined ? undefined : await readCosts(costs);
+  const viewSettings = await readViewSettings(settings);
   const lake = await openExistingLake(location, clock, log);
   if (at !== undefined) await lake.goTo(at);
   const fetched = await fetchedFiles(lake, settings, { ...scope, lake: location }, log, at === undefined);
@@ -106,10 +102,9 @@ export async function openLakeReader(
   const views = sqlTables(lake.tables.map(({ schema, columns }) => ({ name: schema.name, columns })));
   const firstLoad = firstLoadOf(lake, clock.now());
   const checked = new Set<string>();
-  const macros = [...asKnownMacros, ...viewStatements(views, timeZone, chartRows, costRows).values()];
   const named = new NamedTables(
     views.map(({ name }) => name),
-    macros,
+    [...asKnownMacros, ...viewStatements(views, viewSettings).values()],
   );
   const folder = fetched?.folder ?? lake.store.address('');
   return {
@@ -125,14 +120,12 @@ export async function openLakeReader(
     fetchFor: (statement, options) => Promise.resolve(fetched?.fetch(statement, named.in(statement), options) ?? false),
     faultsFor: (statement) => checkFiles(lake, { ...scope, lake: location }, checked, named.in(statement)),
     firstLoad,
-    macros: {
-      statements: (statement) => {
-        const chosen = statement === undefined ? macros : named.definitionsIn(statement);
-        const readsSpans = [statement ?? '', ...chosen].some((text) => /\bloaded_spans\b/i.test(text));
-        return [...(readsSpans ? [loadedSpansMacro(lake.snapshot)] : []), ...chosen];
-      },
+    macrosFor: (statement) => {
+      const chosen = named.definitionsIn(statement);
+      const readsSpans = [statement ?? '', ...chosen].some((text) => /\bloaded_spans\b/i.test(text));
+      return [...(readsSpans ? [loadedSpansMacro(lake.snapshot)] : []), ...chosen];
     },
-    notesOn: (statement) => notesOn(statement, lake, { firstLoad, hasCosts: costRows !== undefined }),
+    notesOn: (statement) => notesOn(statement, lake, { firstLoad, hasCosts: settings.costs !== undefined }),
     faultOf: (error) => fileFault(error, lake, { ...scope, lake: location }),
   };
 }

@@ -36,10 +36,13 @@ export class NamedTables {
     return this.#tables.filter((table) => words.has(table.toLowerCase()));
   }
 
-  /** The statements that create the views and macros which a statement can read, oldest first: all where it can list them. */
-  definitionsIn(statement: string): readonly string[] {
-    const words = wordsOf(statement);
-    const isAny = computed.some((word) => words.has(word)) || [...words].some((word) => listing.test(word));
+  /** The statements that create the views and macros which a statement can read, oldest first: all where it can list them, and without one. */
+  definitionsIn(statement?: string): readonly string[] {
+    const words = wordsOf(statement ?? '');
+    const isAny =
+      statement === undefined ||
+      computed.some((word) => words.has(word)) ||
+      [...words].some((word) => listing.test(word));
     const read = withDefinitions(words, this.#definitions);
     return this.#definitions
       .filter(({ name }) => isAny || read.has(name))

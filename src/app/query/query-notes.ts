@@ -29,14 +29,15 @@ interface NotedQueries {
 
 /** The notes on a statement: what its result lacks, and the commands that load it. */
 export function notesOn(statement: string, lake: Lake, { firstLoad, hasCosts }: NotedQueries): string[] {
+  const names = namesIn(statement);
   return [
     knownTooEarly(statement, firstLoad) ?? knownLater(statement, lake),
     emptyNote(statement, lake),
-    leftOutNote(statement, lake),
-    outstandingNote(statement, lake),
-    comparedNote(statement, lake),
-    unsummedNote(statement, lake),
-    costsNote(statement, hasCosts),
+    names.has('v0_amounts') ? leftOutNote(lake) : undefined,
+    names.has('outstanding_at') ? outstandingNote(statement, lake) : undefined,
+    names.has('api_differences') ? comparedNote(lake) : undefined,
+    unsummedNote(statement, names, lake),
+    names.has('sku_profit') && !hasCosts ? costsNote : undefined,
   ].filter((note) => note !== undefined);
 }
 
@@ -132,18 +133,16 @@ function unloadedNote(lake: Lake, accounts: readonly string[]): string | undefin
   return undefined;
 }
 
-/** A note for a statement that reads figures which leave windows out; undefined for any other. */
-function leftOutNote(statement: string, lake: Lake): string | undefined {
-  if (!namesIn(statement).has('v0_amounts')) return undefined;
+/** A note on figures that leave windows out; undefined where they leave none out. */
+function leftOutNote(lake: Lake): string | undefined {
   const [first, ...others] = [...lake.accounts()].toSorted().flatMap((account) => leftOutDays(lake, account) ?? []);
   if (first === undefined) return undefined;
   const more = others.length === 0 ? '' : `; the same holds for ${others.map(({ account }) => account).join(', ')}`;
   return `WARNING: ${leftOutText(first)}${more}`;
 }
 
-/** A note for a statement that reads `api_differences`; undefined where both services are loaded for the same days. */
-function comparedNote(statement: string, lake: Lake): string | undefined {
-  if (!namesIn(statement).has('api_differences')) return undefined;
+/** A note on `api_differences`; undefined where both services are loaded for the same days. */
+function comparedNote(lake: Lake): string | undefined {
   const [first, ...others] = [...lake.accounts()].toSorted().flatMap((account) => comparedDays(lake, account) ?? []);
   if (first === undefined) return undefined;
   const more =
@@ -151,24 +150,19 @@ function comparedNote(statement: string, lake: Lake): string | undefined {
   return `WARNING: ${comparedText(first)}${more}`;
 }
 
-/** A note for a statement that reads `sku_profit`, where no unit costs are given; undefined for any other. */
-function costsNote(statement: string, hasCosts: boolean): string | undefined {
-  if (hasCosts || !namesIn(statement).has('sku_profit')) return undefined;
-  return (
-    'WARNING: sku_profit: no unit costs are given, so cost and net_margin are null: --costs FILE, or the setting costs, names a CSV file ' +
-    'with the columns sku, from, unit_cost and currency'
-  );
-}
+/** A note on `sku_profit`, where no unit costs are given. */
+const costsNote =
+  'WARNING: sku_profit: no unit costs are given, so cost and net_margin are null: --costs FILE, or the setting costs, names a CSV file ' +
+  'with the columns sku, from, unit_cost and currency';
 
 /** The longest time between a sale and its release: less loaded time may lack sales that were deferred before it. */
 const longestDeferral = 60 * dayMs;
 
 /**
- * A note for a statement that reads `outstanding_at`, where its instant is outside of the loaded transactions, or days of them are
- * missing; undefined for any other. An instant that is no literal, such as `now()`, counts as the last loaded one.
+ * A note on `outstanding_at`, where its instant is outside of the loaded transactions, or days of them are
+ * missing; else undefined. An instant that is no literal, such as `now()`, counts as the last loaded one.
  */
 function outstandingNote(statement: string, lake: Lake): string | undefined {
-  if (!namesIn(statement).has('outstanding_at')) return undefined;
   const stated = statedInstants(statement, 'outstanding_at').map(({ instant }) => instant);
   const instants = stated.length === 0 ? [undefined] : stated;
   const [first, ...others] = instants.flatMap((instant) =>
@@ -248,10 +242,9 @@ function knownLater(statement: string, lake: Lake): string | undefined {
   return undefined;
 }
 
-/** A note for a statement that reads amounts of which no sum has all; undefined for any other, and for one that reads their texts. */
-function unsummedNote(statement: string, lake: Lake): string | undefined {
-  if (new RegExp(`\\b${unsummedColumn}\\b`, 'i').test(withoutTexts(statement))) return undefined;
-  const names = namesIn(statement);
+/** A note on tables among `names` with amounts that no sum has; undefined where there are none, and for a statement that reads their texts. */
+function unsummedNote(statement: string, names: ReadonlySet<string>, lake: Lake): string | undefined {
+  if (wordsOf(withoutTexts(statement)).has(unsummedColumn)) return undefined;
   const counts = new Map<string, number>();
   for (const { table, add } of lake.committedAdds()) {
     const { name } = table.schema;

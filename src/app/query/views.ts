@@ -1,7 +1,8 @@
 import { identifier, literal } from '../../core/duckdb/literals.js';
+import type { QueryOptions } from '../configuration/settings.js';
 import { textsByName, withoutTexts, wordsOf } from '../../core/duckdb/sql-statements.js';
-import { chartQuery, type ChartRow } from './chart.js';
-import { costsQuery, type CostRow } from './costs.js';
+import { chartQuery, readChart, type ChartRow } from './chart.js';
+import { costsQuery, readCosts, type CostRow } from './costs.js';
 import { marketplaces } from '../../sources/finances/model/marketplaces.js';
 
 const marketplaceRows = marketplaces
@@ -30,35 +31,42 @@ function inOrder(unordered: ReadonlyMap<string, string>): ReadonlyMap<string, st
   return ordered;
 }
 
-/**
- * The texts of `views` for a time zone, in which months begin and end, a chart of accounts (left out: the default one) and unit costs.
- */
-export function viewTexts(
-  zone: string,
-  chart: readonly ChartRow[] | undefined,
-  costs: readonly CostRow[] = [],
-): ReadonlyMap<string, string> {
-  const replaced = new Map([
-    ...views,
-    ['time_zone', (views.get('time_zone') ?? '').replace("'UTC'", () => literal(zone))],
-  ]);
-  if (chart !== undefined) replaced.set('chart_of_accounts', chartQuery(chart));
-  if (costs.length > 0) replaced.set('unit_costs', costsQuery(costs));
-  return replaced;
+/** What users choose of the views. */
+export interface ViewSettings {
+  /** In which months begin and end; left out: UTC. */
+  readonly timeZone?: string | undefined;
+  /** A chart of accounts; left out: the default one. */
+  readonly chart?: readonly ChartRow[] | undefined;
+  /** Unit costs; left out: none. */
+  readonly costs?: readonly CostRow[] | undefined;
 }
 
-/**
- * Statements that create the views by their names, except those named like a table of the lake.
- *
- * @param zone, chart, costs as `viewTexts`
- */
+/** @throws LedgerlakeError USAGE as `readChart` and `readCosts` */
+export async function readViewSettings({ timeZone, chart, costs }: QueryOptions): Promise<ViewSettings> {
+  return {
+    timeZone,
+    chart: chart === undefined ? undefined : await readChart(chart),
+    costs: costs === undefined ? undefined : await readCosts(costs),
+  };
+}
+
+/** The texts of `views` for what users choose. */
+export function viewTexts({ timeZone = 'UTC', chart, costs = [] }: ViewSettings = {}): ReadonlyMap<string, string> {
+  const chosen = new Map([
+    ...views,
+    ['time_zone', (views.get('time_zone') ?? '').replace("'UTC'", () => literal(timeZone))],
+  ]);
+  if (chart !== undefined) chosen.set('chart_of_accounts', chartQuery(chart));
+  if (costs.length > 0) chosen.set('unit_costs', costsQuery(costs));
+  return chosen;
+}
+
+/** Statements that create the views by their names, except those named like a table of the lake. */
 export function viewStatements(
   tables: readonly { readonly name: string }[],
-  zone = 'UTC',
-  chart?: readonly ChartRow[],
-  costs?: readonly CostRow[],
+  settings?: ViewSettings,
 ): ReadonlyMap<string, string> {
-  const own = [...viewTexts(zone, chart, costs)].filter(([name]) => !tables.some((table) => table.name === name));
+  const own = [...viewTexts(settings)].filter(([name]) => !tables.some((table) => table.name === name));
   return new Map(
     own.map(([name, text]) => [name, isMacro(text) ? text : `CREATE OR REPLACE VIEW ${identifier(name)} AS\n${text}`]),
   );

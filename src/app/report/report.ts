@@ -335,8 +335,7 @@ async function withViews<T>(
   const fetched = await fetchedFiles(lake, settings, { lake: location }, log);
   const checked = new Set<string>();
   const names = lakeTables.map(({ name }) => name);
-  const macros = [...viewStatements(lakeTables, settings.timeZone).values()];
-  const named = new NamedTables(names, macros);
+  const named = new NamedTables(names, [...viewStatements(lakeTables, { timeZone: settings.timeZone }).values()]);
   let isRead = false;
   let isChecked = false;
   for (let attempt = 1; ; attempt++) {
@@ -347,7 +346,7 @@ async function withViews<T>(
         database,
         signal,
         tables: lakeTables,
-        macros: { statements: (statement) => (statement === undefined ? macros : named.definitionsIn(statement)) },
+        macrosFor: (statement) => named.definitionsIn(statement),
       },
       lakeFiles: async () => {
         if (isRead) await lake.refresh();

@@ -20,9 +20,9 @@ async function look(
   clock: ReturnType<typeof setClock>,
   viewed = lakeTables,
 ): Promise<void> {
-  const { lakeFiles, macros } = await openLakeReader(lake, clock);
+  const { lakeFiles, macrosFor } = await openLakeReader(lake, clock);
   await createViews(database, viewed, await lakeFiles());
-  for (const macro of macros.statements()) {
+  for (const macro of macrosFor()) {
     // A macro needs the tables that it reads.
     const [, name = ''] = /MACRO (\w+)/.exec(macro) ?? [];
     const isViewed = viewed.some((table) => `${table.name}_as_known` === name);

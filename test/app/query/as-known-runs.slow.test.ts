@@ -107,11 +107,11 @@ test.each([1, 2])(
       database.close();
     });
     const look = async () => {
-      const { tables, lakeFiles, macros } = await openLakeReader(lake, clock);
+      const { tables, lakeFiles, macrosFor } = await openLakeReader(lake, clock);
       await createViews(database, tables, await lakeFiles());
       // To create all views takes half a second.
       const names = tables.map(({ name }) => `${name}_as_known`).join(' ');
-      for (const macro of macros.statements(names)) await database.execute(macro);
+      for (const macro of macrosFor(names)) await database.execute(macro);
     };
 
     const held: { readonly at: number; readonly events: readonly string[] }[] = [];

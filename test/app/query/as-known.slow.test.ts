@@ -97,9 +97,9 @@ async function asKnownOf(lake: string, clock: Clock) {
     database.close();
   });
   const read = async () => {
-    const { lakeFiles, macros } = await openLakeReader(lake, clock);
+    const { lakeFiles, macrosFor } = await openLakeReader(lake, clock);
     await createViews(database, lakeTables, await lakeFiles());
-    for (const macro of macros.statements()) await database.execute(macro);
+    for (const macro of macrosFor()) await database.execute(macro);
   };
   return { database, read };
 }

@@ -25,17 +25,17 @@ async function opened() {
 
 test('the default chart as a CSV file is a chart, and the same rows', async () => {
   const database = await opened();
-  const { columns, chunks } = await database.query(viewTexts('UTC', undefined).get('chart_of_accounts') ?? '');
+  const { columns, chunks } = await database.query(viewTexts().get('chart_of_accounts') ?? '');
   let csv = '';
   for await (const piece of csvText(columns, chunks)) csv += piece;
   expect(csv).toMatch(/^kind,name,ledger_code,ledger_account,taxRate\nbank,,1000,Bank,Tax Exempt\n/);
   const rows = parsed(csv);
   expect(rows.length).toBeGreaterThan(50);
-  const statement = viewStatements([], 'UTC', rows).get('chart_of_accounts') ?? '';
+  const statement = viewStatements([], { chart: rows }).get('chart_of_accounts') ?? '';
   expect(statement).not.toBe(viewStatements([]).get('chart_of_accounts'));
   await database.execute(statement);
   expect(await database.rows('FROM chart_of_accounts')).toEqual(
-    await database.rows(viewTexts('UTC', undefined).get('chart_of_accounts') ?? ''),
+    await database.rows(viewTexts().get('chart_of_accounts') ?? ''),
   );
   // An account for each group of figures that accountants ask for.
   expect(rows.map(({ account }) => account)).toEqual(
@@ -49,7 +49,7 @@ test('the default chart as a CSV file is a chart, and the same rows', async () =
 
 test('docs/journals.md lists the default chart', async () => {
   const database = await opened();
-  const rows = await database.rows(viewTexts('UTC', undefined).get('chart_of_accounts') ?? '');
+  const rows = await database.rows(viewTexts().get('chart_of_accounts') ?? '');
   const page = await readFile('docs/journals.md', 'utf8');
   const documented = [...page.matchAll(/^\| (\d{4}) +\| (.+?) +\| (.+?) +\|$/gm)].flatMap(
     ([, code, account, amounts = '']) =>

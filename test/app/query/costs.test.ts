@@ -77,7 +77,8 @@ async function profitOf(
   );
   await insert('entries', entries);
   const rows = costs === '' ? [] : parseCosts(head + costs, 'costs.csv');
-  for (const statement of viewStatements(lakeTables, zone, undefined, rows).values()) await database.execute(statement);
+  for (const statement of viewStatements(lakeTables, { timeZone: zone, costs: rows }).values())
+    await database.execute(statement);
   const found = await database.rows('FROM sku_profit ORDER BY month, sku, currency');
   return found.map((row) =>
     ['month', 'sku', 'units', 'earned', 'cost', 'net_margin', 'missing_cost'].map((name) => row[name]),
@@ -129,7 +130,7 @@ test('a unit of a deferred sale costs what its SKU costs on the day of the sale,
     })),
   );
   const rows = parseCosts(`${head}A,,1,USD\nA,2026-03-10,3,USD\n`, 'costs.csv');
-  for (const text of viewStatements(lakeTables, 'UTC', undefined, rows).values()) await database.execute(text);
+  for (const text of viewStatements(lakeTables, { costs: rows }).values()) await database.execute(text);
   expect(await database.rows('SELECT units, cost, missing_cost FROM sku_profit')).toEqual([
     { units: 4n, cost: '-8.000000', missing_cost: null },
   ]);

@@ -15,7 +15,7 @@ afterAll(() => {
 });
 
 async function inZone(zone: string): Promise<void> {
-  for (const statement of [...viewStatements(lakeTables, zone).values()].filter(isMacro)) {
+  for (const statement of [...viewStatements(lakeTables, { timeZone: zone }).values()].filter(isMacro)) {
     if (/MACRO (?:time_zone|month_of|month_start)\(/.test(statement)) await database.execute(statement);
   }
 }
@@ -80,7 +80,7 @@ test('an amount counts in the month of its zone in views of months and in ledger
     await sale('transaction_entries', '2026-03-31T22:30:00Z', `'t' AS event_id, ${fee}, ${paid}`);
 
     const months = async (zone: string): Promise<unknown> => {
-      for (const statement of viewStatements(lakeTables, zone).values()) await own.execute(statement);
+      for (const statement of viewStatements(lakeTables, { timeZone: zone }).values()) await own.execute(statement);
       const of = async (view: string) =>
         (await own.rows(`SELECT month FROM ${view} ORDER BY month`)).map(({ month }) => month);
       const read = await Promise.all(

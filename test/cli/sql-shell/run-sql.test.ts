@@ -51,18 +51,18 @@ async function sql(options: Partial<RunSqlOptions> & { readonly typed?: string }
 describe('views over those of the tables', () => {
   // It can't be created twice.
   const doubled = 'CREATE VIEW doubled AS SELECT 2 * amount AS twice FROM entries';
-  const macros = { statements: (statement = 'doubled') => (statement.includes('doubled') ? [doubled] : []) };
+  const macrosFor = (statement = 'doubled') => (statement.includes('doubled') ? [doubled] : []);
 
   test('are created before the first statement that may read one, and stay', async () => {
     const query = 'SELECT 1; SELECT count(*) AS n FROM doubled; SELECT count(*) AS n FROM doubled';
-    expect((await sql({ macros, query, format: 'ndjson' })).out).toBe('{"1":1}\n{"n":3}\n{"n":3}\n');
+    expect((await sql({ macrosFor, query, format: 'ndjson' })).out).toBe('{"1":1}\n{"n":3}\n{"n":3}\n');
   });
 
   test('are suggested for a misspelt name, and are there again after a transaction that is undone', async () => {
-    const misspelt = await failureOf(sql({ macros, query: 'FROM double' }));
+    const misspelt = await failureOf(sql({ macrosFor, query: 'FROM double' }));
     expect(misspelt.message).toContain('doubled');
     const undone = 'BEGIN; FROM doubled LIMIT 0; ROLLBACK; SELECT count(*) AS n FROM doubled';
-    expect((await sql({ macros, query: undone, format: 'ndjson' })).out).toBe('{"n":3}\n');
+    expect((await sql({ macrosFor, query: undone, format: 'ndjson' })).out).toBe('{"n":3}\n');
   });
 });
 
@@ -371,8 +371,8 @@ describe('the shell', () => {
   });
 
   test('lists macros among the tables, with their parameters', async () => {
-    const macros = { statements: () => ['CREATE OR REPLACE MACRO event_sum(a, b) AS a + b'] };
-    expect((await sql({ macros, typed: '.tables' })).out).toBe('table\nentries\n"event_sum(a, b)"\nevents\n');
+    const macrosFor = () => ['CREATE OR REPLACE MACRO event_sum(a, b) AS a + b'];
+    expect((await sql({ macrosFor, typed: '.tables' })).out).toBe('table\nentries\n"event_sum(a, b)"\nevents\n');
   });
 
   test.each(['help', 'HELP;', '.help'])('%s lists the commands', async (word) => {

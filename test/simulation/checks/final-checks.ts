@@ -48,8 +48,8 @@ export async function compareKnown({ world, store, folder }: Simulation, known: 
     writeFileSync(join(copy, path), bytes);
   }
   const opened = async () => {
-    const { tables: views, lakeFiles, macros } = await openLakeReader(copy, serviceClock(world));
-    return { views, files: await lakeFiles(), statements: macros.statements() };
+    const { tables: views, lakeFiles, macrosFor } = await openLakeReader(copy, serviceClock(world));
+    return { views, files: await lakeFiles(), statements: macrosFor() };
   };
   const { views, files, statements } = await world.play(opened());
   const database = await openDatabase({ settings: { threads: 1 } });
