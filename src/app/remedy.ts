@@ -1,12 +1,3 @@
-import { pipelines } from '../../pipelines/all-pipelines.js';
-import { months, spanOf, uncovered, type Window } from '../core/windows.js';
-import { loadedWindows, readWindow } from '../engine/slicing/window-slices.js';
-import { nameIn } from '../lake/catalog/load-key.js';
-import { loadKeysOf } from '../lake/delta/file-tags.js';
-import type { Lake } from '../lake/lake.js';
-import { importedDays, parseImportedKey } from '../lake/loads/imported-spans.js';
-import type { FinancesPipeline } from '../sources/finances/connect-finances.js';
-import { eventHistory } from '../sources/finances/model/tables.js';
 import { moveWords } from '../lake/store/open-store.js';
 import { endpointToName, type LastRun } from '../lake/upkeep/last-run.js';
 import {
@@ -87,74 +78,4 @@ function moveCommand(location: string, file: string): string {
   const root = location.replace(/\/+$/, '');
   const addresses = [`${root}/${file}`, `${root}/_moved-${file.replaceAll('/', '-')}`];
   return [...moveWords(location), ...addresses].map(shellWord).join(' ');
-}
-
-/** Rows of a main table to read again. */
-export interface RowsToReread {
-  readonly table: string;
-  /** Their file, within the lake. */
-  readonly file: string;
-  /** Their load key; empty: all load keys of the file. */
-  readonly slice: string;
-}
-
-/** Orders that a command line may name. */
-const mostOrders = 100;
-
-/**
- * What reads rows again: their window, what is loaded of the month of their folder, or their orders. Undefined where none of these is
- * known.
- */
-export function rereadRemedy({ table, file, slice }: RowsToReread, lake: Lake): Remedy | undefined {
-  const delta = lake.tables.find(({ schema }) => schema.name === table);
-  const filled = pipelines.find((pipeline) => pipeline.main.name === table);
-  const pipeline = filled?.name ?? delta?.schema.customPipeline;
-  const [, account, month = ''] = /\/account=([^/]+)\/month=([^/]+)\//.exec(file) ?? [];
-  if (delta === undefined || pipeline === undefined || account === undefined) return undefined;
-  if (filled?.loadKeyKind === 'order') {
-    const add = delta.fileAt(file);
-    const keys = add === undefined ? [slice] : loadKeysOf(add);
-    const orders = keys.flatMap((key) => nameIn('order', key) ?? []);
-    const isShort = orders.length > 0 && orders.length <= mostOrders;
-    return isShort ? { kind: 'reread', pipeline, account, orders } : undefined;
-  }
-  const range = readWindow(slice) ?? parseImportedKey(slice) ?? loadedRange(lake, account, pipeline, month);
-  return range && { kind: 'reread', pipeline, account, range };
-}
-
-/** From the first to the last loaded day of a folder's month, as a re-read must load no others; the month where none is loaded. */
-function loadedRange(lake: Lake, account: string, pipeline: string, month: string): Window | undefined {
-  const range = monthRange(month);
-  const parts = range === undefined ? [] : loadedParts(lake, account, pipeline, range);
-  return parts.length === 0 ? range : spanOf(parts);
-}
-
-/** The parts of a range that a pipeline has loaded or imported; none of one without dates. */
-export function loadedParts(lake: Lake, account: string, pipeline: string, range: Window): readonly Window[] {
-  const coverage = pipelines.find(({ name }) => name === pipeline)?.coverage?.(lake, account, range);
-  const windows = [...loadedWindows(lake, pipeline, account), ...importedDays(lake.snapshot, pipeline, account)];
-  return uncovered(
-    range,
-    (coverage?.gaps ?? [range]).flatMap((gap) => uncovered(gap, windows)),
-  );
-}
-
-/** What replaces a damaged data file. */
-export function damagedFileRemedy(rows: RowsToReread, lake: Lake): Remedy | undefined {
-  if (rows.table === eventHistory.name) return { kind: 'repair' };
-  const deriving = derivingPipeline(rows.table);
-  if (deriving === undefined) return rereadRemedy(rows, lake);
-  // Lines of a settlement report are read with it: `rebuild` doesn't derive them.
-  return { kind: deriving.derivation === undefined ? 'repair' : 'rebuild' };
-}
-
-/** The built-in pipeline of which a table is derived. */
-export function derivingPipeline(table: string): FinancesPipeline | undefined {
-  return pipelines.find(({ derived }) => derived.some(({ name }) => name === table));
-}
-
-/** The month of a folder's name; undefined for `unknown`. */
-export function monthRange(month: string): Window | undefined {
-  const start = /^\d{4}-\d{2}$/.test(month) ? Date.parse(`${month}-01T00:00:00Z`) : NaN;
-  return Number.isNaN(start) ? undefined : months({ start, end: start + 40 * 86_400_000 })[0];
 }

@@ -85,6 +85,12 @@ export function monthOf(instant: number): string {
   return isoInstant(instant).slice(0, 7);
 }
 
+/** The range of a month by the name of its partition; undefined for any other text. */
+export function monthRange(month: string): Window | undefined {
+  const start = /^\d{4}-\d{2}$/.test(month) ? Date.parse(`${month}-01T00:00:00Z`) : NaN;
+  return Number.isNaN(start) ? undefined : months({ start, end: start + 40 * dayMs })[0];
+}
+
 /** Compares instants: those of the newest UTC month first, within a month the earlier one. */
 export function byNewestMonth(a: number, b: number): number {
   return monthNumber(b) - monthNumber(a) || a - b;

@@ -1,7 +1,7 @@
 import type { LoadKeyKind } from '../../lake/catalog/load-key.js';
 import { pipelines } from '../../../pipelines/all-pipelines.js';
 import { customPipelinesOf, type PipelineTables, type Table } from '../../core/columns/table.js';
-import { joined, type Window } from '../../core/windows.js';
+import { joined, uncovered, type Window } from '../../core/windows.js';
 import { loadedWindows } from '../../engine/slicing/window-slices.js';
 import { windowSlicing } from '../../engine/slicing/window-slicing.js';
 import type { Lake } from '../../lake/lake.js';
@@ -28,7 +28,17 @@ export function loadKeyKindOf({ name, customPipeline, linesOf }: Table): LoadKey
 }
 
 /** The windows that an account has loaded or imported of a pipeline, in order. */
-export function storedWindows(lake: Lake, { name }: PipelineTables, account: string): Window[] {
+export function storedWindows(lake: Lake, { name }: Pick<PipelineTables, 'name'>, account: string): Window[] {
   const { snapshot } = lake;
   return joined([...loadedWindows(lake, name, account), ...importedDays(snapshot, name, account)]);
+}
+
+/** The parts of a range that an account has loaded or imported of a pipeline; none of one whose slices have no dates. */
+export function storedParts(lake: Lake, name: string, account: string, range: Window): readonly Window[] {
+  const coverage = pipelines.find((pipeline) => pipeline.name === name)?.coverage?.(lake, account, range);
+  const windows = storedWindows(lake, { name }, account);
+  return uncovered(
+    range,
+    (coverage?.gaps ?? [range]).flatMap((gap) => uncovered(gap, windows)),
+  );
 }

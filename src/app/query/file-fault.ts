@@ -8,7 +8,8 @@ import { footerFault } from '../../lake/files/footer-fault.js';
 import type { Lake } from '../../lake/lake.js';
 import { readLastRun } from '../../lake/upkeep/last-run.js';
 import { commandIn, type CommandScope } from '../command-text.js';
-import { damagedFileRemedy, remedyCommand } from '../remedy.js';
+import { damagedFileRemedy } from '../coverage/damaged-rows.js';
+import { remedyCommand } from '../remedy.js';
 
 interface FileFault {
   readonly file: LakeFile;

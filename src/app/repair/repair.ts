@@ -4,7 +4,7 @@ import { LedgerlakeError } from '../../core/errors.js';
 import { groupBy } from '../../core/group-by.js';
 import { printable } from '../../core/printable.js';
 import { formatCount } from '../../core/text/amounts.js';
-import type { Window } from '../../core/windows.js';
+import { monthRange, type Window } from '../../core/windows.js';
 import { existingStore, refuseOther, type LakeAddress } from '../../lake/existing-lake.js';
 import { CatalogFiles } from '../../lake/catalog/catalog-files.js';
 import type { LoadKey } from '../../lake/catalog/load-key.js';
@@ -24,7 +24,7 @@ import { catalogVersion } from '../catalog-version.js';
 import { underLease, type CommandResult } from '../command-result.js';
 import { commandIn } from '../command-text.js';
 import type { CommandContext } from '../context.js';
-import { loadedParts, monthRange } from '../remedy.js';
+import { storedParts } from '../coverage/stored-pipelines.js';
 import { rederiveEntries } from '../maintenance/rebuild-lake.js';
 import { adoptableFiles, adoptFiles, adoptionTexts, removeDerivedRemains, type Adoption } from './adopted-files.js';
 import {
@@ -206,7 +206,7 @@ function requestedAgain(lake: Lake, key: LoadKey, month?: Window): readonly Requ
   const { account, pipeline, origin, readAt, window } = key;
   const isReported = pipeline === settlementReportTables.name && origin === 'api';
   const kept = isReported ? { start: readAt - reportLimits.keptMs, end: readAt } : undefined;
-  const loaded = isReported || month === undefined ? month : loadedParts(lake, account, pipeline, month);
+  const loaded = isReported || month === undefined ? month : storedParts(lake, pipeline, account, month);
   const loadKey = isReported ? key.key : undefined;
   return [window ?? loaded ?? kept ?? []].flat().map((range) => ({ ...range, account, pipeline, loadKey }));
 }

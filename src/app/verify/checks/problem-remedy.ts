@@ -1,6 +1,7 @@
 import type { Lake } from '../../../lake/lake.js';
 import { hasFile } from '../../../lake/store/store.js';
-import { damagedFileRemedy, derivingPipeline, rereadRemedy, type Remedy } from '../../remedy.js';
+import { damagedFileRemedy, derivingPipeline, rereadRemedy } from '../../coverage/damaged-rows.js';
+import type { Remedy } from '../../remedy.js';
 import { checks, type FoundProblem } from './certificate.js';
 
 /** What repairs a problem: what its check names, else what its kind, table and file suggest; undefined where nothing is known. */
