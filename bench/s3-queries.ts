@@ -55,7 +55,7 @@ async function run(): Promise<void> {
     report: () =>
       report(
         { lake, account: undefined, from: undefined, to: undefined, output: '-', ...cache },
-        { clock: systemClock, signal, output: new PassThrough().resume(), log: () => undefined },
+        { clock: systemClock, signal, output: new PassThrough().resume(), emit: () => undefined },
       ),
   };
   for (const [name, ask] of Object.entries(asked)) {

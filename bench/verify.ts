@@ -14,7 +14,7 @@ const days = 104;
 /** What is measured, each in a process of its own: `verify`, and DuckDB that reads each value of the same files once. */
 const candidates: Readonly<Record<string, (lake: string) => Promise<void>>> = {
   verify: async (lake) => {
-    const context = { clock: systemClock, signal: new AbortController().signal, log: () => undefined };
+    const context = { clock: systemClock, signal: new AbortController().signal, emit: () => undefined };
     const { certificate } = await certify({ lake }, context);
     if (certificate.verdict !== 'whole') throw new Error(`expected a whole lake, got ${certificate.verdict}`);
   },

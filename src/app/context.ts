@@ -13,13 +13,11 @@ export interface CommandContext {
   /** Prints a text for people before the command has its result: a line, or several. */
   readonly print: (text: string) => void;
   readonly setFailedResult?: SetFailedResult | undefined;
-  /** Prints a line of progress. */
-  readonly log: (line: string) => void;
+  readonly emit: Emit;
 }
 
-/** The context of a run, which emits events to listeners. */
-export interface RunContext extends Omit<CommandContext, 'print' | 'log'> {
-  readonly emit: Emit;
+/** The context of a run. */
+export interface RunContext extends Omit<CommandContext, 'print'> {
   /** Once it aborts, no slice is started, and open slices are completed. */
   readonly closing?: AbortSignal | undefined;
 }

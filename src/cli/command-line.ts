@@ -1,4 +1,3 @@
-import { messageLog } from '../core/events/message-log.js';
 import { basename } from 'node:path';
 import yargs, { type Argv } from 'yargs';
 import { commands } from './commands.js';
@@ -170,7 +169,6 @@ async function runOnce(
     reported ?? new Set(),
   );
   const { emit } = listener;
-  const log = messageLog(emit);
   const isJson = args.flag('json');
   const print = (text: string): void => {
     if (!isJson && !args.flag('quiet')) printOut(wrapForTerminal(text, terminalWidth(process.stdout)));
@@ -211,7 +209,7 @@ async function runOnce(
       await notify(args, { command: command.name, exitCode, runs: [run] }, processContext);
     };
     const context = {
-      ...{ ...processContext, print, setFailedResult, log, emit },
+      ...{ ...processContext, print, setFailedResult, emit },
       ...{ printCompletion, notify: notifyJob },
     };
     const result = await command.run(args, context);

@@ -1,5 +1,4 @@
 import { readSettings } from './settings.js';
-import { messageLog } from '../core/events/message-log.js';
 import { PassThrough } from 'node:stream';
 import { systemClock } from '../core/clock.js';
 import { usageError } from '../core/errors.js';
@@ -136,6 +135,6 @@ async function exported<Options extends ViewsExportOptions, Summary extends obje
   const { signal: given, onEvent } = options;
   const settings = await readSettings(options);
   return runTask({ signal: given, onEvent }, async ({ signal, emit }) => {
-    return (await write(settings, { clock: systemClock, signal, log: messageLog(emit) })).summary;
+    return (await write(settings, { clock: systemClock, signal, emit })).summary;
   });
 }

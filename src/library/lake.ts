@@ -1,5 +1,4 @@
 import { readSettings } from './settings.js';
-import { messageLog } from '../core/events/message-log.js';
 import { Mutex } from '../core/mutex.js';
 import { systemClock } from '../core/clock.js';
 import { usageError } from '../core/errors.js';
@@ -112,7 +111,7 @@ export async function openLake(path: string, options: LakeOptions = {}): Promise
   const configured = await readSettings({ lake: path, config });
   const reader = await runTask({ onEvent, names }, ({ emit }) =>
     openLakeReader(path, systemClock, {
-      ...{ ...configured, log: messageLog(emit), scope: { lake: path, config } },
+      ...{ ...configured, emit, scope: { lake: path, config } },
     }),
   );
   const database = await openDatabase();
@@ -123,20 +122,18 @@ export async function openLake(path: string, options: LakeOptions = {}): Promise
     signal: AbortSignal | undefined,
     read: (context: Omit<ReadingContext, 'output'>) => Promise<T>,
   ): Promise<T> =>
-    runTask({ signal, onEvent, names }, (task) =>
-      read({ clock: systemClock, signal: task.signal, log: messageLog(task.emit) }),
-    );
+    runTask({ signal, onEvent, names }, (task) => read({ clock: systemClock, signal: task.signal, emit: task.emit }));
 
   const rowsOf = (
     { signal: given, parameters }: SqlOptions,
     asked: () => { readonly query: string; readonly notes: readonly string[] },
   ): Promise<readonly SqlRow[]> =>
     queries.run(() =>
-      reading(given, async ({ signal, log }) => {
+      reading(given, async ({ signal, emit }) => {
         if (closed !== undefined) throw usageError('expected an open lake, got a closed one');
         await lake.update(signal);
         const { query, notes } = asked();
-        for (const note of [...notes, ...reader.notesOn(query)]) log(note);
+        for (const note of [...notes, ...reader.notesOn(query)]) emit({ event: 'message', message: note });
         return lake.run(query, sqlRows, { signal, ...(parameters && { parameters: instantsAsTexts(parameters) }) });
       }),
     );

@@ -1,5 +1,4 @@
 import { readSettings } from './settings.js';
-import { messageLog } from '../core/events/message-log.js';
 import { systemClock } from '../core/clock.js';
 import { optionalPackage } from '../core/optional-package.js';
 import { checkOptions, viewKinds, type CallOptions, type OptionKinds, type ViewOptions } from './options.js';
@@ -48,7 +47,7 @@ export async function createMcpServer(options: McpServerOptions = {}): Promise<M
   const settings = await readSettings(options);
   const served = { ...settings, config, accounts };
   const { mcp, close } = await runTask({ onEvent, names }, ({ emit }) =>
-    createLakeServer(served, { clock: systemClock, log: messageLog(emit) }),
+    createLakeServer(served, { clock: systemClock, emit }),
   );
   return { connect: (transport) => mcp.connect(transport as Parameters<typeof mcp.connect>[0]), close };
 }

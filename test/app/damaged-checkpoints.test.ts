@@ -1,3 +1,4 @@
+import type { Emit } from '../../src/core/events/run-event.js';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -13,6 +14,7 @@ import { ran, serving } from './lake-run.js';
 import { compacted } from './maintenance/kept-lake.js';
 import { planText } from './plan/plan-of.js';
 import { loadedLake } from './verify/loaded-lake.js';
+import { plainLog } from '../../src/observe/log/plain-log.js';
 
 test('a damaged checkpoint is said once by each command that opens the lake, until compact has written another', async () => {
   const lake = await loadedLake(undefined, [{ pipelines: ['financial-events'], from: '2025-03-01' }]);
@@ -27,17 +29,17 @@ test('a damaged checkpoint is said once by each command that opens the lake, unt
     writeFileSync(join(root, file), 'what is no checkpoint');
     writeFileSync(join(root, '_catalog/_last-checkpoint'), seal({ path: file }).bytes);
   };
-  const commands: Record<string, (log: (line: string) => void) => Promise<unknown>> = {
-    status: (log) =>
+  const commands: Record<string, (log: (line: string) => void, emit: Emit) => Promise<unknown>> = {
+    status: (_, emit) =>
       status(
         { lake: root, account: undefined, from: undefined, to: undefined, format: 'json', color: false },
-        { clock, signal, output: new Kept(), log },
+        { clock, signal, output: new Kept(), emit },
       ),
-    sql: (log) => openLakeReader(root, clock, { log }),
-    report: (log) =>
+    sql: (_, emit) => openLakeReader(root, clock, { emit }),
+    report: (_, emit) =>
       report(
         { lake: root, account: undefined, from: undefined, to: undefined, output: '-' },
-        { clock, signal, output: new Kept(), log },
+        { clock, signal, output: new Kept(), emit },
       ),
     plan: (log) =>
       planText(
@@ -45,13 +47,13 @@ test('a damaged checkpoint is said once by each command that opens the lake, unt
         clock,
         log,
       ),
-    serve: async (log) => {
-      (await openServedLake(root, undefined, clock, log)).ledger.close();
+    serve: async (_, emit) => {
+      (await openServedLake(root, undefined, clock, emit)).ledger.close();
     },
-    forget: (log) =>
+    forget: (_, emit) =>
       forget(
         { lake: root, account: 'shop', before: undefined, yes: true },
-        { clock, signal, log, confirm: () => Promise.resolve(false) },
+        { clock, signal, emit, confirm: () => Promise.resolve(false) },
       ).catch((error: unknown) => error),
     compact: (log) => compacted({ lake: root }, { clock, log }),
     backfill: async (log) => {
@@ -67,7 +69,8 @@ test('a damaged checkpoint is said once by each command that opens the lake, unt
   damage();
   const said = async (name: string): Promise<string[]> => {
     const lines: string[] = [];
-    await commands[name]?.((line) => lines.push(line));
+    const log = (line: string) => lines.push(line);
+    await commands[name]?.(log, plainLog(log));
     return lines.filter((line) => line.includes('checkpoint'));
   };
   const found = `the checkpoint ${file} is damaged (its bytes have changed): the commits were read instead`;

@@ -21,7 +21,7 @@ async function forgot(store: Store, before: number | undefined): Promise<void> {
   const options = { lake: join(tmpdir(), 'ledgerlake-forget-crash'), account: 'shop-a', yes: true };
   await forgetIn(await Lake.open(store, tables, context.clock), before, options, {
     ...context,
-    log: () => undefined,
+    emit: () => undefined,
   });
 }
 

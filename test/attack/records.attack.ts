@@ -175,7 +175,7 @@ async function faultsOf(kind: ValueKind | EnvelopeKind, own: number): Promise<st
   };
   await checked('verify');
   const output = new Kept();
-  const context = { clock, signal: new AbortController().signal, output, log: () => undefined };
+  const context = { clock, signal: new AbortController().signal, output, emit: () => undefined };
   for (const format of ['json', 'table'] as const) {
     const shown = () =>
       status({ lake, account: undefined, format, color: false, from: undefined, to: undefined }, context);

@@ -217,7 +217,7 @@ test('forget deletes what was retained of its account, and leaves that of others
   expect(await stored(store)).toHaveLength(4);
   await forget(
     { lake: location, account: 'shop', before: undefined, yes: true },
-    { clock, signal: new AbortController().signal, confirm: undefined, log: () => undefined },
+    { clock, signal: new AbortController().signal, confirm: undefined, emit: () => undefined },
   );
   expect(await stored(store)).toEqual([
     expect.stringMatching(/account=other\/.*new/),

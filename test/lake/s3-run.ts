@@ -32,7 +32,7 @@ async function verified(location: string): Promise<{ code: 0 | 1; certificate: s
   const written = text(output);
   const code = await verify(
     { lake: location, format: 'table', strict: true },
-    { clock, signal: new AbortController().signal, output, log: () => undefined },
+    { clock, signal: new AbortController().signal, output, emit: () => undefined },
   );
   output.end();
   return { code, certificate: await written };

@@ -56,7 +56,7 @@ test('ClickHouse reads what DuckDB does, through all that becomes of a lake', as
   expect(await same()).toEqual(third);
 
   clock.set('2026-03-15T16:00:00Z');
-  const context = { clock, signal: new AbortController().signal, log: () => undefined };
+  const context = { clock, signal: new AbortController().signal, emit: () => undefined };
   const forgotten = { lake, account: 'shop', before: undefined, yes: true };
   await forget(forgotten, { ...context, confirm: undefined });
   const last = await same();

@@ -49,7 +49,7 @@ test('hyparquet and parquet-wasm read in every file of a lake what the answers c
 
   clock.set('2026-03-15T15:00:00Z');
   const before = '2026-02-12T05:00:00Z';
-  const quiet = { print: () => undefined, printJson: () => undefined, log: () => undefined, confirm: undefined };
+  const quiet = { print: () => undefined, printJson: () => undefined, emit: () => undefined, confirm: undefined };
   await forget({ lake, account: 'shop', before, yes: true }, { clock, signal: new AbortController().signal, ...quiet });
   const left = await expectFiles(lake, clock, since(reference, before));
   for (const table of counts.keys()) {

@@ -81,7 +81,7 @@ async function begin(command: RunCommand, input: CommandInput): Promise<CommandR
   }
 }
 
-const silent = { print: () => undefined, log: () => undefined };
+const silent = { print: () => undefined, emit: () => undefined };
 
 function contextOf({ world, process }: CommandInput): RunContext {
   return {

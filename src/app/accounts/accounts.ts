@@ -13,7 +13,6 @@ import { chunksOf, writeRows } from '../../core/text/formats.js';
 import type { ResultColumn } from '../../core/text/rows.js';
 import { terminalWidth, writeText } from '../../core/text/sink.js';
 import { wrapForTerminal } from '../../core/text/width.js';
-import { plainLog } from '../../observe/log/plain-log.js';
 import type { ReadingContext } from '../context.js';
 import { printable } from '../../core/printable.js';
 import { unknownName } from '../../core/text/fault-line.js';
@@ -44,7 +43,7 @@ const names = ['account', 'region', 'endpoint', 'token_endpoint', 'client_id', '
  *
  * @throws LedgerlakeError USAGE for a variable with an invalid value, and for an account that isn't configured
  */
-export async function accounts(options: AccountsOptions, { output, log }: ReadingContext): Promise<void> {
+export async function accounts(options: AccountsOptions, { output, emit }: ReadingContext): Promise<void> {
   const { config, environment, accounts, format } = options;
   checkVariables(environment);
   const chosen = accounts.length === 0 ? listedAccounts(config, environment) : chosenAccounts(options);
@@ -59,7 +58,7 @@ export async function accounts(options: AccountsOptions, { output, log }: Readin
   }
   if (all.length === 0) {
     const reason = config.file === undefined ? withoutFile(config) : `${config.file} names none`;
-    log(`No account is configured, because ${reason}: ${howToName}.`);
+    emit({ event: 'message', message: `No account is configured, because ${reason}: ${howToName}.` });
   }
 }
 
@@ -117,13 +116,13 @@ const timeouts = { connectTimeoutMs: 10_000, headersTimeoutMs: 20_000, bodyTimeo
  * @throws LedgerlakeError USAGE for an account that isn't configured; the signal's reason
  */
 export async function checkAccounts(options: CheckOptions, context: ReadingContext): Promise<number> {
-  const { clock, signal, output, log } = context;
+  const { clock, signal, output, emit } = context;
   const names = chosenAccounts(options);
   const transport = createTransport({ ...timeouts, clock });
   const results: Checked[] = [];
   try {
     for (const account of names) {
-      const checked = await check(account, options, { transport, clock, signal, log });
+      const checked = await check(account, options, { transport, clock, signal, emit });
       results.push(checked);
       const line = printable(`${checked.account}: ${checked.ok ? 'ok' : 'failed'}, ${checked.message}`);
       if (options.format === 'table') await writeText(output, [`${wrapForTerminal(line, terminalWidth(output))}\n`]);
@@ -153,7 +152,7 @@ function chosenAccounts({ config, environment, accounts }: AccountsOptions): rea
   return accounts.length === 0 ? listed : [...new Set(accounts)];
 }
 
-interface CheckContext extends Pick<ReadingContext, 'clock' | 'signal' | 'log'> {
+interface CheckContext extends Pick<ReadingContext, 'clock' | 'signal' | 'emit'> {
   readonly transport: Transport;
 }
 
@@ -165,8 +164,7 @@ async function check(account: string, options: CheckOptions, context: CheckConte
     if (resolved.endpoint === undefined) {
       return { account, ok: true, endpoint: null, code: null, message: 'served by the embedded service' };
     }
-    const log = plainLog(context.log);
-    for (const file of resolved.exposed ?? []) log({ event: 'secret-exposed', file });
+    for (const file of resolved.exposed ?? []) context.emit({ event: 'secret-exposed', file });
     shown = shownAddress(resolved.endpoint);
     await sendCheapRequest({ ...resolved, endpoint: resolved.endpoint }, context);
     const how = resolved.signIn === undefined ? 'without sign-in' : 'signed in';
@@ -175,7 +173,8 @@ async function check(account: string, options: CheckOptions, context: CheckConte
     context.signal.throwIfAborted();
     // An error of the program isn't a result of the check.
     if (!(error instanceof LedgerlakeError)) throw error;
-    if (options.verbose && error.details !== undefined) for (const line of error.details.split('\n')) context.log(line);
+    if (options.verbose && error.details !== undefined)
+      for (const message of error.details.split('\n')) context.emit({ event: 'message', message });
     return { account, ok: false, endpoint: shown, code: error.code, message: messageOf(error) };
   }
 }

@@ -42,7 +42,7 @@ const example: FirstAccount = { account: 'my-shop', region: 'eu' };
  */
 export async function init(
   { file, account, region, ask }: InitOptions,
-  { print, log }: Pick<CommandContext, 'print' | 'log'>,
+  { print, emit }: Pick<CommandContext, 'print' | 'emit'>,
 ): Promise<void> {
   const existing = account === undefined && ask === undefined ? undefined : await readExisting(file);
   const [nameQuestion, regionQuestion] = [
@@ -60,8 +60,8 @@ export async function init(
     return name;
   };
   const chosen = {
-    account: await answered({ ask, log, question: nameQuestion, given: account, preset: example.account }, readName),
-    region: await answered({ ask, log, question: regionQuestion, given: region, preset: example.region }, readRegion),
+    account: await answered({ ask, emit, question: nameQuestion, given: account, preset: example.account }, readName),
+    region: await answered({ ask, emit, question: regionQuestion, given: region, preset: example.region }, readRegion),
   };
   if (existing !== undefined) {
     await addAccount(existing, chosen);
@@ -118,7 +118,7 @@ function additionText({ file, configuration: { accounts, settings } }: ExistingF
   ].join('\n');
 }
 
-interface Question extends Pick<CommandContext, 'log'> {
+interface Question extends Pick<CommandContext, 'emit'> {
   readonly ask: InitOptions['ask'];
   readonly question: string;
   readonly given: string | undefined;
@@ -126,14 +126,14 @@ interface Question extends Pick<CommandContext, 'log'> {
 }
 
 /** The given value, else the answer to a question, which is repeated after an invalid answer. */
-async function answered<T>({ ask, log, question, given, preset }: Question, read: (text: string) => T): Promise<T> {
+async function answered<T>({ ask, emit, question, given, preset }: Question, read: (text: string) => T): Promise<T> {
   if (given !== undefined || ask === undefined) return read(given ?? preset);
   for (;;) {
     const answer = await ask(`${question} [${preset}]: `);
     try {
       return read(answer === undefined || answer.trim() === '' ? preset : answer.trim());
     } catch (error) {
-      log(messageOf(error));
+      emit({ event: 'message', message: messageOf(error) });
     }
   }
 }

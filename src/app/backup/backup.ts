@@ -1,4 +1,3 @@
-import { messageLog } from '../../core/events/message-log.js';
 import { LedgerlakeError, usageError } from '../../core/errors.js';
 import { printable } from '../../core/printable.js';
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
@@ -56,7 +55,7 @@ export async function backup(options: BackupOptions, context: CopyingContext): P
   lease.cleared();
   return underLease(lease, context.setFailedResult, async () => {
     const begin = () => noteIn(source.store, null);
-    const copying = copyLake(source, target, { command: 'backup', clock, signal, log: messageLog(emit), begin });
+    const copying = copyLake(source, target, { command: 'backup', clock, signal, emit, begin });
     const copied = await namingBackup(destination, copying);
     await noteIn(source.store, copied.version);
     await noteIn(target, copied.version);
@@ -86,7 +85,7 @@ export async function restore(
   const opening = openSource({ lake: address, store: options.sourceStore, argument: 'SOURCE' }, context);
   const source = await namingBackup(address, opening);
   const target = options.store ?? openStore(lake, { clock, emit, encryption });
-  const copying = copyLake(source, target, { command: 'restore', clock, signal, log: messageLog(emit) });
+  const copying = copyLake(source, target, { command: 'restore', clock, signal, emit });
   const copied = await namingBackup(address, copying);
   await noteBackup(target, { destination: place, lake: placeOf(lake), version: copied.version, at: clock.now() });
   const heading = `Restored ${printable(lake)} from ${printable(address)}`;

@@ -1,3 +1,4 @@
+import { plainLog } from '../../observe/log/plain-log.js';
 import type { Clock } from '../../core/clock.js';
 import { shortInstant } from '../../core/numeric/instant.js';
 import { formatBytes, formatCount, formatSpan } from '../../core/text/amounts.js';
@@ -51,7 +52,7 @@ export async function examineLake(query: LakeQuery, clock: Clock, add: AddFindin
   const log = (found: string) => {
     add({ state: 'warning', found });
   };
-  const report = await readStatus(query, { clock, log });
+  const report = await readStatus(query, { clock, emit: plainLog(log) });
   const { location, lastRun, runs, statuses, unloaded, first, suggestionContext } = report;
   if (first !== undefined) add({ state: 'warning', ...suggested(`${location} has nothing yet`, first) });
   for (const of of statuses) addAccount(of, report, query, add);

@@ -34,7 +34,7 @@ export async function enqueue(
   context: ReadingContext & { readonly emit: Emit },
 ): Promise<boolean> {
   const { action, named, accounts, from = null, to = null, night } = options;
-  const { clock, log } = context;
+  const { clock, emit } = context;
   if (action !== 'retry' && action !== 'status') refuseUnknown(named, accounts);
   const chosen = named.length === 0 ? accounts : [...new Set(named)];
   const fleet = await openFleet(options, context.emit);
@@ -47,7 +47,7 @@ export async function enqueue(
     if (action !== 'nightly') {
       const job = action === 'sync' ? ({ work: 'sync' } as const) : ({ work: 'backfill', from, to } as const);
       for (const account of chosen) await fleet.enqueue(account, job, clock.now());
-      log(`added a ${job.work} of ${formatCount(chosen.length, 'account')}`);
+      emit({ event: 'message', message: `added a ${job.work} of ${formatCount(chosen.length, 'account')}` });
     }
     if (action === 'all' || action === 'nightly') {
       for (const account of chosen) {
@@ -57,7 +57,7 @@ export async function enqueue(
       for (const account of removedAccounts) await fleet.queue.setNight(account, undefined);
       const set = night === undefined ? 'no nightly sync for' : 'a nightly sync for';
       const removed = removedAccounts.length === 0 ? '' : `, and no longer for ${removedAccounts.join(', ')}`;
-      log(`${set} ${formatCount(chosen.length, 'account')}${removed}`);
+      emit({ event: 'message', message: `${set} ${formatCount(chosen.length, 'account')}${removed}` });
     }
     return true;
   } finally {
@@ -65,7 +65,7 @@ export async function enqueue(
   }
 }
 
-async function retry(fleet: Fleet, named: readonly string[], { clock, log }: ReadingContext): Promise<void> {
+async function retry(fleet: Fleet, named: readonly string[], { clock, emit }: ReadingContext): Promise<void> {
   const dead = (await fleet.queue.accounts(clock.now()))
     .filter(({ state }) => state === 'dead')
     .map(({ account }) => account);
@@ -75,7 +75,7 @@ async function retry(fleet: Fleet, named: readonly string[], { clock, log }: Rea
     const [first] = await fleet.jobs.of(account);
     await fleet.queue.wake(account, first?.job.work ?? 'sync', clock.now());
   }
-  log(`added another turn for ${formatCount(chosen.length, 'account')}`);
+  emit({ event: 'message', message: `added another turn for ${formatCount(chosen.length, 'account')}` });
 }
 
 const columns: readonly ResultColumn[] = [
@@ -94,7 +94,7 @@ const columns: readonly ResultColumn[] = [
 async function writeStatus(
   fleet: Fleet,
   { named, format }: EnqueueOptions,
-  { clock, output, log }: ReadingContext,
+  { clock, output, emit }: ReadingContext,
 ): Promise<boolean> {
   const queued = await fleet.queue.accounts(clock.now());
   const nights = await fleet.queue.nights();
@@ -119,11 +119,13 @@ async function writeStatus(
   const count = (state: string): number => rows.filter((row) => row[1] === state).length;
   const dead = count('dead');
   const lost = [...nights.keys()].filter((account) => isSelected(account) && lostNight(account) !== null).length;
-  log(
-    `${count('waiting')} waiting, ${count('active')} active, ${count('delayed')} waiting for a retry, ` +
+  emit({
+    event: 'message',
+    message:
+      `${count('waiting')} waiting, ${count('active')} active, ${count('delayed')} waiting for a retry, ` +
       `${count('resting')} idle, ${formatCount(dead, 'dead letter')}` +
       (lost === 0 ? '' : `, ${formatCount(lost, 'nightly sync')} lost`),
-  );
+  });
   return dead === 0 && lost === 0;
 }
 

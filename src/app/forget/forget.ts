@@ -1,6 +1,4 @@
 import type { Clock } from '../../core/clock.js';
-import { plainLog } from '../../observe/log/plain-log.js';
-import type { Emit } from '../../core/events/run-event.js';
 import { fail, underLease, type CommandResult } from '../command-result.js';
 import { emitDamage, type CommandContext } from '../context.js';
 import { catalogVersion } from '../catalog-version.js';
@@ -38,8 +36,6 @@ export interface ForgetOptions extends StateLocation, OptionalSettings<'export' 
 export interface ForgetContext extends Omit<CommandContext, 'print'> {
   /** Asks the user; undefined where standard input is no terminal, so that `yes` is needed. */
   readonly confirm: ((question: string) => Promise<boolean>) | undefined;
-  /** Left out: `log` gets a line for each event. */
-  readonly emit?: Emit;
 }
 
 /**
@@ -58,8 +54,7 @@ export async function forget(options: ForgetOptions, context: ForgetContext): Pr
   const { account, lake } = options;
   const known = { account, lake, before: before === undefined ? null : isoInstant(before) };
   context.setFailedResult?.(() => ({ summary: known }));
-  const emit = context.emit ?? plainLog(context.log);
-  return forgetIn(await existingLake(options, tables, { clock: context.clock, emit }), before, options, context);
+  return forgetIn(await existingLake(options, tables, context), before, options, context);
 }
 
 /** Forgets rows in an open lake; `before` in milliseconds since 1970. */
@@ -69,7 +64,7 @@ export async function forgetIn(
   options: Omit<ForgetOptions, 'before'>,
   context: ForgetContext,
 ): Promise<CommandResult> {
-  const { clock, signal, log, confirm, emit = plainLog(log) } = context;
+  const { clock, signal, confirm, emit } = context;
   const { store } = lake;
   const { account, yes } = options;
   emitDamage(lake, emit);
@@ -97,7 +92,7 @@ async function removeAccountRows(
   before: number | undefined,
   { lake: address, journal, account }: Omit<ForgetOptions, 'before'>,
   lease: RunLease,
-  { clock, signal, log }: ForgetContext,
+  { clock, signal, emit }: ForgetContext,
 ): Promise<Forgotten> {
   const { store } = lake;
   await lake.refresh();
@@ -106,7 +101,7 @@ async function removeAccountRows(
   signal.throwIfAborted();
   await (before === undefined ? removeAccount(lake, account) : removeAged(lake, account, before, clock));
   if (before !== undefined) for (const path of await forgetRequestedRanges(store, account, before)) spared.add(path);
-  log(`${account}: removed from the tables; erasing the remaining files`);
+  emit({ event: 'message', message: `${account}: removed from the tables; erasing the remaining files` });
   // Saved pages may be outside of the lake: those of a lake on S3 are on this machine.
   await eraseState({ lake: address, journal }, account, before === undefined);
   const { files, partial } = await eraseTraces(lake, account, spared);

@@ -68,7 +68,7 @@ type Days = Readonly<Record<'from' | 'to', string>>;
  */
 export async function exportJournal(
   options: JournalOptions,
-  { clock, signal, log, output }: ReadingContext,
+  { clock, signal, emit, output }: ReadingContext,
 ): Promise<CommandResult<JournalExport>> {
   const { lake: location, account, basis, since } = options;
   const days = daysOf(options);
@@ -84,7 +84,7 @@ export async function exportJournal(
   }
   // No journal reads unit costs.
   const settings = { ...options, costs: undefined };
-  const reader = await openLakeReader(location, clock, { ...settings, log, scope: { lake: location } });
+  const reader = await openLakeReader(location, clock, { ...settings, emit, scope: { lake: location } });
   const { lake } = reader;
   refuseUnknownAccount(account, lake.accounts(), location);
   const accounts = [...lake.accounts()].filter((name) => account === undefined || name === account);
@@ -102,7 +102,7 @@ export async function exportJournal(
     };
     const now = await read(prepared);
     const notes = [...reader.notesOn('FROM journal_lines'), ...(await readNotes(prepared, basis, accounts, signal))];
-    for (const note of notes) log(`WARNING: ${note.replace(/^WARNING: /, '')}`);
+    for (const note of notes) emit({ event: 'message', message: `WARNING: ${note.replace(/^WARNING: /, '')}` });
     if (known === undefined || since === undefined) lines = now;
     else {
       const lastDays = new Map(
@@ -111,7 +111,8 @@ export async function exportJournal(
         ),
       );
       await showAsKnown(prepared, database, known, lake.snapshot, signal);
-      for (const note of await unclearNotes(database, known, { ...parameters, since }, signal)) log(note);
+      for (const note of await unclearNotes(database, known, { ...parameters, since }, signal))
+        emit({ event: 'message', message: note });
       lines = adjustmentsOf(await read(database), now, { lastDays, since });
     }
   } catch (error) {
@@ -127,19 +128,24 @@ export async function exportJournal(
     if (file.path === undefined) await writeExact(output, text);
     else await writeFile(file.path, text);
     if (format.mostLines !== undefined && file.lines.length >= format.mostLines) {
-      log(`WARNING: ${file.path ?? ''}: one journal has more than the ${format.mostLines} lines that a file may have`);
+      emit({
+        event: 'message',
+        message: `WARNING: ${file.path ?? ''}: one journal has more than the ${format.mostLines} lines that a file may have`,
+      });
     }
   }
   if (lines.length === 0) {
-    log(
-      since === undefined
-        ? `no journals from ${days.from} to ${days.to}, basis ${basis}`
-        : `nothing has changed since version ${since} in the journals from ${days.from} to ${days.to}, basis ${basis}`,
-    );
+    emit({
+      event: 'message',
+      message:
+        since === undefined
+          ? `no journals from ${days.from} to ${days.to}, basis ${basis}`
+          : `nothing has changed since version ${since} in the journals from ${days.from} to ${days.to}, basis ${basis}`,
+    });
   }
   const journals = new Set(lines.map(({ journal }) => journal)).size;
   const names = files.flatMap((file) => file.path ?? []);
-  log(`made from version ${version} of the catalog`);
+  emit({ event: 'message', message: `made from version ${version} of the catalog` });
   return {
     text:
       path === undefined

@@ -40,11 +40,11 @@ const columns: readonly ResultColumn[] = [
  */
 export async function commitLog(
   { lake: location, account, limit, format }: CommitLogOptions,
-  { clock, output, log }: ReadingContext,
+  { clock, output, emit }: ReadingContext,
 ): Promise<void> {
   const most = /^[1-9]\d{0,8}$/.test(limit) ? Number(limit) : undefined;
   if (most === undefined) throw usageError(`expected --limit to be a number of commits, got ${JSON.stringify(limit)}`);
-  const lake = await openExistingLake(location, clock, log);
+  const lake = await openExistingLake(location, clock, emit);
   const { store, snapshot } = lake;
   refuseUnknownAccount(account, lake.accounts(), location);
   const rows: ResultCell[][] = [];

@@ -1,3 +1,4 @@
+import type { Emit } from '../../core/events/run-event.js';
 import type { Clock } from '../../core/clock.js';
 import { literal } from '../../core/duckdb/literals.js';
 import { openDatabase, type Database, type Parameters } from '../../core/duckdb/connection.js';
@@ -18,7 +19,7 @@ export interface ServedLake extends QueryOptions, OptionalSettings<'marginMinute
 
 export interface SessionContext {
   readonly clock: Clock;
-  readonly log: (line: string) => void;
+  readonly emit: Emit;
 }
 
 /** How a query is run. */
@@ -63,8 +64,8 @@ export class LakeSession {
    */
   static async open(served: ServedLake, context: SessionContext): Promise<LakeSession> {
     const { lake: location, config, ...settings } = served;
-    const { clock, log } = context;
-    const reader = await openLakeReader(location, clock, { ...settings, log, scope: { lake: location, config } });
+    const { clock, emit } = context;
+    const reader = await openLakeReader(location, clock, { ...settings, emit, scope: { lake: location, config } });
     const database = await openDatabase({ folders: reader.folders, settings: { memory_limit: memoryLimit } });
     return new LakeSession(served, context, reader, database);
   }

@@ -63,7 +63,7 @@ export async function createLakeServer(served: ServedLake, context: SessionConte
     }
     let steps = 0;
     const progress = (message: string): void => {
-      context.log(message);
+      context.emit({ event: 'message', message });
       const progressToken = meta?.progressToken;
       if (progressToken === undefined) return;
       const params = { progressToken, progress: ++steps, message };
@@ -140,10 +140,10 @@ export async function serveMcp(
       server.mcp.server.onclose = resolve;
     });
     server.mcp.server.onerror = (error) => {
-      context.log(`WARNING: ${messageOf(error)}`);
+      context.emit({ event: 'message', message: `WARNING: ${messageOf(error)}` });
     };
     await server.mcp.connect(new StdioServerTransport(input, output));
-    context.log(`serving ${served.lake} over standard input and output`);
+    context.emit({ event: 'message', message: `serving ${served.lake} over standard input and output` });
     await Promise.race([ended.then(() => server.idle()), untilAborted(signal)]);
   } finally {
     await server.close();

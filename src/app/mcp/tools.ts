@@ -1,3 +1,4 @@
+import { plainLog } from '../../observe/log/plain-log.js';
 import { unknownName } from '../../core/text/fault-line.js';
 import { columnsOf } from '../../core/duckdb/views.js';
 import { groupBy } from '../../core/group-by.js';
@@ -103,7 +104,7 @@ export function lakeTools(session: LakeSession): Readonly<Record<string, Tool>> 
         const one = accountOf(textOf(args, 'account')) ?? (allowed?.length === 1 ? allowed[0] : undefined);
         if (allowed !== undefined && one === undefined) throw unknownName('one account to verify', 'none', allowed);
         const settings = { lake: location, config, account: one };
-        const { certificate } = await certify(settings, { ...context, signal, log: progress });
+        const { certificate } = await certify(settings, { ...context, signal, emit: plainLog(progress) });
         // These checks read what other accounts have, too.
         const isShared = (check: string) => allowed !== undefined && sharedChecks.includes(check);
         const problems = certificate.problems.filter(({ check }) => !isShared(check));

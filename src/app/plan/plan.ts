@@ -17,7 +17,6 @@ import { readDateRange, type RangeOptions } from '../configuration/range.js';
 import type { OptionalSettings } from '../configuration/settings.js';
 import { chunksOf, writeRows, type Format } from '../../core/text/formats.js';
 import { emitDamage, type ReadingContext } from '../context.js';
-import { plainLog } from '../../observe/log/plain-log.js';
 import { writeText } from '../../core/text/sink.js';
 import { refuseChanged } from '../../sources/custom/custom-table.js';
 import { verdictOn } from '../../sources/finances/selling-partner/refusals.js';
@@ -59,7 +58,7 @@ export interface PlanOptions
  */
 export async function plan(options: PlanOptions, context: ReadingContext): Promise<void> {
   const { clock, signal } = context;
-  const emit = plainLog(context.log);
+  const { emit } = context;
   const loadJob = readJob(options);
   const { account, pipelines, custom, isCustomOnly, orders, marginMinutes } = loadJob;
   const range = readDateRange({ ...options, marginMinutes }, clock.now());

@@ -28,10 +28,10 @@ import { isMacro, readViewSettings, viewStatements, viewTexts } from './views.js
  */
 export async function exportViews(
   { lake: location, dir, ...options }: QueryOptions & { readonly lake: string; readonly dir: string },
-  { clock, log }: Pick<CommandContext, 'clock' | 'log'>,
+  { clock, emit }: Pick<CommandContext, 'clock' | 'emit'>,
 ): Promise<CommandResult<ViewsExport>> {
   const settings = await readViewSettings(options);
-  const lake = await openExistingLake(location, clock, log);
+  const lake = await openExistingLake(location, clock, emit);
   const tables = sqlTables(lake.tables.map(({ schema, columns }) => ({ name: schema.name, columns })));
   const committed = groupBy(lake.committedAdds(), ({ table }) => table.schema.name);
   // A pattern would find replaced files, too.

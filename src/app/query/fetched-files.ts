@@ -1,3 +1,4 @@
+import type { Emit } from '../../core/events/run-event.js';
 import { existsSync } from 'node:fs';
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
 import type { LakeFiles } from '../../core/duckdb/views.js';
@@ -23,21 +24,16 @@ export class FetchedFiles {
   readonly #lake: Lake;
   readonly #cache: FileCache;
   readonly #scope: CommandScope & { readonly lake: string };
-  readonly #log: (line: string) => void;
+  readonly #emit: Emit;
   /** The local paths of what is there. */
   readonly #fetched = new Set<string>();
   #loggedAt = 0;
 
-  constructor(
-    lake: Lake,
-    settings: CacheSettings,
-    scope: CommandScope & { readonly lake: string },
-    log: (line: string) => void,
-  ) {
+  constructor(lake: Lake, settings: CacheSettings, scope: CommandScope & { readonly lake: string }, emit: Emit) {
     this.#lake = lake;
     this.#cache = new FileCache(lake.store, settings);
     this.#scope = scope;
-    this.#log = log;
+    this.#emit = emit;
   }
 
   /** The only folder that DuckDB reads. */
@@ -136,6 +132,9 @@ export class FetchedFiles {
     const now = Date.now();
     if (bytes < loggedBytes || (now - this.#loggedAt < loggedMs && doneBytes < bytes)) return;
     this.#loggedAt = now;
-    this.#log(`fetched ${formatBytes(doneBytes)} of ${formatBytes(bytes)}, ${formatCount(files, 'file')}`);
+    this.#emit({
+      event: 'message',
+      message: `fetched ${formatBytes(doneBytes)} of ${formatBytes(bytes)}, ${formatCount(files, 'file')}`,
+    });
   }
 }

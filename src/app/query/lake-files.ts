@@ -1,5 +1,5 @@
+import type { Emit } from '../../core/events/run-event.js';
 import { join } from 'node:path';
-import { plainLog } from '../../observe/log/plain-log.js';
 import { NamedTables } from './named-tables.js';
 import { emitDamage } from '../context.js';
 import type { Clock } from '../../core/clock.js';
@@ -49,15 +49,15 @@ interface LakeReader extends Required<Omit<LakeDatabaseOptions, 'database' | 'si
  *
  * @throws LedgerlakeError as `existingLake`
  */
-export async function openExistingLake(location: string, clock: Clock, log: (line: string) => void): Promise<Lake> {
+export async function openExistingLake(location: string, clock: Clock, emit: Emit): Promise<Lake> {
   const lake = await existingLake({ lake: location }, tables, { clock });
-  emitDamage(lake, plainLog(log));
+  emitDamage(lake, emit);
   return lake;
 }
 
 export interface LakeReaderOptions extends QueryOptions {
   /** Receives damaged checkpoints, and how far a fetch is. */
-  readonly log?: (line: string) => void;
+  readonly emit?: Emit;
   readonly scope?: CommandScope;
   /** The version that queries see; left out: the newest one each time. */
   readonly at?: PastVersion | undefined;
@@ -74,11 +74,11 @@ export async function fetchedFiles(
   lake: Lake,
   cache: CacheOptions | undefined,
   scope: CommandScope & { readonly lake: string },
-  log: (line: string) => void,
+  emit: Emit,
   isNewest = true,
 ): Promise<FetchedFiles | undefined> {
   if (lake.store.localPath('') !== undefined) return undefined;
-  const fetched = new FetchedFiles(lake, cacheOf(cache), scope, log);
+  const fetched = new FetchedFiles(lake, cacheOf(cache), scope, emit);
   if (isNewest) await fetched.removeForgotten();
   return fetched;
 }
@@ -91,12 +91,12 @@ export async function fetchedFiles(
 export async function openLakeReader(
   location: string,
   clock: Clock,
-  { log = () => undefined, scope = {}, at, accounts, ...settings }: LakeReaderOptions = {},
+  { emit = () => undefined, scope = {}, at, accounts, ...settings }: LakeReaderOptions = {},
 ): Promise<LakeReader> {
   const viewSettings = await readViewSettings(settings);
-  const lake = await openExistingLake(location, clock, log);
+  const lake = await openExistingLake(location, clock, emit);
   if (at !== undefined) await lake.goTo(at);
-  const fetched = await fetchedFiles(lake, settings, { ...scope, lake: location }, log, at === undefined);
+  const fetched = await fetchedFiles(lake, settings, { ...scope, lake: location }, emit, at === undefined);
   for (const account of accounts ?? []) refuseUnknownAccount(account, lake.accounts(), location);
   if (accounts !== undefined) lake.limitTo(accounts);
   const views = sqlTables(lake.tables.map(({ schema, columns }) => ({ name: schema.name, columns })));

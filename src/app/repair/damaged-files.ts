@@ -166,7 +166,7 @@ export async function misdescribedFiles(
   { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
   workspace: Workspace,
 ): Promise<{ readonly files: readonly DamagedData[]; readonly loads: readonly OddLoad[] }> {
-  const certificate = await verifyLake({ lake, account: undefined, clock, signal, log: () => undefined });
+  const certificate = await verifyLake({ lake, account: undefined, clock, signal, emit: () => undefined });
   const problems = certificate.problems().filter(({ kind }) => kind === 'lake');
   const files = new Map<string, DamagedData>();
   const loads = new Map<string, OddLoad>();

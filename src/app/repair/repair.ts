@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import type { Emit } from '../../core/events/run-event.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { groupBy } from '../../core/group-by.js';
 import { printable } from '../../core/printable.js';
@@ -47,7 +46,6 @@ export interface RepairOptions extends LakeAddress {
 }
 
 export interface RepairContext extends CommandContext {
-  readonly emit: Emit;
   /** Asks the user; undefined where standard input is no terminal. */
   readonly confirm: ((question: string) => Promise<boolean>) | undefined;
 }

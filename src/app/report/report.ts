@@ -1,3 +1,4 @@
+import type { Emit } from '../../core/events/run-event.js';
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { dirname, extname, join, resolve } from 'node:path';
 import { groupBy } from '../../core/group-by.js';
@@ -22,7 +23,6 @@ import { fetchedFiles, lakeTables, openExistingLake } from '../query/lake-files.
 import type { QueryOptions } from '../configuration/settings.js';
 import { NamedTables } from '../query/named-tables.js';
 import { viewStatements } from '../query/views.js';
-import { plainLog } from '../../observe/log/plain-log.js';
 import { comparedDays } from '../coverage/compared-days.js';
 import { leftOutDays, leftOutText, type LeftOutDays } from '../coverage/left-out-days.js';
 import { readUnfinished } from '../coverage/unfinished-ranges.js';
@@ -59,18 +59,17 @@ const headBytes = 200;
  *
  * @throws LedgerlakeError USAGE for a path that can't be written or has another file, and as `lakeReport`
  */
-export async function report(options: ReportOptions, { clock, signal, output, log }: ReadingContext): Promise<void> {
+export async function report(options: ReportOptions, { clock, signal, output, emit }: ReadingContext): Promise<void> {
   // An invalid range is an error before anything is read.
   if (options.from !== undefined) readDateRange(options, clock.now());
   const format = formatOf(options);
   const path = options.output ?? (format === 'csv' ? 'ledgerlake-report' : `ledgerlake-report.${format}`);
   if (format === 'csv' && path === '-') throw usageError('expected --output to name a folder for --format csv, got -');
   if (path !== '-') await refuseOtherFile(path, format);
-  const lake = await openExistingLake(options.lake, clock, log);
+  const lake = await openExistingLake(options.lake, clock, emit);
   const isExport = format !== 'html';
-  const result = await lakeReport({ ...options, lake, location: options.lake, isExport, clock, signal, log });
+  const result = await lakeReport({ ...options, lake, location: options.lake, isExport, clock, signal, emit });
   const bytes = await writeReport(path, format, result, output);
-  const emit = plainLog(log);
   for (const days of result.leftOut) {
     emit({ event: 'days-left-out', account: days.account, reason: leftOutText(days) });
   }
@@ -221,7 +220,7 @@ export interface ReportQuestion extends QueryOptions {
   readonly clock: Clock;
   readonly signal?: AbortSignal | undefined;
   /** Receives how far a fetch is. */
-  readonly log?: (line: string) => void;
+  readonly emit?: Emit;
 }
 
 export interface Report {
@@ -329,10 +328,10 @@ const mostAttempts = 3;
  * that all figures are of the same version.
  */
 async function withViews<T>(
-  { lake, location, signal, log = () => undefined, ...settings }: ReportQuestion,
+  { lake, location, signal, emit = () => undefined, ...settings }: ReportQuestion,
   read: (database: Database) => Promise<T>,
 ): Promise<T> {
-  const fetched = await fetchedFiles(lake, settings, { lake: location }, log);
+  const fetched = await fetchedFiles(lake, settings, { lake: location }, emit);
   const checked = new Set<string>();
   const names = lakeTables.map(({ name }) => name);
   const named = new NamedTables(names, [...viewStatements(lakeTables, { timeZone: settings.timeZone }).values()]);

@@ -94,12 +94,12 @@ interface Written {
  */
 export async function exportSettlementReports(
   options: SettlementReportOptions,
-  { clock, signal, log }: Pick<CommandContext, 'clock' | 'signal' | 'log'>,
+  { clock, signal, emit }: Pick<CommandContext, 'clock' | 'signal' | 'emit'>,
 ): Promise<CommandResult<SettlementReportsExport>> {
   const { lake: location, dir, cacheFolder, cacheBytes } = options;
   const range = rangeOf(options);
   const settings = { cacheFolder, cacheBytes };
-  const reader = await openLakeReader(location, clock, { ...settings, log, scope: { lake: location } });
+  const reader = await openLakeReader(location, clock, { ...settings, emit, scope: { lake: location } });
   const { lake } = reader;
   const database = await openDatabase({ signal });
   try {
@@ -133,11 +133,14 @@ export async function exportSettlementReports(
       const writer = new ReportWriter({ account, lake, views, dir, written });
       for (const [{ settlement, id }, reason] of await writer.write(settlements)) {
         const days = [settlement.start, settlement.end].map((at) => (at === null ? '' : isoDate(at))).join(' to ');
-        log(`not written: the settlement ${printable(id)} of ${account} (${days}): ${reason}`);
+        emit({
+          event: 'message',
+          message: `not written: the settlement ${printable(id)} of ${account} (${days}): ${reason}`,
+        });
         left.push({ account, settlement: id, reason });
       }
     }
-    for (const note of notesOn(written)) log(note);
+    for (const note of notesOn(written)) emit({ event: 'message', message: note });
     const { settlements, lines } = written;
     return {
       text: `\n${formatCount(settlements, 'settlement report')} of ${printable(location)} in ${printable(dir)}: ${formatCount(lines, 'line')}\n`,

@@ -13,7 +13,6 @@ import type { ReadingContext } from '../context.js';
 import type { LakeStatus, RunStatus, UnreadEvent } from '../results.js';
 import { allowMore, lagFailure, readMaxLag } from '../load/freshness.js';
 import { readLookBacks } from '../../lake/upkeep/look-backs.js';
-import { plainLog } from '../../observe/log/plain-log.js';
 import { storedPipelines } from '../coverage/stored-pipelines.js';
 import { configuredRanges, readUnfinished, type UnfinishedRange } from '../coverage/unfinished-ranges.js';
 import { openExistingLake } from '../query/lake-files.js';
@@ -86,11 +85,11 @@ export async function status(options: StatusOptions, context: ReadingContext): P
  */
 export async function readStatus(
   options: StatusQuery,
-  { clock, log }: Pick<ReadingContext, 'clock' | 'log'>,
+  { clock, emit }: Pick<ReadingContext, 'clock' | 'emit'>,
 ): Promise<StatusReport> {
   // The range is checked before anything is read.
   if (options.from !== undefined) readDateRange(options, clock.now());
-  const lake = await openExistingLake(options.lake, clock, log);
+  const lake = await openExistingLake(options.lake, clock, emit);
   const { allowed } = options;
   if (allowed !== undefined) lake.limitTo(allowed);
   const isAllowed = (account: string | undefined) => allowed?.includes(account ?? '') ?? true;
@@ -109,7 +108,7 @@ export async function readStatus(
     .filter((name) => options.account === undefined || name === options.account)
     .toSorted();
   const unfinishedRanges = [
-    ...(await readUnfinished(lake, plainLog(log))).filter(({ account }) => isAllowed(account)),
+    ...(await readUnfinished(lake, emit)).filter(({ account }) => isAllowed(account)),
     ...unsyncedRanges(lake, accounts, options, now),
   ];
   const { lake: location, pipelineFolder, config, configured, api } = options;

@@ -1,3 +1,4 @@
+import type { Emit } from '../../core/events/run-event.js';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +7,6 @@ import { openDatabase } from '../../core/duckdb/connection.js';
 import { codeOf, messageOf } from '../../core/errors.js';
 import { groupBy } from '../../core/group-by.js';
 import { tuneForComputation } from '../../core/v8-flags.js';
-import { plainLog } from '../../observe/log/plain-log.js';
 import type { Lake } from '../../lake/lake.js';
 import { readRuns } from '../../lake/upkeep/leases.js';
 import { lakeChecks, tableChecks } from './checks/check-list.js';
@@ -33,7 +33,7 @@ export interface VerifyLakeOptions {
   readonly expected?: ExpectedVersion | undefined;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  readonly log: (line: string) => void;
+  readonly emit: Emit;
 }
 
 /** Memory of DuckDB; it spills the rest to temporary files. */
@@ -49,7 +49,7 @@ const progressMs = 5000;
  * @throws LedgerlakeError LAKE_STORE where the lake can't be read, STOPPED when the signal aborts
  */
 export async function verifyLake(options: VerifyLakeOptions): Promise<CertificateBuilder> {
-  const { lake, account, expected, clock, signal, log } = options;
+  const { lake, account, expected, clock, signal, emit } = options;
   const certificate = new CertificateBuilder();
   const runs = await readRuns(lake.store, clock);
   const isRunning = runs.active.length > 0;
@@ -57,7 +57,7 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<Certificat
   const accounts = account === undefined ? [...lake.accounts()] : [account];
   await checkCatalog(lake, runs, expected, certificate);
   checkWindows(lake, accounts, files, certificate);
-  const unfinished = await readUnfinished(lake, plainLog(log));
+  const unfinished = await readUnfinished(lake, emit);
   const isChecked = (range: UnfinishedRange) => account === undefined || range.account === account;
   checkRequestedRanges(lake, unfinished.filter(isChecked), isRunning, certificate);
   const bundles = checkedBundles(files, certificate);
@@ -89,12 +89,12 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<Certificat
 }
 
 /** Logs the number of files that are read, at intervals. */
-function progressLog(total: number, { clock, log }: VerifyLakeOptions): (done: number) => void {
+function progressLog(total: number, { clock, emit }: VerifyLakeOptions): (done: number) => void {
   let reportedAt = clock.now();
   return (done) => {
     if (clock.now() - reportedAt < progressMs) return;
     reportedAt = clock.now();
-    log(`verify: ${done} of ${total} files read`);
+    emit({ event: 'message', message: `verify: ${done} of ${total} files read` });
   };
 }
 

@@ -88,12 +88,12 @@ interface Verified {
  */
 export async function certify(
   options: Pick<VerifyOptions, 'lake' | 'account' | 'config' | 'expect'>,
-  { clock, signal, log }: Omit<ReadingContext, 'output'>,
+  { clock, signal, emit }: Omit<ReadingContext, 'output'>,
 ): Promise<Verified> {
   const expected = options.expect === undefined ? undefined : readExpected(options.expect);
   const lake = await openVerifiedLake(options, clock);
   const catalog = catalogVersion(lake);
-  const findings = await verifyLake({ lake, account: options.account, expected, clock, signal, log });
+  const findings = await verifyLake({ lake, account: options.account, expected, clock, signal, emit });
   const problems = await problemsWithCommands(findings, lake, options);
   const found = { lake: findings.found('lake'), upstream: findings.found('upstream'), note: findings.found('note') };
   const certificate: Certificate = {

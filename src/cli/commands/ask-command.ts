@@ -60,7 +60,7 @@ export const askCommand: CommandDefinition = {
       import('../../app/query/lake-files.js'),
       readLakeSettings(args),
     ]);
-    printResult(asked(await openExistingLake(settings.lake, context.clock, context.log), settings).query.trimEnd());
+    printResult(asked(await openExistingLake(settings.lake, context.clock, context.emit), settings).query.trimEnd());
     return 0;
   },
 };

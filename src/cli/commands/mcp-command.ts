@@ -21,7 +21,7 @@ export const mcpCommand: CommandDefinition = {
     ['mcp --lake /data/lake', 'what a client is configured to run'],
     ['mcp --lake s3://my-bucket/lake --account my-shop', 'one account of a lake on S3'],
   ],
-  run: async (args, { clock, signal, log }) => {
+  run: async (args, { clock, signal, emit }) => {
     const { serveMcp } = await optionalPackage(
       '@modelcontextprotocol/sdk',
       '`mcp`',
@@ -34,7 +34,7 @@ export const mcpCommand: CommandDefinition = {
       config: args.text('config'),
       accounts: accounts.length === 0 ? undefined : accounts,
     };
-    await serveMcp(served, { clock, signal, log }, { input: process.stdin, output: process.stdout });
+    await serveMcp(served, { clock, signal, emit }, { input: process.stdin, output: process.stdout });
     return 0;
   },
 };

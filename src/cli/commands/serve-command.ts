@@ -138,7 +138,7 @@ export const serveCommand: CommandDefinition = {
     ['serve --port 0 --seed 7 --events 1000', 'a small seller on a free port'],
     ['serve --token-life 3 --latency 400 --faults all=0.1,window-limit:14', 'a service on a bad day'],
   ],
-  run: async (args, { clock, signal, log }) => {
+  run: async (args, { clock, signal, emit }) => {
     const lake = args.text('lake');
     refuseOptionsOfOtherLedger(args, lake === undefined ? 'seller' : 'lake');
     const seed = wholeNumber('--seed', args.text('seed') ?? '1', 0);
@@ -164,7 +164,7 @@ export const serveCommand: CommandDefinition = {
     };
     refuseWithoutSignIn(service.host, service.signIn !== undefined || args.flag('allow-open'));
     const { serve } = await import('../serve/run-service.js');
-    const serving = { service, signal, print: printResult, log };
+    const serving = { service, signal, print: printResult, emit };
     if (lake === undefined) {
       const { createSeller } = await import('../../emulator/seller/seller.js');
       const ledger = createSeller({ seed, events, profile }, clock);
@@ -173,7 +173,7 @@ export const serveCommand: CommandDefinition = {
       return 0;
     }
     const { openServedLake } = await import('../serve/serve-lake.js');
-    const { account, ...served } = await openServedLake(lake, args.text('account'), clock, log);
+    const { account, ...served } = await openServedLake(lake, args.text('account'), clock, emit);
     try {
       const name = `a lake, account ${account}`;
       await serve({ ...serving, service: { ...service, quotaOf: 'service' }, served: { ...served, name } });

@@ -219,9 +219,9 @@ export function printResult(text: string): void {
 /** The context of a command that streams its output; `--quiet` drops the output where it is text, by default a table. */
 export function readingContext(
   args: CommandArguments,
-  { clock, signal, log }: CommandContext,
+  { clock, signal, emit }: CommandContext,
   isText = !args.flag('json') && (args.text('format') ?? 'table') === 'table',
 ): ReadingContext {
   const output = args.flag('quiet') && isText ? new PassThrough().resume() : process.stdout;
-  return { clock, signal, log, output };
+  return { clock, signal, emit, output };
 }

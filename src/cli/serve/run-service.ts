@@ -1,3 +1,4 @@
+import type { Emit } from '../../core/events/run-event.js';
 import { messageOf } from '../../core/errors.js';
 import { accessLine, startService, type ServiceOptions } from '../../serve/http/server.js';
 import { isLoopbackHost } from '../../core/http-server/host-rule.js';
@@ -23,18 +24,18 @@ export interface ServeOptions {
   /** Receives each line of standard output, without its line end. */
   readonly print: (line: string) => void;
   /** Receives a line for each request, and warnings. */
-  readonly log: (line: string) => void;
+  readonly emit: Emit;
 }
 
 /**
  * Serves until the signal aborts, then completes the running requests and resolves. The first printed line is
  * `listening on http://HOST:PORT`, once the service accepts requests. Throws a USAGE error where it can't listen there.
  */
-export async function serve({ served, service, signal, print, log }: ServeOptions): Promise<void> {
+export async function serve({ served, service, signal, print, emit }: ServeOptions): Promise<void> {
   if (signal.aborted) return;
   const { host = '127.0.0.1', allowedHosts, clock } = service;
   const isOpen = service.signIn === undefined;
-  const faultLog = new FaultLog(log, served.explainFault);
+  const faultLog = new FaultLog(emit, served.explainFault);
   const running = await startService({
     ...service,
     ledger: served.ledger,
@@ -42,7 +43,7 @@ export async function serve({ served, service, signal, print, log }: ServeOption
     allowedHosts: allowedHosts ?? (isLoopbackHost(host) ? [] : undefined),
     sidePages: sidePagesOf(served, isOpen, faultLog),
     onAccess: (access) => {
-      log(accessLine(access, clock.now()));
+      emit({ event: 'message', message: accessLine(access, clock.now()) });
     },
     onFault: (fault, requestId) => {
       faultLog.explain(`request ${requestId}`, fault);
@@ -50,7 +51,7 @@ export async function serve({ served, service, signal, print, log }: ServeOption
   });
   try {
     print(`listening on ${running.url}`);
-    if (!isLoopbackHost(host) && isOpen) log(openWarning(host));
+    if (!isLoopbackHost(host) && isOpen) emit({ event: 'message', message: openWarning(host) });
     await untilAborted(signal);
   } finally {
     await running.close();
@@ -72,17 +73,17 @@ function sidePagesOf({ name, report, checkHealth }: ServeOptions['served'], isOp
 
 /** Logs internal errors of the service, one line each. */
 class FaultLog {
-  readonly #log: (line: string) => void;
+  readonly #emit: Emit;
   readonly #explainFault: ServeOptions['served']['explainFault'];
   #explained: Promise<void> = Promise.resolve();
 
-  constructor(log: (line: string) => void, explainFault: ServeOptions['served']['explainFault']) {
-    this.#log = log;
+  constructor(emit: Emit, explainFault: ServeOptions['served']['explainFault']) {
+    this.#emit = emit;
     this.#explainFault = explainFault;
   }
 
   write(what: string, fault: unknown): void {
-    this.#log(`${what} failed: ${messageOf(fault).replaceAll(/\s*\n\s*/g, ' ')}`);
+    this.#emit({ event: 'message', message: `${what} failed: ${messageOf(fault).replaceAll(/\s*\n\s*/g, ' ')}` });
   }
 
   /** Logs the cause of an error of the ledger, in order of occurrence. */

@@ -1,5 +1,5 @@
+import type { Emit } from '../../core/events/run-event.js';
 import { Mutex } from '../../core/mutex.js';
-import { plainLog } from '../../observe/log/plain-log.js';
 import { emitDamage } from '../../app/context.js';
 import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError, usageError } from '../../core/errors.js';
@@ -32,12 +32,12 @@ export async function openServedLake(
   location: string,
   account: string | undefined,
   clock: Clock,
-  log: (line: string) => void,
+  emit: Emit,
 ): Promise<ServedLake> {
   if (account !== undefined) readAccountName(account);
   await refuseWithoutFolder(location);
   const tables = await MainTables.open(openStore(location, { clock }), clock);
-  emitDamage(tables.lake, plainLog(log));
+  emitDamage(tables.lake, emit);
   const accounts = [...tables.accounts()].toSorted();
   // A location without a lake has a more precise error.
   if (accounts.length === 0) await existingLake({ lake: location }, allTables, { clock });

@@ -27,7 +27,7 @@ interface LakeQueryOptions {
 /** Runs statements over the lake of a command, as its settings and the options of results say. Resolves to the exit code. */
 export async function runOverLake(
   args: CommandArguments,
-  { clock, signal, log }: Pick<ReadingContext, 'clock' | 'signal' | 'log'>,
+  { clock, signal, emit }: Pick<ReadingContext, 'clock' | 'signal' | 'emit'>,
   { at, parameters, queryOf }: LakeQueryOptions,
 ): Promise<0 | 1> {
   const output = args.text('output');
@@ -38,10 +38,11 @@ export async function runOverLake(
   const settings = await readLakeSettings(args);
   const { lake } = settings;
   const scope = args.scope();
-  const reader = await openLakeReader(lake, clock, { ...settings, log, scope, at });
+  const reader = await openLakeReader(lake, clock, { ...settings, emit, scope, at });
   const { query, notes } = queryOf(reader.lake, settings);
   const historyFile = historyPath(process.env);
-  if (historyFile === undefined && query === undefined && process.stdin.isTTY) log(noHistory);
+  if (historyFile === undefined && query === undefined && process.stdin.isTTY)
+    emit({ event: 'message', message: noHistory });
   return runSql({
     ...reader,
     query,

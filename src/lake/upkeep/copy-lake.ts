@@ -1,3 +1,4 @@
+import type { Emit } from '../../core/events/run-event.js';
 import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError, usageError } from '../../core/errors.js';
 import { zstd } from '../../core/parquet/encoder/zstd.js';
@@ -27,7 +28,7 @@ interface CopyContext {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   /** Receives lines of progress. */
-  readonly log: (line: string) => void;
+  readonly emit: Emit;
   /** Called once nothing stands in the way, before anything is copied. */
   readonly begin?: () => Promise<void>;
 }
@@ -159,7 +160,7 @@ function dataFiles(snapshot: Snapshot): DataFile[] {
 async function copyDataFiles(
   source: Lake,
   target: Store,
-  { clock, signal, log }: CopyContext,
+  { clock, signal, emit }: CopyContext,
 ): Promise<{ readonly snapshot: Snapshot; readonly copied: FileTotal }> {
   const present = new Map((await dataFilesIn(target, source.snapshot)).map(({ path, size }) => [path, size]));
   const copied: StoredSize[] = [];
@@ -171,7 +172,11 @@ async function copyDataFiles(
       const size = present.get(path);
       return size === undefined || (add !== undefined && sizeFault(add, size) !== undefined);
     });
-    if (wanted.length > 0) log(`copying ${formatCount(wanted.length, 'file')} of version ${snapshot.version}`);
+    if (wanted.length > 0)
+      emit({
+        event: 'message',
+        message: `copying ${formatCount(wanted.length, 'file')} of version ${snapshot.version}`,
+      });
     for (const some of batchesOf(wanted, ({ add }) => add?.size ?? 0)) {
       signal.throwIfAborted();
       const found = (await allOf(some.map((file) => copyDataFile(file, source, target)))).flat();
@@ -180,7 +185,10 @@ async function copyDataFiles(
       if (source.snapshot !== snapshot) break;
       if (clock.now() - said < progressMs) continue;
       said = clock.now();
-      log(`copied ${formatCount(copied.length, 'file')}, ${formatBytes(totalOf(copied).bytes)}`);
+      emit({
+        event: 'message',
+        message: `copied ${formatCount(copied.length, 'file')}, ${formatBytes(totalOf(copied).bytes)}`,
+      });
     }
     if (source.snapshot === snapshot) return { snapshot, copied: totalOf(copied) };
   }

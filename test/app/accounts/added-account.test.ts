@@ -122,7 +122,7 @@ describe('init', () => {
   const run = async (file: string, account: string) => {
     const printed: string[] = [];
     const print = (text: string) => printed.push(text);
-    await init({ file, account, region: 'na' }, { print, log: () => undefined });
+    await init({ file, account, region: 'na' }, { print, emit: () => undefined });
     return printed.join('\n');
   };
 

@@ -14,6 +14,7 @@ import { resolveSettings } from '../../../src/app/configuration/settings.js';
 import { builtCommand } from '../built-command.js';
 import { temporaryFolder } from '../lake-run.js';
 import { hasTerminal, onTerminal } from '../terminal.js';
+import { plainLog } from '../../../src/observe/log/plain-log.js';
 
 const text = commentedConfiguration({ account: 'my-shop', region: 'eu' });
 /** A line that is commented out: it looks like a member. */
@@ -121,7 +122,7 @@ test.each([
     await copyFile('ledgerlake.schema.json', join(folder, path));
   }
   const file = join(folder, 'c.json');
-  await init({ file, account: 'a', region: 'eu' }, { print: () => undefined, log: () => undefined });
+  await init({ file, account: 'a', region: 'eu' }, { print: () => undefined, emit: () => undefined });
   const [, named] = /"\$schema": "(.*)"/.exec(await readFile(file, 'utf8')) ?? [];
   expect(named && resolve(folder, named)).toBe(path && join(folder, path));
 });
@@ -149,7 +150,7 @@ test('asks where there is somebody, and keeps to the example where there is no a
     questions.push(question);
     return Promise.resolve(answers.shift());
   };
-  await init({ file, account: undefined, region: undefined, ask }, { print: () => undefined, log: () => undefined });
+  await init({ file, account: undefined, region: undefined, ask }, { print: () => undefined, emit: () => undefined });
   expect(questions).toEqual([
     'Name of the account [my-shop]: ',
     'Region (na, eu, fe, sandbox-na, sandbox-eu, sandbox-fe) [eu]: ',
@@ -158,14 +159,14 @@ test('asks where there is somebody, and keeps to the example where there is no a
   // Of a file that is there it asks for a further account, again where that has the name of another.
   answers.push('north', 'south', 'na');
   const logged: string[] = [];
-  const log = (line: string) => logged.push(line);
-  await init({ file, account: undefined, region: undefined, ask }, { print: () => undefined, log });
+  const emit = plainLog((line) => logged.push(line));
+  await init({ file, account: undefined, region: undefined, ask }, { print: () => undefined, emit });
   expect(questions.slice(2, 4)).toEqual(Array(2).fill(`Name of the account to add to ${file} [my-shop]: `));
   expect(logged).toEqual([expect.stringContaining('got north, which it has')]);
   expect([...parsed(await readFile(file, 'utf8')).accounts.keys()]).toEqual(['north', 'south']);
   await writeFile(file, 'mine');
   await expect(
-    init({ file, account: undefined, region: 'eu' }, { print: () => undefined, log: () => undefined }),
+    init({ file, account: undefined, region: 'eu' }, { print: () => undefined, emit: () => undefined }),
   ).rejects.toThrow(/got an existing one/);
 });
 
@@ -185,7 +186,7 @@ test('asks again where an answer is refused', async () => {
   const logged: string[] = [];
   const answers = ['my shop', 'north', 'uk', 'eu'];
   const ask = () => Promise.resolve(answers.shift());
-  const context = { print: () => undefined, log: (line: string) => logged.push(line) };
+  const context = { print: () => undefined, emit: plainLog((line) => logged.push(line)) };
   await init({ file, account: undefined, region: undefined, ask }, context);
   expect(logged).toEqual([
     expect.stringMatching(/^expected --account .*, got "my shop"; choose another name$/),

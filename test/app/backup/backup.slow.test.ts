@@ -37,7 +37,7 @@ async function backedUp(store: Store, destinationStore: Store) {
 
 async function forgot(store: Store): Promise<unknown> {
   const options = { lake, account: 'shop-a', yes: true };
-  const asked = { ...context, confirm: undefined, log: () => undefined };
+  const asked = { ...context, confirm: undefined, emit: () => undefined };
   return (await forgetIn(await Lake.open(store, tables, clock), undefined, options, asked)).summary;
 }
 
@@ -71,7 +71,7 @@ async function shownVersion(store: MemoryStore): Promise<number> {
 
 /** Checks all of a lake; the service that was read contradicts itself. */
 async function expectWhole(root: string): Promise<void> {
-  const { certificate } = await certify({ lake: root, account: undefined }, { clock, signal, log: () => undefined });
+  const { certificate } = await certify({ lake: root, account: undefined }, { clock, signal, emit: () => undefined });
   expect(certificate.problems.filter(({ kind }) => kind !== 'upstream')).toEqual([]);
   expect(certificate.verdict).toBe('findings');
 }
@@ -143,7 +143,7 @@ test('A damaged backup is what the error names, and until a restore has ended it
   await expect(Lake.open(openStore(restored), tables, clock)).rejects.toThrow(
     /got none; where a `restore` has not ended, run the same again; else /,
   );
-  const repairing = { ...context, confirm: undefined, print: () => undefined, log: () => undefined };
+  const repairing = { ...context, confirm: undefined, print: () => undefined, emit: () => undefined };
   await expect(repair({ lake: restored, yes: true }, repairing)).rejects.toThrow(
     /got what a `ledgerlake restore` that has not ended has copied; run the same restore again$/,
   );
@@ -271,7 +271,7 @@ test('Of a damaged backup the catalog is restored, what copies the rest again is
   const commandsIn = async (checked: string): Promise<(string | null)[]> => {
     const { certificate } = await certify(
       { lake: checked, account: undefined },
-      { clock, signal, log: () => undefined },
+      { clock, signal, emit: () => undefined },
     );
     return certificate.problems.flatMap(({ kind, command }) => (kind === 'lake' ? [command] : []));
   };
@@ -280,7 +280,7 @@ test('Of a damaged backup the catalog is restored, what copies the rest again is
   expect((await commandsIn(copy)).toSorted()).toEqual([again, `ledgerlake repair --lake ${copy}`, move].toSorted());
 
   const files = await filesOf(openStore(copy));
-  const repairing = { ...context, print: () => undefined, log: () => undefined, confirm: undefined };
+  const repairing = { ...context, print: () => undefined, confirm: undefined };
   await expect(repair({ lake: copy, yes: true }, repairing)).rejects.toThrow(
     `expected a whole backup of ${root} at ${copy}, got 2 damaged parts; repair takes no rows out of a backup: ` +
       `\`ledgerlake verify --lake ${copy}\` names the commands that copy again`,

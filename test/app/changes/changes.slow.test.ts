@@ -268,7 +268,7 @@ describe('What is lost is said, and nothing is written', () => {
     expect(await refusal(lake, new Date(first - 1).toISOString())).toMatchObject(found(before));
     expect(await refusal(lake, '99')).toMatchObject(found(`up to ${snapshot.version}, the newest`));
     expect(await refusal(lake, `1:${'0'.repeat(64)}`)).toMatchObject(found('got another one'));
-    const context = { clock, signal: new AbortController().signal, confirm: undefined, log: () => undefined };
+    const context = { clock, signal: new AbortController().signal, confirm: undefined, emit: () => undefined };
     await forgetIn(await open(lake, clock), Date.UTC(2026, 0, 2), { lake, account: 'shop', yes: true }, context);
     expect(await refusal(lake, '1')).toMatchObject(found('has erased'));
     expect(await refusal(lake, '2026-01-01')).toMatchObject(found('has erased'));

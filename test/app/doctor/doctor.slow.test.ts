@@ -419,7 +419,7 @@ test('as a table, as rows, and as an exit code', async () => {
       workingFolder: folder,
       account: undefined,
     };
-    const context = { clock: systemClock, signal: new AbortController().signal, log: () => undefined, output };
+    const context = { clock: systemClock, signal: new AbortController().signal, emit: () => undefined, output };
     const code = await doctor({ ...examination, format, color: false }, context);
     output.end();
     return { code, out: await text(output) };

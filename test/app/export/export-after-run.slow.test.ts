@@ -110,7 +110,6 @@ test('a forgetting whose export fails says so once all is forgotten', async () =
       {
         clock: systemClock,
         signal: new AbortController().signal,
-        log: () => undefined,
         confirm: undefined,
         emit: (event) => emitted.push(event),
         setFailedResult,

@@ -40,7 +40,7 @@ async function forgot(options: Partial<ForgetOptions>, context: Partial<ForgetCo
   const { printed } = await succeeded(
     forget(
       { lake: '', account: 'shop-a', before: undefined, yes: true, ...options },
-      { clock, signal, log: () => undefined, confirm: undefined, ...context },
+      { clock, signal, emit: () => undefined, confirm: undefined, ...context },
     ),
   );
   return printed;
@@ -49,7 +49,7 @@ async function forgot(options: Partial<ForgetOptions>, context: Partial<ForgetCo
 /** What `status` prints of an account's range. */
 async function shown(lake: string, account: string, format: 'json' | 'table'): Promise<string> {
   const output = new Kept(80);
-  const context = { clock, signal: new AbortController().signal, output, log: () => undefined };
+  const context = { clock, signal: new AbortController().signal, output, emit: () => undefined };
   await status({ lake, account, from: '2025-04-01', to: '2025-06-30', format, color: false }, context);
   return output.text;
 }

@@ -64,7 +64,7 @@ async function states(lake: Lake): Promise<string> {
     from: '2025-03-01',
     to: '2025-03-17',
   };
-  await status(options, { clock, signal: new AbortController().signal, output, log: () => undefined });
+  await status(options, { clock, signal: new AbortController().signal, output, emit: () => undefined });
   const { accounts } = JSON.parse(output.text) as {
     accounts: { pipelines: { pipeline: string; days: { state: string }[] }[] }[];
   };

@@ -406,13 +406,13 @@ test('compact merges settlements, one of them is replaced, and forget removes th
 
   const options = { lake: root, account: 'demo', journal: undefined, export: [], yes: true };
   await succeeded(
-    forget({ ...options, before: '2026-03-20' }, { ...context, log: () => undefined, confirm: undefined }),
+    forget({ ...options, before: '2026-03-20' }, { ...context, emit: () => undefined, confirm: undefined }),
   );
   expect(await rowsOf(root, totals)).toEqual([['4', 1n, '1.000000']]);
   expect(await rowsOf(root, 'SELECT count(*) FROM event_history')).toEqual([[0n]]);
   const whole = await verified({ root, clock });
   expect([whole.code, whole.problems]).toEqual([0, []]);
-  await succeeded(forget({ ...options, before: undefined }, { ...context, log: () => undefined, confirm: undefined }));
+  await succeeded(forget({ ...options, before: undefined }, { ...context, emit: () => undefined, confirm: undefined }));
   await writeFile(join(root, 'note.txt'), '');
   expect([...(await fileHashes(root)).keys()].filter((path) => path.endsWith('.parquet'))).toEqual([]);
 });

@@ -11,6 +11,7 @@ import type { Ledger } from '../../../src/serve/served-apis.js';
 import type { LedgerQuery } from '../../../src/serve/operation/ledger-page.js';
 import { ran, serving, temporaryFolder } from '../lake-run.js';
 import { hidingLedger, lot, setClock, synced, type Hides } from '../load/synced.js';
+import { plainLog } from '../../../src/observe/log/plain-log.js';
 
 const defaults = { basis: 'paid', for: 'generic' } as const;
 
@@ -21,7 +22,7 @@ async function exported(options: Omit<JournalOptions, 'basis' | 'for'> & Partial
   const printed = text(output);
   const { summary } = await exportJournal(
     { ...defaults, ...options },
-    { clock, signal: new AbortController().signal, log: (line) => notes.push(line), output },
+    { clock, signal: new AbortController().signal, emit: plainLog((line) => notes.push(line)), output },
   );
   output.end();
   return { rows: recordsOf(await printed), notes, summary };

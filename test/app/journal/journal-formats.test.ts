@@ -129,7 +129,7 @@ test('journals are not written to a file that is no CSV by its name', async () =
   const context = {
     clock: systemClock,
     signal: AbortSignal.timeout(1000),
-    log: () => undefined,
+    emit: () => undefined,
     output: process.stdout,
   };
   const options = { lake: 'none', month: '2026-10', basis: 'paid', for: 'generic', output: 'oct.xlsx' } as const;

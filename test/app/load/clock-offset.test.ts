@@ -14,7 +14,7 @@ async function shop(serviceClock: SetClock) {
 
 function statusOf(lake: string, clock: SetClock, maxLag: string) {
   const output = new Kept();
-  const context = { clock, signal: new AbortController().signal, output, log: () => undefined };
+  const context = { clock, signal: new AbortController().signal, output, emit: () => undefined };
   const given = { lake, account: undefined, from: undefined, to: undefined, format: 'json' as const, color: false };
   return status({ ...given, maxLag }, context).then(() => output.text);
 }

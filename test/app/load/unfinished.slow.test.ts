@@ -17,6 +17,7 @@ import { database, ran, serving, temporaryFolder } from '../lake-run.js';
 import { verified } from '../verify/verified.js';
 import { setClock, synced, type SetClock } from './synced.js';
 import { listening } from '../../listening.js';
+import { plainLog } from '../../../src/observe/log/plain-log.js';
 
 // Real sockets and processes, on machines that have others to do.
 const dayMs = 86_400_000;
@@ -117,7 +118,7 @@ async function statusOf(
   const written = text(output);
   const range = { from: undefined, to: undefined };
   const options = { lake, account: undefined, ...range, maxLag, format: 'json' as const, color: false };
-  await status(options, { clock, signal: new AbortController().signal, output, log });
+  await status(options, { clock, signal: new AbortController().signal, output, emit: plainLog(log) });
   output.end();
   return JSON.parse(await written) as Status;
 }
@@ -125,14 +126,14 @@ async function statusOf(
 async function verdictOf(lake: string, clock: SetClock, strict: boolean): Promise<string> {
   const output = new PassThrough();
   const written = text(output);
-  const context = { clock, signal: new AbortController().signal, output, log: () => undefined };
+  const context = { clock, signal: new AbortController().signal, output, emit: () => undefined };
   await verify({ lake, format: 'table', strict }, context);
   output.end();
   return (await written).trimEnd().split('\n').at(-1) ?? '';
 }
 
 async function forgotten(lake: string, before: string, clock: SetClock): Promise<void> {
-  const context = { clock, signal: new AbortController().signal, confirm: undefined, log: () => undefined };
+  const context = { clock, signal: new AbortController().signal, confirm: undefined, emit: () => undefined };
   await forget({ lake, journal: undefined, account: 'shop', before, yes: true }, context);
 }
 

@@ -73,7 +73,7 @@ async function brokenService(): Promise<{
 
 async function shown(lake: string, format: Format): Promise<string> {
   const output = new Kept();
-  const context = { clock, signal: new AbortController().signal, output, log: () => undefined };
+  const context = { clock, signal: new AbortController().signal, output, emit: () => undefined };
   await status({ lake, account: undefined, from: undefined, to: undefined, format, color: false }, context);
   return output.text;
 }

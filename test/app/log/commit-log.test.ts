@@ -39,7 +39,7 @@ interface LoggedCommit {
 async function logged(root: string, more: { account?: string; limit?: string } = {}): Promise<LoggedCommit[]> {
   const output = new Kept();
   const options = { lake: root, account: undefined, limit: '20', format: 'json' as const, ...more };
-  await commitLog(options, { clock: lake.clock, signal, output, log: () => undefined });
+  await commitLog(options, { clock: lake.clock, signal, output, emit: () => undefined });
   return JSON.parse(output.text) as LoggedCommit[];
 }
 
@@ -100,7 +100,7 @@ test('an earlier version is queried by its number or an instant, as long as its 
     await compact({ lake: copy.root, pipelines: [], account: undefined }, { ...context(), emit });
     await expect(eventsAt(copy.root, { version: before })).rejects.toThrow('were replaced and deleted since');
     const forgotten = { lake: copy.root, account: 'shop', before: '2025-02-01', yes: true };
-    await forget(forgotten, { ...context(), log: () => undefined, confirm: undefined });
+    await forget(forgotten, { ...context(), emit: () => undefined, confirm: undefined });
     await expect(eventsAt(copy.root, { version: before })).rejects.toThrow('has erased');
     expect((await logged(copy.root)).map(({ operation }) => operation)).toContain('ERASE');
   } finally {

@@ -54,7 +54,7 @@ interface ServedOptions {
 
 /** A client of the SDK that is connected to a server over a lake in this process. */
 export async function connect(lake: string, { accounts, clock: own = clock }: ServedOptions = {}): Promise<TestClient> {
-  const server = await createLakeServer({ lake, accounts }, { clock: own, log: () => undefined });
+  const server = await createLakeServer({ lake, accounts }, { clock: own, emit: () => undefined });
   const [ours, theirs] = InMemoryTransport.createLinkedPair();
   const client = new Client({ name: 'test', version: '1' });
   await Promise.all([server.mcp.connect(ours), client.connect(theirs)]);

@@ -228,11 +228,11 @@ test('a server of one account shows nothing of another, whatever is asked', asyn
   for (const { uri } of (await client.listResources()).resources)
     expect(isClean(JSON.stringify(await client.readResource({ uri })))).toBe(true);
 
-  await expect(createLakeServer({ lake, accounts: ['nobody'] }, { clock, log: () => undefined })).rejects.toMatchObject(
-    {
-      code: 'USAGE',
-    },
-  );
+  await expect(
+    createLakeServer({ lake, accounts: ['nobody'] }, { clock, emit: () => undefined }),
+  ).rejects.toMatchObject({
+    code: 'USAGE',
+  });
 });
 
 test('status, verify, tables and views say what their commands say, of all accounts or of one', async () => {
@@ -328,7 +328,7 @@ test('calls see the newest version; a lake that is gone is an error of the call,
   await rm(join(folder, '_catalog'), { recursive: true });
   await rm(join(folder, 'events'), { recursive: true });
   expect(await call('query', { sql: 'SELECT sum(position) FROM events' })).toMatchObject({ isError: true });
-  const context = { clock, log: () => undefined };
+  const context = { clock, emit: () => undefined };
   await expect(createLakeServer({ lake: join(folder, 'none'), accounts: undefined }, context)).rejects.toMatchObject({
     code: 'USAGE',
   });

@@ -2,6 +2,7 @@ import { startEmbeddedService } from '../../../src/emulator/emulator.js';
 import { plan, type PlanOptions } from '../../../src/app/plan/plan.js';
 import type { Clock } from '../../../src/core/clock.js';
 import { Kept } from '../../core/text/streams.js';
+import { plainLog } from '../../../src/observe/log/plain-log.js';
 
 const defaults: PlanOptions = {
   pipelines: [],
@@ -37,7 +38,7 @@ export async function planText(
 ): Promise<string> {
   const output = new Kept();
   const signal = new AbortController().signal;
-  await plan({ ...defaults, ...options }, { clock, signal, output, log });
+  await plan({ ...defaults, ...options }, { clock, signal, output, emit: plainLog(log) });
   return output.text;
 }
 

@@ -24,7 +24,7 @@ test('in a plain DuckDB the exported views have the rows of `ledgerlake sql`', a
   const report = await fileOf(Buffer.from((await sellerReports(seller)).at(-1) ?? ''), 'report.txt');
   await imported({ root: lake, clock }, [report], { account: 'shop' });
   const dir = join(await temporaryFolder(), 'dbt', 'ledgerlake');
-  const { summary } = await exportViews({ lake, dir }, { clock, log: () => undefined });
+  const { summary } = await exportViews({ lake, dir }, { clock, emit: () => undefined });
 
   const plain = await plainViews(dir);
   const own = await database(lake, clock);
@@ -59,7 +59,7 @@ test('in a plain DuckDB the exported views have the rows of `ledgerlake sql`', a
   await writeFile(chart, `kind,name,ledger_code,ledger_account\n${accounts}`);
   const costs = join(dir, 'costs.csv');
   await writeFile(costs, 'sku,from,unit_cost,currency\nA,,1.000001,USD\n');
-  await exportViews({ lake, dir, chart, costs }, { clock, log: () => undefined });
+  await exportViews({ lake, dir, chart, costs }, { clock, emit: () => undefined });
   await plain.query(await readFile(join(dir, 'views.sql'), 'utf8'));
   expect(await plain.rows('SELECT sku, unit_cost FROM unit_costs')).toEqual([{ sku: 'A', unit_cost: '1.000001' }]);
   const posted = 'SELECT DISTINCT ledger_account FROM journal_lines ORDER BY ALL';
@@ -83,7 +83,7 @@ test('where the lake keeps replaced files, the exported views name the committed
   await synced({ ...run, lookBack: 1 }, { clock });
 
   const dir = await temporaryFolder();
-  const { text } = await exportViews({ lake, dir }, { clock, log: () => undefined });
+  const { text } = await exportViews({ lake, dir }, { clock, emit: () => undefined });
   expect(text).toMatch(
     /keeps replaced files, so lake.sql names the files of version \d+: export the views again after each run\.\n$/,
   );

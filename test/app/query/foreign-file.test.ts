@@ -61,7 +61,7 @@ test.each(
       return runSql({ ...reader, ...streams, query: `SELECT count(*), min(event_id) FROM ${name}`, scope: { lake } });
     };
     await expect(queried()).rejects.toMatchObject(fault);
-    const context = { clock, signal: new AbortController().signal, output, log: () => undefined };
+    const context = { clock, signal: new AbortController().signal, output, emit: () => undefined };
     await expect(
       report({ lake, output: '-', format: 'html', account: undefined, from: undefined, to: undefined }, context),
     ).rejects.toMatchObject(fault);

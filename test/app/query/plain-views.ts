@@ -19,6 +19,6 @@ export async function plainViews(dir: string): Promise<Database> {
 /** The same for the views of a lake, in a time zone. */
 export async function plainViewsOf(lake: string, clock: Clock, timeZone: string): Promise<Database> {
   const dir = await temporaryFolder();
-  await exportViews({ lake, dir, timeZone }, { clock, log: () => undefined });
+  await exportViews({ lake, dir, timeZone }, { clock, emit: () => undefined });
   return plainViews(dir);
 }

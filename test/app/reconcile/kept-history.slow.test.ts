@@ -41,7 +41,7 @@ async function forgot(lake: string, before: string | undefined): Promise<void> {
   const context = {
     clock,
     signal: new AbortController().signal,
-    log: () => undefined,
+    emit: () => undefined,
     confirm: undefined,
   };
   await forget({ lake, account: 'shop-a', before, yes: true }, context);
@@ -92,7 +92,7 @@ test.each(['small files', 'merged files'])(
 test('status counts its rows', async () => {
   const lake = await lakeWithHistory();
   const output = new Kept();
-  const context = { clock, signal: new AbortController().signal, output, log: () => undefined };
+  const context = { clock, signal: new AbortController().signal, output, emit: () => undefined };
   await status({ lake, account: 'shop-a', from: undefined, to: undefined, format: 'json', color: false }, context);
   const { accounts } = JSON.parse(output.text) as { accounts: { tables: { table: string; rows: number }[] }[] };
   expect(accounts[0]?.tables.find(({ table }) => table === 'event_history')).toMatchObject({ rows: 2, files: 2 });

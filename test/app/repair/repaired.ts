@@ -23,7 +23,6 @@ export async function repaired(
     {
       clock,
       signal: new AbortController().signal,
-      log: () => undefined,
       emit: () => undefined,
       confirm: undefined,
       print: (text) => printed.push(text),

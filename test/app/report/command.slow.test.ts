@@ -19,7 +19,7 @@ afterAll(() => {
 async function run(options: Partial<ReportOptions>, signal = new AbortController().signal): Promise<string> {
   const output = new Kept();
   const defaults = { lake: lake.root, account: undefined, from: undefined, to: undefined, output: '-' };
-  await report({ ...defaults, ...options }, { clock: lake.clock, signal, output, log: () => undefined });
+  await report({ ...defaults, ...options }, { clock: lake.clock, signal, output, emit: () => undefined });
   return output.text;
 }
 

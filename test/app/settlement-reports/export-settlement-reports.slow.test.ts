@@ -13,6 +13,7 @@ import { imported } from '../import/imported.js';
 import { clockAt, database, defaults, ran, serving, temporaryFolder } from '../lake-run.js';
 import { verified } from '../verify/verified.js';
 import { arrayLedger, type DatedItem } from '../../serve/http/array-ledger.js';
+import { plainLog } from '../../../src/observe/log/plain-log.js';
 
 const clock = clockAt('2025-03-20T00:00:00Z');
 
@@ -20,7 +21,7 @@ const clock = clockAt('2025-03-20T00:00:00Z');
 async function exported(lake: string, options: Partial<SettlementReportOptions> = {}) {
   const dir = join(await temporaryFolder(), 'reports');
   const notes: string[] = [];
-  const context = { clock, signal: new AbortController().signal, log: (line: string) => notes.push(line) };
+  const context = { clock, signal: new AbortController().signal, emit: plainLog((line) => notes.push(line)) };
   const none = { account: undefined, from: undefined, to: undefined, settlements: [] };
   const result = await exportSettlementReports({ ...none, lake, dir, ...options }, context);
   const names = (await readdir(dir)).toSorted();

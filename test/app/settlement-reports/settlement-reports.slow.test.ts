@@ -472,7 +472,7 @@ describe('a sync', () => {
     await ran(given, { clock });
     await forget(
       { lake: root, account: 'shop', before: '2026-03-20', yes: true },
-      { ...context(clock), confirm: undefined, log: () => undefined },
+      { ...context(clock), confirm: undefined, emit: () => undefined },
     );
     expect((await settlements(root)).map(([id]) => id)).toEqual(['2']);
     const { failure } = await synced(given, { clock });
@@ -492,7 +492,7 @@ describe('a lake with reports', () => {
   async function shownAt(root: string, iso: string, more: Pick<Partial<StatusOptions>, 'format' | 'maxLag'> = {}) {
     const output = new Kept();
     const given = { lake: root, account: undefined, from: undefined, to: undefined, color: false };
-    await status({ ...given, format: 'table', ...more }, { ...context(clockAt(iso)), output, log: () => undefined });
+    await status({ ...given, format: 'table', ...more }, { ...context(clockAt(iso)), output, emit: () => undefined });
     return output.text;
   }
 
@@ -614,7 +614,7 @@ describe('a lake with reports', () => {
     await ran({ ...given, pipelines: ['financial-event-groups'], from: '2026-01-01' }, { clock: now });
     const output = new Kept();
     const planning = { ...defaults, ...given, pipelines: [pipeline], probe: false, format: 'json' as const };
-    await plan(planning, { ...context(now), output, log: () => undefined });
+    await plan(planning, { ...context(now), output, emit: () => undefined });
     const planned = (JSON.parse(output.text) as { pipelines: { slices: number }[] }).pipelines;
     const { summary } = await ran({ ...given, pipelines: [pipeline] }, { clock: now });
     const [[closed] = []] = await rowsOf(root, "SELECT count(*) FROM groups WHERE ended_at > '2026-02-01'");

@@ -64,7 +64,7 @@ test.each([
 
     const dir = await temporaryFolder();
     const none = { account: undefined, from: undefined, to: undefined, settlements: [] };
-    const context = { clock, signal: new AbortController().signal, log: () => undefined };
+    const context = { clock, signal: new AbortController().signal, emit: () => undefined };
     const { exitCode } = await exportSettlementReports({ ...none, lake, dir }, context);
     expect(exitCode).toBe(0);
     const files = (await readdir(dir)).map((name) => join(dir, name));

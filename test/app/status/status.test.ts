@@ -30,7 +30,7 @@ afterAll(() => {
 
 async function shown(lake: LoadedLake, more: Partial<StatusOptions> = {}, columns?: number): Promise<string> {
   const output = new Kept(columns);
-  const context = { clock: lake.clock, signal: new AbortController().signal, output, log: () => undefined };
+  const context = { clock: lake.clock, signal: new AbortController().signal, output, emit: () => undefined };
   const given = { lake: lake.root, account: undefined, from: undefined, to: undefined, format: 'table' as const };
   await status({ ...given, color: false, ...more }, context);
   return output.text;

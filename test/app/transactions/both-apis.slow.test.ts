@@ -142,7 +142,7 @@ test('a sync that leaves out what the lake holds of the other API says how to lo
   const { signal } = new AbortController();
   const statusAs = async (api?: Api) => {
     const question = { lake, account: undefined, from: undefined, to: undefined, color: false, maxLag: '2d', api };
-    await status({ ...question, format: 'json' }, { clock, signal, output: new Kept(), log: () => undefined });
+    await status({ ...question, format: 'json' }, { clock, signal, output: new Kept(), emit: () => undefined });
   };
   await expect(statusAs()).rejects.toMatchObject({ code: 'LAKE_LAG' });
   expect(late.summary.lag_seconds).toBe(4 * 86_400 + 300);

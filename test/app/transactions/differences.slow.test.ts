@@ -125,7 +125,7 @@ test('verify does not compare settlements of which transactions were forgotten',
   await ran({ ...loaded, lake, endpoint, pipelines: ['settlement-summaries'] }, { clock });
   const before = '2026-02-01';
   const { signal } = new AbortController();
-  const silent = { log: () => undefined, emit: () => undefined };
+  const silent = { emit: () => undefined };
   await forget({ lake, account: 'shop', before, yes: true }, { clock, signal, confirm: undefined, ...silent });
   const result = await verified({ root: lake, clock }, true);
   expect(new Set(found(result))).toEqual(new Set(['group-totals note', 'paid-totals note', 'net-proceeds note']));

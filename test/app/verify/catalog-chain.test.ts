@@ -66,7 +66,7 @@ test('every version is proved by its hash, also a week later, and none by anothe
 test('versions that forget has erased still prove themselves', async () => {
   const lake = copied();
   const { catalog } = await verified(lake);
-  const context = { log: () => undefined, confirm: undefined };
+  const context = { emit: () => undefined, confirm: undefined };
   const { signal } = new AbortController();
   await forget(
     { lake: lake.root, account: 'shop', before: '2025-03-02', yes: true },

@@ -18,7 +18,6 @@ const maintained = () => ({ lake: lake.root, pipelines: [], account: undefined }
 const context = () => ({
   clock: lake.clock,
   signal: new AbortController().signal,
-  log: () => undefined,
   emit: () => undefined,
   confirm: undefined,
 });

@@ -49,7 +49,7 @@ function copies(): string[] {
 async function verifyAt(store: Store) {
   const lake = await Lake.open(store, tables, loaded.clock);
   const { clock } = loaded;
-  return verifyLake({ lake, account: undefined, clock, signal: new AbortController().signal, log: () => undefined });
+  return verifyLake({ lake, account: undefined, clock, signal: new AbortController().signal, emit: () => undefined });
 }
 
 test('a lake that is not on a disk is read through its store, each file once, and no copy stays', async () => {
@@ -74,7 +74,7 @@ test('a store that fails is an error, and no copy stays', async () => {
 test('a signal stops it', async () => {
   const lake = await Lake.open(diskStore(loaded.root), tables, loaded.clock);
   const signal = AbortSignal.abort(new Error('enough'));
-  const options = { lake, account: undefined, clock: loaded.clock, signal, log: () => undefined };
+  const options = { lake, account: undefined, clock: loaded.clock, signal, emit: () => undefined };
   await expect(verifyLake(options)).rejects.toMatchObject({
     message: expect.stringMatching(/enough|stopped/) as string,
   });

@@ -18,7 +18,7 @@ export async function verified(
   expect?: string,
 ): Promise<Verified> {
   const output = new Kept();
-  const context = { clock: lake.clock, signal: new AbortController().signal, output, log: () => undefined };
+  const context = { clock: lake.clock, signal: new AbortController().signal, output, emit: () => undefined };
   const code = await verify({ lake: lake.root, format: 'json', strict, expect }, context);
   return { code, ...(JSON.parse(output.text) as Omit<Verified, 'code'>) };
 }

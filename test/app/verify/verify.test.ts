@@ -28,7 +28,7 @@ afterAll(() => {
 
 async function shown(more: Partial<VerifyOptions> = {}, columns?: number): Promise<{ code: number; text: string }> {
   const output = new Kept(columns);
-  const context = { clock: lake.clock, signal: new AbortController().signal, output, log: () => undefined };
+  const context = { clock: lake.clock, signal: new AbortController().signal, output, emit: () => undefined };
   const code = await verify({ lake: lake.root, format: 'table', strict: false, ...more }, context);
   return { code, text: output.text };
 }

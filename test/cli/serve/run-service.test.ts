@@ -4,6 +4,7 @@ import { arrayLedger, event } from '../../serve/http/array-ledger.js';
 import { paths, start } from '../../serve/http/client.js';
 import { gate } from '../../serve/http/gate.js';
 import { handClock } from '../../serve/http/hand-clock.js';
+import { plainLog } from '../../../src/observe/log/plain-log.js';
 
 const served = {
   ledger: arrayLedger([event('2025-06-01', 1)]),
@@ -21,8 +22,8 @@ async function started(signal: AbortSignal, more: Partial<ServeOptions> = {}) {
     lines.push(line);
     first.open(line);
   };
-  const log = (line: string) => logged.push(line);
-  const done = serve({ served, service, signal, print, log, ...more });
+  const emit = plainLog((line) => logged.push(line));
+  const done = serve({ served, service, signal, print, emit, ...more });
   return { lines, logged, done, line: await Promise.race([first.opened, done.then(() => '')]) };
 }
 
@@ -58,6 +59,6 @@ test('closes the service when printing fails', async () => {
     throw new Error('stdout is gone');
   };
   const { signal } = new AbortController();
-  await expect(serve({ served, service, signal, print, log: () => undefined })).rejects.toThrow('stdout is gone');
+  await expect(serve({ served, service, signal, print, emit: () => undefined })).rejects.toThrow('stdout is gone');
   await expect(fetch(url + paths.events)).rejects.toThrow();
 });

@@ -7,6 +7,7 @@ import { clockAt, ran, serving, temporaryFolder } from '../../app/lake-run.js';
 import { arrayLedger, event } from '../../serve/http/array-ledger.js';
 import { paths } from '../../serve/http/client.js';
 import { gate } from '../../serve/http/gate.js';
+import { plainLog } from '../../../src/observe/log/plain-log.js';
 
 const clock = clockAt('2026-03-15T12:00:00Z');
 const asked = `${paths.events}?PostedAfter=2026-02-01`;
@@ -21,8 +22,8 @@ async function servedLake() {
   await ran({ lake, endpoint, account: 'shop', ...options }, { clock });
 
   const logged: string[] = [];
-  const log = (line: string) => logged.push(line);
-  const { ledger, ...served } = await openServedLake(lake, undefined, clock, log);
+  const emit = plainLog((line) => logged.push(line));
+  const { ledger, ...served } = await openServedLake(lake, undefined, clock, emit);
   const stop = new AbortController();
   const listening = gate<string>();
   const running = serve({
@@ -30,7 +31,7 @@ async function servedLake() {
     service: { clock },
     signal: stop.signal,
     print: listening.open,
-    log,
+    emit,
   });
   const stopped = async () => {
     stop.abort();

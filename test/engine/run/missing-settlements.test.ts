@@ -138,7 +138,7 @@ test('settlements that stay away are told, by each run and by status, and sync l
   const output = new Kept();
   await status(
     { lake, account: undefined, format: 'table', color: false, from: undefined, to: undefined },
-    { clock, signal: new AbortController().signal, log: () => undefined, output },
+    { clock, signal: new AbortController().signal, emit: () => undefined, output },
   );
   expect(output.text).toMatch(/Settlements that the list may have omitted:\n {2}after group/);
 

@@ -20,7 +20,6 @@ const dates = { from: '2026-01-24', to: '2026-03-10' };
 
 const command = {
   signal: new AbortController().signal,
-  log: () => undefined,
   emit: () => undefined,
 };
 

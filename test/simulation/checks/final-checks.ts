@@ -31,7 +31,7 @@ export async function verifyAtTheEnd({ world, store }: Simulation): Promise<void
   const { signal } = new AbortController();
   const verified = async () => {
     const lake = await Lake.open(store.direct(), tables, clock);
-    return verifyLake({ lake, account: undefined, clock, signal, log: () => undefined });
+    return verifyLake({ lake, account: undefined, clock, signal, emit: () => undefined });
   };
   const certificate = await world.play(verified());
   if (certificate.found('lake') === 0) return;

@@ -21,7 +21,7 @@ function quietly() {
   const output = new Kept();
   const signal = new AbortController().signal;
   const silent = () => undefined;
-  return { clock, signal, output, confirm, print: silent, log: silent, emit: silent };
+  return { clock, signal, output, confirm, print: silent, emit: silent };
 }
 
 async function loadedTwice() {

@@ -29,7 +29,7 @@ const lines: LinesDefinition = {
 
 function context() {
   const ignored = (): void => undefined;
-  const quiet = { log: ignored, emit: ignored };
+  const quiet = { emit: ignored };
   return { clock, signal: new AbortController().signal, confirm: undefined, ...quiet };
 }
 
