@@ -32,7 +32,7 @@ function inOrder(unordered: ReadonlyMap<string, string>): ReadonlyMap<string, st
 }
 
 /** What users choose of the views. */
-export interface ViewSettings {
+interface ViewSettings {
   /** In which months begin and end; left out: UTC. */
   readonly timeZone?: string | undefined;
   /** A chart of accounts; left out: the default one. */

@@ -16,12 +16,12 @@ import { checkReportLines, checkReportTotals } from './report-lines.js';
 import { checkReports } from './settlement-reports.js';
 
 /** Where the rows of tables are checked. */
-export interface TableContext extends CollectingContext {
+interface TableContext extends CollectingContext {
   readonly index: IndexTables;
 }
 
 /** Rows of a table, all of one account, that DuckDB can read as the table. */
-export interface TableRows {
+interface TableRows {
   readonly files: readonly ReadableFile[];
   /** Of a main table: those of which each file can be read. */
   readonly bundles: readonly ReadableBundle[];
