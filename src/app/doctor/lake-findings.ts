@@ -9,6 +9,7 @@ import { missingText } from '../../lake/existing-lake.js';
 import { sizeFault } from '../../lake/files/local-file.js';
 import { Lake } from '../../lake/lake.js';
 import { openStore } from '../../lake/store/open-store.js';
+import { backedUpLake } from '../../lake/upkeep/backup-notes.js';
 import { diedText, leaseText } from '../../lake/upkeep/leases.js';
 import { settlementHoleText } from '../../sources/finances/api-v0/settlement-holes.js';
 import { tables } from '../../sources/finances/lake-tables.js';
@@ -208,8 +209,9 @@ export async function examineFiles(
       faults.push({ found, rows: { table: table.schema.name, file, slice: others.length === 0 ? slice : '' } });
     }
   }
+  const of = await backedUpLake(lake.store, location, lake.snapshot.version);
   for (const { found, rows } of faults.slice(0, mostListed)) {
-    const remedy = damagedFileRemedy(rows, lake);
+    const remedy = of === undefined ? damagedFileRemedy(rows, lake) : ({ kind: 'backup', of } as const);
     add({ state: 'fault', found, command: remedy && remedyCommand(remedy, { location, lastRun, config }) });
   }
   const more = faults.length - mostListed;

@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { backup } from '../../../src/app/backup/backup.js';
 import { doctor, examine } from '../../../src/app/doctor/doctor.js';
 import type { DoctorFinding, DoctorReport } from '../../../src/app/results.js';
 import { systemClock, type Clock } from '../../../src/core/clock.js';
@@ -175,6 +176,19 @@ test('a lake and state in folders that cannot be created are faults of store and
   const report = await examineIn(folder, { texts: { lake: join(file, 'lake'), journal: join(file, 'state') } });
   expect(report.state).toBe('fault');
   expect(troubles(report).join('\n')).toMatch(/^fault lake: .*c\.json/m);
+});
+
+test('a data file that a backup lacks is copied again', async () => {
+  const { folder, lake } = await setUp();
+  const copy = join(folder, 'copy');
+  const context = { clock: systemClock, signal: new AbortController().signal, emit: () => undefined };
+  await backup({ lake, destination: copy }, context);
+  const names = await readdir(join(copy, 'events'), { recursive: true });
+  await rm(join(copy, 'events', names.find((name) => name.endsWith('.parquet')) ?? ''));
+  const { findings } = await examineIn(folder, { texts: { lake: copy } });
+  expect(findings.filter(({ state }) => state === 'fault')).toMatchObject([
+    { command: `ledgerlake backup ${copy} --lake ${lake}` },
+  ]);
 });
 
 test('data files that are missing or cut off are faults, with the command that mends them', async () => {
