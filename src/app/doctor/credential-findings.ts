@@ -6,7 +6,7 @@ import { withinLimit } from '../../core/time-limit.js';
 import { dayMs } from '../../core/windows.js';
 import { defaultPipelines, pipelines } from '../../../pipelines/all-pipelines.js';
 import { settlementReportsPipeline } from '../../../pipelines/settlement-reports.js';
-import type { PersistedQuota } from '../../engine/journal/persisted-quota.js';
+import type { PersistedQuota } from '../../engine/page-journal/persisted-quota.js';
 import type { PagedClientOptions } from '../../engine/paging/paged-client.js';
 import { isWorthPacing } from '../../engine/rate-limit/request-queue.js';
 import { ReadFailure } from '../../engine/retry/read-failure.js';

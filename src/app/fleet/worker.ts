@@ -1,4 +1,4 @@
-import { persistedState, type PersistedQuota } from '../../engine/journal/persisted-quota.js';
+import { persistedState, type PersistedQuota } from '../../engine/page-journal/persisted-quota.js';
 import type { Settings } from '../configuration/settings.js';
 import { codeOf, LedgerlakeError, messageOf, usageError } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';

@@ -5,7 +5,7 @@ import { messageOf, usageError } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { below, checkedPath } from '../../core/io/links.js';
 import type { SignIn } from '../../engine/auth/token-request.js';
-import { openJournal } from '../../engine/journal/journal.js';
+import { openPageJournal } from '../../engine/page-journal/page-journal.js';
 import { isWorthPacing } from '../../engine/rate-limit/request-queue.js';
 import type { Lake } from '../../lake/lake.js';
 import { connectCustom, cursorLifeMs, type CustomConnection } from '../../sources/custom/custom-api.js';
@@ -196,7 +196,7 @@ async function openState(
   { quota, pages, clock, cursorLifeMs, warn }: StateOptions,
 ) {
   const folder = below(stateFolder(location, account), pages);
-  const journal = await openJournal({ folder, clock, cursorLifeMs, warn });
+  const journal = await openPageJournal({ folder, clock, cursorLifeMs, warn });
   return { journal, kept: await openQuota(location, account, quota, warn) };
 }
 

@@ -8,7 +8,7 @@ import { below, checkedPath, refuseLinks, type PathBelow } from '../../core/io/l
 import { isTemporaryName } from '../../core/io/write-file.js';
 import type { OptionalSettings, Settings } from '../configuration/settings.js';
 import { lakeFolder } from '../../lake/store/open-store.js';
-import { openPersistedQuota, type PersistedQuota } from '../../engine/journal/persisted-quota.js';
+import { openPersistedQuota, type PersistedQuota } from '../../engine/page-journal/persisted-quota.js';
 
 /** The options that decide where a run's state is kept. */
 export interface StateLocation extends Pick<Settings, 'lake'>, OptionalSettings<'journal'> {

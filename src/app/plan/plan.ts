@@ -22,7 +22,7 @@ import { refuseChanged } from '../../sources/custom/custom-table.js';
 import { verdictOn } from '../../sources/finances/selling-partner/refusals.js';
 import { isCustom } from '../../sources/custom/custom-pipeline.js';
 import type { PathBelow } from '../../core/io/links.js';
-import { openPersistedQuota } from '../../engine/journal/persisted-quota.js';
+import { openPersistedQuota } from '../../engine/page-journal/persisted-quota.js';
 import { isWorthPacing } from '../../engine/rate-limit/request-queue.js';
 import { customAddress, openUpstream, quotaName, type UpstreamOptions } from '../load/connections.js';
 import { quotaFile } from '../load/state-folder.js';

@@ -2,8 +2,8 @@ import type { Emit } from '../../core/events/run-event.js';
 import type { Window } from '../../core/windows.js';
 import type { AccessTokens } from '../auth/access-token-cache.js';
 import type { Transport } from '../http/transport.js';
-import type { Journal } from '../journal/journal.js';
-import type { PersistedQuota } from '../journal/persisted-quota.js';
+import type { PageJournal } from '../page-journal/page-journal.js';
+import type { PersistedQuota } from '../page-journal/persisted-quota.js';
 import { pacedQueue, type RequestQueue } from '../rate-limit/request-queue.js';
 import { clockWarning, RetryPolicy, waitWarning, type RetryPolicyOptions } from '../retry/retry-policy.js';
 import type { Pace, Reading } from '../run/pipeline.js';
@@ -21,7 +21,7 @@ export interface PagedClientOptions extends RetryPolicyOptions {
   /** Stores the state of the token buckets between runs. */
   readonly kept?: PersistedQuota | undefined;
   /** Stores the pages of open slices, so that the next run resumes after a crash. */
-  readonly journal?: Journal | undefined;
+  readonly journal?: PageJournal | undefined;
   /** Receives the events of the buckets, and of long waits. */
   readonly emit?: Emit | undefined;
   /** Called with each answer that has a date: the API's clock minus ours, in milliseconds; left out: `emit` receives a difference. */

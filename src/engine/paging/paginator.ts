@@ -3,7 +3,7 @@ import type { Clock } from '../../core/clock.js';
 import { usageError } from '../../core/errors.js';
 import { formatBytes } from '../../core/text/amounts.js';
 import { dayMs } from '../../core/windows.js';
-import type { JournalPage } from '../journal/journal.js';
+import type { JournalPage } from '../page-journal/page-journal.js';
 import { ReadFailure } from '../retry/read-failure.js';
 import type { PagePosition, ReceivedPage, RequestOptions, RequestPage } from './api-client.js';
 import { LearnedPageSize, PageSize } from './page-size.js';

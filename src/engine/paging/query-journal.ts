@@ -1,7 +1,7 @@
 import { shortHash } from '../../core/short-hash.js';
 import type { Clock } from '../../core/clock.js';
 import type { Window } from '../../core/windows.js';
-import type { Journal } from '../journal/journal.js';
+import type { PageJournal } from '../page-journal/page-journal.js';
 import { ReadFailure } from '../retry/read-failure.js';
 import type { Reading } from '../run/pipeline.js';
 import { requestText, type ApiPage, type PagedApi, type Query } from './paged-api.js';
@@ -14,11 +14,11 @@ type Recorded<Q extends Query, P extends ApiPage> = Pick<PaginatorOptions<Q, P>,
 export class QueryJournal<Q extends Query, P extends ApiPage> {
   readonly #api: PagedApi<Q, P>;
   readonly #clock: Clock;
-  readonly #journal: Journal | undefined;
+  readonly #journal: PageJournal | undefined;
   /** Separates the APIs. A hash, since the id may contain a password. */
   readonly #hash: string;
 
-  constructor(api: PagedApi<Q, P>, clock: Clock, journal: Journal | undefined) {
+  constructor(api: PagedApi<Q, P>, clock: Clock, journal: PageJournal | undefined) {
     this.#api = api;
     this.#clock = clock;
     this.#journal = journal;

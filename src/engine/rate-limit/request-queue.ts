@@ -3,7 +3,7 @@ import type { Clock } from '../../core/clock.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { excerpt } from '../retry/api-refusal.js';
 import type { Pace } from '../run/pipeline.js';
-import type { PersistedQuota } from '../journal/persisted-quota.js';
+import type { PersistedQuota } from '../page-journal/persisted-quota.js';
 import { readNamedRate, TokenBucket } from './token-bucket.js';
 
 interface RequestQueueOptions {

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createTransport } from '../../../src/engine/http/transport.js';
-import { openJournal } from '../../../src/engine/journal/journal.js';
+import { openPageJournal } from '../../../src/engine/page-journal/page-journal.js';
 import { connectApi, type PagedClient } from '../../../src/engine/paging/paged-client.js';
 import type { ApiPage, PagedApi, Query } from '../../../src/engine/paging/paged-api.js';
 import { readVerdict, ReadFailure } from '../../../src/engine/retry/read-failure.js';
@@ -10,7 +10,7 @@ import type { Window } from '../../../src/core/windows.js';
 import { temporaryFolder } from '../../app/lake-run.js';
 import { inItsFolder } from '../../core/io/path-below.js';
 import { HandClock } from '../../core/clock.js';
-import { orphan } from '../journal/orphan.js';
+import { orphan } from '../page-journal/orphan.js';
 import { recordingServer } from '../http/recording-server.js';
 import { send, type Scripted } from './scripted-service.js';
 import { failureOf } from '../../failure-of.js';
@@ -71,7 +71,7 @@ async function setup(answer: (number: number) => Scripted, journalFolder?: strin
     const journal =
       journalFolder === undefined
         ? undefined
-        : await openJournal({ folder: inItsFolder(journalFolder), clock, cursorLifeMs: 180_000, warn });
+        : await openPageJournal({ folder: inItsFolder(journalFolder), clock, cursorLifeMs: 180_000, warn });
     const options = { transport: createTransport(), clock, random: () => 0, journal };
     const client = connectApi(api, options);
     onTestFinished(() => client.close());

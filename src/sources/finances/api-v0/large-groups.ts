@@ -1,7 +1,7 @@
 import type { Clock } from '../../../core/clock.js';
 import { dayMs } from '../../../core/windows.js';
 import type { PathBelow } from '../../../core/io/links.js';
-import { openPersistedState } from '../../../engine/journal/persisted-quota.js';
+import { openPersistedState } from '../../../engine/page-journal/persisted-quota.js';
 import type { GroupSpan } from './collectors.js';
 
 /** A settlement that was probably too large to read. */

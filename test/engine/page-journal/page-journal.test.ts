@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { openLargeGroups } from '../../../src/sources/finances/api-v0/large-groups.js';
-import { openJournal, type Journal, type JournalPage } from '../../../src/engine/journal/journal.js';
+import { openPageJournal, type PageJournal, type JournalPage } from '../../../src/engine/page-journal/page-journal.js';
 import { defaultLimits, withWorkspace } from '../../../src/lake/files/workspace.js';
-import { openPersistedQuota } from '../../../src/engine/journal/persisted-quota.js';
+import { openPersistedQuota } from '../../../src/engine/page-journal/persisted-quota.js';
 import { HandClock } from '../../core/clock.js';
 
 import { temporaryFolder } from '../../app/lake-run.js';
@@ -21,8 +21,8 @@ const never = (reason: unknown): void => {
   throw reason as Error;
 };
 
-function opened(path: string, warn = never): Promise<Journal> {
-  return openJournal({ folder: inItsFolder(path), clock, cursorLifeMs, warn });
+function opened(path: string, warn = never): Promise<PageJournal> {
+  return openPageJournal({ folder: inItsFolder(path), clock, cursorLifeMs, warn });
 }
 
 function page(number: number, receivedAt = clock.now()): JournalPage {
@@ -89,7 +89,7 @@ test('what another run may go on with stays, until its token is dead', async () 
   await first.add(question, page(0));
   await first.add('another', page(0));
   await orphan(path);
-  const second = await openJournal({ folder: inItsFolder(path), clock: moving, cursorLifeMs, warn: never });
+  const second = await openPageJournal({ folder: inItsFolder(path), clock: moving, cursorLifeMs, warn: never });
   await second.sweep((left) => left === 'another');
   expect(second.begun()).toEqual([question]);
   expect(await readdir(path)).toHaveLength(1);
@@ -236,7 +236,7 @@ test('pages are neither written nor taken over through a link, which costs the j
   await symlink(outside, join(root, 'parcels'));
   const told: unknown[] = [];
   const folder = { root, path: 'parcels/pages' };
-  const linked = await openJournal({ folder, clock, cursorLifeMs, warn: (reason) => told.push(reason) });
+  const linked = await openPageJournal({ folder, clock, cursorLifeMs, warn: (reason) => told.push(reason) });
   await linked.add(question, page(0));
   expect(told.map(String)).toEqual([expect.stringContaining('got the symbolic link')]);
   expect(await readdir(join(outside, 'pages'))).toEqual(['00000.page']);

@@ -2,7 +2,7 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { TokenBucket } from '../../../src/engine/rate-limit/token-bucket.js';
-import { openPersistedQuota } from '../../../src/engine/journal/persisted-quota.js';
+import { openPersistedQuota } from '../../../src/engine/page-journal/persisted-quota.js';
 import { HandClock } from '../../core/clock.js';
 import { temporaryFolder } from '../../app/lake-run.js';
 import { inItsFolder } from '../../core/io/path-below.js';

@@ -44,7 +44,7 @@ interface JournalOptions {
 }
 
 /** The received pages of unfinished queries, by the queries' texts. */
-export interface Journal {
+export interface PageJournal {
   /** Queries of dead runs that can be resumed, as their cursors are still accepted. */
   begun(): readonly string[];
   /** Takes over the pages that a dead run received of a query, in order; empty without any. */
@@ -67,14 +67,14 @@ export interface Journal {
  * twice. Nothing in it counts as loaded, each page carries a hash, and all of it may be deleted at any time. Pages that are
  * too old to be resumed are removed.
  */
-export async function openJournal(options: JournalOptions): Promise<Journal> {
+export async function openPageJournal(options: JournalOptions): Promise<PageJournal> {
   const journal = new DiskJournal(options, temporaryNames(await thisWriter()));
   await journal.open();
   return journal;
 }
 
 /** Pages in a folder for each query. After the first I/O error it does nothing. */
-class DiskJournal implements Journal {
+class DiskJournal implements PageJournal {
   readonly #options: JournalOptions;
   /** Gives each folder a suffix that names this process. */
   readonly #suffix: () => string;
