@@ -65,7 +65,7 @@ export function startTask({ signal: given, outer, onEvent, advice = '' }: TaskOp
 }
 
 /**
- * Runs something that the command line runs, too. Messages about wrong options name them as programs do: `lookBack` for
+ * Runs something that the command line runs, too. Messages about options name them as programs do: `lookBack` for
  * `--look-back`, or what `names` has for it. Commands that they suggest stay.
  */
 export async function namingOptions<T>(
@@ -75,12 +75,14 @@ export async function namingOptions<T>(
   try {
     return await run();
   } catch (error) {
-    if (!(error instanceof LedgerlakeError) || error.code !== 'USAGE' || error.name !== 'LedgerlakeError') throw error;
+    if (!(error instanceof LedgerlakeError) || error.name !== 'LedgerlakeError') throw error;
+    const { code } = error;
+    if (code !== 'USAGE' && code !== 'LAKE_HISTORY') throw error;
     const named = error.message.replaceAll(
       /(`[^`]*`)|(?<![\w/-])--([a-z][a-z-]*)(?: FILE| DIR)?/g,
       (_, command: string | undefined, option: string) => command ?? `\`${names.get(option) ?? camelCase(option)}\``,
     );
-    throw named === error.message ? error : new LedgerlakeError('USAGE', named, { cause: error });
+    throw named === error.message ? error : new LedgerlakeError(code, named, { cause: error });
   }
 }
 
