@@ -59,7 +59,7 @@ export interface Lake {
    * Runs one or more statements with DuckDB over the committed files, with a view for each table, as `ledgerlake sql` does. Returns
    * all rows of the last statement; {@link SqlValue} describes their types. Queries run one after the other.
    *
-   * @throws LedgerlakeError SQL with DuckDB's message; STOPPED; LAKE_STORE or LAKE_LOG where the lake can't be read
+   * @throws LedgerlakeError SQL with DuckDB's message; USAGE for a parameter without a value, and a value of none; STOPPED; LAKE_STORE or LAKE_LOG where the lake can't be read
    */
   sql(query: string, options?: SqlOptions): Promise<readonly SqlRow[]>;
   /**
@@ -103,11 +103,14 @@ export async function openLake(path: string, options: LakeOptions = {}): Promise
     throw usageError('expected the path of openLake to be a text that is not empty');
   checkOptions('openLake', options, lakeKinds);
   const { config, onEvent } = options;
-  const [{ openLakeReader }, { LakeDatabase }, { openDatabase }] = await Promise.all([
-    import('../app/query/lake-files.js'),
-    import('../app/query/lake-database.js'),
-    import('../core/duckdb/connection.js'),
-  ]);
+  const [{ openLakeReader }, { LakeDatabase }, { openDatabase }, { checkParameters }, { statementsOf }] =
+    await Promise.all([
+      import('../app/query/lake-files.js'),
+      import('../app/query/lake-database.js'),
+      import('../core/duckdb/connection.js'),
+      import('../app/query/check-parameters.js'),
+      import('../core/duckdb/sql-statements.js'),
+    ]);
   const configured = await readSettings({ lake: path, config });
   const reader = await runTask({ onEvent, names }, ({ emit }) =>
     openLakeReader(path, systemClock, {
@@ -133,6 +136,13 @@ export async function openLake(path: string, options: LakeOptions = {}): Promise
         if (closed !== undefined) throw usageError('expected an open lake, got a closed one');
         await lake.update(signal);
         const { query, notes } = asked();
+        if (!Array.isArray(parameters)) {
+          const last = statementsOf(query).slice(-1);
+          checkParameters(last, Object.fromEntries(Object.entries(parameters ?? {})), {
+            value: 'a value',
+            addition: () => 'it to `parameters`',
+          });
+        }
         for (const note of [...notes, ...reader.notesOn(query)]) emit({ event: 'message', message: note });
         return lake.run(query, sqlRows, { signal, ...(parameters && { parameters: instantsAsTexts(parameters) }) });
       }),

@@ -150,6 +150,12 @@ test('a lake that is not there, a wrong option and a closed lake are refused', a
   await withLake(async (lake) => {
     for (const parameters of [[{}], [new Date(NaN)]])
       await expect(lake.sql('SELECT $1', { parameters } as never)).rejects.toMatchObject({ code: 'USAGE' });
+    for (const [query, parameters, expected] of [
+      ['SELECT $month AS m', { mont: 'x' }, 'expected a value for $month, got none; add it to `parameters`'],
+      ['SELECT $month AS m', undefined, 'expected a value for $month, got none; add it to `parameters`'],
+      ['SELECT $m', { m: 1, n: 2 }, 'expected a value for a parameter of the query, got n; the query has $m'],
+    ] as const)
+      await expect(lake.sql(query, { parameters })).rejects.toMatchObject({ code: 'USAGE', message: expected });
     await lake.close();
     await lake.close();
     await expect(lake.sql('SELECT 1')).rejects.toMatchObject({ code: 'USAGE' });

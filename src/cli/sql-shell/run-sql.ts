@@ -1,9 +1,10 @@
 import { commandIn, type CommandScope } from '../../app/command-text.js';
+import { checkParameters } from '../../app/query/check-parameters.js';
 import { readCatalog } from './tab-completion.js';
 import { openDatabase } from '../../core/duckdb/connection.js';
-import { Destination, Session, type SessionOptions } from './session.js';
+import { Destination, paramWords, Session, type SessionOptions } from './session.js';
 import { runShell, type ShellOptions } from './shell.js';
-import { parametersOf, returnsRows, statementsOf } from '../../core/duckdb/sql-statements.js';
+import { returnsRows, statementsOf } from '../../core/duckdb/sql-statements.js';
 import { fileCount } from '../../core/duckdb/views.js';
 import { formatOfFile, isBinary, type Format } from '../../core/text/formats.js';
 import { usageError } from '../../core/errors.js';
@@ -44,7 +45,7 @@ export async function runSql(options: RunSqlOptions): Promise<0 | 1> {
     );
   }
 
-  if (statements !== undefined) checkParameters(statements, parameters);
+  if (statements !== undefined) checkParameters(statements, parameters, paramWords);
   const fileFormat = outputFile === undefined ? undefined : (options.format ?? formatOfFile(outputFile));
   if (fileFormat !== undefined && isBinary(fileFormat) && statements?.some(returnsRows) === false)
     throw usageError(`expected a query for the file ${outputFile ?? ''}, got no statement that returns rows`);
@@ -103,17 +104,4 @@ function singleResult(
     `expected one query for ${output}, got ${results.length}; run them one by one, or choose --format ndjson` +
       (outputFile === undefined ? '' : ' without --output'),
   );
-}
-
-/** Throws a USAGE error for a parameter without a value, and for a value of no parameter. */
-function checkParameters(statements: readonly string[], values: Readonly<Record<string, string>>): void {
-  const names = new Set(statements.flatMap((statement) => [...parametersOf(statement)]));
-  const missing = [...names].find((name) => values[name] === undefined);
-  if (missing !== undefined)
-    throw usageError(`expected a value for $${missing}, got none; add --param ${missing}=VALUE`);
-  const other = Object.keys(values).find((name) => !names.has(name));
-  if (other !== undefined) {
-    const known = names.size === 0 ? 'no parameter' : [...names].map((name) => `$${name}`).join(', ');
-    throw usageError(`expected --param for a parameter of the query, got ${other}; the query has ${known}`);
-  }
 }

@@ -1,4 +1,5 @@
-import { parametersOf, returnsRows } from '../../core/duckdb/sql-statements.js';
+import { checkParameters } from '../../app/query/check-parameters.js';
+import { parametersOf, returnsRows, wordsOf } from '../../core/duckdb/sql-statements.js';
 import { formatCount } from '../../core/text/amounts.js';
 import {
   chunksOf,
@@ -28,6 +29,9 @@ export interface SessionOptions extends LakeDatabaseOptions {
   /** Values of `$name`, for the statements that have it. */
   readonly parameters?: Readonly<Record<string, string>> | undefined;
 }
+
+/** How a user gives the values of parameters. */
+export const paramWords = { value: '--param', addition: (name: string) => `--param ${name}=VALUE` };
 
 /** Runs statements over a lake's views and writes their results to an output. */
 export class Session {
@@ -72,7 +76,7 @@ export class Session {
 
   /**
    * Runs one statement and prints its result. Resolves to false once the output has no reader, which is no error. Throws a
-   * LedgerlakeError: SQL with DuckDB's message, or STOPPED. `signal` replaces the session's; once it aborts, its reason is thrown.
+   * LedgerlakeError: SQL with DuckDB's message, USAGE for a parameter without a value, or STOPPED. `signal` replaces the session's; once it aborts, its reason is thrown.
    */
   async run(statement: string, signal?: AbortSignal): Promise<boolean> {
     const options = { signal, parameters: this.#parametersOf(statement) };
@@ -96,7 +100,11 @@ export class Session {
   /** The values of a statement's parameters: DuckDB refuses others. */
   #parametersOf(statement: string): Readonly<Record<string, string>> {
     const names = parametersOf(statement);
-    return Object.fromEntries(Object.entries(this.#options.parameters ?? {}).filter(([name]) => names.has(name)));
+    const entries = Object.entries(this.#options.parameters ?? {}).filter(([name]) => names.has(name));
+    const values = Object.fromEntries(entries);
+    // The parameters of a statement that PREPARE keeps are those of EXECUTE.
+    if (!wordsOf(statement).has('prepare')) checkParameters([statement], values, paramWords);
+    return values;
   }
 
   async #writeNotes(statement: string): Promise<void> {

@@ -279,7 +279,12 @@ describe('a query', () => {
     expect((await sql({ query, parameters, format: 'ndjson' })).out).toBe(
       `{"month":"2025-03'; --","range":0}\n{"month":"2025-03'; --","range":1}\n{"c":3}\n`,
     );
-    expect((await sql({ typed: 'SELECT $n AS n;\nSELECT $nothing AS x;\n', parameters })).out).toBe('n\n2\n');
+    const typed = await sql({ typed: 'SELECT $n AS n;\nSELECT $nothing AS x;\n', parameters });
+    expect([typed.out, typed.err]).toEqual([
+      'n\n2\n',
+      'expected a value for $nothing, got none; add --param nothing=VALUE\n',
+    ]);
+    expect((await sql({ typed: 'PREPARE p AS SELECT $1 AS x;\nEXECUTE p(3);\n' })).out).toBe('x\n3\n');
     for (const [given, expected] of [
       [{ n: '1' }, 'expected a value for $month, got none; add --param month=VALUE'],
       [{ ...parameters, no: '1' }, 'expected --param for a parameter of the query, got no; the query has $month, $n'],
