@@ -14,5 +14,6 @@ $psql --file "$here/tables.sql"
 since=$($psql --tuples-only --no-align --command "select version || ':' || hash from ledgerlake_version")
 changes=$(mktemp)
 trap 'rm -f "$changes"' EXIT
-$ledgerlake changes --lake "$lake" ${since:+--since "$since"} --table events --table entries --output "$changes" --format ndjson
+$ledgerlake changes --lake "$lake" ${since:+--since "$since"} --table events --table entries \
+  --exclude position,window_start,window_end --output "$changes" --format ndjson
 $psql --set since="$since" --file "$here/load.sql" < "$changes"

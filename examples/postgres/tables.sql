@@ -1,5 +1,5 @@
 -- The tables that load.sh keeps, and the version of the lake that they have. Any columns of docs/tables.md may be added, before the first
--- load: load.sql finds them by their names.
+-- load, but for those that load.sh excludes: load.sql finds them by their names.
 set client_min_messages = warning;
 
 create table if not exists events (

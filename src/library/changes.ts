@@ -24,13 +24,15 @@ export interface ChangesOptions extends CallOptions {
   readonly tables?: readonly string[] | undefined;
   /** The account; default: all. */
   readonly account?: string | undefined;
+  /** Columns that rows are compared and received without, such as `position`, `window_start` and `window_end`; default: none. */
+  readonly exclude?: readonly string[] | undefined;
   /** Receives each change, of each table those that went first. The next one waits for its promise. */
   readonly onChange?: ((change: RowChange) => unknown) | undefined;
 }
 
 const changesKinds: OptionKinds<ChangesOptions> = {
   ...callKinds,
-  ...{ since: 'version', tables: 'texts', account: 'text', onChange: 'function' },
+  ...{ since: 'version', tables: 'texts', account: 'text', exclude: 'texts', onChange: 'function' },
 };
 
 const names = new Map([['table', 'tables']]);
@@ -39,12 +41,12 @@ const names = new Map([['table', 'tables']]);
  * Compares the newest version of a lake with an earlier one, as `ledgerlake changes` does. The promise resolves to the version to go on
  * from once every change was received.
  *
- * @throws LedgerlakeError USAGE for a table or account that the lake lacks; LAKE_HISTORY where the earlier version can't be read any
+ * @throws LedgerlakeError USAGE for a table or account that the lake lacks, and for a column that can't be excluded; LAKE_HISTORY where the earlier version can't be read any
  * more; LAKE_STORE or LAKE_LOG where the lake can't be read; STOPPED; what `onChange` throws
  */
 export async function changes(options: ChangesOptions = {}): Promise<ChangesSummary> {
   checkOptions('changes', options, changesKinds);
-  const { tables = [], account, onChange } = options;
+  const { tables = [], account, exclude = [], onChange } = options;
   const [{ readChanges }, { readSince }] = await Promise.all([
     import('../app/changes/read-changes.js'),
     import('../app/changes/since.js'),
@@ -53,7 +55,7 @@ export async function changes(options: ChangesOptions = {}): Promise<ChangesSumm
   return runTask({ ...options, names }, ({ signal, emit }) => {
     const text = optionText(options.since);
     const since = text === undefined ? undefined : readSince(text);
-    const compared = { lake, retentionHours, since, tables, account };
+    const compared = { lake, retentionHours, since, tables, account, exclude };
     return readChanges(compared, { clock: systemClock, signal, emit }, async ({ query, database }) => {
       if (onChange === undefined) return;
       const { columns, chunks } = await database.query(query, { signal });

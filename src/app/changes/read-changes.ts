@@ -2,8 +2,8 @@ import { unknownName } from '../../core/text/fault-line.js';
 import { groupBy } from '../../core/group-by.js';
 import type { Database } from '../../core/duckdb/connection.js';
 import { identifier, literal, readParquet } from '../../core/duckdb/literals.js';
-import { columnsOf, selectRows, type ViewedTable } from '../../core/duckdb/views.js';
-import { LedgerlakeError } from '../../core/errors.js';
+import { columnsOf, partitions, selectRows, type ViewedTable } from '../../core/duckdb/views.js';
+import { LedgerlakeError, usageError } from '../../core/errors.js';
 import { zstd } from '../../core/parquet/encoder/zstd.js';
 import { Snapshot } from '../../lake/catalog/snapshot.js';
 import type { Add } from '../../lake/delta/actions.js';
@@ -30,6 +30,8 @@ export interface ChangesOptions extends LakeAddress, OptionalSettings<'retention
   readonly tables: readonly string[];
   /** Undefined: every account of the lake. */
   readonly account: string | undefined;
+  /** Columns that the compared rows lack, so that rows which differ in them alone are equal. */
+  readonly exclude: readonly string[];
 }
 
 export type ChangesContext = Pick<RunContext, 'clock' | 'signal' | 'emit'>;
@@ -44,10 +46,10 @@ export interface ChangedRows {
 /**
  * Compares a lake's newest version with an earlier one: the rows that came and went between them, table by table and in each month. A
  * row that changed went and came. What only moves rows from file to file is no change. A column that a version didn't have is NULL.
- * Without `since` a message says where the lake keeps no replaced files for the next call.
+ * The tables are compared without the excluded columns. Without `since` a message says where the lake keeps no replaced files for the next call.
  *
  * @param write receives the rows of each chosen table, also of one without changes
- * @throws LedgerlakeError USAGE for a table or account that the lake lacks; LAKE_HISTORY where the earlier version, or files that were
+ * @throws LedgerlakeError USAGE for a table or account that the lake lacks, and for a column that can't be excluded; LAKE_HISTORY where the earlier version, or files that were
  * replaced since, are gone; LAKE_CONFLICT where a run deletes a file meanwhile; what `write` throws
  */
 export async function readChanges(
@@ -66,7 +68,9 @@ export async function readChanges(
   }
   const before = options.since === undefined ? Snapshot.empty : await snapshotSince(lake, options.since, await zstd());
   refuseUnknownAccount(options.account, new Set([...before.accounts(), ...snapshot.accounts()]), options.lake);
-  const compared = chosenTables(lake, options.tables).map((table) => ({
+  const chosen = chosenTables(lake, options.tables);
+  refuseColumns(options.exclude, chosen);
+  const compared = chosen.map((table) => ({
     table,
     partitions: changedPartitions(table.schema.name, before, snapshot, options.account),
   }));
@@ -82,7 +86,8 @@ export async function readChanges(
   await withWorkspace(defaultLimits, lake.store, async (workspace) => {
     const { database, newPath } = workspace;
     for (const { table, partitions } of compared) {
-      const [view] = sqlTables([{ name: table.schema.name, columns: table.columns }]);
+      const columns = table.columns.filter(({ name }) => !options.exclude.includes(name));
+      const [view] = sqlTables([{ name: table.schema.name, columns }]);
       if (view === undefined) continue;
       const parts = subWorkspace(workspace);
       const files: string[] = [];
@@ -121,6 +126,22 @@ function chosenTables(lake: Lake, names: readonly string[]): readonly LakeTable[
     throw unknownName('--table to be a table of the lake', unknown, known.map(({ schema }) => schema.name).toSorted());
   }
   return names.length === 0 ? known : lake.tables.filter(({ schema }) => names.includes(schema.name));
+}
+
+/** @throws LedgerlakeError USAGE for a column that none of the tables has, and for one by which they are compared */
+function refuseColumns(excluded: readonly string[], compared: readonly LakeTable[]): void {
+  const partition = excluded.find((name) => partitions.includes(name));
+  if (partition !== undefined) {
+    throw usageError(
+      `expected --exclude to be columns other than ${partitions.join(' and ')}, by which rows are compared, got ${partition}`,
+    );
+  }
+  const known = new Set(compared.flatMap(({ columns }) => columns.map(({ name }) => name)));
+  for (const name of partitions) known.delete(name);
+  const unknown = excluded.find((name) => !known.has(name));
+  if (unknown !== undefined) {
+    throw unknownName('--exclude to be columns of the compared tables', unknown, [...known].toSorted());
+  }
 }
 
 /** The files of one account and month that only one of two versions has. */

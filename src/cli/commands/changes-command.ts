@@ -15,6 +15,10 @@ export const changesCommand: CommandDefinition = {
     since: { about: 'VERSION, VERSION:HASH or an instant, ISO 8601 in UTC [default: the beginning, all rows]' },
     table: { about: 'Table; may be repeated [default: all]' },
     account: { about: 'Account [default: all]' },
+    exclude: {
+      about:
+        'COLUMN[,COLUMN] that rows are compared and written without: position,window_start,window_end for a warehouse',
+    },
     format: { choices: changesFormats, about: 'Format [default: from the extension of --output, else ndjson]' },
     output: { short: 'o', about: 'File, written completely or not at all [default: standard output]' },
     ...shared('json'),
@@ -22,6 +26,7 @@ export const changesCommand: CommandDefinition = {
   examples: [
     ['changes > first.ndjson', 'all rows, with the version that they are of'],
     ['changes --since 42 --table entries', 'the amounts that came and went since version 42'],
+    ['changes --since 42 --exclude position,window_start,window_end', 'without rows that only moved, for a webhook'],
     ['changes --since {1 day ago} --table events -o day.parquet', 'the events of a day, for a warehouse'],
   ],
   run: async (args, context) => {
@@ -39,6 +44,7 @@ export const changesCommand: CommandDefinition = {
       ...(await readLakeSettings(args)),
       since: since === undefined ? undefined : readSince(since),
       ...{ tables: args.repeated('table'), account: args.text('account'), format, file },
+      exclude: args.text('exclude')?.split(',') ?? [],
     };
     const result = await changes(options, { ...context, output: process.stdout });
     return file === undefined ? 0 : result;

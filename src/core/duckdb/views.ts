@@ -17,7 +17,8 @@ export interface ViewedTable {
   readonly columns: readonly SqlColumn[];
 }
 
-const partitions = ['account', 'month'] as const;
+/** The columns of every view that are folders of its files. */
+export const partitions: readonly string[] = ['account', 'month'];
 
 /**
  * Creates or replaces a view for each table that reads exactly its files, or is empty where it has none. It has the
@@ -142,7 +143,7 @@ function foldersOf(table: ViewedTable, files: readonly string[]): readonly [acco
 }
 
 function isPartition(name: string): boolean {
-  return (partitions as readonly string[]).includes(name);
+  return partitions.includes(name);
 }
 
 /** Whether DuckDB didn't find a file, as happens where a commit has replaced it after the query began. */

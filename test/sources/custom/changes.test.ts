@@ -16,14 +16,14 @@ test('changes of the table of a pipeline of one’s own are the answers that cam
   const lake = join(folder, 'lake');
   const file = join(folder, 'changes.ndjson');
   /** The raw shipments of a change since a version, and what to go on from. */
-  const changed = async (since: ChangesOptions['since']) => {
+  const changed = async (since: ChangesOptions['since'], exclude: readonly string[] = []) => {
     const context = {
       clock: ownClock(),
       signal: new AbortController().signal,
       emit: () => undefined,
       output: new Kept(),
     };
-    const options = { lake, since, tables: ['shipments'], account: undefined, format: undefined, file };
+    const options = { lake, since, tables: ['shipments'], account: undefined, exclude, format: undefined, file };
     const { summary } = await changes(options, context);
     const rows = (await readFile(file, 'utf8')).trimEnd().split('\n').slice(0, -1);
     const parsed = rows.map((row) => JSON.parse(row) as Record<'_table' | '_change_type' | 'raw', string>);
@@ -59,4 +59,14 @@ test('changes of the table of a pipeline of one’s own are the answers that cam
   expect(later.came).toEqual(
     jsonOf([replaced, ...service.shipments.filter(({ shippedAt }) => shippedAt >= '2025-01-24')]),
   );
+
+  // Those behind a record that is gone have another position.
+  const [newest] = service.shipments.splice(0, 1);
+  if (newest === undefined) throw new Error('no shipment');
+  await loaded(own, { lake, refresh: true, from: '2025-01-20', to: '2025-01-24' });
+  const moved = await changed(later.next);
+  expect(moved.went.length).toBeGreaterThan(1);
+  expect(moved.came.length).toBe(moved.went.length - 1);
+  const placeless = await changed(later.next, ['position', 'window_start', 'window_end']);
+  expect([placeless.went, placeless.came]).toEqual([jsonOf([newest]), []]);
 });
