@@ -11,7 +11,10 @@ import type { Certificate, LakeStatus } from '../app/results.js';
 import { runTask } from './task.js';
 
 /** The options of `openLake`. `onEvent` receives notes on the lake, and on a query before its rows. */
-export type LakeOptions = Pick<CallOptions, 'config' | 'onEvent'>;
+export interface LakeOptions extends Pick<CallOptions, 'config' | 'onEvent'> {
+  /** The accounts that `sql` and `ask` see; left out: all. */
+  readonly accounts?: readonly string[] | undefined;
+}
 
 /** The options of `sql`. */
 export interface SqlOptions extends Pick<CallOptions, 'signal'> {
@@ -84,7 +87,7 @@ export interface Lake {
   close(): Promise<void>;
 }
 
-const lakeKinds: OptionKinds<LakeOptions> = { config: 'text', onEvent: 'function' };
+const lakeKinds: OptionKinds<LakeOptions> = { accounts: 'texts', config: 'text', onEvent: 'function' };
 const sqlKinds: OptionKinds<SqlOptions> = { parameters: 'values', signal: 'signal' };
 const askKinds: OptionKinds<AskOptions> = { parameters: 'values', signal: 'signal' };
 const statusKinds: OptionKinds<StatusOptions> = { account: 'text', from: 'instant', to: 'instant' };
@@ -102,7 +105,7 @@ export async function openLake(path: string, options: LakeOptions = {}): Promise
   if (typeof path !== 'string' || path === '')
     throw usageError('expected the path of openLake to be a text that is not empty');
   checkOptions('openLake', options, lakeKinds);
-  const { config, onEvent } = options;
+  const { accounts, config, onEvent } = options;
   const [{ openLakeReader }, { LakeDatabase }, { openDatabase }, { checkParameters }, { statementsOf }] =
     await Promise.all([
       import('../app/query/lake-files.js'),
@@ -114,7 +117,7 @@ export async function openLake(path: string, options: LakeOptions = {}): Promise
   const configured = await readSettings({ lake: path, config });
   const reader = await runTask({ onEvent, names }, ({ emit }) =>
     openLakeReader(path, systemClock, {
-      ...{ ...configured, emit, scope: { lake: path, config } },
+      ...{ ...configured, emit, scope: { lake: path, config }, accounts },
     }),
   );
   const database = await openDatabase();

@@ -116,6 +116,24 @@ describe('--json prints one object and nothing else', () => {
   });
 });
 
+test('queries see the accounts that are named, and no other', async () => {
+  const folder = await loadedFolder();
+  const query = 'SELECT DISTINCT account FROM groups';
+  const seen = await builtCommand(['sql', '--account', 'demo', '--format', 'csv', query], { folder });
+  expect(seen).toMatchObject({ code: 0, out: 'account\ndemo\n' });
+  for (const words of [
+    ['sql', query],
+    ['ask', 'payouts'],
+  ]) {
+    const { code, err } = await builtCommand([...words, '--account', 'demo', '--account', 'other'], { folder });
+    expect([words[0], code, err]).toEqual([
+      words[0],
+      2,
+      expect.stringContaining('expected --account to be an account of'),
+    ]);
+  }
+});
+
 test('a command in an error can be pasted as it is, with the lake and the configuration that were given', async () => {
   const folder = await loadedFolder();
   await writeFile(join(folder, 'data/lake/_catalog/00000000000000000000.json'), 'damaged');

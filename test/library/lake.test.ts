@@ -144,6 +144,12 @@ test('a lake that is not there, a wrong option and a closed lake are refused', a
     code: 'USAGE',
     message: expect.stringContaining('check `path`') as unknown,
   });
+  const shop = await servedShop();
+  await backfill({ ...shop, pipelines: ['financial-event-groups'], from, to });
+  await expect(openLake(shop.lake, { accounts: ['shop', 'other'] })).rejects.toMatchObject({ code: 'USAGE' });
+  const none = await openLake(shop.lake, { accounts: [] });
+  expect(await none.sql('SELECT count(*) AS n FROM groups')).toEqual([{ n: 0n }]);
+  await none.close();
   await expect(openLake('')).rejects.toMatchObject({ code: 'USAGE' });
   await writeFile(join(empty, 'notes.txt'), 'no lake');
   await expect(openLake(empty)).rejects.toMatchObject({ code: 'USAGE' });

@@ -9,6 +9,7 @@ import {
   printResult,
   readFormat,
   readingContext,
+  seenAccounts,
   shared,
   type CommandDefinition,
 } from '../options/command-definition.js';
@@ -28,11 +29,14 @@ export const askCommand: CommandDefinition = {
     '`ledgerlake sql`, which --sql prints instead, as a start for one of your own. A month that is not named is the newest\n' +
     'one that is loaded to its end.',
   options: {
-    ...shared('lake', 'config', 'cache', 'time-zone', 'costs'),
+    ...shared('lake', 'config'),
+    ...seenAccounts,
+    ...shared('cache', 'time-zone', 'costs'),
     param: { about: 'NAME=VALUE: the value of a parameter; may be repeated' },
     sql: { isFlag: true, about: 'Print the query instead, which `ledgerlake sql` runs' },
     ...resultOptions,
   },
+  readsAccounts: true,
   examples: [
     ['ask', 'the questions'],
     ['ask profit-by-sku --param month=2026-01 --costs costs.csv', 'with the margin'],

@@ -1,7 +1,6 @@
-import { readAccountName } from '../../app/configuration/account.js';
 import { optionalPackage } from '../../core/optional-package.js';
-import { shared, type CommandDefinition } from '../options/command-definition.js';
-import { readLakeSettings } from '../options/command-settings.js';
+import { seenAccounts, shared, type CommandDefinition } from '../options/command-definition.js';
+import { accountsSeen, readLakeSettings } from '../options/command-settings.js';
 
 export const mcpCommand: CommandDefinition = {
   name: 'mcp',
@@ -13,7 +12,7 @@ export const mcpCommand: CommandDefinition = {
     'goes to standard error. It needs the optional package @modelcontextprotocol/sdk.',
   options: {
     ...shared('lake', 'config'),
-    account: { about: 'Account to show, several times for several; no other is seen [default: all]' },
+    ...seenAccounts,
     ...shared('cache', 'time-zone', 'chart', 'costs'),
   },
   readsAccounts: true,
@@ -28,11 +27,10 @@ export const mcpCommand: CommandDefinition = {
       () => import('../../app/mcp/server.js'),
     );
     const settings = await readLakeSettings(args);
-    const accounts = [...new Set(args.repeated('account').map(readAccountName))];
     const served = {
       ...settings,
       config: args.text('config'),
-      accounts: accounts.length === 0 ? undefined : accounts,
+      accounts: accountsSeen(args),
     };
     await serveMcp(served, { clock, signal, emit }, { input: process.stdin, output: process.stdout });
     return 0;

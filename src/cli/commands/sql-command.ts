@@ -3,7 +3,7 @@ import { readTextFile } from '../../core/io/files.js';
 import type { PastVersion } from '../../lake/catalog/past-snapshot.js';
 import { resultOptions } from '../options/result-options.js';
 import { readParameters } from '../options/parameters.js';
-import { shared, type CommandDefinition } from '../options/command-definition.js';
+import { seenAccounts, shared, type CommandDefinition } from '../options/command-definition.js';
 
 /** @throws LedgerlakeError USAGE */
 async function readPastVersion(text: string | undefined): Promise<PastVersion | undefined> {
@@ -23,12 +23,15 @@ export const sqlCommand: CommandDefinition = {
     'terminal a table ends after 500 rows; a pipe, -o and every other format get all rows. Several queries are for table,\n' +
     'vertical and ndjson: json, csv and -o take one. A statement reads the value of --param month=2026-01 as $month.',
   options: {
-    ...shared('lake', 'config', 'cache', 'time-zone', 'chart', 'costs'),
+    ...shared('lake', 'config'),
+    ...seenAccounts,
+    ...shared('cache', 'time-zone', 'chart', 'costs'),
     at: { about: 'VERSION of `log`, or an instant, ISO 8601 in UTC: the lake as it was then, within its retention' },
     file: { about: 'File with the statements, instead of QUERY' },
     param: { about: 'NAME=VALUE: the value of $NAME, as a text that DuckDB converts; may be repeated' },
     ...resultOptions,
   },
+  readsAccounts: true,
   examples: [
     [`sql "SELECT currency, sum(amount) FROM entries WHERE role = 'net' GROUP BY ALL"`, 'net proceeds by currency'],
     ['sql --at 41 "SELECT count(*) FROM events"', 'before the last commit'],

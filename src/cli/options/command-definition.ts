@@ -211,6 +211,11 @@ export function readFormat(args: CommandArguments): Format {
   return isFormat(format) ? format : 'table';
 }
 
+/** The option of commands whose queries see all accounts, or those that it names. */
+export const seenAccounts: Readonly<Record<string, OptionDefinition>> = {
+  account: { about: 'Account to show, several times for several; no other is seen [default: all]' },
+};
+
 /** Writes one or several lines to standard output. */
 export function printResult(text: string): void {
   process.stdout.write(`${printableLines(text)}\n`);

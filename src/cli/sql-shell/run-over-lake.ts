@@ -6,7 +6,7 @@ import { formatOfFile } from '../../core/text/formats.js';
 import type { PastVersion } from '../../lake/catalog/past-snapshot.js';
 import type { Lake } from '../../lake/lake.js';
 import { readFormat, type CommandArguments } from '../options/command-definition.js';
-import { readLakeSettings } from '../options/command-settings.js';
+import { accountsSeen, readLakeSettings } from '../options/command-settings.js';
 import { historyPath, noHistory } from './history-file.js';
 import { runSql } from './run-sql.js';
 
@@ -38,7 +38,7 @@ export async function runOverLake(
   const settings = await readLakeSettings(args);
   const { lake } = settings;
   const scope = args.scope();
-  const reader = await openLakeReader(lake, clock, { ...settings, emit, scope, at });
+  const reader = await openLakeReader(lake, clock, { ...settings, emit, scope, at, accounts: accountsSeen(args) });
   const { query, notes } = queryOf(reader.lake, settings);
   const historyFile = historyPath(process.env);
   if (historyFile === undefined && query === undefined && process.stdin.isTTY)
