@@ -4,6 +4,10 @@ import { usageError } from '../../core/errors.js';
 import { writeFault } from '../../core/io/output-file.js';
 import { replaceFile } from '../../core/io/write-file.js';
 import { isoInstant } from '../../core/numeric/instant.js';
+import { dayMs } from '../../core/windows.js';
+import type { Lake } from '../../lake/lake.js';
+import { spansText } from '../command-text.js';
+import { partialMonths, windowsByAccount } from '../query/loaded-months.js';
 import { printable } from '../../core/printable.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { chunksOf, csvText } from '../../core/text/formats.js';
@@ -101,7 +105,11 @@ export async function exportJournal(
       return (await database.rows(linesOfPosted, { signal })).map(lineOf);
     };
     const now = await read(prepared);
-    const notes = [...reader.notesOn('FROM journal_lines'), ...(await readNotes(prepared, basis, accounts, signal))];
+    const notes = [
+      ...(since === undefined ? partialNotes(lake, accounts, days, options.timeZone) : []),
+      ...reader.notesOn('FROM journal_lines'),
+      ...(await readNotes(prepared, basis, accounts, signal)),
+    ];
     for (const note of notes) emit({ event: 'message', message: `WARNING: ${note.replace(/^WARNING: /, '')}` });
     if (known === undefined || since === undefined) lines = now;
     else {
@@ -204,6 +212,19 @@ function lineOf(row: Readonly<Record<string, ResultCell>>): JournalLine {
 /** The view journal_amounts takes seconds: journals and notes read the table posted_amounts in its place. */
 const withPosted = 'WITH journal_amounts AS (FROM posted_amounts)';
 const linesOfPosted = `${withPosted}, journal_lines AS (${journalLinesView}) ${journalLines}`;
+
+/** The months of a range that are not loaded to their end. */
+function partialNotes(lake: Lake, accounts: readonly string[], { from, to }: Days, timeZone = 'UTC'): string[] {
+  const loaded = windowsByAccount(lake);
+  const range = { first: from.slice(0, 7), last: isoInstant(Date.parse(to) - dayMs).slice(0, 7) };
+  return accounts.flatMap((account) => {
+    const windows = loaded.get(account) ?? [];
+    const partial = partialMonths(windows, timeZone, range) ?? [];
+    return partial.length === 0
+      ? []
+      : `${account} has only a part of ${partial.join(', ')}: loaded is ${spansText(windows)}; --since adjusts its journals later`;
+  });
+}
 
 /** What the chart doesn't name of posted_amounts, and accounts whose bases are equal. */
 async function readNotes(

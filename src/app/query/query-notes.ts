@@ -36,6 +36,7 @@ export function notesOn(statement: string, lake: Lake, { firstLoad, hasCosts }: 
     names.has('v0_amounts') ? leftOutNote(lake) : undefined,
     names.has('outstanding_at') ? outstandingNote(statement, lake) : undefined,
     names.has('api_differences') ? comparedNote(lake) : undefined,
+    reconciledNote(names, lake),
     unsummedNote(statement, names, lake),
     names.has('sku_profit') && !hasCosts ? costsNote : undefined,
   ].filter((note) => note !== undefined);
@@ -139,6 +140,28 @@ function leftOutNote(lake: Lake): string | undefined {
   if (first === undefined) return undefined;
   const more = others.length === 0 ? '' : `; the same holds for ${others.map(({ account }) => account).join(', ')}`;
   return `WARNING: ${leftOutText(first)}${more}`;
+}
+
+/**
+ * A note for a statement that compares sums by settlement, which are those of v0 where it is loaded, with sums by date; undefined where
+ * both services are loaded up to the same instant.
+ */
+function reconciledNote(names: ReadonlySet<string>, lake: Lake): string | undefined {
+  const view = ['reconciliation', 'reconciliation_by_month', 'clearing'].find((name) => names.has(name));
+  if (view === undefined) return undefined;
+  const ends = [...lake.accounts()].toSorted().flatMap((account) => {
+    const [v0, transactions] = [financialEvents, transactionsPipeline].map(
+      (pipeline) => storedWindows(lake, pipeline, account).at(-1)?.end,
+    );
+    return v0 === undefined || transactions === undefined || v0 === transactions ? [] : [{ account, v0, transactions }];
+  });
+  const [first] = ends;
+  if (first === undefined) return undefined;
+  const { account, v0, transactions } = first;
+  return (
+    `WARNING: ${view}: events of ${account} are loaded up to ${isoInstant(v0)}, and transactions up to ${isoInstant(transactions)}, ` +
+    `so that sums by settlement and those of pnl_by_month may differ: \`ledgerlake sync --account ${account} --api both\` loads the rest`
+  );
 }
 
 /** A note on `api_differences`; undefined where both services are loaded for the same days. */

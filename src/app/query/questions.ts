@@ -14,7 +14,7 @@ const types = ['month', 'date', 'count', 'text'] as const;
 interface QuestionParameter {
   readonly name: string;
   readonly type: (typeof types)[number];
-  /** As the file has it: `newest - 2`, `30 days ago`, a number; undefined: null. */
+  /** As the file has it: `newest - 2`, `30 days ago`, `tomorrow`, a number; undefined: null. */
   readonly standard: string | undefined;
   readonly about: string;
 }
@@ -88,29 +88,27 @@ export function questionValues(
   }
   return new Map(
     parameters.map((parameter) => {
-      const text = given[parameter.name];
-      return [parameter.name, text === undefined ? standardOf(parameter, time) : checked(parameter, text)];
+      const text = given[parameter.name] ?? parameter.standard;
+      return [parameter.name, text === undefined ? undefined : valueOf(parameter, text, time)];
     }),
   );
 }
 
-function standardOf({ type, standard }: QuestionParameter, { newestMonth, now }: QuestionTime): string | undefined {
-  if (standard === undefined) return undefined;
-  const number = Number(/\d+/.exec(standard)?.[0] ?? '0');
-  switch (type) {
-    case 'month':
-      return monthBefore(newestMonth, number);
-    case 'date':
-      return isoDate(now - number * dayMs);
-    case 'count':
-    case 'text':
-      return standard;
+/** A value as the files write defaults, which users may give too: `newest - 2`, `30 days ago`, `tomorrow`; otherwise itself. */
+function valueOf({ name, type }: QuestionParameter, text: string, { newestMonth, now }: QuestionTime): string {
+  if (type === 'month') {
+    const [match, count = '0'] = /^newest(?: - (\d{1,3}))?$/.exec(text) ?? [];
+    if (match !== undefined) return monthBefore(newestMonth, Number(count));
+  } else if (type === 'date') {
+    const [match, count = '-1'] = /^(?:(\d{1,5}) days ago|tomorrow)$/.exec(text) ?? [];
+    if (match !== undefined) return isoDate(now - Number(count) * dayMs);
   }
+  return checked({ name, type }, text);
 }
 
-function checked({ name, type }: QuestionParameter, text: string): string {
+function checked({ name, type }: Pick<QuestionParameter, 'name' | 'type'>, text: string): string {
   const [expected, isValid] = {
-    month: ['a month such as 2026-01', /^\d{4}-(?:0[1-9]|1[0-2])$/.test(text)] as const,
+    month: ['a month such as 2026-01, or newest', /^\d{4}-(?:0[1-9]|1[0-2])$/.test(text)] as const,
     date: ['a date such as 2026-01-31', /^\d{4}-\d\d-\d\d$/.test(text) && readInstant(text) !== undefined] as const,
     count: ['a whole number', /^\d{1,15}$/.test(text)] as const,
     text: ['a text that is not empty', text !== ''] as const,

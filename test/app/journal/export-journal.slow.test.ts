@@ -181,6 +181,8 @@ test('the files of programs, another chart, and what it does not name', async ()
     'WARNING: no transactions of shop are loaded, so that its journals of the basis earned equal those of paid',
   );
   expect(sumsOf(later.rows)).toEqual(sumsOf(all.rows));
+  const part = /^WARNING: shop has only a part of 2026-02: loaded is .*; --since adjusts its journals later$/;
+  expect((await exported({ lake, month: '2026-02' }, clock)).notes[0]).toMatch(part);
 
   // Two halves are the month.
   const halves = await Promise.all(

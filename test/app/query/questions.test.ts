@@ -33,14 +33,26 @@ test('a parameter has the value of the user, or its default', () => {
   expect(values('refund-rate')).toEqual({ from: '2025-11', orders: '10', limit: '20' });
   expect(values('late-events')).toEqual({ since: '2026-01-11', limit: '50' });
   expect(values('order-history')).toEqual({ order: undefined });
+  expect(values('orders-not-paid')).toEqual({ at: '2026-02-11', limit: '100' });
+  // As defaults are written.
+  expect(values('fee-rate', { from: 'newest - 13' })).toEqual({ from: '2024-12' });
+  expect(values('fee-rate', { from: 'newest' })).toEqual({ from: '2026-01' });
+  expect(values('late-events', { since: '40 days ago' })).toMatchObject({ since: '2026-01-01' });
+  expect(values('orders-not-paid', { at: 'tomorrow' })).toMatchObject({ at: '2026-02-11' });
 });
 
 test.each([
-  ['profit-by-sku', { month: '2026-13' }, 'expected the parameter month to be a month such as 2026-01, got "2026-13"'],
+  [
+    'profit-by-sku',
+    { month: '2026-13' },
+    'expected the parameter month to be a month such as 2026-01, or newest, got "2026-13"',
+  ],
+  ['order-history', { order: '' }, 'expected the parameter order to be a text that is not empty, got ""'],
+  ['fee-rate', { from: '2 days ago' }, 'expected the parameter from to be a month'],
+  ['late-events', { since: 'newest' }, 'expected the parameter since to be a date such as 2026-01-31, got "newest"'],
   ['profit-by-sku', { limit: '-1' }, 'expected the parameter limit to be a whole number, got "-1"'],
   ['profit-by-sku', { limit: "1; SELECT 'x'" }, 'expected the parameter limit to be a whole number'],
   ['late-events', { since: '2026-02-30' }, 'expected the parameter since to be a date such as 2026-01-31'],
-  ['order-history', { order: '' }, 'expected the parameter order to be a text that is not empty, got ""'],
   ['fee-rate', { month: '2026-01' }, 'expected a parameter of fee-rate (from), got "month"'],
   ['currencies', { month: '2026-01' }, 'expected a parameter of currencies (none), got "month"'],
   ['fee-rates', {}, 'expected the name of a question, got "fee-rates"; did you mean fee-rate?'],

@@ -4,7 +4,7 @@
 -- deferred (a sale of transactions that is held until due), settlement open, transfer open (it has succeeded since), or what became of
 -- the transfer of its settlement.
 --
--- $at: date = 0 days ago, the date, at its first instant
+-- $at: date = tomorrow, the date, at its first instant
 -- $limit: count = 100, orders of an account
 WITH unpaid_ AS (
   SELECT account, amazon_order_id, settlement_amounts.currency,
