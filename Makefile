@@ -126,7 +126,7 @@ torture-short: build ## The same with a tenth of the trials: two minutes
 
 # SEEDS are numbers from FROM on, each of DAYS days; STEPS and CALM are of the line that plays a failing seed again; TRACE=1 prints all that happens.
 simulate: $(INSTALLED) ## Play whole years of sellers, faults and crashes, each from its seed: ten minutes (SEEDS, FROM)
-	@npx rolldown test/simulation/simulate.ts --platform node --format esm --external rolldown --module-types .sql:text -d dist/simulation --logLevel silent > /dev/null
+	@npx rolldown test/simulation/simulate.ts --platform node --format esm --external rolldown,rolldown/experimental --module-types .sql:text -d dist/simulation --logLevel silent > /dev/null
 	@$(foreach name,SEEDS FROM DAYS STEPS CALM TRACE,$(if $($(name)),$(name)='$($(name))')) node dist/simulation/simulate.js
 
 attack: build ## Damage lakes and send hostile input: some minutes
