@@ -1,5 +1,5 @@
 import { messageOf } from '../core/errors.js';
-import type { RunLease } from '../lake/upkeep/leases.js';
+import type { RunLease } from '../lake/leases.js';
 
 /** What a command has done. The command line prints the text, or with `--json` the summary; the library returns the summary. */
 export interface CommandResult<Summary extends object = object> {

@@ -4,7 +4,7 @@ import type { Emit } from '../core/events/run-event.js';
 import type { Output } from '../core/text/sink.js';
 import type { Lake } from '../lake/lake.js';
 import type { SetFailedResult } from './command-result.js';
-import { leaseText, type RunLease } from '../lake/upkeep/leases.js';
+import { leaseText, type RunLease } from '../lake/leases.js';
 
 /** A command's clock, its signal and its outputs. */
 export interface CommandContext {

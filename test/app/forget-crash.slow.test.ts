@@ -2,7 +2,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { forgetIn } from '../../src/app/forget/forget.js';
-import { acquireLease } from '../../src/lake/upkeep/leases.js';
+import { acquireLease } from '../../src/lake/leases.js';
 import { vacuumLake } from '../../src/lake/upkeep/vacuum.js';
 import { tables } from '../../src/sources/finances/lake-tables.js';
 import { Lake } from '../../src/lake/lake.js';

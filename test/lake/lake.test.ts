@@ -6,7 +6,7 @@ import type { Lake, SliceCommit } from '../../src/lake/lake.js';
 import type { Revisions } from '../../src/lake/slice-commit.js';
 import { diskStore } from '../../src/lake/store/disk.js';
 import type { Store } from '../../src/lake/store/store.js';
-import { acquireLease, leasePath } from '../../src/lake/upkeep/leases.js';
+import { acquireLease, leasePath } from '../../src/lake/leases.js';
 import { vacuumLake } from '../../src/lake/upkeep/vacuum.js';
 import { temporaryFolder } from '../app/lake-run.js';
 import { HandClock } from '../core/clock.js';

@@ -5,7 +5,7 @@ import { literal } from '../../src/core/duckdb/literals.js';
 import type { Lake } from '../../src/lake/lake.js';
 import { openStore } from '../../src/lake/store/open-store.js';
 import type { Store } from '../../src/lake/store/store.js';
-import { acquireLease } from '../../src/lake/upkeep/leases.js';
+import { acquireLease } from '../../src/lake/leases.js';
 import { vacuumLake } from '../../src/lake/upkeep/vacuum.js';
 import { temporaryFolder } from '../app/lake-run.js';
 import { failingStore } from '../app/maintenance/failing-store.js';

@@ -7,7 +7,7 @@ import { openStore } from '../../lake/store/open-store.js';
 import type { Store } from '../../lake/store/store.js';
 import { noteBackup, placeOf } from '../../lake/upkeep/backup-notes.js';
 import { copyLake, type CopiedLake } from '../../lake/upkeep/copy-lake.js';
-import { acquireLease } from '../../lake/upkeep/leases.js';
+import { acquireLease } from '../../lake/leases.js';
 import { tables } from '../../sources/finances/lake-tables.js';
 import { catalogLine } from '../catalog-version.js';
 import { underLease, type CommandResult } from '../command-result.js';

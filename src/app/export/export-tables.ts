@@ -3,7 +3,7 @@ import { printable } from '../../core/printable.js';
 import { tables } from '../../sources/finances/lake-tables.js';
 import { existingLake } from '../../lake/existing-lake.js';
 import type { S3Encryption } from '../../lake/store/store.js';
-import { acquireLease } from '../../lake/upkeep/leases.js';
+import { acquireLease } from '../../lake/leases.js';
 import { usageError } from '../../core/errors.js';
 import { underLease, type CommandResult } from '../command-result.js';
 import type { RunContext } from '../context.js';

@@ -15,7 +15,7 @@ import { existingLake } from '../../lake/existing-lake.js';
 import type { Lake } from '../../lake/lake.js';
 import { forgetRequestedRanges } from '../../lake/upkeep/requested-ranges.js';
 import { readBackupNotes, type BackupNote } from '../../lake/upkeep/backup-notes.js';
-import { acquireExclusiveLease, leasePath, otherLeases, type RunLease } from '../../lake/upkeep/leases.js';
+import { acquireExclusiveLease, leasePath, otherLeases, type RunLease } from '../../lake/leases.js';
 import { removeLeases } from '../../lake/upkeep/vacuum.js';
 import { rowsInLog } from '../../lake/delta/file-tags.js';
 import type { Store } from '../../lake/store/store.js';

@@ -12,7 +12,7 @@ import { importedPipelines, ImportSummaries, importObject, importText } from './
 import { catalogVersion } from '../catalog-version.js';
 import { Lake } from '../../lake/lake.js';
 import { readLastRun } from '../../lake/upkeep/last-run.js';
-import { acquireLease } from '../../lake/upkeep/leases.js';
+import { acquireLease } from '../../lake/leases.js';
 import { refuseFile } from '../../lake/existing-lake.js';
 import { openStore } from '../../lake/store/open-store.js';
 import type { Store } from '../../lake/store/store.js';

@@ -11,7 +11,7 @@ import { type Findings, emptyFailure, isOtherAccount } from '../reconcile/findin
 import { EventRevisions } from '../reconcile/reconcile-slice.js';
 import { Lake } from '../../lake/lake.js';
 import { noteRequestedRanges, readRequestedRanges, type RequestedRange } from '../../lake/upkeep/requested-ranges.js';
-import { acquireLease, type RunLease } from '../../lake/upkeep/leases.js';
+import { acquireLease, type RunLease } from '../../lake/leases.js';
 import { refuseFile } from '../../lake/existing-lake.js';
 import { openStore } from '../../lake/store/open-store.js';
 import type { Store } from '../../lake/store/store.js';

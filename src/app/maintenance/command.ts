@@ -14,7 +14,7 @@ import type { OptionalSettings } from '../configuration/settings.js';
 import { countsOf } from '../row-counts.js';
 import { existingLake, type LakeAddress } from '../../lake/existing-lake.js';
 import type { Lake } from '../../lake/lake.js';
-import { acquireLease, type RunLease } from '../../lake/upkeep/leases.js';
+import { acquireLease, type RunLease } from '../../lake/leases.js';
 import { vacuumLake } from '../../lake/upkeep/vacuum.js';
 import { customPipelinesOf, type PipelineTables } from '../../core/columns/table.js';
 import type { Limits } from '../../lake/files/workspace.js';

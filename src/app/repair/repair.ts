@@ -13,7 +13,7 @@ import { Lake } from '../../lake/lake.js';
 import { plannedStore } from '../../lake/store/planned-store.js';
 import type { Store } from '../../lake/store/store.js';
 import { backedUpLake } from '../../lake/upkeep/backup-notes.js';
-import { acquireExclusiveLease, copyUnfinished, unfinishedCopy } from '../../lake/upkeep/leases.js';
+import { acquireExclusiveLease, copyUnfinished, unfinishedCopy } from '../../lake/leases.js';
 import { noteRequestedRanges, readRequestedRanges, type RequestedRange } from '../../lake/upkeep/requested-ranges.js';
 import { repairCatalog, type RepairStep } from '../../lake/upkeep/repair-catalog.js';
 import { tables } from '../../sources/finances/lake-tables.js';

@@ -7,7 +7,7 @@ import { settlementBreaks, type SettlementHole } from '../../sources/finances/ap
 import type { Lake } from '../../lake/lake.js';
 import { endpointToName, type LastRun } from '../../lake/upkeep/last-run.js';
 import type { UnfinishedRange } from '../coverage/unfinished-ranges.js';
-import type { LakeRuns, Lease } from '../../lake/upkeep/leases.js';
+import type { LakeRuns, Lease } from '../../lake/leases.js';
 import { rangeMarginMs, readDateRange, type RangeOptions } from '../configuration/range.js';
 import { importedDays, parseImportedKey } from '../../lake/loads/imported-spans.js';
 import { loadedWindows } from '../../engine/slicing/window-slices.js';

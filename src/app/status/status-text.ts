@@ -5,7 +5,7 @@ import { alignedLines } from '../../core/text/width.js';
 import type { Window } from '../../core/windows.js';
 import type { Lake } from '../../lake/lake.js';
 import type { LastRun } from '../../lake/upkeep/last-run.js';
-import { diedText, leaseText, type LakeRuns } from '../../lake/upkeep/leases.js';
+import { diedText, leaseText, type LakeRuns } from '../../lake/leases.js';
 import { settlementHoleText } from '../../sources/finances/api-v0/settlement-holes.js';
 import { catalogLine, catalogVersion } from '../catalog-version.js';
 import type { TableStatus } from '../results.js';

@@ -5,7 +5,7 @@ import { terminalWidth, writeText } from '../../core/text/sink.js';
 import { readLastRun } from '../../lake/upkeep/last-run.js';
 import type { EventHole } from '../../lake/catalog/load-key.js';
 import type { Lake } from '../../lake/lake.js';
-import { leaseText, readRuns, type LakeRuns, type Lease } from '../../lake/upkeep/leases.js';
+import { leaseText, readRuns, type LakeRuns, type Lease } from '../../lake/leases.js';
 import { demoAccount, refuseUnknownAccount } from '../configuration/account.js';
 import { latestBound, readDateRange, type RangeOptions } from '../configuration/range.js';
 import { readInstantOption } from '../../core/text/value-forms.js';

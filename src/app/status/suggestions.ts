@@ -2,7 +2,7 @@ import type { LoadKeyKind } from '../../lake/catalog/load-key.js';
 import { defaultPipelines, pipelineNamed } from '../../../pipelines/all-pipelines.js';
 import type { Window } from '../../core/windows.js';
 import { endpointToName, type LastRun } from '../../lake/upkeep/last-run.js';
-import type { Lease } from '../../lake/upkeep/leases.js';
+import type { Lease } from '../../lake/leases.js';
 import { apis, defaultApi, type Api } from '../../sources/finances/finances-apis.js';
 import { settlementReportTables } from '../../sources/finances/settlement-reports/report-tables.js';
 import { loadCommand, type LoadArguments } from '../command-text.js';

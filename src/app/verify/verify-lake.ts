@@ -8,7 +8,7 @@ import { codeOf, messageOf } from '../../core/errors.js';
 import { groupBy } from '../../core/group-by.js';
 import { tuneForComputation } from '../../core/v8-flags.js';
 import type { Lake } from '../../lake/lake.js';
-import { readRuns } from '../../lake/upkeep/leases.js';
+import { readRuns } from '../../lake/leases.js';
 import { lakeChecks, tableChecks } from './checks/check-list.js';
 import { checkCatalog, type ExpectedVersion } from './checks/catalog-chain.js';
 import { CertificateBuilder, type CheckContext } from './checks/certificate.js';

@@ -18,7 +18,7 @@ import { Lake } from '../lake.js';
 import { hasFile, type Store, type StoredFile } from '../store/store.js';
 import { backupsFolder } from './backup-notes.js';
 import { lastRunPath } from './last-run.js';
-import { acquireExclusiveLease, otherLeases, unfinishedCopy, type copyCommands } from './leases.js';
+import { acquireExclusiveLease, otherLeases, unfinishedCopy, type copyCommands } from '../leases.js';
 import { lookBacksFolder } from './look-backs.js';
 import { requestedFolder } from './requested-ranges.js';
 import { icebergFolder } from './vacuum.js';

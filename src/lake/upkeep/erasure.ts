@@ -5,7 +5,7 @@ import { runOfDataFile } from '../data-files.js';
 import type { Add } from '../delta/actions.js';
 import type { Lake } from '../lake.js';
 import type { StoredFile } from '../store/store.js';
-import { forgottenBy, otherLeases } from './leases.js';
+import { forgottenBy, otherLeases } from '../leases.js';
 import { orphanFiles, filesAboutAccount } from './vacuum.js';
 
 /** All accounts with any trace in the lake: load keys, files in the log or not, leases of `forget` commands that didn't finish. */

@@ -7,7 +7,7 @@ import type { Snapshot } from '../catalog/snapshot.js';
 import { isDataFile, runOfDataFile, symlinkFolder } from '../data-files.js';
 import type { Lake } from '../lake.js';
 import { hasFile, type StoredFile, type Store } from '../store/store.js';
-import { forgottenBy, otherLeases, type ExpiredLease, type RunLease } from './leases.js';
+import { forgottenBy, otherLeases, type ExpiredLease, type RunLease } from '../leases.js';
 
 interface VacuumOptions {
   readonly clock: Clock;

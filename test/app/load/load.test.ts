@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
 import { diskStore } from '../../../src/lake/store/disk.js';
-import { acquireLease } from '../../../src/lake/upkeep/leases.js';
+import { acquireLease } from '../../../src/lake/leases.js';
 import { clockAt, ran, serving, temporaryFolder } from '../lake-run.js';
 
 test('an end in the future is drawn back to the present, and the run says so', async () => {

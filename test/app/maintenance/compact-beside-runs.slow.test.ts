@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { mainOf } from '../../../src/lake/delta/file-tags.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
-import { acquireLease } from '../../../src/lake/upkeep/leases.js';
+import { acquireLease } from '../../../src/lake/leases.js';
 import { remainderWriter } from '../../../src/app/maintenance/remainder.js';
 import { interruptedStore } from './failing-store.js';
 import { compacted, contentsOf, copied, dataFiles, rebuilt, steppingClock } from './kept-lake.js';

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { status, type StatusOptions } from '../../../src/app/status/status.js';
 import { isFormat } from '../../../src/core/text/formats.js';
 import { diskStore } from '../../../src/lake/store/disk.js';
-import { acquireLease, leasePath, type RunPurpose } from '../../../src/lake/upkeep/leases.js';
+import { acquireLease, leasePath, type RunPurpose } from '../../../src/lake/leases.js';
 import { noteRequestedRanges } from '../../../src/lake/upkeep/requested-ranges.js';
 import { HandClock } from '../../core/clock.js';
 import { Kept } from '../../core/text/streams.js';

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { commitPath, publishedPath } from '../../../src/lake/catalog/catalog-files.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { diskStore } from '../../../src/lake/store/disk.js';
-import { acquireLease } from '../../../src/lake/upkeep/leases.js';
+import { acquireLease } from '../../../src/lake/leases.js';
 import { forget } from '../../../src/app/forget/forget.js';
 import { tables } from '../../../src/sources/finances/lake-tables.js';
 import { ran, serving } from '../lake-run.js';

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { Add } from '../../../src/lake/delta/actions.js';
 import { CertificateBuilder, type FoundProblem } from '../../../src/app/verify/checks/certificate.js';
 import { diskStore } from '../../../src/lake/store/disk.js';
-import { acquireLease } from '../../../src/lake/upkeep/leases.js';
+import { acquireLease } from '../../../src/lake/leases.js';
 import { addOf, changeAdd, changeTags, commitByHand, pathOf, removeByHand, rewrite, sealed } from './damage.js';
 import { ran, serving } from '../lake-run.js';
 import { smallLedger } from './small-ledger.js';

@@ -13,7 +13,7 @@ import {
   type FinancesUpstream,
 } from '../../../src/sources/finances/connect-finances.js';
 import { Lake } from '../../../src/lake/lake.js';
-import { acquireLease } from '../../../src/lake/upkeep/leases.js';
+import { acquireLease } from '../../../src/lake/leases.js';
 import type { Store } from '../../../src/lake/store/store.js';
 import { vacuumLake } from '../../../src/lake/upkeep/vacuum.js';
 import { choosePipelines } from '../../../src/app/configuration/chosen-pipelines.js';

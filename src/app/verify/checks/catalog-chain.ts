@@ -3,7 +3,7 @@ import { CatalogFiles } from '../../../lake/catalog/catalog-files.js';
 import { chainDown, readCheckpoints, type ChainLink } from '../../../lake/catalog/chain.js';
 import type { Lake } from '../../../lake/lake.js';
 import { publishedFaults } from '../../../lake/publish/published-logs.js';
-import type { LakeRuns } from '../../../lake/upkeep/leases.js';
+import type { LakeRuns } from '../../../lake/leases.js';
 import type { CertificateBuilder } from './certificate.js';
 
 /** A version of the catalog and its hash, as a user kept them. */

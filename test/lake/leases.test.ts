@@ -6,10 +6,10 @@ import {
   otherLeases,
   type LeasedLake,
   type RunLease,
-} from '../../../src/lake/upkeep/leases.js';
-import type { Store } from '../../../src/lake/store/store.js';
-import { HandClock } from '../../core/clock.js';
-import { memoryStore, watched } from '../memory-store.js';
+} from '../../src/lake/leases.js';
+import type { Store } from '../../src/lake/store/store.js';
+import { HandClock } from '../core/clock.js';
+import { memoryStore, watched } from './memory-store.js';
 
 /** Ends a run that has cleared up. */
 function released(lease: RunLease): Promise<void> {

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { hostname } from 'node:os';
-import type { Clock } from '../../core/clock.js';
-import { LedgerlakeError } from '../../core/errors.js';
-import { parseNote, type Store } from '../store/store.js';
-import { isAlive as isRunning, thisWriter } from '../store/writer-name.js';
-import { isoInstant } from '../../core/numeric/instant.js';
-import { dayMs } from '../../core/windows.js';
+import type { Clock } from '../core/clock.js';
+import { LedgerlakeError } from '../core/errors.js';
+import { parseNote, type Store } from './store/store.js';
+import { isAlive as isRunning, thisWriter } from './store/writer-name.js';
+import { isoInstant } from '../core/numeric/instant.js';
+import { dayMs } from '../core/windows.js';
 
 const folder = '_runs';
 
