@@ -3,6 +3,7 @@ import { delimiter, join } from 'node:path';
 import type { Window } from '../core/windows.js';
 import { dateOrInstant } from '../core/numeric/instant.js';
 import { formatCount } from '../core/text/amounts.js';
+import { shellWord } from '../core/text/shell-word.js';
 import type { Api } from '../sources/finances/finances-apis.js';
 
 /** The arguments of a printed load command. Those that are undefined it doesn't name. */
@@ -94,11 +95,6 @@ export function withCommandsIn(scope: CommandScope, text: string): string {
     /`((?:npx )?ledgerlake \w[^`]*)`/g,
     (_, command: string) => `\`${commandIn(scope, command)}\``,
   );
-}
-
-/** A word quoted for a POSIX shell. */
-export function shellWord(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) && !word.startsWith('=') ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }
 
 /** Windows of an account that a pipeline is to load, in order. */

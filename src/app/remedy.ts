@@ -1,3 +1,4 @@
+import { shellWord } from '../core/text/shell-word.js';
 import { moveWords } from '../lake/store/open-store.js';
 import { endpointToName, type LastRun } from '../lake/upkeep/last-run.js';
 import {
@@ -5,7 +6,6 @@ import {
   loadCommand,
   loadingCommand,
   programCommand,
-  shellWord,
   type LoadArguments,
   type LoadingArguments,
 } from './command-text.js';

@@ -25,6 +25,7 @@ import {
 import type { Add } from './delta/actions.js';
 import { withRetention } from './delta/table-metadata.js';
 import { inspectLocation } from './inspect-location.js';
+import { copyUnfinished, unfinishedCopy } from './leases.js';
 import { LakeTable } from './lake-table.js';
 import { filesOf } from './loads/load-keys.js';
 import { DeltaPublisher } from './publish/publisher.js';
@@ -81,10 +82,10 @@ export class Lake {
   static async open(store: Store, tables: readonly Table[], clock: Clock, revisions?: Revisions): Promise<Lake> {
     const lake = await Lake.openLost(store, tables, clock, revisions);
     if (lake.isEmpty) {
-      const { lostFile } = await inspectLocation(
-        store,
-        lake.tables.map(({ schema }) => schema.name),
-      );
+      const names = lake.tables.map(({ schema }) => schema.name);
+      const { lostFile, hasRunTraces } = await inspectLocation(store, names);
+      const copy = hasRunTraces ? await unfinishedCopy(store, clock) : undefined;
+      if (copy !== undefined) throw copyUnfinished(store, copy);
       if (lostFile !== undefined) throw catalogMissing(store, lostFile);
     }
     return lake;
@@ -422,8 +423,8 @@ function addedPaths({ tables }: Change): ReadonlySet<string> {
 function catalogMissing(store: Store, file: string): LedgerlakeError {
   return new LedgerlakeError(
     'LAKE_LOG',
-    `expected the catalog of ${file} in ${store.location}/_catalog, got none; where a \`restore\` has not ended, run the same again; else copy the ` +
-      'folders whose names begin with `_` too, or run `ledgerlake repair`',
+    `expected the catalog of ${file} in ${store.location}/_catalog, got none; copy the folders ` +
+      'whose names begin with `_` too, or run `ledgerlake repair`',
   );
 }
 

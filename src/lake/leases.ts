@@ -6,6 +6,7 @@ import { parseNote, type Store } from './store/store.js';
 import { isAlive as isRunning, thisWriter } from './store/writer-name.js';
 import { isoInstant } from '../core/numeric/instant.js';
 import { dayMs } from '../core/windows.js';
+import { shellWord } from '../core/text/shell-word.js';
 
 const folder = '_runs';
 
@@ -37,6 +38,8 @@ const leaseSchema = z.object({
       /** Undefined: every account. */
       account: z.string().max(1000).optional(),
       pipelines: z.array(z.string().max(1000)).max(1000).readonly(),
+      /** Of a copy: the lake that it reads, as an absolute path or a URL. */
+      source: z.string().max(4000).exactOptional(),
     })
     .exactOptional(),
 });
@@ -142,7 +145,7 @@ export function leaseText({ host, pid, startedAt, purpose }: Lease): string {
 /** The lease of a dead run as text, and what becomes of what it has left. */
 export function diedText(lease: Lease): string {
   const rest =
-    forgottenBy(lease) === undefined
+    forgottenBy(lease) === undefined && lease.purpose?.source === undefined
       ? 'what it committed stays, and the next successful run removes the rest'
       : 'the same command again completes it';
   return `${leaseText(lease)}; ${rest}`;
@@ -221,25 +224,34 @@ export async function otherLeases(store: Store, excludedId: string | undefined, 
 /** The commands that copy a lake. */
 export const copyCommands = ['backup', 'restore'] as const;
 
-type CopyCommand = (typeof copyCommands)[number];
+/** A copy into a place that has not ended. */
+interface UnfinishedCopy {
+  readonly command: (typeof copyCommands)[number];
+  /** What it reads. */
+  readonly source: string;
+}
 
 /**
- * The command of which a place without a catalog has an unfinished copy: the lease of a copy is written first. That of a backup at the
- * lake that it reads is not exclusive, and doesn't stay once it has ended.
+ * The copy of which a place without a catalog has a part: the lease of a copy is written first. That of a backup at the lake that it
+ * reads names no source.
  */
-export async function unfinishedCopy(store: Store, clock: Clock): Promise<CopyCommand | undefined> {
+export async function unfinishedCopy(store: Store, clock: Clock): Promise<UnfinishedCopy | undefined> {
   const { living, dead } = await otherLeases(store, undefined, clock);
   const leases = [...living, ...dead.flatMap(({ lease }) => lease ?? [])];
-  const [command] = leases.flatMap(({ alone, ended, purpose }) =>
-    alone === true || ended === true ? copyCommands.filter((name) => name === purpose?.command) : [],
+  const [copy] = leases.flatMap(({ purpose: { command: running, source } = {} }) =>
+    source === undefined ? [] : copyCommands.flatMap((command) => (command === running ? [{ command, source }] : [])),
   );
-  return command;
+  return copy;
 }
 
 /** The error for a place that has an unfinished copy. */
-export function copyUnfinished({ location }: Store, command: CopyCommand): LedgerlakeError {
-  const found = `what a \`ledgerlake ${command}\` that has not ended has copied`;
-  return new LedgerlakeError('LAKE_LOG', `expected a lake at ${location}, got ${found}; run the same ${command} again`);
+export function copyUnfinished({ location }: Store, { command, source }: UnfinishedCopy): LedgerlakeError {
+  const [argument, lake] = command === 'backup' ? [location, source] : [source, location];
+  const again = `ledgerlake ${command} ${shellWord(argument)} --lake ${shellWord(lake)}`;
+  return new LedgerlakeError(
+    'LAKE_LOG',
+    `expected a lake at ${location}, got a ${command} of ${source} that has not ended; \`${again}\` continues it`,
+  );
 }
 
 async function isAlive({ machine, pid, start, renewedAt, ended }: Lease, now: number): Promise<boolean> {

@@ -4,7 +4,8 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { commandIn, loadCommand, programOf, shellWord, withCommandsIn } from '../../src/app/command-text.js';
+import { commandIn, loadCommand, programOf, withCommandsIn } from '../../src/app/command-text.js';
+import { shellWord } from '../../src/core/text/shell-word.js';
 import { temporaryFolder } from './lake-run.js';
 
 const asked = {

@@ -56,7 +56,7 @@ export async function backup(options: BackupOptions, context: CopyingContext): P
   return underLease(lease, context.setFailedResult, async () => {
     const begin = () => noteIn(source.store, null);
     const copying = copyLake(source, target, { command: 'backup', clock, signal, emit, begin });
-    const copied = await namingBackup(destination, copying);
+    const copied = await namingBackup('DESTINATION', destination, copying);
     await noteIn(source.store, copied.version);
     await noteIn(target, copied.version);
     const heading = `Backed up ${printable(lake)} to ${printable(destination)}`;
@@ -83,10 +83,10 @@ export async function restore(
   refuseNested('SOURCE', place, lake);
   await refuseFile(lake);
   const opening = openSource({ lake: address, store: options.sourceStore, argument: 'SOURCE' }, context);
-  const source = await namingBackup(address, opening);
+  const source = await namingBackup('SOURCE', address, opening);
   const target = options.store ?? openStore(lake, { clock, emit, encryption });
   const copying = copyLake(source, target, { command: 'restore', clock, signal, emit });
-  const copied = await namingBackup(address, copying);
+  const copied = await namingBackup('SOURCE', address, copying);
   await noteBackup(target, { destination: place, lake: placeOf(lake), version: copied.version, at: clock.now() });
   const heading = `Restored ${printable(lake)} from ${printable(address)}`;
   return { text: textOf(heading, copied), summary: { ...known, ...summaryOf(copied, clock.now() - began) } };
@@ -100,15 +100,15 @@ async function openSource(address: LakeAddress, context: CopyingContext): Promis
   return source;
 }
 
-/** Awaits a step. Where it fails because of a file of the backup, the commands of its message name the backup, and not `--lake`. */
-async function namingBackup<T>(location: string, step: Promise<T>): Promise<T> {
+/** Awaits a step. Where it fails because of a file of the backup, its message names the argument and the backup, and not `--lake`. */
+async function namingBackup<T>(argument: 'DESTINATION' | 'SOURCE', location: string, step: Promise<T>): Promise<T> {
   try {
     return await step;
   } catch (error) {
     const folders = [location, placeOf(location)].map((folder) => ` ${folder.replace(/\/+$/, '')}/`);
     if (!(error instanceof LedgerlakeError) || !folders.some((folder) => error.message.includes(folder))) throw error;
     const { code, message, details } = error;
-    const named = withCommandsIn({ lake: location }, message);
+    const named = withCommandsIn({ lake: location }, message).replace('another --lake', `another ${argument}`);
     throw new LedgerlakeError(code, named, { cause: error, ...(details !== undefined && { details }) });
   }
 }

@@ -4,7 +4,7 @@ import { messageOf, systemCode, usageError } from '../../core/errors.js';
 import { readFoundFile } from '../../core/io/files.js';
 import type { Configuration } from './configuration.js';
 import { variableOf, type Environment } from '../../core/environment.js';
-import { shellWord } from '../command-text.js';
+import { shellWord } from '../../core/text/shell-word.js';
 import { accountPattern } from './account.js';
 
 /** The default name of the configuration file. */

@@ -16,7 +16,7 @@ import { DamagedFile } from '../delta/file-tags.js';
 import { faultOf, sizeFault } from '../files/local-file.js';
 import { Lake } from '../lake.js';
 import { hasFile, type Store, type StoredFile } from '../store/store.js';
-import { backupsFolder } from './backup-notes.js';
+import { backupsFolder, placeOf } from './backup-notes.js';
 import { lastRunPath } from './last-run.js';
 import { acquireExclusiveLease, otherLeases, unfinishedCopy, type copyCommands } from '../leases.js';
 import { lookBacksFolder } from './look-backs.js';
@@ -84,7 +84,10 @@ export async function copyLake(source: Lake, target: Store, context: CopyContext
   // Before anything is written: a damaged catalog leaves nothing at the target.
   const { first } = await differingCommits(source.store, target, version);
   await checkChain(new CatalogFiles(source.store), version, hash, first);
-  const lease = await acquireExclusiveLease(before, clock, { command, pipelines: [] });
+  const lease = await acquireExclusiveLease(before, clock, {
+    ...{ command, pipelines: [] },
+    source: placeOf(source.store.location),
+  });
   try {
     await before.refresh();
     await refuseOther(source, before, context);

@@ -140,13 +140,16 @@ test('A damaged backup is what the error names, and until a restore has ended it
   expect(await failureWith(`entries/${add?.path}`)).toMatch(
     new RegExp(`^expected ${source}/entries/.*: \`ledgerlake verify --lake ${source}\` says what to do$`),
   );
-  await expect(Lake.open(openStore(restored), tables, clock)).rejects.toThrow(
-    /got none; where a `restore` has not ended, run the same again; else /,
+  const unfinished =
+    `expected a lake at ${restored}, got a restore of ${source} that has not ended; ` +
+    `\`ledgerlake restore ${source} --lake ${restored}\` continues it`;
+  await expect(Lake.open(openStore(restored), tables, clock)).rejects.toThrow(unfinished);
+  await writeFile(join(source, '../file'), '');
+  await expect(backup({ lake: source, destination: join(source, '../file/x') }, context)).rejects.toThrow(
+    /; choose another DESTINATION or move that file away/,
   );
   const repairing = { ...context, confirm: undefined, print: () => undefined, emit: () => undefined };
-  await expect(repair({ lake: restored, yes: true }, repairing)).rejects.toThrow(
-    /got what a `ledgerlake restore` that has not ended has copied; run the same restore again$/,
-  );
+  await expect(repair({ lake: restored, yes: true }, repairing)).rejects.toThrow(unfinished);
 
   await restore({ lake: restored, source }, context);
   expect(await essentialFiles(openStore(restored))).toEqual(await essentialFiles(openStore(source)));
@@ -216,6 +219,13 @@ describe('A backup that is killed', () => {
             Buffer.from(Buffer.from(bytes).toString().replace('"renewedAt"', '"ended":true,"renewedAt"')),
           );
       }
+      const isBegun = [...store.files.keys()].some((path) => path.startsWith('events/'));
+      if (isBegun && !store.files.has('_catalog/_last-checkpoint'))
+        await expect(Lake.open(store, tables, clock)).rejects.toThrow(
+          new RegExp(
+            `got a backup of .* that has not ended; \`ledgerlake backup ${store.location} --lake .*\` continues it$`,
+          ),
+        );
       shown.add(await shownVersion(store));
       await backedUp(memoryStore(source.files), store);
       expect(await filesOf(store), `change ${at} of ${changes.length}: ${JSON.stringify(changes[at])}`).toEqual(
