@@ -71,10 +71,21 @@ export async function examineLake(query: LakeQuery, clock: Clock, add: AddFindin
     add({
       account,
       state: 'warning',
-      ...(of === undefined ? { found } : suggested(found, nextSync(of, suggestionContext))),
+      ...(of === undefined ? { found } : suggested(found, loadOf(of, suggestionContext))),
     });
   }
   return { lake: report.lake, report };
+}
+
+/** What is missing before the end of the range; what is missing at its end is the next sync's. */
+function lackingIn({ pipelines, range }: AccountCoverage): AccountCoverage['pipelines'] {
+  return pipelines.filter(({ gaps, takenOut }) => takenOut.length > 0 || gaps.some(({ end }) => end < range.end));
+}
+
+/** The one command that loads what an account lacks: the gaps, else what is new. */
+function loadOf(of: AccountCoverage, context: StatusReport['suggestionContext']): Suggestion {
+  const hasGaps = lackingIn(of).length + of.unfinished.length > 0;
+  return (hasGaps ? of.load : undefined) ?? nextSync(of, context);
 }
 
 /** A finding with the command that mends it, and what else that needs. */
@@ -95,15 +106,13 @@ function addAccount(
   const sync = nextSync(of, suggestionContext);
   const about = { remedy: 'run', subject: 'it', unfinished: behind };
   const lag = freshness === undefined ? undefined : lagFailure(freshness, maxLagMs, now, about);
-  if (lag !== undefined) addFinding('fault', suggested(lag.message.replace(/; run$/, ''), sync));
+  if (lag !== undefined)
+    addFinding('fault', suggested(lag.message.replace(/; run$/, ''), loadOf(of, suggestionContext)));
   else if (freshness !== undefined) {
     const open = openGroups.length === 0 ? '' : `, ${formatCount(openGroups.length, 'open settlement')}`;
     addFinding('ok', { found: `${completeText(freshness)}, ${formatSpan(now - freshness.coveredTo)} ago${open}` });
   }
-  // What is missing at the end of the range is the next sync's.
-  const lacking = of.pipelines.filter(
-    ({ gaps, takenOut }) => takenOut.length > 0 || gaps.some(({ end }) => end < of.range.end),
-  );
+  const lacking = lackingIn(of);
   if (of.load !== undefined && lacking.length + of.unfinished.length > 0) {
     const texts = [
       ...lacking.map(({ pipeline, days, takenOut }) =>
