@@ -99,38 +99,30 @@ test('a unit costs what its SKU costs on the day of its shipment', async () => {
 
 test('a unit of a deferred sale costs what its SKU costs on the day of the sale, and not on that of its release', async () => {
   const { database, insert } = await viewTables();
-  const transactions = [
+  const rows = [
     { id: 'd', at: '2026-03-05T10:00:00Z', status: 'DEFERRED', deferred: '' },
     { id: 'r', at: '2026-03-20T10:00:00Z', status: 'RELEASED', deferred: 'd' },
     // Its sale was before the lake.
     { id: 's', at: '2026-03-21T10:00:00Z', status: 'RELEASED', deferred: 'x' },
   ].map(({ id, at, status, deferred }) => ({
-    ...{ event_id: id, transaction_id: id, transaction_type: 'Shipment', effective_at: at, posted_at: at, status },
+    ...{ event_id: id, transaction_type: 'Shipment', effective_at: at, status },
     ...(deferred !== '' && { deferred_transaction_id: deferred }),
-    ...{ window_start: '2026-03-01T00:00:00Z', window_end: '2026-04-01T00:00:00Z' },
   }));
-  await insert('transactions', transactions);
+  const window = { window_start: '2026-03-01T00:00:00Z', window_end: '2026-04-01T00:00:00Z' };
+  await insert(
+    'transactions',
+    rows.map((row) => ({ ...row, ...window, transaction_id: row.event_id, posted_at: row.effective_at })),
+  );
   const entry = {
-    entry: 0,
-    item: 0,
-    sku: 'A',
-    quantity: 2,
-    kind: 'charge',
-    role: 'net',
-    currency: 'USD',
-    amount: '20.00',
+    ...{ entry: 0, item: 0, sku: 'A', quantity: 2, kind: 'charge', role: 'net', currency: 'USD', amount: '20.00' },
+    ...{ name: 'Base', breakdown: 'Sales/ProductCharges/OurPricePrincipal/Base' },
   };
-  const tree = { name: 'Base', breakdown: 'Sales/ProductCharges/OurPricePrincipal/Base' };
   await insert(
     'transaction_entries',
-    transactions.map(({ transaction_id, window_start, window_end, posted_at, ...of }) => ({
-      ...of,
-      ...entry,
-      ...tree,
-    })),
+    rows.map((row) => ({ ...row, ...entry })),
   );
-  const rows = parseCosts(`${head}A,,1,USD\nA,2026-03-10,3,USD\n`, 'costs.csv');
-  for (const text of viewStatements(lakeTables, { costs: rows }).values()) await database.execute(text);
+  const costs = parseCosts(`${head}A,,1,USD\nA,2026-03-10,3,USD\n`, 'costs.csv');
+  for (const text of viewStatements(lakeTables, { costs }).values()) await database.execute(text);
   expect(await database.rows('SELECT units, cost, missing_cost FROM sku_profit')).toEqual([
     { units: 4n, cost: '-8.000000', missing_cost: null },
   ]);
