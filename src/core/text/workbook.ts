@@ -2,6 +2,7 @@ import { crc32, deflateRawSync } from 'node:zlib';
 import { formatCount } from './amounts.js';
 import { currencyPlaces } from './money.js';
 import { usageError } from '../errors.js';
+import { dayMs } from '../windows.js';
 import { cellText, type ResultCell, type ResultColumn, type ResultRows } from './rows.js';
 
 /** A sheet of a workbook, with the column names in the first row. */
@@ -16,8 +17,8 @@ export interface Sheet {
 export const workbookMark = 'ledgerlake report';
 
 /**
- * Sheets as an Office Open XML workbook (`.xlsx`, ECMA-376): numbers are numbers with all their digits, all other cells are text,
- * so that nothing becomes a formula. Amounts are shown with the decimals of the currency in the column `currency`, and keep all
+ * Sheets as an Office Open XML workbook (`.xlsx`, ECMA-376): numbers are numbers with all their digits, dates and instants are dates,
+ * in UTC, and all other cells are text, so that nothing becomes a formula. Amounts are shown with the decimals of the currency in the column `currency`, and keep all
  * their digits. A spreadsheet keeps 15 digits of a number. The same sheets give the same bytes.
  *
  * @param comment at its end
@@ -81,23 +82,27 @@ function book(sheets: readonly Sheet[]): string {
 
 /** Formats of amounts, by their decimal places. */
 const amountFormats = ['#,##0', '#,##0.0', '#,##0.00', '#,##0.000', '#,##0.0000'];
+/** Formats of dates, and of instants. */
+const timeFormats = ['yyyy\\-mm\\-dd', 'yyyy\\-mm\\-dd\\ hh:mm:ss'];
+const formats = [...amountFormats, ...timeFormats];
 /** Lower ids are built-in formats. */
 const firstFormat = 164;
 
-/** Styles: 0: default; 1: a bold heading; from 2 on: an amount without decimals, with one, and so on. */
+/** Styles: 0: default; 1: a bold heading; from 2 on: an amount without decimals, with one, and so on; then a date, and an instant. */
 const firstAmountStyle = 2;
+const firstTimeStyle = firstAmountStyle + amountFormats.length;
 
 const cellStyles = [
   '<xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0"/>',
   '<xf numFmtId="0" fontId="1" fillId="0" borderId="0" xfId="0" applyFont="1"/>',
-  ...amountFormats.map(
+  ...formats.map(
     (_, at) => `<xf numFmtId="${firstFormat + at}" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/>`,
   ),
 ];
 
 const styles =
-  `<styleSheet xmlns="${main}"><numFmts count="${amountFormats.length}">` +
-  amountFormats.map((code, at) => `<numFmt numFmtId="${firstFormat + at}" formatCode="${code}"/>`).join('') +
+  `<styleSheet xmlns="${main}"><numFmts count="${formats.length}">` +
+  formats.map((code, at) => `<numFmt numFmtId="${firstFormat + at}" formatCode="${code}"/>`).join('') +
   '</numFmts><fonts count="2"><font><sz val="11"/><name val="Calibri"/></font>' +
   '<font><b/><sz val="11"/><name val="Calibri"/></font></fonts><fills count="2"><fill><patternFill patternType="none"/></fill>' +
   '<fill><patternFill patternType="gray125"/></fill></fills>' +
@@ -113,11 +118,15 @@ const mostRows = 1_048_575;
 
 /** The heading row is frozen, and a printed page is as wide as the table. In pieces: a text of all rows may be too long. */
 function sheetXml({ columns, rows }: Sheet): readonly string[] {
-  const head = columns.map(({ name }) => textCell(name, 1)).join('');
+  const letters = columns.map((_, at) => columnLetters(at));
+  const rowXml = (number: number, cells: readonly string[]) =>
+    `<row r="${number}">${cells.map((cell, at) => `<c r="${letters[at] ?? ''}${number}"${cell.slice('<c'.length)}`).join('')}</row>`;
+  const head = columns.map(({ name }) => textCell(name, 1));
   const currencyAt = columns.findIndex(({ name }) => name === 'currency');
-  const body = rows.map((row) => {
+  const body = rows.map((row, at) => {
     const places = currencyPlaces(cellText(row[currencyAt] ?? ''));
-    return `<row>${row.map((cell, at) => cellXml(cell, columns[at], places)).join('')}</row>`;
+    const cells = row.map((cell, at) => cellXml(cell, columns[at], places));
+    return rowXml(at + 2, cells);
   });
   const widths = columns.map(({ name }, at) => {
     const longest = rows.reduce((most, row) => Math.max(most, cellText(row[at] ?? '').length), name.length);
@@ -126,17 +135,36 @@ function sheetXml({ columns, rows }: Sheet): readonly string[] {
   return [
     `<worksheet xmlns="${main}"><sheetPr><pageSetUpPr fitToPage="1"/></sheetPr>` +
       '<sheetViews><sheetView workbookViewId="0"><pane ySplit="1" topLeftCell="A2" state="frozen"/></sheetView></sheetViews>' +
-      `<sheetFormatPr defaultRowHeight="15"/><cols>${widths.join('')}</cols><sheetData><row>${head}</row>`,
+      `<sheetFormatPr defaultRowHeight="15"/><cols>${widths.join('')}</cols><sheetData>${rowXml(1, head)}`,
     ...body,
     '</sheetData><pageSetup orientation="landscape" fitToWidth="1" fitToHeight="0"/></worksheet>',
   ];
 }
 
+/** The name of a column in a spreadsheet: A to Z, then AA. Some readers need the names of cells, which ECMA-376 leaves optional (18.3.1.4). */
+function columnLetters(at: number): string {
+  const letter = String.fromCharCode(65 + (at % 26));
+  return at < 26 ? letter : `${columnLetters(Math.floor(at / 26) - 1)}${letter}`;
+}
+
 function cellXml(cell: ResultCell, column: ResultColumn | undefined, places: number): string {
   if (cell === null) return '<c/>';
   const text = cellText(cell);
+  if (column?.kind === 'time') return timeCell(text);
   if (column?.kind !== 'number' || !/^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/.test(text)) return textCell(text, 0);
   return `<c${column.isAmount === true ? ` s="${firstAmountStyle + places}"` : ''}><v>${text}</v></c>`;
+}
+
+/** The days of spreadsheets from 1900-03-01 to 9999-12-31, which they all count alike, and the first of them in milliseconds since 1970. */
+const spreadsheetDays = { first: 61, last: 2_958_465, start: Date.UTC(1899, 11, 30) };
+
+/** A date or an instant (ISO 8601 in UTC) as the days since 1899-12-30; a text where spreadsheets have no such day. */
+function timeCell(text: string): string {
+  const [, date, time, fraction = ''] = /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d:\d\d)(?:\.(\d+))?Z)?$/.exec(text) ?? [];
+  const ms = Date.parse(`${date ?? ''}T${time ?? '00:00:00'}Z`);
+  const days = (ms - spreadsheetDays.start) / dayMs + (Number(`0.${fraction}0`) * 1000) / dayMs;
+  if (!(days >= spreadsheetDays.first && days < spreadsheetDays.last + 1)) return textCell(text, 0);
+  return `<c s="${firstTimeStyle + (time === undefined ? 0 : 1)}"><v>${Number(days.toFixed(9))}</v></c>`;
 }
 
 function textCell(text: string, style: number): string {

@@ -6,7 +6,7 @@ import { questionNames } from '../../../src/app/query/question-names.js';
 import { builtCommand } from '../../app/built-command.js';
 import { ran, serving, temporaryFolder } from '../../app/lake-run.js';
 import { setClock } from '../../app/load/synced.js';
-import { unzipped } from '../../core/text/unzipped.js';
+import { sheetIn } from '../../core/text/unzipped.js';
 
 const clock = setClock('2026-03-10T02:00:00Z');
 
@@ -32,7 +32,7 @@ test('ask lists the questions, answers one, and prints its query, which sql runs
   expect(answer.err).toMatch(/^WARNING: shop has only a part of 2026-03: loaded is 2026-01-01 to 2026-03-10T/);
   const again = await run('sql', query.out, '--format', 'csv');
   expect([again.code, again.out]).toEqual([0, answer.out]);
-  const sheet = unzipped(await readFile(join(folder, 'fees.xlsx'))).get('xl/worksheets/sheet1.xml') ?? '';
+  const sheet = sheetIn(await readFile(join(folder, 'fees.xlsx')));
   expect(sheet.match(/<row>/g)).toHaveLength(answer.out.trimEnd().split('\n').length);
 
   const refused = await Promise.all([

@@ -8,7 +8,7 @@ import { runSql, type RunSqlOptions } from '../../../src/cli/sql-shell/run-sql.j
 import { LedgerlakeError } from '../../../src/core/errors.js';
 import { entriesQuery, lakeFolder, tables, type LakeFolder } from '../../core/duckdb/lake-fixture.js';
 import { Kept } from '../../core/text/streams.js';
-import { unzipped } from '../../core/text/unzipped.js';
+import { sheetIn } from '../../core/text/unzipped.js';
 import { temporaryFolder } from '../../app/lake-run.js';
 import type { LakeFiles } from '../../../src/core/duckdb/views.js';
 import { failureOf } from '../../failure-of.js';
@@ -248,7 +248,7 @@ describe('a query', () => {
       `{"amount":12345678901234567890123456789012.000001,"currency":"JPY","sum":${sum},"sum_1":9007199254740995,"type":"DECIMAL(38,0)"}\n`,
     );
     await sql({ ...written, outputFile: xlsx });
-    const sheet = unzipped(readFileSync(xlsx)).get('xl/worksheets/sheet1.xml');
+    const sheet = sheetIn(readFileSync(xlsx));
     expect(sheet).toContain(`<c s="2"><v>12345678901234567890123456789012.000001</v></c>`);
     expect(sheet).toContain(`<c><v>${sum}</v></c><c><v>9007199254740995</v></c></row></sheetData>`);
     expect(readFileSync(xlsx).includes('ledgerlake report')).toBe(false);

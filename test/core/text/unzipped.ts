@@ -19,3 +19,23 @@ export function unzipped(bytes: Buffer): Map<string, string> {
   expect(at).toBe(end);
   return files;
 }
+
+/** A sheet of a workbook, from 1 on, without the names of its rows and cells, which are those of their places. */
+export function sheetIn(bytes: Buffer, number = 1): string {
+  const xml = unzipped(bytes).get(`xl/worksheets/sheet${number}.xml`) ?? expect.fail();
+  let row = 0;
+  return xml.replaceAll(/<row r="(\d+)">(.*?)<\/row>/gs, (_, name: string, cells: string) => {
+    row++;
+    let column = 0;
+    expect(Number(name)).toBe(row);
+    const unnamed = cells.replaceAll(/<c r="([A-Z]+)(\d+)"/g, (_match, letters: string, of: string) => {
+      column++;
+      // Bijective base 26.
+      expect([...letters].reduce((sum, letter) => sum * 26 + letter.charCodeAt(0) - 64, 0)).toBe(column);
+      expect(Number(of)).toBe(row);
+      return '<c';
+    });
+    expect(unnamed.match(/<c[ />]/g)?.length ?? 0).toBe(column);
+    return `<row>${unnamed}</row>`;
+  });
+}
