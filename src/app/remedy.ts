@@ -1,6 +1,6 @@
 import { shellWord } from '../core/text/shell-word.js';
 import { moveWords } from '../lake/store/open-store.js';
-import { endpointToName, type LastRun } from '../lake/upkeep/last-run.js';
+import { endpointToName, type LastRuns } from '../lake/upkeep/last-run.js';
 import {
   commandIn,
   loadCommand,
@@ -43,13 +43,13 @@ export const remedyRanks: Readonly<Record<Remedy['kind'], number>> = {
 export interface NamedLake {
   /** As the user wrote it. */
   readonly location: string;
-  readonly lastRun: LastRun | undefined;
+  readonly lastRuns: LastRuns;
   /** The configuration file; undefined: commands don't name it. */
   readonly config?: string | undefined;
 }
 
 /** The command that applies a remedy, quoted for a shell. */
-export function remedyCommand(remedy: Remedy, { location, lastRun, config }: NamedLake): string {
+export function remedyCommand(remedy: Remedy, { location, lastRuns, config }: NamedLake): string {
   const scope = { lake: location, config };
   switch (remedy.kind) {
     case 'move':
@@ -59,10 +59,10 @@ export function remedyCommand(remedy: Remedy, { location, lastRun, config }: Nam
       return remedy.damaged === undefined ? command : `${moveCommand(location, remedy.damaged)} && ${command}`;
     }
     case 'load':
-      return commandIn({ ...scope, endpoint: endpointToName(lastRun, remedy.account) }, loadingCommand(remedy));
+      return commandIn({ ...scope, endpoint: endpointToName(lastRuns, remedy.account) }, loadingCommand(remedy));
     case 'reread': {
       const { pipeline, account, range, orders } = remedy;
-      const rows = { pipelines: [pipeline], account, range, orders, endpoint: endpointToName(lastRun, account) };
+      const rows = { pipelines: [pipeline], account, range, orders, endpoint: endpointToName(lastRuns, account) };
       return loadCommand('backfill', { ...scope, ...rows, refresh: true });
     }
     case 'repair':

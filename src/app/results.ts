@@ -266,8 +266,10 @@ export interface LakeStatus {
   readonly at: string;
   /** Runs that are active or died. */
   readonly runs: readonly RunStatus[];
-  /** The note of the last run; null where no run has ended. */
+  /** The note of the last run of any account; null where no run has ended. */
   readonly last_run: Readonly<Record<string, unknown>> | null;
+  /** The note of the last run of each account, the newest first. */
+  readonly last_runs: readonly Readonly<Record<string, unknown>>[];
   /** The newest version of the lake's catalog; null where nothing was ever committed. */
   readonly catalog: CatalogVersion | null;
   /** Hours for which replaced files stay. */

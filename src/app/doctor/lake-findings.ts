@@ -20,7 +20,7 @@ import { damagedFileRemedy, type RowsToReread } from '../coverage/damaged-rows.j
 import { remedyCommand, type NamedLake } from '../remedy.js';
 import { coverageText, type AccountCoverage, type StatusReport } from '../status/lake-status.js';
 import { readStatus, type StatusQuery } from '../status/status.js';
-import { nextSync, type Suggestion } from '../status/suggestions.js';
+import { firstLoad, nextSync, type Suggestion } from '../status/suggestions.js';
 import { unreadText } from '../unread-events.js';
 import { checkCatalog } from '../verify/checks/catalog-chain.js';
 import { CertificateBuilder } from '../verify/checks/certificate.js';
@@ -54,7 +54,7 @@ export async function examineLake(query: LakeQuery, clock: Clock, add: AddFindin
     add({ state: 'warning', found });
   };
   const report = await readStatus(query, { clock, emit: plainLog(log) });
-  const { location, lastRun, runs, statuses, unloaded, first, suggestionContext } = report;
+  const { location, lastRuns, runs, statuses, unloaded, first, suggestionContext } = report;
   if (first !== undefined) add({ state: 'warning', ...suggested(`${location} has nothing yet`, first) });
   for (const of of statuses) addAccount(of, report, query, add);
   for (const of of unloaded) {
@@ -64,15 +64,16 @@ export async function examineLake(query: LakeQuery, clock: Clock, add: AddFindin
   for (const lease of runs.died) {
     log(`a run died: ${diedText(lease)}`);
   }
-  if (lastRun?.status === 'failed') {
-    const { account, command, endedAt, code, failure } = lastRun;
-    const found = `the last run failed: ${command} for ${account}, ${shortInstant(Date.parse(endedAt))}, ${code ?? ''}: ${failure ?? ''}`;
-    const of = statuses.find((status) => status.account === account);
-    add({
-      account,
-      state: 'warning',
-      ...(of === undefined ? { found } : suggested(found, loadOf(of, suggestionContext))),
-    });
+  for (const { account, status, command, endedAt, code, failure } of lastRuns.values()) {
+    if (status !== 'failed' || (query.account !== undefined && query.account !== account)) continue;
+    const found = `${account}: the last run failed: ${command}, ${shortInstant(Date.parse(endedAt))}, ${code ?? ''}: ${failure ?? ''}`;
+    const isOfAccount = (of: { readonly account: string }) => of.account === account;
+    const of = statuses.find(isOfAccount);
+    const remedy =
+      of === undefined
+        ? (unloaded.find(isOfAccount) ?? firstLoad(account, [], suggestionContext))
+        : loadOf(of, suggestionContext);
+    add({ account, state: 'warning', ...(remedy === undefined ? { found } : suggested(found, remedy)) });
   }
   return { lake: report.lake, report };
 }
@@ -95,7 +96,7 @@ function suggested(found: string, { command, additions }: Suggestion): Pick<Find
 
 function addAccount(
   of: AccountCoverage,
-  { location, now, lastRun, suggestionContext }: StatusReport,
+  { location, now, lastRuns, suggestionContext }: StatusReport,
   { maxLagMs, config }: LakeQuery,
   add: AddFinding,
 ): void {
@@ -138,7 +139,7 @@ function addAccount(
   const [hole, ...others] = holes;
   if (hole !== undefined) {
     const range = readWindow(hole.loadKey);
-    const named: NamedLake = { location, lastRun, config };
+    const named: NamedLake = { location, lastRuns, config };
     const more = others.length === 0 ? '' : `, and ${formatCount(others.length)} more`;
     const reread = range && { kind: 'reread' as const, pipeline: hole.pipeline, account, range };
     const command = reread && !('file' in hole.hole) ? remedyCommand(reread, named) : undefined;
@@ -161,7 +162,7 @@ export async function examineCatalog(
 ): Promise<readonly string[]> {
   const version = report === undefined ? null : catalogVersion(report.lake);
   if (report === undefined || version === null) return [];
-  const { lake, location, lastRun, runs } = report;
+  const { lake, location, lastRuns, runs } = report;
   const certificate = new CertificateBuilder();
   await checkCatalog(lake, runs, undefined, certificate);
   const problems = certificate.problems();
@@ -172,7 +173,7 @@ export async function examineCatalog(
     add({
       state: found.kind === 'lake' ? 'fault' : 'warning',
       found: [table, problem.includes(file) ? '' : file, problem].filter((text) => text !== '').join(' '),
-      command: remedy && remedyCommand(remedy, { location, lastRun, config }),
+      command: remedy && remedyCommand(remedy, { location, lastRuns, config }),
     });
   }
   const more = problems.length - mostListed;
@@ -196,7 +197,7 @@ export async function examineFiles(
   add: AddFinding,
 ): Promise<void> {
   if (report === undefined || report.lake.isEmpty) return;
-  const { lake, location, lastRun } = report;
+  const { lake, location, lastRuns } = report;
   let [count, bytes] = [0, 0];
   const faults: { readonly rows: RowsToReread; readonly found: string }[] = [];
   for (const table of lake.tables) {
@@ -221,7 +222,7 @@ export async function examineFiles(
   const of = await backedUpLake(lake.store, location, lake.snapshot.version);
   for (const { found, rows } of faults.slice(0, mostListed)) {
     const remedy = of === undefined ? damagedFileRemedy(rows, lake) : ({ kind: 'backup', of } as const);
-    add({ state: 'fault', found, command: remedy && remedyCommand(remedy, { location, lastRun, config }) });
+    add({ state: 'fault', found, command: remedy && remedyCommand(remedy, { location, lastRuns, config }) });
   }
   const more = faults.length - mostListed;
   if (more > 0) add({ state: 'fault', found: `${formatCount(more, 'more file')} missing or of another size` });

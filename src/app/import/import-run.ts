@@ -11,7 +11,7 @@ import type { Input } from './input-bytes.js';
 import { importedPipelines, ImportSummaries, importObject, importText } from './import-summary.js';
 import { catalogVersion } from '../catalog-version.js';
 import { Lake } from '../../lake/lake.js';
-import { readLastRun } from '../../lake/upkeep/last-run.js';
+import { readLastRuns } from '../../lake/upkeep/last-run.js';
 import { acquireLease } from '../../lake/leases.js';
 import { refuseFile } from '../../lake/existing-lake.js';
 import { openStore } from '../../lake/store/open-store.js';
@@ -129,8 +129,8 @@ async function endImport(
         : { start: Math.min(...ranges.map(({ start }) => start)), end: Math.max(...ranges.map(({ end }) => end)) },
   };
   // Keeps the account's endpoint of the note before.
-  const last = await readLastRun(lake.store);
-  const { endpoint, endpointConfigured: isEndpointConfigured } = last?.account === account ? last : {};
+  const last = (await readLastRuns(lake.store)).get(account);
+  const { endpoint, endpointConfigured: isEndpointConfigured } = last ?? {};
   const times = { startedAt: began, endedAt };
   const note = { command: 'import', ...times, endpoint: endpoint ?? undefined, isEndpointConfigured, requested: [] };
   await noteRun(lake.store, report, note, emit);

@@ -13,7 +13,7 @@ import { tables } from '../../sources/finances/lake-tables.js';
 import { rereadRemedy } from '../coverage/damaged-rows.js';
 import { remedyCommand, type NamedLake } from '../remedy.js';
 import { existingLake } from '../../lake/existing-lake.js';
-import { readLastRun } from '../../lake/upkeep/last-run.js';
+import { readLastRuns } from '../../lake/upkeep/last-run.js';
 import { loadKeysText } from '../../lake/files/load-key-rows.js';
 import { DamagedFile, addOf, contentOf, loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { NewFile } from '../../lake/commit-files.js';
@@ -192,7 +192,7 @@ interface RebuildContext {
   readonly threads: RederivingThreads;
   readonly pipeline: PipelineTables;
   readonly summary: RewriteSummary;
-  readonly repaired: Omit<NamedLake, 'lastRun'>;
+  readonly repaired: Omit<NamedLake, 'lastRuns'>;
 }
 
 /** Rebuilds one pipeline: files are derived again concurrently, and committed one after the other. */
@@ -201,7 +201,7 @@ class PipelineRebuild {
   readonly #table: Table;
   readonly #bundles: UnseenBundles;
   /** Read at the first damaged file. */
-  #lastRun: ReturnType<typeof readLastRun> | undefined;
+  #lastRuns: ReturnType<typeof readLastRuns> | undefined;
   /** Whether the last file's entries differed: the next file's are then written without a comparison. */
   #isDiffering = false;
   /** Whether a file had equal rows in different bytes, from another version: the next files are then compared by rows. */
@@ -251,7 +251,7 @@ class PipelineRebuild {
 
   async #reportUnread({ main }: Bundle, damaged: DamagedFile): Promise<UnreadFile> {
     const { run, pipeline } = this.#context;
-    const repaired = { ...this.#context.repaired, lastRun: await (this.#lastRun ??= readLastRun(run.lake.store)) };
+    const repaired = { ...this.#context.repaired, lastRuns: await (this.#lastRuns ??= readLastRuns(run.lake.store)) };
     const loadKeys = loadKeysOf(main);
     const location = { table: pipeline.main.name, file: run.lake.table(pipeline.main.name).pathOf(main) };
     const remedy = rereadRemedy({ ...location, slice: loadKeys.length === 1 ? (loadKeys[0] ?? '') : '' }, run.lake);

@@ -6,7 +6,7 @@ import { loadKeysText } from '../../lake/files/load-key-rows.js';
 import { damageOf, sizeFault } from '../../lake/files/local-file.js';
 import { footerFault } from '../../lake/files/footer-fault.js';
 import type { Lake } from '../../lake/lake.js';
-import { readLastRun } from '../../lake/upkeep/last-run.js';
+import { readLastRuns } from '../../lake/upkeep/last-run.js';
 import { commandIn, type CommandScope } from '../command-text.js';
 import { damagedFileRemedy } from '../coverage/damaged-rows.js';
 import { remedyCommand } from '../remedy.js';
@@ -115,7 +115,7 @@ export async function damageText(
   const [first = '', ...others] = loadKeys;
   const rows = { table: file.table.schema.name, file: path, slice: others.length === 0 ? first : '' };
   const remedy = damagedFileRemedy(rows, lake);
-  const named = { location: scope.lake, config: scope.config, lastRun: await readLastRun(lake.store) };
+  const named = { location: scope.lake, config: scope.config, lastRuns: await readLastRuns(lake.store) };
   const copy = remedy === undefined || file.table.schema.appendOnly === true ? ['restore it from a copy'] : [];
   const run = remedy === undefined ? [] : [`run \`${remedyCommand(remedy, named)}\``];
   const address = lake.store.address(path);

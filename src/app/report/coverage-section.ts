@@ -1,5 +1,5 @@
 import { pipelineNamed } from '../../../pipelines/all-pipelines.js';
-import type { LastRun } from '../../lake/upkeep/last-run.js';
+import type { LastRuns } from '../../lake/upkeep/last-run.js';
 import { dayMs, type Window } from '../../core/windows.js';
 import type { Day, DayState } from '../../engine/run/day-states.js';
 import { coverageText, type AccountCoverage, type PipelineCoverage } from '../status/lake-status.js';
@@ -31,7 +31,7 @@ export const coverageSection: Section = {
   anchor: 'coverage',
   title: 'Coverage',
   read: ({ id, status, basis, report }) => ({
-    ofAccount: coverageHtml(status, basis, report.lastRun),
+    ofAccount: coverageHtml(status, basis, report.lastRuns),
     concerns: [
       ...status.pipelines
         .filter(({ days }) => days.some(({ state }) => state !== 'full' && state !== 'empty'))
@@ -42,7 +42,7 @@ export const coverageSection: Section = {
   }),
 };
 
-function coverageHtml(status: AccountCoverage, basis: BasisFigures, lastRun: LastRun | undefined): Html {
+function coverageHtml(status: AccountCoverage, basis: BasisFigures, lastRuns: LastRuns): Html {
   const { pipelines, range, load, account, unused } = status;
   const dated = pipelines.filter(({ days }) => days.length > 0);
   if (dated.length === 0) return html`<p class="none">No data of this account was loaded by date.</p>`;
@@ -52,7 +52,7 @@ function coverageHtml(status: AccountCoverage, basis: BasisFigures, lastRun: Las
   const legend = states.map(
     (state) => html`<li><span class="key day-${state}">${daySigns[state]}</span>${stateTexts[state]}</li>`,
   );
-  const hint = needsEndpoint(account, lastRun) ? ' beside the --endpoint that serves the account' : '';
+  const hint = needsEndpoint(account, lastRuns) ? ' beside the --endpoint that serves the account' : '';
   return html`<p>UTC days from ${dateOrInstant(range.start)} to ${dateOrInstant(range.end)}, the end excluded.</p>
     <ul class="keys">
       ${legend}

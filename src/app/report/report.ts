@@ -14,7 +14,7 @@ import { chunksOf, csvText } from '../../core/text/formats.js';
 import { writeText, type Output } from '../../core/text/sink.js';
 import { workbook, workbookMark, type Sheet } from '../../core/text/workbook.js';
 import type { Lake } from '../../lake/lake.js';
-import { readLastRun } from '../../lake/upkeep/last-run.js';
+import { readLastRuns } from '../../lake/upkeep/last-run.js';
 import { readDateRange, type RangeOptions } from '../configuration/range.js';
 import type { ReadingContext } from '../context.js';
 import { checkFiles, fileFault } from '../query/file-fault.js';
@@ -256,9 +256,9 @@ export async function lakeReport(question: ReportQuestion): Promise<Report> {
   const now = clock.now();
   const unfinishedRanges = await readUnfinished(lake, () => undefined);
   const names = account === undefined ? loadedAccounts : loadedAccounts.filter((name) => name === account);
-  const lastRun = await readLastRun(lake.store);
+  const lastRuns = await readLastRuns(lake.store);
   const isPartial = from !== undefined || to !== undefined;
-  const facts = { lake, location, now, lastRun, isPartial, isExport, timeZone };
+  const facts = { lake, location, now, lastRuns, isPartial, isExport, timeZone };
   const accounts = await withViews(question, async (database) => {
     const chapters: AccountChapter[] = [];
     for (const [at, name] of names.entries()) {
@@ -276,7 +276,7 @@ export async function lakeReport(question: ReportQuestion): Promise<Report> {
       chapters.push(
         await readSections({
           ...{ account: name, id, report: facts, rows, settlements },
-          status: accountStatus({ lake, location, account: name, range, lastRun, unfinishedRanges, now }),
+          status: accountStatus({ lake, location, account: name, range, lastRuns, unfinishedRanges, now }),
           basis: {
             ...(await readBasis(rows)),
             leftOut: leftOutDays(lake, name, range),

@@ -1,6 +1,6 @@
 import type { CellKind, ResultColumn, ResultRows } from '../../core/text/rows.js';
 import type { Lake } from '../../lake/lake.js';
-import type { LastRun } from '../../lake/upkeep/last-run.js';
+import type { LastRuns } from '../../lake/upkeep/last-run.js';
 import type { AccountCoverage } from '../status/lake-status.js';
 import type { BasisFigures } from './basis-section.js';
 import type { CurrencyFigures } from './currency-figures.js';
@@ -58,7 +58,7 @@ export interface ReportFacts {
   readonly location: string;
   /** Milliseconds since 1970. */
   readonly now: number;
-  readonly lastRun: LastRun | undefined;
+  readonly lastRuns: LastRuns;
   /** Whether the report covers a part of the lake's data only. */
   readonly isPartial: boolean;
   /** Whether to include the tables, which have all fees and SKUs. */

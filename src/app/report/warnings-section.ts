@@ -35,13 +35,13 @@ type Warning = FigureRow<typeof placesWithWarnings>;
 export const warningsSection: Section = {
   anchor: 'noticed',
   title: 'Warnings',
-  read: async ({ account, id, rows, report: { lastRun } }) => {
+  read: async ({ account, id, rows, report: { lastRuns } }) => {
     const unknownLists = (await rows(lists)).filter(({ eventList }) => !(eventList in eventLists));
     const warnings = groupBy(await rows(placesWithWarnings), ({ warning }) => warning);
     const [unknownAmounts = [], unknownKinds = [], inexactAmounts = []] = ['role', 'kind', 'inexact'].map((warning) =>
       warnings.get(warning),
     );
-    const ownRun = lastRun?.account === account ? lastRun : undefined;
+    const ownRun = lastRuns.get(account);
     const anchor = `#${id}-noticed`;
     const unknown = timesOf(unknownAmounts);
     const kinds = timesOf(unknownKinds);

@@ -5,7 +5,7 @@ import type { GroupSpan } from '../../sources/finances/api-v0/collectors.js';
 import { groupSlices, type GroupSlice } from '../../sources/finances/api-v0/group-slices.js';
 import { settlementBreaks, type SettlementHole } from '../../sources/finances/api-v0/settlement-holes.js';
 import type { Lake } from '../../lake/lake.js';
-import { endpointToName, type LastRun } from '../../lake/upkeep/last-run.js';
+import { endpointToName, type LastRuns } from '../../lake/upkeep/last-run.js';
 import type { UnfinishedRange } from '../coverage/unfinished-ranges.js';
 import type { LakeRuns, Lease } from '../../lake/leases.js';
 import { rangeMarginMs, readDateRange, type RangeOptions } from '../configuration/range.js';
@@ -87,7 +87,7 @@ export interface StatusReport {
   readonly lake: Lake;
   /** Milliseconds since 1970. */
   readonly now: number;
-  readonly lastRun: LastRun | undefined;
+  readonly lastRuns: LastRuns;
   readonly runs: LakeRuns;
   readonly statuses: readonly AccountCoverage[];
   /** Configured accounts without rows, with the commands that load them. */
@@ -127,16 +127,17 @@ function defaultsOf(used: readonly string[]): readonly string[] {
 
 /** Computes what a lake holds for an account and what of a range it lacks, from the logs alone. */
 export function accountStatus(question: StatusQuestion): AccountCoverage {
-  const { lake, account, range, lastRun, died = [] } = question;
+  const { lake, account, range, lastRuns, died = [] } = question;
   const requestedRanges = unfinishedOf(question);
   const used = storedPipelines(lake).filter(({ name }) => lake.loadKeys(name, account).size > 0);
   const pipelines = used.map((pipeline) => pipelineStatus(pipeline, question));
   const withGaps = pipelines.filter(({ gaps }) => gaps.length > 0);
   const gaps = withGaps.flatMap((status) => status.gaps);
   const defaults = defaultsOf(used.map(({ name }) => name));
-  const isBroken = lastRun?.status === 'failed' && lastRun.account === account;
+  const lastRun = lastRuns.get(account);
+  const failed = lastRun?.status === 'failed' ? lastRun : undefined;
   const requested = new Set([
-    ...(isBroken ? (lastRun.requested ?? []) : []),
+    ...(failed?.requested ?? []),
     ...requestedRanges.map(({ pipeline }) => pipeline),
     ...died.flatMap(({ purpose }) => (purpose?.account === account ? purpose.pipelines : [])),
   ]);
@@ -148,14 +149,14 @@ export function accountStatus(question: StatusQuestion): AccountCoverage {
   const spans = [
     ...gaps,
     ...notBegun,
-    ...(unfinished.length === 0 || notBegun.length > 0 ? [] : [isBroken ? rangeOf(lastRun) : range]),
+    ...(unfinished.length === 0 || notBegun.length > 0 ? [] : [failed === undefined ? range : rangeOf(failed)]),
   ];
   const unnamed = namesOf(question.api ?? defaultApi);
   const isDefault = lacking.length === unnamed.length && unnamed.every((pipeline) => lacking.includes(pipeline));
   const named = {
     pipelines: isDefault ? [] : lacking,
     api: undefined,
-    endpoint: endpointToName(lastRun, account),
+    endpoint: endpointToName(lastRuns, account),
     pipelineFolder: question.pipelineFolder,
   };
   const { listed, lacking: toLoad } = groupsOf(question);

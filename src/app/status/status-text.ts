@@ -4,7 +4,7 @@ import { formatBytes, formatCount, formatSpan } from '../../core/text/amounts.js
 import { alignedLines } from '../../core/text/width.js';
 import type { Window } from '../../core/windows.js';
 import type { Lake } from '../../lake/lake.js';
-import type { LastRun } from '../../lake/upkeep/last-run.js';
+import { newestRun, type LastRun, type LastRuns } from '../../lake/upkeep/last-run.js';
 import { diedText, leaseText, type LakeRuns } from '../../lake/leases.js';
 import { settlementHoleText } from '../../sources/finances/api-v0/settlement-holes.js';
 import { catalogLine, catalogVersion } from '../catalog-version.js';
@@ -26,7 +26,7 @@ export function reportTexts(
   { account, color }: { readonly account: string | undefined; readonly color: boolean },
   width = defaultWidth,
 ): readonly string[] {
-  const { location, lake, now, lastRun, runs, statuses, unloaded, first } = report;
+  const { location, lake, now, lastRuns, runs, statuses, unloaded, first } = report;
   const style = { width, color };
   const text = (of: AccountCoverage) => {
     const isLoading = runs.active.some(({ purpose }) => purpose?.account === of.account);
@@ -45,9 +45,9 @@ export function reportTexts(
     retentionText(lake),
     catalog === null ? '' : catalogLine(catalog),
     // A dead run without a note is shown instead of the last run.
-    lastRun === undefined && runs.died.length > 0
+    lastRuns.size === 0 && runs.died.length > 0
       ? ''
-      : `${runsLines === '' ? '' : '\n'}${lastRunText(lastRun, account)}`,
+      : `${runsLines === '' ? '' : '\n'}${lastRunsText(lastRuns, account)}`,
   ];
 }
 
@@ -167,12 +167,20 @@ function reportsLines(
   ];
 }
 
-/** The text about the last run, for one account or all. */
-function lastRunText(run: LastRun | undefined, asked: string | undefined): string {
-  if (run === undefined) return 'Last run: unknown\n';
-  if (asked !== undefined && run.account !== asked) {
-    return `Last run: of another account (${printable(run.account)}, ${dateOrInstant(Date.parse(run.endedAt))})\n`;
+/** The text about the last run of one account; of all: about the newest one, and each account's last one that failed. */
+function lastRunsText(lastRuns: LastRuns, asked: string | undefined): string {
+  const newest = newestRun(lastRuns);
+  if (newest === undefined) return 'Last run: unknown\n';
+  const shown = [...lastRuns.values()].filter((run) =>
+    asked === undefined ? run === newest || run.status === 'failed' : run.account === asked,
+  );
+  if (shown.length === 0) {
+    return `Last run: of another account (${printable(newest.account)}, ${dateOrInstant(Date.parse(newest.endedAt))})\n`;
   }
+  return shown.toReversed().map(lastRunText).join('');
+}
+
+function lastRunText(run: LastRun): string {
   const { command, status, startedAt, endedAt, account, from, to, failure, code, pipelines } = run;
   const seconds = (Date.parse(endedAt) - Date.parse(startedAt)) / 1000;
   // An import without rows shows when it ran in the place of its days.

@@ -2,11 +2,11 @@ import { isoInstant, dateOrInstant } from '../../core/numeric/instant.js';
 import { chunksOf, writeRows, type Format } from '../../core/text/formats.js';
 import type { ResultColumn, ResultRows } from '../../core/text/rows.js';
 import { terminalWidth, writeText } from '../../core/text/sink.js';
-import { readLastRun } from '../../lake/upkeep/last-run.js';
+import { newestRun, readLastRuns } from '../../lake/upkeep/last-run.js';
 import type { EventHole } from '../../lake/catalog/load-key.js';
 import type { Lake } from '../../lake/lake.js';
 import { leaseText, readRuns, type LakeRuns, type Lease } from '../../lake/leases.js';
-import { demoAccount, refuseUnknownAccount } from '../configuration/account.js';
+import { accountPattern, demoAccount, refuseUnknownAccount } from '../configuration/account.js';
 import { latestBound, readDateRange, type RangeOptions } from '../configuration/range.js';
 import { readInstantOption } from '../../core/text/value-forms.js';
 import type { ReadingContext } from '../context.js';
@@ -93,14 +93,15 @@ export async function readStatus(
   const { allowed } = options;
   if (allowed !== undefined) lake.limitTo(allowed);
   const isAllowed = (account: string | undefined) => allowed?.includes(account ?? '') ?? true;
-  const newest = await readLastRun(lake.store);
-  const lastRun = isAllowed(newest?.account) ? newest : undefined;
+  const everyLastRun = await readLastRuns(lake.store);
+  // A foreign lake can have notes under any name.
+  const lastRuns = new Map([...everyLastRun].filter(([account]) => accountPattern.test(account) && isAllowed(account)));
   // By the API's clock: where ours is slow, the lake would look younger than it is.
-  const now = clock.now() + (newest?.clockOffsetSeconds ?? 0) * 1000;
+  const now = clock.now() + (newestRun(everyLastRun)?.clockOffsetSeconds ?? 0) * 1000;
   const { active, died } = await readRuns(lake.store, clock);
   const isShown = ({ purpose }: Lease) => isAllowed(purpose?.account);
   const runs: LakeRuns = { active: active.filter(isShown), died: died.filter(isShown) };
-  const isBegun = [lastRun, ...[...runs.active, ...runs.died].map(({ purpose }) => purpose)].some(
+  const isBegun = [...lastRuns.values(), ...[...runs.active, ...runs.died].map(({ purpose }) => purpose)].some(
     (run) => run?.account === options.account,
   );
   if (!isBegun) refuseUnknownAccount(options.account, lake.accounts(), options.lake);
@@ -112,7 +113,7 @@ export async function readStatus(
     ...unsyncedRanges(lake, accounts, options, now),
   ];
   const { lake: location, pipelineFolder, config, configured, api } = options;
-  const suggestionContext = { location, pipelineFolder, config, lastRun, unfinishedRanges, configured, api };
+  const suggestionContext = { location, pipelineFolder, config, lastRuns, unfinishedRanges, configured, api };
   const lookBacks = await Promise.all(accounts.map((account) => readLookBacks(lake.store, account)));
   const statuses = accounts.map((account, at) => {
     const range = reportedRange(options, loadedRange(lake, account, unfinishedRanges), now);
@@ -130,7 +131,7 @@ export async function readStatus(
     additions: ['which loads a synthetic seller unless an account is configured, or named by --account and --endpoint'],
   };
   const first = statuses.length > 0 ? undefined : (known ?? demo);
-  return { location, lake, now, lastRun, runs, statuses, unloaded, known, first, suggestionContext };
+  return { location, lake, now, lastRuns, runs, statuses, unloaded, known, first, suggestionContext };
 }
 
 /** What the configured accounts lack of the range that their syncs load. */
@@ -156,12 +157,13 @@ function unsyncedRanges(
 
 /** The report for programs. */
 export function statusObject(report: StatusReport): LakeStatus {
-  const { location, lake, now, lastRun, runs, statuses, first } = report;
+  const { location, lake, now, lastRuns, runs, statuses, first } = report;
   return {
     lake: location,
     at: isoInstant(now),
     runs: [...runs.active.map(runObject('active')), ...runs.died.map(runObject('died'))],
-    last_run: lastRun ?? null,
+    last_run: newestRun(lastRuns) ?? null,
+    last_runs: [...lastRuns.values()].toReversed(),
     catalog: catalogVersion(lake),
     retention_hours: lake.retentionMs / 3_600_000,
     command: first?.command ?? null,

@@ -1,7 +1,7 @@
 import type { LoadKeyKind } from '../../lake/catalog/load-key.js';
 import { defaultPipelines, pipelineNamed } from '../../../pipelines/all-pipelines.js';
 import type { Window } from '../../core/windows.js';
-import { endpointToName, type LastRun } from '../../lake/upkeep/last-run.js';
+import { endpointToName, newestRun, type LastRun, type LastRuns } from '../../lake/upkeep/last-run.js';
 import type { Lease } from '../../lake/leases.js';
 import { apis, defaultApi, type Api } from '../../sources/finances/finances-apis.js';
 import { settlementReportTables } from '../../sources/finances/settlement-reports/report-tables.js';
@@ -23,7 +23,8 @@ export interface Suggestion {
 export interface SuggestionContext extends OptionalSettings<'api' | 'pipelineFolder'> {
   /** The lake as the command line names it. */
   readonly location: string;
-  readonly lastRun: LastRun | undefined;
+  /** Of accounts that may be shown. */
+  readonly lastRuns: LastRuns;
   /** The ranges of any account that runs were asked for and have not loaded. */
   readonly unfinishedRanges?: readonly UnfinishedRange[];
   /** The configuration file, if the command line names one. */
@@ -49,11 +50,10 @@ export function firstLoad(
   leases: readonly Lease[],
   context: SuggestionContext,
 ): Suggestion | undefined {
-  const { lastRun } = context;
   const earlierRuns: EarlierRun[] = leases.flatMap(({ startedAt, purpose }) =>
     purpose?.account === undefined ? [] : [{ ...purpose, account: purpose.account, startedAt }],
   );
-  if (lastRun !== undefined) {
+  for (const lastRun of context.lastRuns.values()) {
     const { command, account: whose, startedAt, requested = [] } = lastRun;
     const range = command === 'backfill' ? { range: rangeOf(lastRun) } : {};
     earlierRuns.push({ command, account: whose, startedAt: Date.parse(startedAt), pipelines: requested, ...range });
@@ -82,9 +82,13 @@ function notedRange(account: string, { unfinishedRanges = [] }: SuggestionContex
   return { start: Math.min(...noted.map(({ start }) => start)), end: Math.max(...noted.map(({ end }) => end)) };
 }
 
-/** The command that begins to load an account which the lake lacks: with the API of the last run, if that had a default set. */
+/**
+ * The command that begins to load an account which the lake lacks: with the API of its last run, else of that of any account, if
+ * that had a default set.
+ */
 export function firstSync(account: string, context: SuggestionContext): Suggestion {
-  const requested = context.lastRun?.requested ?? [];
+  const { lastRuns } = context;
+  const { requested = [] } = lastRuns.get(account) ?? newestRun(lastRuns) ?? {};
   return suggestion(
     'sync',
     account,
@@ -135,12 +139,12 @@ export function suggestion(
   command: 'backfill' | 'sync',
   account: string,
   names: readonly string[],
-  { location, pipelineFolder, config, configured = [], lastRun, api }: SuggestionContext,
+  { location, pipelineFolder, config, configured = [], lastRuns, api }: SuggestionContext,
   named: Partial<LoadArguments> = {},
 ): Suggestion {
   const custom = names.filter((name) => pipelineNamed(name) === undefined);
   const isCustomOnly = names.length > 0 && custom.length === names.length;
-  const lacksEndpoint = !isCustomOnly && needsEndpoint(account, lastRun, configured);
+  const lacksEndpoint = !isCustomOnly && needsEndpoint(account, lastRuns, configured);
   if (lacksEndpoint && configured.length > 0) {
     const unconfigured = `${account} is not configured: add it to the configuration, or name its --endpoint`;
     return { command: undefined, additions: [unconfigured] };
@@ -150,7 +154,7 @@ export function suggestion(
       ...pipelineArguments(names, api),
       lake: location,
       account,
-      endpoint: isCustomOnly ? undefined : endpointToName(lastRun, account),
+      endpoint: isCustomOnly ? undefined : endpointToName(lastRuns, account),
       pipelineFolder: custom.length > 0 ? pipelineFolder : undefined,
       config,
       ...named,
@@ -166,12 +170,8 @@ export function suggestion(
 }
 
 /** Whether a load of an account needs `--endpoint`; `configured`: accounts whose upstream the configuration names. */
-export function needsEndpoint(
-  account: string,
-  lastRun: LastRun | undefined,
-  configured: readonly string[] = [],
-): boolean {
-  return account !== demoAccount && !configured.includes(account) && endpointToName(lastRun, account) === undefined;
+export function needsEndpoint(account: string, lastRuns: LastRuns, configured: readonly string[] = []): boolean {
+  return account !== demoAccount && !configured.includes(account) && endpointToName(lastRuns, account) === undefined;
 }
 
 /** The range that a run was asked for. */

@@ -21,7 +21,7 @@ import { remedyCommand, remedyRanks, type Remedy } from '../remedy.js';
 import { backupRemedy, problemRemedy } from './checks/problem-remedy.js';
 import { verifyLake } from './verify-lake.js';
 import { backedUpLake } from '../../lake/upkeep/backup-notes.js';
-import { endpointToName, readLastRun } from '../../lake/upkeep/last-run.js';
+import { endpointToName, readLastRuns } from '../../lake/upkeep/last-run.js';
 import { printable, shortenMessage } from '../../core/printable.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 
@@ -138,7 +138,7 @@ async function problemsWithCommands(
   lake: Lake,
   { lake: location, config }: Pick<VerifyOptions, 'lake' | 'config'>,
 ): Promise<readonly Problem[]> {
-  const lastRun = await readLastRun(lake.store);
+  const lastRuns = await readLastRuns(lake.store);
   const folderOf = ({ check, file }: FoundProblem) => `${check} ${dirname(file)}`;
   const byFolder = groupBy(findings.problems(), folderOf);
   const source = await backedUpLake(lake.store, location, lake.snapshot.version);
@@ -159,11 +159,11 @@ async function problemsWithCommands(
     .toSorted((a, b) => rankOf(a) - rankOf(b))
     .map(({ found, remedy, of }) => {
       const { check, kind, table, file, slice, account } = found;
-      const endpoint = account === undefined ? undefined : endpointToName(lastRun, account);
+      const endpoint = account === undefined ? undefined : endpointToName(lastRuns, account);
       return {
         ...{ check, kind, table, file, slice },
         problem: withCommandsIn({ lake: of, config, endpoint }, found.problem),
-        command: remedy === undefined ? null : remedyCommand(remedy, { location: of, lastRun, config }),
+        command: remedy === undefined ? null : remedyCommand(remedy, { location: of, lastRuns, config }),
       };
     });
 }

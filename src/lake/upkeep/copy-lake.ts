@@ -17,7 +17,7 @@ import { faultOf, sizeFault } from '../files/local-file.js';
 import { Lake } from '../lake.js';
 import { hasFile, type Store, type StoredFile } from '../store/store.js';
 import { backupsFolder, placeOf } from './backup-notes.js';
-import { lastRunPath } from './last-run.js';
+import { lastRunsFolder } from './last-run.js';
 import { acquireExclusiveLease, otherLeases, unfinishedCopy, type copyCommands } from '../leases.js';
 import { lookBacksFolder } from './look-backs.js';
 import { requestedFolder } from './requested-ranges.js';
@@ -55,7 +55,7 @@ interface FileTotal {
 }
 
 /** Notes of a lake that aren't in its catalog, and that a copy has too. */
-const noteFolders = [requestedFolder, backupsFolder, lookBacksFolder];
+const noteFolders = [requestedFolder, backupsFolder, lookBacksFolder, lastRunsFolder];
 
 /** Files that are copied at once: so many, and so many bytes. */
 const mostAtOnce = 16;
@@ -219,7 +219,7 @@ async function copyDataFile({ path, add }: DataFile, source: Lake, target: Store
 
 /** Makes the notes of the target those of the source. */
 async function copyNotes(source: Store, target: Store): Promise<void> {
-  const paths = new Set([lastRunPath]);
+  const paths = new Set<string>();
   for (const store of [source, target]) {
     for (const folder of noteFolders) for await (const { path } of store.list(folder)) paths.add(path);
   }

@@ -6,11 +6,12 @@ import type { Add } from '../delta/actions.js';
 import type { Lake } from '../lake.js';
 import type { StoredFile } from '../store/store.js';
 import { forgottenBy, otherLeases } from '../leases.js';
+import { readLastRuns } from './last-run.js';
 import { orphanFiles, filesAboutAccount } from './vacuum.js';
 
-/** All accounts with any trace in the lake: load keys, files in the log or not, leases of `forget` commands that didn't finish. */
+/** All accounts with any trace in the lake: load keys, files in the log or not, last runs, leases of `forget` commands that didn't finish. */
 export async function accountsIn(lake: Lake, clock: Clock): Promise<Set<string>> {
-  const accounts = new Set(lake.accounts());
+  const accounts = new Set([...lake.accounts(), ...(await readLastRuns(lake.store)).keys()]);
   for (const { schema } of lake.tables) {
     for await (const { path } of lake.store.list(schema.name)) {
       const [, account] = /^[^/]+\/account=([^/]+)\//.exec(path) ?? [];

@@ -1,8 +1,12 @@
 import { z } from 'zod';
 import { parseNote, writeNote, type Store } from '../store/store.js';
 
-/** The path of the note of the last run within a lake. */
-export const lastRunPath = '_last-run.json';
+/** The folder of these notes: one file for each account. */
+export const lastRunsFolder = '_last-run';
+
+function pathOf(account: string): string {
+  return `${lastRunsFolder}/${account}.json`;
+}
 
 const counts = z.record(z.string(), z.number());
 /** The figures of one pipeline in a run. */
@@ -17,7 +21,7 @@ const lastPipeline = z.object({
   warnings: z.record(z.string(), counts).exactOptional(),
 });
 const instant = z.string().refine((text) => !Number.isNaN(Date.parse(text)));
-/** The report of the last run. Instants are ISO 8601 in UTC. */
+/** The report of an account's last run. Instants are ISO 8601 in UTC. */
 const lastRun = z.object({
   command: z.string(),
   status: z.enum(['done', 'failed']),
@@ -45,26 +49,43 @@ const lastRun = z.object({
 export type LastPipeline = Readonly<z.infer<typeof lastPipeline>>;
 export type LastRun = Readonly<z.infer<typeof lastRun>>;
 
+/** The last run of each account, the newest one at the end. */
+export type LastRuns = ReadonlyMap<string, LastRun>;
+
 /**
- * Writes the report of a run to `_last-run.json` at the root of the lake. It isn't essential: the log has what is loaded.
+ * Writes the report of a run, in place of the account's earlier one. It isn't essential: the log has what is loaded.
  *
  * @throws LedgerlakeError LAKE_STORE where the lake can't be written
  */
 export function writeLastRun(store: Store, run: LastRun): Promise<void> {
-  return writeNote(store, lastRunPath, run);
+  return writeNote(store, pathOf(run.account), run);
 }
 
 /**
- * The report of the last run; undefined where it is missing or invalid.
+ * The last run of each account, without reports that are invalid.
  *
  * @throws LedgerlakeError LAKE_STORE where the lake can't be read
  */
-export async function readLastRun(store: Store): Promise<LastRun | undefined> {
-  return parseNote(await store.read(lastRunPath), (value) => lastRun.parse(value));
+export async function readLastRuns(store: Store): Promise<LastRuns> {
+  const paths: string[] = [];
+  for await (const { path } of store.list(lastRunsFolder)) paths.push(path);
+  const notes = await Promise.all(
+    paths.map(async (path) => {
+      const run = parseNote(await store.read(path), (value) => lastRun.parse(value));
+      return run === undefined || pathOf(run.account) !== path ? [] : [run];
+    }),
+  );
+  const oldestFirst = notes.flat().toSorted((a, b) => Date.parse(a.endedAt) - Date.parse(b.endedAt));
+  return new Map(oldestFirst.map((run) => [run.account, run]));
+}
+
+/** The newest run of any account; undefined where there is none. */
+export function newestRun(lastRuns: LastRuns): LastRun | undefined {
+  return [...lastRuns.values()].at(-1);
 }
 
 /** The endpoint that a load command for an account must name: that of its last run, unless it is configured. */
-export function endpointToName(lastRun: LastRun | undefined, account: string): string | undefined {
-  if (lastRun?.account !== account || lastRun.endpointConfigured === true) return undefined;
-  return lastRun.endpoint ?? undefined;
+export function endpointToName(lastRuns: LastRuns, account: string): string | undefined {
+  const { endpoint, endpointConfigured } = lastRuns.get(account) ?? {};
+  return endpointConfigured === true ? undefined : (endpoint ?? undefined);
 }

@@ -18,6 +18,7 @@ import { makeLakeFolder } from '../../../src/lake/files/workspace.js';
 import { diskStore } from '../../../src/lake/store/disk.js';
 import { loadKeysOf } from '../../../src/lake/delta/file-tags.js';
 import { Lake } from '../../../src/lake/lake.js';
+import { readLastRuns, writeLastRun } from '../../../src/lake/upkeep/last-run.js';
 import type { LakeStatus } from '../../../src/app/results.js';
 import { thisWriter } from '../../../src/lake/store/writer-name.js';
 import { Kept } from '../../core/text/streams.js';
@@ -246,6 +247,18 @@ describe('an account that is forgotten', () => {
       2,
       `expected --account to be an account of ${lake} (shop-b), got "shop-a"`,
     ]);
+  });
+
+  test('of which a run has left a note alone, is known, and the notes of the others stay', async () => {
+    const { lake } = await shops.copy();
+    const store = diskStore(lake);
+    const [run] = (await readLastRuns(store)).values();
+    if (run === undefined) throw new Error('expected the note of a run');
+    await forgot({ lake });
+    await writeLastRun(store, { ...run, account: 'shop-a' });
+    await writeLastRun(store, { ...run, account: 'shop-b' });
+    await forgot({ lake });
+    expect([...(await readLastRuns(store)).keys()]).toEqual(['shop-b']);
   });
 
   test('takes journals, notes and what dead runs left with it, whoever left it', async () => {

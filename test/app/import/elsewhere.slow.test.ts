@@ -7,7 +7,7 @@ import { importLimits } from '../../../src/app/import/chunk-threads.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
 import { clockAt, database, fileContents, ran, serving, temporaryFolder } from '../lake-run.js';
 import { diskStore } from '../../../src/lake/store/disk.js';
-import { readLastRun, writeLastRun } from '../../../src/lake/upkeep/last-run.js';
+import { readLastRuns, writeLastRun } from '../../../src/lake/upkeep/last-run.js';
 import { copied } from '../../lake/s3-run.js';
 import { builtChunkThread } from '../../core/built-thread.js';
 import { servedBucket } from '../../s3-server/served-bucket.js';
@@ -99,7 +99,7 @@ test('a lake whose last run is said to have read from nowhere is imported into a
   const root = await temporaryFolder();
   await imported({ root, clock }, [file]);
   const store = diskStore(root);
-  const last = await readLastRun(store);
+  const [last] = (await readLastRuns(store)).values();
   if (last === undefined) throw new Error('expected the note of a run');
   await writeLastRun(store, { ...last, endpoint: 'httpq://host' });
   const { failure, logged, summary } = await imported({ root, clock }, [file]);

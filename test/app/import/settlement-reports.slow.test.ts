@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { compact } from '../../../src/app/maintenance/compact-lake.js';
 import { forget } from '../../../src/app/forget/forget.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
-import { readLastRun } from '../../../src/lake/upkeep/last-run.js';
+import { readLastRuns } from '../../../src/lake/upkeep/last-run.js';
 import { messageOf } from '../../../src/core/errors.js';
 import {
   amountLine,
@@ -73,7 +73,7 @@ test('a report becomes rows with every field, and verify proves them', async () 
     requests: 0,
     rows: { settlement_lines: 1, settlement_reports: 1 },
   });
-  const lastRun = await readLastRun(openStore(root));
+  const [lastRun] = (await readLastRuns(openStore(root))).values();
   expect([lastRun?.from, lastRun?.to]).toEqual(['2026-03-02T00:00:00.000Z', '2026-03-17T00:00:00.000Z']);
   expect(
     await rowsOf(

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import type { Clock } from '../../../src/core/clock.js';
 import { messageOf } from '../../../src/core/errors.js';
 import { diskStore } from '../../../src/lake/store/disk.js';
-import { readLastRun } from '../../../src/lake/upkeep/last-run.js';
+import { readLastRuns } from '../../../src/lake/upkeep/last-run.js';
 import { contentHashOf } from '../../../src/sources/finances/model/event-ids.js';
 import { database, ran, temporaryFolder } from '../lake-run.js';
 import { imported, fileOf, value } from '../import/imported.js';
@@ -113,7 +113,7 @@ test('the note of a run counts repaired events and holes', async () => {
     to: '2025-03-05',
   };
   await ran(options, { clock }).catch(() => undefined);
-  const { warnings = {} } = (await readLastRun(diskStore(lake)))?.pipelines['financial-events'] ?? {};
+  const { warnings = {} } = (await readLastRuns(diskStore(lake))).get('shop')?.pipelines['financial-events'] ?? {};
   expect(warnings).toMatchObject({ repaired: { AdjustmentEventList: 3 } });
   expect(Object.values(warnings['holes'] ?? {})).toEqual([1]);
 });

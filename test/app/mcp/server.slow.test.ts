@@ -139,7 +139,7 @@ test('nothing but one query runs, and it reads nothing but tables of the lake', 
       "FROM 's3://bucket/a.parquet'",
       "FROM read_text('package.json')",
     ],
-    ...[`FROM read_text('${lake}/_last-run.json')`, `FROM read_text('${lake}/entries/../_last-run.json')`],
+    ...[`FROM read_text('${lake}/_last-run/shop.json')`, `FROM read_text('${lake}/entries/../_last-run/shop.json')`],
     ...[`FROM glob('${lake}/_catalog/*')`, "FROM sniff_csv('/etc/passwd')"],
   ];
   for (const sql of refused) {

@@ -82,8 +82,8 @@ test('a file of events that is changed is read again over its dates', async () =
 test('a file that the statement itself names is not the lake’s', async () => {
   const { err } = await queried('entries', "FROM 'other.parquet'");
   expect(err).toMatch(/SQL: IO Error: .*other\.parquet/);
-  const broken = await queried('entries', `FROM read_parquet('${lake.root}/_last-run.json')`);
-  expect(broken.err).toMatch(/SQL: Invalid Input Error: .*_last-run\.json/);
+  const broken = await queried('entries', `FROM read_parquet('${lake.root}/_last-run/shop.json')`);
+  expect(broken.err).toMatch(/SQL: Invalid Input Error: .*_last-run\/shop\.json/);
 });
 
 test('a fault that DuckDB finds in a whole file is named without the bytes that it quotes', async () => {

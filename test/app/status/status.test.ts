@@ -1,11 +1,15 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Finding } from '../../../src/app/doctor/findings.js';
+import { examineLake } from '../../../src/app/doctor/lake-findings.js';
+import type { LakeStatus } from '../../../src/app/results.js';
 import { status, type StatusOptions } from '../../../src/app/status/status.js';
 import { isFormat } from '../../../src/core/text/formats.js';
 import { diskStore } from '../../../src/lake/store/disk.js';
 import { acquireLease, leasePath, type RunPurpose } from '../../../src/lake/leases.js';
+import { lastRunsFolder, type LastRun } from '../../../src/lake/upkeep/last-run.js';
 import { noteRequestedRanges } from '../../../src/lake/upkeep/requested-ranges.js';
 import { HandClock } from '../../core/clock.js';
 import { Kept } from '../../core/text/streams.js';
@@ -34,6 +38,18 @@ async function shown(lake: LoadedLake, more: Partial<StatusOptions> = {}, column
   const given = { lake: lake.root, account: undefined, from: undefined, to: undefined, format: 'table' as const };
   await status({ ...given, color: false, ...more }, context);
   return output.text;
+}
+
+/** Where the note of an account's last run is. */
+function lastRunPath(lake: LoadedLake, account = 'shop'): string {
+  return join(lake.root, lastRunsFolder, `${account}.json`);
+}
+
+/** Notes a run that differs from the last one of `gaps`. */
+function noteRun(lake: LoadedLake, more: Partial<LastRun>): void {
+  const path = lastRunPath(lake, more.account);
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, JSON.stringify({ ...(JSON.parse(readFileSync(lastRunPath(gaps), 'utf8')) as object), ...more }));
 }
 
 test('tells coverage, gaps, groups, tables and the last run, and how to load the gaps', async () => {
@@ -123,6 +139,42 @@ test('of several accounts each has a line of its own at the end', async () => {
       'shop   loaded up to 2025-02-25, complete from 2025-02-27 to 2025-03-08, ' +
       'gaps in financial-event-groups, financial-events, group-events\n\nCatalog: ',
   );
+});
+
+test.each([
+  ['the newest run', '2025-03-08T00:10:00.000Z'],
+  ['an earlier run', '2025-03-08T00:01:00.000Z'],
+])('of several accounts one that failed is told of with its error, where that was %s', async (_name, endedAt) => {
+  extra = await loadedLake(smallLedger(), [{ account: 'other' }, {}]);
+  const error = { failure: 'it was refused', code: 'SIGN_IN_REFUSED' };
+  noteRun(extra, { command: 'sync', account: 'other', status: 'failed', startedAt: endedAt, endedAt, ...error });
+  const isNewest = endedAt > '2025-03-08T00:05';
+  const text = await shown(extra);
+  const runs = [...text.matchAll(/^Last run: .* for (.*)\n {2}(.*) at /gm)].map(([, account, state]) => [
+    account,
+    state,
+  ]);
+  const [failed, done] = [
+    ['other', 'failed'],
+    ['shop', 'done'],
+  ];
+  // One that is done is told of only where it is the newest.
+  expect(runs).toEqual(isNewest ? [failed] : [done, failed]);
+  expect(text).toContain('\n  SIGN_IN_REFUSED: it was refused\n');
+  expect(await shown(extra, { account: 'shop' })).not.toContain('SIGN_IN_REFUSED');
+  expect(await shown(extra, { allowed: ['shop'] })).not.toContain('SIGN_IN_REFUSED');
+  const object = JSON.parse(await shown(extra, { format: 'json' })) as Pick<LakeStatus, 'last_run' | 'last_runs'>;
+  const noted = object.last_runs.map((run) => [run['account'], run['status']]);
+  expect(noted).toEqual(isNewest ? [failed, done] : [done, failed]);
+  expect(object.last_run).toEqual(object.last_runs[0]);
+  const found: Finding[] = [];
+  const query = { lake: extra.root, account: undefined, from: undefined, to: undefined, maxLagMs: Infinity };
+  await examineLake(query, extra.clock, (finding) => found.push(finding));
+  const [warning, ...others] = found.filter((of) => of.found.includes('last run'));
+  expect(others).toEqual([]);
+  expect(warning).toMatchObject({ account: 'other', state: 'warning' });
+  expect(warning?.found).toMatch(/^other: the last run failed: sync, 2025-03-08T\S+, SIGN_IN_REFUSED: it was refused$/);
+  expect(warning?.command).toMatch(/^ledgerlake sync --lake \S+ --account other --endpoint /);
 });
 
 test('says which pipelines have loaded nothing yet', async () => {
@@ -231,8 +283,7 @@ test('an account that the lake lacks is refused with those that it holds, unless
   });
   expect(await shown(gaps, { account: 'shop' })).toBe(await shown(gaps));
   extra = gaps.copy();
-  const note = JSON.parse(readFileSync(join(extra.root, '_last-run.json'), 'utf8')) as object;
-  writeFileSync(join(extra.root, '_last-run.json'), JSON.stringify({ ...note, account: 'other', status: 'failed' }));
+  noteRun(extra, { account: 'other', status: 'failed' });
   const { root } = extra;
   expect((await shown(extra, { account: 'other' })).replaceAll(root, 'LAKE')).toMatch(
     /^LAKE has nothing of other yet. Load it with\n  ledgerlake backfill financial-events --lake LAKE --account other /,
@@ -241,9 +292,9 @@ test('an account that the lake lacks is refused with those that it holds, unless
 
 test('a note of the last run that cannot be understood is as good as none', async () => {
   extra = gaps.copy();
-  writeFileSync(join(extra.root, '_last-run.json'), '{"status":"done"');
+  writeFileSync(lastRunPath(extra), '{"status":"done"');
   expect(await shown(extra)).toContain('Last run: unknown\n');
-  writeFileSync(join(extra.root, '_last-run.json'), '{"status":"done","pipelines":{}}');
+  writeFileSync(lastRunPath(extra), '{"status":"done","pipelines":{}}');
   const text = await shown(extra);
   expect(text).toContain('Last run: unknown\n');
   expect(text).toContain('beside the --endpoint that serves the account\n');
@@ -286,10 +337,8 @@ describe('runs', () => {
   test('that ended early leave no word of "no gap": the command has every pipeline that was asked for', async () => {
     extra = await loadedLake(smallLedger(), [{ pipelines: ['financial-events'] }]);
     expect(await shown(extra)).toContain('No gap: every pipeline that has begun is loaded');
-    const path = join(extra.root, '_last-run.json');
-    const run = JSON.parse(readFileSync(path, 'utf8')) as object;
     const asked = ['financial-event-groups', 'financial-events', 'group-events'];
-    writeFileSync(path, JSON.stringify({ ...run, status: 'failed', failure: 'stopped', requested: asked }));
+    noteRun(extra, { status: 'failed', failure: 'stopped', from: '2025-02-20T00:00:00.000Z', requested: asked });
     const text = await shown(extra);
     expect(text).not.toContain('No gap:');
     expect(text).toContain(
@@ -297,7 +346,7 @@ describe('runs', () => {
     );
     expect(text).toMatch(/^ {2}ledgerlake backfill financial-event-groups group-events --lake .* --from 2025-02-20 /m);
     // A run that was killed leaves no word but its lease.
-    writeFileSync(path, JSON.stringify(run));
+    noteRun(extra, {});
     const lease = await acquireLease({ store: diskStore(extra.root), run: '1-died' }, extra.clock, purpose);
     await lease.release();
     const killed = { host: 'h', machine: 'm', pid: 1, start: '0', startedAt: 0, renewedAt: 0, purpose };
@@ -375,10 +424,9 @@ describe('a lake whose first run came to nothing', () => {
   });
 
   test('as it failed: the command has its endpoint, and the range of a backfill', async () => {
-    const run = JSON.parse(readFileSync(join(gaps.root, '_last-run.json'), 'utf8')) as object;
-    const leave = (more: object) => {
-      const left = { ...run, status: 'failed', failure: 'away', pipelines: {}, endpoint: 'https://h', ...more };
-      writeFileSync(join(lake.root, '_last-run.json'), JSON.stringify(left));
+    const leave = (more: Partial<LastRun>) => {
+      rmSync(join(lake.root, lastRunsFolder), { recursive: true, force: true });
+      noteRun(lake, { status: 'failed', failure: 'away', pipelines: {}, endpoint: 'https://h', ...more });
     };
     leave({ requested: both.slice(0, 3) });
     const command = '  ledgerlake backfill --lake LAKE --account shop --endpoint https://h';
@@ -421,7 +469,7 @@ test('--max-lag fails where an account has nothing that new, when all is written
     /; run `ledgerlake sync --lake LAKE --account shop --endpoint http:\/\/HOST`, or allow more with --max-lag$/,
   );
   extra = gaps.copy();
-  rmSync(join(extra.root, '_last-run.json'));
+  rmSync(lastRunPath(extra));
   await expect(shown(extra, { maxLag: '1h' })).rejects.toThrow(
     / --account shop`, beside the --endpoint that serves the account, or allow more with --max-lag$/,
   );
@@ -434,9 +482,7 @@ test('--max-lag fails where an account has nothing that new, when all is written
 
 test('for an account that is no longer configured there is no command', async () => {
   extra = gaps.copy();
-  const note = join(extra.root, '_last-run.json');
-  const lastRun = JSON.parse(readFileSync(note, 'utf8')) as Record<string, unknown>;
-  writeFileSync(note, JSON.stringify({ ...lastRun, endpointConfigured: true }));
+  noteRun(extra, { endpointConfigured: true });
   const gone = { configured: ['other'] };
   const text = await shown(extra, gone);
   expect(text).toContain(
@@ -457,18 +503,16 @@ test('a command repeats the API of the last run, where commands that name none u
   const given = { configured: ['shop', 'new'], expected: ['shop', 'new'] };
   const sync = async (api?: 'v0' | '2024-06-19') =>
     /ledgerlake sync .*--account new.*/.exec(await shown(extra ?? gaps, { ...given, api }))?.[0] ?? '';
-  const note = join(extra.root, '_last-run.json');
-  const lastRun = JSON.parse(readFileSync(note, 'utf8')) as Record<string, unknown>;
   const v0 = ['financial-event-groups', 'financial-events', 'group-events'];
-  writeFileSync(note, JSON.stringify({ ...lastRun, requested: v0 }));
+  noteRun(extra, { requested: v0 });
   expect(await sync()).not.toContain('--api');
   expect(await sync('2024-06-19')).toContain('--api v0');
   const asked = ['financial-event-groups', 'transactions'];
-  writeFileSync(note, JSON.stringify({ ...lastRun, requested: asked }));
+  noteRun(extra, { requested: asked });
   expect(await sync()).toContain('--api 2024-06-19');
   expect(await sync('2024-06-19')).not.toContain('--api');
   // A run of one pipeline says nothing of the others.
-  writeFileSync(note, JSON.stringify({ ...lastRun, requested: ['transactions'] }));
+  noteRun(extra, { requested: ['transactions'] });
   expect(await sync()).not.toContain('transactions');
 });
 

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { noteRun } from '../../../src/app/load/run-summary.js';
 import { LedgerlakeError } from '../../../src/core/errors.js';
 import { diskStore } from '../../../src/lake/store/disk.js';
-import { readLastRun, writeLastRun, type LastRun } from '../../../src/lake/upkeep/last-run.js';
+import { newestRun, readLastRuns, writeLastRun, type LastRun } from '../../../src/lake/upkeep/last-run.js';
 import { plainLog } from '../../../src/observe/log/plain-log.js';
 
 let root: string;
@@ -31,12 +31,21 @@ const run: LastRun = {
   },
 };
 
-test('a run is read as it was written, the later one after the earlier', async () => {
+test('of each account the last run is read as it was written, the newest one at the end', async () => {
   const store = diskStore(root);
-  expect(await readLastRun(store)).toBeUndefined();
+  expect(await readLastRuns(store)).toEqual(new Map());
+  const later = { ...run, status: 'done', failure: null, endedAt: '2025-03-09T00:00:00.000Z' } as const;
+  const other = { ...run, account: 'other', endedAt: '2025-03-08T12:00:00.000Z' };
   await writeLastRun(store, run);
-  await writeLastRun(store, { ...run, status: 'done', failure: null });
-  expect(await readLastRun(store)).toEqual({ ...run, status: 'done', failure: null });
+  await writeLastRun(store, other);
+  expect([...(await readLastRuns(store)).values()]).toEqual([run, other]);
+  await writeLastRun(store, later);
+  const runs = await readLastRuns(store);
+  expect([...runs]).toEqual([
+    ['other', other],
+    ['shop', later],
+  ]);
+  expect(newestRun(runs)).toEqual(later);
 });
 
 test.each([
@@ -44,11 +53,12 @@ test.each([
   ['no object', '[]'],
   ['another status', JSON.stringify({ ...run, status: 'running' })],
   ['no instant', JSON.stringify({ ...run, endedAt: 'yesterday' })],
+  ['the name of another account', JSON.stringify({ ...run, account: 'other' })],
   ['odd pipelines', JSON.stringify({ ...run, pipelines: { 'financial-events': { slices: '1' } } })],
 ])('a note with %s is as good as none', async (_name, text) => {
   const store = diskStore(root);
-  await store.write('_last-run.json', Buffer.from(text));
-  expect(await readLastRun(store)).toBeUndefined();
+  await store.write('_last-run/shop.json', Buffer.from(text));
+  expect(await readLastRuns(store)).toEqual(new Map());
 });
 
 const summary = {
@@ -86,8 +96,11 @@ test('a note holds no password', async () => {
     { ...note, requested: [], endpoint: 'https://user:secret@host:8080/prefix/' },
     plainLog(expect.unreachable),
   );
-  expect(await readLastRun(store)).toMatchObject({ endpoint: 'https://host:8080/prefix', failure: run.failure });
-  expect(Buffer.from((await store.read('_last-run.json')) ?? []).toString()).not.toMatch(/user|secret/);
+  expect((await readLastRuns(store)).get('shop')).toMatchObject({
+    endpoint: 'https://host:8080/prefix',
+    failure: run.failure,
+  });
+  expect(Buffer.from((await store.read('_last-run/shop.json')) ?? []).toString()).not.toMatch(/user|secret/);
 });
 
 test('a lake that cannot take the note is told of, and the run goes on', async () => {
