@@ -366,8 +366,10 @@ export interface UnreadEvent {
   readonly file?: string;
   /** The number of the line; of an import only. */
   readonly line?: number;
-  /** Where the event begins in the page or line. */
-  readonly byte: number;
+  /** Where the event begins in the page or line; not of a settlement that the API refuses. */
+  readonly byte?: number;
+  /** The number of events behind which the API refuses to return the whole settlement, as it is too large; of such a one only. */
+  readonly refused_after?: number;
 }
 
 /** The state of a pipeline. */

@@ -1,14 +1,15 @@
+import { formatCount } from '../core/text/amounts.js';
 import type { EventHole } from '../lake/catalog/load-key.js';
 import type { Lake } from '../lake/lake.js';
 
-/** An event that could not be read where its load key was read last, and that the lake lacks. */
+/** What could not be read where its load key was read last, and what the lake lacks. */
 export interface LoadHole {
   readonly pipeline: string;
   readonly loadKey: string;
   readonly hole: EventHole;
 }
 
-/** The events of an account that could not be read, as its load keys keep them. */
+/** What could not be read of an account, as its load keys keep them. */
 export function unreadEvents({ snapshot }: Lake, account: string): LoadHole[] {
   return [...snapshot.allKeysOf(account)].flatMap(({ pipeline, key, holes = [] }) =>
     holes.map((hole) => ({ pipeline, loadKey: key, hole })),
@@ -22,6 +23,12 @@ export function unreadText({ pipeline, loadKey, hole }: LoadHole): string {
 
 /** The place of a hole, with numbers from 1. */
 export function holeText(hole: EventHole): string {
+  if ('refusedAfter' in hole) {
+    return (
+      `too large for the service (refused after ${formatCount(hole.refusedAfter, 'event')}); financial-events has its events by date, ` +
+      '`backfill settlement-reports` or `--api both` its lines'
+    );
+  }
   if ('file' in hole) return `line ${hole.line + 1} of ${hole.file}, byte ${hole.byte}`;
   const { page, byte, requestId = 'none' } = hole;
   return `page ${page + 1}, byte ${byte}, request id ${requestId}`;

@@ -1,4 +1,4 @@
-import { persistedState, type PersistedQuota } from '../../engine/page-journal/persisted-quota.js';
+import { persistedQuota, type PersistedQuota } from '../../engine/page-journal/persisted-quota.js';
 import type { Settings } from '../configuration/settings.js';
 import { codeOf, LedgerlakeError, messageOf, usageError } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
@@ -226,5 +226,5 @@ async function openSharedQuota(
     const fields = new Map(Object.entries(states).map(([bucket, state]) => [`${name} ${bucket}`, String(state)]));
     await redis.hset(key, fields);
   };
-  return persistedState(before, save, warn);
+  return persistedQuota(before, save, warn);
 }

@@ -3,7 +3,7 @@ import { groupEventsPipeline } from '../../../pipelines/group-events.js';
 import { identifier, literal } from '../../core/duckdb/literals.js';
 import { contains } from '../../core/windows.js';
 import { lakePathOf } from '../../lake/catalog/change.js';
-import { nameIn } from '../../lake/catalog/load-key.js';
+import { nameIn, refusedAfter } from '../../lake/catalog/load-key.js';
 import type { Snapshot } from '../../lake/catalog/snapshot.js';
 import { loadKeysOf } from '../../lake/delta/file-tags.js';
 import { groupSpansOf } from '../../sources/finances/api-v0/collectors.js';
@@ -24,9 +24,11 @@ export function knownSettlements(
 ): readonly (readonly [table: string, query: string])[] {
   const accounts = [...snapshot.accounts()];
   const loaded = accounts.flatMap((account) =>
-    [...snapshot.keysOf(account, groupEventsPipeline.name).values()].flatMap(({ key, since }) => {
+    [...snapshot.keysOf(account, groupEventsPipeline.name).values()].flatMap(({ key, since, holes }) => {
       const id = nameIn('group', key);
-      return id === undefined || (typeof since === 'number' && since > at) ? [] : [{ account, group_id: id }];
+      return id === undefined || refusedAfter(holes) !== undefined || (typeof since === 'number' && since > at)
+        ? []
+        : [{ account, group_id: id }];
     }),
   );
   const listed = accounts.flatMap((account) => {

@@ -18,19 +18,11 @@ import {
   type ConnectionOptions,
   type FinancesPipeline,
 } from '../../sources/finances/connect-finances.js';
-import { openLargeGroups } from '../../sources/finances/api-v0/large-groups.js';
 import type { ResolvedAccount } from '../configuration/resolve-account.js';
 import { runSettings } from '../configuration/setting-definitions.js';
 import type { OptionalSettings, Settings } from '../configuration/settings.js';
 import type { RunContext } from '../context.js';
-import {
-  isStateTemporary,
-  largeGroupsFile,
-  openQuota,
-  pagesFolder,
-  stateFolder,
-  type StateLocation,
-} from './state-folder.js';
+import { isStateTemporary, openQuota, pagesFolder, stateFolder, type StateLocation } from './state-folder.js';
 
 /** The service of a first run, in this process. */
 export interface EmbeddedService {
@@ -56,8 +48,6 @@ export interface UpstreamOptions
   readonly startEmbedded?: ((clock: Clock) => Promise<EmbeddedService>) | undefined;
   /** Left out: the service needs no sign-in. */
   readonly signIn?: SignIn | undefined;
-  /** Retries settlements that were too large to be read before. */
-  readonly refresh?: boolean | undefined;
   /** False: pages and quota are kept only where the state folder exists; left out: true. */
   readonly createsState?: boolean;
 }
@@ -100,9 +90,7 @@ export async function openUpstream(
     isKept && isWorthPacing(rate)
       ? await openState(options, account, { quota: endpoint, pages: pagesFolder, clock, cursorLifeMs, warn })
       : undefined;
-  const file = largeGroupsFile(options, account, endpoint);
-  const largeGroups = await openLargeGroups({ file, clock, isForgotten: options.refresh === true, warn });
-  return connectFinances({ ...common, endpoint, signIn, quota: { rate, burst }, ...state, largeGroups });
+  return connectFinances({ ...common, endpoint, signIn, quota: { rate, burst }, ...state });
 }
 
 /** Answers without a record after which a definition that has never found any is reported as wrong. */

@@ -213,7 +213,7 @@ export const warningTexts: Readonly<Record<string, string>> = {
   oddFields: 'values of an unexpected type (null in their column, complete in raw)',
   textAmounts: 'amounts that came as text (each counts as the number that it is)',
   repaired: 'records with a text that is no JSON (repaired in raw)',
-  holes: 'places of pages that are no JSON (left out)',
+  holes: 'places that could not be read (left out)',
   unknownOrders: 'orders that the service does not know',
   beyondHistory: 'ranges older than two years that came back empty (the service keeps about two years)',
   missingSettlements: 'places where the list seems to omit settlements, also when it was read again',
@@ -253,7 +253,7 @@ function timesIn(times: number, currency: string): string {
   return `${formatCount(times)} in ${currency === '' ? 'no currency' : excerpt(currency)}`;
 }
 
-/** The failure of a run that has loaded everything but the holes of its pages; undefined without any. */
+/** The failure of a run that has loaded everything but its holes; undefined without any. */
 export function holesFailure(summaries: readonly PipelineCounts[]): LedgerlakeError | undefined {
   const holes = summaries.flatMap(({ pipeline, warnings }) =>
     [...(warnings.get('holes') ?? [])].map(([place, times]) => ({ place: `${pipeline} ${place}`, times })),
@@ -262,7 +262,7 @@ export function holesFailure(summaries: readonly PipelineCounts[]): LedgerlakeEr
   if (first === undefined) return undefined;
   const total = holes.reduce((sum, { times }) => sum + times, 0);
   const more = total === 1 ? '' : `, and ${total - 1} more`;
-  const message = `left out what is no JSON in ${first.place}${more}; all else is loaded`;
+  const message = `could not read ${first.place}${more}; all else is loaded`;
   return new LedgerlakeError('HOLES', message);
 }
 

@@ -57,11 +57,6 @@ export async function openQuota(
   return location.quotas === undefined ? openPersistedQuota(file, warn) : location.quotas(basename(file.path, '.json'));
 }
 
-/** The file with an account's settlements at an endpoint that are too large to be read. */
-export function largeGroupsFile(location: StateLocation, account: string, endpoint: string): PathBelow {
-  return below(stateFolder(location, account), `large-groups-${hashOf(endpoint)}.json`);
-}
-
 /**
  * Deletes an account's saved pages, and with `all` the level of its quota too. In the default location it deletes the whole
  * folder; in a folder that the user named only the files of runs. It follows no link.
@@ -80,7 +75,7 @@ export async function eraseState(location: StateLocation, account: string, all: 
   await rmdir(folder).catch(() => undefined);
 }
 
-const keptFile = /^(?:quota|large-groups)-[^/]+\.json$/;
+const keptFile = /^quota-[^/]+\.json$/;
 
 /** Deletes a folder's state files; with `deep` those of its subfolders too, and the folders that are empty then. */
 async function eraseFiles(folder: string, isStateFile: (name: string) => boolean, deep = false): Promise<void> {

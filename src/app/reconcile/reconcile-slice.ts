@@ -125,8 +125,9 @@ export class EventRevisions implements Revisions {
     const stored = lake.snapshot.keysOf(slice.account, pipeline);
     const isKnown = (loadKey: string) => stored.has(loadKey);
     const known = replacedKeys(slice).filter(isKnown);
-    if (known.length === 0 || !canSelectRows(main, slice.derived, known))
-      return revision(lake, main, slice, uncompared);
+    // Nothing is replaced.
+    if (known.length === 0) return revision(lake, main, slice, { files: [], isCompared: true });
+    if (!canSelectRows(main, slice.derived, known)) return revision(lake, main, slice, uncompared);
 
     const hasSameHoles = loadKeys.every((key) => slice.holes?.get(key)?.length === stored.get(key)?.holes?.length);
     const mayStay = hasSameHoles && loadKeys.every(isKnown) && known.length === loadKeys.length && slice.noted !== true;

@@ -4,7 +4,7 @@ import { formatCount } from '../../core/text/amounts.js';
 import { numberOrNull, textOrNull } from '../../core/text/rows.js';
 import { uncovered, type Window } from '../../core/windows.js';
 import { loadedWindows, windowKey } from '../../engine/slicing/window-slices.js';
-import { loadKeyFor } from '../../lake/catalog/load-key.js';
+import { loadKeyFor, refusedAfter } from '../../lake/catalog/load-key.js';
 import type { Lake } from '../../lake/lake.js';
 import { financialEventGroups } from '../../../pipelines/financial-event-groups.js';
 import { groupEventsPipeline } from '../../../pipelines/group-events.js';
@@ -99,6 +99,7 @@ export function loadedSettlements({ lake, settlements, damaged }: Comparable): S
     const of = accounts.get(account);
     const loaded = of?.loadKeys.get(slice);
     if (of?.damaged === undefined || loaded === undefined || of.damaged.has(slice)) return false;
+    if (refusedAfter(loaded.holes) !== undefined) return false;
     // Events that were read while the group was open may be incomplete.
     return isClosed && loaded.readAt >= (end ?? 0);
   });

@@ -283,7 +283,8 @@ function instantOrNull(ms: number | null | undefined): string | null {
   return ms == null ? null : isoInstant(ms);
 }
 
-function holeObject(hole: EventHole): Pick<UnreadEvent, 'byte'> & Partial<UnreadEvent> {
+function holeObject(hole: EventHole): Partial<UnreadEvent> {
+  if ('refusedAfter' in hole) return { refused_after: hole.refusedAfter };
   if ('file' in hole) return hole;
   const { page, byte, requestId } = hole;
   return { page, byte, request_id: requestId ?? null };

@@ -14,8 +14,6 @@ export type FailureKind =
   | 'unreadable'
   /** The pages don't end. */
   | 'loop'
-  /** It failed recently, and isn't due for a retry. */
-  | 'known'
   /** The id of its group or order can't be part of a request. */
   | 'unaskable';
 
@@ -33,6 +31,7 @@ interface FailureOptions {
   readonly tries?: number;
   /** Pages received before. */
   readonly pages?: number;
+  readonly refusedAfter?: number | undefined;
 }
 
 /** The failure to read a query. Code, status and details are those of the last attempt's error, its `cause`. */
@@ -40,9 +39,11 @@ export class ReadFailure extends LedgerlakeError {
   readonly kind: FailureKind;
   readonly tries: number;
   readonly pages: number;
+  /** Results behind which the API refuses to go on, as there are too many: another attempt would be in vain. */
+  readonly refusedAfter: number | undefined;
 
   constructor(kind: FailureKind, code: ErrorCode, message: string, options: FailureOptions = {}) {
-    const { cause, status, details, tries = 0, pages = 0 } = options;
+    const { cause, status, details, tries = 0, pages = 0, refusedAfter } = options;
     super(code, message, {
       ...(cause !== undefined && { cause }),
       ...(status !== undefined && { status }),
@@ -52,17 +53,21 @@ export class ReadFailure extends LedgerlakeError {
     this.kind = kind;
     this.tries = tries;
     this.pages = pages;
+    this.refusedAfter = refusedAfter;
   }
 
   get endsRun(): boolean {
     return fatal.includes(this.kind);
   }
 
-  /** A copy with another kind or page count, or with an explanation before its message. */
-  with({ kind = this.kind, why = '', pages = this.pages }: { kind?: FailureKind; why?: string; pages?: number }) {
-    const { code, message, cause, status, details, tries } = this;
-    const known = why === '' ? message : `${why} ${message}`;
-    return new ReadFailure(kind, code, known, { cause, status, details, tries, pages });
+  /** A copy with something else. */
+  with({
+    kind = this.kind,
+    message = this.message,
+    ...changed
+  }: Pick<FailureOptions, 'pages' | 'refusedAfter'> & { readonly kind?: FailureKind; readonly message?: string }) {
+    const { code, cause, status, details, tries, pages, refusedAfter } = this;
+    return new ReadFailure(kind, code, message, { cause, status, details, tries, pages, refusedAfter, ...changed });
   }
 }
 

@@ -13,7 +13,7 @@ import { oversizedPages } from './concurrency-plan.js';
 import { addSlice, type PipelineCounts, type SliceResult } from './pipeline-counts.js';
 import type { Batch, Collector, Job, Pipeline, Reading, SlicePart, SliceVerdict, Warnings } from './pipeline.js';
 import { Scheduler, type OpenSlice } from './scheduler.js';
-import { holesByKey, type SliceHole } from './slice-holes.js';
+import { holesByKey, refusalHole, type SliceHole } from './slice-holes.js';
 import type { Slice, SliceQueue } from './slice-queue.js';
 
 export interface PipelineRunOptions<Upstream> {
@@ -147,7 +147,7 @@ interface WholeSlice {
   readonly open: OpenSlice;
   readonly isReread: boolean;
   readonly files: readonly PartFile[];
-  readonly collector: Collector<unknown>;
+  readonly collector: Pick<Collector<unknown>, 'holes' | 'warnings' | 'leftOpen'>;
   /** Called after the commit. */
   readonly afterwards: readonly (() => Promise<void>)[];
 }
@@ -171,7 +171,8 @@ async function readSlice<Upstream>(open: OpenSlice, pass: Pass<Upstream>): Promi
 /**
  * The stages of a slice: its pages are read under the rate limit; their events become record batches once the slice is complete,
  * as rows are sorted across its pages; each batch becomes a Parquet file. Every stage pulls from the previous one, so that
- * nothing is read ahead. After the last page the signal has no effect, since the requests are spent.
+ * nothing is read ahead. After the last page the signal has no effect, since the requests are spent. A slice that the API refuses
+ * for its size has no rows, but a hole.
  *
  * @throws what reading or encoding throws, or an AbortError
  */
@@ -193,7 +194,7 @@ async function wholeSlice<Upstream>(open: OpenSlice, pass: Pass<Upstream>): Prom
   const collector = pipeline.collect(slice, job.options ?? {});
   const files: PartFile[] = [];
   pass.emit({ event: 'slice-opened', ...eventLabels(slice, pass), pagesLeft: scheduler.pagesLeft });
-  await streamPipeline(
+  const read = streamPipeline(
     Readable.from(pipeline.pages(slice, reading), { signal }),
     (pages: AsyncIterable<unknown>) => flattened(pages, collector, open, pass),
     (batches: AsyncIterable<Batch>) =>
@@ -202,6 +203,13 @@ async function wholeSlice<Upstream>(open: OpenSlice, pass: Pass<Upstream>): Prom
       for await (const file of encodedFiles) files.push(file);
     },
   );
+  try {
+    await read;
+  } catch (error) {
+    const hole = signal.aborted ? undefined : refusalHole(error);
+    if (hole === undefined) throw error;
+    return { ...whole, files: [], collector: { holes: [hole], warnings: {} }, afterwards };
+  }
   return { ...whole, files, collector, afterwards };
 }
 

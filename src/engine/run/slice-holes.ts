@@ -1,4 +1,5 @@
 import type { Hole as TextHole } from '../../core/json/tape.js';
+import { LedgerlakeError } from '../../core/errors.js';
 import { groupBy } from '../../core/group-by.js';
 import type { EventHole } from '../../lake/catalog/load-key.js';
 
@@ -8,12 +9,12 @@ export interface PageHole extends TextHole {
   readonly requestId?: string;
 }
 
-/** An event of a slice that couldn't be read, and is left out. */
+/** An event of a slice that couldn't be read, and is left out; or the whole slice. */
 export interface SliceHole {
   /** The load key that keeps it; undefined for the only one of the slice. */
   readonly loadKey: string | undefined;
   readonly hole: EventHole;
-  /** For people: `page 1, AdjustmentEventList, bytes 120 to 310, request id …`. */
+  /** For people, behind the slice: `page 1, AdjustmentEventList, bytes 120 to 310, request id …`. */
   readonly place: string;
 }
 
@@ -33,6 +34,13 @@ export function sliceHoles(found: readonly PageHole[] | undefined, page: number,
 /** A hole of a page for people: `AdjustmentEventList, bytes 120 to 310, request id …`. */
 export function pageHoleText({ list, start, end, requestId = 'none' }: PageHole): string {
   return `${list}, bytes ${start} to ${end}, request id ${requestId}`;
+}
+
+/** The hole of a slice that the API refuses to return, by the failure; undefined for any other one. */
+export function refusalHole(error: unknown): SliceHole | undefined {
+  if (!(error instanceof LedgerlakeError) || !('refusedAfter' in error)) return undefined;
+  const { refusedAfter, message } = error;
+  return typeof refusedAfter === 'number' ? { loadKey: undefined, hole: { refusedAfter }, place: message } : undefined;
 }
 
 /** The holes of a slice by its load keys. */

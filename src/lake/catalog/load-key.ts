@@ -22,7 +22,7 @@ export interface LoadKey extends LoadKeyId {
   /** Since when its rows are in the lake, in milliseconds since 1970; spans where keys with different instants were joined. */
   readonly since: number | readonly LoadedSpan[];
   readonly origin: 'api' | 'import';
-  /** Events that couldn't be read. */
+  /** What couldn't be read. */
   readonly holes?: readonly EventHole[];
 }
 
@@ -31,10 +31,19 @@ export interface LoadedSpan extends Window {
   readonly since: number;
 }
 
-/** An event that couldn't be read: of a page of the API, or of a line of an imported file. Numbers from 0. */
+/**
+ * An event that couldn't be read: of a page of the API, or of a line of an imported file. Numbers from 0. Or all of what a load key
+ * names, which the API refuses to return behind a number of results: the lake has the rows of an earlier read, if any.
+ */
 export type EventHole =
   | { readonly page: number; readonly byte: number; readonly requestId?: string }
-  | { readonly file: string; readonly line: number; readonly byte: number };
+  | { readonly file: string; readonly line: number; readonly byte: number }
+  | { readonly refusedAfter: number };
+
+/** The number of results behind which the API refuses to return what a load key names; undefined where it returns all. */
+export function refusedAfter(holes: readonly EventHole[] = []): number | undefined {
+  return holes.map((hole) => ('refusedAfter' in hole ? hole.refusedAfter : undefined)).find((at) => at !== undefined);
+}
 
 /** What the load keys of a pipeline name: windows, or groups, orders or settlements by their ids. */
 export type LoadKeyKind = 'window' | 'group' | 'order' | 'settlement';

@@ -1,4 +1,4 @@
-import { spanIn, type EventHole, type LoadKey, type LoadKeyId } from '../catalog/load-key.js';
+import { refusedAfter, spanIn, type EventHole, type LoadKey, type LoadKeyId } from '../catalog/load-key.js';
 import type { Snapshot } from '../catalog/snapshot.js';
 import type { Add } from '../delta/actions.js';
 import type { TableSnapshot } from '../catalog/table-snapshot.js';
@@ -26,11 +26,16 @@ export interface SliceLoads {
   readonly window?: Window | undefined;
 }
 
-/** The load keys whose rows a slice removes: its own, of which files may have rows that don't count as loaded, and those that it replaces. */
+/**
+ * The load keys whose rows a slice removes: its own, of which files may have rows that don't count as loaded, and those that it
+ * replaces. One that the API refuses to return removes none.
+ */
 export function replacedKeys({
   loadKeys,
   replaces = [],
-}: Pick<SliceLoads, 'loadKeys' | 'replaces'>): readonly string[] {
+  holes,
+}: Pick<SliceLoads, 'loadKeys' | 'replaces' | 'holes'>): readonly string[] {
+  if (refusedAfter([...(holes?.values() ?? [])].flat()) !== undefined) return [];
   return [...new Set([...loadKeys, ...replaces])];
 }
 

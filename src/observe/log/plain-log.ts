@@ -36,7 +36,7 @@ export function plainLog(
 }
 
 /** Causes with the same reason for every slice: one line reports them all. */
-const sharedCauses: ReadonlySet<string> = new Set(['bound-too-late', 'too-large', 'known']);
+const sharedCauses: ReadonlySet<string> = new Set(['bound-too-late', 'too-large']);
 
 /** Counts failed slices by cause, of which only the first one is written. */
 class Repeats {
@@ -154,7 +154,7 @@ const lines: Handlers<string | undefined> = {
   'file-unread': ({ file, slice, reason, command }) =>
     `not derived: ${file} (${slice}): ${reason}; ${command === null ? 'restore it from a copy' : `read it again: \`${command}\``}`,
   'line-left-out': ({ reason }) => `left out: ${reason}`,
-  'hole-left': ({ pipeline, place }) => `${pipeline}: left out what is no JSON: ${place}`,
+  'hole-left': ({ pipeline, place }) => `${pipeline}: could not read ${place}`,
   'worker-started': ({ fleet, redis, concurrency }) =>
     `waiting for turns of the fleet ${fleet} at ${redis}, ${concurrency} at once`,
   'worker-draining': ({ turns, graceSeconds }) =>

@@ -1,6 +1,7 @@
 import { compare } from '../../core/compare.js';
 import { isFileMissing } from '../../core/duckdb/views.js';
 import type { Table } from '../../core/columns/table.js';
+import { refusedAfter } from '../../lake/catalog/load-key.js';
 import { DamagedFile } from '../../lake/delta/file-tags.js';
 import { FileCache, type CacheSettings } from '../../lake/files/file-cache.js';
 import type { InstantRange, LedgerPage, LedgerQuery } from '../operation/ledger-page.js';
@@ -84,7 +85,8 @@ export class LakePages {
   }
 
   isLoaded({ name }: { readonly name: string }, loadKey: string): boolean {
-    return this.#tables.lake.loadKeys(name, this.#account).has(loadKey);
+    const loaded = this.#tables.lake.loadKeys(name, this.#account).get(loadKey);
+    return loaded !== undefined && refusedAfter(loaded.holes) === undefined;
   }
 
   /** The page of a question, which is asked again where a commit has replaced its files meanwhile. */

@@ -9,7 +9,6 @@ import {
   type PagedClientOptions,
 } from '../../engine/paging/paged-client.js';
 import type { Slice } from '../../engine/run/slice-queue.js';
-import type { WithFinancesV0 } from './api-v0/finances-api.js';
 import { financesApis, type FinancesClients } from './finances-apis.js';
 import type {
   ApiQuery,
@@ -22,16 +21,12 @@ import type { ScannedApiPage } from './selling-partner/scanned-page.js';
 import { connectReports, type ReportsClient, type WithReports } from './settlement-reports/reports-api.js';
 
 /** The Finances APIs, and that of reports. */
-export interface FinancesUpstream extends FinancesClients, WithReports, Pick<WithFinancesV0, 'largeGroups'> {}
+export interface FinancesUpstream extends FinancesClients, WithReports {}
 
 /** A pipeline that reads the finances; see `pipelines/`. */
 export type FinancesPipeline<S extends Slice = Slice, Page = unknown> = Pipeline<FinancesUpstream, S, Page>;
 
-export interface ConnectionOptions
-  extends
-    FinancesApiOptions,
-    Omit<PagedClientOptions, 'transport' | 'accessTokens'>,
-    Pick<FinancesUpstream, 'largeGroups'> {
+export interface ConnectionOptions extends FinancesApiOptions, Omit<PagedClientOptions, 'transport' | 'accessTokens'> {
   /** Left out: the APIs require no access token. */
   readonly signIn?: SignIn | undefined;
   readonly transport?: TransportOptions | undefined;
@@ -62,12 +57,7 @@ export interface FinancesConnection extends Connection {
  *
  * @throws LedgerlakeError USAGE for an invalid endpoint, rate or burst
  */
-export function connectFinances({
-  signIn,
-  largeGroups,
-  transport: timeouts,
-  ...options
-}: ConnectionOptions): FinancesConnection {
+export function connectFinances({ signIn, transport: timeouts, ...options }: ConnectionOptions): FinancesConnection {
   const { clock } = options;
   const transport = createTransport({ clock, ...timeouts });
   const accessTokens = signIn && createAccessTokens({ ...signIn, transport, clock, ...signInRetries(options) });
@@ -93,7 +83,7 @@ export function connectFinances({
       await options.kept?.flush();
     },
     accessTokens,
-    upstream: { ...byName(clients), reports: connectReports(common), largeGroups },
+    upstream: { ...byName(clients), reports: connectReports(common) },
   };
 }
 

@@ -304,7 +304,7 @@ describe('an account that is forgotten', () => {
       await writeFile(join(journal, path), 'x');
     };
     const theirs = ['shop-a/thesis.md', 'shop-a/pages/notes.txt', 'mine/quota-1.json', 'mine/1.page'];
-    const own = ['shop-a/quota-1.json', 'shop-a/large-groups-1.json', 'shop-a/pages/0a.b/00000.page'];
+    const own = ['shop-a/quota-1.json', 'shop-a/pages/0a.b/00000.page'];
     for (const path of [...theirs, ...own]) await write(path);
     await symlink(join(journal, 'mine'), join(journal, 'shop-a/pages/linked'));
     await forgot({ lake, journal });

@@ -78,8 +78,8 @@ test('a backfill repairs texts, leaves out what cannot be cut out, reads on with
   const start = eventsPage(broken).indexOf(hole);
   const place = `2025-03-04T00:00:00.000Z/2025-03-05T00:00:00.000Z, page 1, AdjustmentEventList, bytes ${start} to ${start + hole.length}, request id request-1`;
   expect(failure).toMatchObject({ code: 'HOLES', exitCode: 1 });
-  expect(messageOf(failure)).toBe(`left out what is no JSON in financial-events ${place}; all else is loaded`);
-  expect(logged).toContain(`financial-events: left out what is no JSON: ${place}`);
+  expect(messageOf(failure)).toBe(`could not read financial-events ${place}; all else is loaded`);
+  expect(logged).toContain(`financial-events: could not read ${place}`);
   expect(requests).toHaveLength(2);
 
   expect(await raws(lake, clock, 'events')).toEqual([...loaded, adjustment('F', 'last')]);
@@ -144,9 +144,7 @@ test('a refresh that cannot read an event keeps the rows of the lake, and replac
   expect(messageOf(refused.failure)).toMatch(
     /where the lake has 2 rows, got an answer without 1 of them, and parts of it are no JSON; the lake keeps its rows/,
   );
-  expect(refused.logged).toContainEqual(
-    expect.stringMatching(/left out what is no JSON: 2025-\S+, page 1, AdjustmentEventList/),
-  );
+  expect(refused.logged).toContainEqual(expect.stringMatching(/could not read 2025-\S+, page 1, AdjustmentEventList/));
   expect(await raws(lake, clock, 'events')).toEqual([good, whole]);
   expect(await value(await database(lake, clock), 'SELECT count(*) FROM event_history')).toBe('0');
 
@@ -264,12 +262,10 @@ test('an import repairs and leaves out alike, names file, line and bytes, and re
   const start = line.indexOf(hole);
   const place = `${file}, line 2, AdjustmentEventList, bytes ${start} to ${start + hole.length}`;
   expect(failure).toMatchObject({ code: 'HOLES', exitCode: 1 });
-  expect(messageOf(failure)).toBe(
-    `left out what is no JSON in financial-events ${place}, and 1 more; all else is loaded`,
-  );
-  expect(logged).toContain(`financial-events: left out what is no JSON: ${place}`);
+  expect(messageOf(failure)).toBe(`could not read financial-events ${place}, and 1 more; all else is loaded`);
+  expect(logged).toContain(`financial-events: could not read ${place}`);
   expect(logged).toMatch(
-    /financial-event-groups: left out what is no JSON: .*, line 3, FinancialEventGroupList, bytes \d+ to \d+/,
+    /financial-event-groups: could not read .*, line 3, FinancialEventGroupList, bytes \d+ to \d+/,
   );
   expect(summary).toMatchObject({
     status: 'failed',

@@ -3,7 +3,6 @@ import { cp, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'nod
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { openLargeGroups } from '../../../src/sources/finances/api-v0/large-groups.js';
 import { openPageJournal, type PageJournal, type JournalPage } from '../../../src/engine/page-journal/page-journal.js';
 import { defaultLimits, withWorkspace } from '../../../src/lake/files/workspace.js';
 import { openPersistedQuota } from '../../../src/engine/page-journal/persisted-quota.js';
@@ -173,8 +172,6 @@ test('pages, the level of the quota and temporary files are readable by their us
   const quota = await openPersistedQuota(inItsFolder(join(place, 'quota.json')), never);
   quota.keep('ListFinancialEvents', 1);
   await quota.flush();
-  const groups = { file: inItsFolder(join(place, 'large-groups.json')), clock, isForgotten: false, warn: never };
-  await (await openLargeGroups(groups)).add({ id: 'g', start: 1, end: 2 }, 3);
   const modes = async (folder: string): Promise<[string, number][]> => {
     const entries = await readdir(folder, { recursive: true, withFileTypes: true });
     return Promise.all(
@@ -185,7 +182,7 @@ test('pages, the level of the quota and temporary files are readable by their us
     );
   };
   const kept = await modes(join(place, '..'));
-  expect(kept.length).toBeGreaterThanOrEqual(6);
+  expect(kept.length).toBeGreaterThanOrEqual(5);
   expect(kept.filter(([, others]) => others !== 0)).toEqual([]);
   await withWorkspace({ ...defaultLimits, memory: '30MB' }, { localPath: () => undefined }, async (workspace) => {
     const file = await workspace.writeLocal(Buffer.from('a'));
@@ -200,20 +197,18 @@ test('pages, the level of the quota and temporary files are readable by their us
   });
 });
 
-test('a FIFO in the place of a page, a quota or the large settlements is passed over: nobody waits for it', async () => {
+test('a FIFO in the place of a page or a quota is passed over: nobody waits for it', async () => {
   const path = await temporaryFolder();
   const journal = await opened(path);
   for (let number = 0; number < 2; number++) await journal.add(question, page(number));
   const [entry = ''] = await readdir(path);
-  const fifos = [join(path, entry, '00001.page'), join(path, 'quota.json'), join(path, 'large.json')];
+  const fifos = [join(path, entry, '00001.page'), join(path, 'quota.json')];
   for (const fifo of fifos) {
     await rm(fifo, { force: true });
     spawnSync('mkfifo', [fifo]);
   }
-  const [, quota = '', large = ''] = fifos;
+  const [, quota = ''] = fifos;
   expect((await openPersistedQuota(inItsFolder(quota), never)).stateOf('x')).toBeUndefined();
-  const groups = await openLargeGroups({ file: inItsFolder(large), clock, isForgotten: false, warn: never });
-  expect(groups.find({ id: 'g', start: 1, end: 2 })).toBeUndefined();
   await orphan(path);
   expect(await (await opened(path)).takeOver(question)).toMatchObject([page(0)]);
 });

@@ -1,14 +1,12 @@
-import { copyFile, mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { status } from '../../../src/app/status/status.js';
 import type { RunEvent } from '../../../src/core/events/run-event.js';
-import { checkedPath } from '../../../src/core/io/links.js';
-import { largeGroupsFile } from '../../../src/app/load/state-folder.js';
-import { openLargeGroups } from '../../../src/sources/finances/api-v0/large-groups.js';
+import { Kept } from '../../core/text/streams.js';
 import { database, ran, temporaryFolder } from '../../app/lake-run.js';
-import { inItsFolder } from '../../core/io/path-below.js';
 import { runningClock } from '../../running-clock.js';
-import { setClock } from '../../app/load/synced.js';
+import { verified } from '../../app/verify/verified.js';
+import { settlement } from '../../app/load/ledger-items.js';
+import { hidingLedger, postedAt, setClock, synced } from '../../app/load/synced.js';
 import { evenLedger } from './even-ledger.js';
 import { watchedService } from './watched-service.js';
 
@@ -41,11 +39,13 @@ test.each([
     const emitted: RunEvent[] = [];
     const failure = await ran(given, { clock, logged, emitted }).catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: 'INCOMPLETE', exitCode: 1 });
-    expect(String(failure)).toMatch(/left open group-events group GROUP-\d, and \d more: .*InvalidInput/);
+    expect(String(failure)).toMatch(
+      /left open group-events group GROUP-\d, and \d more: probably too large: the service refused /,
+    );
     // One line says why, and one how many more.
     const [told, ...others] = logged.filter((line) => line.includes('left open'));
     expect(told).toMatch(
-      /^group-events: group GROUP-\d is left open: Most likely too large: the service refused to continue /,
+      /^group-events: group GROUP-\d is left open: probably too large: the service refused to continue after \d+ events \(status 400\)/,
     );
     expect(others).toEqual([expect.stringMatching(`^${tooLarge.length} slices are left open for this reason`)]);
     const open = emitted.flatMap((event) => (event.event === 'slice-failed' ? [event.slice] : []));
@@ -62,74 +62,90 @@ test.each([
   },
 );
 
-test('a settlement that is refused behind more than 10,000 events is told as too large, and not asked for each night', async () => {
-  const clock = setClock('2026-03-20T12:00:00Z');
-  const pausing = { now: () => clock.now(), sleep: () => new Promise<void>((resolve) => setImmediate(resolve)) };
-  const faults = { 'group-limit': { amount: 10_100 } };
-  const even = evenLedger('2026-02-01', 14, 750, 14);
-  const service = await watchedService(even, pausing, { faults });
-  onTestFinished(() => service.close());
-  const lake = await temporaryFolder();
-  const given = { lake, endpoint: service.url, account: 'shop', from: '2026-02-01', to: '2026-02-10' };
-  const attempt = async (more = {}) => {
-    service.asked.splice(0);
-    const options = { ...given, pipelines: ['group-events'], ...more };
-    const failure: unknown = await ran(options, { clock: pausing }).catch((error: unknown) => error);
-    return {
-      text: String(failure),
-      failure,
-      asked: service.asked.filter((one) => one.startsWith('group-events')).length,
+describe('a settlement that is refused behind more than 10,000 events', () => {
+  const limit = { 'group-limit': { amount: 10_100 } };
+  const begins = '2026-02-01';
+
+  /** A service whose one settlement of two weeks with 750 events a day is open until the clock is behind its end. */
+  async function oneSettlement(start: string) {
+    const clock = setClock(start);
+    const pausing = { now: () => clock.now(), sleep: () => new Promise<void>((resolve) => setImmediate(resolve)) };
+    const even = evenLedger(begins, 14, 750, 14);
+    const shown = hidingLedger(even, (item, asOf) => (postedAt(item) ?? 0) >= asOf);
+    const end = Date.parse('2026-02-15');
+    const groups: typeof even.groups = ({ from, to }) => {
+      const [first, last] = [begins, '2026-02-15'].map((day) => `${day}T00:00:00.000Z`);
+      const group = settlement('GROUP-0', first ?? '', clock.now() < end ? undefined : last);
+      return Promise.resolve({ items: group.at >= from && group.at < to ? [group] : [], next: undefined });
     };
-  };
+    const service = await watchedService({ ...shown, groups }, pausing, { faults: limit });
+    onTestFinished(() => service.close());
+    const lake = await temporaryFolder();
+    const given = { lake, endpoint: service.url, account: 'shop' };
+    const asked = () => service.asked.splice(0).filter((one) => one.startsWith('group-events')).length;
+    const rows = async () => {
+      const [row] = await (await database(lake, pausing)).rows('SELECT count(*) AS n FROM group_events');
+      return Number(row?.['n']);
+    };
+    return { clock, pausing, given, asked, rows };
+  }
 
-  const first = await attempt();
-  expect(first.failure).toMatchObject({ code: 'INCOMPLETE', exitCode: 1 });
-  expect(first.asked).toBeGreaterThan(100);
-  expect(first.text).toMatch(
-    /: Most likely too large: the service refused to continue after 10,100 events of the settlement. .*InvalidInput/,
-  );
-  expect(first.text).toContain('Its events are in the lake by date, if financial-events is loaded for its dates');
+  const place =
+    /could not read group-events group GROUP-0, too large for the service \(refused after 10,100 events\); financial-events has its events/;
 
-  clock.set('2026-03-22T12:00:00Z');
-  const second = await attempt();
-  expect(second.failure).toMatchObject({ code: 'INCOMPLETE', exitCode: 1 });
-  expect(second.asked).toBe(0);
-  expect(second.text).toContain('on 2026-03-20 it was refused after 10,100 events');
-  expect(second.text).toContain('from 2026-03-27 on, or with `backfill --refresh`');
+  test('is a hole: it fails the run that finds it, and no later one, until it is refreshed', async () => {
+    const { clock, pausing, given, asked, rows } = await oneSettlement('2026-03-20T12:00:00Z');
+    const options = { ...given, from: begins, to: '2026-02-10', pipelines: ['group-events'] };
+    const failure: unknown = await ran(options, { clock: pausing }).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: 'HOLES', exitCode: 1 });
+    expect(String(failure)).toMatch(place);
+    expect(String(failure).length).toBeLessThan(300);
+    expect(asked()).toBeGreaterThan(100);
+    expect(await rows()).toBe(0);
 
-  expect((await attempt({ refresh: true })).asked).toBeGreaterThan(100);
-  clock.set('2026-03-29T13:00:00Z');
-  expect((await attempt()).asked).toBeGreaterThan(100);
-});
+    clock.set('2026-04-20T12:00:00Z');
+    await ran(options, { clock: pausing });
+    const { failure: none } = await synced({ ...given, maxLag: '2d' }, { clock: pausing });
+    expect(none).toBeUndefined();
+    expect(asked()).toBe(0);
+    const output = new Kept();
+    const context = { clock: pausing, signal: new AbortController().signal, output, emit: () => undefined };
+    const scope = { account: undefined, from: undefined, to: undefined, maxLag: '2d' };
+    await status({ lake: given.lake, ...scope, format: 'json', color: false }, context);
+    const { accounts } = JSON.parse(output.text) as { accounts: unknown[] };
+    expect(accounts[0]).toMatchObject({
+      groups_to_load: [],
+      holes: [{ pipeline: 'group-events', load_key: 'group/GROUP-0', refused_after: 10_100 }],
+    });
 
-test('settlements that are known to be too large keep none of the others from being read', async () => {
-  const path = join(await temporaryFolder(), 'large-groups.json');
-  const at = Date.parse('2026-03-19T12:00:00Z');
-  const keep = () => openLargeGroups({ file: inItsFolder(path), clock, isForgotten: false, warn: () => undefined });
-  const span = (number: number, more = 0) => {
-    const start = Date.parse(range.from) + number * 7 * 86_400_000;
-    return { id: `GROUP-${number}`, start, end: start + 7 * 86_400_000 + more };
-  };
-  const before = await keep();
-  for (let number = 0; number < 5; number++) await before.add(span(number), 12_000);
-  const known = await keep();
-  expect(known.find(span(4))).toMatchObject({ events: 12_000 });
-  expect(known.find(span(4))?.at).toBeGreaterThan(at);
-  // Another end, another settlement.
-  expect(known.find(span(4, 1000))).toBeUndefined();
-  expect(known.find(span(5))).toBeUndefined();
+    const { checks } = await verified({ root: given.lake, clock: pausing });
+    expect(checks.filter(({ result }) => ['failed', 'finding', 'note'].includes(result))).toMatchObject([
+      { check: 'unread-events', result: 'note', found: 1 },
+    ]);
 
-  const service = await watchedService(evenLedger(range.from, days, perDay, 7), clock);
-  onTestFinished(() => service.close());
-  const lake = await temporaryFolder();
-  const given = { lake, endpoint: service.url, account: 'shop', ...range, pipelines: ['group-events'] };
-  await mkdir(join(lake, '_journal', 'shop'), { recursive: true });
-  await copyFile(path, checkedPath(largeGroupsFile({ lake }, 'shop', service.url)));
-  const logged: string[] = [];
-  const failure: unknown = await ran(given, { clock, logged }).catch((error: unknown) => error);
-  expect(failure).toMatchObject({ code: 'INCOMPLETE' });
-  expect(logged.filter((line) => line.includes('Not requested again'))).toHaveLength(1);
-  expect(logged).toContainEqual(expect.stringMatching(/^5 slices are left open for this reason \(known\)/));
-  const [row] = await (await database(lake, clock)).rows('SELECT count(DISTINCT group_id) AS n FROM group_events');
-  expect(row).toEqual({ n: 1n });
+    const again: unknown = await ran({ ...options, refresh: true }, { clock: pausing }).catch(
+      (error: unknown) => error,
+    );
+    expect(again).toMatchObject({ code: 'HOLES' });
+    expect(asked()).toBeGreaterThan(100);
+  });
+
+  test('keeps the rows that it had while it was smaller, and is read once more after its end', async () => {
+    const { clock, pausing, given, asked, rows } = await oneSettlement('2026-02-13T12:00:00Z');
+    const night = async (iso: string) => {
+      clock.set(iso);
+      const { failure } = await synced(given, { clock: pausing });
+      return { code: (failure as { code?: string } | undefined)?.code, asked: asked(), rows: await rows() };
+    };
+    await ran({ ...given, from: begins, to: '2026-02-13' }, { clock: pausing });
+    const before = await rows();
+    expect(before).toBeGreaterThan(9000);
+    asked();
+    expect(await night('2026-02-14T23:00:00Z')).toMatchObject({ code: 'HOLES', rows: before });
+    expect(await night('2026-02-14T23:30:00Z')).toEqual({ code: undefined, asked: 0, rows: before });
+    const closed = await night('2026-02-16T12:00:00Z');
+    expect(closed).toMatchObject({ code: 'HOLES', rows: before });
+    expect(closed.asked).toBeGreaterThan(100);
+    expect(await night('2026-02-17T12:00:00Z')).toEqual({ code: undefined, asked: 0, rows: before });
+  });
 });

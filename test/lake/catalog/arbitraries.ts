@@ -44,6 +44,7 @@ const windows = fc.record({ start: number, end: number });
 const holes = fc.oneof(
   fc.record({ page: fc.nat(9), byte: fc.nat(9), requestId: text }),
   fc.record({ file: text, line: fc.nat(9), byte: fc.nat(9) }),
+  fc.record({ refusedAfter: fc.nat(9) }),
 );
 
 export const loadKeys: fc.Arbitrary<LoadKey> = fc.record(

@@ -4,10 +4,8 @@ import { scanPage, type ScannedPage, type FinancesPage } from './finances-page.j
 import { emptySource, type RowSource } from '../model/slice-rows.js';
 import type { WithFinancesV0 } from './finances-api.js';
 import { formatCount } from '../../../core/text/amounts.js';
-import { patienceMs, type LargeGroup } from './large-groups.js';
 import { ReadFailure } from '../../../engine/retry/read-failure.js';
 import { subjectPages } from '../selling-partner/subject-ids.js';
-import { isoDate } from '../../../core/numeric/instant.js';
 
 /** Events of a settlement, whose start and end are the window. */
 export function groupSource({ group: { id, start, end }, opened }: GroupSlice): RowSource {
@@ -24,22 +22,20 @@ export async function* storedThenRead(
   yield* pages;
 }
 
-/** Events from which a refused settlement counts as too large, and is not retried soon. */
+/** Events behind which a refusal is for the settlement's size without a doubt. */
 const manyEvents = 10_000;
 
 /**
  * The pages of a settlement.
  *
- * @throws ReadFailure `too-large` where its size is the likely reason of a refusal; `known`, without a request, where that was so
- * recently; and what `subjectPages` throws
+ * @throws ReadFailure `too-large` where its size is the likely reason of a refusal, with `refusedAfter` where it is the certain one;
+ * and what `subjectPages` throws
  */
 export async function* groupPages(
   { group }: GroupSlice,
   reading: Reading<WithFinancesV0>,
 ): AsyncGenerator<FinancesPage> {
-  const { v0, largeGroups } = reading.upstream;
-  const known = largeGroups?.find(group);
-  if (known !== undefined) throw new ReadFailure('known', 'UPSTREAM_STATUS', knownText(known));
+  const { v0 } = reading.upstream;
   let events = 0;
   try {
     const query = { operation: 'ListFinancialEventsByGroupId', parameters: { eventGroupId: group.id } } as const;
@@ -51,28 +47,28 @@ export async function* groupPages(
   } catch (error) {
     // A page is refused after accepted ones: only the size differs.
     if (!(error instanceof ReadFailure) || error.kind !== 'invalid' || events === 0) throw error;
-    if (events >= manyEvents) await largeGroups?.add(group, events);
-    throw error.with({ kind: 'too-large', why: sizeText(events) });
+    const isCertain = events >= manyEvents;
+    const message = isCertain ? refusedText(events) : doubtfulText(events, error);
+    throw error.with({ kind: 'too-large', message, ...(isCertain && { refusedAfter: events }) });
   }
 }
 
 function unaskableText(why: string): string {
-  return `expected a settlement id that can be requested, but ${why}; the service returned it. ${byDate}`;
+  return `expected a settlement id that can be requested, but ${why}; the service returned it. Its ${byDate}.`;
 }
 
-function sizeText(events: number): string {
+function refusedText(events: number): string {
   return (
-    `Most likely too large: the service refused to continue after ${formatCount(events, 'event')} of the settlement. It returns none of ` +
-    `more than about 15,300 events or 150 pages. ${byDate}`
+    `too large for the service (refused after ${formatCount(events, 'event')}); financial-events has its events by date; not requested ` +
+    'again until its end changes, or with `backfill group-events --refresh`'
   );
 }
 
-function knownText({ events, at }: LargeGroup): string {
-  const [then, next] = [at, at + patienceMs].map(isoDate);
+function doubtfulText(events: number, { status }: ReadFailure): string {
   return (
-    `Not requested again: on ${then ?? ''} it was refused after ${formatCount(events, 'event')}, most likely for its size. ` +
-    `${byDate} It is tried again when its end changes, from ${next ?? ''} on, or with \`backfill --refresh\`.`
+    `probably too large: the service refused to continue after ${formatCount(events, 'event')} (status ${status ?? 'unknown'}). It ` +
+    `returns none of more than about 15,300 events or 150 pages. Its ${byDate}.`
   );
 }
 
-const byDate = 'Its events are in the lake by date, if financial-events is loaded for its dates.';
+const byDate = 'events are in the lake by date, if financial-events is loaded for its dates';

@@ -1,6 +1,5 @@
 import { DateRecovery } from './cursor-recovery.js';
 import { eachResult, readFinancesPage, type FinancesPage } from './finances-page.js';
-import type { LargeGroups } from './large-groups.js';
 import { limits, operations, type Operation } from './operations.js';
 import {
   commonApi,
@@ -55,6 +54,4 @@ function paged(options: FinancesApiOptions): PagedFinancesApi<FinancesQuery, Fin
 /** An upstream that has this API. */
 export interface WithFinancesV0 {
   readonly v0: FinancesClient<FinancesQuery, FinancesPage>;
-  /** Settlements that are too large to read; left out: they aren't recorded. */
-  readonly largeGroups?: LargeGroups | undefined;
 }

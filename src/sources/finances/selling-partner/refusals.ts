@@ -181,7 +181,6 @@ const remedies: Partial<Record<FailureKind, SliceVerdict>> = {
   unreadable: 'split-to-days',
   'bound-too-late': 'split-to-days',
   'window-too-long': 'shorten',
-  known: 'skip-alone',
   unaskable: 'skip-alone',
   'unknown-subject': 'skip-alone',
 };

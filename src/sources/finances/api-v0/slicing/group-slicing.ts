@@ -24,7 +24,7 @@ import { firstSynced, missingWindows } from '../../../../engine/slicing/sync-win
 import { firstInstant, samplesOf } from '../../../../engine/slicing/window-slicing.js';
 import type { PipelineTables } from '../../../../core/columns/table.js';
 import { loadKeysOf } from '../../../../lake/delta/file-tags.js';
-import type { StoredLoadKey } from '../../../../lake/catalog/load-key.js';
+import { refusedAfter, type StoredLoadKey } from '../../../../lake/catalog/load-key.js';
 import type { Add } from '../../../../lake/delta/actions.js';
 import type { Lake } from '../../../../lake/lake.js';
 import { groupSlices, listedSettlements, spanOfGroup, type GroupSlice } from '../group-slices.js';
@@ -69,7 +69,8 @@ const settlingMs = 5 * 60_000;
 
 /**
  * The groups that a sync reads: missing ones, open ones, and those that closed after they were read. The events of a closed
- * group no longer change: it is read once after its end, and the read is recorded even if nothing changed.
+ * group no longer change: it is read once after its end, and the read is recorded even if nothing changed. One that the service
+ * refused for its size is read again only after its end.
  */
 function syncedGroups(job: SyncJob, { pipeline, listing }: GroupSlicingOptions): GroupSlice[] {
   const { lake, account, refresh, range, requestedLookBackFrom, requested } = job;
@@ -84,10 +85,11 @@ function syncedGroups(job: SyncJob, { pipeline, listing }: GroupSlicingOptions):
   const toRead = (slice: GroupSlice): GroupSlice | undefined => {
     const known = slice.loadKeys.map((loadKey) => loaded.get(loadKey)).find((key) => key !== undefined);
     if (known === undefined) return missing.some((window) => contains(window, slice.opened)) ? slice : undefined;
-    if (isOpen(slice)) return { ...slice, grows: true };
+    const isRefused = refusedAfter(known.holes) !== undefined;
+    if (isOpen(slice)) return isRefused ? undefined : { ...slice, grows: true };
     const end = slice.group.end ?? 0;
     if (known.readAt < end + settlingMs) return { ...slice, noted: true, grows: true };
-    return end >= requestedLookBackFrom ? slice : undefined;
+    return end >= requestedLookBackFrom && !isRefused ? slice : undefined;
   };
   return listed
     .flatMap((slice) => toRead(slice) ?? [])
@@ -194,7 +196,8 @@ function loadedSettlements(
   }
   return listed.flatMap((slice) => {
     const loadKey = slice.loadKeys.find((one) => read.has(one));
-    return loadKey === undefined ? [] : [{ slice, events: events.get(loadKey) ?? 0 }];
+    if (loadKey === undefined) return [];
+    return [{ slice, events: refusedAfter(read.get(loadKey)?.holes) ?? events.get(loadKey) ?? 0 }];
   });
 }
 
