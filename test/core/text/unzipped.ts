@@ -31,7 +31,9 @@ export function sheetIn(bytes: Buffer, number = 1): string {
     const unnamed = cells.replaceAll(/<c r="([A-Z]+)(\d+)"/g, (_match, letters: string, of: string) => {
       column++;
       // Bijective base 26.
-      expect([...letters].reduce((sum, letter) => sum * 26 + letter.charCodeAt(0) - 64, 0)).toBe(column);
+      expect(
+        Array.from(letters, (letter) => letter.charCodeAt(0) - 64).reduce((sum, digit) => sum * 26 + digit, 0),
+      ).toBe(column);
       expect(Number(of)).toBe(row);
       return '<c';
     });
