@@ -69,7 +69,7 @@ export async function readChanges(
   const before = options.since === undefined ? Snapshot.empty : await snapshotSince(lake, options.since, await zstd());
   refuseUnknownAccount(options.account, new Set([...before.accounts(), ...snapshot.accounts()]), options.lake);
   const chosen = chosenTables(lake, options.tables);
-  refuseColumns(options.exclude, chosen);
+  refuseColumns(options.exclude, lake);
   const compared = chosen.map((table) => ({
     table,
     partitions: changedPartitions(table.schema.name, before, snapshot, options.account),
@@ -128,19 +128,19 @@ function chosenTables(lake: Lake, names: readonly string[]): readonly LakeTable[
   return names.length === 0 ? known : lake.tables.filter(({ schema }) => names.includes(schema.name));
 }
 
-/** @throws LedgerlakeError USAGE for a column that none of the tables has, and for one by which they are compared */
-function refuseColumns(excluded: readonly string[], compared: readonly LakeTable[]): void {
+/** @throws LedgerlakeError USAGE for a column that no table of the lake has, and for one by which they are compared */
+function refuseColumns(excluded: readonly string[], { tables }: Lake): void {
   const partition = excluded.find((name) => partitions.includes(name));
   if (partition !== undefined) {
     throw usageError(
       `expected --exclude to be columns other than ${partitions.join(' and ')}, by which rows are compared, got ${partition}`,
     );
   }
-  const known = new Set(compared.flatMap(({ columns }) => columns.map(({ name }) => name)));
+  const known = new Set(tables.flatMap(({ columns }) => columns.map(({ name }) => name)));
   for (const name of partitions) known.delete(name);
   const unknown = excluded.find((name) => !known.has(name));
   if (unknown !== undefined) {
-    throw unknownName('--exclude to be columns of the compared tables', unknown, [...known].toSorted());
+    throw unknownName('--exclude to be columns of tables of the lake', unknown, [...known].toSorted());
   }
 }
 

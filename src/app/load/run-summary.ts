@@ -209,7 +209,7 @@ export const warningTexts: Readonly<Record<string, string>> = {
   unknownLists: 'events in lists that the model does not know',
   unknownPaths:
     'amounts at paths that the model does not know (kind unknown; `ask unknown-amounts` lists those of the ledger)',
-  unfitValues: 'values that do not fit their column exactly (null there, complete in raw)',
+  unfitValues: 'values without a column that holds them exactly (null there, complete in raw)',
   oddFields: 'values of an unexpected type (null in their column, complete in raw)',
   textAmounts: 'amounts that came as text (each counts as the number that it is)',
   repaired: 'records with a text that is no JSON (repaired in raw)',

@@ -3,7 +3,7 @@ import type { Lake } from '../../lake/lake.js';
 import { spansText } from '../command-text.js';
 import type { QueryOptions } from '../configuration/settings.js';
 import type { ReadingContext } from '../context.js';
-import { newestMonth, partialMonths, windowsByAccount } from './loaded-months.js';
+import { monthBefore, newestMonth, partialMonths, windowsByAccount } from './loaded-months.js';
 import { questionNamed, questionQuery, questions, questionValues } from './questions.js';
 
 /** A question with the values of its parameters, for a lake. */
@@ -32,15 +32,23 @@ export function askedQuestion(lake: Lake, { name, parameters, timeZone = 'UTC', 
   const accounts = windowsByAccount(lake);
   const newest = newestMonth([...accounts.values()].flat(), timeZone, now);
   const values = questionValues(question, parameters, { newestMonth: newest, now });
-  const month = values.get('month');
-  const first = month ?? values.get('from');
-  const notes = [...accounts].flatMap(([account, windows]) => {
-    if (first === undefined) return [];
-    const partial = partialMonths(windows, timeZone, { first, last: month ?? '9999-12' });
-    if (partial?.length === 0) return [];
-    const what = partial === undefined ? `nothing of ${first}` : `only a part of ${partial.join(', ')}`;
-    return [`WARNING: ${account} has ${what}: loaded is ${spansText(windows)}`];
-  });
+  const [month, from] = [values.get('month'), values.get('from')];
+  const before = name === 'month-comparison' ? [1, 12] : [];
+  const ranges = [
+    ...(month === undefined ? [] : [0, ...before].map((count) => monthBefore(month, count))).map((of) => ({
+      first: of,
+      last: of,
+    })),
+    ...(from === undefined ? [] : [{ first: from, last: '9999-12' }]),
+  ];
+  const notes = [...accounts].flatMap(([account, windows]) =>
+    ranges.flatMap((range) => {
+      const partial = partialMonths(windows, timeZone, range);
+      if (partial?.length === 0) return [];
+      const what = partial === undefined ? `nothing of ${range.first}` : `only a part of ${partial.join(', ')}`;
+      return [`WARNING: ${account} has ${what}: loaded is ${spansText(windows)}`];
+    }),
+  );
   return { query: questionQuery(question, values), notes };
 }
 

@@ -205,6 +205,10 @@ function faultAt(instant: number | undefined, account: string, lake: Lake): stri
   if (end === undefined) return `no transactions of ${account} are loaded, so there are no rows: ${load([])}them`;
   const from = `transactions of ${account} are loaded from ${dateOrInstant(since)} on`;
   if (instant !== undefined && instant < since) {
+    const isEmpty =
+      uncovered({ start: instant, end: since }, storedWindows(lake, transactionsPipeline, account)).length === 0;
+    if (isEmpty)
+      return `${account} has no transactions before ${dateOrInstant(since)}, so there are no rows for ${dateOrInstant(instant)}`;
     return `${from}, after ${dateOrInstant(instant)}, so there are no rows: ${load([{ start: instant, end: since }])}what is missing`;
   }
   const gaps = uncovered({ start: since, end }, loaded);

@@ -261,6 +261,9 @@ async function expectNotes(lake: string): Promise<void> {
     expect.stringContaining('WARNING: shop has nothing of 2026-04: loaded is '),
   ]);
   expect((await ask('largest-fees')).notes).toEqual([]);
+  expect((await ask('month-comparison')).notes).toEqual([
+    expect.stringContaining('WARNING: shop has nothing of 2025-02: loaded is '),
+  ]);
   expect((await ask('profit-by-sku')).notes).toEqual([
     expect.stringContaining('WARNING: sku_profit: no unit costs are given'),
   ]);

@@ -112,6 +112,13 @@ test('an instant that the loaded transactions do not answer for is told of', asy
     'WARNING: outstanding_at: transactions of shop are loaded from 2026-01-01 on, after 2025-12-01, so there are no rows: ' +
       '`ledgerlake backfill transactions --account shop --from 2025-12-01 --to 2026-01-01` loads what is missing',
   ]);
+  // The seller's history begins later: what is loaded is empty.
+  const early = await loaded('2025-01-01', '2026-01-08');
+  expect((await openLakeReader(early, clock)).notesOn("FROM outstanding_at('2025-01-02')")).toEqual([
+    expect.stringMatching(
+      /^WARNING: outstanding_at: shop has no transactions before 2025-\d\d-\d\d, so there are no rows for 2025-01-02$/,
+    ),
+  ]);
   expect(outstanding("'2026-04-01'")[0]).toMatch(
     /are loaded until 2026-03-10T01:5\d:\d\dZ, so what is paid after that/,
   );

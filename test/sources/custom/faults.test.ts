@@ -172,7 +172,7 @@ test('what doesn’t fit its column is null, whole in raw, and counted; without 
   expect(printed).toContain(
     '1 value of an unexpected type (null in their column, complete in raw): shipments.shipped_at',
   );
-  expect(printed).toContain('2 values that do not fit their column exactly');
+  expect(printed).toContain('2 values without a column that holds them exactly');
   const query =
     'SELECT list(cost ORDER BY shipment_id)::VARCHAR AS cost, list(raw ORDER BY shipment_id) AS raw FROM shipments';
   expect(await rowOf(lake, query)).toMatchObject({ cost: '[NULL, 10.00]' });

@@ -2,7 +2,7 @@
 --
 -- One row for each change that a later read found, and currency, the newest first: the tables that have the event (sources), when it was
 -- seen, how many days after the event, the event, and its net amount, which is null for a transfer. An event of v0 and its transaction
--- are two events, and so are a deferred sale and its release, with the same amount.
+-- are two events. Left out are transactions whose status has changed, such as a release, and what was seen on its own day.
 --
 -- $since: date = 30 days ago, the first day on which it was seen
 -- $limit: count = 50, changes of an account
@@ -20,6 +20,12 @@ WITH numbered_ AS (
 )
 SELECT account, sources, change, seen_at, date_diff('day', effective_at, seen_at) AS days_late, effective_at, event_list, amazon_order_id,
   net, currency
-FROM changes_
+FROM (
+  -- One that has another status has vanished and appeared at once, with the same amount.
+  FROM changes_
+  WINDOW same_ AS (PARTITION BY account, sources, seen_at, event_list, amazon_order_id, currency, net)
+  QUALIFY min(change) OVER same_ = max(change) OVER same_
+)
+WHERE change = 'vanished' OR date_diff('day', effective_at, seen_at) > 0
 QUALIFY row_number() OVER (PARTITION BY account ORDER BY seen_at DESC, effective_at DESC, event_, currency) <= $limit
 ORDER BY account, seen_at DESC, effective_at DESC, event_, currency

@@ -1,4 +1,4 @@
--- A month against the month before and the same month of the year before
+-- A month against the month before and the same month of the year before, on the paid basis
 --
 -- One row for each account, currency and line: a category, what was earned, and the net proceeds, in the month, the month before and the
 -- same month of the year before, with the differences. Where a month has nothing it is null.

@@ -1,4 +1,4 @@
--- Profit of each marketplace in a month
+-- Profit of each marketplace in a month, on the paid basis
 --
 -- One row for each account, country and currency, the highest sales first: the net amounts by category. v0 does not say the marketplace of
 -- advertising, service fees, adjustments and loans: their country is null, and the margins of the others lack them.

@@ -1,7 +1,7 @@
--- Profit of each month
+-- Profit of each month, on the paid basis
 --
 -- One row for each account, currency and month, the newest first: the net amounts by category, their sums (as in pnl_by_month), and what
--- is earned of each 100 of sales (margin).
+-- is earned of each 100 of sales (margin). A deferred sale counts when it is released; pnl_by_month_earned has it when it happened.
 --
 -- $from: month = newest - 12, the first month
 SELECT account, currency, month, sales, promotions, fees, taxes, refunds, reimbursements, earned, percent_of(earned, sales) AS margin,

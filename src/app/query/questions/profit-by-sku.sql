@@ -1,4 +1,4 @@
--- Profit and margin of each SKU in a month
+-- Profit and margin of each SKU in a month, on the paid basis
 --
 -- One row for each account, currency and SKU, the highest sales first, and one without a SKU for the amounts that name none: shipped and
 -- refunded units, sales, fees, refunds, and ads of those that name a SKU, what was earned, which has the other categories too, and with
