@@ -25,7 +25,7 @@ export function unreadText({ pipeline, loadKey, hole }: LoadHole): string {
 export function holeText(hole: EventHole): string {
   if ('refusedAfter' in hole) {
     return (
-      `too large for the service (refused after ${formatCount(hole.refusedAfter, 'event')}); financial-events has its events by date, ` +
+      `too large for the service (refused after ${formatCount(hole.refusedAfter, 'event')}); financial-events has its events by date, where they are loaded, ` +
       '`backfill settlement-reports` or `--api both` its lines'
     );
   }

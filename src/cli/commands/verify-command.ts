@@ -16,7 +16,10 @@ export const verifyCommand: CommandDefinition = {
   options: {
     ...shared('lake', 'config'),
     account: { about: 'Account to verify [default: all]' },
-    strict: { isFlag: true, about: 'Exit with 1 also if the service contradicts itself' },
+    strict: {
+      isFlag: true,
+      about: 'Exit with 1 also if the service contradicts itself, or requested days are missing',
+    },
     expect: { about: 'VERSION:HASH of an earlier `status` or `verify`: prove that nothing up to it was changed' },
     format: { default: 'table', choices: formats, about: 'Format of the certificate' },
   },

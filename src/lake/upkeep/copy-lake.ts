@@ -251,9 +251,13 @@ async function copyCatalog(
   if ((await targetFiles.hintedCheckpoint())?.version !== version)
     await targetFiles.writeOnlyCheckpoint(version, encodeCheckpoint(snapshot, await zstd()));
 
-  // What is there already and differs the source has replaced by stubs. The oldest of these goes last, so that an interrupted copy
-  // does what follows from it again.
-  const erased = differing.filter((at) => here.has(at));
+  // What is there already and differs the source has replaced by stubs, or it is damaged there. The oldest stub goes last, so that an
+  // interrupted copy does what follows from it again.
+  const erased: number[] = [];
+  for (const some of batchesOf(differing.filter((at) => here.has(at)))) {
+    const found = await allOf(some.map((at) => files.stored(at)));
+    erased.push(...some.filter((_, index) => 'erased' in (found[index] ?? {})));
+  }
   const others = differing.filter((at) => at !== erased[0]);
   // The newest first: who has an earlier version open reads on once all are there.
   for (const some of batchesOf(others.toReversed()))

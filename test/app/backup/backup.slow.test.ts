@@ -303,6 +303,15 @@ test('Of a damaged backup the catalog is restored, what copies the rest again is
   await rename(join(copy, damaged), join(copy, '_moved'));
   await backup({ lake: root, destination: copy }, context);
   await expectWhole(copy);
+  // Commits that were cut off are copied again, and nothing is removed.
+  const whole = await filesOf(openStore(copy));
+  for (const at of [1, snapshot.version]) {
+    await writeFile(join(copy, commitPath(at)), 'cut');
+    await backup({ lake: root, destination: copy }, context);
+    expect(await filesOf(openStore(copy))).toMatchObject(await essentialFiles(openStore(root)));
+    expect(Object.keys(await filesOf(openStore(copy)))).toEqual(expect.arrayContaining(Object.keys(whole)));
+    await expectWhole(copy);
+  }
   // A lake that is written to is no backup any more.
   await compacted({ lake: copy }, { clock });
   const { snapshot: later } = await Lake.open(openStore(copy), tables, clock);

@@ -59,7 +59,7 @@ function unaskableText(why: string): string {
 
 function refusedText(events: number): string {
   return (
-    `too large for the service (refused after ${formatCount(events, 'event')}); financial-events has its events by date; not requested ` +
+    `too large for the service (refused after ${formatCount(events, 'event')}); financial-events has its events by date, where they are loaded; not requested ` +
     'again until its end changes, or with `backfill group-events --refresh`'
   );
 }
