@@ -64,7 +64,7 @@ export interface Table {
   readonly linesOf?: string;
 }
 
-const sqlTypes: Readonly<Record<Exclude<ColumnType, 'decimal'>, string>> = {
+const sqlTypes: TypeNames = {
   text: 'VARCHAR',
   instant: 'TIMESTAMP WITH TIME ZONE',
   date: 'DATE',
@@ -85,6 +85,16 @@ export function sqlType(column: Pick<Column, 'type' | 'digits'>): string {
 /** Precision and scale of a decimal column. */
 export function digitsOf({ digits }: Pick<Column, 'digits'>): Digits {
   return digits ?? { precision: decimalPrecision, scale: decimalScale };
+}
+
+/** The names of column types in another system, in which a decimal is `decimal(PRECISION,SCALE)`. */
+export type TypeNames = Readonly<Record<Exclude<ColumnType, 'decimal'>, string>>;
+
+/** The name of a column's type in another system. */
+export function typeName(column: Pick<Column, 'type' | 'digits'>, names: TypeNames): string {
+  if (column.type !== 'decimal') return names[column.type];
+  const { precision, scale } = digitsOf(column);
+  return `decimal(${precision},${scale})`;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type Table, digitsOf, type Column, type ColumnType } from '../../core/columns/table.js';
+import { typeName, type Column, type Table, type TypeNames } from '../../core/columns/table.js';
 import { isObject, logError, type Fields, type MetaData } from './actions.js';
 import { hourMs } from '../../core/windows.js';
 
@@ -41,7 +41,7 @@ export function fileColumns(table: Table, metaData: MetaData | undefined): reado
 export const partitionColumns = ['account', 'month'] as const;
 
 /** Type names of the Delta protocol; its `timestamp` is in UTC with microseconds. */
-const deltaTypes: Readonly<Record<Exclude<ColumnType, 'decimal'>, string>> = {
+const deltaTypes: TypeNames = {
   text: 'string',
   instant: 'timestamp',
   date: 'date',
@@ -81,9 +81,7 @@ export function logColumns(schema: string): LogColumn[] {
 
 function deltaField(column: Column) {
   const { name, nullable, about } = column;
-  const { precision, scale } = digitsOf(column);
-  const type = column.type === 'decimal' ? `decimal(${precision},${scale})` : deltaTypes[column.type];
-  return { name, type, nullable, metadata: { comment: about } };
+  return { name, type: typeName(column, deltaTypes), nullable, metadata: { comment: about } };
 }
 
 /** @throws LedgerlakeError LAKE_LOG where it isn't a schema */

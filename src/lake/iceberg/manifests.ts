@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { digitsOf, type ColumnType } from '../../core/columns/table.js';
+import { typeName, type TypeNames } from '../../core/columns/table.js';
 import { readInstant } from '../../core/numeric/instant.js';
 import type { Add } from '../delta/actions.js';
 import { columnStatistics, statisticsOf } from '../delta/file-tags.js';
 import { avroFile, type AvroField, type AvroRecord, type AvroSchema, type AvroValue } from './avro.js';
-import { deltaFieldsOf, logColumns, type LogColumn } from '../delta/table-metadata.js';
+import { deltaFieldsOf, logColumns } from '../delta/table-metadata.js';
 
 /** A column of an Iceberg table. Its id is its position in the log's schema, which only grows at its end. */
 export interface IcebergField {
@@ -21,7 +21,7 @@ export const partitionFields = [
 ] as const;
 
 /** Iceberg's type names. */
-const types: Readonly<Record<Exclude<ColumnType, 'decimal'>, string>> = {
+const types: TypeNames = {
   text: 'string',
   instant: 'timestamptz',
   date: 'date',
@@ -30,18 +30,13 @@ const types: Readonly<Record<Exclude<ColumnType, 'decimal'>, string>> = {
   boolean: 'boolean',
 };
 
-function icebergType(column: LogColumn): string {
-  const { precision, scale } = digitsOf(column);
-  return column.type === 'decimal' ? `decimal(${precision}, ${scale})` : types[column.type];
-}
-
 /** The columns of a table by its log's schema, including partition columns. */
 export function icebergFields(schemaString: string): IcebergField[] {
   const names = deltaFieldsOf(schemaString).map(({ name }) => name);
   return logColumns(schemaString).map((column) => ({
     id: names.indexOf(column.name) + 1,
     name: column.name,
-    type: icebergType(column),
+    type: typeName(column, types).replace(',', ', '),
     // Partition columns aren't in the files: readers that don't take them from the metadata see null.
     required: !column.nullable && !partitionFields.some(({ name }) => name === column.name),
   }));

@@ -1,12 +1,12 @@
-import { digitsOf, type ColumnType } from '../../core/columns/table.js';
+import { typeName, type TypeNames } from '../../core/columns/table.js';
 import type { LakeTable } from '../lake-table.js';
 import { identifier, literal } from '../../core/duckdb/literals.js';
 import type { Lake } from '../lake.js';
-import { logColumns, type LogColumn } from '../delta/table-metadata.js';
+import { logColumns } from '../delta/table-metadata.js';
 import { symlinkFolder } from '../data-files.js';
 
 /** Redshift's type names. Its texts have at most 65,535 bytes. */
-const types: Readonly<Record<Exclude<ColumnType, 'decimal'>, string>> = {
+const types: TypeNames = {
   text: 'varchar(65535)',
   instant: 'timestamp',
   date: 'date',
@@ -14,11 +14,6 @@ const types: Readonly<Record<Exclude<ColumnType, 'decimal'>, string>> = {
   integer: 'integer',
   boolean: 'boolean',
 };
-
-function redshiftType(column: LogColumn): string {
-  const { precision, scale } = digitsOf(column);
-  return column.type === 'decimal' ? `decimal(${precision},${scale})` : types[column.type];
-}
 
 const partitionTypes = { account: 'varchar(64)', month: 'varchar(7)' } as const;
 
@@ -37,7 +32,7 @@ export function redshiftStatements(lake: Lake, schema: string): string[] {
 function tableStatement(lake: Lake, table: LakeTable, schema: string): string {
   const columns = logColumns(table.metaData?.schemaString ?? '{"fields":[]}')
     .filter(({ name }) => !Object.hasOwn(partitionTypes, name))
-    .map((column) => `  ${identifier(column.name)} ${redshiftType(column)}`);
+    .map((column) => `  ${identifier(column.name)} ${typeName(column, types)}`);
   const partitions = Object.entries(partitionTypes).map(([name, type]) => `"${name}" ${type}`);
   return [
     `CREATE EXTERNAL TABLE ${schema}.${table.schema.name} (`,
