@@ -1,6 +1,6 @@
-import { formatCount } from '../core/text/amounts.js';
 import type { EventHole } from '../lake/catalog/load-key.js';
 import type { Lake } from '../lake/lake.js';
+import { tooLargeText } from '../sources/finances/api-v0/event-pages.js';
 
 /** What could not be read where its load key was read last, and what the lake lacks. */
 export interface LoadHole {
@@ -24,10 +24,7 @@ export function unreadText({ pipeline, loadKey, hole }: LoadHole): string {
 /** The place of a hole, with numbers from 1. */
 export function holeText(hole: EventHole): string {
   if ('refusedAfter' in hole) {
-    return (
-      `too large for the service (refused after ${formatCount(hole.refusedAfter, 'event')}); financial-events has its events by date, where they are loaded, ` +
-      '`backfill settlement-reports` or `--api both` its lines'
-    );
+    return `${tooLargeText(hole.refusedAfter)}, \`backfill settlement-reports\` or \`--api both\` its lines`;
   }
   if ('file' in hole) return `line ${hole.line + 1} of ${hole.file}, byte ${hole.byte}`;
   const { page, byte, requestId = 'none' } = hole;

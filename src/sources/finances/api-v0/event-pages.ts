@@ -57,11 +57,17 @@ function unaskableText(why: string): string {
   return `expected a settlement id that can be requested, but ${why}; the service returned it. Its ${byDate}.`;
 }
 
-function refusedText(events: number): string {
+/** What became of a settlement that the service refused for its size, behind so many events. */
+export function tooLargeText(events: number): string {
   return (
-    `too large for the service (refused after ${formatCount(events, 'event')}); financial-events has its events by date, where they are loaded; not requested ` +
-    'again until its end changes, or with `backfill group-events --refresh`'
+    `too large for the service (refused after ${formatCount(events, 'event')}); financial-events has its events by date, ` +
+    'where they are loaded'
   );
+}
+
+function refusedText(events: number): string {
+  const again = 'not requested again until its end changes, or with `backfill group-events --refresh`';
+  return `${tooLargeText(events)}; ${again}`;
 }
 
 function doubtfulText(events: number, { status }: ReadFailure): string {
