@@ -6,8 +6,7 @@ import { replaceFile } from '../../core/io/write-file.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 import { dayMs } from '../../core/windows.js';
 import type { Lake } from '../../lake/lake.js';
-import { spansText } from '../command-text.js';
-import { partialMonths, windowsByAccount } from '../query/loaded-months.js';
+import { loadedText, partialMonths, windowsByAccount } from '../query/loaded-months.js';
 import { printable } from '../../core/printable.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { chunksOf, csvText } from '../../core/text/formats.js';
@@ -222,7 +221,7 @@ function partialNotes(lake: Lake, accounts: readonly string[], { from, to }: Day
     const partial = partialMonths(windows, timeZone, range) ?? [];
     return partial.length === 0
       ? []
-      : `${account} has only a part of ${partial.join(', ')}: loaded is ${spansText(windows)}; --since adjusts its journals later`;
+      : `${loadedText(account, `only a part of ${partial.join(', ')}`, windows)}; --since adjusts its journals later`;
   });
 }
 

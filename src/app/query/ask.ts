@@ -1,9 +1,8 @@
 import { chunksOf, writeRows, type Format } from '../../core/text/formats.js';
 import type { Lake } from '../../lake/lake.js';
-import { spansText } from '../command-text.js';
 import type { QueryOptions } from '../configuration/settings.js';
 import type { ReadingContext } from '../context.js';
-import { monthBefore, newestMonth, partialMonths, windowsByAccount } from './loaded-months.js';
+import { loadedText, monthBefore, newestMonth, partialMonths, windowsByAccount } from './loaded-months.js';
 import { questionNamed, questionQuery, questions, questionValues } from './questions.js';
 
 /** A question with the values of its parameters, for a lake. */
@@ -34,19 +33,15 @@ export function askedQuestion(lake: Lake, { name, parameters, timeZone = 'UTC', 
   const values = questionValues(question, parameters, { newestMonth: newest, now });
   const [month, from] = [values.get('month'), values.get('from')];
   const before = name === 'month-comparison' ? [1, 12] : [];
-  const ranges = [
-    ...(month === undefined ? [] : [0, ...before].map((count) => monthBefore(month, count))).map((of) => ({
-      first: of,
-      last: of,
-    })),
-    ...(from === undefined ? [] : [{ first: from, last: '9999-12' }]),
-  ];
+  const months = month === undefined ? [] : [0, ...before].map((count) => monthBefore(month, count));
+  const ranges = months.map((of) => ({ first: of, last: of }));
+  if (from !== undefined) ranges.push({ first: from, last: '9999-12' });
   const notes = [...accounts].flatMap(([account, windows]) =>
     ranges.flatMap((range) => {
       const partial = partialMonths(windows, timeZone, range);
       if (partial?.length === 0) return [];
       const what = partial === undefined ? `nothing of ${range.first}` : `only a part of ${partial.join(', ')}`;
-      return [`WARNING: ${account} has ${what}: loaded is ${spansText(windows)}`];
+      return [`WARNING: ${loadedText(account, what, windows)}`];
     }),
   );
   return { query: questionQuery(question, values), notes };

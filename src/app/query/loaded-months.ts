@@ -2,6 +2,7 @@ import { financialEvents } from '../../../pipelines/financial-events.js';
 import { transactionsPipeline } from '../../../pipelines/transactions.js';
 import { joined, type Window } from '../../core/windows.js';
 import type { Lake } from '../../lake/lake.js';
+import { spansText } from '../command-text.js';
 import { storedWindows } from '../coverage/stored-pipelines.js';
 
 /** The windows in which each account has events or transactions loaded, of those that have any. */
@@ -38,6 +39,11 @@ export function newestMonth(windows: readonly Window[], zone: string, now: numbe
   const newest = monthBefore(monthIn(zone, end), 1);
   const first = windows.length === 0 ? newest : monthIn(zone, Math.min(...windows.map((window) => window.start)));
   return newest < first ? first : newest;
+}
+
+/** `shop has only a part of 2026-02: loaded is …`. `what`: what it has. */
+export function loadedText(account: string, what: string, windows: readonly Window[]): string {
+  return `${account} has ${what}: loaded is ${spansText(windows)}`;
 }
 
 /**
