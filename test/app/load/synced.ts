@@ -1,3 +1,4 @@
+import { withTransactions } from '../../serve/http/array-ledger.js';
 import { startEmbeddedService } from '../../../src/emulator/emulator.js';
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../../src/core/clock.js';
@@ -93,11 +94,15 @@ export function hidingLedger(ledger: Ledger, hides: Hides): Ledger {
     const page = await answer;
     return page && { ...page, items: page.items.filter((item) => !hides(item, asOf)) };
   };
+  const { byTransaction } = ledger;
   return {
     groups: (range, query) => ledger.groups(range, query),
     events: (range, query) => shown(ledger.events(range, query), query),
     eventsOfGroup: (id, query) => shown(ledger.eventsOfGroup(id, query), query),
     eventsOfOrder: (id, query) => shown(ledger.eventsOfOrder(id, query), query),
+    byTransaction:
+      byTransaction &&
+      withTransactions(byTransaction, (question, query) => shown(byTransaction.transactions(question, query), query)),
   };
 }
 

@@ -278,16 +278,7 @@ test('what late events changed in net_proceeds is the difference of pnl_by_month
   const late = Date.parse('2026-03-11T00:00:00Z');
   const seller = createSeller({ seed: 6, events: 900, profile: 'plausible' }, clock);
   const hides: Hides = (item, asOf) => asOf < late && lot(item, 7) === 0;
-  const { byTransaction = expect.fail() } = seller;
-  const hiding: typeof byTransaction = {
-    summaries: (...of) => byTransaction.summaries(...of),
-    payouts: (...of) => byTransaction.payouts(...of),
-    transactions: async (filter, query) => {
-      const page = await byTransaction.transactions(filter, query);
-      return { ...page, items: page.items.filter((item) => !hides(item, query.asOf)) };
-    },
-  };
-  const endpoint = await serving({ ledger: { ...hidingLedger(seller, hides), byTransaction: hiding }, clock });
+  const endpoint = await serving({ ledger: hidingLedger(seller, hides), clock });
   const lake = await temporaryFolder();
   const of = { lake, endpoint, account: 'shop', api: 'both' } as const;
   const profit = async () => {
