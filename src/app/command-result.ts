@@ -19,7 +19,10 @@ export interface FailedResult {
   readonly summary: object;
 }
 
-/** Sets what a command has done where it fails. Called then, also where an uncaught exception ends the process, in which no function returns. */
+/**
+ * Sets what a command has done where it fails. Called then, also where an uncaught exception ends the process, in which no function
+ * returns.
+ */
 export type SetFailedResult = (known: () => FailedResult) => void;
 
 /** Keeps what a command sets. */

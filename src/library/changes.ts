@@ -41,8 +41,8 @@ const names = new Map([['table', 'tables']]);
  * Compares the newest version of a lake with an earlier one, as `ledgerlake changes` does. The promise resolves to the version to go on
  * from once every change was received.
  *
- * @throws LedgerlakeError USAGE for a table or account that the lake lacks, and for a column that can't be excluded; LAKE_HISTORY where the earlier version can't be read any
- * more; LAKE_STORE or LAKE_LOG where the lake can't be read; STOPPED; what `onChange` throws
+ * @throws LedgerlakeError USAGE for a table or account that the lake lacks, and for a column that can't be excluded; LAKE_HISTORY where
+ * the earlier version can't be read any more; LAKE_STORE or LAKE_LOG where the lake can't be read; STOPPED; what `onChange` throws
  */
 export async function changes(options: ChangesOptions = {}): Promise<ChangesSummary> {
   checkOptions('changes', options, changesKinds);

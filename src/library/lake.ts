@@ -62,7 +62,8 @@ export interface Lake {
    * Runs one or more statements with DuckDB over the committed files, with a view for each table, as `ledgerlake sql` does. Returns
    * all rows of the last statement; {@link SqlValue} describes their types. Queries run one after the other.
    *
-   * @throws LedgerlakeError SQL with DuckDB's message; USAGE for a parameter without a value, and a value of none; STOPPED; LAKE_STORE or LAKE_LOG where the lake can't be read
+   * @throws LedgerlakeError SQL with DuckDB's message; USAGE for a parameter without a value, and a value of none; STOPPED; LAKE_STORE or
+   * LAKE_LOG where the lake can't be read
    */
   sql(query: string, options?: SqlOptions): Promise<readonly SqlRow[]>;
   /**

@@ -18,7 +18,10 @@ export interface CallOptions {
   readonly lake?: string | undefined;
   /** Configuration file; default: that of `LEDGERLAKE_CONFIG`, else `ledgerlake.config.json` in the working folder if it exists. */
   readonly config?: string | undefined;
-  /** Receives each event: of a run all, of other calls progress and notes as `message`. An error that it throws stops the call, and rejects its promise. */
+  /**
+   * Receives each event: of a run all, of other calls progress and notes as `message`. An error that it throws stops the call, and
+   * rejects its promise.
+   */
   readonly onEvent?: ((event: RunEvent) => void) | undefined;
   /** Stops the call, as Ctrl-C does a command: what was committed stays, and the promise rejects with STOPPED. */
   readonly signal?: AbortSignal | undefined;

@@ -46,11 +46,12 @@ export interface ChangedRows {
 /**
  * Compares a lake's newest version with an earlier one: the rows that came and went between them, table by table and in each month. A
  * row that changed went and came. What only moves rows from file to file is no change. A column that a version didn't have is NULL.
- * The tables are compared without the excluded columns. Without `since` a message says where the lake keeps no replaced files for the next call.
+ * The tables are compared without the excluded columns. Without `since` a message says where the lake keeps no replaced files for the
+ * next call.
  *
  * @param write receives the rows of each chosen table, also of one without changes
- * @throws LedgerlakeError USAGE for a table or account that the lake lacks, and for a column that can't be excluded; LAKE_HISTORY where the earlier version, or files that were
- * replaced since, are gone; LAKE_CONFLICT where a run deletes a file meanwhile; what `write` throws
+ * @throws LedgerlakeError USAGE for a table or account that the lake lacks, and for a column that can't be excluded; LAKE_HISTORY where
+ * the earlier version, or files that were replaced since, are gone; LAKE_CONFLICT where a run deletes a file meanwhile; what `write` throws
  */
 export async function readChanges(
   options: ChangesOptions,
@@ -137,7 +138,6 @@ function refuseColumns(excluded: readonly string[], { tables }: Lake): void {
     );
   }
   const known = new Set(tables.flatMap(({ columns }) => columns.map(({ name }) => name)));
-  for (const name of partitions) known.delete(name);
   const unknown = excluded.find((name) => !known.has(name));
   if (unknown !== undefined) {
     throw unknownName('--exclude to be columns of tables of the lake', unknown, [...known].toSorted());

@@ -44,7 +44,6 @@ export async function exportViews(
       keepsReplaced || files.length === 0 ? addresses : [filePattern(lake.store.address(table.name))],
     );
   });
-  const { version } = lake.snapshot;
   const texts = viewTexts(settings);
   const statements = [...viewStatements(tables, settings)];
   const macros = statements.flatMap(([, text]) => (isMacro(text) ? [text] : []));
@@ -68,7 +67,7 @@ export async function exportViews(
     throw usageError(`expected --dir ${printable(dir)} to take the views: ${openFault(error)}`);
   }
   const note = keepsReplaced
-    ? `The lake keeps replaced files, so lake.sql names the files of version ${version}: export the views again after each run.\n`
+    ? `The lake keeps replaced files, so lake.sql names the files of version ${lake.snapshot.version}: export the views again after each run.\n`
     : '';
   return {
     text: `\n${formatCount(queries.length, 'view')} of ${printable(location)} in ${printable(dir)}\n${note}`,

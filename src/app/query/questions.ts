@@ -95,7 +95,8 @@ export function questionValues(
 }
 
 /** A value as the files write defaults, which users may give too: `newest - 2`, `30 days ago`, `tomorrow`; otherwise itself. */
-function valueOf({ name, type }: QuestionParameter, text: string, { newestMonth, now }: QuestionTime): string {
+function valueOf(parameter: QuestionParameter, text: string, { newestMonth, now }: QuestionTime): string {
+  const { type } = parameter;
   if (type === 'month') {
     const [match, count = '0'] = /^newest(?: - (\d{1,3}))?$/.exec(text) ?? [];
     if (match !== undefined) return monthBefore(newestMonth, Number(count));
@@ -103,10 +104,10 @@ function valueOf({ name, type }: QuestionParameter, text: string, { newestMonth,
     const [match, count = '-1'] = /^(?:(\d{1,5}) days ago|tomorrow)$/.exec(text) ?? [];
     if (match !== undefined) return isoDate(now - Number(count) * dayMs);
   }
-  return checked({ name, type }, text);
+  return checked(parameter, text);
 }
 
-function checked({ name, type }: Pick<QuestionParameter, 'name' | 'type'>, text: string): string {
+function checked({ name, type }: QuestionParameter, text: string): string {
   const [expected, isValid] = {
     month: ['a month such as 2026-01, or newest', /^\d{4}-(?:0[1-9]|1[0-2])$/.test(text)] as const,
     date: ['a date such as 2026-01-31', /^\d{4}-\d\d-\d\d$/.test(text) && readInstant(text) !== undefined] as const,

@@ -12,7 +12,10 @@ const marketplaceRows = marketplaces
 
 const texts = textsByName(import.meta.glob<string>('./views/*.sql', { eager: true, import: 'default' }));
 
-/** The views over a lake's tables by their names: the query of a view, or the statement that creates a macro; each behind those that it reads. */
+/**
+ * The views over a lake's tables by their names: the query of a view, or the statement that creates a macro; each behind those that it
+ * reads.
+ */
 export const views = inOrder(
   new Map([...texts, ['marketplaces', (texts.get('marketplaces') ?? '').replace('$rows', () => marketplaceRows)]]),
 );

@@ -76,7 +76,8 @@ export class Session {
 
   /**
    * Runs one statement and prints its result. Resolves to false once the output has no reader, which is no error. Throws a
-   * LedgerlakeError: SQL with DuckDB's message, USAGE for a parameter without a value, or STOPPED. `signal` replaces the session's; once it aborts, its reason is thrown.
+   * LedgerlakeError: SQL with DuckDB's message, USAGE for a parameter without a value, or STOPPED. `signal` replaces the session's; once it
+   * aborts, its reason is thrown.
    */
   async run(statement: string, signal?: AbortSignal): Promise<boolean> {
     const options = { signal, parameters: this.#parametersOf(statement) };

@@ -18,8 +18,8 @@ export const workbookMark = 'ledgerlake report';
 
 /**
  * Sheets as an Office Open XML workbook (`.xlsx`, ECMA-376): numbers are numbers with all their digits, dates and instants are dates,
- * in UTC, and all other cells are text, so that nothing becomes a formula. Amounts are shown with the decimals of the currency in the column `currency`, and keep all
- * their digits. A spreadsheet keeps 15 digits of a number. The same sheets give the same bytes.
+ * in UTC, and all other cells are text, so that nothing becomes a formula. Amounts are shown with the decimals of the currency in the
+ * column `currency`, and keep all their digits. A spreadsheet keeps 15 digits of a number. The same sheets give the same bytes.
  *
  * @param comment at its end
  * @throws LedgerlakeError USAGE for more rows than a sheet can have
