@@ -20,7 +20,6 @@ import { signInPath } from '../../src/serve/http/sign-in.js';
 import { Secret } from '../../src/engine/auth/secret.js';
 import { openDatabase } from '../../src/core/duckdb/connection.js';
 import { HandClock } from '../core/clock.js';
-import { busyStore } from './busy-store.js';
 
 export interface Scenario {
   readonly pipelines: readonly string[];
@@ -125,7 +124,7 @@ export async function virtualRun(scenario: Scenario): Promise<Outcome> {
     ...scenario.service,
   });
   const requests = requestsUnderWay();
-  const { store, busy } = busyStore(openStore(folder, { clock }));
+  const store = openStore(folder, { clock });
   const told: string[] = [];
   const connection = connectFinances({
     endpoint: service.url,
@@ -158,10 +157,8 @@ export async function virtualRun(scenario: Scenario): Promise<Outcome> {
       judge: verdictOn,
     });
     // Where requests are on their way that nobody answers, until they are given up.
-    const { summaries, failure } = await movedUntil(run, clock, timeoutMs * 1.5, () => ({
-      isBusy: busy() > 0,
-      isTalking: requests.count() > slow.sleeping(),
-    }));
+    const isTalking = (): boolean => requests.count() > slow.sleeping();
+    const { summaries, failure } = await movedUntil(run, clock, timeoutMs * 1.5, isTalking);
     const chosen = summaries.filter(({ pipeline }) => pipelines.includes(pipeline));
     const counts = await countsOf(seller, pipelines, range, clock.now());
     const least = counts.reduce((sum, events) => sum + Math.max(1, Math.ceil(events.length / perPage)), 0);
@@ -196,7 +193,7 @@ export async function movedUntil<T>(
   work: Promise<T>,
   clock: HandClock,
   stuckMs: number,
-  state: () => { readonly isBusy: boolean; readonly isTalking: boolean },
+  areRequestsOpen: () => boolean,
 ): Promise<T> {
   const over = new AbortController();
   void work
@@ -211,7 +208,8 @@ export async function movedUntil<T>(
     let isWaiting = false;
     for (let quiet = 0; quiet < quietMs;) {
       await new Promise((resolve) => (isWaiting ? setTimeout(resolve, 1) : setImmediate(resolve)));
-      const { isBusy, isTalking } = state();
+      const isBusy = areFilesBusy();
+      const isTalking = areRequestsOpen();
       isWaiting = isBusy || isTalking || clock.nextWake === undefined;
       const waited = performance.now() - since;
       if (isBusy || clock.sleeping !== asleep || (isTalking && waited < stuckMs && asleep !== -1)) {
@@ -223,6 +221,11 @@ export async function movedUntil<T>(
     if (clock.nextWake !== undefined) await clock.advanceTo(clock.nextWake);
   }
   return work;
+}
+
+/** Whether this process waits for a file system: a disk may take longer than any time that is called quiet. */
+function areFilesBusy(): boolean {
+  return process.getActiveResourcesInfo().some((resource) => /^(FSReq|CloseReq)/.test(resource));
 }
 
 /** A clock of whole milliseconds, as a machine's is. */

@@ -25,7 +25,6 @@ import type { TransactionLedger } from '../../src/serve/api-2024-06-19/transacti
 import { connectFinances } from '../../src/sources/finances/connect-finances.js';
 import { tables } from '../../src/sources/finances/lake-tables.js';
 import { verdictOn } from '../../src/sources/finances/selling-partner/refusals.js';
-import { busyStore } from './busy-store.js';
 import { countedClock, movedUntil, requestsUnderWay, WholeClock } from './virtual-run.js';
 
 export interface ShopOptions {
@@ -77,7 +76,7 @@ export async function openShop({ seller, now, lake, faults }: ShopOptions): Prom
   const served = { ledger, clock: slow.clock, quota, latencyMs: 50, signIn };
   const service = await startEmulator({ ...served, ...(faults && { faults }) });
   const requests = requestsUnderWay();
-  const { store, busy } = busyStore(openStore(folder, { clock }));
+  const store = openStore(folder, { clock });
 
   async function run({ pipelines, range, refresh = false, orders = [] }: Load) {
     const connection = connectFinances({
@@ -128,10 +127,7 @@ export async function openShop({ seller, now, lake, faults }: ShopOptions): Prom
     ...{ clock, folder, ledger: byTransaction, struck: (kind) => service.counts.faults(kind) },
     load: async (load) => {
       until = clock.now();
-      return movedUntil(run(load), clock, silentMs * 1.5, () => ({
-        isBusy: busy() > 0,
-        isTalking: requests.count() > slow.sleeping(),
-      }));
+      return movedUntil(run(load), clock, silentMs * 1.5, () => requests.count() > slow.sleeping());
     },
     texts: async (table, expression) => {
       const opened = await Lake.open(store, tables, clock);
