@@ -72,7 +72,7 @@ async function loadDefinition(file: string): Promise<LoadedDefinition> {
   if (/\.m?ts$/.test(file) && !runsTypeScript()) {
     throw usageError(
       `${file}: expected Node 22.18 or later for a definition in TypeScript, got ${process.versions.node}; use a ` +
-        `newer Node, or compile it (npx --yes -p typescript tsc --module preserve --target es2023 --outDir built ${file}) and ` +
+        `newer Node, or compile it (npx --yes -p typescript@5 tsc --module preserve --target es2023 --outDir built ${file}) and ` +
         'name the output folder: --pipelines built',
     );
   }

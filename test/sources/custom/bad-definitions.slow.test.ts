@@ -143,7 +143,7 @@ describe('a definition that is wrong is refused in one line that names the file 
     const told = messageOf(await loading.catch((error: unknown) => error));
     expect(told).toMatch(/shipments\.ts: expected Node 22\.18 or later/);
     // What it says to do is done.
-    const [, words = ''] = /\(npx --yes -p typescript tsc (.*)\) and name the output folder/.exec(told) ?? [];
+    const [, words = ''] = /\(npx --yes -p typescript@5 tsc (.*)\) and name the output folder/.exec(told) ?? [];
     const compiler = resolve('node_modules/typescript/bin/tsc');
     // It finds no types here, and says so.
     spawnSync(process.execPath, [compiler, ...words.split(' ')], { cwd: folder });
