@@ -20,7 +20,6 @@ export const financialEventGroups: FinancesPipeline<ListingSlice, ScannedPage> =
   name,
   about: 'settlements (financial event groups) that opened in the range',
   title: 'List of settlements (Finances v0)',
-  result: 'group',
   operation,
   burst: limits.burst,
   main: groups,

@@ -18,7 +18,6 @@ export const financialEvents: FinancesPipeline<WindowSlice, EventsPage> = {
   name,
   about: 'financial events that were posted in the range',
   title: 'Events by date (Finances v0)',
-  result: 'event',
   operation,
   burst: limits.burst,
   main: events,

@@ -22,7 +22,6 @@ export const groupEventsPipeline: FinancesPipeline<GroupSlice, EventsPage> = {
   name,
   about: 'financial events of each settlement that opened in the range',
   title: 'Entries of settlements (Finances v0)',
-  result: 'event',
   operation,
   burst: limits.burst,
   main: groupEvents,

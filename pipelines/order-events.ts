@@ -14,7 +14,6 @@ const operation = 'ListFinancialEventsByOrderId';
 export const orderEventsPipeline: FinancesPipeline<OrderSlice, EventsPage> = {
   name,
   about: 'financial events of each order named by --orders',
-  result: 'event',
   operation,
   burst: limits.burst,
   main: orderEvents,

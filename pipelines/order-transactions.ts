@@ -21,7 +21,6 @@ const operation = 'listTransactions';
 export const orderTransactionsPipeline: FinancesPipeline<OrderSlice, TransactionsPage> = {
   name,
   about: 'transactions (Finances 2024-06-19) of each order named by --orders',
-  result: 'transaction',
   operation,
   burst: limits.burst,
   main: orderTransactions,

@@ -17,7 +17,6 @@ export const payoutsPipeline: FinancesPipeline<WindowSlice, RecordPage> = {
   name,
   about: 'payouts to the bank (Transfers 2024-06-01) that were created in the range',
   title: 'Payouts by date (Transfers 2024-06-01)',
-  result: 'payout',
   operation,
   burst: limits.burst,
   main: payouts,

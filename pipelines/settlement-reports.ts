@@ -15,7 +15,7 @@ import {
 import { settlementReportTables } from '../src/sources/finances/settlement-reports/report-tables.js';
 import { financialEventGroups } from './financial-event-groups.js';
 
-const { name, result, main, derived } = settlementReportTables;
+const { name, main, derived } = settlementReportTables;
 const { name: operation, burst } = reportOperations.getReportDocument;
 
 /** Amazon's settlement reports, flat file V2 (Reports 2021-06-30). */
@@ -23,7 +23,6 @@ export const settlementReportsPipeline: FinancesPipeline<ReportSlice, ReceivedDo
   name,
   about: 'settlement reports (Reports 2021-06-30) of the range that the service still has',
   title: 'Settlement reports (Reports 2021-06-30)',
-  result,
   operation,
   burst,
   main,

@@ -17,7 +17,6 @@ const operation = 'listSummary';
 export const settlementSummariesPipeline: FinancesPipeline<SettlementSlice, RecordPage> = {
   name,
   about: 'summaries (Finances 2024-06-19) of the settlements that transactions of the range name',
-  result: 'summary',
   operation,
   burst: limits.burst,
   main: settlementSummaries,

@@ -24,7 +24,6 @@ export const transactionsPipeline: FinancesPipeline<WindowSlice, TransactionsPag
   name,
   about: 'transactions (Finances 2024-06-19) that were posted in the range',
   title: 'Transactions by date (Finances 2024-06-19)',
-  result: 'transaction',
   operation,
   burst: limits.burst,
   main: transactions,

@@ -98,8 +98,8 @@ export const mutations: readonly Mutation[] = [
     'a backfill asks for its whole range, loaded or not',
     1,
     'src/engine/slicing/window-queue',
-    'uncovered(range, loaded) : [];',
-    '[range] : [];',
+    'const missing = uncovered(range, loaded);',
+    'const missing = [range];',
   ),
   mutation(
     'sync-leaves-gap',

@@ -24,6 +24,12 @@ export interface AddedRows {
 /** What is imported: pages of pipelines, and settlement reports. */
 export const importedPipelines = [financialEvents, financialEventGroups, settlementReportTables] as const;
 
+/** The noun for a result of an imported pipeline, where it isn't an event. */
+const nouns: Readonly<Record<string, string>> = {
+  [financialEventGroups.name]: 'group',
+  [settlementReportTables.name]: 'settlement',
+};
+
 /** The summary of an import for people: a line per pipeline, what was left out and why, and the warnings. */
 export function importText(report: RunReport, summaries: ImportSummaries): string {
   const { lake, failure, seconds } = report;
@@ -59,7 +65,7 @@ export function importText(report: RunReport, summaries: ImportSummaries): strin
 
 /** Lines about rows that were not imported. */
 function notImported({ pipeline, known, leftOut, leftOutDays, dateless }: ImportSummary): string[] {
-  const noun = importedPipelines.find(({ name }) => name === pipeline)?.result ?? 'event';
+  const noun = nouns[pipeline] ?? 'event';
   const days = formatCount(leftOutDays.size, 'day');
   return [
     ...(known === 0 ? [] : [`Known: ${formatCount(known, noun)} already in the lake`]),

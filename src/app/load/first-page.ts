@@ -15,7 +15,6 @@ import { connectCustom } from '../../sources/custom/custom-api.js';
 import { customPipeline, windowDays, type CustomPipeline } from '../../sources/custom/custom-pipeline.js';
 import { readDateRange, type RangeOptions } from '../configuration/range.js';
 import type { ReadingContext } from '../context.js';
-import type { LoadValues } from '../../engine/run/load-options.js';
 import { readJob, type JobOptions } from './load-job.js';
 import { customAddress, type CustomLocation } from './connections.js';
 
@@ -45,7 +44,7 @@ export interface FirstPage {
  * @throws what a backfill throws for its requests, and LedgerlakeError DEFINITION for a definition that fails
  */
 export async function firstPages(
-  options: RangeOptions & JobOptions & CustomLocation & LoadValues,
+  options: RangeOptions & JobOptions & CustomLocation,
   { clock, signal }: Pick<ReadingContext, 'clock' | 'signal'>,
   emit: Emit,
 ): Promise<readonly FirstPage[]> {
@@ -61,7 +60,7 @@ export async function firstPages(
       try {
         const counts = { requests: 0, retries: 0, throttled: 0, pages: 0 };
         const nothing = { upstream: undefined, committed: () => undefined, emit: () => undefined };
-        const reading = { ...nothing, account, counts, signal, priority: 0, options };
+        const reading = { ...nothing, account, counts, signal, priority: 0 };
         pages.push(await firstPage(customPipeline(loaded, connection), window, reading, workspace));
       } finally {
         await connection.close();
@@ -74,11 +73,11 @@ export async function firstPages(
 async function firstPage(
   pipeline: CustomPipeline,
   window: Window,
-  reading: Parameters<CustomPipeline['pages']>[1] & { readonly options: LoadValues },
+  reading: Parameters<CustomPipeline['pages']>[1],
   { database, writeLocal }: Workspace,
 ): Promise<FirstPage> {
   const slice = windowSlice(window);
-  const collector = pipeline.collect(slice, reading.options);
+  const collector = pipeline.collect(slice);
   let [records, hasNext] = [0, false];
   for await (const page of pipeline.pages(slice, reading)) {
     records = collector.add(page);

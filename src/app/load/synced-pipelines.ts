@@ -63,7 +63,7 @@ export function syncedPipelines(chosen: readonly FinancesPipeline[], plan: SyncP
         prepare: (job: Job, reading: Reading<FinancesUpstream>) =>
           pipeline.prepareSync?.(syncJob(job), reading) ?? Promise.resolve(job),
       }),
-      sliceQueue: (job) => (job.onlyLoadKeys === undefined ? pipeline.sync(syncJob(job)) : pipeline.sliceQueue(job)),
+      sliceQueue: (job) => pipeline.sync(syncJob(job)),
     };
     known.set(pipeline, found);
     return found;

@@ -178,26 +178,14 @@ async function sendProbes(
   for (const probe of pipelines.flatMap((pipeline) => pipeline.probes?.(job) ?? [])) {
     const { name } = probe.pipeline;
     if (pages.has(name)) continue;
-    pages.set(
-      name,
-      await firstFilledPage(probe, {
-        upstream,
-        account: job.account,
-        counts,
-        priority: 0,
-        signal,
-        options: job.options ?? {},
-      }),
-    );
+    pages.set(name, await firstFilledPage(probe, { upstream, account: job.account, counts, priority: 0, signal }));
     const latency = probe.pipeline.pace(upstream)?.latency;
     if (latency !== undefined) latencies.set(name, latency);
   }
   return { requests: counts.requests, pages, latencies };
 }
 
-interface ProbeReading extends Omit<Reading<FinancesUpstream>, 'committed' | 'emit'> {
-  readonly options: LoadValues;
-}
+type ProbeReading = Omit<Reading<FinancesUpstream>, 'committed' | 'emit'>;
 
 /** The first page of a window, or where it is empty of a later one. */
 async function firstFilledPage(probe: Probe<FinancesUpstream>, reading: ProbeReading): Promise<ProbedPage> {
@@ -243,7 +231,7 @@ async function firstPage({ pipeline, window }: Probe<FinancesUpstream>, reading:
   const slice = windowSlice(window);
   const afterwards: (() => Promise<void>)[] = [];
   const committed = (then: () => Promise<void>) => afterwards.push(then);
-  const collector = pipeline.collect(slice, reading.options);
+  const collector = pipeline.collect(slice);
   let results = 0;
   for await (const page of pipeline.pages(slice, { ...reading, committed, emit: () => undefined })) {
     results = collector.add(page);

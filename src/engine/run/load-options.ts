@@ -4,8 +4,7 @@ import { anyText, optionOf, type ValueForm } from '../../core/text/value-forms.j
 type LoadOption = { readonly about: string } & ({ readonly isFlag: true } | ValueForm<unknown>);
 
 /**
- * The options of a load that no setting has: `acceptEmpty` is `--accept-empty` on the command line. Pipelines find their values in
- * the job, and get them for the collector of a slice.
+ * The options of a load that no setting has: `acceptEmpty` is `--accept-empty` on the command line. The job has their values.
  */
 export const loadOptions = {
   refresh: { isFlag: true, about: 'Read again what is already loaded, and replace it' },

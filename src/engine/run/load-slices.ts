@@ -191,7 +191,7 @@ async function wholeSlice<Upstream>(open: OpenSlice, pass: Pass<Upstream>): Prom
       pass.emit({ ...eventLabels(slice, pass), ...event });
     },
   };
-  const collector = pipeline.collect(slice, job.options ?? {});
+  const collector = pipeline.collect(slice);
   const files: PartFile[] = [];
   pass.emit({ event: 'slice-opened', ...eventLabels(slice, pass), pagesLeft: scheduler.pagesLeft });
   const read = streamPipeline(

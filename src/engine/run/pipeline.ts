@@ -18,8 +18,6 @@ export interface Job {
   readonly lake: Lake;
   /** Whether loaded slices are read again. */
   readonly refresh: boolean;
-  /** Only these load keys are read again; left out: the range decides. */
-  readonly onlyLoadKeys?: ReadonlySet<string> | undefined;
   /** Order ids, for the pipelines that read by order. */
   readonly orders: readonly string[];
   /** The options of the load; left out: none is given. */
@@ -255,8 +253,6 @@ export interface Pipeline<Upstream, S extends Slice = Slice, Page = unknown> ext
   readonly about: string;
   /** Heading in a report; default the pipeline's name. */
   readonly title?: string;
-  /** The noun for a result: `event`, `group`. */
-  readonly result: string;
   /** The operation whose quota its requests use. */
   readonly operation: string;
   /** Documented burst of the operation. */
@@ -286,7 +282,7 @@ export interface Pipeline<Upstream, S extends Slice = Slice, Page = unknown> ext
   warnings?(job: Job, now: number): Warnings;
   /** The slice's pages in order, until there are no more. */
   pages(slice: S, reading: Reading<Upstream>): AsyncIterable<Page>;
-  collect(slice: S, options: LoadValues): Collector<Page>;
+  collect(slice: S): Collector<Page>;
   /** The verdict on a slice that can't be read; default the run's `judge`. */
   judge?(error: unknown): SliceVerdict;
 }

@@ -1,5 +1,5 @@
 import { shortHash } from '../../core/short-hash.js';
-import { loadKeyFor, nameIn } from '../../lake/catalog/load-key.js';
+import { loadKeyFor } from '../../lake/catalog/load-key.js';
 import { equalParts } from '../run/concurrency-plan.js';
 import type { Expectation, Job, Slicing } from '../run/pipeline.js';
 import { type Slice, pageSize, type SliceQueue } from '../run/slice-queue.js';
@@ -51,10 +51,7 @@ export function orderExpectation(perOrder: number | undefined): Expectation<Orde
 /** The job's orders that the lake lacks, in batches of at most `batch`; to refresh, all of them. */
 function orderQueue(job: Job, pipeline: string, batch: number): SliceQueue<OrderSlice> {
   const loaded = job.lake.loadKeys(pipeline, job.account);
-  const requested = job.onlyLoadKeys && [...job.onlyLoadKeys].flatMap((loadKey) => nameIn('order', loadKey) ?? []);
-  const waiting = [...new Set(requested ?? job.orders)].filter(
-    (order) => job.refresh || !loaded.has(loadKeyFor('order', order)),
-  );
+  const waiting = [...new Set(job.orders)].filter((order) => job.refresh || !loaded.has(loadKeyFor('order', order)));
   const halves: OrderSlice[] = [];
   return {
     get left() {

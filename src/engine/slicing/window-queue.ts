@@ -1,7 +1,7 @@
 import { Density } from './volume-estimate.js';
 import { maxPages, equalParts, type Stretch } from '../run/concurrency-plan.js';
 import type { Job } from '../run/pipeline.js';
-import { loadedSamples, loadedWindows, windowKey, windowSlice, type WindowSlice } from './window-slices.js';
+import { loadedSamples, loadedWindows, windowSlice, type WindowSlice } from './window-slices.js';
 import { byNewestMonth, cut, dayMs, dayStart, months, overlap, uncovered, type Window } from '../../core/windows.js';
 import { pageSize, type Progress, type SliceQueue, type SplitReason } from '../run/slice-queue.js';
 import { halvesOf, minWindowMs, bisectedOnce } from './bisected-windows.js';
@@ -52,8 +52,7 @@ export class WindowQueue implements SliceQueue<WindowSlice> {
     const { lake, account, range, isPaced = false } = job;
     const { pipeline, table, gridDays, longestDays = Infinity, perPage = pageSize, bisects } = source;
     const loaded = loadedWindows(lake, pipeline, account);
-    const isWanted = (window: Window): boolean => job.onlyLoadKeys?.has(windowKey(window)) ?? overlap(window, range);
-    const missing = job.onlyLoadKeys === undefined ? uncovered(range, loaded) : [];
+    const missing = uncovered(range, loaded);
     const begun = (job.begun ?? []).filter(
       (window) => window.end - window.start <= longestDays * dayMs && missing.some((gap) => isWithin(window, gap)),
     );
@@ -61,7 +60,7 @@ export class WindowQueue implements SliceQueue<WindowSlice> {
     this.#perPage = perPage;
     this.#isPaced = isPaced;
     this.#density = new Density(loadedSamples(lake, pipeline, table, account));
-    this.#reread = job.refresh ? loaded.filter(isWanted) : [];
+    this.#reread = job.refresh ? loaded.filter((window) => overlap(window, range)) : [];
     const whole = isPaced ? withoutOverlaps(begun) : missing.flatMap((gap) => cut(gap, gridDays));
     this.#fixed = inOrder([...this.#reread, ...whole]);
     this.#open = inOrder(missing.flatMap((gap) => uncovered(gap, this.#fixed)).flatMap(months));

@@ -37,7 +37,6 @@ export function customPipeline(loaded: LoadedDefinition, connection?: CustomConn
     loaded,
     name,
     about,
-    result: 'record',
     operation: name,
     main: table,
     derived: lines === undefined ? [] : [lines],

@@ -40,11 +40,9 @@ export function settlementSlicing(options: SettlementSlicingOptions): Slicing<Se
   const { pipeline, table, transactions, expected } = options;
   const { main } = transactions;
   const named = (job: Job, range: Window) => namedSettlements(job, transactions.name, main, range);
-  const queue = ({ lake, account, refresh, subjects = [], onlyLoadKeys }: Job): SliceQueue<SettlementSlice> => {
+  const queue = ({ lake, account, refresh, subjects = [] }: Job): SliceQueue<SettlementSlice> => {
     const loaded = lake.loadKeys(pipeline, account);
-    const wanted = subjects
-      .map(summarySlice)
-      .filter(({ loadKeys: [key = ''] }) => onlyLoadKeys?.has(key) ?? (refresh || !loaded.has(key)));
+    const wanted = subjects.map(summarySlice).filter(({ loadKeys: [key = ''] }) => refresh || !loaded.has(key));
     return listQueue(wanted, 'settlement', () => undefined);
   };
   return {

@@ -18,9 +18,7 @@ export interface GroupSlice extends Slice {
 export function groupSlices(job: Job, pipeline: string, listing: string): GroupSlice[] {
   const loaded = job.lake.loadKeys(pipeline, job.account);
   return listedSettlements(job.lake, listing, job.account)
-    .filter(({ opened, loadKeys: [loadKey = ''] }) =>
-      job.onlyLoadKeys === undefined ? contains(job.range, opened) : job.onlyLoadKeys.has(loadKey),
-    )
+    .filter(({ opened }) => contains(job.range, opened))
     .filter(({ loadKeys }) => job.refresh || !loadKeys.some((loadKey) => loaded.has(loadKey)));
 }
 

@@ -143,7 +143,7 @@ async function withReports(
   reading: Reading<WithReports>,
   { range, isRefresh }: { readonly range: Window; readonly isRefresh: boolean },
 ): Promise<ReportsJob> {
-  const { lake, account, onlyLoadKeys } = job;
+  const { lake, account } = job;
   const listed = await reading.upstream.reports.list(range.start, reading);
   const documents = await storedDocuments(job);
   const loaded = lake.loadKeys(pipeline, account);
@@ -160,11 +160,7 @@ async function withReports(
     (start ?? createdAt) < window.end && (end ?? createdAt) > window.start;
   const isWanted = (report: ListedReport) =>
     isOf(report, range) &&
-    (isRefresh ||
-      onlyLoadKeys !== undefined ||
-      report.id === last ||
-      !named.has(report.id) ||
-      lacking.some((window) => isOf(report, window)));
+    (isRefresh || report.id === last || !named.has(report.id) || lacking.some((window) => isOf(report, window)));
   const newest = Math.max(...listed.flatMap(({ id, createdAt }) => (named.has(id) ? [createdAt] : [])));
   return {
     ...job,
@@ -176,7 +172,6 @@ async function withReports(
       imported: new Map(keys.flatMap(({ key, origin, readAt }) => (origin === 'import' ? [[key, readAt]] : []))),
       isBegun: fromApi.length > 0,
       forgottenBefore: forgottenBefore ?? -Infinity,
-      onlyLoadKeys,
     },
   };
 }
@@ -193,12 +188,11 @@ interface StoredSettlements {
   readonly isBegun: boolean;
   /** Settlements that ended before are forgotten. */
   readonly forgottenBefore: number;
-  readonly onlyLoadKeys: ReadonlySet<string> | undefined;
 }
 
 const nothingStored: StoredSettlements = {
   ...{ createdAt: new Map(), documents: new Map(), imported: new Map(), isBegun: false },
-  ...{ forgottenBefore: -Infinity, onlyLoadKeys: undefined },
+  forgottenBefore: -Infinity,
 };
 
 /** The documents that stored settlements are from, by load key. */
@@ -219,9 +213,8 @@ async function storedDocuments({ lake, account }: Job): Promise<ReadonlyMap<stri
   );
 }
 
-/** Whether a settlement stays as the lake has it, because that is from a newer document, or wasn't asked for. */
+/** Whether a settlement stays as the lake has it, because that is from a newer document. */
 function isLeft(key: string, { createdAt }: ListedReport, lookup: StoredSettlements): boolean {
-  if (lookup.onlyLoadKeys?.has(key) === false) return true;
   const importedAt = lookup.imported.get(key);
   // The first load takes imported settlements over; a later import is somebody's decision.
   if (importedAt !== undefined) return lookup.isBegun && importedAt > createdAt;

@@ -99,7 +99,6 @@ export const settlementReports: Table = {
 export const settlementReportTables = {
   name: 'settlement-reports',
   loadKeyKind: 'settlement',
-  result: 'settlement',
   main: settlementReports,
   derived: [settlementLines],
-} as const satisfies PipelineTables & { readonly loadKeyKind: LoadKeyKind; readonly result: string };
+} as const satisfies PipelineTables & { readonly loadKeyKind: LoadKeyKind };
