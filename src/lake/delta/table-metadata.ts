@@ -69,14 +69,17 @@ export function deltaSchema(table: Table): string {
  * @throws LedgerlakeError LAKE_LOG where it isn't a schema
  */
 export function logColumns(schema: string): LogColumn[] {
-  return deltaFieldsOf(schema).flatMap(({ name, type, nullable: mayBeNull }): LogColumn[] => {
-    const nullable = mayBeNull !== false;
-    const [, precision, scale] = /^decimal\((\d{1,2}),(\d{1,2})\)$/.exec(String(type)) ?? [];
-    if (precision !== undefined)
-      return [{ name, type: 'decimal', nullable, digits: { precision: Number(precision), scale: Number(scale) } }];
-    const known = (Object.keys(deltaTypes) as (keyof typeof deltaTypes)[]).find((key) => deltaTypes[key] === type);
-    return known === undefined ? [] : [{ name, type: known, nullable }];
-  });
+  return deltaFieldsOf(schema).flatMap((field) => logColumn(field) ?? []);
+}
+
+/** The column of a field of a log's schema; undefined for one of an unknown type. */
+export function logColumn({ name, type, nullable: mayBeNull }: DeltaField): LogColumn | undefined {
+  const nullable = mayBeNull !== false;
+  const [, precision, scale] = /^decimal\((\d{1,2}),(\d{1,2})\)$/.exec(String(type)) ?? [];
+  if (precision !== undefined)
+    return { name, type: 'decimal', nullable, digits: { precision: Number(precision), scale: Number(scale) } };
+  const known = (Object.keys(deltaTypes) as (keyof typeof deltaTypes)[]).find((key) => deltaTypes[key] === type);
+  return known === undefined ? undefined : { name, type: known, nullable };
 }
 
 function deltaField(column: Column) {

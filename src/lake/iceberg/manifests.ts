@@ -4,7 +4,7 @@ import { readInstant } from '../../core/numeric/instant.js';
 import type { Add } from '../delta/actions.js';
 import { columnStatistics, statisticsOf } from '../delta/file-tags.js';
 import { avroFile, type AvroField, type AvroRecord, type AvroSchema, type AvroValue } from './avro.js';
-import { deltaFieldsOf, logColumns } from '../delta/table-metadata.js';
+import { deltaFieldsOf, logColumn } from '../delta/table-metadata.js';
 
 /** A column of an Iceberg table. Its id is its position in the log's schema, which only grows at its end. */
 export interface IcebergField {
@@ -32,14 +32,14 @@ const types: TypeNames = {
 
 /** The columns of a table by its log's schema, including partition columns. */
 export function icebergFields(schemaString: string): IcebergField[] {
-  const names = deltaFieldsOf(schemaString).map(({ name }) => name);
-  return logColumns(schemaString).map((column) => ({
-    id: names.indexOf(column.name) + 1,
-    name: column.name,
-    type: typeName(column, types).replace(',', ', '),
+  return deltaFieldsOf(schemaString).flatMap((field, at): IcebergField[] => {
+    const column = logColumn(field);
+    if (column === undefined) return [];
+    const { name, nullable } = column;
     // Partition columns aren't in the files: readers that don't take them from the metadata see null.
-    required: !column.nullable && !partitionFields.some(({ name }) => name === column.name),
-  }));
+    const required = !nullable && !partitionFields.some((partition) => partition.name === name);
+    return [{ id: at + 1, name, type: typeName(column, types).replace(',', ', '), required }];
+  });
 }
 
 /** Iceberg specification, "Schemas". */
