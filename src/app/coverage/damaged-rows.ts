@@ -6,7 +6,7 @@ import { loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
 import { parseImportedKey } from '../../lake/loads/imported-spans.js';
 import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
-import { eventHistory } from '../../sources/finances/model/tables.js';
+import { eventHistory } from '../../sources/finances/lake-tables.js';
 import type { Remedy } from '../remedy.js';
 import { storedParts } from './stored-pipelines.js';
 

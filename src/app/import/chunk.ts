@@ -10,9 +10,11 @@ import { dayOf } from '../../lake/loads/imported-spans.js';
 import { addPageDirectly } from '../../sources/finances/api-v0/direct-page.js';
 import { eachEvent, scanPage, type ScannedPage } from '../../sources/finances/api-v0/finances-page.js';
 import { apiWith } from '../../sources/finances/finances-apis.js';
-import { finishedSlice, monthBatches } from '../../sources/finances/model/event-batches.js';
+import { finishedSlice } from '../../sources/finances/model/event-batches.js';
+import { monthBatches } from '../../sources/finances/model/slice-batches.js';
 import { HashedIds, type IdHashes } from '../../sources/finances/model/event-ids.js';
 import { Flattener } from '../../sources/finances/model/flatten.js';
+import { attributes } from '../../sources/finances/model/attributes.js';
 import {
   moveWarnings,
   newWarnings,
@@ -175,7 +177,7 @@ function privateCopy({ bytes, ends }: ChunkLines, memory: Buffer<ArrayBuffer>): 
  * of an event is its span of days. A chunk is used for further lines afterwards, with the memory that it has.
  */
 export class Chunk {
-  readonly #rows = new SliceRows();
+  readonly #rows = new SliceRows(attributes);
   readonly #pageWarnings = newWarnings();
   readonly #flattener = new Flattener(this.#rows, this.#pageWarnings);
   readonly #tape = new Tape();
@@ -364,7 +366,7 @@ export class Chunk {
 
 /** Encodes chunks, one after the other. */
 export class ChunkEncoder {
-  readonly #rows = new SliceRows();
+  readonly #rows = new SliceRows(attributes);
   /** Memory for the columns of one file at a time. */
   readonly #memory = new ReusedMemory(columnBytes);
   #lines = Buffer.alloc(0);

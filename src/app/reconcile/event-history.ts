@@ -1,7 +1,7 @@
 import { readFile, rm } from 'node:fs/promises';
 import { sqlType, type Table, type Column, type PipelineTables } from '../../core/columns/table.js';
 import type { Database } from '../../core/duckdb/connection.js';
-import { eventHistory } from '../../sources/finances/model/tables.js';
+import { eventHistory } from '../../sources/finances/lake-tables.js';
 import type { SliceCommit, SliceFile } from '../../lake/lake.js';
 import { copyRows, mostGroupRows } from '../../lake/files/local-parquet.js';
 import { hasColumn } from '../../lake/files/sorted-file.js';

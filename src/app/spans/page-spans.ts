@@ -1,5 +1,5 @@
 import { dayMs, dayStart } from '../../core/windows.js';
-import { clamped, pageInstants, type DatesOfPage } from '../../sources/finances/model/event-ids.js';
+import { clamped, pageInstants, type DatesOfPage } from '../../sources/finances/model/effective-instants.js';
 
 /** The dates of an input's pages, page by page. */
 export interface PageDates {

@@ -1,6 +1,6 @@
 import type { Collector } from '../../../engine/run/pipeline.js';
 import type { SourcePage } from '../model/source-pages.js';
-import type { EventTables } from '../model/event-batches.js';
+import type { EventTables } from '../model/slice-batches.js';
 import { countWarning, newWarnings, type RowSource } from '../model/slice-rows.js';
 import { sourceCollector } from '../selling-partner/source-collector.js';
 import { eachResult, type ScannedResults } from './results-page.js';

@@ -3,7 +3,7 @@ import { Tape } from '../../../core/json/tape.js';
 import type { Derivation } from '../../../engine/run/derivation.js';
 import { emptySource, newWarnings } from '../model/slice-rows.js';
 import { bufferOf } from '../../../core/columns/byte-ranges.js';
-import { cellNumber, entryDeriver, type EntryReader } from '../model/stored-events.js';
+import { cellNumber, entryDeriver, type EntryReader } from '../model/entry-deriver.js';
 import { sharedColumns, transactionEntryBatch } from './transaction-batches.js';
 import { TransactionReader } from './transaction-reader.js';
 import { TransactionRows } from './transaction-rows.js';

@@ -86,7 +86,7 @@ export class TransactionRows {
 
   /** @param keepsRaw whether the transactions' pages stay in memory */
   constructor(keepsRaw = true) {
-    this.slice = new SliceRows(keepsRaw);
+    this.slice = new SliceRows([], keepsRaw);
     const texts = Object.fromEntries(textColumns.map((name) => [name, new TextColumn()]));
     this.texts = texts as Record<TextName, TextColumn>;
   }

@@ -12,7 +12,7 @@ import {
   withBloomFilter,
   nullableText,
   unbounded,
-} from '../model/tables.js';
+} from '../model/columns.js';
 
 const transactionId = withBloomFilter(
   nullable('transaction_id', 'text', 'delta-length', 'As upstream gives it; null where it is none.'),

@@ -5,11 +5,14 @@ import type { Collector } from '../../../engine/run/pipeline.js';
 import { sliceHoles, type SliceHole } from '../../../engine/run/slice-holes.js';
 import { type Window, monthOf } from '../../../core/windows.js';
 import type { SourcePage } from '../model/source-pages.js';
-import { effectiveInstants, eventIds } from '../model/event-ids.js';
-import { finishedSlice, type EventTables } from '../model/event-batches.js';
+import { effectiveInstants } from '../model/effective-instants.js';
+import { eventIds } from '../model/event-ids.js';
+import { finishedSlice } from '../model/event-batches.js';
+import type { EventTables } from '../model/slice-batches.js';
 import { Flattener } from '../model/flatten.js';
 import { groupBatch, readGroup, type GroupRow } from '../model/group-rows.js';
 import { count } from '../../../core/count.js';
+import { attributes } from '../model/attributes.js';
 import { newWarnings, SliceRows, type RowSource } from '../model/slice-rows.js';
 import { groups } from '../model/tables.js';
 import { type ScannedPage, eachEvent, eachGroup } from './finances-page.js';
@@ -27,7 +30,7 @@ export function eventCollector(
   tables: EventTables,
   monthOfSource: (source: RowSource, dates: readonly bigint[]) => string,
 ): Collector<EventsPage> {
-  const rows = new SliceRows();
+  const rows = new SliceRows(attributes);
   const warnings = newWarnings();
   const flattener = new Flattener(rows, warnings);
   return sourceCollector(

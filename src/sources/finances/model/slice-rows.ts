@@ -8,7 +8,6 @@ import { Dictionary, type DictionaryTexts } from '../../../core/columns/dictiona
 import { numberRange } from '../../../core/json/node-values.js';
 import type { Tape } from '../../../core/json/tape.js';
 import { readDecimal, type Int64Halves } from '../../../core/numeric/decimal.js';
-import { attributes } from './attributes.js';
 
 /** Null in columns of dictionary numbers, and no row, slot or level. */
 export const none = -1;
@@ -240,10 +239,9 @@ interface RowsMark {
 
 /** The rows of one slice so far, in order of receipt, with strings as numbers in dictionaries. */
 export class SliceRows {
-  /** In the order of the model's `attributes`. */
-  readonly attributes = attributes.map(({ column, ofItems }) => new AttributeColumn(column, ofItems));
-  readonly events = new EventRows(this.attributes.map(({ numbers }) => numbers));
-  readonly items = new ItemRows(this.attributes.flatMap(({ items }) => items ?? []));
+  readonly attributes: readonly AttributeColumn[];
+  readonly events: EventRows;
+  readonly items: ItemRows;
   readonly entries = new EntryRows();
   readonly lists = new Dictionary();
   readonly names = new Dictionary();
@@ -255,15 +253,22 @@ export class SliceRows {
   pages = 0;
   /** How often the rows were cleared: numbers of lists and paths are valid in one generation only. */
   generation = 0;
-  readonly #dictionaries = [
-    ...this.attributes.map(({ values }) => values),
-    ...[this.lists, this.names, this.currencies, this.amountTexts],
-  ];
+  readonly #dictionaries: readonly Dictionary[];
   readonly #keepsRaw: boolean;
   #firstEvent = 0;
 
-  /** @param keepsRaw whether the events' pages stay in memory */
-  constructor(keepsRaw = true) {
+  /**
+   * @param attributes the columns of texts that events, and items of them, have beside their amounts
+   * @param keepsRaw whether the events' pages stay in memory
+   */
+  constructor(attributes: readonly { readonly column: string; readonly ofItems: boolean }[], keepsRaw = true) {
+    this.attributes = attributes.map(({ column, ofItems }) => new AttributeColumn(column, ofItems));
+    this.events = new EventRows(this.attributes.map(({ numbers }) => numbers));
+    this.items = new ItemRows(this.attributes.flatMap(({ items }) => items ?? []));
+    this.#dictionaries = [
+      ...this.attributes.map(({ values }) => values),
+      ...[this.lists, this.names, this.currencies, this.amountTexts],
+    ];
     this.#keepsRaw = keepsRaw;
   }
 

@@ -1,63 +1,22 @@
-import type { Column, ColumnType, Encoding, Table } from '../../../core/columns/table.js';
-
-/** A column that is never null. */
-export function column(name: string, type: ColumnType, encoding: Encoding, about: string): Column {
-  return { name, type, encoding, nullable: false, about };
-}
-
-/** A column that queries filter by. */
-export function filtered(base: Column): Column {
-  return { ...base, filtered: true };
-}
-
-/** A column that queries search for single values. */
-export function withBloomFilter(base: Column): Column {
-  return { ...base, bloomFilter: true };
-}
-
-/** A column that files of earlier versions lack: null there until `rebuild`. */
-export function later(base: Column): Column {
-  return { ...base, later: true };
-}
-
-/** The same for a column that may be null. */
-export function nullable(name: string, type: ColumnType, encoding: Encoding, about: string): Column {
-  return { ...column(name, type, encoding, about), nullable: true };
-}
-
-/** A text that repeats, and may be null. */
-export function nullableText(name: string, about: string): Column {
-  return nullable(name, 'text', 'dictionary', about);
-}
+import type { Column, Table } from '../../../core/columns/table.js';
+import {
+  amazonOrderId,
+  column,
+  effectiveAt,
+  filtered,
+  later,
+  maybeEffectiveAt,
+  nullable,
+  nullableText,
+  postedAt,
+  repeated,
+  unbounded,
+  withBloomFilter,
+} from './columns.js';
 
 const eventList = filtered(
   column('event_list', 'text', 'dictionary', 'The list that the event came in, as upstream names it.'),
 );
-export const postedAt = filtered(
-  nullable('posted_at', 'instant', 'dictionary', "The event's own date; null where it has none."),
-);
-export const effectiveAt = filtered(
-  column(
-    'effective_at',
-    'instant',
-    'dictionary',
-    '`posted_at`, or for an event without a date the nearest instant that the order of pages allows.',
-  ),
-);
-export const amazonOrderId = withBloomFilter(
-  filtered(nullable('amazon_order_id', 'text', 'delta-length', 'The order, as the marketplace numbers it.')),
-);
-
-/** A column with nearly all of its values in each file: computing the bounds of those of entries took a sixth of the encoding time. */
-export function unbounded(base: Column): Column {
-  return { ...base, unbounded: true };
-}
-
-/** Columns with one value for an event and many entries: DuckDB evaluates each value of a dictionary once. */
-export function repeated(base: Column): Column {
-  return { ...base, encoding: 'dictionary' };
-}
-
 const marketplace = nullableText(
   'marketplace',
   'The marketplace of the sale, as the event has it: `Amazon.com`, or an id.',
@@ -136,8 +95,6 @@ function entryColumns(effective: Column): Column[] {
   ];
 }
 
-export const maybeEffectiveAt: Column = { ...effectiveAt, nullable: true };
-
 export const events: Table = {
   name: 'events',
   about: 'One row per event received by date.',
@@ -207,29 +164,4 @@ export const groups: Table = {
   ],
   holds: 'groups',
   agedBy: 'ended_at',
-};
-
-/** Events that a re-read of a window added or removed. Rows are only appended. */
-export const eventHistory: Table = {
-  name: 'event_history',
-  about: 'One row per event that had vanished, or newly appeared, when a window was read again.',
-  columns: [
-    column('change', 'text', 'dictionary', '`appeared` or `vanished`.'),
-    filtered(column('seen_at', 'instant', 'dictionary', 'When the window was read again.')),
-    column('source', 'text', 'dictionary', 'The table that held the event, such as `events` or `transactions`.'),
-    ...eventColumns(maybeEffectiveAt).map((base) =>
-      base.name === 'raw'
-        ? nullable('raw', 'text', 'plain', "The vanished event's JSON, byte for byte; null for one that appeared.")
-        : base,
-    ),
-    nullable('entries', 'text', 'plain', "The vanished event's entries, as a JSON list; null for one that appeared."),
-    nullable(
-      'attributes',
-      'text',
-      'plain',
-      "The vanished transaction's columns that this table lacks, as a JSON object; null for events of v0.",
-    ),
-  ],
-  appendOnly: true,
-  agedBy: 'effective_at',
 };

@@ -3,7 +3,7 @@ import { count } from '../../../core/count.js';
 import type { Collector } from '../../../engine/run/pipeline.js';
 import { sliceHoles, type PageHole, type SliceHole } from '../../../engine/run/slice-holes.js';
 import { loadKeyFor } from '../../../lake/catalog/load-key.js';
-import { eventsByMonth, monthBatches, type EventTables, type FinishedSlice } from '../model/event-batches.js';
+import { eventsByMonth, monthBatches, type EventTables, type FinishedSlice } from '../model/slice-batches.js';
 import type { EventWarnings, RowSource, SliceRows } from '../model/slice-rows.js';
 import type { SourcePage } from '../model/source-pages.js';
 

@@ -1,6 +1,6 @@
 import type { LoadKeyKind } from '../../../lake/catalog/load-key.js';
 import type { Column, PipelineTables, Table } from '../../../core/columns/table.js';
-import { column, filtered, nullable, withBloomFilter, nullableText, unbounded } from '../model/tables.js';
+import { column, filtered, nullable, withBloomFilter, nullableText, unbounded } from '../model/columns.js';
 
 const settlementId = withBloomFilter(
   filtered(column('settlement_id', 'text', 'dictionary', "Amazon's number of the settlement.")),

@@ -1,4 +1,4 @@
-import type { EventTables } from '../../../../src/sources/finances/model/event-batches.js';
+import type { EventTables } from '../../../../src/sources/finances/model/slice-batches.js';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';

@@ -8,10 +8,12 @@ import { pageBody } from '../../../../src/serve/api-v0/event-operations.js';
 import { addPageDirectly } from '../../../../src/sources/finances/api-v0/direct-page.js';
 import { eachEvent, scanPage } from '../../../../src/sources/finances/api-v0/finances-page.js';
 import { entryBatch, eventBatch } from '../../../../src/sources/finances/model/event-batches.js';
-import { effectiveInstants, eventIds } from '../../../../src/sources/finances/model/event-ids.js';
+import { effectiveInstants } from '../../../../src/sources/finances/model/effective-instants.js';
+import { eventIds } from '../../../../src/sources/finances/model/event-ids.js';
 import { Components } from '../../../../src/sources/finances/model/components.js';
 import { Flattener } from '../../../../src/sources/finances/model/flatten.js';
 import { DirectFlattener } from '../../../../src/sources/finances/model/flatten-direct.js';
+import { attributes } from '../../../../src/sources/finances/model/attributes.js';
 import {
   moveWarnings,
   newWarnings,
@@ -29,7 +31,7 @@ const firstDay = Date.UTC(2025, 0);
 class Pages {
   readonly warnings = newWarnings();
   readonly #pageWarnings = newWarnings();
-  readonly #rows = new SliceRows();
+  readonly #rows = new SliceRows(attributes);
   readonly #flattener = new Flattener(this.#rows, this.#pageWarnings);
 
   constructor() {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { withoutRuns } from '../../../core/columns/without-runs.js';
 import type { Table } from '../../../../src/core/columns/table.js';
 import { eventCollector } from '../../../../src/sources/finances/api-v0/collectors.js';
-import type { EventTables } from '../../../../src/sources/finances/model/event-batches.js';
+import type { EventTables } from '../../../../src/sources/finances/model/slice-batches.js';
 import { scanPage } from '../../../../src/sources/finances/api-v0/finances-page.js';
 import type { RowSource } from '../../../../src/sources/finances/model/slice-rows.js';
 import {

@@ -2,11 +2,12 @@ import { expect, test } from 'vitest';
 import { scan } from '../../../../src/core/json/scan.js';
 import { Tape } from '../../../../src/core/json/tape.js';
 import { Flattener } from '../../../../src/sources/finances/model/flatten.js';
+import { attributes } from '../../../../src/sources/finances/model/attributes.js';
 import { newWarnings, SliceRows } from '../../../../src/sources/finances/model/slice-rows.js';
 import { windowSource } from '../../../../src/sources/finances/model/slice-rows.js';
 
 test('of 5,000 lists that nobody knows a thousand are named, and every event is counted', () => {
-  const rows = new SliceRows();
+  const rows = new SliceRows(attributes);
   const warnings = newWarnings();
   const flattener = new Flattener(rows, warnings);
   const event = Buffer.from('{"PostedDate":"2026-01-01T00:00:00Z","Fee":{"CurrencyCode":"EUR","CurrencyAmount":1.5}}');

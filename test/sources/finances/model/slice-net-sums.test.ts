@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Flattener } from '../../../../src/sources/finances/model/flatten.js';
 import { decimalScale, decimalText } from '../../../../src/core/numeric/decimal.js';
-import { netSumTexts } from '../../../../src/sources/finances/model/event-batches.js';
+import { netSumTexts } from '../../../../src/sources/finances/model/slice-batches.js';
+import { attributes } from '../../../../src/sources/finances/model/attributes.js';
 import { newWarnings, SliceRows } from '../../../../src/sources/finances/model/slice-rows.js';
 import { windowSource } from '../../../../src/sources/finances/model/slice-rows.js';
 import { scan } from '../../../../src/core/json/scan.js';
@@ -20,7 +21,7 @@ test('net sums are exact whatever the amounts: held against BigInt', () => {
     fc.property(
       fc.array(fc.record({ amount: millionths, currency: fc.constantFrom('USD', 'JPY', '', null) })),
       (amounts) => {
-        const rows = new SliceRows();
+        const rows = new SliceRows(attributes);
         rows.begin(windowSource({ start: 0, end: 1 }));
         const flattener = new Flattener(rows, newWarnings());
         const expected = new Map<string, bigint>();

@@ -1,0 +1,93 @@
+import { micros } from './event-ids.js';
+import type { RowSource, SliceRows } from './slice-rows.js';
+
+/**
+ * `effective_at` of each event, in order of receipt: microseconds since 1970, or undefined for an order's event where
+ * the order has no date at all. Events without a date have that of their page (`pageInstants`), else the source's fallback.
+ */
+export function effectiveInstants(rows: SliceRows): (bigint | undefined)[] {
+  const { events, sources } = rows;
+  const effective = [...events.postedAt];
+  for (let first = 0; first < events.length;) {
+    const source = sources[events.source.get(first)];
+    let end = first;
+    while (end < events.length && events.source.get(end) === events.source.get(first)) end++;
+    if (source !== undefined) dateUndated(rows, first, end, source, effective);
+    first = end;
+  }
+  return effective;
+}
+
+function dateUndated(
+  rows: SliceRows,
+  first: number,
+  end: number,
+  source: RowSource,
+  effective: (bigint | undefined)[],
+): void {
+  const { page, postedAt } = rows.events;
+  const pages = new Map<number, DatesOfPage>();
+  for (let row = first; row < end; row++) {
+    const posted = postedAt[row];
+    const dates = pages.get(page.get(row));
+    if (dates === undefined) pages.set(page.get(row), { first: posted, last: posted });
+    else if (posted !== undefined) {
+      if (dates.first === undefined || posted < dates.first) dates.first = posted;
+      if (dates.last === undefined || posted > dates.last) dates.last = posted;
+    }
+  }
+  const instants = pageInstants([...pages.values()]);
+  const numbers = new Map([...pages.keys()].map((number, at) => [number, at]));
+  const start = micros(source.windowStart);
+  const last = micros(source.windowEnd);
+  for (let row = first; row < end; row++) {
+    if (postedAt[row] !== undefined) continue;
+    const instant = instants[numbers.get(page.get(row)) ?? 0]?.instant ?? micros(source.fallback);
+    const isClamped = source.clamp && instant !== undefined && start !== undefined && last !== undefined;
+    effective[row] = isClamped ? clamped(instant, start, last) : instant;
+  }
+}
+
+/** The earliest and the latest date of a page's events, in microseconds since 1970; undefined: it has none. */
+export interface DatesOfPage {
+  first: bigint | undefined;
+  last: bigint | undefined;
+}
+
+/** The instant of a page's events without a date, and the dates around it. */
+interface PageInstant {
+  readonly instant: bigint | undefined;
+  /** The latest date of the pages before it. */
+  readonly before: bigint | undefined;
+  /** The earliest date of the first later page with a date. */
+  readonly after: bigint | undefined;
+}
+
+/**
+ * The instants of events without a date, by page. Pages are in order of time, but within a page events are in order of list. So the
+ * instant is that at which the page begins: the page's earliest date, else the latest date of the pages before it, else the
+ * earliest of the first later page with a date.
+ */
+export function pageInstants(pages: readonly DatesOfPage[]): PageInstant[] {
+  let before: bigint | undefined;
+  let after: bigint | undefined;
+  const afters = pages
+    .toReversed()
+    .map(({ first }) => {
+      const found = after;
+      after = first ?? after;
+      return found;
+    })
+    .reverse();
+  return pages.map(({ first, last }, at) => {
+    const found = { instant: first ?? before ?? afters[at], before, after: afters[at] };
+    if (last !== undefined && (before === undefined || last > before)) before = last;
+    return found;
+  });
+}
+
+/** The instant of a range, from `start` to before `end`, that is nearest to an instant, all in microseconds. */
+export function clamped(instant: bigint, start: bigint, end: bigint): bigint {
+  if (instant < start) return start;
+  return instant < end ? instant : end - 1n;
+}
