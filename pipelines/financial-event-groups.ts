@@ -8,7 +8,7 @@ import {
   type ListingSlice,
 } from '../src/sources/finances/api-v0/slicing/listing-slicing.js';
 import { storedThenRead } from '../src/sources/finances/api-v0/event-pages.js';
-import { groups } from '../src/sources/finances/model/tables.js';
+import { groups } from '../src/sources/finances/api-v0/event-tables.js';
 import { limits } from '../src/sources/finances/api-v0/operations.js';
 import type { FinancesPipeline } from '../src/sources/finances/connect-finances.js';
 

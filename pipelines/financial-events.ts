@@ -7,8 +7,8 @@ import { withSource } from '../src/sources/finances/model/source-pages.js';
 import { windowSource } from '../src/sources/finances/model/slice-rows.js';
 import { limits } from '../src/sources/finances/api-v0/operations.js';
 import type { FinancesPipeline } from '../src/sources/finances/connect-finances.js';
-import { eventDerivation } from '../src/sources/finances/model/stored-events.js';
-import { entries, events } from '../src/sources/finances/model/tables.js';
+import { eventDerivation } from '../src/sources/finances/api-v0/event-derivation.js';
+import { entries, events } from '../src/sources/finances/api-v0/event-tables.js';
 
 const name = 'financial-events';
 const operation = 'ListFinancialEvents';

@@ -9,8 +9,8 @@ import { listingProbes } from '../src/sources/finances/api-v0/slicing/listing-sl
 import { limits } from '../src/sources/finances/api-v0/operations.js';
 import type { FinancesPipeline } from '../src/sources/finances/connect-finances.js';
 import { settlementVerdict } from '../src/sources/finances/selling-partner/refusals.js';
-import { eventDerivation } from '../src/sources/finances/model/stored-events.js';
-import { groupEntries, groupEvents } from '../src/sources/finances/model/tables.js';
+import { eventDerivation } from '../src/sources/finances/api-v0/event-derivation.js';
+import { groupEntries, groupEvents } from '../src/sources/finances/api-v0/event-tables.js';
 import { financialEventGroups } from './financial-event-groups.js';
 import { financialEvents } from './financial-events.js';
 

@@ -4,8 +4,8 @@ import { orderPages } from '../src/sources/finances/model/source-pages.js';
 import { firstMonth } from '../src/sources/finances/model/slice-rows.js';
 import { limits } from '../src/sources/finances/api-v0/operations.js';
 import type { FinancesPipeline } from '../src/sources/finances/connect-finances.js';
-import { eventDerivation } from '../src/sources/finances/model/stored-events.js';
-import { orderEntries, orderEvents } from '../src/sources/finances/model/tables.js';
+import { eventDerivation } from '../src/sources/finances/api-v0/event-derivation.js';
+import { orderEntries, orderEvents } from '../src/sources/finances/api-v0/event-tables.js';
 
 const name = 'order-events';
 const operation = 'ListFinancialEventsByOrderId';

@@ -7,7 +7,7 @@ import { openDatabase, type Database } from '../../src/core/duckdb/connection.js
 import { openLakeReader } from '../../src/app/query/lake-files.js';
 import { createViews } from '../../src/core/duckdb/views.js';
 import { tables } from '../../src/sources/finances/lake-tables.js';
-import { entries } from '../../src/sources/finances/model/tables.js';
+import { entries } from '../../src/sources/finances/api-v0/event-tables.js';
 import { Lake } from '../../src/lake/lake.js';
 import { diskStore } from '../../src/lake/store/disk.js';
 import { bytesReadSoFar } from '../bytes-read.js';

@@ -1,5 +1,10 @@
 import { inputLists } from './input-lists.js';
-import { recordOf, records, type RecordAmount, type EventRecord } from '../../src/sources/finances/model/records.js';
+import {
+  recordOf,
+  records,
+  type RecordAmount,
+  type EventRecord,
+} from '../../src/sources/finances/api-v0/event-records.js';
 
 /** A shape for DuckDB's `from_json`, or for a column of `read_json`. */
 export interface Shape {

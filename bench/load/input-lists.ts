@@ -1,4 +1,4 @@
-import { eventLists } from '../../src/sources/finances/model/records.js';
+import { eventLists } from '../../src/sources/finances/api-v0/event-records.js';
 
 /** Those that make up nearly all of what a shop sells. */
 const usualLists = ['ShipmentEventList', 'RefundEventList', 'ServiceFeeEventList', 'AdjustmentEventList'];

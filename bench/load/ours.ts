@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { eventCollector } from '../../src/sources/finances/api-v0/collectors.js';
 import { scanPage } from '../../src/sources/finances/api-v0/finances-page.js';
 import { windowSource } from '../../src/sources/finances/model/slice-rows.js';
-import { entries, events } from '../../src/sources/finances/model/tables.js';
+import { entries, events } from '../../src/sources/finances/api-v0/event-tables.js';
 import { Tape } from '../../src/core/json/tape.js';
 import { encodeFile } from '../../src/core/parquet/encode-file.js';
 import type { Batch } from '../../src/engine/run/pipeline.js';

@@ -1,5 +1,5 @@
 import { test } from 'vitest';
-import { eventLists } from '../../src/sources/finances/model/records.js';
+import { eventLists } from '../../src/sources/finances/api-v0/event-records.js';
 import { expectWholeLake, patiently, type Payload } from './whole-lake.js';
 
 /** Of the client, what is used here: it comes without types. */

@@ -1,5 +1,5 @@
 import { sqlType, type Table } from '../../src/core/columns/table.js';
-import { eventLists, recordOf } from '../../src/sources/finances/model/records.js';
+import { eventLists, recordOf } from '../../src/sources/finances/api-v0/event-records.js';
 import { tables } from '../../src/sources/finances/lake-tables.js';
 
 /** `docs/tables.md`: tables and columns, lists and amounts, as the code itself has them. */

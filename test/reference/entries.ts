@@ -1,4 +1,4 @@
-import { recordOf } from '../../src/sources/finances/model/records.js';
+import { recordOf } from '../../src/sources/finances/api-v0/event-records.js';
 import { int64Of, int64OfDigits, millionthsOf, numberOf } from './decimals.js';
 import { memberOf, type JsonNode, type JsonObject } from './json-text.js';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { Arbitrary } from 'fast-check';
-import { eventLists, recordOf } from '../../src/sources/finances/model/records.js';
+import { eventLists, recordOf } from '../../src/sources/finances/api-v0/event-records.js';
 import { arrayText, jsonText, memberText, nameText, numberText, objectText, scalarText } from './arbitraries.js';
 import {
   deepText,

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { recordOf } from '../../src/sources/finances/model/records.js';
+import { recordOf } from '../../src/sources/finances/api-v0/event-records.js';
 import { amountsOf, firstString, wellFormed, type AmountColumns } from './entries.js';
 import { instantOf } from './instants.js';
 import { marketplaceIdOf } from './marketplaces.js';

@@ -81,7 +81,7 @@ export const mutations: readonly Mutation[] = [
     'undated-outside',
     'an event without a date is moved to the wrong side of the end of its window',
     1,
-    'src/sources/finances/model/event-ids',
+    'src/sources/finances/api-v0/effective-instants',
     'return instant < end ? instant : end - 1n;',
     'return end;',
   ),

@@ -13,7 +13,7 @@ import { loadKeyFor, loadKeyId, nameIn, type StoredLoadKey } from '../../lake/ca
 import type { Lake } from '../../lake/lake.js';
 import type { NewFile } from '../../lake/commit-files.js';
 import { groupSpansOf } from '../../sources/finances/api-v0/collectors.js';
-import { groups } from '../../sources/finances/model/tables.js';
+import { groups } from '../../sources/finances/api-v0/event-tables.js';
 import { loadKeyKindOf } from '../coverage/stored-pipelines.js';
 import { fileTargetOf, writeBundle, writeFiltered } from '../maintenance/file-bundles.js';
 

@@ -1,7 +1,7 @@
 import { groupSpan } from '../../sources/finances/api-v0/collectors.js';
-import { groupBatch, readGroup, type GroupRow } from '../../sources/finances/model/group-rows.js';
+import { groupBatch, readGroup, type GroupRow } from '../../sources/finances/api-v0/group-rows.js';
 import { newWarnings } from '../../sources/finances/model/slice-rows.js';
-import { groups } from '../../sources/finances/model/tables.js';
+import { groups } from '../../sources/finances/api-v0/event-tables.js';
 import { scan } from '../../core/json/scan.js';
 import { Tape } from '../../core/json/tape.js';
 import type { SliceCommit } from '../../lake/slice-commit.js';

@@ -10,11 +10,11 @@ import { dayOf } from '../../lake/loads/imported-spans.js';
 import { addPageDirectly } from '../../sources/finances/api-v0/direct-page.js';
 import { eachEvent, scanPage, type ScannedPage } from '../../sources/finances/api-v0/finances-page.js';
 import { apiWith } from '../../sources/finances/finances-apis.js';
-import { finishedSlice } from '../../sources/finances/model/event-batches.js';
+import { finishedSlice } from '../../sources/finances/api-v0/event-batches.js';
 import { monthBatches } from '../../sources/finances/model/slice-batches.js';
 import { HashedIds, type IdHashes } from '../../sources/finances/model/event-ids.js';
-import { Flattener } from '../../sources/finances/model/flatten.js';
-import { attributes } from '../../sources/finances/model/attributes.js';
+import { Flattener } from '../../sources/finances/api-v0/flatten.js';
+import { attributes } from '../../sources/finances/api-v0/attributes.js';
 import {
   moveWarnings,
   newWarnings,
@@ -24,7 +24,7 @@ import {
   type EventWarnings,
   type RowsMemory,
 } from '../../sources/finances/model/slice-rows.js';
-import { entries, events } from '../../sources/finances/model/tables.js';
+import { entries, events } from '../../sources/finances/api-v0/event-tables.js';
 import { millisOf, noDate, type PageDates, type PageSpans } from '../spans/page-spans.js';
 
 /** Some lines of an input. */

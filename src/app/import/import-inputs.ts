@@ -8,7 +8,7 @@ import { CheckedFiles } from '../../lake/files/month-files.js';
 import { markHandled, subWorkspace, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
 import { scanPage } from '../../sources/finances/api-v0/finances-page.js';
 import { countWarning, newWarnings } from '../../sources/finances/model/slice-rows.js';
-import type { GroupRow } from '../../sources/finances/model/group-rows.js';
+import type { GroupRow } from '../../sources/finances/api-v0/group-rows.js';
 import { addGroups, GroupList } from './add-groups.js';
 import { addUndated } from './add-undated.js';
 import type { GroupsBody } from './chunk.js';

@@ -10,7 +10,7 @@ import { lakePathOf } from '../../lake/catalog/change.js';
 import type { StoredLoadKey } from '../../lake/catalog/load-key.js';
 import { runOfDataFile } from '../../lake/data-files.js';
 import { dayOf, importedKey } from '../../lake/loads/imported-spans.js';
-import { entries, events } from '../../sources/finances/model/tables.js';
+import { entries, events } from '../../sources/finances/api-v0/event-tables.js';
 import {
   storedRows,
   withStoredFiles,

@@ -7,7 +7,7 @@ import type { LocalParquet } from '../../lake/files/local-parquet.js';
 import { imported, metadataOf, newFile } from '../../lake/files/new-file.js';
 import type { Workspace } from '../../lake/files/workspace.js';
 import { importedKey } from '../../lake/loads/imported-spans.js';
-import { entries, events } from '../../sources/finances/model/tables.js';
+import { entries, events } from '../../sources/finances/api-v0/event-tables.js';
 import type { FlatEvents, FlatMonth } from './chunk.js';
 import type { ChunkTask } from './chunk-threads.js';
 import type { ImportTarget } from './stored-imports.js';

@@ -15,7 +15,7 @@ import { keyChange } from '../../lake/loads/load-keys.js';
 import type { Clock } from '../../core/clock.js';
 import type { PipelineTables } from '../../core/columns/table.js';
 import { loadedOf } from '../../lake/loads/imported-spans.js';
-import { events } from '../../sources/finances/model/tables.js';
+import { events } from '../../sources/finances/api-v0/event-tables.js';
 import type { ReportEncoding } from '../../sources/finances/settlement-reports/report-encodings.js';
 import type { Window } from '../../core/windows.js';
 

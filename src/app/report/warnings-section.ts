@@ -1,6 +1,6 @@
 import { dateOrInstant } from '../../core/numeric/instant.js';
 import { groupBy } from '../../core/group-by.js';
-import { eventLists } from '../../sources/finances/model/records.js';
+import { eventLists } from '../../sources/finances/api-v0/event-records.js';
 import { formatCount } from '../../core/text/amounts.js';
 import type { LastRun } from '../../lake/upkeep/last-run.js';
 import { warningTexts } from '../load/run-summary.js';

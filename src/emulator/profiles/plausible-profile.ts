@@ -1,5 +1,5 @@
 import { dayMs } from '../../core/windows.js';
-import type { EventListName } from '../../sources/finances/model/records.js';
+import type { EventListName } from '../../sources/finances/api-v0/event-records.js';
 import { type Draw, inTurn, type NonEmpty } from './seeded-random.js';
 import {
   onceEach,

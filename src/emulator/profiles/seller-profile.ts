@@ -1,4 +1,4 @@
-import { eventLists, type EventListName } from '../../sources/finances/model/records.js';
+import { eventLists, type EventListName } from '../../sources/finances/api-v0/event-records.js';
 import type { Draw, NonEmpty } from './seeded-random.js';
 
 /** One string in several JSON spellings, quotes included, which differ in their escapes alone. */

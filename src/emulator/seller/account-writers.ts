@@ -1,4 +1,4 @@
-import type { EventListName } from '../../sources/finances/model/records.js';
+import type { EventListName } from '../../sources/finances/api-v0/event-records.js';
 import { dayMs } from '../../core/windows.js';
 import {
   elements,

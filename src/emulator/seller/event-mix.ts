@@ -1,4 +1,4 @@
-import type { EventListName } from '../../sources/finances/model/records.js';
+import type { EventListName } from '../../sources/finances/api-v0/event-records.js';
 import { Draw, hash } from '../profiles/seeded-random.js';
 
 /** Lists whose events follow an earlier order, with the number of days after it; undefined: the event has no order. */

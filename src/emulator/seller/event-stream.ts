@@ -1,5 +1,5 @@
 import type { InstantRange } from '../../serve/operation/ledger-page.js';
-import type { EventListName } from '../../sources/finances/model/records.js';
+import type { EventListName } from '../../sources/finances/api-v0/event-records.js';
 import { accountWriters } from './account-writers.js';
 import { dayMs } from '../../core/windows.js';
 import { createCalendar, createPeriods, type Period, type Periods } from './event-calendar.js';

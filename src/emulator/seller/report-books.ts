@@ -3,7 +3,7 @@ import { isoInstant } from '../../core/numeric/instant.js';
 import type { ReportDocument, ReportLedger, SettlementReport } from '../../serve/reports-2021-06-30/report-ledger.js';
 import { reportFields, type ReportField } from '../../sources/finances/settlement-reports/report-fields.js';
 import { reportLimits } from '../../sources/finances/settlement-reports/report-operations.js';
-import type { EventListName } from '../../sources/finances/model/records.js';
+import type { EventListName } from '../../sources/finances/api-v0/event-records.js';
 import { hash } from '../profiles/seeded-random.js';
 import type { Period } from './event-calendar.js';
 import type { EventFacts, SellerHistory } from './event-stream.js';

@@ -1,4 +1,4 @@
-import type { EventListName } from '../../sources/finances/model/records.js';
+import type { EventListName } from '../../sources/finances/api-v0/event-records.js';
 import type { Marketplace } from '../profiles/seller-profile.js';
 import type { ReportAmount, ReportSink } from './report-sink.js';
 import { netFee } from './transaction-json.js';

@@ -8,7 +8,7 @@ import type {
   TransactionLedger,
   TransactionQuestion,
 } from '../../serve/api-2024-06-19/transaction-ledger.js';
-import type { EventListName } from '../../sources/finances/model/records.js';
+import type { EventListName } from '../../sources/finances/api-v0/event-records.js';
 import { hash } from '../profiles/seeded-random.js';
 import type { Period } from './event-calendar.js';
 import type { EventFacts, SellerHistory } from './event-stream.js';

@@ -6,7 +6,7 @@ import {
   operations,
   type PathParameter,
 } from '../../sources/finances/api-v0/operations.js';
-import { eventLists } from '../../sources/finances/model/records.js';
+import { eventLists } from '../../sources/finances/api-v0/event-records.js';
 import type { InstantRange, LedgerItem, LedgerPage, LedgerQuery } from '../operation/ledger-page.js';
 import type { EventLedger } from './event-ledger.js';
 import { invalidInput, requestRefusal } from '../operation/outcome.js';

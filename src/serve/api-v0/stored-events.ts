@@ -2,7 +2,7 @@ import { groupEventsPipeline } from '../../../pipelines/group-events.js';
 import { orderEventsPipeline } from '../../../pipelines/order-events.js';
 import { readParquet } from '../../core/duckdb/literals.js';
 import { loadKeyFor } from '../../lake/catalog/load-key.js';
-import * as tables from '../../sources/finances/model/tables.js';
+import * as tables from '../../sources/finances/api-v0/event-tables.js';
 import { latest } from '../lake/committed-files.js';
 import { boundsOf, type LakePages } from '../lake/lake-pages.js';
 import {

@@ -13,7 +13,7 @@ import { literal } from '../../../src/core/duckdb/literals.js';
 import { zstd } from '../../../src/core/parquet/encoder/zstd.js';
 import { financesApis } from '../../../src/sources/finances/finances-apis.js';
 import { tables } from '../../../src/sources/finances/lake-tables.js';
-import { groups } from '../../../src/sources/finances/model/tables.js';
+import { groups } from '../../../src/sources/finances/api-v0/event-tables.js';
 import { makeLakeFolder } from '../../../src/lake/files/workspace.js';
 import { diskStore } from '../../../src/lake/store/disk.js';
 import { loadKeysOf } from '../../../src/lake/delta/file-tags.js';

@@ -8,7 +8,7 @@ import { LakeTable } from '../../../src/lake/lake-table.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import type { Store } from '../../../src/lake/store/store.js';
 import { checkedSource } from '../../../src/lake/files/local-file.js';
-import { events } from '../../../src/sources/finances/model/tables.js';
+import { events } from '../../../src/sources/finances/api-v0/event-tables.js';
 import { temporaryFolder } from '../lake-run.js';
 import { memoryStore } from '../../lake/memory-store.js';
 

@@ -2,7 +2,7 @@ import { copyFile, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openDatabase, type Database } from '../../../src/core/duckdb/connection.js';
-import { entries } from '../../../src/sources/finances/model/tables.js';
+import { entries } from '../../../src/sources/finances/api-v0/event-tables.js';
 import { derivedTableOf, rederivedEntries } from '../../../src/app/maintenance/rederived-entries.js';
 import { contentOf } from '../../../src/lake/delta/file-tags.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';

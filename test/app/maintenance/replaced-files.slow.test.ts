@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { storedRaws } from '../../../src/lake/files/month-files.js';
-import { events } from '../../../src/sources/finances/model/tables.js';
+import { events } from '../../../src/sources/finances/api-v0/event-tables.js';
 import { compacted, copied, dataFiles, steppingClock } from './kept-lake.js';
 import { open, shipments, smallLake, window } from './small-lake.js';
 

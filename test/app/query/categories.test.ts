@@ -4,7 +4,7 @@ import { views } from '../../../src/app/query/views.js';
 import { literal } from '../../../src/core/duckdb/literals.js';
 import { openDatabase, type Database } from '../../../src/core/duckdb/connection.js';
 import { breakdownKind } from '../../../src/sources/finances/api-2024-06-19/breakdown-kinds.js';
-import { eventLists, records } from '../../../src/sources/finances/model/records.js';
+import { eventLists, records } from '../../../src/sources/finances/api-v0/event-records.js';
 import type { InstantRange } from '../../../src/serve/operation/ledger-page.js';
 import { arrayLedger, type DatedItem } from '../../serve/http/array-ledger.js';
 import { arrayTransactions } from '../../serve/http/array-transactions.js';

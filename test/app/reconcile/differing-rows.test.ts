@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { findDiffering } from '../../../src/app/reconcile/differing-rows.js';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
-import { groups } from '../../../src/sources/finances/model/tables.js';
+import { groups } from '../../../src/sources/finances/api-v0/event-tables.js';
 
 type Row = readonly [id: string | null, raw: string, ended?: string];
 

@@ -10,7 +10,7 @@ import { encodeFile } from '../../../src/core/parquet/encode-file.js';
 import { eventCollector } from '../../../src/sources/finances/api-v0/collectors.js';
 import { scanPage } from '../../../src/sources/finances/api-v0/finances-page.js';
 import { windowSource } from '../../../src/sources/finances/model/slice-rows.js';
-import { entries, events } from '../../../src/sources/finances/model/tables.js';
+import { entries, events } from '../../../src/sources/finances/api-v0/event-tables.js';
 import { eventsPage } from '../../reference/event-arbitraries.js';
 import { arrayTransactions } from '../../serve/http/array-transactions.js';
 import { temporaryFolder } from '../lake-run.js';

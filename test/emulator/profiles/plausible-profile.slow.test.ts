@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Clock } from '../../../src/core/clock.js';
 import type { Database } from '../../../src/core/duckdb/connection.js';
 import { createSeller, type Seller } from '../../../src/emulator/seller/seller.js';
-import { eventLists } from '../../../src/sources/finances/model/records.js';
+import { eventLists } from '../../../src/sources/finances/api-v0/event-records.js';
 import { clockAt, database, ran, serving, temporaryFolder } from '../../app/lake-run.js';
 import { booksOf } from '../seller/seller-books.js';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { eventLists } from '../../../src/sources/finances/model/records.js';
+import { eventLists } from '../../../src/sources/finances/api-v0/event-records.js';
 import { dateless, dateOf, day, ever, noon, open, readAll, text } from './reading.js';
 import { booksOf } from './seller-books.js';
 

@@ -1,4 +1,4 @@
-import type { RecordName } from '../../../src/sources/finances/model/records.js';
+import type { RecordName } from '../../../src/sources/finances/api-v0/event-records.js';
 
 /** What a field holds: text, a whole number, an instant, money, an object, or a list of objects. */
 export type Shape = 'text' | 'whole' | 'instant' | 'money' | { readonly [key: string]: Shape } | readonly [Fields];

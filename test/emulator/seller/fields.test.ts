@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type EventListName, eventLists, records } from '../../../src/sources/finances/model/records.js';
+import { type EventListName, eventLists, records } from '../../../src/sources/finances/api-v0/event-records.js';
 import { fieldTable, groupFields, pathsOf } from './field-table.js';
 import { ever, isObject, type Json, noon, open, parse, readAll } from './reading.js';
 import { booksOf } from './seller-books.js';

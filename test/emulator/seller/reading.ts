@@ -1,4 +1,4 @@
-import { type EventListName, recordOf, type Role } from '../../../src/sources/finances/model/records.js';
+import { type EventListName, recordOf, type Role } from '../../../src/sources/finances/api-v0/event-records.js';
 import { createSeller, type Seller, type SellerOptions } from '../../../src/emulator/seller/seller.js';
 import type { LedgerItem, LedgerPage, LedgerQuery } from '../../../src/serve/operation/ledger-page.js';
 import { type HandClock, handClock } from '../../serve/http/hand-clock.js';

@@ -4,7 +4,7 @@ import type { EventSink, EventLineKind, Weight } from '../../../src/emulator/sel
 import type { Seller } from '../../../src/emulator/seller/seller.js';
 import { SumSink } from '../../../src/emulator/seller/settlement-groups.js';
 import type { InstantRange } from '../../../src/serve/operation/ledger-page.js';
-import type { EventListName } from '../../../src/sources/finances/model/records.js';
+import type { EventListName } from '../../../src/sources/finances/api-v0/event-records.js';
 
 const ignore = () => undefined;
 

@@ -6,7 +6,7 @@ import { systemClock } from '../../../src/core/clock.js';
 import { schemaChange } from '../../../src/lake/commit-files.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
-import { entries } from '../../../src/sources/finances/model/tables.js';
+import { entries } from '../../../src/sources/finances/api-v0/event-tables.js';
 import { contents, globbed, truthOf } from '../../lake/lake-truth.js';
 import { childRun } from './child-run.js';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';

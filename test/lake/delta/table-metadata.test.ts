@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Table } from '../../../src/core/columns/table.js';
 import { deltaSchema, newMetaData, withRetention } from '../../../src/lake/delta/table-metadata.js';
 import { grownSchema } from '../../../src/lake/catalog/grown-schema.js';
-import { groups } from '../../../src/sources/finances/model/tables.js';
+import { groups } from '../../../src/sources/finances/api-v0/event-tables.js';
 
 /** The schema of a stored table with what a program knows of it; undefined where nothing changes. */
 function widenedSchema(schemaString: string, table: Table): string | undefined {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase, type Database } from '../../../src/core/duckdb/connection.js';
-import { entries, events, groups, orderEvents } from '../../../src/sources/finances/model/tables.js';
+import { entries, events, groups, orderEvents } from '../../../src/sources/finances/api-v0/event-tables.js';
 import {
   firstStart,
   canSelectRows,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { entries, events, groups } from '../../../src/sources/finances/model/tables.js';
+import { entries, events, groups } from '../../../src/sources/finances/api-v0/event-tables.js';
 import { extentOf, groupRows, rangesOf } from '../../../src/lake/files/sorted-file.js';
 import { rowsIn } from '../../../src/lake/files/local-parquet.js';
 import { defaultLimits, withWorkspace } from '../../../src/lake/files/workspace.js';

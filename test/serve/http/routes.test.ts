@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import { describe, expect, test } from 'vitest';
-import { eventLists } from '../../../src/sources/finances/model/records.js';
+import { eventLists } from '../../../src/sources/finances/api-v0/event-records.js';
 import { event, group } from './array-ledger.js';
 import { paths, startClient } from './client.js';
 

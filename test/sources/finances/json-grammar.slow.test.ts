@@ -8,7 +8,7 @@ import { transactionCollector } from '../../../src/sources/finances/api-2024-06-
 import { transactionEntries, transactions } from '../../../src/sources/finances/api-2024-06-19/transaction-tables.js';
 import { eventCollector } from '../../../src/sources/finances/api-v0/collectors.js';
 import { readFinancesPage } from '../../../src/sources/finances/api-v0/finances-page.js';
-import { entries, events } from '../../../src/sources/finances/model/tables.js';
+import { entries, events } from '../../../src/sources/finances/api-v0/event-tables.js';
 import { rowsOf, type Row } from '../../arrow-rows.js';
 import { referenceRows } from '../../reference/flatten.js';
 import { grammarClasses, type GrammarCase } from '../../reference/json-grammar.js';

@@ -1,6 +1,6 @@
 import type { Table } from '../../../core/columns/table.js';
 import { settlementSummaries, transactions } from '../../../sources/finances/api-2024-06-19/transaction-tables.js';
-import { groupEntries, groups } from '../../../sources/finances/model/tables.js';
+import { groupEntries, groups } from '../../../sources/finances/api-v0/event-tables.js';
 import { settlementReports } from '../../../sources/finances/settlement-reports/report-tables.js';
 import type { CheckContext } from './certificate.js';
 import type { CollectingContext, Comparison } from './comparison.js';

@@ -3,7 +3,7 @@ import { identifier } from '../../../core/duckdb/literals.js';
 import { readInstant } from '../../../core/numeric/instant.js';
 import { isObject, type Fields } from '../../../lake/delta/actions.js';
 import { rowsWithSource, sourceColumn } from '../../../lake/files/local-parquet.js';
-import { recordOf } from '../../../sources/finances/model/records.js';
+import { recordOf } from '../../../sources/finances/api-v0/event-records.js';
 import { RowFaults, type CheckContext } from './certificate.js';
 import { fileOf, pathsOf, type ReadableFile } from './file-contents.js';
 import { Places } from './money-places.js';

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { LedgerlakeError } from '../../../core/errors.js';
 import { quote, comma, bracketEnd, braceEnd, FixedText, plainEnd, type JsonBytes } from '../../../core/json/text.js';
 import { mostNodes } from '../../../core/json/tape.js';
-import type { Flattener } from '../model/flatten.js';
+import type { Flattener } from './flatten.js';
 import { none, type SliceRows } from '../model/slice-rows.js';
 
 const pageStart = new FixedText('{"payload":{');

@@ -10,7 +10,7 @@ import {
   type PagedFinancesApi,
 } from '../selling-partner/finances-api.js';
 import { financesRefusal } from '../selling-partner/refusals.js';
-import { entries, events, groupEntries, groupEvents, groups, orderEntries, orderEvents } from '../model/tables.js';
+import { entries, events, groupEntries, groupEvents, groups, orderEntries, orderEvents } from './event-tables.js';
 import { pageParameters, requestPath, type FinancesQuery } from './request-path.js';
 
 /** Page sizes, tried in this order where a page is too large for the service. */

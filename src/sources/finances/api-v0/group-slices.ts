@@ -5,7 +5,7 @@ import type { Job } from '../../../engine/run/pipeline.js';
 import type { Slice } from '../../../engine/run/slice-queue.js';
 import { contains, type Window } from '../../../core/windows.js';
 import { groupSpansOf, type GroupSpan } from './collectors.js';
-import { groups } from '../model/tables.js';
+import { groups } from './event-tables.js';
 
 /** A slice that reads one whole group. */
 export interface GroupSlice extends Slice {

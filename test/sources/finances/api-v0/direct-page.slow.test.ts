@@ -7,20 +7,20 @@ import { createSeller, type ProfileName } from '../../../../src/emulator/seller/
 import { pageBody } from '../../../../src/serve/api-v0/event-operations.js';
 import { addPageDirectly } from '../../../../src/sources/finances/api-v0/direct-page.js';
 import { eachEvent, scanPage } from '../../../../src/sources/finances/api-v0/finances-page.js';
-import { entryBatch, eventBatch } from '../../../../src/sources/finances/model/event-batches.js';
-import { effectiveInstants } from '../../../../src/sources/finances/model/effective-instants.js';
+import { entryBatch, eventBatch } from '../../../../src/sources/finances/api-v0/event-batches.js';
+import { effectiveInstants } from '../../../../src/sources/finances/api-v0/effective-instants.js';
 import { eventIds } from '../../../../src/sources/finances/model/event-ids.js';
-import { Components } from '../../../../src/sources/finances/model/components.js';
-import { Flattener } from '../../../../src/sources/finances/model/flatten.js';
-import { DirectFlattener } from '../../../../src/sources/finances/model/flatten-direct.js';
-import { attributes } from '../../../../src/sources/finances/model/attributes.js';
+import { Components } from '../../../../src/sources/finances/api-v0/components.js';
+import { Flattener } from '../../../../src/sources/finances/api-v0/flatten.js';
+import { DirectFlattener } from '../../../../src/sources/finances/api-v0/flatten-direct.js';
+import { attributes } from '../../../../src/sources/finances/api-v0/attributes.js';
 import {
   moveWarnings,
   newWarnings,
   SliceRows,
   windowSource,
 } from '../../../../src/sources/finances/model/slice-rows.js';
-import { entries, events } from '../../../../src/sources/finances/model/tables.js';
+import { entries, events } from '../../../../src/sources/finances/api-v0/event-tables.js';
 import { rowsOf } from '../../../arrow-rows.js';
 import { eventsPage } from '../../../reference/event-arbitraries.js';
 

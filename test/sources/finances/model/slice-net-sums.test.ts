@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { Flattener } from '../../../../src/sources/finances/model/flatten.js';
+import { Flattener } from '../../../../src/sources/finances/api-v0/flatten.js';
 import { decimalScale, decimalText } from '../../../../src/core/numeric/decimal.js';
 import { netSumTexts } from '../../../../src/sources/finances/model/slice-batches.js';
-import { attributes } from '../../../../src/sources/finances/model/attributes.js';
+import { attributes } from '../../../../src/sources/finances/api-v0/attributes.js';
 import { newWarnings, SliceRows } from '../../../../src/sources/finances/model/slice-rows.js';
 import { windowSource } from '../../../../src/sources/finances/model/slice-rows.js';
 import { scan } from '../../../../src/core/json/scan.js';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { SharedArrays } from '../../../../src/core/columns/memory.js';
-import { attributes } from '../../../../src/sources/finances/model/attributes.js';
+import { attributes } from '../../../../src/sources/finances/api-v0/attributes.js';
 import { SliceRows, windowSource } from '../../../../src/sources/finances/model/slice-rows.js';
 
 test('rows of a page with more paths and days than a call takes arguments go over to another thread', () => {

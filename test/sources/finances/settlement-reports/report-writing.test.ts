@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { millionthsText } from '../../../../src/core/numeric/decimal.js';
-import { records } from '../../../../src/sources/finances/model/records.js';
+import { records } from '../../../../src/sources/finances/api-v0/event-records.js';
 import { decimalMarkOf, plainAmount } from '../../../../src/sources/finances/settlement-reports/amount-forms.js';
 import { reportDay, reportInstant } from '../../../../src/sources/finances/settlement-reports/date-forms.js';
 import { lineKind, lineLabels } from '../../../../src/sources/finances/settlement-reports/line-kinds.js';

@@ -21,7 +21,7 @@ import {
   windowForecast,
 } from '../../../../engine/slicing/window-slicing.js';
 import { count } from '../../../../core/count.js';
-import { groups } from '../../model/tables.js';
+import { groups } from '../event-tables.js';
 import type { GroupSpan } from '../collectors.js';
 import { groupSlice, listedSettlements, type GroupSlice } from '../group-slices.js';
 import {

@@ -1,11 +1,11 @@
 import { Dictionary } from '../../../core/columns/dictionary.js';
 import { decodeText, type Derivation } from '../../../engine/run/derivation.js';
 import { attributes } from './attributes.js';
-import { cellNumber, entryDeriver, noText, type EntryReader } from './entry-deriver.js';
+import { cellNumber, entryDeriver, noText, type EntryReader } from '../model/entry-deriver.js';
 import { entryBatch } from './event-batches.js';
 import { Flattener } from './flatten.js';
-import { emptySource, newWarnings, SliceRows } from './slice-rows.js';
-import { entries, events } from './tables.js';
+import { emptySource, newWarnings, SliceRows } from '../model/slice-rows.js';
+import { entries, events } from './event-tables.js';
 
 /** Attributes that entries copy from the stored row. */
 const storedAttributes = attributes

@@ -7,9 +7,9 @@ import { scan } from '../../../../src/core/json/scan.js';
 import { Tape } from '../../../../src/core/json/tape.js';
 import { encodeFile } from '../../../../src/core/parquet/encode-file.js';
 import { rowsIn } from '../../../../src/lake/files/local-parquet.js';
-import { groupBatch, readGroup, type GroupRow } from '../../../../src/sources/finances/model/group-rows.js';
+import { groupBatch, readGroup, type GroupRow } from '../../../../src/sources/finances/api-v0/group-rows.js';
 import { newWarnings } from '../../../../src/sources/finances/model/slice-rows.js';
-import { groups } from '../../../../src/sources/finances/model/tables.js';
+import { groups } from '../../../../src/sources/finances/api-v0/event-tables.js';
 import { temporaryFolder } from '../../../app/lake-run.js';
 
 function groupOf(json: string): GroupRow {

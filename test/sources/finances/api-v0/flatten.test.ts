@@ -13,7 +13,7 @@ import {
   groupEvents,
   orderEntries,
   orderEvents,
-} from '../../../../src/sources/finances/model/tables.js';
+} from '../../../../src/sources/finances/api-v0/event-tables.js';
 import { rowsOf, type Row } from '../../../arrow-rows.js';
 import { eventsPage } from '../../../reference/event-arbitraries.js';
 import { referenceRows, type ReferenceSlice } from '../../../reference/flatten.js';

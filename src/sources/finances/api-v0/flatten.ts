@@ -6,7 +6,7 @@ import { kind, Tape } from '../../../core/json/tape.js';
 import type { JsonBytes } from '../../../core/json/text.js';
 import { type PathNode, level, ListPaths, meaning, type Slots } from './amount-paths.js';
 import { amountPath, DirectFlattener, listNumber } from './flatten-direct.js';
-import { type EventWarnings, countWarning, none, type SliceRows } from './slice-rows.js';
+import { type EventWarnings, countWarning, none, type SliceRows } from '../model/slice-rows.js';
 
 /** A type field after the first one of its object. */
 interface TypeField {

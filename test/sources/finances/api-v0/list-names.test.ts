@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { scan } from '../../../../src/core/json/scan.js';
 import { Tape } from '../../../../src/core/json/tape.js';
-import { Flattener } from '../../../../src/sources/finances/model/flatten.js';
-import { attributes } from '../../../../src/sources/finances/model/attributes.js';
+import { Flattener } from '../../../../src/sources/finances/api-v0/flatten.js';
+import { attributes } from '../../../../src/sources/finances/api-v0/attributes.js';
 import { newWarnings, SliceRows } from '../../../../src/sources/finances/model/slice-rows.js';
 import { windowSource } from '../../../../src/sources/finances/model/slice-rows.js';
 

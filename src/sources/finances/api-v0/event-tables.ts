@@ -12,7 +12,7 @@ import {
   repeated,
   unbounded,
   withBloomFilter,
-} from './columns.js';
+} from '../model/columns.js';
 
 const eventList = filtered(
   column('event_list', 'text', 'dictionary', 'The list that the event came in, as upstream names it.'),

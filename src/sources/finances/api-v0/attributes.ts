@@ -1,4 +1,4 @@
-import type { EventRecord } from './records.js';
+import type { EventRecord } from './event-records.js';
 
 /** A column of texts that fields of an event give, of which those of one record are in the order of preference. */
 interface Attribute {

@@ -8,10 +8,10 @@ import { type Int64Halves, readDecimal } from '../../../core/numeric/decimal.js'
 import { readInstant } from '../../../core/numeric/instant.js';
 import { numberRange } from '../../../core/json/node-values.js';
 import { type Tape, kind } from '../../../core/json/tape.js';
-import { micros } from './event-ids.js';
+import { micros } from '../model/event-ids.js';
 import { count } from '../../../core/count.js';
-import { type EventWarnings, none } from './slice-rows.js';
-import { groups } from './tables.js';
+import { type EventWarnings, none } from '../model/slice-rows.js';
+import { groups } from './event-tables.js';
 
 interface Money {
   readonly amount: Int64Halves | undefined;

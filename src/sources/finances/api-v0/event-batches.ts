@@ -3,10 +3,10 @@ import { Int64Values } from '../../../core/columns/arrays.js';
 import { Dictionary } from '../../../core/columns/dictionary.js';
 import { Int32List, type ColumnMemory } from '../../../core/columns/memory.js';
 import { recordBatch, type Table } from '../../../core/columns/table.js';
-import { EntryArrays, EventArrays, type Finished } from './row-arrays.js';
-import { marketplaceNamed, marketplaceOfCountry } from './marketplaces.js';
-import type { FinishedSlice } from './slice-batches.js';
-import { none, type AttributeColumn, type SliceRows } from './slice-rows.js';
+import { EntryArrays, EventArrays, type Finished } from '../model/row-arrays.js';
+import { marketplaceNamed, marketplaceOfCountry } from '../model/marketplaces.js';
+import type { FinishedSlice } from '../model/slice-batches.js';
+import { none, type AttributeColumn, type SliceRows } from '../model/slice-rows.js';
 
 /** The events as batches. `memory`: of their columns; left out: each has its own. */
 export function finishedSlice(finished: Finished<SliceRows>, memory?: ColumnMemory): FinishedSlice {

@@ -1,8 +1,8 @@
 import { KeyNode } from '../../../core/json/key-node.js';
 import { attributes, dateFields, quantityFields } from './attributes.js';
 import { Components } from './components.js';
-import { type Role, recordOf } from './records.js';
-import { none } from './slice-rows.js';
+import { type Role, recordOf } from './event-records.js';
+import { none } from '../model/slice-rows.js';
 
 /** The meaning of a key that is no attribute: none, or a member of money. */
 export const meaning = { none: -1, currencyCode: -2, currencyAmount: -3 } as const;

@@ -1,5 +1,5 @@
-import { micros } from './event-ids.js';
-import type { RowSource, SliceRows } from './slice-rows.js';
+import { micros } from '../model/event-ids.js';
+import type { RowSource, SliceRows } from '../model/slice-rows.js';
 
 /**
  * `effective_at` of each event, in order of receipt: microseconds since 1970, or undefined for an order's event where

@@ -19,7 +19,7 @@ import { numberEnd, readDecimal, readInteger, type Int64Halves } from '../../../
 import { readInstantBytes } from '../../../core/numeric/instant.js';
 import { level, meaning, type ListPaths, type PathNode, type Slots } from './amount-paths.js';
 import type { Component } from './components.js';
-import { none, type SliceRows } from './slice-rows.js';
+import { none, type SliceRows } from '../model/slice-rows.js';
 
 /** Maximal nesting of objects and arrays: the model has five levels. */
 const deepest = 32;
