@@ -2,7 +2,7 @@ import { monthOf } from '../src/core/windows.js';
 import type { WindowSlice } from '../src/engine/slicing/window-slices.js';
 import { windowPages } from '../src/engine/slicing/bisected-windows.js';
 import { windowProbes, windowSlicing } from '../src/engine/slicing/window-slicing.js';
-import { RecordCollector, type RecordPage } from '../src/sources/custom/record-collector.js';
+import { RecordCollector, type RecordPage } from '../src/sources/records/record-collector.js';
 import { payoutKey, payoutRow } from '../src/sources/finances/api-2024-06-19/record-rows.js';
 import { payouts } from '../src/sources/finances/api-2024-06-19/transaction-tables.js';
 import { recordPages, transactionsVerdict } from '../src/sources/finances/api-2024-06-19/finances-api.js';

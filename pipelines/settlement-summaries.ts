@@ -1,4 +1,4 @@
-import { RecordCollector, type RecordPage } from '../src/sources/custom/record-collector.js';
+import { RecordCollector, type RecordPage } from '../src/sources/records/record-collector.js';
 import { summaryKey, summaryRow } from '../src/sources/finances/api-2024-06-19/record-rows.js';
 import { settlementSummaries } from '../src/sources/finances/api-2024-06-19/transaction-tables.js';
 import { summaryPages } from '../src/sources/finances/api-2024-06-19/finances-api.js';

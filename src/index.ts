@@ -6,6 +6,7 @@
  */
 
 export type * from './sources/custom/definition.js';
+export type * from './sources/records/record.js';
 export { LedgerlakeError, type ErrorCode } from './core/errors.js';
 export type { PipelineFigures, RunEvent } from './core/events/run-event.js';
 export { backfill, sync, RunError } from './library/run.js';

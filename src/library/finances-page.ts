@@ -1,4 +1,4 @@
-import type { Json } from '../sources/custom/definition.js';
+import type { Json } from '../sources/records/record.js';
 
 /** The parameters of an operation by the service's names, except those of paging. */
 export type FinancesParameters = Readonly<Record<string, string | Date | undefined>>;

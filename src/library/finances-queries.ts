@@ -3,7 +3,7 @@ import { readInstant, millisecondsOf } from '../core/numeric/instant.js';
 import { unknownName } from '../core/text/fault-line.js';
 import type { Reading } from '../engine/run/pipeline.js';
 import { pageHoleText } from '../engine/run/slice-holes.js';
-import { JsonNode } from '../sources/custom/json-node.js';
+import { JsonNode } from '../sources/records/json-node.js';
 import type { FinancesConnection } from '../sources/finances/connect-finances.js';
 import { financesApis } from '../sources/finances/finances-apis.js';
 import type { ApiOperation, ApiQuery } from '../sources/finances/selling-partner/finances-api.js';

@@ -12,8 +12,9 @@ import type { NewFile } from '../../lake/commit-files.js';
 import type { Lake } from '../../lake/lake.js';
 import { collectorOf, type CustomPipeline } from '../../sources/custom/custom-pipeline.js';
 import { refuseChanged } from '../../sources/custom/custom-table.js';
-import { scanned } from '../../sources/custom/json-node.js';
-import { callDefinition, definitionError, type LoadedDefinition } from '../../sources/custom/load-definitions.js';
+import { scanned } from '../../sources/records/json-node.js';
+import { callDefinition, type LoadedDefinition } from '../../sources/custom/load-definitions.js';
+import { definitionError } from '../../sources/records/definition-error.js';
 import { sameRows } from '../reconcile/differing-rows.js';
 import type { MaintenanceRun } from './command.js';
 import {

@@ -17,11 +17,13 @@ import {
   type PagedClientOptions,
 } from '../../engine/paging/paged-client.js';
 import { ApiRefusal, type RefusedAnswer, type Cause, excerpt, isHtml } from '../../engine/retry/api-refusal.js';
-import { callDefinition, definitionError, type LoadedDefinition } from './load-definitions.js';
+import { callDefinition, type LoadedDefinition } from './load-definitions.js';
+import { definitionError } from '../records/definition-error.js';
 import type { CustomAddress } from './custom-address.js';
 import { defaultPageSize, pageRequest, readRequest } from './custom-request.js';
-import type { AskedWindow, Json, Page } from './definition.js';
-import { JsonNode, scanned } from './json-node.js';
+import type { AskedWindow, Page } from './definition.js';
+import type { Json } from '../records/record.js';
+import { JsonNode, scanned } from '../records/json-node.js';
 
 /** A query for the records of a window. */
 interface CustomQuery extends Query {

@@ -6,9 +6,10 @@ import { bisectedPages } from '../../engine/slicing/bisected-windows.js';
 import { windowSlicing } from '../../engine/slicing/window-slicing.js';
 import type { CustomConnection, CustomPage } from './custom-api.js';
 import { defaultPageSize } from './custom-request.js';
-import type { Json, PipelineDefinition } from './definition.js';
+import type { Json } from '../records/record.js';
+import type { PipelineDefinition } from './definition.js';
 import { callDefinition, type LoadedDefinition } from './load-definitions.js';
-import { RecordCollector, type RecordPage } from './record-collector.js';
+import { RecordCollector, type RecordPage } from '../records/record-collector.js';
 
 /** A custom pipeline, with its definition. */
 export interface CustomPipeline extends Pipeline<unknown, WindowSlice, CustomPage> {

@@ -1,6 +1,7 @@
 import type { PageRequest } from '../../engine/paging/paged-api.js';
 import type { ApiRequest } from './definition.js';
-import { callDefinition, definitionError } from './load-definitions.js';
+import { callDefinition } from './load-definitions.js';
+import { definitionError } from '../records/definition-error.js';
 
 /** Segments `..`, also escaped: a server may resolve what a URL doesn't. */
 const dotSegments = /(?:\/|%2f|%5c)(?:\.|%2e){2}(?:\/|%2f|%5c|$)/i;

@@ -5,25 +5,7 @@
  * @packageDocumentation
  */
 
-/** A JSON value of an answer. It is decoded on demand, and no number becomes a float. */
-export interface Json {
-  /** The type of the value. */
-  readonly kind: 'object' | 'array' | 'string' | 'number' | 'boolean' | 'null';
-  /** A string's value; the received text of a number or boolean (`12.30`, `1e3`, `true`); undefined for all others. */
-  readonly text: string | undefined;
-  /** The value's JSON exactly as received. */
-  readonly raw: string;
-  /** The value at a path of names; undefined where a name is missing, or a parent isn't an object. */
-  at(...names: readonly string[]): Json | undefined;
-  /**
-   * The elements of the array at a path of names (of this value without a name).
-   *
-   * @throws an error where it isn't an array; the page is requested again, and finally the slice fails
-   */
-  list(...names: readonly string[]): readonly Json[];
-  /** The keys of an object in the received order; empty for other values. */
-  keys(): readonly string[];
-}
+import type { Json, Row } from '../records/record.js';
 
 /** A literal text, or an environment variable with an optional prefix. */
 export type HeaderValue = string | HeaderVariable;
@@ -176,13 +158,6 @@ export interface Page {
 }
 
 /**
- * A value for a column. A {@link Json} is read by the column's type; JavaScript numbers must be integers. A value of another
- * type, or one that isn't exact, becomes null and is counted in the run's summary; `raw` still contains it. In a table without
- * `raw` it fails the window.
- */
-export type Cell = Json | string | bigint | number | boolean | Date | null | undefined;
-
-/**
  * `varchar` accepts strings, and the text of numbers and booleans; `timestamp` ISO 8601 (UTC without a zone), to the
  * microsecond; `date` `2025-03-04`; `bigint` (64 bits), `integer` (32 bits) and `decimal(p,s)` (p up to 18) numbers or
  * their text, exact.
@@ -215,9 +190,6 @@ export interface TableDefinition {
   /** Whether each row stores its record byte for byte, with a hash of it; default true. */
   readonly raw?: boolean;
 }
-
-/** Values of a row by column; a missing column is null. */
-export type Row = Readonly<Record<string, Cell>>;
 
 /** Lines of records, such as the items of an order, as rows of a second table. */
 export interface LinesDefinition {

@@ -5,6 +5,7 @@ import type { Table } from '../../core/columns/table.js';
 import { openFault } from '../../core/io/files.js';
 import { faultLine } from '../../core/text/fault-line.js';
 import { messageOf, usageError, LedgerlakeError } from '../../core/errors.js';
+import { definitionError } from '../records/definition-error.js';
 import type { PipelineDefinition } from './definition.js';
 import { customTables } from './custom-table.js';
 
@@ -162,9 +163,4 @@ export function callDefinition<T>(file: string, name: string, call: () => T): T 
     if (error instanceof LedgerlakeError) throw error;
     throw definitionError(file, name, `it threw ${JSON.stringify(messageOf(error))}`, error);
   }
-}
-
-/** The error of a definition's function that throws or returns an invalid value. */
-export function definitionError(file: string, name: string, what: string, cause?: unknown): LedgerlakeError {
-  return new LedgerlakeError('DEFINITION', `${file}: ${name}: ${what}; correct the definition`, { cause });
 }

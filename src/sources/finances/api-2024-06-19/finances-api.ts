@@ -1,5 +1,5 @@
-import { JsonNode } from '../../custom/json-node.js';
-import type { RecordPage } from '../../custom/record-collector.js';
+import { JsonNode } from '../../records/json-node.js';
+import type { RecordPage } from '../../records/record-collector.js';
 import type { RowSource } from '../model/slice-rows.js';
 import type { TransactionsPage } from './transaction-collector.js';
 import { isoDate, isoInstant } from '../../../core/numeric/instant.js';

@@ -1,4 +1,4 @@
-import type { Json, Row } from '../../custom/definition.js';
+import type { Json, Row } from '../../records/record.js';
 
 /** A payout as a row of `payouts` (Transfers 2024-06-01, `Payout`). */
 export function payoutRow(payout: Json): Row {

@@ -10,7 +10,7 @@ import { ApiRefusal, type RefusedAnswer } from '../../../engine/retry/api-refusa
 import { ReadFailure } from '../../../engine/retry/read-failure.js';
 import { RetryPolicy, waitWarning } from '../../../engine/retry/retry-policy.js';
 import type { Pace, Reading, SliceVerdict } from '../../../engine/run/pipeline.js';
-import { scanned, type JsonNode } from '../../custom/json-node.js';
+import { scanned, type JsonNode } from '../../records/json-node.js';
 import { refusedQuery, type FinancesApiOptions } from '../selling-partner/finances-api.js';
 import { financesRefusal, settlementVerdict } from '../selling-partner/refusals.js';
 import { unaskable } from '../selling-partner/subject-ids.js';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { scan } from '../../../../src/core/json/scan.js';
 import { Tape } from '../../../../src/core/json/tape.js';
-import { JsonNode } from '../../../../src/sources/custom/json-node.js';
+import { JsonNode } from '../../../../src/sources/records/json-node.js';
 import { payoutKey, summaryKey } from '../../../../src/sources/finances/api-2024-06-19/record-rows.js';
 
 function json(value: unknown): JsonNode {

@@ -2,7 +2,7 @@ import { LedgerlakeError } from '../../core/errors.js';
 import { scanRepaired } from '../../core/json/repair.js';
 import { kind, Tape } from '../../core/json/tape.js';
 import { excerpt } from '../../engine/retry/api-refusal.js';
-import type { Json } from './definition.js';
+import type { Json } from './record.js';
 
 const kinds = {
   [kind.object]: 'object',

@@ -16,8 +16,8 @@ import { digitsOf, recordBatch, type Column, type ColumnType, type Table } from 
 import type { Batch, Collector } from '../../engine/run/pipeline.js';
 import { sliceHoles, type SliceHole, type PageHole } from '../../engine/run/slice-holes.js';
 import type { Window } from '../../core/windows.js';
-import { definitionError } from './load-definitions.js';
-import type { Json, Cell, Row } from './definition.js';
+import { definitionError } from './definition-error.js';
+import type { Json, Cell, Row } from './record.js';
 import { readInstant } from '../../core/numeric/instant.js';
 import { readInteger, readScaled } from '../../core/numeric/decimal.js';
 import { JsonNode } from './json-node.js';
