@@ -2,6 +2,7 @@
 //
 //   node nightly-sync.mjs [LAKE [ACCOUNT …]]
 //
+// The first load is a backfill: with `maxLag` a sync begins no lake, as a disk that is not mounted is an empty folder.
 // Accounts are loaded one after the other; without any it is the configured one. Endpoints and secrets come from
 // ledgerlake.config.json or the environment, as for the command line.
 import { LedgerlakeError, sync } from 'ledgerlake';

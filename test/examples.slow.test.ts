@@ -41,6 +41,8 @@ const range = [from, to].map((instant) => instant.toISOString());
 
 test('nightly-sync.mjs loads, and fails with a code and what to do', async () => {
   const shop = await servedShop();
+  expect(await example('nightly-sync.mjs', [shop.lake], shop)).toMatchObject({ code: 2, out: '' });
+  await backfill({ ...shop, from, to });
   const night = await example('nightly-sync.mjs', [shop.lake], shop);
   expect(night).toMatchObject({ code: 0, err: '' });
   expect(night.out).toMatch(/shop: financial-events: \d+ events in \d+ requests, 0 slices left open/);
@@ -52,6 +54,7 @@ test('nightly-sync.mjs loads, and fails with a code and what to do', async () =>
 
 test('nightly-sync.mjs loads the accounts that are named, whatever becomes of the others', async () => {
   const shop = await servedShop();
+  await backfill({ ...shop, account: 'one', from, to });
   const night = await example('nightly-sync.mjs', [shop.lake, 'one', 'three', 'two'], shop, ['one', 'two']);
   expect(night.code).toBe(1);
   for (const account of ['one', 'two']) expect(night.out).toContain(`${account}: the lake is `);

@@ -84,6 +84,12 @@ async function foundAt(path: string): Promise<'folder' | 'file' | 'nothing'> {
   );
 }
 
+/** Whether a location has no file. Throws LAKE_STORE where it can't be listed. */
+export async function isEmpty(store: Store): Promise<boolean> {
+  const { done } = await store.list('')[Symbol.asyncIterator]().next();
+  return done === true;
+}
+
 function missing(location: string, argument?: string): Error {
   return usageError(missingText(location, argument));
 }

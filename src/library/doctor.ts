@@ -7,7 +7,7 @@ import { runTask } from './task.js';
 /** The options of `doctor`. Each is the option of the command line with the same name. */
 export interface DoctorOptions
   extends Omit<CallOptions, 'onEvent'>, Pick<SyncOptions, 'account' | 'endpoint' | 'api' | 'pipelineFolder'> {
-  /** The age of data that is a fault: `90m`, `2h`, `1d`; default: `2d`. */
+  /** The age of data that is a fault: `90m`, `2h`, `1d`; default: `2d`. Where it is given, a missing lake is a fault. */
   readonly maxLag?: string | undefined;
 }
 

@@ -99,7 +99,7 @@ export interface SyncOptions extends RunOptions {
   readonly from?: string | Date | undefined;
   /** Reads this many days again, regardless of the schedule. */
   readonly lookBack?: number | undefined;
-  /** Rejects with LAKE_LAG if the lake is older than this after the run: `90m`, `2h`, `1d`. */
+  /** Rejects with LAKE_LAG if the lake is older than this after the run: `90m`, `2h`, `1d`; with USAGE where there is no lake. */
   readonly maxLag?: string | undefined;
 }
 

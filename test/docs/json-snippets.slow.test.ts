@@ -4,7 +4,8 @@ import { delimiter, dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { temporaryFolder } from '../app/lake-run.js';
-import { servedShop } from '../library/served.js';
+import { backfill } from '../../src/index.js';
+import { from, servedShop } from '../library/served.js';
 import { exampleService } from '../sources/custom/example-service.js';
 
 const run = promisify(execFile);
@@ -48,9 +49,11 @@ def asset(function): return function
 `,
 };
 
-/** A folder with a configured account, where the program and `npx` start the built command, and the schedulers' stands. */
+/** A folder with a configured account, whose lake has a day, where the program and `npx` start the built command, and the schedulers' stands. */
 async function scheduled() {
-  const { endpoint, lake } = await servedShop();
+  const shop = await servedShop();
+  const { endpoint, lake } = shop;
+  await backfill({ ...shop, account: 'my-shop', from, to: new Date(from.getTime() + 86_400_000) });
   const folder = await temporaryFolder();
   const settings = { lake, rate: 1000, burst: 1000 };
   const configuration = (address: string) =>

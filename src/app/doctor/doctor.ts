@@ -102,7 +102,8 @@ export async function examine(options: Examination, context: ExaminationContext)
   );
   const lake = await examined('lake', context, (add) => {
     const range = { from: undefined, to: undefined, marginMinutes };
-    const query = { lake: location, account, config, pipelineFolder: texts['pipelines'], ...range, maxLagMs };
+    const age = { maxLagMs, mustExist: texts['max-lag'] !== undefined };
+    const query = { lake: location, account, config, pipelineFolder: texts['pipelines'], ...range, ...age };
     return examineLake({ ...query, ...configuredAccounts(known, known.configuration) }, clock, add);
   });
   const catalog = await examined('lake', context, (add) => examineCatalog(lake.result?.report, config, add), {

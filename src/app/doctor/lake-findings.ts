@@ -5,7 +5,7 @@ import { formatBytes, formatCount, formatSpan } from '../../core/text/amounts.js
 import { readWindow } from '../../engine/slicing/window-slices.js';
 import type { Add } from '../../lake/delta/actions.js';
 import { loadKeysOf } from '../../lake/delta/file-tags.js';
-import { missingText } from '../../lake/existing-lake.js';
+import { isEmpty, missingText } from '../../lake/existing-lake.js';
 import { sizeFault } from '../../lake/files/local-file.js';
 import { Lake } from '../../lake/lake.js';
 import { openStore } from '../../lake/store/open-store.js';
@@ -26,11 +26,12 @@ import { checkCatalog } from '../verify/checks/catalog-chain.js';
 import { CertificateBuilder } from '../verify/checks/certificate.js';
 import { problemRemedy } from '../verify/checks/problem-remedy.js';
 import type { AddFinding, Finding } from './findings.js';
-import { isEmpty } from './store-findings.js';
 
 interface LakeQuery extends StatusQuery {
   /** The greatest age of an account's data. */
   readonly maxLagMs: number;
+  /** Whether a location without a lake is a fault. */
+  readonly mustExist: boolean;
 }
 
 /** A lake, and its status, which is undefined where nothing is there yet. */
@@ -47,7 +48,7 @@ interface ExaminedLake {
 export async function examineLake(query: LakeQuery, clock: Clock, add: AddFinding): Promise<ExaminedLake> {
   const store = openStore(query.lake, { clock });
   if (await isEmpty(store)) {
-    add({ state: 'warning', found: missingText(query.lake) });
+    add({ state: query.mustExist ? 'fault' : 'warning', found: missingText(query.lake) });
     return { lake: await Lake.open(store, tables, clock), report: undefined };
   }
   const log = (found: string) => {

@@ -116,9 +116,3 @@ export async function tryFolder(folder: string): Promise<void> {
     throw diskFailure('write', printable(folder), error);
   }
 }
-
-/** Whether a location has no file. Throws LAKE_STORE where it can't be listed. */
-export async function isEmpty(store: Store): Promise<boolean> {
-  const { done } = await store.list('')[Symbol.asyncIterator]().next();
-  return done === true;
-}

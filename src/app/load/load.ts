@@ -1,6 +1,6 @@
 import { tablesOf, type Table } from '../../core/columns/table.js';
 import { emitDamage, emitOtherRuns, type RunContext } from '../context.js';
-import { messageOf, type LedgerlakeError } from '../../core/errors.js';
+import { messageOf, usageError, type LedgerlakeError } from '../../core/errors.js';
 import { tuneForComputation } from '../../core/v8-flags.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { exportAfterRun } from '../export/export-after-run.js';
@@ -12,7 +12,7 @@ import { EventRevisions } from '../reconcile/reconcile-slice.js';
 import { Lake } from '../../lake/lake.js';
 import { noteRequestedRanges, readRequestedRanges, type RequestedRange } from '../../lake/upkeep/requested-ranges.js';
 import { acquireLease, type RunLease } from '../../lake/leases.js';
-import { refuseFile } from '../../lake/existing-lake.js';
+import { isEmpty, missingText, refuseFile } from '../../lake/existing-lake.js';
 import { openStore } from '../../lake/store/open-store.js';
 import type { Store } from '../../lake/store/store.js';
 import { vacuumLake } from '../../lake/upkeep/vacuum.js';
@@ -148,6 +148,9 @@ async function loadInto<Summary extends object, Plan extends LoadPlan>(
   const serviceNow = (): number => clock.now() + (clockOffsetSeconds ?? 0) * 1000;
   const customTables = job.custom.flatMap(tablesOf);
   const lake = await Lake.open(store, [...tables, ...customTables], clock, revisions);
+  // A run that judges the age of a lake begins none: the disk of the lake may not be mounted.
+  if (options.maxLag !== undefined && lake.isEmpty && (await isEmpty(store)))
+    throw usageError(missingText(options.lake));
   for (const { loaded } of job.custom) refuseChanged(loaded, lake.described, options.lake);
   refuseMixing(account, lake.accounts(), options.lake);
   progress.lake = lake;

@@ -14,7 +14,7 @@ export const doctorCommand: CommandDefinition = {
     ...shared('lake', 'config'),
     account: { about: 'Account to examine [default: all]' },
     ...shared('endpoint', 'api', 'pipelines'),
-    'max-lag': { about: 'Age of data that is a fault: 90m, 2h, 1d [default: 2d]' },
+    'max-lag': { about: 'Age of data that is a fault: 90m, 2h, 1d [default: 2d]; given, a missing lake is one, too' },
     format: { default: 'table', choices: formats, about: 'Output format' },
     ...shared('json'),
   },

@@ -14,7 +14,7 @@ export const loadOptions = {
   },
   maxLag: {
     ...anyText('a duration'),
-    about: 'Exit with 1 if the lake is older than this after the run: 90m, 2h, 1d',
+    about: 'Exit with 1 if the lake is older than this after the run: 90m, 2h, 1d; where there is no lake, begin none',
   },
 } as const satisfies Readonly<Record<string, LoadOption>>;
 

@@ -340,6 +340,8 @@ test('an invalid configuration is a fault of its own; what is misspelt is a warn
   await writeFile(join(folder, 'c.json'), '{"settings":{"lakee":"lake"}}');
   const environment = { LEDGERLAKE_LAK: lake, LEDGERLAKE_LAKE: lake, LEDGERLAKE_RATE: 'fast' };
   const report = await examineIn(folder, { environment });
+  const missing = /^fault lake: expected a lake at data\/lake, got none/;
+  expect(troubles(await examineIn(folder, { environment, texts: { 'max-lag': '2d' } })).at(-1)).toMatch(missing);
   expect(troubles(report)).toEqual([
     expect.stringMatching(/^fault configuration: .*c\.json: settings: .*got "lakee"; did you mean lake\?/),
     expect.stringMatching(/^fault configuration: expected LEDGERLAKE_RATE to be a number/),

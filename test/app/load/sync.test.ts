@@ -338,6 +338,17 @@ describe('--max-lag', () => {
     expect(late.summary).toMatchObject({ status: 'failed', lag_seconds: 360 });
   });
 
+  test('begins no lake, as a disk that is not mounted is an empty folder', async () => {
+    const clock = setClock('2026-03-20T02:00:00Z');
+    const { given, lake } = await shop(days(1, 19), clock);
+    const { failure } = await synced({ ...given, maxLag: '1d' }, { clock });
+    expect(failure).toMatchObject({ code: 'USAGE', exitCode: 2 });
+    expect(String(failure)).toContain(
+      `expected a lake at ${lake}, got none; check --lake and whether its disk is mounted`,
+    );
+    expect(await readdir(lake)).toEqual([]);
+  });
+
   test('says how old the lake is where the upstream could not be reached', async () => {
     const clock = setClock('2026-03-20T02:00:00Z');
     const { given } = await shop(days(1, 19), clock);
@@ -351,8 +362,10 @@ describe('--max-lag', () => {
     // Who watches the log alone must see it, too.
     expect(broken.logged).toContain('expected the lake to be at most 1 d old, it is 1 d 3 h old: it is complete');
     expect(broken.logged).not.toContain('allow more');
-    const none = { ...given, lake: await temporaryFolder(), endpoint: 'http://127.0.0.1:9', maxLag: '1d' };
-    const empty = await synced(none, { clock, signal: AbortSignal.timeout(300) });
+    // A run that could not load anything has begun this one.
+    const none = { ...given, lake: await temporaryFolder(), endpoint: 'http://127.0.0.1:9' };
+    await synced(none, { clock, signal: AbortSignal.timeout(300) });
+    const empty = await synced({ ...none, maxLag: '1d' }, { clock, signal: AbortSignal.timeout(300) });
     expect(empty.logged).toContain('expected the lake to be at most 1 d old, it has nothing with a date');
     const young = await synced({ ...given, endpoint: 'http://127.0.0.1:9', maxLag: '9d' }, { clock, signal });
     expect(young.failure).toBeInstanceOf(Error);

@@ -582,7 +582,14 @@ describe('a lake with reports', () => {
       ) as string,
     });
     const findings: Finding[] = [];
-    const query = { lake: root, account: undefined, from: undefined, to: undefined, maxLagMs: Infinity };
+    const query = {
+      lake: root,
+      account: undefined,
+      from: undefined,
+      to: undefined,
+      maxLagMs: Infinity,
+      mustExist: false,
+    };
     await examineLake(query, clock, (finding) => findings.push(finding));
     expect(findings).toContainEqual(
       expect.objectContaining({

@@ -168,7 +168,14 @@ test.each([
   expect(noted).toEqual(isNewest ? [failed, done] : [done, failed]);
   expect(object.last_run).toEqual(object.last_runs[0]);
   const found: Finding[] = [];
-  const query = { lake: extra.root, account: undefined, from: undefined, to: undefined, maxLagMs: Infinity };
+  const query = {
+    lake: extra.root,
+    account: undefined,
+    from: undefined,
+    to: undefined,
+    maxLagMs: Infinity,
+    mustExist: false,
+  };
   await examineLake(query, extra.clock, (finding) => found.push(finding));
   const [warning, ...others] = found.filter((of) => of.found.includes('last run'));
   expect(others).toEqual([]);
