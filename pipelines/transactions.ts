@@ -1,5 +1,5 @@
 import { monthOf } from '../src/core/windows.js';
-import type { WindowSlice } from '../src/engine/slicing/window-slices.js';
+import type { ChangedWindow, WindowSlice } from '../src/engine/slicing/window-slices.js';
 import { windowPages } from '../src/engine/slicing/bisected-windows.js';
 import { windowProbes, windowSlicing } from '../src/engine/slicing/window-slicing.js';
 import { limits } from '../src/sources/finances/api-2024-06-19/operations.js';
@@ -13,14 +13,14 @@ import { withSource } from '../src/sources/finances/model/source-pages.js';
 import { historyWarnings } from '../src/sources/finances/selling-partner/history-limit.js';
 import { windowSource } from '../src/sources/finances/model/slice-rows.js';
 import { transactionDerivation } from '../src/sources/finances/api-2024-06-19/transaction-derivation.js';
-import { withReleased } from '../src/sources/finances/api-2024-06-19/deferred-transactions.js';
+import { changedWindows } from '../src/sources/finances/api-2024-06-19/deferred-transactions.js';
 import type { FinancesPipeline } from '../src/sources/finances/connect-finances.js';
 
 const name = 'transactions';
 const operation = 'listTransactions';
 
 /** Transactions by the date on which they were posted (Finances 2024-06-19). */
-export const transactionsPipeline: FinancesPipeline<WindowSlice, TransactionsPage> = {
+export const transactionsPipeline: FinancesPipeline<WindowSlice, TransactionsPage, readonly ChangedWindow[]> = {
   name,
   about: 'transactions (Finances 2024-06-19) that were posted in the range',
   title: 'Transactions by date (Finances 2024-06-19)',
@@ -38,7 +38,7 @@ export const transactionsPipeline: FinancesPipeline<WindowSlice, TransactionsPag
   pace: (upstream) => upstream['2024-06-19'].pace(operation),
   begun: (upstream) => upstream['2024-06-19'].begun(operation),
   derivation: transactionDerivation,
-  prepareSync: (job, reading) => withReleased(job, name, reading),
+  prepare: async (job, reading) => (job.kind === 'sync' ? changedWindows(job, name, reading) : []),
   warnings: (job, now) => historyWarnings(job, name, transactions.name, now),
   judge: transactionsVerdict,
   pages: (slice, reading) => {

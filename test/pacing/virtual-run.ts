@@ -148,7 +148,7 @@ export async function virtualRun(scenario: Scenario): Promise<Outcome> {
     const lake = await Lake.open(store, tables, clock);
     const began = clock.now();
     const run = runPipelines(choosePipelines(pipelines, false), {
-      job: { account: 'shop', range, lake, refresh: false, orders: [] },
+      job: { kind: 'backfill', account: 'shop', range, lake, refresh: false, orders: [] },
       upstream: connection.upstream,
       clock,
       signal: new AbortController().signal,

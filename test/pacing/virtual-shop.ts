@@ -6,7 +6,6 @@ import { latestBound } from '../../src/app/configuration/range.js';
 import { choosePipelines } from '../../src/app/configuration/chosen-pipelines.js';
 import { remainderWriter } from '../../src/app/maintenance/remainder.js';
 import { EventRevisions } from '../../src/app/reconcile/reconcile-slice.js';
-import { syncedPipelines } from '../../src/app/load/synced-pipelines.js';
 import { openDatabase } from '../../src/core/duckdb/connection.js';
 import type { Window } from '../../src/core/windows.js';
 import type { FaultKind, Faults } from '../../src/emulator/faults/fault-settings.js';
@@ -25,6 +24,7 @@ import type { TransactionLedger } from '../../src/serve/api-2024-06-19/transacti
 import { connectFinances } from '../../src/sources/finances/connect-finances.js';
 import { tables } from '../../src/sources/finances/lake-tables.js';
 import { verdictOn } from '../../src/sources/finances/selling-partner/refusals.js';
+import { syncUntil } from '../engine/run/small-run.js';
 import { countedClock, movedUntil, requestsUnderWay, WholeClock } from './virtual-run.js';
 
 export interface ShopOptions {
@@ -96,26 +96,15 @@ export async function openShop({ seller, now, lake, faults }: ShopOptions): Prom
         const opened = await Lake.open(store, tables, clock, isCompared ? revisions : undefined);
         const end = latestBound(clock.now());
         const loaded = loadedWindows(opened, 'transactions', 'shop');
-        const plan = {
-          end,
-          now: clock.now(),
-          lookBack: 2,
-          requested: [],
-          lookBacks: new Map(),
-          isInTurns: false,
-          wasRead: () => false,
-        };
-        const { summaries, failure } = await runPipelines(
-          range === undefined ? syncedPipelines(chosen, plan) : chosen,
-          {
-            job: {
-              ...{ account: 'shop', lake: opened, orders, refresh: isCompared },
-              range: range ?? { start: missingWindows(loaded, end)[0]?.start ?? end, end },
-            },
-            ...{ upstream: connection.upstream, clock, signal: new AbortController().signal, emit: () => undefined },
-            ...{ openSlices: 4, judge: verdictOn, split: remainderWriter(opened, clock) },
+        const kind = range === undefined ? syncUntil(end, clock.now()) : ({ kind: 'backfill' } as const);
+        const { summaries, failure } = await runPipelines(chosen, {
+          job: {
+            ...{ ...kind, account: 'shop', lake: opened, orders, refresh: isCompared },
+            range: range ?? { start: missingWindows(loaded, end)[0]?.start ?? end, end },
           },
-        );
+          ...{ upstream: connection.upstream, clock, signal: new AbortController().signal, emit: () => undefined },
+          ...{ openSlices: 4, judge: verdictOn, withRemainder: remainderWriter(opened, clock) },
+        });
         return { summaries, failure, emptied: revisions.findings.emptied.length };
       });
     } finally {

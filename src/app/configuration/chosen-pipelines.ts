@@ -59,6 +59,11 @@ export function unknownPipeline(
   return usageError(`expected a pipeline (${names.join(', ')}), got ${JSON.stringify(name)}; ${hint}`);
 }
 
+/** The built-in pipelines that read windows, and the chosen custom pipelines that do. */
+export function windowedOf(chosen: readonly FinancesPipeline[]): readonly FinancesPipeline[] {
+  return [...pipelines, ...chosen.filter(isCustom)].filter(({ loadKeyKind }) => loadKeyKind === 'window');
+}
+
 /** Whether all chosen pipelines are custom. */
 export function areAllCustom(chosen: readonly FinancesPipeline[]): boolean {
   return chosen.length > 0 && chosen.every(isCustom);

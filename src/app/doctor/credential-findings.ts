@@ -203,10 +203,10 @@ async function requestPage(
   else if (lake !== undefined) {
     const range = { start: end - recentDays * dayMs, end };
     const orders = [...lake.loadKeys(pipeline.name, account).keys()].flatMap((key) => nameIn('order', key) ?? []);
-    const job: Job = { account, range, lake, refresh: true, orders: orders.slice(0, 1), options: {} };
-    const prepared = (await pipeline.prepare?.(job, reading)) ?? job;
+    const job: Job = { kind: 'backfill', account, range, lake, refresh: true, orders: orders.slice(0, 1), options: {} };
+    const prepared = await pipeline.prepare?.(job, reading);
     // The preparation may have sent a request.
-    if (reading.counts.requests === 0) slice = pipeline.sliceQueue(prepared).next(1);
+    if (reading.counts.requests === 0) slice = pipeline.sliceQueue(job, prepared).next(1);
   }
   if (slice === undefined) return;
   const pages = pipeline.pages(slice, reading)[Symbol.asyncIterator]();

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { z } from 'zod';
 import { readInstant } from '../../core/numeric/instant.js';
 import { dayMs } from '../../core/windows.js';
-import type { SyncInTurns } from '../load/synced-pipelines.js';
+import type { SyncInTurns } from '../load/sync.js';
 import type { FleetKeys, RedisCommands } from './redis.js';
 import type { JobKind } from './turns.js';
 

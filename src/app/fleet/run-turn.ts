@@ -4,7 +4,7 @@ import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError, messageOf, type ErrorCode } from '../../core/errors.js';
 import { dispatch, type Handlers, type RunEvent, type Emit } from '../../core/events/run-event.js';
 import type { Store } from '../../lake/store/store.js';
-import type { SyncInTurns } from '../load/synced-pipelines.js';
+import type { SyncInTurns } from '../load/sync.js';
 import { openSync, type AccountJob } from './account-jobs.js';
 import type { Fleet } from './fleet.js';
 import type { AfterTurn, Turn } from './turn-queue.js';

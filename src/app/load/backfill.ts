@@ -32,21 +32,21 @@ export async function backfill(options: BackfillOptions, context: RunContext): P
   for (const message of [futureEndText(options, range, now), ...limits]) {
     if (message !== undefined) emit({ event: 'message', message });
   }
-  const { account } = job;
+  const { account, orders } = job;
   return load(
     {
       command: 'backfill',
       options,
       job,
-      refresh,
       bounds: { from: range.start, to: range.end },
       plan: (lake) => {
         const isFirst = lake.accounts().size === 0;
         const requested = withNeeds(job.pipelines).flatMap((pipeline): RequestedRange[] => {
-          const gaps = pipeline.coverage?.(lake, job.account, range).gaps ?? [];
+          const gaps = pipeline.coverage?.(lake, account, range).gaps ?? [];
           return gaps.length === 0 ? [] : [{ command: 'backfill', pipeline: pipeline.name, ...range }];
         });
-        return { pipelines: job.pipelines, range, requested, isFirst };
+        const loaded = { kind: 'backfill', account, range, lake, refresh, orders, options } as const;
+        return { pipelines: job.pipelines, job: loaded, requested, isFirst };
       },
       result: ({ lake, plan: { isFirst }, report, findings }) => {
         const hasRows = lake.tables.some(({ snapshot }) => [...snapshot.filesOf(account)].length > 0);

@@ -132,9 +132,7 @@ export async function connectPipelines(
         ...{ mostMisses, hasAnswered: isProven },
       });
       connections.push(connection);
-      // Keeps the slice queue of a sync, which replaces the pipeline's.
-      const sliceQueue: CustomPipeline['sliceQueue'] = (job) => pipeline.sliceQueue(job);
-      connected.push({ ...customPipeline(pipeline.loaded, connection), sliceQueue });
+      connected.push(customPipeline(pipeline.loaded, connection));
     }
   } catch (error) {
     await close();

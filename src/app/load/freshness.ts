@@ -4,7 +4,7 @@ import { formatSpan } from '../../core/text/amounts.js';
 import { dayMs, type Window } from '../../core/windows.js';
 import type { Lake } from '../../lake/lake.js';
 import { loadedWindows } from '../../engine/slicing/window-slices.js';
-import { coveredTo, missingWindows, newestStretch } from '../../engine/slicing/sync-windows.js';
+import { coveredTo, missingWindows, newestStretch, requestedOf } from '../../engine/slicing/sync-windows.js';
 import type { RequestedRange } from '../../lake/upkeep/requested-ranges.js';
 import { runText, type RunReport } from './run-summary.js';
 import type { PipelineTables } from '../../core/columns/table.js';
@@ -137,8 +137,7 @@ export function emittingWatermarks(
   const emitWatermark = (pipeline: PipelineTables): void => {
     const { name } = pipeline;
     const loaded = loadedWindows(lake, name, account);
-    const ranges = requested.filter((range) => range.pipeline === name);
-    const covered = coveredTo(loaded, missingWindows(loaded, end, ranges));
+    const covered = coveredTo(loaded, missingWindows(loaded, end, requestedOf(requested, name)));
     if (covered === undefined) return;
     const stretch = newestStretch(loaded);
     const from = stretch !== undefined && stretch.end >= end ? isoInstant(stretch.start) : null;

@@ -26,13 +26,13 @@ import { fail, underLease, type CommandResult } from '../command-result.js';
 import { holesFailure, noteRun, type RunReport } from './run-summary.js';
 import { refuseChanged } from '../../sources/custom/custom-table.js';
 import type { LoadValues } from '../../engine/run/load-options.js';
+import type { Job } from '../../engine/run/pipeline.js';
 import { runPipelines } from '../../engine/run/runner.js';
-import type { Window } from '../../core/windows.js';
 import { emittingWatermarks } from './freshness.js';
 import { withFailedResult } from '../failed-result.js';
 import { leftOutDays, leftOutText } from '../coverage/left-out-days.js';
 import { areRangesLoaded, unfinishedRanges } from '../coverage/unfinished-ranges.js';
-import { windowedOf } from './synced-pipelines.js';
+import { windowedOf } from '../configuration/chosen-pipelines.js';
 import { connectPipelines, customAddress, noConnection, openUpstream, type UpstreamOptions } from './connections.js';
 import type { LoadJob, JobOptions } from './load-job.js';
 import { isoInstant } from '../../core/numeric/instant.js';
@@ -49,7 +49,7 @@ export interface LoadOptions
 /** What a run loads. */
 export interface LoadPlan {
   readonly pipelines: readonly FinancesPipeline[];
-  readonly range: Window;
+  readonly job: Job;
   /** Ranges to note as requested: the next sync can't detect that they are missing if this run leaves them open. */
   readonly requested: readonly RequestedRange[];
 }
@@ -74,8 +74,6 @@ interface LoadCommand {
   readonly command: string;
   readonly options: LoadOptions;
   readonly job: LoadJob;
-  /** Whether the run reads again what the lake has. */
-  readonly refresh: boolean;
 }
 
 interface LoadRequest<Summary extends object, Plan extends LoadPlan> extends LoadCommand {
@@ -180,7 +178,7 @@ async function loadInto<Summary extends object, Plan extends LoadPlan>(
     // Only the summary of a run that loaded nothing has it.
     const isIdle = ran.summaries.every(({ slices }) => slices === 0);
     const forgottenBefore = isIdle ? lake.snapshot.forgottenBefore(account) : undefined;
-    const of = { account, run: lease.id, range: plan.range, lake: options.lake, forgottenBefore };
+    const of = { account, run: lease.id, range: plan.job.range, lake: options.lake, forgottenBefore };
     const report: RunReport = { ...of, seconds, summaries: ran.summaries, failure, catalog: catalogVersion(lake) };
     const { endpoint, isEndpointConfigured } = options;
     const note = {
@@ -238,7 +236,7 @@ async function startRun<Plan extends LoadPlan>(
   emit({
     ...{ event: 'run-started', run: lease.id, command, account, lake: options.lake },
     pipelines: withNeeds(plan.pipelines).map(({ name }) => name),
-    ...{ from: isoInstant(plan.range.start), to: isoInstant(plan.range.end) },
+    ...{ from: isoInstant(plan.job.range.start), to: isoInstant(plan.job.range.end) },
   });
   if (options.endpoint === undefined && !job.isCustomOnly) emit({ event: 'message', message: syntheticSellerText });
   emitDamage(lake, emit);
@@ -252,23 +250,23 @@ async function startRun<Plan extends LoadPlan>(
 /** Runs the pipelines with their APIs connected, and removes the saved pages that the next run does not need. */
 async function runConnected(
   lake: Lake,
-  { pipelines, range, requested }: Pick<LoadPlan, 'pipelines' | 'range' | 'requested'>,
-  { options, job, refresh }: LoadCommand,
+  { pipelines, job, requested }: LoadPlan,
+  { options, job: { isCustomOnly } }: LoadCommand,
   { clock, signal, closing, emit }: RunContext,
 ): ReturnType<typeof runPipelines> {
-  const { account, orders } = job;
-  const until = { end: range.end, requested };
+  const { account } = job;
+  const until = { end: job.range.end, requested };
   // A service that can't be reached is down then, as its address is probably right.
   const hasAnswered = pipelines.some(({ name }) =>
     [...lake.loadKeys(name, account).values()].some(({ origin }) => origin === 'api'),
   );
   const emitWithWatermarks = emittingWatermarks(lake, account, windowedOf(pipelines), until, emit);
-  const finances = job.isCustomOnly ? noConnection : await openUpstream(options, account, { clock, emit, hasAnswered });
+  const finances = isCustomOnly ? noConnection : await openUpstream(options, account, { clock, emit, hasAnswered });
   try {
     const connected = await connectPipelines(pipelines, options, account, { clock, emit, lake });
     try {
       const ran = await runPipelines(connected.pipelines, {
-        job: { account, range, lake, orders, refresh, options },
+        job,
         upstream: finances.upstream,
         clock,
         signal,

@@ -1,5 +1,9 @@
 import { dayMs } from '../../core/windows.js';
-import type { LookBackRule } from '../configuration/setting-definitions.js';
+import { loadedWindows, windowKey } from '../../engine/slicing/window-slices.js';
+import type { Lake } from '../../lake/lake.js';
+import type { LookBacks } from '../../lake/upkeep/look-backs.js';
+import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
+import type { LookBack, LookBackRule } from '../configuration/setting-definitions.js';
 
 /** A look-back that is due within this time runs now, as a nightly run doesn't start at the same second each night. */
 const slackMs = dayMs / 2;
@@ -19,4 +23,42 @@ export function lookBackDays(
     return done === undefined || now - done + slackMs >= everyDays * dayMs;
   });
   return Math.max(0, ...due.map(({ days }) => days));
+}
+
+interface LookBackQuestion {
+  readonly lookBack: LookBack;
+  /** Look-backs of earlier runs. */
+  readonly lookBacks: LookBacks;
+  /** The end of the range, milliseconds since 1970. */
+  readonly end: number;
+  readonly now: number;
+}
+
+/** Days that a pipeline looks back in this run. */
+export function pipelineLookBackDays(
+  lake: Lake,
+  account: string,
+  pipeline: FinancesPipeline,
+  { lookBack, lookBacks, end, now }: LookBackQuestion,
+): number {
+  if (typeof lookBack === 'number') return lookBack;
+  const { name } = pipeline;
+  const noted = lookBacks.get(name);
+  const read = lake.loadKeys(name, account);
+  const longest = Math.max(...lookBack.map((rule) => rule.days));
+  const lastDone = (days: number): number | undefined => {
+    // Where windows change without a re-read, recent changes prove none; windows older than the longest rule only change by one.
+    const from = end - (pipeline.prepare === undefined ? days : longest) * dayMs;
+    const times = loadedWindows(lake, name, account)
+      .filter((window) => window.end > from)
+      .map((window) => read.get(windowKey(window))?.readAt ?? 0);
+    // The log has each window's last change: all windows were read since the oldest of these instants.
+    const changed = times.length === 0 ? undefined : Math.min(...times);
+    // A look-back covers every shorter one.
+    const covering = [...(noted ?? [])].flatMap(([notedDays, at]) => (notedDays >= days ? at : []));
+    const recorded = covering.length === 0 ? undefined : Math.max(...covering);
+    if (recorded === undefined || changed === undefined) return recorded ?? changed;
+    return pipeline.prepare === undefined ? Math.max(recorded, changed) : recorded;
+  };
+  return lookBackDays(lookBack, lastDone, now);
 }

@@ -6,24 +6,19 @@ import { isoInstant, dateOrInstant } from '../../core/numeric/instant.js';
 import { latestBound, readDateRange } from '../configuration/range.js';
 import { summaryObject, summaryText } from './run-summary.js';
 import { loadedWindows } from '../../engine/slicing/window-slices.js';
-import type { Window } from '../../core/windows.js';
-import { missingWindows, olderGaps } from '../../engine/slicing/sync-windows.js';
+import { dayMs, type Window } from '../../core/windows.js';
+import type { SyncJob } from '../../engine/run/pipeline.js';
+import { missingWindows, olderGaps, requestedOf } from '../../engine/slicing/sync-windows.js';
 import { allowMore, freshnessOf, lagFailure, lagText, readMaxLag, type Freshness } from './freshness.js';
-import { runSettings } from '../configuration/setting-definitions.js';
+import { runSettings, type LookBack } from '../configuration/setting-definitions.js';
 import type { OptionalSettings } from '../configuration/settings.js';
-import { readLookBacks, writeLookBacks } from '../../lake/upkeep/look-backs.js';
-import {
-  pipelineLookBackDays,
-  syncedPipelines,
-  windowedOf,
-  type SyncPlan,
-  type SyncInTurns,
-} from './synced-pipelines.js';
+import { pipelineLookBackDays } from './look-back.js';
+import { readLookBacks, writeLookBacks, type LookBacks } from '../../lake/upkeep/look-backs.js';
 import { defaultPipelines } from '../../../pipelines/all-pipelines.js';
 import { settlementReportsPipeline } from '../../../pipelines/settlement-reports.js';
 import { keptReportDays } from '../../sources/finances/settlement-reports/report-operations.js';
 import { areReportsLoaded } from '../../sources/finances/settlement-reports/report-slicing.js';
-import { withNeeds } from '../configuration/chosen-pipelines.js';
+import { windowedOf, withNeeds } from '../configuration/chosen-pipelines.js';
 import { configuredRanges } from '../coverage/unfinished-ranges.js';
 import type { RequestedRange } from '../../lake/upkeep/requested-ranges.js';
 import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
@@ -34,6 +29,16 @@ import type { SyncSummary } from '../results.js';
 import { readJob } from './load-job.js';
 import { load, type Loaded, type LoadOptions, type LoadPlan } from './load.js';
 
+/** A sync in several runs, each of which continues the one before. */
+export interface SyncInTurns {
+  /** When the first run began, milliseconds since 1970: all runs load up to the same instant. */
+  readonly began: number;
+  /** Whether an earlier run has read a slice, by its label. */
+  wasRead(pipeline: string, slice: string): boolean;
+  /** Notes the slices that a run has read and committed. */
+  read(pipeline: string, slices: readonly string[]): Promise<void>;
+}
+
 export interface SyncOptions extends LoadOptions, OptionalSettings<'from' | 'lookBack' | 'settlementReports'> {
   /** Set where the run is one of several that make up a sync; left out: the run is the whole sync. */
   readonly inTurns?: SyncInTurns;
@@ -41,7 +46,7 @@ export interface SyncOptions extends LoadOptions, OptionalSettings<'from' | 'loo
 
 /**
  * `ledgerlake sync`: loads what is new since the newest loaded instant, reads again what may have changed since, and reports
- * the changes. Each pipeline's `sync` decides what it reads.
+ * the changes. Each pipeline's `Slicing` decides what it reads.
  *
  * @throws LedgerlakeError USAGE before anything is changed; UPSTREAM_EMPTY where the answer for a window with rows
  * is empty, UPSTREAM_ACCOUNT where the answers are another account's, LAKE_LAG where the lake is older than allowed, or the
@@ -63,7 +68,7 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<C
   const left = (lake: Lake): LeftPipelines => (isChosen ? nothingLeft : leftPipelines(lake, account, names));
   const freshnessFor = (lake: Lake, plan: SyncLoad | undefined, pipelines: readonly FinancesPipeline[]) =>
     freshnessOf(lake, account, pipelines, (name, loaded) => {
-      const requested = plan?.sync.requested.filter((range) => range.pipeline === name);
+      const requested = requestedOf(plan?.job.requested ?? [], name);
       return plan?.missing.get(name) ?? missingWindows(loaded, end, requested);
     });
   const freshness = (lake: Lake, plan: SyncLoad | undefined) => {
@@ -76,10 +81,9 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<C
       command: 'sync',
       options,
       job,
-      refresh: true,
       bounds: { from: null, to: end },
       failedMembers: ({ lake, plan }) => ({
-        ...(plan !== undefined && plan.missing.size > 0 && { from: isoInstant(plan.range.start) }),
+        ...(plan !== undefined && plan.missing.size > 0 && { from: isoInstant(plan.job.range.start) }),
         lag_seconds: lake === undefined ? null : lagSeconds(freshness(lake, plan), clock.now()),
         lake_begun: plan?.isBegun ?? false,
       }),
@@ -89,13 +93,15 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<C
         if (unsynced.length > 0) emit({ event: 'api-left', account, pipelines: unsynced.map(({ name }) => name), api });
         const configured = from === undefined ? [] : configuredRanges(lake, account, [...names], from);
         const chosen = [...named, ...reportsToSync(lake, account, options, unfinished)];
-        const plan: SyncPlan = {
-          ...{ end, now, lookBack, isInTurns: inTurns !== undefined },
-          lookBacks: await readLookBacks(lake.store, account),
+        const lookBacks = await readLookBacks(lake.store, account);
+        const given: SyncQuestion['given'] = {
+          ...{ kind: 'sync', account, lake, refresh: true, orders: job.orders, options, now },
+          requestedLookBackFrom: typeof lookBack === 'number' ? end - lookBack * dayMs : Infinity,
           requested: [...unfinished, ...configured],
+          isInTurns: inTurns !== undefined,
           wasRead: (pipeline, slice) => inTurns?.wasRead(pipeline, slice) === true,
         };
-        return planSync(lake, account, { windowed, chosen, configured, plan }, emit);
+        return planSync({ windowed, chosen, configured, given, end, lookBack, lookBacks }, emit);
       },
       judge: (lake, plan, serviceNow) => {
         const { api, pipelines } = left(lake);
@@ -105,7 +111,7 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<C
           remedy: `add --api ${api}, ${allowMore}`,
         };
         const loads = new Set(plan.pipelines.map(({ name }) => name));
-        const lacking = plan.sync.requested.filter(
+        const lacking = plan.job.requested.filter(
           ({ pipeline, loadKey }) =>
             loadKey !== undefined && loads.has(pipeline) && !lake.loadKeys(pipeline, account).has(loadKey),
         );
@@ -138,7 +144,10 @@ function reportsToSync(
 
 /** What a sync loads, planned by the state of its lake. */
 interface SyncLoad extends LoadPlan {
-  readonly sync: SyncPlan;
+  readonly job: SyncJob;
+  readonly lookBack: LookBack;
+  /** Look-backs of earlier runs. */
+  readonly lookBacks: LookBacks;
   /** What a pipeline has to load, by its name, in order. */
   readonly missing: ReadonlyMap<string, readonly Window[]>;
   /** Days that are read again, by the pipeline's name. */
@@ -149,49 +158,46 @@ interface SyncLoad extends LoadPlan {
   readonly isBegun: boolean;
 }
 
-interface SyncQuestion {
+interface SyncQuestion extends Pick<SyncLoad, 'lookBack' | 'lookBacks'> {
   /** Pipelines with windows, whose gaps and look-backs decide. */
   readonly windowed: readonly FinancesPipeline[];
   /** The pipelines that this run loads. */
   readonly chosen: readonly FinancesPipeline[];
   /** Ranges that the command line or the configuration requests. */
   readonly configured: readonly RequestedRange[];
-  readonly plan: SyncPlan;
+  /** The job as far as it doesn't depend on what is loaded. */
+  readonly given: Omit<SyncJob, 'range' | 'lookBackFrom'>;
+  /** The end of the range, milliseconds since 1970. */
+  readonly end: number;
 }
 
 /** Plans what pipelines load and read again, and reports the gaps that remain. */
-function planSync(
-  lake: Lake,
-  account: string,
-  { windowed, chosen, configured, plan }: SyncQuestion,
-  emit: Emit,
-): SyncLoad {
-  const { end, requested } = plan;
+function planSync(question: SyncQuestion, emit: Emit): SyncLoad {
+  const { windowed, chosen, configured, given, end, lookBack, lookBacks } = question;
+  const { account, lake, now, requested } = given;
   const missing = new Map<string, readonly Window[]>();
   const days = new Map<string, number>();
   let isRereading = false;
   for (const pipeline of windowed) {
     const { name } = pipeline;
     const loaded = loadedWindows(lake, name, account);
-    const ranges = requested.filter((range) => range.pipeline === name);
-    const windows = missingWindows(loaded, end, ranges);
-    const lookBack = pipelineLookBackDays(lake, account, pipeline, plan);
+    const windows = missingWindows(loaded, end, requestedOf(requested, name));
+    const daysBack = pipelineLookBackDays(lake, account, pipeline, { lookBack, lookBacks, end, now });
     missing.set(name, windows);
-    days.set(name, lookBack);
-    isRereading ||= loaded.length > 0 && lookBack > 0;
+    days.set(name, daysBack);
+    isRereading ||= loaded.length > 0 && daysBack > 0;
     for (const gap of olderGaps(loaded, windows)) {
       emit({ event: 'gap-left', pipeline: name, from: dateOrInstant(gap.start), to: dateOrInstant(gap.end) });
     }
   }
+  const lookBackFrom = (pipeline: string) => end - (days.get(pipeline) ?? 0) * dayMs;
   // It reads all that the service keeps.
   if (chosen.includes(settlementReportsPipeline)) days.set(settlementReportsPipeline.name, keptReportDays);
   const start = Math.min(end, ...[...missing.values()].flatMap(([first]) => first?.start ?? []));
-  const initial = initialRanges(lake, account, chosen, { plan, missing });
+  const job: SyncJob = { ...given, range: { start, end }, lookBackFrom };
   return {
-    pipelines: syncedPipelines(chosen, plan),
-    range: { start, end },
-    requested: [...configured, ...initial],
-    ...{ sync: plan, missing, days, isRereading, isBegun: lake.isEmpty },
+    ...{ pipelines: chosen, job, lookBack, lookBacks, missing, days, isRereading, isBegun: lake.isEmpty },
+    requested: [...configured, ...initialRanges(chosen, job, missing)],
   };
 }
 
@@ -233,18 +239,16 @@ async function endSync(
  * windows before it are missing.
  */
 function initialRanges(
-  lake: Lake,
-  account: string,
   chosen: readonly FinancesPipeline[],
-  { plan: { requested, end }, missing }: { readonly plan: SyncPlan; readonly missing: SyncLoad['missing'] },
+  { lake, account, range, requested }: SyncJob,
+  missing: SyncLoad['missing'],
 ): RequestedRange[] {
   return withNeeds(chosen).flatMap((pipeline): RequestedRange[] => {
     const { name, loadKeyKind, coverage } = pipeline;
     const isBegun =
       loadKeyKind === 'window' ? loadedWindows(lake, name, account).length > 0 : lake.loadKeys(name, account).size > 0;
     if (coverage === undefined || isBegun) return [];
-    const ranges = requested.filter((range) => range.pipeline === name);
-    const windows = missing.get(name) ?? missingWindows([], end, ranges);
+    const windows = missing.get(name) ?? missingWindows([], range.end, requestedOf(requested, name));
     return windows.map((window) => ({ command: 'sync', pipeline: name, ...window }));
   });
 }
@@ -287,7 +291,7 @@ function isIncomplete(failure: unknown): boolean {
 async function noteLookBacks(
   lake: Lake,
   account: string,
-  { sync: { lookBacks: earlier, lookBack, now }, days }: SyncLoad,
+  { job: { now }, lookBacks: earlier, lookBack, days }: SyncLoad,
   emit: Emit,
 ): Promise<void> {
   const lookBacks = new Map(earlier);

@@ -2,7 +2,7 @@ import { tablesOf } from '../../core/columns/table.js';
 import type { Clock } from '../../core/clock.js';
 import { TokenBucket } from '../../engine/rate-limit/token-bucket.js';
 import { planConcurrency, maxPages, type QuotaState } from '../../engine/run/concurrency-plan.js';
-import type { Basis, Forecast, Job, LoadedVolume, ProbedPage } from '../../engine/run/pipeline.js';
+import type { BackfillJob, Basis, Forecast, LoadedVolume, ProbedPage } from '../../engine/run/pipeline.js';
 import { isCustom } from '../../sources/custom/custom-pipeline.js';
 import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
 import { withNeeds } from '../configuration/chosen-pipelines.js';
@@ -51,7 +51,7 @@ export interface OperationQuota {
 }
 
 interface PlanQuestion {
-  readonly job: Job;
+  readonly job: BackfillJob;
   readonly pipelines: readonly FinancesPipeline[];
   /** The quotas of the pipelines' operations; none for a pipeline that isn't throttled. */
   readonly quotas: ReadonlyMap<FinancesPipeline, OperationQuota>;

@@ -1,7 +1,15 @@
 import { tablesOf } from '../../core/columns/table.js';
 import type { Clock } from '../../core/clock.js';
 import type { LoadValues } from '../../engine/run/load-options.js';
-import type { Collector, Job, Probe, ProbedPage, Reading, RequestCounts } from '../../engine/run/pipeline.js';
+import type {
+  BackfillJob,
+  Collector,
+  Job,
+  Probe,
+  ProbedPage,
+  Reading,
+  RequestCounts,
+} from '../../engine/run/pipeline.js';
 import { dayMs, dayStart, type Window } from '../../core/windows.js';
 import { windowSlice } from '../../engine/slicing/window-slices.js';
 import { pageSize } from '../../engine/run/slice-queue.js';
@@ -66,7 +74,7 @@ export async function plan(options: PlanOptions, context: ReadingContext): Promi
   emitDamage(lake, emit);
   refuseMixing(account, lake.accounts(), options.lake);
   const { refresh = false } = options;
-  const job: Job = { account, range, lake, refresh, orders, options };
+  const job: BackfillJob = { kind: 'backfill', account, range, lake, refresh, orders, options };
   let probed = nothingProbed;
   if (options.probe && !isCustomOnly) {
     const connection = await openUpstream({ ...options, createsState: false }, account, { clock, emit });

@@ -102,7 +102,7 @@ export function emptyNote(statement: string, lake: Lake): string | undefined {
 /** The closed settlements in an account's listing; `loaded`: also those whose events are loaded. */
 function closedSettlements(lake: Lake, account: string, { loaded }: { readonly loaded: boolean }): GroupSlice[] {
   const range = { start: -Infinity, end: Infinity };
-  const question = { lake, account, range, refresh: loaded, orders: [] };
+  const question = { lake, account, range, refresh: loaded };
   return groupSlices(question, groupEventsPipeline.name, financialEventGroups.name).filter(
     ({ group }) => group.end !== null,
   );

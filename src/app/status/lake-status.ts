@@ -11,7 +11,7 @@ import type { LakeRuns, Lease } from '../../lake/leases.js';
 import { rangeMarginMs, readDateRange, type RangeOptions } from '../configuration/range.js';
 import { importedDays, parseImportedKey } from '../../lake/loads/imported-spans.js';
 import { loadedWindows } from '../../engine/slicing/window-slices.js';
-import { missingWindows } from '../../engine/slicing/sync-windows.js';
+import { missingWindows, requestedOf } from '../../engine/slicing/sync-windows.js';
 import { contains, dayMs, joined, spanOf, type Window } from '../../core/windows.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 import { financialEventGroups } from '../../../pipelines/financial-event-groups.js';
@@ -211,8 +211,7 @@ function freshnessBy(used: readonly StoredPipeline[], question: StatusQuestion):
   const isLeft = (name: string) => namesOf('both').includes(name) && !namesOf(api).includes(name);
   const windowed = used.filter(({ name, loadKeyKind }) => loadKeyKind === 'window' && !isLeft(name));
   return freshnessOf(lake, account, windowed, (name, loaded) => {
-    const requested = unfinishedOf(question).filter(({ pipeline }) => pipeline === name);
-    return missingWindows(loaded, range.end, requested);
+    return missingWindows(loaded, range.end, requestedOf(unfinishedOf(question), name));
   });
 }
 
@@ -285,7 +284,7 @@ function pipelineStatus({ name, loadKeyKind, coverage }: StoredPipeline, questio
 function groupsOf({ lake, account }: StatusQuestion): { listed: GroupSlice[]; lacking: GroupSlice[] } {
   const range = { start: -Infinity, end: Infinity };
   const of = (refresh: boolean) =>
-    groupSlices({ lake, account, range, refresh, orders: [] }, groupEventsPipeline.name, financialEventGroups.name);
+    groupSlices({ lake, account, range, refresh }, groupEventsPipeline.name, financialEventGroups.name);
   return { listed: of(true), lacking: of(false) };
 }
 

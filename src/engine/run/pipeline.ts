@@ -11,54 +11,44 @@ import type { SliceHole } from './slice-holes.js';
 import type { Slice, SliceQueue, SplitReason } from './slice-queue.js';
 import type { Window } from '../../core/windows.js';
 
-/** What a pipeline loads, and its inputs. */
-export interface Job {
+/** What a run loads: what an account lacks of a range, or what a sync has to read. Each `Slicing` answers for both. */
+export type Job = BackfillJob | SyncJob;
+
+interface CommonJob {
   readonly account: string;
   readonly range: Window;
   readonly lake: Lake;
-  /** Whether loaded slices are read again. */
+  /** Whether loaded slices are read again; never after a conflict with another run. */
   readonly refresh: boolean;
   /** Order ids, for the pipelines that read by order. */
   readonly orders: readonly string[];
   /** The options of the load; left out: none is given. */
   readonly options?: LoadValues | undefined;
+}
+
+export interface BackfillJob extends CommonJob {
+  readonly kind: 'backfill';
   /** Whether requests are limited: then slices are sized by density, otherwise on a grid. */
   readonly isPaced?: boolean | undefined;
   /** Windows that a stopped run had begun to read, and whose pages are in the journal. */
   readonly begun?: readonly Window[] | undefined;
-  /** Windows that are read regardless of age, found by the pipeline's `prepare`. */
-  readonly changed?: readonly ChangedWindow[] | undefined;
-  /** Subjects that the pipeline reads one by one, found by its `prepare`. */
-  readonly subjects?: readonly Subject[] | undefined;
 }
 
-/** The job of a sync: its range ends with the sync's, and begins at the pipeline's first gap. */
-export interface SyncJob extends Job {
+/** Its range ends with the sync's, and begins at the first gap. */
+export interface SyncJob extends CommonJob {
+  readonly kind: 'sync';
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** Loaded windows that end later are read again; `Infinity`: none. Milliseconds since 1970. */
-  readonly lookBackFrom: number;
+  /** Loaded windows of a pipeline that end later are read again. Milliseconds since 1970. */
+  lookBackFrom(pipeline: string): number;
   /** The look-back that the user requested; `Infinity`: the schedule decides. */
   readonly requestedLookBackFrom: number;
-  /** Ranges of the pipeline that earlier runs or the configuration request, and that aren't loaded. */
+  /** Ranges that earlier runs or the configuration request, and that weren't loaded when the sync began. */
   readonly requested: readonly RequestedRange[];
   /** Whether the sync consists of several runs, each of which must reach its first slice quickly. */
   readonly isInTurns: boolean;
   /** Whether an earlier run of this sync has read a slice, by its label. */
-  wasRead(label: string): boolean;
-}
-
-/** A window whose rows have changed since they were read, or whose content is known without a request. */
-export interface ChangedWindow extends Window {
-  /** Bodies of API pages with the window's present content; left out: the API is read. */
-  readonly bodies?: () => Promise<readonly Uint8Array[]>;
-}
-
-/** Something that is read by its id, such as a settlement. */
-export interface Subject {
-  readonly id: string;
-  /** Its date, in milliseconds since 1970; undefined: unknown. */
-  readonly at: number | undefined;
+  wasRead(pipeline: string, slice: string): boolean;
 }
 
 /** Counts of one pipeline's requests, updated by their sender. */
@@ -193,7 +183,7 @@ export interface ProbedPage {
 }
 
 export interface ForecastRequest {
-  readonly job: Job;
+  readonly job: BackfillJob;
   /** Milliseconds since 1970. */
   readonly now: number;
   /** By pipeline name. */
@@ -229,13 +219,16 @@ export interface Forecast<S extends Slice = Slice> {
   readonly isComplete: boolean;
 }
 
-/** How a pipeline is divided into slices: by windows of dates, by settlement, by order. */
-export interface Slicing<S extends Slice> {
+/**
+ * How a pipeline is divided into slices: by windows of dates, by settlement, by order. `Prepared` is what the pipeline's `prepare` finds.
+ */
+export interface Slicing<S extends Slice, Prepared = unknown> {
   readonly loadKeyKind: LoadKeyKind;
-  /** The slices of a job that the lake lacks; to refresh, all of them. */
-  sliceQueue(job: Job): SliceQueue<S>;
-  /** The slices of a sync; the job is that of `prepareSync`. */
-  sync(job: SyncJob): SliceQueue<S>;
+  /**
+   * The slices of a job: of a backfill those that the lake lacks, to refresh all of them; of a sync what is new and what may have
+   * changed. `prepared`: left out where there is nothing to find, or finding it failed.
+   */
+  sliceQueue(job: Job, prepared?: Prepared): SliceQueue<S>;
   /** The estimate of a plan. */
   forecast(request: ForecastRequest): Forecast<S>;
   /** The loaded days of a range; left out: its slices have no dates. */
@@ -248,7 +241,8 @@ export interface Slicing<S extends Slice> {
  *
  * A pipeline is one file: see `pipelines/`.
  */
-export interface Pipeline<Upstream, S extends Slice = Slice, Page = unknown> extends PipelineTables, Slicing<S> {
+export interface Pipeline<Upstream, S extends Slice = Slice, Page = unknown, Prepared = unknown>
+  extends PipelineTables, Slicing<S, Prepared> {
   /** For `--help`, in a sentence. */
   readonly about: string;
   /** Heading in a report; default the pipeline's name. */
@@ -266,12 +260,10 @@ export interface Pipeline<Upstream, S extends Slice = Slice, Page = unknown> ext
   /** What of a range the service doesn't have any more, for people. `now`: milliseconds since 1970. */
   limitText?(range: Window, now: number): string | undefined;
   /**
-   * Completes the job before slices are cut, by requests or from the lake's files. Its errors are judged like those of a
+   * What slices are cut by, from requests or from the lake's files; left out: load keys decide. Its errors are judged like those of a
    * slice.
    */
-  prepare?(job: Job, reading: Reading<Upstream>): Promise<Job>;
-  /** `prepare` of a sync; default `prepare`. */
-  prepareSync?(job: SyncJob, reading: Reading<Upstream>): Promise<Job>;
+  prepare?(job: Job, reading: Reading<Upstream>): Promise<Prepared>;
   /** The pages that a plan may request for its estimate; default none. */
   probes?(job: Job): readonly Probe<Upstream>[];
   /** The rate of its operation; undefined: not throttled. */
@@ -279,7 +271,7 @@ export interface Pipeline<Upstream, S extends Slice = Slice, Page = unknown> ext
   /** Windows that a stopped run had begun to read, and that can be resumed. */
   begun?(upstream: Upstream): readonly Window[];
   /** Warnings about the lake's data after a run. `now`: milliseconds since 1970. */
-  warnings?(job: Job, now: number): Warnings;
+  warnings?(job: Job, now: number, prepared?: Prepared): Warnings;
   /** The slice's pages in order, until there are no more. */
   pages(slice: S, reading: Reading<Upstream>): AsyncIterable<Page>;
   collect(slice: S): Collector<Page>;

@@ -76,13 +76,14 @@ async function runPipeline<Upstream>(
   const { upstream, clock, emit } = options;
   const began = clock.now();
   const begun = pipeline.begun?.(upstream);
-  const initialJob: Job = { ...options.job, isPaced: pipeline.pace(upstream) !== undefined, begun };
+  const isPaced = pipeline.pace(upstream) !== undefined;
+  const job: Job = options.job.kind === 'sync' ? options.job : { ...options.job, isPaced, begun };
   /** Slices that another run has loaded since the last plan. */
   let conflicts = 0;
   try {
-    const job = await prepared(pipeline, initialJob, options, summary);
+    const found = await prepared(pipeline, job, options, summary);
     for (let next: Job | undefined = job; next !== undefined;) {
-      const queue = pipeline.sliceQueue(next);
+      const queue = pipeline.sliceQueue(next, found);
       if (queue.left !== '' || next === job) {
         emit({ event: 'pipeline-planned', pipeline: pipeline.name, left: queue.left });
       }
@@ -94,24 +95,24 @@ async function runPipeline<Upstream>(
         conflicts = 0;
       } else next = undefined;
     }
-    if (summary.slices > 0) addWarnings(summary, pipeline.warnings?.(job, clock.now()) ?? {});
+    if (summary.slices > 0) addWarnings(summary, pipeline.warnings?.(job, clock.now(), found) ?? {});
   } finally {
     summary.seconds = (clock.now() - began) / 1000;
   }
 }
 
-/** The job after the pipeline's `prepare`; unchanged where that fails. */
+/** What the pipeline's `prepare` finds; undefined where that fails. */
 async function prepared<Upstream>(
   pipeline: Pipeline<Upstream>,
   job: Job,
   { upstream, signal, emit, judge }: PipelineRunOptions<Upstream>,
   summary: PipelineCounts,
-): Promise<Job> {
-  if (pipeline.prepare === undefined) return job;
+): Promise<unknown> {
+  if (pipeline.prepare === undefined) return undefined;
   const labels = { pipeline: pipeline.name, slice: 'what has changed' };
   const afterwards: (() => Promise<void>)[] = [];
   try {
-    const known = await pipeline.prepare(job, {
+    const found = await pipeline.prepare(job, {
       ...{ upstream, signal, account: job.account, counts: summary, priority: 0 },
       committed: (then) => afterwards.push(then),
       emit: (event) => {
@@ -120,12 +121,12 @@ async function prepared<Upstream>(
     });
     // Its pages describe this instant, and are useless to another run.
     for (const then of afterwards) await then();
-    return known;
+    return found;
   } catch (error) {
     if (signal.aborted || (pipeline.judge?.(error) ?? judge(error)) === 'abort') throw error;
     const reason = messageOf(error);
     summary.leftOpen.push({ label: labels.slice, reason, isAlone: false });
     emit({ event: 'slice-failed', ...labels, verdict: 'skip', cause: failureKindOf(error), reason });
-    return job;
+    return undefined;
   }
 }

@@ -22,7 +22,6 @@ export function orderSlicing({ pipeline, table, batch }: OrderSlicingOptions): S
   return {
     loadKeyKind: 'order',
     sliceQueue,
-    sync: sliceQueue,
     forecast: ({ job }) => {
       const { lake, account } = job;
       const files = lake.files(pipeline, table, account);

@@ -55,6 +55,11 @@ export function missingWindows(
   return joined(ranges.flatMap((range) => uncovered(range, loaded)));
 }
 
+/** The ranges of a pipeline among requested ones. */
+export function requestedOf(requested: readonly RequestedRange[], pipeline: string): RequestedRange[] {
+  return requested.filter((range) => range.pipeline === pipeline);
+}
+
 /** Gaps between loaded windows that a sync leaves to a backfill. */
 export function olderGaps(loaded: readonly Window[], missing: readonly Window[]): Window[] {
   const known = [...loaded, ...missing];

@@ -1,6 +1,6 @@
 import { Density } from './volume-estimate.js';
 import { maxPages, equalParts, type Stretch } from '../run/concurrency-plan.js';
-import type { Job } from '../run/pipeline.js';
+import type { BackfillJob } from '../run/pipeline.js';
 import { loadedSamples, loadedWindows, windowSlice, type WindowSlice } from './window-slices.js';
 import { byNewestMonth, cut, dayMs, dayStart, months, overlap, uncovered, type Window } from '../../core/windows.js';
 import { pageSize, type Progress, type SliceQueue, type SplitReason } from '../run/slice-queue.js';
@@ -48,7 +48,7 @@ export class WindowQueue implements SliceQueue<WindowSlice> {
   readonly #bisected: (slice: WindowSlice) => WindowSlice | undefined;
   readonly #bisectedSlices = new Map<Window, WindowSlice>();
 
-  constructor(job: Job, source: WindowSource) {
+  constructor(job: BackfillJob, source: WindowSource) {
     const { lake, account, range, isPaced = false } = job;
     const { pipeline, table, gridDays, longestDays = Infinity, perPage = pageSize, bisects } = source;
     const loaded = loadedWindows(lake, pipeline, account);

@@ -2,12 +2,17 @@ import { loadKeyFor, spanIn } from '../../lake/catalog/load-key.js';
 import { loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
 import type { Sample } from './volume-estimate.js';
-import type { ChangedWindow } from '../run/pipeline.js';
 import type { Slice } from '../run/slice-queue.js';
 import { type Window, overlap } from '../../core/windows.js';
 import { parseImportedKey } from '../../lake/loads/imported-spans.js';
 import { LoadKeyWindows } from '../../lake/loads/load-keys.js';
 import { isoInstant } from '../../core/numeric/instant.js';
+
+/** A window whose rows have changed since they were read, or whose content is known without a request. */
+export interface ChangedWindow extends Window {
+  /** Bodies of API pages with the window's present content; left out: the API is read. */
+  readonly bodies?: () => Promise<readonly Uint8Array[]>;
+}
 
 /** A slice that reads a window of dates. */
 export interface WindowSlice extends Slice {

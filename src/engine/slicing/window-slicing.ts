@@ -17,12 +17,26 @@ import type {
   Slicing,
   SyncJob,
 } from '../run/pipeline.js';
-import { loadedSamples, loadedWindows, readWindow, windowKey, windowSlice, type WindowSlice } from './window-slices.js';
+import {
+  loadedSamples,
+  loadedWindows,
+  readWindow,
+  windowKey,
+  windowSlice,
+  type ChangedWindow,
+  type WindowSlice,
+} from './window-slices.js';
 import { bisectedOnce } from './bisected-windows.js';
 import { WindowQueue, type WindowSource } from './window-queue.js';
 import { listQueue, pageSize, type SliceQueue } from '../run/slice-queue.js';
 import { dayStates } from '../run/day-states.js';
-import { dailyWindows, missingWindows, type PlannedWindow, type SyncWindowsOptions } from './sync-windows.js';
+import {
+  dailyWindows,
+  missingWindows,
+  requestedOf,
+  type PlannedWindow,
+  type SyncWindowsOptions,
+} from './sync-windows.js';
 
 interface WindowSlicingOptions extends WindowSource {
   /** Column whose statistics give the days of a file's rows; default the file's windows. */
@@ -30,14 +44,15 @@ interface WindowSlicingOptions extends WindowSource {
 }
 
 /** Slices that are windows of dates, sized by density; a sync reads days. */
-export function windowSlicing(options: WindowSlicingOptions): Slicing<WindowSlice> {
+export function windowSlicing(options: WindowSlicingOptions): Slicing<WindowSlice, readonly ChangedWindow[]> {
   const { pipeline, table, instants, perPage, longestDays } = options;
   return {
     loadKeyKind: 'window',
-    sliceQueue: (job) => new WindowQueue(job, options),
-    sync: (job) => {
-      const hasChanged = (window: Window) => job.changed?.some((changed) => overlap(window, changed)) === true;
-      return syncedWindows(job, options, 1, (windows) => dailyWindows({ ...windows, longestDays }, hasChanged));
+    sliceQueue: (job, changed = []) => {
+      if (job.kind === 'backfill') return new WindowQueue(job, options);
+      const hasChanged = (window: Window) => changed.some((other) => overlap(window, other));
+      const plan = (windows: SyncWindowsOptions) => dailyWindows({ ...windows, longestDays }, hasChanged);
+      return syncedWindows(job, options, { days: 1, plan, changed });
     },
     forecast: (request) => {
       const { lake, account } = request.job;
@@ -62,30 +77,35 @@ export function windowSlicing(options: WindowSlicingOptions): Slicing<WindowSlic
   };
 }
 
+interface SyncedWindowsOptions {
+  /** Days of a missing window after a conflict. */
+  readonly days: number;
+  readonly plan: (options: SyncWindowsOptions) => readonly PlannedWindow[];
+  readonly changed?: readonly ChangedWindow[];
+}
+
 /**
- * The windows of a sync, the newest month first: missing ones, and those of the look-back. After a conflict with another run only the missing ones.
- *
- * @param days of a missing window after a conflict
+ * The windows of a sync, the newest month first: missing ones, and those of the look-back. After a conflict with another run only the
+ * missing ones.
  */
 export function syncedWindows(
   job: SyncJob,
   { pipeline, bisects }: Pick<WindowSource, 'pipeline' | 'bisects'>,
-  days: number,
-  plan: (options: SyncWindowsOptions) => readonly PlannedWindow[],
+  { days, plan, changed = [] }: SyncedWindowsOptions,
 ): SliceQueue<WindowSlice> {
-  const { lake, account, lookBackFrom } = job;
+  const { lake, account } = job;
   const loaded = loadedWindows(lake, pipeline, account);
   const { end } = job.range;
-  const missing = missingWindows(loaded, end, job.requested);
+  const missing = missingWindows(loaded, end, requestedOf(job.requested, pipeline));
   const bodiesOf = (window: Window) =>
-    job.changed?.find(({ start, end }) => start === window.start && end === window.end)?.bodies;
+    changed.find(({ start, end }) => start === window.start && end === window.end)?.bodies;
   const slices = job.refresh
-    ? plan({ loaded, missing, end, lookBackFrom })
+    ? plan({ loaded, missing, end, lookBackFrom: job.lookBackFrom(pipeline) })
         .map(({ window, replaces }) => {
           const bodies = bodiesOf(window);
           return { ...windowSlice(window, replaces), ...(bodies && { bodies }) };
         })
-        .filter(({ label }) => !job.wasRead(label))
+        .filter(({ label }) => !job.wasRead(pipeline, label))
     : missing.flatMap((gap) => cut(gap, days)).map((window) => windowSlice(window));
   const inOrder = slices.toSorted((a, b) => byNewestMonth(a.window.start, b.window.start));
   return listQueue(inOrder, 'window', ({ window }) => window, bisectedOnce(bisects));

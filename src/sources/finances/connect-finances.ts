@@ -24,7 +24,12 @@ import { connectReports, type ReportsClient, type WithReports } from './settleme
 export interface FinancesUpstream extends FinancesClients, WithReports {}
 
 /** A pipeline that reads the finances; see `pipelines/`. */
-export type FinancesPipeline<S extends Slice = Slice, Page = unknown> = Pipeline<FinancesUpstream, S, Page>;
+export type FinancesPipeline<S extends Slice = Slice, Page = unknown, Prepared = unknown> = Pipeline<
+  FinancesUpstream,
+  S,
+  Page,
+  Prepared
+>;
 
 export interface ConnectionOptions extends FinancesApiOptions, Omit<PagedClientOptions, 'transport' | 'accessTokens'> {
   /** Left out: the APIs require no access token. */

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { LedgerlakeError } from '../../../src/core/errors.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
-import type { SyncInTurns } from '../../../src/app/load/synced-pipelines.js';
+import type { SyncInTurns } from '../../../src/app/load/sync.js';
 import { fileContents, temporaryFolder } from '../lake-run.js';
 import { watchedService } from '../../engine/run/watched-service.js';
 import { setClock, synced } from './synced.js';

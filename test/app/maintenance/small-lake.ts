@@ -53,7 +53,7 @@ export async function load(
     },
   };
   const { failure } = await runPipelines([pipeline], {
-    job: { account: 'shop', range: slice.window, lake, refresh, orders: [] },
+    job: { kind: 'backfill', account: 'shop', range: slice.window, lake, refresh, orders: [] },
     upstream: noUpstream,
     clock: systemClock,
     signal: new AbortController().signal,

@@ -46,7 +46,7 @@ async function played({ lake, days, refresh = false, signal = new AbortControlle
     },
   };
   const { failure } = await runPipelines([pipeline], {
-    job: { account: 'shop', range: { start: 0, end: 1 }, lake, refresh, orders: [] },
+    job: { kind: 'backfill', account: 'shop', range: { start: 0, end: 1 }, lake, refresh, orders: [] },
     ...{ upstream: noUpstream, clock: systemClock, signal, openSlices: 4, judge: () => 'abort' as const },
     emit: (event) => events.push(event),
   });

@@ -85,6 +85,7 @@ test('with a fault on every tenth request, the service itself fifty times as fas
   onTestFinished(() => connection.close());
   const { failure, summaries } = await runPipelines(choosePipelines([], false), {
     job: {
+      kind: 'backfill',
       account: 'shop',
       range: { start: Date.UTC(2026, 1, 1), end: Date.UTC(2026, 2, 1) },
       lake,

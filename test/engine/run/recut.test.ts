@@ -22,6 +22,7 @@ test('a first slice that holds far more than a chain of pages may have is given 
   const told: string[] = [];
   const { summaries, failure } = await runPipelines(choosePipelines(['financial-events'], false), {
     job: {
+      kind: 'backfill',
       account: 'shop',
       range,
       lake: await Lake.open(openStore(folder, { clock }), tables, clock),

@@ -16,7 +16,14 @@ import { temporaryFolder } from '../../app/lake-run.js';
 async function loaded(store: Store, tell: (event: RunEvent) => void, signal = new AbortController().signal) {
   const { v0 } = upstreamOf(smallSeller());
   return runPipelines(choosePipelines(['financial-events'], false), {
-    job: { account: 'shop', range, lake: await Lake.open(store, tables, clock), refresh: false, orders: [] },
+    job: {
+      kind: 'backfill',
+      account: 'shop',
+      range,
+      lake: await Lake.open(store, tables, clock),
+      refresh: false,
+      orders: [],
+    },
     upstream: { ...noUpstream, v0: { ...v0, pace: () => ({ rate: 1, burst: 10, level: 5, latency: 0.1 }) } },
     clock: systemClock,
     signal,

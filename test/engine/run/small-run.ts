@@ -1,24 +1,18 @@
 import type { Clock } from '../../../src/core/clock.js';
 import { readPages } from '../../../src/engine/paging/paginator.js';
 import { tables } from '../../../src/sources/finances/lake-tables.js';
-import { transactionsPipeline } from '../../../pipelines/transactions.js';
-import { syncedPipelines } from '../../../src/app/load/synced-pipelines.js';
 import type { ApiPage, PagedApi, Query } from '../../../src/engine/paging/paged-api.js';
-import type { Reading } from '../../../src/engine/run/pipeline.js';
+import type { BackfillJob, Reading, SyncJob } from '../../../src/engine/run/pipeline.js';
 import { finances20240619 } from '../../../src/sources/finances/api-2024-06-19/finances-api.js';
 import { financesV0 } from '../../../src/sources/finances/api-v0/finances-api.js';
-import {
-  noUpstream,
-  type FinancesPipeline,
-  type FinancesUpstream,
-} from '../../../src/sources/finances/connect-finances.js';
+import { noUpstream, type FinancesUpstream } from '../../../src/sources/finances/connect-finances.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { acquireLease } from '../../../src/lake/leases.js';
 import type { Store } from '../../../src/lake/store/store.js';
 import { vacuumLake } from '../../../src/lake/upkeep/vacuum.js';
 import { choosePipelines } from '../../../src/app/configuration/chosen-pipelines.js';
 import { runPipelines } from '../../../src/engine/run/runner.js';
-import type { Window } from '../../../src/core/windows.js';
+import { dayMs, type Window } from '../../../src/core/windows.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
 import { createAnswers } from '../../../src/serve/http/answers.js';
 import type { Ledger } from '../../../src/serve/served-apis.js';
@@ -90,25 +84,27 @@ export function upstreamOf(ledger: Ledger, at: Clock = clock): FinancesUpstream 
   };
 }
 
-/** The pipelines of a sync of transactions that looks back two days. */
-export function syncOfTransactions(end: number): readonly FinancesPipeline[] {
-  const known = { requested: [], lookBacks: new Map(), isInTurns: false, wasRead: () => false };
-  return syncedPipelines([transactionsPipeline], { end, now: end, lookBack: 2, ...known });
+/** What makes a job that of a sync up to an instant, with a look-back of two days. */
+export function syncUntil(end: number, now = end): Pick<SyncJob, Exclude<keyof SyncJob, keyof BackfillJob> | 'kind'> {
+  const from = end - 2 * dayMs;
+  const known = { lookBackFrom: () => from, requestedLookBackFrom: from, requested: [] };
+  return { kind: 'sync', now, ...known, isInTurns: false, wasRead: () => false };
 }
 
-/** A run like `ledgerlake backfill`, on any store; throws what ended it. How many requests it took. */
+/** A run like `ledgerlake backfill`, or like `sync`, on any store; throws what ended it. How many requests it took. */
 export async function run(
   store: Store,
   upstream: FinancesUpstream,
   refresh = false,
   over = range,
   pipelines = choosePipelines([], false),
+  kind: Pick<BackfillJob, 'kind'> | ReturnType<typeof syncUntil> = { kind: 'backfill' },
 ): Promise<number> {
   const lake = await Lake.open(store, tables, clock);
   const lease = await acquireLease(lake, clock);
   try {
     const { summaries, failure } = await runPipelines(pipelines, {
-      job: { account: 'shop', range: over, lake, refresh, orders: [] },
+      job: { account: 'shop', range: over, lake, refresh, orders: [], ...kind },
       upstream,
       clock,
       signal: new AbortController().signal,

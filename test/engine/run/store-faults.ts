@@ -6,7 +6,7 @@ import { faultyStore, type Fault } from '../../lake/faulty-store.js';
 import { contents, globbed, truthOf } from '../../lake/lake-truth.js';
 import { memoryStore } from '../../lake/memory-store.js';
 import { isClear } from '../../lake/scheduled-store.js';
-import { changed, range, run, smallSeller, syncOfTransactions, upstreamOf } from './small-run.js';
+import { changed, range, run, smallSeller, syncUntil, upstreamOf } from './small-run.js';
 
 /** A lake before the run that a fault hits, and what an undisturbed run makes of it. */
 export interface Trial {
@@ -46,7 +46,7 @@ export async function released(): Promise<Trial> {
   const upstream = upstreamOf(smallSeller());
   const end = Date.UTC(2026, 2, 16);
   const over = { start: range.end, end };
-  return trialOf((store) => run(store, upstream, true, over, syncOfTransactions(end)), memory.files);
+  return trialOf((store) => run(store, upstream, true, over, [transactionsPipeline], syncUntil(end)), memory.files);
 }
 
 /**

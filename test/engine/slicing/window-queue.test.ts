@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 function workOf(range: Window): SliceQueue<WindowSlice> {
-  const job = { account: 'shop', range, lake, refresh: false, orders: [], isPaced: true };
+  const job = { kind: 'backfill', account: 'shop', range, lake, refresh: false, orders: [], isPaced: true } as const;
   return new WindowQueue(job, { pipeline: 'financial-events', table: 'events', gridDays: 7, probeDays: 10 });
 }
 

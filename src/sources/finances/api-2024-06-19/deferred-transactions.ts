@@ -1,7 +1,7 @@
 import { groupBy } from '../../../core/group-by.js';
 import { contains, dayMs, overlap, type Window } from '../../../core/windows.js';
-import type { ChangedWindow, Job, Reading, SyncJob } from '../../../engine/run/pipeline.js';
-import { loadedWindows, windowKey } from '../../../engine/slicing/window-slices.js';
+import type { Job, Reading, SyncJob } from '../../../engine/run/pipeline.js';
+import { loadedWindows, windowKey, type ChangedWindow } from '../../../engine/slicing/window-slices.js';
 import type { Add } from '../../../lake/delta/actions.js';
 import { columnStatistics, loadKeysOf } from '../../../lake/delta/file-tags.js';
 import { type Listed, listed, recentTransactions, type RecentTransactions, totalText } from './listed-transactions.js';
@@ -36,15 +36,12 @@ interface DeferringWindow {
  * With thousands of deferrals only those that may have been released are checked: due, paid by another transaction, or old.
  * Windows with due releases skip that list. The list of released transactions follows: together with the lake's rows it
  * gives the present content of a window, which then needs no request.
- *
- * @returns the job with these windows as `changed`
  */
-export async function withReleased(
+export async function changedWindows(
   job: SyncJob,
   pipeline: string,
   reading: Reading<WithFinances20240619>,
-): Promise<Job> {
-  if (!job.refresh) return { ...job, changed: [] };
+): Promise<readonly ChangedWindow[]> {
   const recent = await recentTransactions(job, pipeline, reading);
   const deferrals = await olderDeferrals(job, pipeline, recent);
   const search = new ReleaseSearch({ job, pipeline, reading, recent }, deferrals);
@@ -52,7 +49,7 @@ export async function withReleased(
   search.addAnsweredWindows();
   await search.compareReleased();
   search.addLateWindows();
-  return { ...job, changed: search.changed };
+  return search.changed;
 }
 
 /** The stored deferrals outside the look-back, which reads its windows anyway, except for the older days of a window across its start. */
@@ -61,7 +58,7 @@ async function olderDeferrals(
   pipeline: string,
   recent: RecentTransactions | undefined,
 ): Promise<StoredDeferral[]> {
-  const lookBack = { start: job.lookBackFrom, end: Infinity };
+  const lookBack = { start: job.lookBackFrom(pipeline), end: Infinity };
   const stored = await storedDeferrals(job, pipeline, ({ window, posted }) => {
     if (!overlap(window, lookBack)) return true;
     return recent?.windows.has(windowKey(window)) === true && posted < recent.span.start;
@@ -181,7 +178,7 @@ class ReleaseSearch {
   /** Adds the windows before the look-back that lack a deferred transaction. */
   addLateWindows(): void {
     const { job, pipeline, recent } = this.#options;
-    const readFrom = recent?.span.start ?? job.lookBackFrom;
+    const readFrom = recent?.span.start ?? job.lookBackFrom(pipeline);
     for (const window of loadedWindows(job.lake, pipeline, job.account)) {
       const older = { start: window.start, end: Math.min(window.end, readFrom) };
       if (this.#late.some((posted) => contains(older, posted))) this.#addUnread(window);

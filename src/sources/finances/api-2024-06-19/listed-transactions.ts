@@ -6,7 +6,7 @@ import { readInstant, millisecondsOf } from '../../../core/numeric/instant.js';
 import { contains, dayStart, overlap, uncovered, type Window } from '../../../core/windows.js';
 import type { Reading, SyncJob } from '../../../engine/run/pipeline.js';
 import { bisectedPages } from '../../../engine/slicing/bisected-windows.js';
-import { dailyWindows, missingWindows } from '../../../engine/slicing/sync-windows.js';
+import { dailyWindows, missingWindows, requestedOf } from '../../../engine/slicing/sync-windows.js';
 import { Density } from '../../../engine/slicing/volume-estimate.js';
 import { loadedSamples, loadedWindows, windowKey } from '../../../engine/slicing/window-slices.js';
 import { contentHashOf } from '../model/event-ids.js';
@@ -116,12 +116,13 @@ export async function recentTransactions(
   pipeline: string,
   reading: Reading<WithFinances20240619>,
 ): Promise<RecentTransactions | undefined> {
-  const { lake, account, range, lookBackFrom, isInTurns, requested } = job;
+  const { lake, account, range, isInTurns, requested } = job;
   if (isInTurns) return undefined;
   const loaded = loadedWindows(lake, pipeline, account);
   const samples = loadedSamples(lake, pipeline, transactions.name, account);
+  const lookBackFrom = job.lookBackFrom(pipeline);
   const from = dayStart(lookBackFrom);
-  const missing = missingWindows(loaded, range.end, requested);
+  const missing = missingWindows(loaded, range.end, requestedOf(requested, pipeline));
   const recent = dailyWindows({ loaded, missing, end: range.end, lookBackFrom })
     .map(({ window }) => window)
     .filter(({ end }) => end > from);

@@ -1,8 +1,8 @@
 import { loadKeyFor } from '../../../lake/catalog/load-key.js';
 import type { Table, PipelineTables } from '../../../core/columns/table.js';
 import { monthOf, overlap, type Window } from '../../../core/windows.js';
-import type { Forecast, ForecastRequest, Job, Slicing, Subject, SyncJob } from '../../../engine/run/pipeline.js';
-import { listQueue, type Slice, type SliceQueue } from '../../../engine/run/slice-queue.js';
+import type { Forecast, ForecastRequest, Job, Slicing } from '../../../engine/run/pipeline.js';
+import { listQueue, type Slice } from '../../../engine/run/slice-queue.js';
 import { readWindow, windowKey } from '../../../engine/slicing/window-slices.js';
 import { settlementSlice } from '../selling-partner/subject-ids.js';
 import { loadKeysOf } from '../../../lake/delta/file-tags.js';
@@ -24,7 +24,10 @@ interface SettlementSlicingOptions {
 }
 
 /** A settlement id found in transactions. */
-interface NamedSettlement extends Subject {
+interface NamedSettlement {
+  readonly id: string;
+  /** When its first transaction was posted, in milliseconds since 1970. */
+  readonly at: number;
   /** The last change of the windows that contain it, in milliseconds since 1970. */
   readonly changedAt: number;
 }
@@ -33,29 +36,26 @@ interface NamedSettlement extends Subject {
  * Slices that are the settlements of loaded transactions. A sync reads new ones, and those with transactions that changed later,
  * as their totals may have changed.
  */
-export function settlementSlicing(options: SettlementSlicingOptions): Slicing<SettlementSlice> & {
-  prepare(job: Job): Promise<Job>;
-  prepareSync(job: SyncJob): Promise<Job>;
-} {
+export function settlementSlicing(
+  options: SettlementSlicingOptions,
+): Slicing<SettlementSlice, readonly NamedSettlement[]> & { prepare(job: Job): Promise<readonly NamedSettlement[]> } {
   const { pipeline, table, transactions, expected } = options;
   const { main } = transactions;
   const named = (job: Job, range: Window) => namedSettlements(job, transactions.name, main, range);
-  const queue = ({ lake, account, refresh, subjects = [] }: Job): SliceQueue<SettlementSlice> => {
-    const loaded = lake.loadKeys(pipeline, account);
-    const wanted = subjects.map(summarySlice).filter(({ loadKeys: [key = ''] }) => refresh || !loaded.has(key));
-    return listQueue(wanted, 'settlement', () => undefined);
-  };
   return {
     loadKeyKind: 'settlement',
-    prepare: async (job) => ({ ...job, subjects: await named(job, job.range) }),
-    prepareSync: async (job) => {
+    prepare: async (job) => {
+      if (job.kind === 'backfill') return named(job, job.range);
       const loaded = job.lake.loadKeys(pipeline, job.account);
       const all = await named(job, { start: -Infinity, end: Infinity });
       const readAt = (id: string): number => loaded.get(loadKeyFor('settlement', id))?.readAt ?? -Infinity;
-      return { ...job, subjects: all.filter(({ id, changedAt }) => changedAt > readAt(id)) };
+      return all.filter(({ id, changedAt }) => changedAt > readAt(id));
     },
-    sliceQueue: queue,
-    sync: queue,
+    sliceQueue: ({ lake, account, refresh }, found = []) => {
+      const loaded = lake.loadKeys(pipeline, account);
+      const wanted = found.map(summarySlice).filter(({ loadKeys: [key = ''] }) => refresh || !loaded.has(key));
+      return listQueue(wanted, 'settlement', () => undefined);
+    },
     // Their ids are known only after transactions are loaded.
     forecast: (request) =>
       settlementForecast(request, {
@@ -96,7 +96,7 @@ export function settlementForecast<S extends Slice>(
   };
 }
 
-function summarySlice({ id, at }: Subject): SettlementSlice {
+function summarySlice({ id, at }: { readonly id: string; readonly at: number | undefined }): SettlementSlice {
   return { settlement: id, month: at === undefined ? 'unknown' : monthOf(at), ...settlementSlice(id) };
 }
 

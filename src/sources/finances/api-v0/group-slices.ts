@@ -14,12 +14,16 @@ export interface GroupSlice extends Slice {
   readonly opened: number;
 }
 
-/** The groups that opened in the job's range and that the lake lacks; to refresh, all of them. */
-export function groupSlices(job: Job, pipeline: string, listing: string): GroupSlice[] {
-  const loaded = job.lake.loadKeys(pipeline, job.account);
-  return listedSettlements(job.lake, listing, job.account)
-    .filter(({ opened }) => contains(job.range, opened))
-    .filter(({ loadKeys }) => job.refresh || !loadKeys.some((loadKey) => loaded.has(loadKey)));
+/** The groups that opened in a range and that the lake lacks; to refresh, all of them. */
+export function groupSlices(
+  { lake, account, range, refresh }: Pick<Job, 'lake' | 'account' | 'range' | 'refresh'>,
+  pipeline: string,
+  listing: string,
+): GroupSlice[] {
+  const loaded = lake.loadKeys(pipeline, account);
+  return listedSettlements(lake, listing, account)
+    .filter(({ opened }) => contains(range, opened))
+    .filter(({ loadKeys }) => refresh || !loadKeys.some((loadKey) => loaded.has(loadKey)));
 }
 
 /** The span of a group's events; undefined while it is open. */

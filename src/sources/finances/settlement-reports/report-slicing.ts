@@ -9,10 +9,9 @@ import type {
   Reading,
   SlicePart,
   Slicing,
-  SyncJob,
   Warnings,
 } from '../../../engine/run/pipeline.js';
-import { listQueue, type Slice, type SliceQueue } from '../../../engine/run/slice-queue.js';
+import { listQueue, type Slice } from '../../../engine/run/slice-queue.js';
 import type { Lake } from '../../../lake/lake.js';
 import { loadKeyFor } from '../../../lake/catalog/load-key.js';
 import { readRequestedRanges } from '../../../lake/upkeep/requested-ranges.js';
@@ -33,17 +32,13 @@ export interface ReportSlice extends Slice {
   readonly lookup: StoredSettlements;
 }
 
-/** A job whose reports are listed. */
-interface ReportsJob extends Job {
+/** The reports of a job. */
+interface FoundReports {
   /** Those to read, in order of creation. */
   readonly reports: readonly ListedReport[];
   /** Those that the service could not write, and that are newer than what the lake has. */
   readonly unwritten: readonly ListedReport[];
   readonly lookup: StoredSettlements;
-}
-
-function hasReports(job: Job): job is ReportsJob {
-  return 'reports' in job;
 }
 
 interface ReportSlicingOptions {
@@ -57,28 +52,26 @@ interface ReportSlicingOptions {
  * A document is read unless a stored settlement names it, or while a settlement that was taken out may be in it. That of the settlement
  * that was stored last is read again, as a run may have died within it. One that only has settlements of others is named by none, so that it is read again while the service keeps it.
  */
-export function reportSlicing({ expected }: ReportSlicingOptions): Slicing<ReportSlice> & {
-  prepare(job: Job, reading: Reading<WithReports>): Promise<Job>;
-  prepareSync(job: SyncJob, reading: Reading<WithReports>): Promise<Job>;
-  warnings(job: Job): Warnings;
+export function reportSlicing({ expected }: ReportSlicingOptions): Slicing<ReportSlice, FoundReports> & {
+  prepare(job: Job, reading: Reading<WithReports>): Promise<FoundReports>;
+  warnings(job: Job, now: number, found?: FoundReports): Warnings;
 } {
-  const queue = (job: Job): SliceQueue<ReportSlice> => {
-    const slices = hasReports(job) ? job.reports.map((report) => reportSlice(report, job.lookup)) : [];
-    return Object.assign(
-      listQueue(slices, 'report', () => undefined),
-      { mostOpen: 1 },
-    );
-  };
   return {
     loadKeyKind: settlementReportTables.loadKeyKind,
-    prepare: (job, reading) => withReports(job, reading, { range: job.range, isRefresh: job.refresh }),
-    // What the service keeps is few requests.
-    prepareSync: (job, reading) =>
-      withReports(job, reading, { range: { start: -Infinity, end: Infinity }, isRefresh: false }),
-    sliceQueue: queue,
-    sync: queue,
-    warnings: (job) => {
-      const unwritten = hasReports(job) ? job.unwritten : [];
+    prepare: (job, reading) =>
+      job.kind === 'backfill'
+        ? reportsOf(job, reading, { range: job.range, isRefresh: job.refresh })
+        : // What the service keeps is few requests.
+          reportsOf(job, reading, { range: { start: -Infinity, end: Infinity }, isRefresh: false }),
+    sliceQueue: (_job, found) => {
+      const slices = found?.reports.map((report) => reportSlice(report, found.lookup)) ?? [];
+      return Object.assign(
+        listQueue(slices, 'report', () => undefined),
+        { mostOpen: 1 },
+      );
+    },
+    warnings: (_job, _now, found) => {
+      const unwritten = found?.unwritten ?? [];
       if (unwritten.length === 0) return {};
       return { unwrittenReports: new Map(unwritten.map((report) => [`${reportLabel(report)}, ${report.status}`, 1])) };
     },
@@ -137,12 +130,12 @@ const usualDays = 14;
 
 const unwrittenStatuses: ReadonlySet<string> = new Set(['CANCELLED', 'FATAL']);
 
-/** The job with the reports to read: those that touch the range and that no stored settlement names, or all of the range to refresh. */
-async function withReports(
+/** The reports to read: those that touch the range and that no stored settlement names, or all of the range to refresh. */
+async function reportsOf(
   job: Job,
   reading: Reading<WithReports>,
   { range, isRefresh }: { readonly range: Window; readonly isRefresh: boolean },
-): Promise<ReportsJob> {
+): Promise<FoundReports> {
   const { lake, account } = job;
   const listed = await reading.upstream.reports.list(range.start, reading);
   const documents = await storedDocuments(job);
@@ -163,7 +156,6 @@ async function withReports(
     (isRefresh || report.id === last || !named.has(report.id) || lacking.some((window) => isOf(report, window)));
   const newest = Math.max(...listed.flatMap(({ id, createdAt }) => (named.has(id) ? [createdAt] : [])));
   return {
-    ...job,
     reports: listed.filter((report) => report.documentId !== undefined && report.status === 'DONE' && isWanted(report)),
     unwritten: listed.filter(({ status, createdAt }) => unwrittenStatuses.has(status) && createdAt > newest),
     lookup: {

@@ -20,7 +20,7 @@ import { Density, densityFromStart, type Sample, meanPages } from '../../../../e
 import { loadedSamples, loadedWindows } from '../../../../engine/slicing/window-slices.js';
 import { listQueue, type SliceQueue } from '../../../../engine/run/slice-queue.js';
 import { dayStates, type Day } from '../../../../engine/run/day-states.js';
-import { firstSynced, missingWindows } from '../../../../engine/slicing/sync-windows.js';
+import { firstSynced, missingWindows, requestedOf } from '../../../../engine/slicing/sync-windows.js';
 import { firstInstant, samplesOf } from '../../../../engine/slicing/window-slicing.js';
 import type { PipelineTables } from '../../../../core/columns/table.js';
 import { loadKeysOf } from '../../../../lake/delta/file-tags.js';
@@ -46,8 +46,8 @@ export function groupSlicing(options: GroupSlicingOptions): Slicing<GroupSlice> 
   const { pipeline, listing } = options;
   return {
     loadKeyKind: 'group',
-    sliceQueue: (job) => groupQueue(groupSlices(job, pipeline, listing.name)),
-    sync: (job) => groupQueue(syncedGroups(job, options)),
+    sliceQueue: (job) =>
+      groupQueue(job.kind === 'sync' ? syncedGroups(job, options) : groupSlices(job, pipeline, listing.name)),
     forecast: (request) => groupForecast(request, options),
     coverage: (lake, account, range) => groupCoverage(lake, account, range, options),
   };
@@ -73,7 +73,8 @@ const settlingMs = 5 * 60_000;
  * refused for its size is read again only after its end.
  */
 function syncedGroups(job: SyncJob, { pipeline, listing }: GroupSlicingOptions): GroupSlice[] {
-  const { lake, account, refresh, range, requestedLookBackFrom, requested } = job;
+  const { lake, account, refresh, range, requestedLookBackFrom } = job;
+  const requested = requestedOf(job.requested, pipeline);
   const loaded = lake.loadKeys(pipeline, account);
   const listed = listedSettlements(lake, listing.name, account);
   const isLoaded = isIn(loaded);
@@ -93,7 +94,7 @@ function syncedGroups(job: SyncJob, { pipeline, listing }: GroupSlicingOptions):
   };
   return listed
     .flatMap((slice) => toRead(slice) ?? [])
-    .filter((slice) => (refresh || !isLoaded(slice)) && !job.wasRead(slice.label));
+    .filter((slice) => (refresh || !isLoaded(slice)) && !job.wasRead(pipeline, slice.label));
 }
 
 function groupForecast(

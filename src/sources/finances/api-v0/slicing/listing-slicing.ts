@@ -129,13 +129,17 @@ export function listingSlicing(options: WindowSource): Slicing<ListingSlice> {
   const { pipeline: listing } = options;
   return {
     loadKeyKind: 'window',
-    sliceQueue: (job) => listingQueue(new WindowQueue(job, options), job, listing),
-    sync: (job) => {
+    sliceQueue: (job) => {
+      if (job.kind === 'backfill') return listingQueue(new WindowQueue(job, options), job, listing);
+      const lookBackFrom = job.lookBackFrom(listing);
       const starts = listedSettlements(job.lake, listing, job.account)
-        .filter((slice) => isOpen(slice) || isAwaited(slice, job.now) || (slice.group.end ?? 0) >= job.lookBackFrom)
+        .filter((slice) => isOpen(slice) || isAwaited(slice, job.now) || (slice.group.end ?? 0) >= lookBackFrom)
         .map(({ opened }) => opened);
       const isWanted = (window: Window) => starts.some((start) => contains(window, start));
-      const queue = syncedWindows(job, options, 31, (windows) => monthlyWindows(windows, isWanted));
+      const queue = syncedWindows(job, options, {
+        days: 31,
+        plan: (windows) => monthlyWindows(windows, isWanted),
+      });
       return job.refresh ? listingQueue(queue, job, listing) : queue;
     },
     forecast: (request) => {
