@@ -9,7 +9,7 @@ import {
 } from '../src/sources/finances/api-v0/slicing/listing-slicing.js';
 import { storedThenRead } from '../src/sources/finances/api-v0/event-pages.js';
 import { groups } from '../src/sources/finances/api-v0/event-tables.js';
-import { limits } from '../src/sources/finances/api-v0/operations.js';
+import { eventLimits } from '../src/sources/finances/api-v0/operations.js';
 import type { FinancesPipeline } from '../src/sources/finances/connect-finances.js';
 
 const name = 'financial-event-groups';
@@ -21,7 +21,7 @@ export const financialEventGroups: FinancesPipeline<ListingSlice, ScannedPage> =
   about: 'settlements (financial event groups) that opened in the range',
   title: 'List of settlements (Finances v0)',
   operation,
-  burst: limits.burst,
+  burst: eventLimits.burst,
   main: groups,
   derived: [],
   // There are few groups: those of a month fit one page or two.

@@ -5,7 +5,7 @@ import { eventCollector, type EventsPage } from '../src/sources/finances/api-v0/
 import { historyWarnings } from '../src/sources/finances/selling-partner/history-limit.js';
 import { withSource } from '../src/sources/finances/model/source-pages.js';
 import { windowSource } from '../src/sources/finances/model/slice-rows.js';
-import { limits } from '../src/sources/finances/api-v0/operations.js';
+import { eventLimits } from '../src/sources/finances/api-v0/operations.js';
 import type { FinancesPipeline } from '../src/sources/finances/connect-finances.js';
 import { eventDerivation } from '../src/sources/finances/api-v0/event-derivation.js';
 import { entries, events } from '../src/sources/finances/api-v0/event-tables.js';
@@ -19,7 +19,7 @@ export const financialEvents: FinancesPipeline<WindowSlice, EventsPage> = {
   about: 'financial events that were posted in the range',
   title: 'Events by date (Finances v0)',
   operation,
-  burst: limits.burst,
+  burst: eventLimits.burst,
   main: events,
   derived: [entries],
   derivation: eventDerivation,

@@ -6,7 +6,7 @@ import { withSource } from '../src/sources/finances/model/source-pages.js';
 import type { GroupSlice } from '../src/sources/finances/api-v0/group-slices.js';
 import { groupSlicing } from '../src/sources/finances/api-v0/slicing/group-slicing.js';
 import { listingProbes } from '../src/sources/finances/api-v0/slicing/listing-slicing.js';
-import { limits } from '../src/sources/finances/api-v0/operations.js';
+import { eventLimits } from '../src/sources/finances/api-v0/operations.js';
 import type { FinancesPipeline } from '../src/sources/finances/connect-finances.js';
 import { settlementVerdict } from '../src/sources/finances/selling-partner/refusals.js';
 import { eventDerivation } from '../src/sources/finances/api-v0/event-derivation.js';
@@ -23,7 +23,7 @@ export const groupEventsPipeline: FinancesPipeline<GroupSlice, EventsPage> = {
   about: 'financial events of each settlement that opened in the range',
   title: 'Entries of settlements (Finances v0)',
   operation,
-  burst: limits.burst,
+  burst: eventLimits.burst,
   main: groupEvents,
   derived: [groupEntries],
   derivation: eventDerivation,

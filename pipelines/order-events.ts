@@ -2,7 +2,7 @@ import { eventCollector, type EventsPage } from '../src/sources/finances/api-v0/
 import { orderSlicing, type OrderSlice } from '../src/engine/slicing/order-slicing.js';
 import { orderPages } from '../src/sources/finances/model/source-pages.js';
 import { firstMonth } from '../src/sources/finances/model/slice-rows.js';
-import { limits } from '../src/sources/finances/api-v0/operations.js';
+import { eventLimits } from '../src/sources/finances/api-v0/operations.js';
 import type { FinancesPipeline } from '../src/sources/finances/connect-finances.js';
 import { eventDerivation } from '../src/sources/finances/api-v0/event-derivation.js';
 import { orderEntries, orderEvents } from '../src/sources/finances/api-v0/event-tables.js';
@@ -15,7 +15,7 @@ export const orderEventsPipeline: FinancesPipeline<OrderSlice, EventsPage> = {
   name,
   about: 'financial events of each order named by --orders',
   operation,
-  burst: limits.burst,
+  burst: eventLimits.burst,
   main: orderEvents,
   derived: [orderEntries],
   derivation: eventDerivation,

@@ -11,7 +11,7 @@ import { relatedQuery, transactionsVerdict } from '../src/sources/finances/api-2
 import { orderPages } from '../src/sources/finances/model/source-pages.js';
 import { firstMonth } from '../src/sources/finances/model/slice-rows.js';
 import { transactionDerivation } from '../src/sources/finances/api-2024-06-19/transaction-derivation.js';
-import { limits } from '../src/sources/finances/api-2024-06-19/operations.js';
+import { transactionLimits } from '../src/sources/finances/api-2024-06-19/operations.js';
 import type { FinancesPipeline } from '../src/sources/finances/connect-finances.js';
 
 const name = 'order-transactions';
@@ -22,7 +22,7 @@ export const orderTransactionsPipeline: FinancesPipeline<OrderSlice, Transaction
   name,
   about: 'transactions (Finances 2024-06-19) of each order named by --orders',
   operation,
-  burst: limits.burst,
+  burst: transactionLimits.burst,
   main: orderTransactions,
   derived: [orderTransactionEntries],
   ...orderSlicing({ pipeline: name, table: orderTransactions.name, batch: 100 }),

@@ -6,7 +6,7 @@ import { RecordCollector, type RecordPage } from '../src/sources/records/record-
 import { payoutKey, payoutRow } from '../src/sources/finances/api-2024-06-19/record-rows.js';
 import { payouts } from '../src/sources/finances/api-2024-06-19/transaction-tables.js';
 import { recordPages, transactionsVerdict } from '../src/sources/finances/api-2024-06-19/finances-api.js';
-import { limits } from '../src/sources/finances/api-2024-06-19/operations.js';
+import { transactionLimits } from '../src/sources/finances/api-2024-06-19/operations.js';
 import type { FinancesPipeline } from '../src/sources/finances/connect-finances.js';
 
 const name = 'payouts';
@@ -18,7 +18,7 @@ export const payoutsPipeline: FinancesPipeline<WindowSlice, RecordPage> = {
   about: 'payouts to the bank (Transfers 2024-06-01) that were created in the range',
   title: 'Payouts by date (Transfers 2024-06-01)',
   operation,
-  burst: limits.burst,
+  burst: transactionLimits.burst,
   main: payouts,
   derived: [],
   // There are few payouts: those of a month fit one page.

@@ -4,7 +4,7 @@ import { settlementSummaries } from '../src/sources/finances/api-2024-06-19/tran
 import { summaryPages } from '../src/sources/finances/api-2024-06-19/finances-api.js';
 import { settlementSlicing, type SettlementSlice } from '../src/sources/finances/api-2024-06-19/settlement-slicing.js';
 import { settlementVerdict } from '../src/sources/finances/selling-partner/refusals.js';
-import { limits } from '../src/sources/finances/api-2024-06-19/operations.js';
+import { transactionLimits } from '../src/sources/finances/api-2024-06-19/operations.js';
 import type { FinancesPipeline } from '../src/sources/finances/connect-finances.js';
 import { touchingSettlements } from '../src/sources/finances/api-v0/slicing/listing-slicing.js';
 import { financialEventGroups } from './financial-event-groups.js';
@@ -18,7 +18,7 @@ export const settlementSummariesPipeline: FinancesPipeline<SettlementSlice, Reco
   name,
   about: 'summaries (Finances 2024-06-19) of the settlements that transactions of the range name',
   operation,
-  burst: limits.burst,
+  burst: transactionLimits.burst,
   main: settlementSummaries,
   derived: [],
   needs: [transactionsPipeline],

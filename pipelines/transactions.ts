@@ -2,7 +2,7 @@ import { monthOf } from '../src/core/windows.js';
 import type { ChangedWindow, WindowSlice } from '../src/engine/slicing/window-slices.js';
 import { windowPages } from '../src/engine/slicing/bisected-windows.js';
 import { windowProbes, windowSlicing } from '../src/engine/slicing/window-slicing.js';
-import { limits } from '../src/sources/finances/api-2024-06-19/operations.js';
+import { transactionLimits } from '../src/sources/finances/api-2024-06-19/operations.js';
 import {
   transactionCollector,
   type TransactionsPage,
@@ -25,13 +25,13 @@ export const transactionsPipeline: FinancesPipeline<WindowSlice, TransactionsPag
   about: 'transactions (Finances 2024-06-19) that were posted in the range',
   title: 'Transactions by date (Finances 2024-06-19)',
   operation,
-  burst: limits.burst,
+  burst: transactionLimits.burst,
   main: transactions,
   derived: [transactionEntries],
-  perPage: limits.pageSize,
+  perPage: transactionLimits.pageSize,
   ...windowSlicing({
     ...{ pipeline: name, table: transactions.name, instants: 'effective_at' },
-    ...{ gridDays: 7, probeDays: 10, perPage: limits.pageSize, bisects: true },
+    ...{ gridDays: 7, probeDays: 10, perPage: transactionLimits.pageSize, bisects: true },
   }),
   // Pages are unordered: only a page that covers its whole window shows how many transactions there are.
   probes: (job) => windowProbes(transactionsPipeline, job, 1),

@@ -1,4 +1,4 @@
-import { readSettings } from './settings.js';
+import { readCallSettings } from './settings.js';
 import { usageError } from '../core/errors.js';
 import { systemClock } from '../core/clock.js';
 import type { Settings } from '../app/configuration/settings.js';
@@ -45,5 +45,5 @@ async function readCopyOptions(subject: string, place: string, options: CopyOpti
     throw usageError(`expected the place of ${subject} to be a text that is not empty`);
   }
   checkOptions(subject, options, callKinds);
-  return readSettings(options);
+  return readCallSettings(options);
 }

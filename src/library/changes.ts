@@ -1,4 +1,4 @@
-import { readSettings } from './settings.js';
+import { readCallSettings } from './settings.js';
 import { systemClock } from '../core/clock.js';
 import { distinctNames } from '../core/text/rows.js';
 import type { ChangesSummary } from '../app/results.js';
@@ -51,7 +51,7 @@ export async function changes(options: ChangesOptions = {}): Promise<ChangesSumm
     import('../app/changes/read-changes.js'),
     import('../app/changes/since.js'),
   ]);
-  const { lake, retentionHours } = await readSettings(options);
+  const { lake, retentionHours } = await readCallSettings(options);
   return runTask({ ...options, names }, ({ signal, emit }) => {
     const text = optionText(options.since);
     const since = text === undefined ? undefined : readSince(text);

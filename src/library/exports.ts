@@ -1,4 +1,4 @@
-import { readSettings } from './settings.js';
+import { readCallSettings } from './settings.js';
 import { PassThrough } from 'node:stream';
 import { systemClock } from '../core/clock.js';
 import { usageError } from '../core/errors.js';
@@ -133,7 +133,7 @@ async function exported<Options extends ViewsExportOptions, Summary extends obje
   }
   checkOptions(subject, options, kinds);
   const { signal: given, onEvent } = options;
-  const settings = await readSettings(options);
+  const settings = await readCallSettings(options);
   return runTask({ signal: given, onEvent }, async ({ signal, emit }) => {
     return (await write(settings, { clock: systemClock, signal, emit })).summary;
   });

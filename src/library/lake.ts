@@ -1,4 +1,4 @@
-import { readSettings } from './settings.js';
+import { readCallSettings } from './settings.js';
 import { Mutex } from '../core/mutex.js';
 import { systemClock } from '../core/clock.js';
 import { usageError } from '../core/errors.js';
@@ -115,7 +115,7 @@ export async function openLake(path: string, options: LakeOptions = {}): Promise
       import('../app/query/check-parameters.js'),
       import('../core/duckdb/sql-statements.js'),
     ]);
-  const configured = await readSettings({ lake: path, config });
+  const configured = await readCallSettings({ lake: path, config });
   const reader = await runTask({ onEvent, names }, ({ emit }) =>
     openLakeReader(path, systemClock, {
       ...{ ...configured, emit, scope: { lake: path, config }, accounts },

@@ -1,4 +1,4 @@
-import { readSettings } from './settings.js';
+import { readCallSettings } from './settings.js';
 import { systemClock } from '../core/clock.js';
 import { optionalPackage } from '../core/optional-package.js';
 import { checkOptions, viewKinds, type CallOptions, type OptionKinds, type ViewOptions } from './options.js';
@@ -44,7 +44,7 @@ export async function createMcpServer(options: McpServerOptions = {}): Promise<M
     '`createMcpServer`',
     () => import('../app/mcp/server.js'),
   );
-  const settings = await readSettings(options);
+  const settings = await readCallSettings(options);
   const served = { ...settings, config, accounts };
   const { mcp, close } = await runTask({ onEvent, names }, ({ emit }) =>
     createLakeServer(served, { clock: systemClock, emit }),

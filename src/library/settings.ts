@@ -4,13 +4,13 @@ import { optionOf } from '../core/text/value-forms.js';
 import { optionText, type CallOptions } from './options.js';
 import { namingOptions } from './task.js';
 
-type Values = SettingValues<typeof settingDefinitions>;
+type SettingsByName = SettingValues<typeof settingDefinitions>;
 
 /** Options of a call: those with the name of a setting have its type, but `pipelines`, which are names. */
 export type SettingOptions = {
-  readonly [Name in Exclude<keyof Values, 'pipelines'>]?: Values[Name] | Date | undefined;
+  readonly [Name in Exclude<keyof SettingsByName, 'pipelines'>]?: SettingsByName[Name] | Date | undefined;
 } & {
-  readonly pipelineFolder?: Values['pipelines'];
+  readonly pipelineFolder?: SettingsByName['pipelines'];
 } & CallOptions;
 
 /** Options as the texts of the command line, by their names there. */
@@ -24,7 +24,7 @@ export function optionTexts(options: SettingOptions): Readonly<Record<string, st
  *
  * @throws LedgerlakeError USAGE for an invalid value in any of them
  */
-export async function readSettings(options: SettingOptions): Promise<Settings> {
+export async function readCallSettings(options: SettingOptions): Promise<Settings> {
   const { configuredSettings } = await import('../app/configuration/settings.js');
   const sources = { texts: optionTexts(options), environment: process.env, workingFolder: process.cwd() };
   return namingOptions(async () => (await configuredSettings(sources)).settings);

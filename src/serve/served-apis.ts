@@ -1,8 +1,8 @@
 import { settlementReportOperations } from './reports-2021-06-30/report-operations.js';
 import type { WithReportLedger } from './reports-2021-06-30/report-ledger.js';
-import { eventOperations } from './api-v0/event-operations.js';
+import { servedEventOperations } from './api-v0/event-operations.js';
 import type { EventLedger } from './api-v0/event-ledger.js';
-import { transactionOperations } from './api-2024-06-19/transaction-operations.js';
+import { servedTransactionOperations } from './api-2024-06-19/transaction-operations.js';
 import type { WithTransactionLedger } from './api-2024-06-19/transaction-ledger.js';
 import { storedEvents } from './api-v0/stored-events.js';
 import { storedReports } from './reports-2021-06-30/stored-reports.js';
@@ -17,8 +17,8 @@ export interface Ledger extends EventLedger, WithTransactionLedger, WithReportLe
 
 /** Every operation of the service, grouped by API. */
 export const servedOperations: readonly ServedOperation<Ledger>[] = [
-  ...eventOperations,
-  ...transactionOperations,
+  ...servedEventOperations,
+  ...servedTransactionOperations,
   ...settlementReportOperations,
 ];
 

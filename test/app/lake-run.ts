@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { Clock } from '../../src/core/clock.js';
-import { backfill, type BackfillOptions } from '../../src/app/load/backfill.js';
+import { backfill, type BackfillCommand } from '../../src/app/load/backfill.js';
 import { succeeded } from './ended.js';
 import { openDatabase, type Database } from '../../src/core/duckdb/connection.js';
 import { openLakeReader } from '../../src/app/query/lake-files.js';
@@ -43,7 +43,7 @@ export async function serving(options: EmulatorOptions): Promise<string> {
 }
 
 /** A backfill of the synthetic seller, not throttled; the lake is to be named. */
-export const defaults: BackfillOptions = {
+export const defaults: BackfillCommand = {
   pipelines: [],
   lake: '',
   account: undefined,
@@ -68,7 +68,7 @@ export interface Ran {
  * happens.
  */
 export async function ran(
-  options: Partial<BackfillOptions>,
+  options: Partial<BackfillCommand>,
   {
     clock,
     signal = new AbortController().signal,

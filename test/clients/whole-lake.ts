@@ -1,5 +1,5 @@
 import { expect, onTestFinished } from 'vitest';
-import type { OperationName } from '../../src/sources/finances/api-v0/operations.js';
+import type { EventOperationName } from '../../src/sources/finances/api-v0/operations.js';
 import { startService } from '../../src/serve/http/server.js';
 import { database } from '../app/lake-run.js';
 import { steppingClock } from '../app/maintenance/kept-lake.js';
@@ -9,7 +9,7 @@ import { handClock } from '../serve/http/hand-clock.js';
 
 /** What is asked, in no client's own words. */
 export interface Asked {
-  readonly operation: OperationName;
+  readonly operation: EventOperationName;
   /** The group or the order. */
   readonly subject: string;
   /** ISO 8601; for the operations that take dates. */
@@ -77,7 +77,11 @@ export async function expectWholeLake(connect: (replica: Replica) => Ask): Promi
   const ask = connect({ url: service.url, port: service.port, credentials, signIn });
 
   /** How many events of each list, or groups, all pages of a question hold. */
-  async function counted(operation: OperationName, subject: string, pageSize: number): Promise<Record<string, number>> {
+  async function counted(
+    operation: EventOperationName,
+    subject: string,
+    pageSize: number,
+  ): Promise<Record<string, number>> {
     const counts: Record<string, number> = {};
     for (let token: string | undefined, isFirst = true; isFirst || token !== undefined; isFirst = false) {
       const payload = await ask({ operation, subject, ...range, pageSize, token });

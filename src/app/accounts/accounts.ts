@@ -152,11 +152,11 @@ function chosenAccounts({ config, environment, accounts }: AccountsOptions): rea
   return accounts.length === 0 ? listed : [...new Set(accounts)];
 }
 
-interface CheckContext extends Pick<ReadingContext, 'clock' | 'signal' | 'emit'> {
+interface AccountCheckContext extends Pick<ReadingContext, 'clock' | 'signal' | 'emit'> {
   readonly transport: Transport;
 }
 
-async function check(account: string, options: CheckOptions, context: CheckContext): Promise<Checked> {
+async function check(account: string, options: CheckOptions, context: AccountCheckContext): Promise<Checked> {
   const { config, environment } = options;
   let shown: string | null = null;
   try {
@@ -182,7 +182,7 @@ async function check(account: string, options: CheckOptions, context: CheckConte
 /** Requests one settlement of the last day. Throws a LedgerlakeError without an access token, and where the answer isn't a page. */
 async function sendCheapRequest(
   { endpoint, signIn }: ResolvedAccount & { readonly endpoint: string },
-  { transport, clock, signal }: CheckContext,
+  { transport, clock, signal }: AccountCheckContext,
 ): Promise<void> {
   const accessTokens = signIn && createAccessTokens({ ...signIn, transport, clock });
   const api = financesV0.paged({ endpoint, quota: undefined, cursorLifeMs: 0 });

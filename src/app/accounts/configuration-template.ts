@@ -118,7 +118,7 @@ function additionText({ file, configuration: { accounts, settings } }: ExistingF
   ].join('\n');
 }
 
-interface Question extends Pick<CommandContext, 'emit'> {
+interface Prompt extends Pick<CommandContext, 'emit'> {
   readonly ask: InitOptions['ask'];
   readonly question: string;
   readonly given: string | undefined;
@@ -126,7 +126,7 @@ interface Question extends Pick<CommandContext, 'emit'> {
 }
 
 /** The given value, else the answer to a question, which is repeated after an invalid answer. */
-async function answered<T>({ ask, emit, question, given, preset }: Question, read: (text: string) => T): Promise<T> {
+async function answered<T>({ ask, emit, question, given, preset }: Prompt, read: (text: string) => T): Promise<T> {
   if (given !== undefined || ask === undefined) return read(given ?? preset);
   for (;;) {
     const answer = await ask(`${question} [${preset}]: `);

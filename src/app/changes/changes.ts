@@ -12,9 +12,9 @@ import type { CommandResult } from '../command-result.js';
 import type { ChangesSummary } from '../results.js';
 
 import type { changesFormats } from './changes-formats.js';
-import { readChanges, type ChangesContext, type ChangesOptions } from './read-changes.js';
+import { readChanges, type ChangesContext, type ChangesQuery } from './read-changes.js';
 
-export interface ChangesCommand extends ChangesOptions {
+export interface ChangesCommand extends ChangesQuery {
   /** Undefined: by the ending of the file, else ndjson. */
   readonly format: (typeof changesFormats)[number] | undefined;
   /** The file to write, completely or not at all; undefined: `output`. */
@@ -58,7 +58,7 @@ export async function changes(
   }
 }
 
-async function writeLines(options: ChangesOptions, context: ChangesContext, output: Writable): Promise<ChangesSummary> {
+async function writeLines(options: ChangesQuery, context: ChangesContext, output: Writable): Promise<ChangesSummary> {
   const summary = await readChanges(options, context, async ({ query, database }, signal) => {
     const { columns, chunks } = await database.query(query, { signal });
     await writeExact(output, ndjsonText(columns, chunks));

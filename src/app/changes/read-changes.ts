@@ -23,7 +23,7 @@ import changedRows from './changed-rows.sql';
 import { lostHistory, snapshotSince, type Since } from './since.js';
 
 /** What is compared. */
-export interface ChangesOptions extends LakeAddress, OptionalSettings<'retentionHours'> {
+export interface ChangesQuery extends LakeAddress, OptionalSettings<'retentionHours'> {
   /** Undefined: an empty lake, so that all rows are new. */
   readonly since: Since | undefined;
   /** Names; empty: all. */
@@ -54,7 +54,7 @@ export interface ChangedRows {
  * the earlier version, or files that were replaced since, are gone; LAKE_CONFLICT where a run deletes a file meanwhile; what `write` throws
  */
 export async function readChanges(
-  options: ChangesOptions,
+  options: ChangesQuery,
   context: ChangesContext,
   write: (rows: ChangedRows, signal: AbortSignal) => Promise<void>,
 ): Promise<ChangesSummary> {

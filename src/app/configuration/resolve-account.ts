@@ -37,7 +37,7 @@ export interface ResolvedAccount {
 }
 
 /** The options `--account` and `--endpoint`, unparsed. */
-export interface AccountOptions {
+export interface AccountChoice {
   readonly account: string | undefined;
   readonly endpoint: string | undefined;
   /** False for a command that sends no requests and needs no secrets; left out: true. */
@@ -58,7 +58,7 @@ export interface AccountOptions {
 export async function resolveAccount(
   config: Configuration,
   environment: Environment,
-  options: AccountOptions,
+  options: AccountChoice,
 ): Promise<ResolvedAccount> {
   const name = accountName(config, environment, options);
   const { credentials } = options;
@@ -108,7 +108,7 @@ function refuseLogin(endpoint: string | undefined): void {
  *
  * @throws LedgerlakeError USAGE
  */
-function refuseForeignAddress(config: Configuration, settings: AccountSettings, options: AccountOptions): void {
+function refuseForeignAddress(config: Configuration, settings: AccountSettings, options: AccountChoice): void {
   if (config.isDiscovered !== true) return;
   const isTheUsers = secretKeys.some(
     (key) => settings[key] !== undefined && settings[key].location !== 'configuration',
@@ -159,7 +159,7 @@ async function exposedFiles(
 export function accountName(
   { file, settings, accounts }: Configuration,
   environment: Environment,
-  { account, endpoint }: Partial<AccountOptions>,
+  { account, endpoint }: Partial<AccountChoice>,
 ): string | undefined {
   const named = account ?? variableOf(environment, 'LEDGERLAKE_ACCOUNT') ?? settings.account;
   if (named !== undefined || endpoint !== undefined) return named;
@@ -178,7 +178,7 @@ export function accountName(
 function refuseWithoutEndpoint(
   config: Configuration,
   settings: AccountSettings,
-  { takesEndpoint = true }: Pick<AccountOptions, 'takesEndpoint'>,
+  { takesEndpoint = true }: Pick<AccountChoice, 'takesEndpoint'>,
 ): void {
   const { file, accounts } = config;
   const { account } = settings;

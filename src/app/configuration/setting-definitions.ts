@@ -5,7 +5,7 @@ import { isSecure } from '../../engine/http/address.js';
 import { remoteForm, remoteNames } from '../../lake/store/open-store.js';
 import { sseAlgorithms } from '../../lake/store/store.js';
 import { logFormats } from '../../observe/log/plain-log.js';
-import { limits } from '../../sources/finances/api-v0/operations.js';
+import { eventLimits } from '../../sources/finances/api-v0/operations.js';
 import { apiNames, apis, burstsText, defaultApi, type Api } from '../../sources/finances/finances-apis.js';
 import { exportFormats, type ExportFormat } from '../export/export-formats.js';
 import { accountForm, accountPattern } from './account.js';
@@ -108,7 +108,7 @@ export const runSettings = {
   rate: {
     ...number({ expected: 'a number greater than 0' }),
     about: 'Requests per second for each operation, until the service announces its rate',
-    default: limits.rate,
+    default: eventLimits.rate,
     comment:
       'The initial quota of each operation: requests per second, and at once. The rate that the service announces overrides it.',
   },
@@ -117,12 +117,12 @@ export const runSettings = {
     ...number({ isWhole: true, least: 1, expected: 'a whole number from 1' }),
     about: 'Requests that each operation may send at once',
     defaultText: burstsText,
-    example: limits.burst,
+    example: eventLimits.burst,
   },
   // The service refuses bounds that are nearer to the present (specification, section 8).
   marginMinutes: {
     ...number({
-      ...{ least: limits.marginMs / 60_000, most: 1440 },
+      ...{ least: eventLimits.marginMs / 60_000, most: 1440 },
       ...{ expected: 'a number of minutes from 2 to 1440', hint: '; correct it' },
     }),
     about: 'How many minutes before the present ranges end',

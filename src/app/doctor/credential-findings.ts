@@ -156,7 +156,7 @@ async function keptQuota(
 }
 
 /** What became of the request of an operation. */
-interface Outcome {
+interface RequestOutcome {
   readonly operation: string;
   /** `none`: the lake has nothing yet that it could be asked about. */
   readonly kind: 'answered' | 'none' | 'not sent' | 'throttled' | 'failed';
@@ -170,7 +170,7 @@ async function request(
   upstream: FinancesUpstream,
   examined: ExaminedAccount,
   context: ExaminationContext,
-): Promise<Outcome> {
+): Promise<RequestOutcome> {
   const { operation } = pipeline;
   const counts: RequestCounts = { requests: 0, retries: 0, throttled: 0, pages: 0 };
   const { account } = examined;
@@ -216,12 +216,13 @@ async function requestPage(
 
 /** Adds a finding for what was answered, and one for each kind of failure. */
 function addOutcomes(
-  outcomes: readonly Outcome[],
+  outcomes: readonly RequestOutcome[],
   { account, source }: { readonly account: string; readonly source: string },
   add: AddFinding,
 ): void {
-  const namesOf = (of: readonly Outcome[]): string => of.map(({ operation }) => operation).join(', ');
-  const ofKind = (kind: Outcome['kind']): Outcome[] => outcomes.filter((outcome) => outcome.kind === kind);
+  const namesOf = (of: readonly RequestOutcome[]): string => of.map(({ operation }) => operation).join(', ');
+  const ofKind = (kind: RequestOutcome['kind']): RequestOutcome[] =>
+    outcomes.filter((outcome) => outcome.kind === kind);
   const answered = ofKind('answered');
   if (answered.length > 0) {
     add({ state: 'ok', found: `${account}: ${source} answered ${namesOf(answered)}` });

@@ -33,7 +33,7 @@ export interface Examination extends SettingSources {
   readonly account: string | undefined;
 }
 
-interface DoctorOptions extends Examination {
+interface DoctorCommand extends Examination {
   readonly format: Format;
   /** Whether the states are coloured. */
   readonly color: boolean;
@@ -55,7 +55,7 @@ const columns: readonly ResultColumn[] = ['group', 'account', 'state', 'found', 
  *
  * @throws LedgerlakeError USAGE for an invalid option; the signal's reason
  */
-export async function doctor(options: DoctorOptions, context: ReadingContext): Promise<0 | 1> {
+export async function doctor(options: DoctorCommand, context: ReadingContext): Promise<0 | 1> {
   const { output } = context;
   const report = await examine(options, context);
   if (options.format === 'json') await writeText(output, [`${JSON.stringify(report, undefined, 2)}\n`]);

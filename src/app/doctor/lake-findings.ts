@@ -27,7 +27,7 @@ import { CertificateBuilder } from '../verify/checks/certificate.js';
 import { problemRemedy } from '../verify/checks/problem-remedy.js';
 import type { AddFinding, Finding } from './findings.js';
 
-interface LakeQuery extends StatusQuery {
+interface FreshnessQuery extends StatusQuery {
   /** The greatest age of an account's data. */
   readonly maxLagMs: number;
   /** Whether a location without a lake is a fault. */
@@ -45,7 +45,7 @@ interface ExaminedLake {
  *
  * @throws LedgerlakeError as `readStatus`
  */
-export async function examineLake(query: LakeQuery, clock: Clock, add: AddFinding): Promise<ExaminedLake> {
+export async function examineLake(query: FreshnessQuery, clock: Clock, add: AddFinding): Promise<ExaminedLake> {
   const store = openStore(query.lake, { clock });
   if (await isEmpty(store)) {
     add({ state: query.mustExist ? 'fault' : 'warning', found: missingText(query.lake) });
@@ -98,7 +98,7 @@ function suggested(found: string, { command, additions }: Suggestion): Pick<Find
 function addAccount(
   of: AccountCoverage,
   { location, now, lastRuns, suggestionContext }: StatusReport,
-  { maxLagMs, config }: LakeQuery,
+  { maxLagMs, config }: FreshnessQuery,
   add: AddFinding,
 ): void {
   const { account, freshness, behind, openGroups, groupsToLoad, missingSettlements, holes } = of;

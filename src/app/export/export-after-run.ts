@@ -4,7 +4,7 @@ import { programCommand } from '../command-text.js';
 import type { RunContext } from '../context.js';
 import { exporters, exportTitles, type ExportFormat } from './export-formats.js';
 
-export interface ExportOptions {
+export interface AfterRunExport {
   /** As the user wrote it. */
   readonly lake: string;
   /** Left out: none. */
@@ -19,7 +19,7 @@ export interface ExportOptions {
  */
 export async function exportAfterRun(
   lake: Lake,
-  { lake: location, export: formats = [] }: ExportOptions,
+  { lake: location, export: formats = [] }: AfterRunExport,
   { clock, emit, signal, closing }: Pick<RunContext, 'clock' | 'emit' | 'signal' | 'closing'>,
 ): Promise<LedgerlakeError | undefined> {
   let failure: LedgerlakeError | undefined;

@@ -97,7 +97,7 @@ const longestMs = dayMs;
 const syncShape = z.object({ began: instantShape, asked: instantShape });
 
 /** What `openSync` needs besides Redis. */
-interface SyncOptions {
+interface FleetSync {
   readonly account: string;
   /** The job that asks for it. */
   readonly requested: PendingJob;
@@ -116,7 +116,7 @@ interface SyncOptions {
 export async function openSync(
   redis: RedisCommands,
   keys: FleetKeys,
-  { account, requested, now, secret, warn }: SyncOptions,
+  { account, requested, now, secret, warn }: FleetSync,
 ): Promise<OpenSync> {
   const key = keys.sync(account);
   const stored = await redis.hgetall(key);

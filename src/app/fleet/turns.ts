@@ -128,7 +128,7 @@ export function isTurnOver(turn: RunningTurn, now: number, rules: TurnRules = tu
 export type TurnEnd = 'done' | 'over' | 'transient' | 'permanent';
 
 /** What follows a turn, if the account has jobs left. */
-export type Next =
+export type NextTurn =
   /** Another turn, no earlier than `delayMs` from now. */
   | { readonly next: 'again'; readonly delayMs: number; readonly standing: Standing }
   /** The dead letters, until another job or a retry is requested. */
@@ -147,7 +147,7 @@ export function afterTurn(
   { end, ranMs, hasCommitted }: { readonly end: TurnEnd; readonly ranMs: number; readonly hasCommitted: boolean },
   random: () => number,
   rules: TurnRules = turnRules,
-): Next {
+): NextTurn {
   const { servedMs } = withServed(before, ranMs);
   if (end === 'done' || end === 'over') {
     const failures = end === 'done' || hasCommitted ? 0 : before.failures;

@@ -93,7 +93,7 @@ async function removeAccountRows(
   { lake: address, journal, account }: Omit<ForgetOptions, 'before'>,
   lease: RunLease,
   { clock, signal, emit }: ForgetContext,
-): Promise<Forgotten> {
+): Promise<ForgetResult> {
   const { store } = lake;
   await lake.refresh();
   const filesBefore = accountFiles(lake, account);
@@ -126,7 +126,7 @@ interface ForgottenRows {
   readonly bytes: number;
 }
 
-interface Forgotten {
+interface ForgetResult {
   readonly account: string;
   /** Milliseconds since 1970; undefined: everything. */
   readonly before: number | undefined;
@@ -182,7 +182,7 @@ function forgottenRows(before: Files, after: Files): ForgottenRows[] {
     .filter(({ files }) => files > 0);
 }
 
-function forgottenText({ account, before, lake, tables, leftovers, backups }: Forgotten): string {
+function forgottenText({ account, before, lake, tables, leftovers, backups }: ForgetResult): string {
   const whose = printable(account);
   const what = before === undefined ? whose : `${whose} before ${isoInstant(before)}`;
   const rows = tables.map(({ table, rows, files, bytes }) => [

@@ -69,13 +69,13 @@ export async function importInputs(
   const failures = new Map<string, LedgerlakeError>();
   const secondsPassed = stopwatch(options.clock);
   await withWorkspace(options.limits, options.lake.store, async (workspace) => {
-    let batch = new Batch(workspace, threads, options);
+    let batch = new InputBatch(workspace, threads, options);
     try {
       for (const [at, input] of inputs.entries()) {
         const goesOn = await batch.read(input);
         if (goesOn && batch.bytes < batchBytes && at + 1 < inputs.length) continue;
         await batch.commit(summaries, failures, secondsPassed);
-        batch = new Batch(workspace, threads, options);
+        batch = new InputBatch(workspace, threads, options);
         threads.expect(inputs.slice(at + 1).reduce((sum, { bytes = 0 }) => sum + bytes, 0));
       }
     } finally {
@@ -95,7 +95,7 @@ function totalBytes(inputs: readonly Input[]): number | null {
 }
 
 /** Inputs that are committed together. */
-class Batch {
+class InputBatch {
   /** Of the inputs so far. Settlement reports, which are kept in memory, count several times. */
   bytes = 0;
   readonly #options: ImportOptions;

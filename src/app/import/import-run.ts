@@ -1,6 +1,6 @@
 import { fail, underLease, type CommandResult } from '../command-result.js';
 import { emitDamage, emitOtherRuns, type RunContext } from '../context.js';
-import { exportAfterRun, type ExportOptions } from '../export/export-after-run.js';
+import { exportAfterRun, type AfterRunExport } from '../export/export-after-run.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { tables } from '../../sources/finances/lake-tables.js';
@@ -21,7 +21,7 @@ import { refuseMixing } from '../configuration/account.js';
 import type { OptionalSettings } from '../configuration/settings.js';
 import { holesFailure, type RunReport, noteRun } from '../load/run-summary.js';
 
-export interface ImportPagesOptions extends ExportOptions, OptionalSettings<'retentionHours' | 'encryption'> {
+export interface ImportPagesOptions extends AfterRunExport, OptionalSettings<'retentionHours' | 'encryption'> {
   readonly account: string;
   /** Paths; `-` for standard input. */
   readonly files: readonly string[];

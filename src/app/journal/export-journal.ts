@@ -25,7 +25,7 @@ import { adjustmentsOf } from './adjustments.js';
 import { showAsKnown } from './as-known-tables.js';
 import {
   amountText,
-  columnsOf,
+  journalColumns,
   journalFiles,
   journalFormats,
   rowOf,
@@ -131,7 +131,9 @@ export async function exportJournal(
   lines = lines.map((line) => ({ ...line, memo: `${line.memo}, catalog version ${version}` }));
   const files = path === undefined ? [{ path, lines }] : journalFiles(path, format, lines);
   for (const file of files) {
-    const text = csvText(columnsOf(format), chunksOf(file.lines.map((line) => rowOf(format, line))), { isSafe: true });
+    const text = csvText(journalColumns(format), chunksOf(file.lines.map((line) => rowOf(format, line))), {
+      isSafe: true,
+    });
     if (file.path === undefined) await writeExact(output, text);
     else await writeFile(file.path, text);
     if (format.mostLines !== undefined && file.lines.length >= format.mostLines) {

@@ -81,7 +81,7 @@ export function isJournalFormat(text: string): text is JournalFormatName {
   return Object.hasOwn(journalFormats, text);
 }
 
-export function columnsOf({ columns }: JournalFormat): readonly ResultColumn[] {
+export function journalColumns({ columns }: JournalFormat): readonly ResultColumn[] {
   return columns.map(([name, kind]) => ({ name, kind }));
 }
 

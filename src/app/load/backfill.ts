@@ -12,7 +12,7 @@ import type { RunSummary } from '../results.js';
 import { readJob } from './load-job.js';
 import { load, type LoadOptions } from './load.js';
 
-export interface BackfillOptions extends RangeOptions, LoadOptions {
+export interface BackfillCommand extends RangeOptions, LoadOptions {
   /** Whether the lake is the default one of commands; left out: it isn't. */
   readonly isDefaultLake?: boolean;
 }
@@ -22,7 +22,7 @@ export interface BackfillOptions extends RangeOptions, LoadOptions {
  *
  * @throws LedgerlakeError USAGE before anything is changed; the failure of the run
  */
-export async function backfill(options: BackfillOptions, context: RunContext): Promise<CommandResult<RunSummary>> {
+export async function backfill(options: BackfillCommand, context: RunContext): Promise<CommandResult<RunSummary>> {
   const { clock, emit } = context;
   const { refresh = false } = options;
   const job = readJob(options);

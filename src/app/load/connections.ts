@@ -14,7 +14,7 @@ import { customPipeline, isCustom, type CustomPipeline } from '../../sources/cus
 import {
   connectFinances,
   noUpstream,
-  type Connection,
+  type SourceConnection,
   type ConnectionOptions,
   type FinancesPipeline,
 } from '../../sources/finances/connect-finances.js';
@@ -57,7 +57,7 @@ type ConnectionContext = Pick<RunContext, 'clock' | 'emit'>;
 const noStep = () => Promise.resolve();
 
 /** The connection of a run of custom pipelines alone. */
-export const noConnection: Connection = { upstream: noUpstream, sweep: noStep, clear: noStep, close: noStep };
+export const noConnection: SourceConnection = { upstream: noUpstream, sweep: noStep, clear: noStep, close: noStep };
 
 /**
  * Connects to the upstream at the endpoint, or without one to the embedded service, which it starts. `hasAnswered`: whether the lake
@@ -67,7 +67,7 @@ export async function openUpstream(
   options: UpstreamOptions,
   account: string,
   { clock, emit, hasAnswered }: ConnectionContext & Pick<ConnectionOptions, 'hasAnswered'>,
-): Promise<Connection> {
+): Promise<SourceConnection> {
   const { endpoint, rate, burst, signIn, startEmbedded } = options;
   const { tokenLifeMinutes = runSettings.tokenLifeMinutes.default } = options;
   const cursorLifeMs = tokenLifeMinutes * 60_000;
@@ -97,7 +97,7 @@ export async function openUpstream(
 const firstMisses = 3;
 
 /** The pipelines of a run, with custom ones connected to their APIs until `close`. */
-interface ConnectedPipelines extends Omit<Connection, 'upstream'> {
+interface ConnectedPipelines extends Omit<SourceConnection, 'upstream'> {
   readonly pipelines: readonly FinancesPipeline[];
 }
 

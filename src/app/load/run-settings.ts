@@ -9,7 +9,7 @@ import {
   accountEnvironment,
   accountName,
   resolveAccount,
-  type AccountOptions,
+  type AccountChoice,
   type ResolvedAccount,
 } from '../configuration/resolve-account.js';
 import { unknownPipeline } from '../configuration/chosen-pipelines.js';
@@ -26,7 +26,7 @@ import type { CustomLocation, EmbeddedService } from './connections.js';
 
 /** What a run that asks the service is given. */
 export interface RunSettingSources
-  extends SettingSources, Pick<AccountOptions, 'sendsRequests' | 'takesEndpoint' | 'credentials'> {
+  extends SettingSources, Pick<AccountChoice, 'sendsRequests' | 'takesEndpoint' | 'credentials'> {
   /** Throws for what else is wrong: called before the account is resolved, so that credentials that are missing don't hide it. */
   readonly check?: ((settings: Settings) => void) | undefined;
   /** Pipelines by name; empty where none is named. */

@@ -39,7 +39,7 @@ export interface SyncInTurns {
   read(pipeline: string, slices: readonly string[]): Promise<void>;
 }
 
-export interface SyncOptions extends LoadOptions, OptionalSettings<'from' | 'lookBack' | 'settlementReports'> {
+export interface SyncCommand extends LoadOptions, OptionalSettings<'from' | 'lookBack' | 'settlementReports'> {
   /** Set where the run is one of several that make up a sync; left out: the run is the whole sync. */
   readonly inTurns?: SyncInTurns;
 }
@@ -52,7 +52,7 @@ export interface SyncOptions extends LoadOptions, OptionalSettings<'from' | 'loo
  * is empty, UPSTREAM_ACCOUNT where the answers are another account's, LAKE_LAG where the lake is older than allowed, or the
  * failure that ended the run
  */
-export async function sync(options: SyncOptions, context: RunContext): Promise<CommandResult<SyncSummary>> {
+export async function sync(options: SyncCommand, context: RunContext): Promise<CommandResult<SyncSummary>> {
   const { clock, emit } = context;
   const { inTurns, lookBack = runSettings.lookBack.default } = options;
   const job = readJob(options);
@@ -134,7 +134,7 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<C
 function reportsToSync(
   lake: Lake,
   account: string,
-  { pipelines, settlementReports }: SyncOptions,
+  { pipelines, settlementReports }: SyncCommand,
   unfinished: readonly RequestedRange[],
 ): readonly FinancesPipeline[] {
   const isTakenOut = unfinished.some(({ pipeline }) => pipeline === settlementReportsPipeline.name);

@@ -3,7 +3,7 @@ import { emitDamage, emitOtherRuns, type RunContext } from '../context.js';
 import type { LedgerlakeError } from '../../core/errors.js';
 import { catalogVersion } from '../catalog-version.js';
 import type { CatalogVersion } from '../results.js';
-import { exportAfterRun, type ExportOptions } from '../export/export-after-run.js';
+import { exportAfterRun, type AfterRunExport } from '../export/export-after-run.js';
 import { printable } from '../../core/printable.js';
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
 import { alignedLines } from '../../core/text/width.js';
@@ -20,7 +20,7 @@ import { customPipelinesOf, type PipelineTables } from '../../core/columns/table
 import type { Limits } from '../../lake/files/workspace.js';
 
 /** The options that `compact` and `rebuild` share. */
-export interface MaintenanceOptions extends ExportOptions, LakeAddress, OptionalSettings<'retentionHours'> {
+export interface MaintenanceOptions extends AfterRunExport, LakeAddress, OptionalSettings<'retentionHours'> {
   /** Names of pipelines; empty: all. */
   readonly pipelines: readonly string[];
   /** Undefined: every account of the lake. */

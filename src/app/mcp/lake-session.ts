@@ -10,7 +10,7 @@ import { openLakeReader } from '../query/lake-files.js';
 import { boundedRows, type BoundedRows } from './bounded-rows.js';
 
 /** What a server reads. */
-export interface ServedLake extends QueryOptions, OptionalSettings<'marginMinutes'> {
+export interface McpLake extends QueryOptions, OptionalSettings<'marginMinutes'> {
   readonly lake: string;
   /** The accounts that clients see; undefined: all. */
   readonly accounts: readonly string[] | undefined;
@@ -38,7 +38,7 @@ const memoryLimit = '1GB';
  * only theirs. They run one after the other, each over the newest version.
  */
 export class LakeSession {
-  readonly served: ServedLake;
+  readonly served: McpLake;
   readonly context: SessionContext;
   readonly reader: Awaited<ReturnType<typeof openLakeReader>>;
   readonly #database: Database;
@@ -46,7 +46,7 @@ export class LakeSession {
   readonly #turns = new Mutex();
 
   private constructor(
-    served: ServedLake,
+    served: McpLake,
     context: SessionContext,
     reader: Awaited<ReturnType<typeof openLakeReader>>,
     database: Database,
@@ -62,7 +62,7 @@ export class LakeSession {
    * @throws LedgerlakeError USAGE where there is no lake, and for an account that it lacks; LAKE_STORE or LAKE_LOG where it can't be
    * read
    */
-  static async open(served: ServedLake, context: SessionContext): Promise<LakeSession> {
+  static async open(served: McpLake, context: SessionContext): Promise<LakeSession> {
     const { lake: location, config, ...settings } = served;
     const { clock, emit } = context;
     const reader = await openLakeReader(location, clock, { ...settings, emit, scope: { lake: location, config } });

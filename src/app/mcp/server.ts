@@ -15,7 +15,7 @@ import { version } from '../../core/version.js';
 import { withCommandsIn } from '../command-text.js';
 import { untilAborted } from '../context.js';
 import { viewComment, views } from '../query/views.js';
-import { LakeSession, type ServedLake, type SessionContext } from './lake-session.js';
+import { LakeSession, type McpLake, type SessionContext } from './lake-session.js';
 import { inputSchema, readArguments, type Tool } from './tool.js';
 import { lakeTools } from './tools.js';
 
@@ -39,7 +39,7 @@ export interface LakeServer {
  *
  * @throws LedgerlakeError as `LakeSession.open`
  */
-export async function createLakeServer(served: ServedLake, context: SessionContext): Promise<LakeServer> {
+export async function createLakeServer(served: McpLake, context: SessionContext): Promise<LakeServer> {
   const session = await LakeSession.open(served, context);
   const tools = lakeTools(session);
   const closing = new AbortController();
@@ -95,7 +95,7 @@ async function callTool(
   tool: Tool,
   given: Readonly<Record<string, unknown>>,
   call: Omit<Parameters<Tool['run']>[0], 'args'>,
-  { lake, config }: ServedLake,
+  { lake, config }: McpLake,
 ): Promise<CallToolResult> {
   try {
     const result = await tool.run({ ...call, args: readArguments(name, tool, given) });
@@ -129,7 +129,7 @@ function addResources(mcp: McpServer): void {
  * @throws LedgerlakeError as `createLakeServer`
  */
 export async function serveMcp(
-  served: ServedLake,
+  served: McpLake,
   { signal, ...context }: SessionContext & { readonly signal: AbortSignal },
   { input, output }: { readonly input: Readable; readonly output: Writable },
 ): Promise<void> {

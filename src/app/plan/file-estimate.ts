@@ -11,7 +11,7 @@ export interface FilesOfSlice {
 }
 
 /** A linear model of a file's size: `fixed + perRow * rows` bytes. */
-interface Line {
+interface SizeModel {
   readonly fixed: number;
   readonly perRow: number;
 }
@@ -55,7 +55,7 @@ export function fileSizes(
 const bytesOfColumn = 350;
 
 /** The least-squares line through the files' sizes; where there is no valid one, a line from the size of an empty file to the mean. */
-function lineThrough(files: readonly { rows: number; size: number }[], columns: number): Line {
+function lineThrough(files: readonly { rows: number; size: number }[], columns: number): SizeModel {
   if (files.length === 0) return { fixed: 0, perRow: 0 };
   const size = files.reduce((sum, file) => sum + file.size, 0);
   const mean = { rows: rowCount(files) / files.length, size: size / files.length };

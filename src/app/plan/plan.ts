@@ -158,7 +158,7 @@ async function writePlan(
 const mostProbes = 3;
 
 /** The results of probes. */
-interface Probed {
+interface PlanProbes {
   readonly requests: number;
   /** The probed pages, by pipeline. */
   readonly pages: ReadonlyMap<string, ProbedPage>;
@@ -166,7 +166,7 @@ interface Probed {
   readonly latencies: ReadonlyMap<string, number>;
 }
 
-const nothingProbed: Probed = { requests: 0, pages: new Map(), latencies: new Map() };
+const nothingProbed: PlanProbes = { requests: 0, pages: new Map(), latencies: new Map() };
 
 /**
  * Requests the first page of each pipeline's probe window, and keeps only its density, by which slices are cut. Where it is empty, it
@@ -179,7 +179,7 @@ async function sendProbes(
   upstream: FinancesUpstream,
   job: Job,
   signal: AbortSignal,
-): Promise<Probed> {
+): Promise<PlanProbes> {
   const counts: RequestCounts = { requests: 0, retries: 0, throttled: 0, pages: 0 };
   const pages = new Map<string, ProbedPage>();
   const latencies = new Map<string, number>();
@@ -202,7 +202,7 @@ async function firstFilledPage(probe: Probe<FinancesUpstream>, reading: ProbeRea
   const { pipeline } = probe;
   const empty: Window[] = [];
   for (let { window } = probe; ;) {
-    let read: FirstPage;
+    let read: DatedPage;
     try {
       read = await firstPage({ ...probe, window }, reading);
     } catch (error) {
@@ -233,9 +233,9 @@ function lateStartOf({ start }: Window, first: number | undefined, reach: number
 }
 
 /** A page, and the earliest date on it. */
-type FirstPage = Omit<ProbedPage, 'empty' | 'window' | 'gap'> & Pick<Collector<unknown>, 'first'>;
+type DatedPage = Omit<ProbedPage, 'empty' | 'window' | 'gap'> & Pick<Collector<unknown>, 'first'>;
 
-async function firstPage({ pipeline, window }: Probe<FinancesUpstream>, reading: ProbeReading): Promise<FirstPage> {
+async function firstPage({ pipeline, window }: Probe<FinancesUpstream>, reading: ProbeReading): Promise<DatedPage> {
   const slice = windowSlice(window);
   const afterwards: (() => Promise<void>)[] = [];
   const committed = (then: () => Promise<void>) => afterwards.push(then);

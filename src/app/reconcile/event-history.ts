@@ -44,7 +44,7 @@ export async function historyFiles(
   workspace: Workspace,
   main: Table,
   slice: SliceCommit,
-  entries: StoredEntries | undefined,
+  entries: EntriesQuery | undefined,
   seenAt: number,
 ): Promise<SliceFile[]> {
   const { database } = workspace;
@@ -60,13 +60,13 @@ export async function historyFiles(
 }
 
 /** A table of entries, and a query of its stored rows. */
-interface StoredEntries {
+interface EntriesQuery {
   readonly table: Table;
   readonly stored: string;
 }
 
 /** Creates the table `entries_` with the entries of vanished events as JSON. */
-async function createEntriesTable(database: Database, entries: StoredEntries | undefined): Promise<void> {
+async function createEntriesTable(database: Database, entries: EntriesQuery | undefined): Promise<void> {
   await database.execute(
     entries === undefined
       ? 'CREATE OR REPLACE TEMP TABLE entries_ AS SELECT NULL::VARCHAR AS event_id, NULL::VARCHAR AS entries WHERE false'

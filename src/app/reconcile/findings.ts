@@ -176,9 +176,9 @@ function grownText(changes: readonly SliceChange[], grown: number): string {
   return `${formatCount(grown, 'new event')} in ${formatCount(growing.length, 'settlement')}`;
 }
 
-type Counts = Omit<PipelineChanges, 'slices'>;
+type ChangeCounts = Omit<PipelineChanges, 'slices'>;
 
-function sumOf(changes: readonly SliceChange[]): Counts {
+function sumOf(changes: readonly SliceChange[]): ChangeCounts {
   const sum = (count: (change: SliceChange) => number) => changes.reduce((total, change) => total + count(change), 0);
   return {
     appeared: sum(({ appeared }) => appeared),

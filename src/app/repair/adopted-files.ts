@@ -73,7 +73,7 @@ export async function adoptableFiles(lake: Lake, workspace: Workspace): Promise<
 }
 
 /** Of the text `ledgerlake` in a footer. */
-interface FileMetadata {
+interface FooterNote {
   readonly pipeline?: unknown;
   readonly account?: unknown;
   readonly window?: unknown;
@@ -90,7 +90,7 @@ async function claimOf(
   const local = await localFile(store, path, newPath);
   if (local === undefined) return undefined;
   const metadata = await footerTexts(local).then(
-    (texts) => parseNote(texts.metadata.get('ledgerlake'), (value) => value as FileMetadata),
+    (texts) => parseNote(texts.metadata.get('ledgerlake'), (value) => value as FooterNote),
     () => undefined,
   );
   const isHistory = pipeline.main.appendOnly === true;

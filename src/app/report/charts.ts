@@ -19,7 +19,7 @@ interface DrawnElement {
  * A chart as SVG for a page with a strict content security policy: no style of its own, coordinates to a hundredth, one
  * label for the whole chart.
  */
-function svgOf(chart: unknown, label: string, layout: Layout): Html {
+function svgOf(chart: unknown, label: string, layout: ChartWidth): Html {
   if (!isDrawnElement(chart)) throw new TypeError('expected the chart library to draw an element');
   for (const style of Array.from(chart.querySelectorAll('style'))) if (isDrawnElement(style)) style.remove();
   for (const element of [chart, ...Array.from(chart.querySelectorAll('*'))]) {
@@ -81,16 +81,16 @@ const bare = { label: null, tickSize: 0 } as const;
 const ink = 'currentColor';
 const page = 'var(--page)';
 const widths = { wide: 880, narrow: 330 } as const;
-type Layout = keyof typeof widths;
+type ChartWidth = keyof typeof widths;
 
 /** The document in which the chart library draws, and the width of the chart in pixels. */
-function canvas(layout: Layout) {
+function canvas(layout: ChartWidth) {
   return { document: domino.createDocument('<!doctype html>'), width: widths[layout] };
 }
 
 /** A chart in both layouts, of which the page shows the one that fits. `label`: its text for screen readers. */
-function inBothLayouts(label: string, draw: (layout: Layout) => unknown): Html {
-  const drawing = (layout: Layout) => svgOf(draw(layout), label, layout);
+function inBothLayouts(label: string, draw: (layout: ChartWidth) => unknown): Html {
+  const drawing = (layout: ChartWidth) => svgOf(draw(layout), label, layout);
   return html`${drawing('wide')}${drawing('narrow')}`;
 }
 

@@ -83,7 +83,7 @@ export interface SettlementFigures {
 }
 
 /** What the settlements of a scope are read from. */
-interface SettlementReader {
+interface SettlementSource {
   readonly rows: FigureReader;
   readonly database: Database;
   readonly scope: Scope;
@@ -95,7 +95,7 @@ interface SettlementReader {
  * `detailed`: the number of settlements with entries, over all currencies.
  */
 export async function readSettlements(
-  { rows, database, scope, signal }: SettlementReader,
+  { rows, database, scope, signal }: SettlementSource,
   lake: Lake,
   detailed: number,
 ): Promise<SettlementFigures[]> {

@@ -49,7 +49,7 @@ export function calendarLines(days: readonly Day[], options: CalendarOptions): s
   return [Array.from({ length: perRow }, () => ' '.repeat(labelWidth) + ruler).join(between), ...lines];
 }
 
-type Month = readonly [month: string, states: States];
+type Month = readonly [month: string, states: DayStates];
 
 /** Consecutive months without any loaded day that are drawn; more of them are folded into a line. */
 const mostMissing = 3;
@@ -108,10 +108,10 @@ export function legendLines(days: readonly Day[], { width, color }: CalendarOpti
   return lines;
 }
 
-type States = readonly (DayState | undefined)[];
+type DayStates = readonly (DayState | undefined)[];
 
 /** The states of the 31 days of each month, undefined outside of the range. */
-function monthsOf(days: readonly Day[]): Map<string, States> {
+function monthsOf(days: readonly Day[]): Map<string, DayStates> {
   const months = new Map<string, (DayState | undefined)[]>();
   for (const { start, state } of days) {
     const month = monthOf(start);
@@ -122,7 +122,7 @@ function monthsOf(days: readonly Day[]): Map<string, States> {
   return months;
 }
 
-function narrowLines(month: string, states: States, color: boolean): string[] {
+function narrowLines(month: string, states: DayStates, color: boolean): string[] {
   const lines = [
     `${month} ${strip(states.slice(0, 15), color)}`.trimEnd(),
     `${' '.repeat(labelWidth)}${strip(states.slice(15), color)}`.trimEnd(),
@@ -130,7 +130,7 @@ function narrowLines(month: string, states: States, color: boolean): string[] {
   return lines.filter((line) => line !== '');
 }
 
-function strip(states: States, color: boolean): string {
+function strip(states: DayStates, color: boolean): string {
   return states
     .map((state) => {
       if (state === undefined) return ' ';

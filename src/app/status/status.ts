@@ -38,7 +38,7 @@ export interface StatusQuery
   readonly syncedFrom?: string | undefined;
 }
 
-export interface StatusOptions extends StatusQuery {
+export interface StatusCommand extends StatusQuery {
   /** The greatest age of the data, such as `2h`; undefined: any. */
   readonly maxLag?: string | undefined;
   readonly format: Format;
@@ -58,7 +58,7 @@ export interface StatusOptions extends StatusQuery {
  * those of the lake and that no run has begun; LAKE_STORE and LAKE_LOG where the lake can't be read; LAKE_LAG after all
  * output where an account's data is older than `maxLag`, or a run was asked for settlements that aren't loaded
  */
-export async function status(options: StatusOptions, context: ReadingContext): Promise<void> {
+export async function status(options: StatusCommand, context: ReadingContext): Promise<void> {
   const { output } = context;
   const maxLagMs = readMaxLag(options.maxLag, options.marginMinutes);
   const report = await readStatus(options, context);
@@ -172,7 +172,7 @@ export function statusObject(report: StatusReport): LakeStatus {
 }
 
 /** @throws LedgerlakeError LAKE_LAG for the first account whose data is older than allowed */
-function refuseLag(report: StatusReport, { account }: StatusOptions, maxLagMs: number | undefined): void {
+function refuseLag(report: StatusReport, { account }: StatusCommand, maxLagMs: number | undefined): void {
   const { now, runs, statuses, unloaded, known, suggestionContext } = report;
   const remedyOf = (name: string | undefined, suggested: string) =>
     `${activeRunText(runs, name)}${suggested}, ${allowMore}`;

@@ -7,7 +7,7 @@ import type { Duplex } from 'node:stream';
  */
 export class Pipelining {
   readonly #most: number;
-  readonly #connections = new WeakMap<Duplex, Connection>();
+  readonly #connections = new WeakMap<Duplex, PipelinedConnection>();
   #waiting = 0;
 
   /** @param most maximum number of waiting requests over all connections */
@@ -51,8 +51,8 @@ export class Pipelining {
     next();
   }
 
-  #open(socket: Duplex): Connection {
-    const connection: Connection = { isBusy: false, queue: [] };
+  #open(socket: Duplex): PipelinedConnection {
+    const connection: PipelinedConnection = { isBusy: false, queue: [] };
     this.#connections.set(socket, connection);
     socket.once('close', () => {
       this.#waiting -= connection.queue.length;
@@ -67,7 +67,7 @@ export class Pipelining {
   }
 }
 
-interface Connection {
+interface PipelinedConnection {
   isBusy: boolean;
   readonly queue: (() => void)[];
 }

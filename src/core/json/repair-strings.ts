@@ -21,7 +21,7 @@ interface RepairedStrings {
 export function repairStrings(source: Buffer): RepairedStrings {
   const view = new DataView(source.buffer, source.byteOffset, source.length);
   const hasInvalid = !isUtf8(source);
-  const output = new Output(source);
+  const output = new RepairedText(source);
   const strings: number[] = [];
   for (let start = source.indexOf(quote); start >= 0;) {
     const before = output.repairs;
@@ -60,7 +60,7 @@ function asciiEnd(source: Buffer, from: number): number {
 }
 
 /** A copy of a text with replaced parts, which are given in order. */
-class Output {
+class RepairedText {
   readonly #source: Buffer;
   #bytes: Buffer;
   #length = 0;

@@ -125,7 +125,7 @@ type Unpack = (header: ThriftStruct, packed: Uint8Array) => Uint8Array;
 const space = 0x20;
 
 /** The values of a page: texts, or integers. */
-interface PageValues {
+interface DecodedPage {
   readonly count: number;
   readonly bytes: Uint8Array;
   /** The start and end of each text in the bytes. */
@@ -134,7 +134,7 @@ interface PageValues {
   readonly integers: BigInt64Array;
 }
 
-const noValues: PageValues = {
+const noValues: DecodedPage = {
   ...{ count: 0, bytes: new Uint8Array(), starts: new Int32Array(), ends: new Int32Array() },
   integers: new BigInt64Array(),
 };
@@ -218,14 +218,14 @@ class ColumnPages {
     return numbers;
   }
 
-  #valuesIn(page: Uint8Array, start: number, count: number, valueEncoding: number): PageValues {
+  #valuesIn(page: Uint8Array, start: number, count: number, valueEncoding: number): DecodedPage {
     const { isOfTexts } = this.#column;
     if (valueEncoding === encoding.plain) return this.#plainValues(page, start, count);
     if (valueEncoding === encoding.deltaLengthByteArray && isOfTexts) return deltaLengthTexts(page, start, count);
     throw this.#mismatch('an encoding of its type', `${valueEncoding}`);
   }
 
-  #plainValues(page: Uint8Array, start: number, count: number): PageValues {
+  #plainValues(page: Uint8Array, start: number, count: number): DecodedPage {
     return this.#column.isOfTexts ? plainTexts(page, start, count) : plainIntegers(page, start, count);
   }
 
@@ -245,7 +245,7 @@ function numbersOfRows(isPresent: Int32Array, numbers: Int32Array | undefined): 
 }
 
 /** Reads texts with a length before each, which is overwritten. Throws an Error where they don't fill the page. */
-function plainTexts(page: Uint8Array, from: number, count: number): PageValues {
+function plainTexts(page: Uint8Array, from: number, count: number): DecodedPage {
   const view = new DataView(page.buffer, page.byteOffset, page.length);
   const starts = new Int32Array(count);
   const ends = new Int32Array(count);
@@ -265,7 +265,7 @@ function plainTexts(page: Uint8Array, from: number, count: number): PageValues {
 }
 
 /** Reads texts that follow the lengths of all of them (Encodings.md, "Delta-length byte array"). Throws an Error as `plainTexts` does. */
-function deltaLengthTexts(page: Uint8Array, from: number, count: number): PageValues {
+function deltaLengthTexts(page: Uint8Array, from: number, count: number): DecodedPage {
   const { values: lengths, end: first } = readDeltas(page, from, count);
   const starts = new Int32Array(count);
   const ends = new Int32Array(count);
@@ -281,7 +281,7 @@ function deltaLengthTexts(page: Uint8Array, from: number, count: number): PageVa
   return { ...noValues, count, bytes: page, starts, ends };
 }
 
-function plainIntegers(page: Uint8Array, from: number, count: number): PageValues {
+function plainIntegers(page: Uint8Array, from: number, count: number): DecodedPage {
   expectEnd(page, from + count * BigInt64Array.BYTES_PER_ELEMENT);
   return { ...noValues, count, integers: new BigInt64Array(new Uint8Array(page.subarray(from)).buffer) };
 }

@@ -1,10 +1,10 @@
 import { usageError } from '../../core/errors.js';
 import type { FaultRequest } from '../../serve/http/fault-injection.js';
-import { operations, type OperationName } from '../../sources/finances/api-2024-06-19/operations.js';
 import {
-  operations as eventOperations,
-  type OperationName as EventOperation,
-} from '../../sources/finances/api-v0/operations.js';
+  transactionOperations,
+  type TransactionOperationName,
+} from '../../sources/finances/api-2024-06-19/operations.js';
+import { eventOperations, type EventOperationName } from '../../sources/finances/api-v0/operations.js';
 
 /** When a fault hits; a member that is left out doesn't restrict it. */
 export interface FaultSettings {
@@ -140,12 +140,12 @@ const transactions = { shareOf: 'transactions', share: 1 } as const;
 const reports = { shareOf: 'reports', share: 1 } as const;
 /** Operations with pages of results. */
 const listings: readonly FaultRequest['operation'][] = [
-  ...(Object.keys(eventOperations) as EventOperation[]),
-  ...(Object.keys(operations) as OperationName[]),
+  ...(Object.keys(eventOperations) as EventOperationName[]),
+  ...(Object.keys(transactionOperations) as TransactionOperationName[]),
   'getReports',
 ];
 /** A fault that hits requests to Finances 2024-06-19 alone. */
-const transactionRequests = { ...requests, only: Object.keys(operations) as OperationName[] };
+const transactionRequests = { ...requests, only: Object.keys(transactionOperations) as TransactionOperationName[] };
 
 const rules = {
   throttled: { ...passing, about: '429 under the quota, without Retry-After' },
@@ -167,7 +167,7 @@ const rules = {
   'page-limit': {
     ...requests,
     // Other operations have no parameter for the page size.
-    only: Object.keys(eventOperations) as EventOperation[],
+    only: Object.keys(eventOperations) as EventOperationName[],
     ...whole(50, 'results'),
     about: '400 InvalidInput if the requested page size is larger than N results',
   },

@@ -9,9 +9,9 @@ import {
   labelsRenamed,
   largestDivided,
   marketplaceBlank,
-  rowsIn,
+  settlementIn,
   shipmentAsOrder,
-  textOf,
+  textOfSettlement,
   type SettlementEdit,
 } from './report-text.js';
 
@@ -62,12 +62,12 @@ export function faultyReports(ledger: ReportLedger, injector: FaultInjector): Re
 
   /** The lines of the settlement of a report. */
   async function linesOf({ id, of }: FaultyReport): Promise<string> {
-    const settlement = rowsIn((await ledger.documentOf(of)).text);
+    const settlement = settlementIn((await ledger.documentOf(of)).text);
     const isEarlier = id === of.id && injector.hitsItem('report-restated', id);
     const kinds = edits.filter(([kind]) => injector.hitsItem(kind, of.id));
     for (const [kind] of kinds) injector.count(kind);
     const start = isEarlier ? largestDivided(settlement) : settlement;
-    return textOf(kinds.reduce((rows, [, edit]) => edit(rows), start));
+    return textOfSettlement(kinds.reduce((rows, [, edit]) => edit(rows), start));
   }
 
   return {
@@ -95,7 +95,7 @@ export function faultyReports(ledger: ReportLedger, injector: FaultInjector): Re
 }
 
 function totalOf(text: string): string {
-  return rowsIn(text).header.get('total-amount') ?? '';
+  return settlementIn(text).header.get('total-amount') ?? '';
 }
 
 /** The later report of a settlement that is restated. */

@@ -1,20 +1,20 @@
 import { hash } from 'node:crypto';
 import { readScaled } from '../../core/numeric/decimal.js';
 import type { ReportField } from '../../sources/finances/settlement-reports/report-fields.js';
-import { amountText } from '../seller/report-books.js';
+import { reportAmountText } from '../seller/report-books.js';
 
 /** A line of a document by column. */
 export type ReportRow = ReadonlyMap<ReportField, string>;
 
 /** A document of one settlement. */
-export interface SettlementRows {
+export interface SettlementTable {
   readonly names: readonly ReportField[];
   readonly header: ReportRow;
   readonly lines: readonly ReportRow[];
 }
 
 /** Reads a document as the ledger writes it. */
-export function rowsIn(text: string): SettlementRows {
+export function settlementIn(text: string): SettlementTable {
   const [names = [], header = [], ...lines] = text
     .trimEnd()
     .split('\n')
@@ -25,12 +25,12 @@ export function rowsIn(text: string): SettlementRows {
 }
 
 /** The lines of a settlement without the line of names, each with its line end. */
-export function textOf({ names, header, lines }: SettlementRows): string {
+export function textOfSettlement({ names, header, lines }: SettlementTable): string {
   return [header, ...lines].map((row) => `${names.map((name) => row.get(name) ?? '').join('\t')}\n`).join('');
 }
 
 /** Changes a settlement. */
-export type SettlementEdit = (settlement: SettlementRows) => SettlementRows;
+export type SettlementEdit = (settlement: SettlementTable) => SettlementTable;
 
 function edited(row: ReportRow, changes: readonly (readonly [ReportField, string])[]): ReportRow {
   return new Map([...row, ...changes]);
@@ -116,7 +116,7 @@ export const feesJoined: SettlementEdit = (settlement) => {
     const key = feeKey(row);
     const last = lines.at(-1);
     if (key !== undefined && key === lastKey && last !== undefined) {
-      const amount = amountText(millionthsOf(last) + millionthsOf(row));
+      const amount = reportAmountText(millionthsOf(last) + millionthsOf(row));
       lines[lines.length - 1] = edited(last, [
         ['amount-description', 'TransactionTotalAmount'],
         ['amount', amount],
@@ -139,6 +139,6 @@ export const largestDivided: SettlementEdit = (settlement) => {
   const row = lines[at];
   if (row === undefined) return settlement;
   const part = (millionthsOf(row) / 3_000_000n) * 1_000_000n;
-  const parts = [part, millionthsOf(row) - part].map((each) => edited(row, [['amount', amountText(each)]]));
+  const parts = [part, millionthsOf(row) - part].map((each) => edited(row, [['amount', reportAmountText(each)]]));
   return { ...settlement, lines: lines.toSpliced(at, 1, ...parts) };
 };

@@ -1,4 +1,4 @@
-import { limits } from '../../sources/finances/api-v0/operations.js';
+import { eventLimits } from '../../sources/finances/api-v0/operations.js';
 import type { Delivery } from '../../core/http-server/answer.js';
 import {
   accessTokenExpired,
@@ -65,7 +65,7 @@ function isLongWindow({ chain }: CheckedRequest, days: number): boolean {
   return (
     operation === 'ListFinancialEvents' &&
     after !== undefined &&
-    (before ?? asOf - limits.marginMs) - after > days * dayMs
+    (before ?? asOf - eventLimits.marginMs) - after > days * dayMs
   );
 }
 

@@ -6,7 +6,7 @@ import {
   marketplaceIn,
   percent,
   type LoanEvent,
-  type Marketplace,
+  type SellerMarketplace,
   type Order,
   type OrderItem,
   type Product,
@@ -90,7 +90,7 @@ const yen = marketplaceIn('JPY', {
 });
 
 /** The marketplace of an order by 32 random bits: of 32 orders 18 are in dollars. */
-function marketplaceOf(bits: number): Marketplace {
+function marketplaceOf(bits: number): SellerMarketplace {
   const share = bits >>> 27;
   return share < 18 ? dollar : share < 24 ? canadian : share < 28 ? peso : yen;
 }
@@ -105,7 +105,7 @@ const blockCounts: ReadonlyMap<EventListName, number> = new Map([
   ...onceEach,
 ]);
 
-function itemOf(draw: Draw, marketplace: Marketplace, taxRate: number, isFulfilled: boolean): OrderItem {
+function itemOf(draw: Draw, marketplace: SellerMarketplace, taxRate: number, isFulfilled: boolean): OrderItem {
   const quantity = draw.oneIn(6) ? draw.between(2, 5) : 1;
   const price = draw.oneIn(12) ? draw.between(10, 90) * 1000 : draw.between(4, 60) * 100 - draw.pick([1, 5, 50]);
   const principal = price * marketplace.level * quantity;
@@ -129,7 +129,7 @@ function itemOf(draw: Draw, marketplace: Marketplace, taxRate: number, isFulfill
   };
 }
 
-function drawOrder(draw: Draw, marketplace: Marketplace): Order {
+function drawOrder(draw: Draw, marketplace: SellerMarketplace): Order {
   const facilitated = draw.below(4) > 0;
   const sellerOrderId = draw.oneIn(10) ? `WEB-${draw.digits(7)}` : undefined;
   const taxRate = draw.pick([0, 5, 7, 8, 10, 16]);

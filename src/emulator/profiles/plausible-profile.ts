@@ -7,7 +7,7 @@ import {
   percent,
   type EventDensity,
   type LoanEvent,
-  type Marketplace,
+  type SellerMarketplace,
   type Order,
   type OrderItem,
   type Product,
@@ -16,7 +16,7 @@ import {
 } from './seller-profile.js';
 
 /** A marketplace with its taxes and prices. */
-interface PricedMarketplace extends Marketplace {
+interface PricedMarketplace extends SellerMarketplace {
   /** Number of orders in 64. */
   readonly share: number;
   /** Tax rates, per cent of the price. */
@@ -172,7 +172,7 @@ function itemOf(
 }
 
 /** Draws an order: mostly one article for a household; one order in 150 is a company's. */
-function drawOrder(draw: Draw, { index }: Marketplace): Order {
+function drawOrder(draw: Draw, { index }: SellerMarketplace): Order {
   const marketplace = marketplaces[index] ?? american;
   const taxRate = draw.pick(marketplace.taxRates);
   const isFulfilled = !draw.oneIn(10);

@@ -48,7 +48,7 @@ export function percent(amount: number, hundredths: number): number {
 }
 
 /** A marketplace with its currency; the seller has one marketplace for each currency. */
-export interface Marketplace {
+export interface SellerMarketplace {
   /** Position in the profile's list. */
   readonly index: number;
   readonly currency: string;
@@ -120,12 +120,12 @@ const marketplaceFacts = {
   JPY: { name: 'Amazon.co.jp', id: 'A1VC38T7YXB528', country: 'JP', dollars: 6_789n },
 } as const;
 
-type SellerFacts = Pick<Marketplace, 'index' | 'level' | 'stores'>;
+type SellerFacts = Pick<SellerMarketplace, 'index' | 'level' | 'stores'>;
 
 export function marketplaceIn<T extends SellerFacts>(
   currency: keyof typeof marketplaceFacts,
   sellerFacts: T,
-): Marketplace & T {
+): SellerMarketplace & T {
   const coin = currency === 'JPY' ? { minorUnit: 1_000_000, scale: 0 } : { minorUnit: 10_000, scale: 2 };
   return { currency, ...coin, ...marketplaceFacts[currency], ...sellerFacts };
 }
@@ -151,7 +151,7 @@ export interface EventDensity {
 /** A kind of seller: its marketplaces, the number of events of each list, and their amounts. */
 export interface Profile {
   /** The seller's marketplaces; the first one is its home. */
-  readonly marketplaces: NonEmpty<Marketplace>;
+  readonly marketplaces: NonEmpty<SellerMarketplace>;
   /**
    * Whether to generate rare input that a client must handle: numbers and strings in every legal spelling, amounts
    * below the smallest coin, members in another order, lists in unusual positions, identical events, instants with
@@ -161,15 +161,15 @@ export interface Profile {
   readonly products: NonEmpty<Product>;
   readonly descriptions: Readonly<Record<DescriptionName, NonEmpty<Spellings>>>;
   /** The marketplace of an event, or of the order that it concerns, by 32 random bits. */
-  marketplaceOf(bits: number, list: EventListName): Marketplace;
+  marketplaceOf(bits: number, list: EventListName): SellerMarketplace;
   /** Number of events of each list in a block, for a seller with `quarterly` events in 90 days. */
   blockCounts(quarterly: number): ReadonlyMap<EventListName, number>;
   density(events: number, days: number): EventDensity;
-  drawOrder(draw: Draw, marketplace: Marketplace): Order;
+  drawOrder(draw: Draw, marketplace: SellerMarketplace): Order;
   /** The loan event of a block of `size` events. */
   drawLoan(draw: Draw, block: number, size: number): LoanEvent;
   /** Whether the transfer of a settlement period fails, so that the next period starts with its total. */
-  isCarriedOver: (marketplace: Marketplace, period: number) => boolean;
+  isCarriedOver: (marketplace: SellerMarketplace, period: number) => boolean;
   /** The beginning balance of a period without a carried-over total, in US dollar cents, by 32 random bits. */
   openingCents(bits: number): number;
 }

@@ -2,7 +2,7 @@ import { dayMs } from '../../core/windows.js';
 import type { EventMix } from './event-mix.js';
 import { hash } from '../profiles/seeded-random.js';
 import { createHash } from 'node:crypto';
-import type { EventDensity, Marketplace, Profile } from '../profiles/seller-profile.js';
+import type { EventDensity, SellerMarketplace, Profile } from '../profiles/seller-profile.js';
 
 const salt = { tie: 31, position: 32, precision: 33, start: 51, balance: 52 };
 
@@ -56,7 +56,7 @@ const mostCachedIds = 4096;
 
 /** A settlement period of one currency, which becomes a financial event group. */
 export interface Period {
-  readonly marketplace: Marketplace;
+  readonly marketplace: SellerMarketplace;
   /** Number of the period within its currency. */
   readonly index: number;
   /** Milliseconds since 1970, included. */
@@ -66,8 +66,8 @@ export interface Period {
 }
 
 export interface Periods {
-  at(marketplace: Marketplace, instant: number): Period;
-  byIndex(marketplace: Marketplace, index: number): Period;
+  at(marketplace: SellerMarketplace, instant: number): Period;
+  byIndex(marketplace: SellerMarketplace, index: number): Period;
   idOf: (period: Period) => string;
   /** The beginning balance of a period without a carried-over total, in millionths. */
   openingBalanceOf(period: Period): bigint;
@@ -79,7 +79,7 @@ export function createPeriods(seed: number, key: number, profile: Profile): Peri
   const origins = marketplaces.map(({ index }) => (hash(key, index, salt.start) % (periodMs / 1000)) * 1000);
   const ids = new Map<string, string>();
 
-  function byIndex(marketplace: Marketplace, index: number): Period {
+  function byIndex(marketplace: SellerMarketplace, index: number): Period {
     const start = (origins[marketplace.index] ?? 0) + index * periodMs;
     return { marketplace, index, start, end: start + periodMs };
   }

@@ -7,7 +7,7 @@ import { createEventMix, createFollowUps, type EventMix } from './event-mix.js';
 import type { EventContext, EventSink, EventWriter } from './event-writer.js';
 import { orderWriters } from './order-writers.js';
 import { createOrderIds, Draw, hash, seedKey, type OrderIds } from '../profiles/seeded-random.js';
-import type { EventDensity, Marketplace, Profile } from '../profiles/seller-profile.js';
+import type { EventDensity, SellerMarketplace, Profile } from '../profiles/seller-profile.js';
 import { shipmentWriters } from './shipment-writers.js';
 
 const salt = { marketplace: 61, contents: 62, order: 64, variety: 66 };
@@ -28,7 +28,7 @@ export interface EventFacts {
   readonly list: EventListName;
   /** Number among its list's events in its block, from 0. */
   readonly nth: number;
-  readonly marketplace: Marketplace;
+  readonly marketplace: SellerMarketplace;
   /** The order that it concerns, as the ordinal of the event that started it; undefined: none. */
   readonly order: number | undefined;
   /** Ordinal of the event whose contents it has: its own, or that of the event that it repeats. */
@@ -131,7 +131,7 @@ export interface SellerHistory {
    * The events in the range, ascending: of all marketplaces or of the given one, and only those with an ordinal above
    * `after`.
    */
-  events(range: InstantRange, marketplace?: Marketplace, after?: number): Generator<EventFacts>;
+  events(range: InstantRange, marketplace?: SellerMarketplace, after?: number): Generator<EventFacts>;
 }
 
 /**
@@ -154,7 +154,7 @@ export function historyAt(events: EventStream, days: number, instant: number): S
   const reaches = ({ at, marketplace }: EventFacts) => at >= (begins[marketplace.index] ?? Infinity);
   const has = (event: EventFacts) => event.at <= until && reaches(event);
 
-  function* within(range: InstantRange, marketplace?: Marketplace, after = -Infinity): Generator<EventFacts> {
+  function* within(range: InstantRange, marketplace?: SellerMarketplace, after = -Infinity): Generator<EventFacts> {
     const from = Math.max(range.from, begin);
     const to = Math.min(range.to, until + 1);
     if (from >= to || events.density.perDay === 0) return;

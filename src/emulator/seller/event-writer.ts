@@ -1,5 +1,11 @@
 import { type Draw, inTurn, type NonEmpty } from '../profiles/seeded-random.js';
-import { prices, type Marketplace, type Order, type Profile, type Spellings } from '../profiles/seller-profile.js';
+import {
+  prices,
+  type SellerMarketplace,
+  type Order,
+  type Profile,
+  type Spellings,
+} from '../profiles/seller-profile.js';
 import type { Period } from './event-calendar.js';
 
 /**
@@ -8,7 +14,7 @@ import type { Period } from './event-calendar.js';
  */
 export interface EventSink {
   /** Starts an event. `variety`: random bits that choose among equivalent spellings. */
-  begin(marketplace: Marketplace, variety: number): void;
+  begin(marketplace: SellerMarketplace, variety: number): void;
   /** A string without characters that JSON escapes. */
   text(key: string, value: string): void;
   /** A string, written in one of its spellings. */
@@ -91,7 +97,7 @@ export interface EventContext {
   readonly profile: Profile;
   /** Milliseconds since 1970. */
   readonly at: number;
-  readonly marketplace: Marketplace;
+  readonly marketplace: SellerMarketplace;
   /** Ordinal of the event that started the order it concerns; its own where it concerns none. */
   readonly order: number;
   /** Number of the block: members that must all occur over time are chosen by turn, not at random. */

@@ -1,7 +1,7 @@
 import { shortInstant } from '../../core/numeric/instant.js';
 import type { EventSink, EventLineKind } from './event-writer.js';
 import type { OrderIds } from '../profiles/seeded-random.js';
-import type { Marketplace, Profile, Spellings } from '../profiles/seller-profile.js';
+import type { SellerMarketplace, Profile, Spellings } from '../profiles/seller-profile.js';
 
 /** Number of choices among spellings of a number: most give the usual one, all are legal JSON. */
 const spellingCount = 32;
@@ -80,7 +80,7 @@ export class JsonSink implements EventSink {
   #json = '';
   #hasMember = false;
   readonly #oddities: boolean;
-  #marketplace: Marketplace;
+  #marketplace: SellerMarketplace;
   #variety = 0;
   #order = NaN;
   #orderId = '';
@@ -98,7 +98,7 @@ export class JsonSink implements EventSink {
     return `${this.#json}}`;
   }
 
-  begin(marketplace: Marketplace, variety: number): void {
+  begin(marketplace: SellerMarketplace, variety: number): void {
     this.#json = '{';
     this.#hasMember = false;
     this.#marketplace = marketplace;

@@ -39,7 +39,7 @@ const ofAccount: readonly EventListName[] = [
 ];
 
 /** An amount with all its digits, two decimals at least. */
-export function amountText(millionths: number | bigint): string {
+export function reportAmountText(millionths: number | bigint): string {
   const text = String(millionths < 0 ? -millionths : millionths).padStart(7, '0');
   const decimals = text.slice(-6).replace(/0{1,4}$/, '');
   return `${millionths < 0 ? '-' : ''}${text.slice(0, -6)}.${decimals}`;
@@ -120,7 +120,7 @@ export class ReportBooks implements ReportLedger {
       'settlement-start-date': instantText(start),
       'settlement-end-date': instantText(end),
       'deposit-date': instantText(end + depositMs),
-      'total-amount': amountText(balances.total),
+      'total-amount': reportAmountText(balances.total),
       currency: marketplace.currency,
     });
     const lines = [header];
@@ -132,7 +132,7 @@ export class ReportBooks implements ReportLedger {
           'transaction-type': type,
           'amount-type': amountType,
           'amount-description': description,
-          amount: amountText(balances.beginningBalance),
+          amount: reportAmountText(balances.beginningBalance),
           'posted-date': instantText(start).slice(0, 10),
           'posted-date-time': instantText(start),
         }),
@@ -173,7 +173,7 @@ function amountFields({ labels, millionths, source }: LabelledAmount): ReportFie
     'transaction-type': transactionType,
     'amount-type': amountType,
     'amount-description': description,
-    amount: amountText(millionths),
+    amount: reportAmountText(millionths),
     'promotion-id': promotionId,
     ...(isOfItem && {
       'fulfillment-id': item.isFulfilled ? 'AFN' : 'MFN',

@@ -1,5 +1,5 @@
 import type { EventListName } from '../../sources/finances/api-v0/event-records.js';
-import type { Marketplace } from '../profiles/seller-profile.js';
+import type { SellerMarketplace } from '../profiles/seller-profile.js';
 import type { ReportAmount, ReportSink } from './report-sink.js';
 import { netFee } from './transaction-json.js';
 
@@ -118,7 +118,7 @@ export const beginningBalance: Labels = other('Previous Reserve Amount Balance')
 /** The amounts of the event on a sink as a report has them. */
 export function labelledAmounts(
   list: EventListName,
-  marketplace: Marketplace,
+  marketplace: SellerMarketplace,
   sink: Pick<ReportSink, 'amounts' | 'type' | 'description'>,
 ): readonly LabelledAmount[] {
   const { amounts, type, description } = sink;
@@ -154,7 +154,7 @@ function orderLabels(transactionType: string, { part, name }: ReportAmount): Lab
 }
 
 /** A fee of a service: one amount, or its base and the tax on it where the marketplace charges one. */
-function feeAmounts(amount: ReportAmount, marketplace: Marketplace): readonly LabelledAmount[] {
+function feeAmounts(amount: ReportAmount, marketplace: SellerMarketplace): readonly LabelledAmount[] {
   const { name, millionths } = amount;
   const net = netFee(millionths, marketplace);
   const label = feeLabels[name];

@@ -8,7 +8,7 @@ import type {
   TransactionLedger,
 } from '../../serve/api-2024-06-19/transaction-ledger.js';
 import { hash } from '../profiles/seeded-random.js';
-import type { Marketplace } from '../profiles/seller-profile.js';
+import type { SellerMarketplace } from '../profiles/seller-profile.js';
 import type { Period } from './event-calendar.js';
 import type { EventStream, SellerHistory } from './event-stream.js';
 import { fundTransferOf, type PeriodSums } from './settlement-groups.js';
@@ -168,7 +168,7 @@ export class SettlementBooks implements Pick<TransactionLedger, 'summaries' | 'p
       .filter(({ cursor }) => cursor === (payoutId ?? cursor));
   }
 
-  #summaryJson(marketplace: Marketplace, net: bigint, identifiers: Identifiers, span: string): string {
+  #summaryJson(marketplace: SellerMarketplace, net: bigint, identifiers: Identifiers, span: string): string {
     return `{${[
       this.#partnerJson(marketplace),
       `"netProceeds":${moneyJson(marketplace, net)}`,
@@ -201,7 +201,7 @@ export class SettlementBooks implements Pick<TransactionLedger, 'summaries' | 'p
     ].join(',')}}`;
   }
 
-  #partnerJson({ id }: Marketplace): string {
+  #partnerJson({ id }: SellerMarketplace): string {
     return `"partnerMetadata":{"partnerId":"${this.sellerId}","accountType":"${accountType}","marketplaceId":"${id}"}`;
   }
 }
@@ -212,7 +212,7 @@ const payoutStatuses = { Succeeded: 'PAID', Processing: 'IN_TRANSIT', Failed: 'F
 /** Whether the account of a marketplace is among those in question. */
 function isSelected(
   { marketplaceIds, accountType: type = accountType }: SummaryQuestion | PayoutQuestion,
-  { id }: Marketplace,
+  { id }: SellerMarketplace,
 ): boolean {
   return type === accountType && marketplaceIds?.includes(id) !== false;
 }

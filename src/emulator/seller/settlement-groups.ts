@@ -6,7 +6,7 @@ import type { EventStream } from './event-stream.js';
 import { shortInstant } from '../../core/numeric/instant.js';
 import { numberText, usualChoice } from './json-sink.js';
 import { hash } from '../profiles/seeded-random.js';
-import type { Marketplace, Profile } from '../profiles/seller-profile.js';
+import type { SellerMarketplace, Profile } from '../profiles/seller-profile.js';
 
 /** The facts of a group that the service reports; amounts in millionths. */
 interface GroupFacts {
@@ -22,13 +22,13 @@ interface GroupFacts {
 const salt = { variety: 71, trace: 72 };
 const statuses = ['Succeeded', 'Succeeded', 'Processing', 'Failed'] as const;
 
-function money(key: string, { currency, scale }: Marketplace, millionths: bigint, choice: number): string {
+function money(key: string, { currency, scale }: SellerMarketplace, millionths: bigint, choice: number): string {
   const amount = numberText(millionths, scale, choice);
   return `"${key}":{"CurrencyCode":"${currency}","CurrencyAmount":${amount}}`;
 }
 
 /** An amount in the home currency, at a constant rate, truncated to whole cents. */
-function converted(millionths: bigint, marketplace: Marketplace, home: Marketplace): bigint {
+function converted(millionths: bigint, marketplace: SellerMarketplace, home: SellerMarketplace): bigint {
   const cent = BigInt(home.minorUnit);
   return ((millionths * marketplace.dollars) / 1_000_000n / cent) * cent;
 }

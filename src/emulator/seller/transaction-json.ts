@@ -1,5 +1,5 @@
 import { shortInstant } from '../../core/numeric/instant.js';
-import type { Marketplace } from '../profiles/seller-profile.js';
+import type { SellerMarketplace } from '../profiles/seller-profile.js';
 import { numberText, usualChoice } from './json-sink.js';
 import type { CountedAmount, SoldItem } from './transaction-sink.js';
 
@@ -38,13 +38,13 @@ function grouped(amounts: readonly CountedAmount[], depth: number): [type: strin
 const feeTaxes: Readonly<Record<string, number>> = { GBP: 20, EUR: 19, MXN: 16 };
 
 /** A fee without the tax on it. */
-export function netFee(amount: number, { currency, minorUnit }: Marketplace): number {
+export function netFee(amount: number, { currency, minorUnit }: SellerMarketplace): number {
   const percent = feeTaxes[currency];
   return percent === undefined ? amount : Math.trunc((amount * 100) / (100 + percent) / minorUnit) * minorUnit;
 }
 
 /** A fee with its components `Base`, and `Tax` or `Promo`, which add up to the gross amount. */
-function feeNode(type: string, amount: number, marketplace: Marketplace): BreakdownNode {
+function feeNode(type: string, amount: number, marketplace: SellerMarketplace): BreakdownNode {
   const { minorUnit } = marketplace;
   const net = netFee(amount, marketplace);
   if (net !== amount) return { type, amount, children: [leaf('Base', net), leaf('Tax', amount - net)] };
@@ -58,7 +58,7 @@ function feeNode(type: string, amount: number, marketplace: Marketplace): Breakd
 }
 
 /** The tree of an item, with all its amounts. */
-function fineTree(amounts: readonly CountedAmount[], marketplace: Marketplace): readonly BreakdownNode[] {
+function fineTree(amounts: readonly CountedAmount[], marketplace: SellerMarketplace): readonly BreakdownNode[] {
   return grouped(amounts, 0).map(([top, within]) => {
     const named = grouped(within, 1).map(([name, same]) => {
       const amount = totalOf(same);
@@ -80,7 +80,7 @@ export interface Wrappers {
  */
 export function wrappedTree(
   amounts: readonly CountedAmount[],
-  marketplace: Marketplace,
+  marketplace: SellerMarketplace,
   wrappers: Wrappers,
   { isCoarse, hasBoth }: { readonly isCoarse: boolean; readonly hasBoth: boolean },
 ): readonly BreakdownNode[] {
@@ -102,7 +102,7 @@ export interface TransactionFacts {
   readonly postedAt: number;
   readonly total: number | bigint;
   readonly sellerId: string;
-  readonly marketplace: Marketplace;
+  readonly marketplace: SellerMarketplace;
   /** Whether it concerns the account and no marketplace. */
   readonly isOfAccount: boolean;
   readonly identifiers: readonly (readonly [name: string, value: string])[];
@@ -125,7 +125,11 @@ export function relatedIdentifiersJson(pairs: TransactionFacts['identifiers']): 
   return `[${quotedPairs('relatedIdentifier', pairs)}]`;
 }
 
-export function moneyJson({ currency, scale }: Marketplace, millionths: number | bigint, choice = usualChoice): string {
+export function moneyJson(
+  { currency, scale }: SellerMarketplace,
+  millionths: number | bigint,
+  choice = usualChoice,
+): string {
   return `{"currencyCode":"${currency}","currencyAmount":${numberText(millionths, scale, choice)}}`;
 }
 

@@ -33,7 +33,7 @@ interface Header {
   readonly sha256: string;
 }
 
-interface JournalOptions {
+interface PageJournalOptions {
   /** Of one account. */
   readonly folder: PathBelow;
   readonly clock: Clock;
@@ -67,7 +67,7 @@ export interface PageJournal {
  * twice. Nothing in it counts as loaded, each page carries a hash, and all of it may be deleted at any time. Pages that are
  * too old to be resumed are removed.
  */
-export async function openPageJournal(options: JournalOptions): Promise<PageJournal> {
+export async function openPageJournal(options: PageJournalOptions): Promise<PageJournal> {
   const journal = new DiskJournal(options, temporaryNames(await thisWriter()));
   await journal.open();
   return journal;
@@ -75,7 +75,7 @@ export async function openPageJournal(options: JournalOptions): Promise<PageJour
 
 /** Pages in a folder for each query. After the first I/O error it does nothing. */
 class DiskJournal implements PageJournal {
-  readonly #options: JournalOptions;
+  readonly #options: PageJournalOptions;
   /** Gives each folder a suffix that names this process. */
   readonly #suffix: () => string;
   /** Pages of this run. */
@@ -84,7 +84,7 @@ class DiskJournal implements PageJournal {
   #orphans = new Map<string, OrphanedPages>();
   #isBroken = false;
 
-  constructor(options: JournalOptions, suffix: () => string) {
+  constructor(options: PageJournalOptions, suffix: () => string) {
     this.#options = options;
     this.#suffix = suffix;
   }

@@ -23,7 +23,7 @@ interface QueuedJobOptions {
   readonly signal: AbortSignal;
 }
 
-type Job<T> = (signal: AbortSignal) => Promise<T>;
+type QueueTask<T> = (signal: AbortSignal) => Promise<T>;
 
 interface WaitingJob {
   /** In p-queue. */
@@ -87,10 +87,10 @@ export class RequestQueue {
    * @returns undefined for a job that may not start when its turn has come: it takes no token
    * @throws what the job throws; the signal's reason when it aborts before the job has started
    */
-  run<T>(job: Job<T>, options: QueuedJobOptions): Promise<T>;
-  run<T>(job: Job<T>, options: QueuedJobOptions & { readonly mayStart: () => boolean }): Promise<T | undefined>;
+  run<T>(job: QueueTask<T>, options: QueuedJobOptions): Promise<T>;
+  run<T>(job: QueueTask<T>, options: QueuedJobOptions & { readonly mayStart: () => boolean }): Promise<T | undefined>;
   async run<T>(
-    job: Job<T>,
+    job: QueueTask<T>,
     { priority, signal, mayStart = () => true }: QueuedJobOptions & { readonly mayStart?: () => boolean },
   ): Promise<T | undefined> {
     signal.throwIfAborted();

@@ -96,7 +96,7 @@ function requests(pages: number): number {
   return Math.max(1, Math.round(pages + 0.5));
 }
 
-interface Chain {
+interface RunningChain {
   left: number;
   /** When its answer arrives, in seconds from the start. */
   answered: number;
@@ -110,8 +110,8 @@ function secondsFor(
   { rate, burst, level }: QuotaState,
   latency: number,
 ): number {
-  const waiting = open.map((pages): Chain => ({ left: Math.max(1, Math.round(pages)), answered: 0 }));
-  const asked: Chain[] = [];
+  const waiting = open.map((pages): RunningChain => ({ left: Math.max(1, Math.round(pages)), answered: 0 }));
+  const asked: RunningChain[] = [];
   let next = 0;
   let now = 0;
   let tokens = level;

@@ -10,7 +10,7 @@ import { DamagedFile } from '../../lake/delta/file-tags.js';
 import { fileMetadata } from '../../lake/files/new-file.js';
 import type { SliceFile, WithRemainder } from '../../lake/lake.js';
 import { oversizedPages } from './concurrency-plan.js';
-import { addSlice, type PipelineCounts, type SliceResult } from './pipeline-counts.js';
+import { addSlice, type PipelineCounts, type SliceFigures } from './pipeline-counts.js';
 import type { Batch, Collector, Job, Pipeline, Reading, SlicePart, SliceVerdict, Warnings } from './pipeline.js';
 import { Scheduler, type OpenSlice } from './scheduler.js';
 import { holesByKey, refusalHole, type SliceHole } from './slice-holes.js';
@@ -39,7 +39,7 @@ interface Pass<Upstream> extends PipelineRunOptions<Upstream> {
   readonly scheduler: Scheduler<Slice>;
   readonly summary: PipelineCounts;
   /** What each slice has added to the summary, by name: a second read replaces it. */
-  readonly counted: Map<string, Pick<SliceResult, 'rows' | 'warnings'>>;
+  readonly counted: Map<string, Pick<SliceFigures, 'rows' | 'warnings'>>;
 }
 
 /**
@@ -257,13 +257,13 @@ async function* encoded(
 }
 
 /** What is committed of a slice: the whole slice, or each of its parts. */
-interface Commit {
+interface PartCommit {
   readonly part: Omit<SlicePart, 'warnings'>;
   readonly files: readonly SliceFile[];
   readonly warnings: Warnings;
 }
 
-function commitsOf({ open: { slice }, files, collector }: WholeSlice): Commit[] {
+function commitsOf({ open: { slice }, files, collector }: WholeSlice): PartCommit[] {
   const parts = new Set(files.flatMap(({ part }) => part ?? []));
   // A slice whose parts are all left out has no load key.
   if (parts.size === 0)
@@ -282,7 +282,7 @@ async function commitSlice<Upstream>(whole: WholeSlice, pass: Pass<Upstream>): P
   const { slice } = open;
   const holes = new Map(collector.holes.map((hole) => [holePlace(hole, slice), 1]));
   try {
-    const committed = new Map<Commit, CommitResult>();
+    const committed = new Map<PartCommit, CommitResult>();
     for (const commit of commitsOf(whole)) committed.set(commit, await commitPart(commit, whole, pass));
     for (const then of afterwards) await then();
     for (const place of holes.keys()) pass.emit({ event: 'hole-left', pipeline: pipeline.name, place });
@@ -300,7 +300,7 @@ async function commitSlice<Upstream>(whole: WholeSlice, pass: Pass<Upstream>): P
 }
 
 function commitPart<Upstream>(
-  { part, files }: Commit,
+  { part, files }: PartCommit,
   { open: { slice }, collector }: WholeSlice,
   { pipeline, job, withRemainder }: Pass<Upstream>,
 ): Promise<CommitResult> {
@@ -318,7 +318,7 @@ function commitPart<Upstream>(
 }
 
 function countCommit<Upstream>(
-  { part: { name, label }, files, warnings: found }: Commit,
+  { part: { name, label }, files, warnings: found }: PartCommit,
   { isCommitted, ...counts }: CommitResult,
   holes: ReadonlyMap<string, number>,
   pass: Pass<Upstream>,

@@ -1,5 +1,5 @@
 import type { PipelineFigures } from '../../core/events/run-event.js';
-import type { LeftOpen, RequestCounts, Warnings } from './pipeline.js';
+import type { UnreadSlice, RequestCounts, Warnings } from './pipeline.js';
 
 /** The result of one pipeline in a run. */
 export class PipelineCounts implements RequestCounts {
@@ -26,13 +26,13 @@ export class PipelineCounts implements RequestCounts {
   }
 }
 
-interface LeftOpenSlice extends LeftOpen {
+interface LeftOpenSlice extends UnreadSlice {
   /** Whether its failure is independent of the others. */
   readonly isAlone: boolean;
 }
 
 /** What a committed slice adds to the summary. */
-export interface SliceResult {
+export interface SliceFigures {
   readonly rows: ReadonlyMap<string, number>;
   readonly files: number;
   readonly bytes: number;
@@ -42,8 +42,8 @@ export interface SliceResult {
 /** Counts a slice; `earlier` is the result of an earlier read in this run, which it replaces. */
 export function addSlice(
   summary: PipelineCounts,
-  { rows, files, bytes, warnings }: SliceResult,
-  earlier?: Pick<SliceResult, 'rows' | 'warnings'>,
+  { rows, files, bytes, warnings }: SliceFigures,
+  earlier?: Pick<SliceFigures, 'rows' | 'warnings'>,
 ): void {
   summary.slices++;
   summary.files += files;

@@ -120,7 +120,7 @@ export interface SlicePart {
 export type Warnings = Readonly<Record<string, ReadonlyMap<string, number>>>;
 
 /** A slice that can't be read, or a part of one. */
-export interface LeftOpen {
+export interface UnreadSlice {
   /** For people. */
   readonly label: string;
   readonly reason: string;
@@ -141,7 +141,7 @@ export interface Collector<Page> {
   /** What could not be read so far. */
   readonly holes: readonly SliceHole[];
   /** Parts that can't be read; the others are loaded. Left out: none. */
-  readonly leftOpen?: readonly LeftOpen[];
+  readonly leftOpen?: readonly UnreadSlice[];
 }
 
 /** What the lake has of a range for one pipeline. */

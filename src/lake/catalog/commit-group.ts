@@ -7,13 +7,13 @@ import type { Snapshot } from './snapshot.js';
 export type Decide = (snapshot: Snapshot) => Change | undefined | Promise<Change | undefined>;
 
 /** What a member has decided in one attempt at a version. */
-type Decision = { readonly change: Change } | { readonly error: unknown } | 'nothing';
+type MemberDecision = { readonly change: Change } | { readonly error: unknown } | 'nothing';
 
 interface Member {
   readonly decide: Decide;
   readonly resolve: (commit: SealedCommit | undefined) => void;
   readonly reject: (error: unknown) => void;
-  decision: Decision;
+  decision: MemberDecision;
 }
 
 /** Attempts of a decision that meets a missing or damaged file, while other runs commit. */
@@ -91,6 +91,6 @@ export class CommitGroup {
   }
 }
 
-function isMissingFile(decision: Decision): boolean {
+function isMissingFile(decision: MemberDecision): boolean {
   return decision !== 'nothing' && 'error' in decision && decision.error instanceof DamagedFile;
 }

@@ -175,7 +175,7 @@ export async function clearCache({ folder }: CacheSettings): Promise<void> {
   }
 }
 
-interface LocalFile {
+interface CachedFile {
   readonly path: string;
   readonly size: number;
   /** Milliseconds since 1970. */
@@ -183,9 +183,9 @@ interface LocalFile {
 }
 
 /** The files below a folder. Links aren't followed. */
-async function filesIn(folder: string): Promise<readonly LocalFile[]> {
+async function filesIn(folder: string): Promise<readonly CachedFile[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(noEntries);
-  const files: LocalFile[] = [];
+  const files: CachedFile[] = [];
   for (const entry of entries) {
     if (!entry.isFile()) continue;
     const path = join(entry.parentPath, entry.name);

@@ -14,13 +14,13 @@ import type { Snapshot } from '../catalog/snapshot.js';
 import { isObject, type Add, type MetaData } from '../delta/actions.js';
 import { parseNote, type Store } from '../store/store.js';
 
-type Row = Readonly<Record<string, ResultCell>>;
+type CheckpointRow = Readonly<Record<string, ResultCell>>;
 
 /** A checkpoint that was read. */
-interface ReadCheckpoint {
+interface CheckpointRows {
   readonly bytes: Uint8Array;
   /** Its rows, or why they can't be read. */
-  readonly rows: readonly Row[] | string;
+  readonly rows: readonly CheckpointRow[] | string;
 }
 
 /** The hint to the newest checkpoint. */
@@ -34,7 +34,7 @@ interface Hint {
 /** The published checkpoints of a table, and the table's files at the version that is compared next. */
 export class PublishedCheckpoints {
   readonly #table: string;
-  readonly #checkpoints: ReadonlyMap<number, ReadCheckpoint>;
+  readonly #checkpoints: ReadonlyMap<number, CheckpointRows>;
   /** By path; undefined for a file of which only the removal is known. Undefined once the files aren't known any more. */
   #files: Map<string, Add | undefined> | undefined;
   #metaData: MetaData | undefined;
@@ -45,7 +45,7 @@ export class PublishedCheckpoints {
   private constructor(
     snapshot: Snapshot,
     table: string,
-    checkpoints: ReadonlyMap<number, ReadCheckpoint>,
+    checkpoints: ReadonlyMap<number, CheckpointRows>,
     hint: Hint | undefined,
     hintFault: string | undefined,
   ) {
@@ -90,7 +90,7 @@ export class PublishedCheckpoints {
     if (metaData.length !== 1 || !isMetaData(described, this.#metaData)) return 'it has another schema';
     if (!found.some((row) => row['protocol'] !== null)) return 'it has no protocol';
     const rows = found.filter((row) => row['path'] !== null);
-    const isSame = ({ path, ...row }: Row) => {
+    const isSame = ({ path, ...row }: CheckpointRow) => {
       const add = files.get(String(path));
       return add === undefined ? files.has(String(path)) : isRowOf(row, add);
     };
@@ -118,17 +118,17 @@ function hintOf(value: unknown): Hint | undefined {
   return { version, size, sizeInBytes, sha256: isObject(tags) ? tags['sha256'] : undefined };
 }
 
-function isHinted({ bytes, rows }: ReadCheckpoint, { size, sizeInBytes, sha256 }: Hint): boolean {
+function isHinted({ bytes, rows }: CheckpointRows, { size, sizeInBytes, sha256 }: Hint): boolean {
   return rows.length === size && bytes.length === sizeInBytes && hash('sha256', bytes) === sha256;
 }
 
 /** Whether a row is that of a table's metaData; undefined: it isn't known. */
-function isMetaData(row: Row | undefined, metaData: MetaData | undefined): boolean {
+function isMetaData(row: CheckpointRow | undefined, metaData: MetaData | undefined): boolean {
   if (metaData === undefined) return row !== undefined;
   return row?.['id'] === metaData.id && row['schemaString'] === metaData.schemaString;
 }
 
-function isRowOf(row: Row, { size, modificationTime, stats, tags, partitionValues }: Add): boolean {
+function isRowOf(row: CheckpointRow, { size, modificationTime, stats, tags, partitionValues }: Add): boolean {
   return (
     row['size'] === BigInt(size) &&
     row['modificationTime'] === BigInt(modificationTime) &&
@@ -143,8 +143,8 @@ function jsonOf(cell: ResultCell | undefined): unknown {
 }
 
 /** Reads checkpoints through local copies, because DuckDB must access nothing else. */
-async function readAll(store: Store, table: string, versions: readonly number[]): Promise<Map<number, ReadCheckpoint>> {
-  const read = new Map<number, ReadCheckpoint>();
+async function readAll(store: Store, table: string, versions: readonly number[]): Promise<Map<number, CheckpointRows>> {
+  const read = new Map<number, CheckpointRows>();
   if (versions.length === 0) return read;
   const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-checkpoints-'));
   const database = await openDatabase({ folders: [folder] });
@@ -164,7 +164,7 @@ async function readAll(store: Store, table: string, versions: readonly number[])
   return read;
 }
 
-async function checkpointRows(database: Database, path: string): Promise<ReadCheckpoint['rows']> {
+async function checkpointRows(database: Database, path: string): Promise<CheckpointRows['rows']> {
   const add = ['path', 'size', 'modificationTime', 'stats', 'tags', 'partitionValues'];
   const columns = [
     ...add.map((name) => `"add"."${name}" AS "${name}"`),

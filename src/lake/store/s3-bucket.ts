@@ -38,7 +38,7 @@ const tokenName = 'ledgerlake-writer';
 /** Retries after `409 ConditionalRequestConflict`, and of a body that breaks off. */
 const furtherTries = 5;
 
-interface Connection {
+interface S3Connection {
   readonly sdk: typeof Sdk;
   readonly client: Sdk.S3Client;
   /** Whether requests have the SDK's checksum: CRC32, which some services refuse. */
@@ -53,9 +53,9 @@ export class S3Bucket {
   readonly #name: string;
   readonly #endpoint: URL | undefined;
   readonly #options: S3Options;
-  #connecting: Promise<Connection> | undefined;
+  #connecting: Promise<S3Connection> | undefined;
   /** Without checksums; tried once the service has refused a request that had one. */
-  #plainConnecting: Promise<Connection> | undefined;
+  #plainConnecting: Promise<S3Connection> | undefined;
   /** Whether the service is known to honour `If-None-Match: *`. */
   #isConditional = false;
   #checkingCondition: Promise<void> | undefined;
@@ -261,12 +261,12 @@ export class S3Bucket {
     };
   }
 
-  #connection(): Promise<Connection> {
+  #connection(): Promise<S3Connection> {
     return (this.#connecting ??= connect(this.#options, this.#endpoint));
   }
 
   /** Sends a request that writes. Where the service refuses its checksum, this one and all later ones have none. */
-  async #send<T>(send: (connection: Connection) => Promise<T>): Promise<T> {
+  async #send<T>(send: (connection: S3Connection) => Promise<T>): Promise<T> {
     const connection = await this.#connection();
     let refusal: unknown;
     try {
@@ -288,7 +288,7 @@ export class S3Bucket {
     }
   }
 
-  #leaveOutChecksums(plain: Promise<Connection>, refusal: unknown): void {
+  #leaveOutChecksums(plain: Promise<S3Connection>, refusal: unknown): void {
     if (this.#connecting === plain) return;
     this.#connecting = plain;
     const { status, name } = answerOf(refusal);
@@ -340,7 +340,7 @@ async function connect(
   options: S3Options,
   endpoint: URL | undefined,
   checksums?: 'WHEN_REQUIRED',
-): Promise<Connection> {
+): Promise<S3Connection> {
   // The SDK's version is pinned and supports Node 20, so its warning is disabled.
   process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true';
   const [sdk, { connectingAgents }] = await Promise.all([

@@ -40,16 +40,16 @@ export interface CopiedLake {
   readonly hash: string;
   /** The data files of that version. */
   readonly files: number;
-  readonly copied: FileTotal;
+  readonly copied: StoredTotal;
   /** Data files that the version doesn't have. */
-  readonly removed: FileTotal;
+  readonly removed: StoredTotal;
   /** Commits that were replaced by stubs, because the source has erased them. */
   readonly erasedCommits: number;
 }
 
 type StoredSize = Pick<StoredFile, 'path' | 'size'>;
 
-interface FileTotal {
+interface StoredTotal {
   readonly files: number;
   readonly bytes: number;
 }
@@ -164,7 +164,7 @@ async function copyDataFiles(
   source: Lake,
   target: Store,
   { clock, signal, emit }: CopyContext,
-): Promise<{ readonly snapshot: Snapshot; readonly copied: FileTotal }> {
+): Promise<{ readonly snapshot: Snapshot; readonly copied: StoredTotal }> {
   const present = new Map((await dataFilesIn(target, source.snapshot)).map(({ path, size }) => [path, size]));
   const copied: StoredSize[] = [];
   let said = clock.now();
@@ -358,7 +358,7 @@ function unlike({ location }: Store, path: string, fault: string): LedgerlakeErr
   );
 }
 
-function totalOf(files: readonly StoredSize[]): FileTotal {
+function totalOf(files: readonly StoredSize[]): StoredTotal {
   return { files: files.length, bytes: files.reduce((sum, { size }) => sum + size, 0) };
 }
 

@@ -153,7 +153,7 @@ async function restoredCommit(store: Store, parts: PublishedParts, hash: string)
   return commit.hash === hash ? commit : undefined;
 }
 
-type TableChange = readonly [name: string, change: NonNullable<Change['tables']>[string]];
+type NamedChange = readonly [name: string, change: NonNullable<Change['tables']>[string]];
 
 interface LostCommits {
   readonly files: CatalogFiles;
@@ -279,7 +279,7 @@ function isMetaData(metaData: MetaData): boolean {
 /** Whether a table is known, or a change describes it; otherwise the commit that did is lost, and its files can't be kept. */
 function isKnownTable(
   state: Snapshot,
-  [name, { metaData }]: TableChange,
+  [name, { metaData }]: NamedChange,
   described: (table: string) => MetaData | undefined,
 ): boolean {
   return state.tables.has(name) || (metaData ?? described(name)) !== undefined;

@@ -1,14 +1,14 @@
 import {
-  limits,
-  type Operation,
-  type OperationName,
-  operations,
+  transactionLimits,
+  type TransactionOperation,
+  type TransactionOperationName,
+  transactionOperations,
   parameters,
   transactionStatuses,
 } from '../../sources/finances/api-2024-06-19/operations.js';
 import { HttpRefusal } from '../../core/http-server/refusal.js';
 import { dayMs } from '../../core/windows.js';
-import type { InstantRange, LedgerPage, LedgerQuery } from '../operation/ledger-page.js';
+import type { InstantRange, LedgerPage } from '../operation/ledger-page.js';
 import type { TransactionLedger, WithTransactionLedger } from './transaction-ledger.js';
 import { invalidInput, pageTooLarge } from '../operation/outcome.js';
 import { type Bound, boundOf, queryValues } from '../operation/query-parameters.js';
@@ -18,6 +18,7 @@ import {
   type CheckedRequest,
   firstRequest,
   positionOf,
+  type ReadPage,
   type ServedOperation,
 } from '../operation/served-operation.js';
 import type { Chain, ChainPosition } from '../operation/signed-tokens.js';
@@ -25,7 +26,7 @@ import type { Chain, ChainPosition } from '../operation/signed-tokens.js';
 type QueryValues = ReadonlyMap<string, string>;
 
 /** The query parameters of an operation besides the token. */
-function parameterNames({ range, parameters: others }: Operation): readonly string[] {
+function parameterNames({ range, parameters: others }: TransactionOperation): readonly string[] {
   return [range.after, range.before, ...others];
 }
 
@@ -37,7 +38,12 @@ function dateOf(name: string, text: string | undefined): Bound | undefined {
 }
 
 /** @throws Refusal for a bound that is too late, and for bounds in the wrong order */
-function checkBounds({ range }: Operation, after: Bound | undefined, before: Bound | undefined, now: number): void {
+function checkBounds(
+  { range }: TransactionOperation,
+  after: Bound | undefined,
+  before: Bound | undefined,
+  now: number,
+): void {
   const { marginMs } = range;
   for (const [name, bound] of [
     [range.after, after],
@@ -54,7 +60,7 @@ function checkBounds({ range }: Operation, after: Bound | undefined, before: Bou
 }
 
 /** @throws Refusal for an invalid related identifier, and where neither an identifier nor a required range is given */
-function checkSelection({ range, relatedIdentifiers }: Operation, values: QueryValues): void {
+function checkSelection({ range, relatedIdentifiers }: TransactionOperation, values: QueryValues): void {
   if (relatedIdentifiers.length === 0) return;
   const { relatedIdentifierName, relatedIdentifierValue } = parameters;
   const name = values.get(relatedIdentifierName);
@@ -79,7 +85,7 @@ function checkStatus(values: QueryValues): void {
 /** The position of a token, which must be sent with exactly the parameters of the first request. */
 function positionIn(
   token: string,
-  operation: OperationName,
+  operation: TransactionOperationName,
   values: QueryValues,
   { rules, now }: UncheckedRequest,
 ): ChainPosition {
@@ -105,7 +111,7 @@ function tokenText(signed: string): string {
   return `${signed.replace(/=$/, '').replaceAll('-', '+').replaceAll('_', '/')}=`;
 }
 
-function readTransactionRequest(operation: Operation, request: UncheckedRequest): CheckedRequest {
+function readTransactionRequest(operation: TransactionOperation, request: UncheckedRequest): CheckedRequest {
   const { name, range } = operation;
   const values = queryValues(
     { operation: name, names: [...parameterNames(operation), parameters.nextToken] },
@@ -123,7 +129,7 @@ function readTransactionRequest(operation: Operation, request: UncheckedRequest)
     subject: undefined,
     after: after?.at,
     before: before?.at,
-    pageSize: limits.pageSize,
+    pageSize: transactionLimits.pageSize,
     asOf: request.now,
     parameters: Object.fromEntries(values),
   };
@@ -134,7 +140,7 @@ function readTransactionRequest(operation: Operation, request: UncheckedRequest)
  * The range of instants of a chain; undefined where its bounds are too far apart, or where the default upper bound
  * isn't later than the lower one.
  */
-function rangeOf({ after, before, asOf }: Chain, { range }: Operation): InstantRange | undefined {
+function rangeOf({ after, before, asOf }: Chain, { range }: TransactionOperation): InstantRange | undefined {
   const upper = before ?? (range.beforeDefaultsToNow ? asOf - (range.marginMs ?? 0) : Infinity);
   const from = after ?? -Infinity;
   if (after !== undefined && upper - after > range.maxSpanMs && upper !== Infinity) return undefined;
@@ -143,19 +149,17 @@ function rangeOf({ after, before, asOf }: Chain, { range }: Operation): InstantR
 
 const emptyPage: LedgerPage = { items: [], next: undefined };
 
-type ReadPage = (ledger: TransactionLedger, chain: Chain, query: LedgerQuery) => Promise<LedgerPage>;
-
 function accountsIn({ parameters: values = {} }: Chain) {
   return { marketplaceIds: values['marketplaceIds']?.split(','), accountType: values['accountType'] };
 }
 
 /** The question to the ledger for each operation. */
-const questions: Readonly<Record<OperationName, ReadPage>> = {
+const questions: Readonly<Record<TransactionOperationName, ReadPage<TransactionLedger>>> = {
   listTransactions: async (ledger, chain, query) => {
     const { parameters: values = {} } = chain;
-    const related = (name: (typeof operations.listTransactions.relatedIdentifiers)[number]) =>
+    const related = (name: (typeof transactionOperations.listTransactions.relatedIdentifiers)[number]) =>
       values[parameters.relatedIdentifierName] === name ? values[parameters.relatedIdentifierValue] : undefined;
-    const range = rangeOf(chain, operations.listTransactions);
+    const range = rangeOf(chain, transactionOperations.listTransactions);
     if (range === undefined) return emptyPage;
     const question = {
       range,
@@ -178,13 +182,13 @@ const questions: Readonly<Record<OperationName, ReadPage>> = {
     return ledger.summaries(question, query);
   },
   listPayouts: async (ledger, chain, query) => {
-    const range = rangeOf(chain, operations.listPayouts);
+    const range = rangeOf(chain, transactionOperations.listPayouts);
     if (range === undefined) return emptyPage;
     return ledger.payouts({ ...accountsIn(chain), range, payoutId: chain.parameters?.['payoutId'] }, query);
   },
 };
 
-function bodyOf({ hasPayload, result }: Operation, { items, nextToken }: PageContents): string {
+function bodyOf({ hasPayload, result }: TransactionOperation, { items, nextToken }: PageContents): string {
   const list = items === undefined ? [] : [`"${result}":[${items.map(({ json }) => json).join(',')}]`];
   const token = nextToken === undefined ? [] : [`"nextToken":${JSON.stringify(nextToken && tokenText(nextToken))}`];
   const page = `{${[...list, ...token].join(',')}}`;
@@ -192,22 +196,21 @@ function bodyOf({ hasPayload, result }: Operation, { items, nextToken }: PageCon
 }
 
 /** The operations of Finances 2024-06-19 and the listing of payouts. */
-export const transactionOperations: readonly ServedOperation<WithTransactionLedger>[] = Object.values<Operation>(
-  operations,
-).map((operation) => ({
-  name: operation.name,
-  path: operation.path,
-  parameters: parameterNames(operation),
-  tokenParameter: parameters.nextToken,
-  sizeParameter: undefined,
-  pageSize: limits.pageSize,
-  rate: limits.rate,
-  burst: limits.burst,
-  read: (request) => readTransactionRequest(operation, request),
-  pageOf: async ({ byTransaction: ledger }, { chain, cursor }) => {
-    const query = { cursor, limit: chain.pageSize, asOf: chain.asOf };
-    return ledger === undefined ? emptyPage : questions[operation.name](ledger, chain, query);
-  },
-  bodyOf: (contents) => bodyOf(operation, contents),
-  tooLarge: pageTooLarge,
-}));
+export const servedTransactionOperations: readonly ServedOperation<WithTransactionLedger>[] =
+  Object.values<TransactionOperation>(transactionOperations).map((operation) => ({
+    name: operation.name,
+    path: operation.path,
+    parameters: parameterNames(operation),
+    tokenParameter: parameters.nextToken,
+    sizeParameter: undefined,
+    pageSize: transactionLimits.pageSize,
+    rate: transactionLimits.rate,
+    burst: transactionLimits.burst,
+    read: (request) => readTransactionRequest(operation, request),
+    pageOf: async ({ byTransaction: ledger }, { chain, cursor }) => {
+      const query = { cursor, limit: chain.pageSize, asOf: chain.asOf };
+      return ledger === undefined ? emptyPage : questions[operation.name](ledger, chain, query);
+    },
+    bodyOf: (contents) => bodyOf(operation, contents),
+    tooLarge: pageTooLarge,
+  }));

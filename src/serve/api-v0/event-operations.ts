@@ -1,13 +1,13 @@
 import {
   type EventRange,
-  limits,
-  type Operation,
-  type OperationName,
-  operations,
+  eventLimits,
+  type EventOperation,
+  type EventOperationName,
+  eventOperations,
   type PathParameter,
 } from '../../sources/finances/api-v0/operations.js';
 import { eventLists } from '../../sources/finances/api-v0/event-records.js';
-import type { InstantRange, LedgerItem, LedgerPage, LedgerQuery } from '../operation/ledger-page.js';
+import type { InstantRange, LedgerItem, LedgerPage } from '../operation/ledger-page.js';
 import type { EventLedger } from './event-ledger.js';
 import { invalidInput, requestRefusal } from '../operation/outcome.js';
 import { type Bound, boundOf, queryValues, percentDecoded } from '../operation/query-parameters.js';
@@ -17,12 +17,13 @@ import {
   type CheckedRequest,
   firstRequest,
   positionOf,
+  type ReadPage,
   type ServedOperation,
 } from '../operation/served-operation.js';
 import type { Chain, ChainPosition } from '../operation/signed-tokens.js';
 
 /** The parameters of a query string, each checked alone; `readEventRequest` checks their combination. */
-interface Parameters {
+interface EventParameters {
   readonly pageSize: number | undefined;
   /** Lower bound. */
   readonly after: Bound | undefined;
@@ -32,22 +33,22 @@ interface Parameters {
 }
 
 /** The query parameters of an operation besides the token, by the specification's table of operations (section 4). */
-function parameterNames({ range }: Operation): readonly string[] {
+function parameterNames({ range }: EventOperation): readonly string[] {
   return ['MaxResultsPerPage', ...(range === undefined ? [] : [range.after, range.before])];
 }
 
 function pageSizeOf(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const size = /^[1-9]\d{0,8}$/.test(text) ? Number(text) : 0;
-  if (size >= 1 && size <= limits.pageSize) return size;
-  throw invalidInput(`MaxResultsPerPage must be a whole number from 1 to ${limits.pageSize}.`, text);
+  if (size >= 1 && size <= eventLimits.pageSize) return size;
+  throw invalidInput(`MaxResultsPerPage must be a whole number from 1 to ${eventLimits.pageSize}.`, text);
 }
 
 /**
  * Reads an operation's query string (specification, section 4). Names are case-sensitive.
  * Throws a Refusal (400) for a name that is unknown, wrongly cased or repeated and for a value that is empty or malformed.
  */
-function readParameters(operation: Operation, query: string): Parameters {
+function readParameters(operation: EventOperation, query: string): EventParameters {
   const values = queryValues({ operation: operation.name, names: [...parameterNames(operation), 'NextToken'] }, query);
   const bound = (name: string | undefined) => (name === undefined ? undefined : boundOf(name, values.get(name)));
   return {
@@ -58,7 +59,7 @@ function readParameters(operation: Operation, query: string): Parameters {
   };
 }
 
-function subjectOf({ pathParameter: parameter }: Operation, rawSubject: string | undefined): string | undefined {
+function subjectOf({ pathParameter: parameter }: EventOperation, rawSubject: string | undefined): string | undefined {
   if (parameter === undefined || rawSubject === undefined) return undefined;
   const subject = percentDecoded(rawSubject);
   if (subject === undefined) throw invalidInput(`${parameter.name} is not percent-encoded UTF-8.`, rawSubject);
@@ -69,7 +70,7 @@ function subjectOf({ pathParameter: parameter }: Operation, rawSubject: string |
 }
 
 /** Throws a Refusal for bounds that the specification doesn't allow (sections 4.1 and 4.2). */
-function checkBounds(range: EventRange, { after, before }: Parameters, now: number): void {
+function checkBounds(range: EventRange, { after, before }: EventParameters, now: number): void {
   if (before !== undefined && after === undefined && range.beforeNeedsAfter) {
     throw invalidInput(`${range.after} must also be specified whenever ${range.before} is specified.`, before.text);
   }
@@ -77,8 +78,11 @@ function checkBounds(range: EventRange, { after, before }: Parameters, now: numb
     [range.after, after],
     [range.before, before],
   ] as const) {
-    if (bound !== undefined && bound.at > now - limits.marginMs) {
-      throw invalidInput(`${name} should be no later than ${limits.marginMs / 60_000} minutes from now.`, bound.text);
+    if (bound !== undefined && bound.at > now - eventLimits.marginMs) {
+      throw invalidInput(
+        `${name} should be no later than ${eventLimits.marginMs / 60_000} minutes from now.`,
+        bound.text,
+      );
     }
   }
   if (after !== undefined && before !== undefined && before.at <= after.at) {
@@ -87,7 +91,11 @@ function checkBounds(range: EventRange, { after, before }: Parameters, now: numb
 }
 
 /** The request of a token, which is sent alone or with the bounds of the first request. Only the page size may change. */
-function nextRequest(position: ChainPosition, range: EventRange | undefined, parameters: Parameters): CheckedRequest {
+function nextRequest(
+  position: ChainPosition,
+  range: EventRange | undefined,
+  parameters: EventParameters,
+): CheckedRequest {
   const { chain } = position;
   const { after, before, pageSize, token } = parameters;
   const bounds = [after, before].flatMap((bound) => bound?.text ?? []);
@@ -104,10 +112,13 @@ function nextRequest(position: ChainPosition, range: EventRange | undefined, par
  * Checks a request to an operation by all rules of the specification (section 4). Throws a Refusal (400) that names the
  * rule.
  */
-function readEventRequest(operation: Operation, { rawSubject, query, rules, now }: UncheckedRequest): CheckedRequest {
+function readEventRequest(
+  operation: EventOperation,
+  { rawSubject, query, rules, now }: UncheckedRequest,
+): CheckedRequest {
   const subject = subjectOf(operation, rawSubject);
   const parameters = readParameters(operation, query);
-  const { after, before, pageSize = limits.pageSize, token } = parameters;
+  const { after, before, pageSize = eventLimits.pageSize, token } = parameters;
   if (token !== undefined) {
     const owner = { parameter: 'NextToken', operation: operation.name, subject };
     return nextRequest(positionOf(token, owner, rules, now), operation.range, parameters);
@@ -123,8 +134,8 @@ function readEventRequest(operation: Operation, { rawSubject, query, rules, now 
  */
 function rangeOf({ after, before, asOf }: Chain, range: EventRange): InstantRange | undefined {
   // Groups have no default for the upper bound: all that opened up to the request itself, and no span to check.
-  const upper = before ?? (range.beforeDefaultsToNow ? asOf - limits.marginMs : undefined);
-  if (after !== undefined && upper !== undefined && upper - after > limits.maxSpanMs) return undefined;
+  const upper = before ?? (range.beforeDefaultsToNow ? asOf - eventLimits.marginMs : undefined);
+  if (after !== undefined && upper !== undefined && upper - after > eventLimits.maxSpanMs) return undefined;
   const from = after ?? 0;
   const to = upper ?? Math.floor(asOf) + 1;
   return from < to ? { from, to } : undefined;
@@ -132,10 +143,11 @@ function rangeOf({ after, before, asOf }: Chain, range: EventRange): InstantRang
 
 const emptyRange: InstantRange = { from: 0, to: 0 };
 
-type ReadPage = (ledger: EventLedger, chain: Chain, query: LedgerQuery) => Promise<LedgerPage>;
-
 /** The question for all groups or events in a chain's range of dates. */
-function inRange({ range }: { range: NonNullable<Operation['range']> }, table: 'groups' | 'events'): ReadPage {
+function inRange(
+  { range }: { range: NonNullable<EventOperation['range']> },
+  table: 'groups' | 'events',
+): ReadPage<EventLedger> {
   return async (ledger, chain, query) => {
     const instants = rangeOf(chain, range);
     return instants === undefined ? { items: [], next: undefined } : ledger[table](instants, query);
@@ -153,18 +165,18 @@ async function requirePage(
 }
 
 /** The question to the ledger for each operation. */
-const questions: Readonly<Record<OperationName, ReadPage>> = {
-  ListFinancialEventGroups: inRange(operations.ListFinancialEventGroups, 'groups'),
-  ListFinancialEvents: inRange(operations.ListFinancialEvents, 'events'),
+const questions: Readonly<Record<EventOperationName, ReadPage<EventLedger>>> = {
+  ListFinancialEventGroups: inRange(eventOperations.ListFinancialEventGroups, 'groups'),
+  ListFinancialEvents: inRange(eventOperations.ListFinancialEvents, 'events'),
   ListFinancialEventsByGroupId: (ledger, chain, query) => {
     const { subject = '' } = chain;
-    const { pathParameter, range: rules } = operations.ListFinancialEventsByGroupId;
+    const { pathParameter, range: rules } = eventOperations.ListFinancialEventsByGroupId;
     // Without bounds it is the whole group, with events newer than the default upper bound.
     const range = chain.after === undefined ? undefined : (rangeOf(chain, rules) ?? emptyRange);
     return requirePage(ledger.eventsOfGroup(subject, query, range), pathParameter, subject);
   },
   ListFinancialEventsByOrderId: (ledger, { subject = '' }, query) => {
-    const { pathParameter } = operations.ListFinancialEventsByOrderId;
+    const { pathParameter } = eventOperations.ListFinancialEventsByOrderId;
     return requirePage(ledger.eventsOfOrder(subject, query), pathParameter, subject);
   },
 };
@@ -185,7 +197,7 @@ function eventsJson(items: readonly LedgerItem[], additionalLists: readonly stri
  * the ledger's order. `additionalLists`: lists that a body of events has even when they are empty.
  */
 export function pageBody(
-  result: Operation['result'],
+  result: EventOperation['result'],
   items: readonly LedgerItem[],
   nextToken: string | undefined,
   additionalLists: readonly string[] = [],
@@ -197,22 +209,22 @@ export function pageBody(
 }
 
 /** The operations of Finances v0 (specification, sections 4 and 8). */
-export const eventOperations: readonly ServedOperation<EventLedger>[] = Object.values<Operation>(operations).map(
-  (operation) => ({
-    name: operation.name,
-    path: operation.path,
-    parameters: parameterNames(operation),
-    tokenParameter: 'NextToken',
-    sizeParameter: 'MaxResultsPerPage',
-    pageSize: limits.pageSize,
-    rate: limits.rate,
-    burst: limits.burst,
-    read: (request) => readEventRequest(operation, request),
-    pageOf: (ledger, { chain, cursor }) =>
-      questions[operation.name](ledger, chain, { cursor, limit: chain.pageSize, asOf: chain.asOf }),
-    bodyOf: ({ items = [], nextToken }: PageContents, { lists }) =>
-      pageBody(operation.result, items, nextToken ?? undefined, lists),
-    tooLarge: (results) =>
-      invalidInput('The page exceeds 10 MB; ask for fewer results with MaxResultsPerPage.', `${results} results`),
-  }),
-);
+export const servedEventOperations: readonly ServedOperation<EventLedger>[] = Object.values<EventOperation>(
+  eventOperations,
+).map((operation) => ({
+  name: operation.name,
+  path: operation.path,
+  parameters: parameterNames(operation),
+  tokenParameter: 'NextToken',
+  sizeParameter: 'MaxResultsPerPage',
+  pageSize: eventLimits.pageSize,
+  rate: eventLimits.rate,
+  burst: eventLimits.burst,
+  read: (request) => readEventRequest(operation, request),
+  pageOf: (ledger, { chain, cursor }) =>
+    questions[operation.name](ledger, chain, { cursor, limit: chain.pageSize, asOf: chain.asOf }),
+  bodyOf: ({ items = [], nextToken }: PageContents, { lists }) =>
+    pageBody(operation.result, items, nextToken ?? undefined, lists),
+  tooLarge: (results) =>
+    invalidInput('The page exceeds 10 MB; ask for fewer results with MaxResultsPerPage.', `${results} results`),
+}));

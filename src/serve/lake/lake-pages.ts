@@ -32,7 +32,7 @@ const readAheadCharacters = 32_000_000;
 /** Largest number of attempts at a question whose files are replaced by commits while they are read. */
 const mostAttempts = 5;
 
-interface Question {
+interface PagedQuestion {
   /** Unique to the question and the versions of its tables. */
   readonly key: string;
   /** Rows of one read that are likely to stay within `bytesAtOnce`. */
@@ -90,7 +90,7 @@ export class LakePages {
   }
 
   /** The page of a question, which is asked again where a commit has replaced its files meanwhile. */
-  async page({ cursor, limit }: LedgerQuery, ask: () => Question): Promise<LedgerPage> {
+  async page({ cursor, limit }: LedgerQuery, ask: () => PagedQuestion): Promise<LedgerPage> {
     const after = cursor === undefined ? undefined : readCursor(cursor);
     for (let attempt = 1; ; attempt++) {
       await this.#tables.refresh(attempt > 1);
@@ -103,7 +103,7 @@ export class LakePages {
     }
   }
 
-  async #pageOf(question: Question, after: RowCursor | undefined, limit: number): Promise<LedgerPage> {
+  async #pageOf(question: PagedQuestion, after: RowCursor | undefined, limit: number): Promise<LedgerPage> {
     const keyAt = (cursor: RowCursor | undefined) =>
       `${question.key} ${cursor === undefined ? '' : cursorText(cursor)}`;
     const cached = this.#ahead.remove(keyAt(after));
@@ -122,7 +122,7 @@ export class LakePages {
   }
 
   /** A question about a range of dates. `filters`: further conditions of `query`. */
-  byDate(table: CommittedFiles, query: RangeQuery, range: InstantRange, filters: object = {}): Question {
+  byDate(table: CommittedFiles, query: RangeQuery, range: InstantRange, filters: object = {}): PagedQuestion {
     const { from, to } = boundsOf(range);
     const { all } = table;
     return {
@@ -153,7 +153,7 @@ export class LakePages {
     tables: readonly CommittedFiles[],
     files: readonly CommittedFile[],
     rows: (page: PageStart) => Promise<StoredRow[]>,
-  ): Question {
+  ): PagedQuestion {
     return {
       key: JSON.stringify([key, ...tables.map(({ version }) => version)]),
       rowsAtOnce: rowsPerRead(files),
@@ -171,7 +171,7 @@ export class LakePages {
     table: CommittedFiles,
     files: readonly CommittedFile[],
     query: (files: readonly string[], page: PageStart) => SqlQuery,
-  ): Question {
+  ): PagedQuestion {
     return this.withoutRange(key, [table], files, async (page) => {
       const addresses = await this.addresses(files);
       return this.rows(addresses, query(addresses, page));

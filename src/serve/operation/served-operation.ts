@@ -1,6 +1,6 @@
 import { requestRefusal, invalidInput, tokenExpired } from './outcome.js';
 import type { HttpRefusal } from '../../core/http-server/refusal.js';
-import type { LedgerItem, LedgerPage } from './ledger-page.js';
+import type { LedgerItem, LedgerPage, LedgerQuery } from './ledger-page.js';
 import type { OperationName } from '../../sources/finances/finances-apis.js';
 import { percentDecoded } from './query-parameters.js';
 import type { Chain, ChainPosition, NextTokens } from './signed-tokens.js';
@@ -44,6 +44,9 @@ export interface PageContents {
   /** Undefined or, where the body says so, null: there is no next page. */
   readonly nextToken: string | null | undefined;
 }
+
+/** Reads a page of a chain from the part of the ledger that an API reads. */
+export type ReadPage<L> = (ledger: L, chain: Chain, query: LedgerQuery) => Promise<LedgerPage>;
 
 /** What a body may have besides its page. */
 export interface BodyContext {

@@ -21,7 +21,7 @@ import { callDefinition, type LoadedDefinition } from './load-definitions.js';
 import { definitionError } from '../records/definition-error.js';
 import type { CustomAddress } from './custom-address.js';
 import { defaultPageSize, pageRequest, readRequest } from './custom-request.js';
-import type { AskedWindow, Page } from './definition.js';
+import type { AskedWindow, Page, RefusalCause } from './definition.js';
 import type { Json } from '../records/record.js';
 import { JsonNode, scanned } from '../records/json-node.js';
 
@@ -159,8 +159,15 @@ function missHint(file: string, mostMisses: number): WithHint {
   };
 }
 
-const refusalCauses = ['throttled', 'fault', 'invalid', 'too-large', 'cursor-expired', 'denied', 'mistake'] as const;
-type RefusalCause = (typeof refusalCauses)[number];
+const refusalCauses = [
+  'throttled',
+  'fault',
+  'invalid',
+  'too-large',
+  'cursor-expired',
+  'denied',
+  'mistake',
+] as const satisfies readonly RefusalCause[];
 
 const remedies: Readonly<Partial<Record<Cause, string>>> = {
   throttled: 'The quota is used up: try again later, or lower api.quota',

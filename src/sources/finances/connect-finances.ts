@@ -14,7 +14,7 @@ import type {
   ApiQuery,
   FinancesApi,
   FinancesApiOptions,
-  FinancesClient,
+  FinancesReader,
   PagedFinancesApi,
 } from './selling-partner/finances-api.js';
 import type { ScannedApiPage } from './selling-partner/scanned-page.js';
@@ -41,7 +41,7 @@ export interface ConnectionOptions extends FinancesApiOptions, Omit<PagedClientO
 type OperationClient = Pick<PagedClient<ApiQuery, ScannedApiPage>, 'pages'> &
   Pick<PagedFinancesApi<ApiQuery, ScannedApiPage>, 'eachResult'>;
 
-export interface Connection {
+export interface SourceConnection {
   readonly upstream: FinancesUpstream;
   /** Removes the pages that dead runs left of this run's operations. */
   sweep(): Promise<void>;
@@ -50,7 +50,7 @@ export interface Connection {
   close(): Promise<void>;
 }
 
-export interface FinancesConnection extends Connection {
+export interface FinancesConnection extends SourceConnection {
   /** Undefined: the APIs require none. */
   readonly accessTokens: AccessTokens | undefined;
   /** The client of the API that has an operation. */
@@ -100,9 +100,9 @@ export const noUpstream: FinancesUpstream = {
 
 /** Clients of all APIs; each is that of the API with its name. */
 function byName(
-  clients: readonly (FinancesClient<ApiQuery, ScannedApiPage> & { readonly name: string })[],
+  clients: readonly (FinancesReader<ApiQuery, ScannedApiPage> & { readonly name: string })[],
 ): FinancesClients {
-  const named = clients.map((client): [string, FinancesClient<ApiQuery, ScannedApiPage>] => [client.name, client]);
+  const named = clients.map((client): [string, FinancesReader<ApiQuery, ScannedApiPage>] => [client.name, client]);
   return Object.fromEntries(named) as FinancesClients;
 }
 
@@ -111,7 +111,7 @@ function noReports(): ReportsClient {
   return { list: refuse, document: refuse, pace: () => undefined };
 }
 
-function noClient(): FinancesClient<ApiQuery, never> {
+function noClient(): FinancesReader<ApiQuery, never> {
   return {
     pages: () => {
       throw new Error('this run has no connection to the Finances APIs');

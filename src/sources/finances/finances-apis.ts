@@ -1,6 +1,6 @@
 import { finances20240619 } from './api-2024-06-19/finances-api.js';
 import { financesV0 } from './api-v0/finances-api.js';
-import type { ApiOperation, FinancesApi, FinancesClient, PagedFinancesApi } from './selling-partner/finances-api.js';
+import type { ApiOperation, FinancesApi, FinancesReader, PagedFinancesApi } from './selling-partner/finances-api.js';
 import type { ReportOperationName } from './settlement-reports/report-operations.js';
 
 /** The Finances APIs, the oldest first. */
@@ -16,7 +16,7 @@ export function apiWith(name: string): FinancesApi | undefined {
   return financesApis.find(({ operations }) => Object.values<ApiOperation>(operations).some(isNamed));
 }
 
-type ClientOf<Paged> = Paged extends PagedFinancesApi<infer Q, infer P> ? FinancesClient<Q, P> : never;
+type ClientOf<Paged> = Paged extends PagedFinancesApi<infer Q, infer P> ? FinancesReader<Q, P> : never;
 /** A client of each API, by its name. */
 export type FinancesClients = {
   readonly [A in (typeof financesApis)[number] as A['name']]: ClientOf<ReturnType<A['paged']>>;

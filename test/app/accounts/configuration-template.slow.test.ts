@@ -9,7 +9,7 @@ import {
   configurationJsonSchema,
 } from '../../../src/app/configuration/configuration.js';
 import { defaultApi } from '../../../src/sources/finances/finances-apis.js';
-import { limits } from '../../../src/sources/finances/api-v0/operations.js';
+import { eventLimits } from '../../../src/sources/finances/api-v0/operations.js';
 import { resolveSettings } from '../../../src/app/configuration/settings.js';
 import { builtCommand } from '../built-command.js';
 import { temporaryFolder } from '../lake-run.js';
@@ -228,7 +228,7 @@ test('what is commented out stands at its default', () => {
   );
   const { rate, marginMinutes, tokenLifeMinutes, lookBack } = resolveSettings({}, {}, parsed(text));
   // Left out, each API has its own burst: this is v0's.
-  const { burst } = limits;
+  const { burst } = eventLimits;
   expect(uncommented.settings).toMatchObject({
     rate,
     burst,

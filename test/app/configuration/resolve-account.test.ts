@@ -6,7 +6,7 @@ import type { Environment } from '../../../src/core/environment.js';
 import {
   accountEnvironment,
   resolveAccount,
-  type AccountOptions,
+  type AccountChoice,
   type ResolvedAccount,
 } from '../../../src/app/configuration/resolve-account.js';
 import { readApiAddress } from '../../../src/sources/custom/custom-address.js';
@@ -29,7 +29,7 @@ function configured(value: object, folder = '/nowhere'): Configuration {
 
 const none = configured({});
 
-function resolved(config: Configuration, environment: Environment = {}, given: Partial<AccountOptions> = {}) {
+function resolved(config: Configuration, environment: Environment = {}, given: Partial<AccountChoice> = {}) {
   return resolveAccount(config, environment, { account: undefined, endpoint: undefined, ...given });
 }
 

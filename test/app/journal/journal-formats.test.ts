@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { exportJournal } from '../../../src/app/journal/export-journal.js';
 import { adjustmentsOf } from '../../../src/app/journal/adjustments.js';
 import {
-  columnsOf,
+  journalColumns,
   journalFiles,
   journalFormats,
   rowOf,
@@ -29,7 +29,7 @@ const other = { ...line, code: '1100', ledgerAccount: 'Clearing', debit: '1234.5
 
 test('each program has its columns, its form of dates, and its sides', () => {
   const shown = (name: keyof typeof journalFormats) => [
-    columnsOf(journalFormats[name]).map((column) => column.name),
+    journalColumns(journalFormats[name]).map((column) => column.name),
     ...[line, other].map((one) => rowOf(journalFormats[name], one)),
   ];
   expect(shown('generic').slice(1)).toEqual([

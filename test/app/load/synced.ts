@@ -2,7 +2,7 @@ import { withTransactions } from '../../serve/http/array-ledger.js';
 import { startEmbeddedService } from '../../../src/emulator/emulator.js';
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../../src/core/clock.js';
-import { sync, type SyncOptions } from '../../../src/app/load/sync.js';
+import { sync, type SyncCommand } from '../../../src/app/load/sync.js';
 import { ended } from '../ended.js';
 import type { Ledger } from '../../../src/serve/served-apis.js';
 import type { LedgerItem, LedgerPage, LedgerQuery } from '../../../src/serve/operation/ledger-page.js';
@@ -29,7 +29,7 @@ export function setClock(iso: string): SetClock {
   };
 }
 
-const defaults: SyncOptions = {
+const defaults: SyncCommand = {
   pipelines: [],
   lake: '',
   account: undefined,
@@ -68,7 +68,7 @@ export interface Synced {
 
 /** Runs a sync to its end; what it threw is told. */
 export async function synced(
-  options: Partial<SyncOptions>,
+  options: Partial<SyncCommand>,
   {
     clock,
     signal = new AbortController().signal,

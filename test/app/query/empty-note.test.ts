@@ -1,11 +1,11 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { openLakeReader } from '../../../src/app/query/lake-files.js';
-import type { BackfillOptions } from '../../../src/app/load/backfill.js';
+import type { BackfillCommand } from '../../../src/app/load/backfill.js';
 import { loadedLake } from '../verify/loaded-lake.js';
 import { settlement, smallItems, smallLedger } from '../verify/small-ledger.js';
 import { database } from '../lake-run.js';
 
-async function loaded(runs: readonly Partial<BackfillOptions>[], items = smallItems()) {
+async function loaded(runs: readonly Partial<BackfillCommand>[], items = smallItems()) {
   const lake = await loadedLake(smallLedger(items), runs);
   onTestFinished(() => {
     lake.remove();

@@ -7,7 +7,7 @@ import { openStore } from '../../../src/lake/store/open-store.js';
 import { compact } from '../../../src/app/maintenance/compact-lake.js';
 import { plan } from '../../../src/app/plan/plan.js';
 import type { LakeStatus } from '../../../src/app/results.js';
-import { status, type StatusOptions } from '../../../src/app/status/status.js';
+import { status, type StatusCommand } from '../../../src/app/status/status.js';
 import { Kept } from '../../core/text/streams.js';
 import { settlement as ledgerGroup } from '../load/ledger-items.js';
 import { repaired } from '../repair/repaired.js';
@@ -489,7 +489,7 @@ describe('a lake with reports', () => {
     return { text: await shownAt(root, iso), reports, pipelines };
   }
 
-  async function shownAt(root: string, iso: string, more: Pick<Partial<StatusOptions>, 'format' | 'maxLag'> = {}) {
+  async function shownAt(root: string, iso: string, more: Pick<Partial<StatusCommand>, 'format' | 'maxLag'> = {}) {
     const output = new Kept();
     const given = { lake: root, account: undefined, from: undefined, to: undefined, color: false };
     await status({ ...given, format: 'table', ...more }, { ...context(clockAt(iso)), output, emit: () => undefined });

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { Finding } from '../../../src/app/doctor/findings.js';
 import { examineLake } from '../../../src/app/doctor/lake-findings.js';
 import type { LakeStatus } from '../../../src/app/results.js';
-import { status, type StatusOptions } from '../../../src/app/status/status.js';
+import { status, type StatusCommand } from '../../../src/app/status/status.js';
 import { isFormat } from '../../../src/core/text/formats.js';
 import { diskStore } from '../../../src/lake/store/disk.js';
 import { acquireLease, leasePath, type RunPurpose } from '../../../src/lake/leases.js';
@@ -32,7 +32,7 @@ afterAll(() => {
   gaps.remove();
 });
 
-async function shown(lake: LoadedLake, more: Partial<StatusOptions> = {}, columns?: number): Promise<string> {
+async function shown(lake: LoadedLake, more: Partial<StatusCommand> = {}, columns?: number): Promise<string> {
   const output = new Kept(columns);
   const context = { clock: lake.clock, signal: new AbortController().signal, output, emit: () => undefined };
   const given = { lake: lake.root, account: undefined, from: undefined, to: undefined, format: 'table' as const };
@@ -380,7 +380,7 @@ describe('a lake whose first run came to nothing', () => {
     writeFileSync(join(lake.root, leasePath(lease.id)), JSON.stringify(killed));
   }
 
-  const suggested = async (more: Partial<StatusOptions> = {}) =>
+  const suggested = async (more: Partial<StatusCommand> = {}) =>
     (await shown(lake, more)).replaceAll(lake.root, 'LAKE').split('\n\n')[0];
 
   test.each<[string, readonly string[], string, string]>([

@@ -1,7 +1,7 @@
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { backfill, type BackfillOptions } from '../../../src/app/load/backfill.js';
+import { backfill, type BackfillCommand } from '../../../src/app/load/backfill.js';
 import type { Clock } from '../../../src/core/clock.js';
 import { startService } from '../../../src/serve/http/server.js';
 import type { Ledger } from '../../../src/serve/served-apis.js';
@@ -34,7 +34,7 @@ function lakeAt(root: string, top: string, clock: Clock): LoadedLake {
 /** A lake that real runs have loaded from a ledger over HTTP; several runs one after the other. */
 export async function loadedLake(
   ledger: Ledger = smallLedger(),
-  runs: readonly Partial<BackfillOptions>[] = [{}],
+  runs: readonly Partial<BackfillCommand>[] = [{}],
   account = 'shop',
 ): Promise<LoadedLake> {
   const clock = new HandClock(clockStart);

@@ -3,24 +3,24 @@ import { ApiClient, type ApiClientOptions } from '../../../src/engine/paging/api
 import { createTransport } from '../../../src/engine/http/transport.js';
 import { ApiRefusal } from '../../../src/engine/retry/api-refusal.js';
 import { financesV0 } from '../../../src/sources/finances/api-v0/finances-api.js';
-import type { FinancesPage } from '../../../src/sources/finances/api-v0/finances-page.js';
-import type { FinancesQuery } from '../../../src/sources/finances/api-v0/request-path.js';
+import type { CountedPage } from '../../../src/sources/finances/api-v0/finances-page.js';
+import type { EventQuery } from '../../../src/sources/finances/api-v0/request-path.js';
 import { HandClock } from '../../core/clock.js';
 import { recordingServer } from '../http/recording-server.js';
 
 /** Sends one request for each call. */
-function sender(endpoint: string, options: Partial<ApiClientOptions<FinancesQuery, FinancesPage>> = {}) {
+function sender(endpoint: string, options: Partial<ApiClientOptions<EventQuery, CountedPage>> = {}) {
   const transport = createTransport();
   onTestFinished(() => transport.close());
   const api = financesV0.paged({ endpoint, quota: undefined, cursorLifeMs: 180_000 });
   const client = new ApiClient({ api, transport, clock: new HandClock('2025-03-04T00:00:00Z'), ...options });
   const signal = new AbortController().signal;
   const group = { operation: 'ListFinancialEventsByGroupId', parameters: { eventGroupId: 'g 1' } } as const;
-  return (query: FinancesQuery = group, cursor?: string) =>
+  return (query: EventQuery = group, cursor?: string) =>
     client.send(query, { cursor, pageSize: 100 }, { signal, priority: 0 });
 }
 
-const events = (before: number): FinancesQuery => ({
+const events = (before: number): EventQuery => ({
   operation: 'ListFinancialEvents',
   parameters: { PostedAfter: 0, PostedBefore: before },
 });

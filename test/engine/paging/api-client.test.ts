@@ -5,11 +5,11 @@ import { createTransport } from '../../../src/engine/http/transport.js';
 import { RequestQueue } from '../../../src/engine/rate-limit/request-queue.js';
 import { TokenBucket } from '../../../src/engine/rate-limit/token-bucket.js';
 import { financesV0 } from '../../../src/sources/finances/api-v0/finances-api.js';
-import type { FinancesPage } from '../../../src/sources/finances/api-v0/finances-page.js';
-import { operations, type OperationName } from '../../../src/sources/finances/api-v0/operations.js';
+import type { CountedPage } from '../../../src/sources/finances/api-v0/finances-page.js';
+import { eventOperations, type EventOperationName } from '../../../src/sources/finances/api-v0/operations.js';
 import {
   requestPath,
-  type FinancesQuery,
+  type EventQuery,
   type RequestParameters,
 } from '../../../src/sources/finances/api-v0/request-path.js';
 import { HandClock } from '../../core/clock.js';
@@ -25,12 +25,12 @@ interface Place {
 }
 
 /** Sends one request for each call. */
-function client(endpoint: string | URL, options: Partial<ApiClientOptions<FinancesQuery, FinancesPage>> = {}) {
+function client(endpoint: string | URL, options: Partial<ApiClientOptions<EventQuery, CountedPage>> = {}) {
   const transport = createTransport();
   onTestFinished(() => transport.close());
   const api = financesV0.paged({ endpoint, quota: undefined, cursorLifeMs: 180_000 });
   const sender = new ApiClient({ api, transport, clock: new HandClock(day), ...options });
-  return (operation: OperationName, parameters: RequestParameters = {}, place: Place = {}) => {
+  return (operation: EventOperationName, parameters: RequestParameters = {}, place: Place = {}) => {
     const { cursor, pageSize = 100, signal = noSignal } = place;
     return sender.send({ operation, parameters }, { cursor, pageSize }, { signal, priority: 0 });
   };
@@ -108,7 +108,7 @@ describe('requests', () => {
 });
 
 describe('what can not be sent', () => {
-  test.each<[OperationName, string, RequestParameters]>([
+  test.each<[EventOperationName, string, RequestParameters]>([
     ['ListFinancialEventsByGroupId', 'eventGroupId', {}],
     ['ListFinancialEventsByGroupId', 'eventGroupId', { eventGroupId: '' }],
     ['ListFinancialEventsByGroupId', 'eventGroupId', { eventGroupId: undefined }],
@@ -126,7 +126,7 @@ describe('what can not be sent', () => {
     expect([server.requests.length, server.connections]).toEqual([0, 0]);
   });
 
-  test.each<[OperationName, RequestParameters, string]>([
+  test.each<[EventOperationName, RequestParameters, string]>([
     ['ListFinancialEventsByGroupId', { eventGroupId: '..' }, 'expected eventGroupId to be an event group id, got `..`'],
     [
       'ListFinancialEventsByGroupId',
@@ -184,7 +184,9 @@ describe('quota', () => {
   const clock = new HandClock(day);
 
   function quota(rate: number) {
-    const buckets = new Map(Object.keys(operations).map((name) => [name, new TokenBucket({ rate, burst: 3, clock })]));
+    const buckets = new Map(
+      Object.keys(eventOperations).map((name) => [name, new TokenBucket({ rate, burst: 3, clock })]),
+    );
     const queues = new Map([...buckets].map(([name, bucket]) => [name, new RequestQueue({ bucket, concurrency: 2 })]));
     const queueOf = (name: string): RequestQueue => queues.get(name) ?? new RequestQueue({ concurrency: 1 });
     return { buckets, queueOf };

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { readPages, type KnownPage } from '../../../src/engine/paging/paginator.js';
-import type { OperationName } from '../../../src/sources/finances/api-v0/operations.js';
+import type { EventOperationName } from '../../../src/sources/finances/api-v0/operations.js';
 import { LearnedPageSize } from '../../../src/engine/paging/page-size.js';
-import { readFinancesPage, type FinancesPage } from '../../../src/sources/finances/api-v0/finances-page.js';
+import { readFinancesPage, type CountedPage } from '../../../src/sources/finances/api-v0/finances-page.js';
 import { ReadFailure, type FailureKind } from '../../../src/engine/retry/read-failure.js';
 import type { RequestParameters } from '../../../src/sources/finances/api-v0/request-path.js';
 import type { Recorded } from '../http/recording-server.js';
@@ -23,10 +23,10 @@ import { failureOf } from '../../failure-of.js';
 const weekQuery = 'PostedAfter=2025-06-23T12:00:00.000Z&PostedBefore=2025-06-30T12:00:00.000Z';
 
 interface Reading {
-  readonly operation?: OperationName;
+  readonly operation?: EventOperationName;
   readonly parameters?: RequestParameters;
-  readonly resume?: readonly KnownPage<FinancesPage>[];
-  readonly onPage?: (known: KnownPage<FinancesPage>) => Promise<void> | void;
+  readonly resume?: readonly KnownPage<CountedPage>[];
+  readonly onPage?: (known: KnownPage<CountedPage>) => Promise<void> | void;
   readonly learnedSize?: LearnedPageSize;
 }
 
@@ -49,7 +49,7 @@ function pageOf(token: string | undefined, ...ids: (string | number)[]) {
   const list = ids.map((id) => ({ PostedDate: new Date(start - 7 * day + Number(id) * 1000).toISOString(), id }));
   return { body: JSON.stringify({ payload: { NextToken: token, FinancialEvents: { ShipmentEventList: list } } }) };
 }
-const known = (scripted: { body: string }, more: Partial<KnownPage<FinancesPage>> = {}): KnownPage<FinancesPage> => {
+const known = (scripted: { body: string }, more: Partial<KnownPage<CountedPage>> = {}): KnownPage<CountedPage> => {
   const body = Buffer.from(scripted.body);
   return { headers: new Map(), body, page: readFinancesPage(body), receivedAt: start, pageSize: 100, ...more };
 };

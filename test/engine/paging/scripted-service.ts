@@ -10,8 +10,8 @@ import type { PagedApi } from '../../../src/engine/paging/paged-api.js';
 import { createTransport, type TransportOptions } from '../../../src/engine/http/transport.js';
 import { RetryPolicy, type RetryPolicyOptions } from '../../../src/engine/retry/retry-policy.js';
 import { financesV0 } from '../../../src/sources/finances/api-v0/finances-api.js';
-import type { FinancesPage } from '../../../src/sources/finances/api-v0/finances-page.js';
-import type { FinancesQuery } from '../../../src/sources/finances/api-v0/request-path.js';
+import type { CountedPage } from '../../../src/sources/finances/api-v0/finances-page.js';
+import type { EventQuery } from '../../../src/sources/finances/api-v0/request-path.js';
 import { HandClock } from '../../core/clock.js';
 import { recordingServer, type Recorded, type RecordingServer } from '../http/recording-server.js';
 
@@ -49,20 +49,20 @@ export function send(scripted: Scripted, response: ServerResponse): void {
   } else response.writeHead(scripted.status ?? 200, scripted.headers).end(scripted.body ?? '');
 }
 
-export type FinancesApi = PagedApi<FinancesQuery, FinancesPage>;
+export type FinancesApi = PagedApi<EventQuery, CountedPage>;
 
 export interface Setup extends RequestOptions {
   readonly server: RecordingServer;
   readonly clock: HandClock;
   readonly api: FinancesApi;
-  readonly request: RequestPage<FinancesQuery, FinancesPage>;
+  readonly request: RequestPage<EventQuery, CountedPage>;
   readonly counts: { requests: number; retries: number; throttled: number; pages: number };
   readonly stop: AbortController;
   readonly requestOptions: RequestOptions;
 }
 
 export interface SetupOptions extends Partial<Omit<RetryPolicyOptions, 'clock'>>, Pick<RequestOptions, 'emit'> {
-  readonly client?: Partial<ApiClientOptions<FinancesQuery, FinancesPage>>;
+  readonly client?: Partial<ApiClientOptions<EventQuery, CountedPage>>;
   readonly transport?: TransportOptions;
   /** User and password of the endpoint: `user:password@`. */
   readonly login?: string;

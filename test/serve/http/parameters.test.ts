@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { operations } from '../../../src/sources/finances/api-v0/operations.js';
+import { eventOperations } from '../../../src/sources/finances/api-v0/operations.js';
 import { event, group } from './array-ledger.js';
 import { paths, startClient } from './client.js';
 
@@ -15,7 +15,7 @@ const addressOf = {
   ListFinancialEventsByOrderId: paths.ofOrder(order),
 };
 
-describe.each(Object.values(operations))('$name', ({ name, range }) => {
+describe.each(Object.values(eventOperations))('$name', ({ name, range }) => {
   const address = addressOf[name];
   const names = ['MaxResultsPerPage', 'NextToken', ...(range === undefined ? [] : [range.after, range.before])];
 
@@ -37,7 +37,7 @@ describe.each(Object.values(operations))('$name', ({ name, range }) => {
 
   test('refuses names of no parameter, those of other operations too', async () => {
     const { get } = await startClient(items);
-    const all = Object.values(operations).flatMap((other) =>
+    const all = Object.values(eventOperations).flatMap((other) =>
       other.range === undefined ? [] : [other.range.after, other.range.before],
     );
     for (const unknown of ['MarketplaceId', 'eventGroupId', '', ' MaxResultsPerPage', '__proto__', ...all]) {

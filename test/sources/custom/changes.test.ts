@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { changes } from '../../../src/app/changes/changes.js';
-import type { ChangesOptions } from '../../../src/app/changes/read-changes.js';
+import type { ChangesQuery } from '../../../src/app/changes/read-changes.js';
 import { Kept } from '../../core/text/streams.js';
 import { temporaryFolder } from '../../app/lake-run.js';
 import { open } from '../../app/maintenance/small-lake.js';
@@ -16,7 +16,7 @@ test('changes of the table of a pipeline of one’s own are the answers that cam
   const lake = join(folder, 'lake');
   const file = join(folder, 'changes.ndjson');
   /** The raw shipments of a change since a version, and what to go on from. */
-  const changed = async (since: ChangesOptions['since'], exclude: readonly string[] = []) => {
+  const changed = async (since: ChangesQuery['since'], exclude: readonly string[] = []) => {
     const context = {
       clock: ownClock(),
       signal: new AbortController().signal,

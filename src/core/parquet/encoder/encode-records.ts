@@ -85,14 +85,14 @@ interface Levels {
 }
 
 /** Receives the rows of a field. */
-interface Column {
+interface RecordColumn {
   readonly name: string;
   readonly leaves: readonly Leaf[];
   /** Adds a value, or its absence, at the levels of the parent field. */
   add(value: RecordValue[string], repetition: number, definition: number): void;
 }
 
-function columnOf(field: RecordField, above: readonly string[], levels: Levels): Column {
+function columnOf(field: RecordField, above: readonly string[], levels: Levels): RecordColumn {
   const { name, type } = field;
   const path = [...above, name];
   const isRepeated = field.repetition === 'repeated';

@@ -5,12 +5,12 @@ import { loadedWindows, windowKey, type ChangedWindow } from '../../../engine/sl
 import type { Add } from '../../../lake/delta/actions.js';
 import { columnStatistics, loadKeysOf } from '../../../lake/delta/file-tags.js';
 import { type Listed, listed, recentTransactions, type RecentTransactions, totalText } from './listed-transactions.js';
-import { limits } from './operations.js';
+import { transactionLimits } from './operations.js';
 import { transactions } from './transaction-tables.js';
 import type { WithFinances20240619 } from './finances-api.js';
 
 /** Deferred sales that fit the pages of one burst: up to this many, all of them are checked. */
-const fewDeferred = limits.burst * limits.pageSize;
+const fewDeferred = transactionLimits.burst * transactionLimits.pageSize;
 
 /** With more than `fewDeferred`, a younger sale counts as deferred until it is due or paid: a longer look-back reads it anyway. */
 const youngMs = 14 * dayMs;
@@ -254,7 +254,7 @@ function spanOf(run: readonly DeferringWindow[]): Window {
 }
 
 /** A day below the longest span that the API answers: a longer one gets an empty answer. */
-const spanMs = limits.maxSpanMs - dayMs;
+const spanMs = transactionLimits.maxSpanMs - dayMs;
 
 function spansOf({ start, end }: Window): Window[] {
   const spans: Window[] = [];
@@ -264,8 +264,8 @@ function spansOf({ start, end }: Window): Window[] {
 
 /** Transactions as bodies of the API's pages; without transactions one empty page. */
 function bodiesOf(received: readonly Buffer[]): Uint8Array[] {
-  return Array.from({ length: Math.max(1, Math.ceil(received.length / limits.pageSize)) }, (_, page) => {
-    const results = received.slice(page * limits.pageSize, (page + 1) * limits.pageSize);
+  return Array.from({ length: Math.max(1, Math.ceil(received.length / transactionLimits.pageSize)) }, (_, page) => {
+    const results = received.slice(page * transactionLimits.pageSize, (page + 1) * transactionLimits.pageSize);
     const list = results.flatMap((raw, index) => (index === 0 ? [raw] : [comma, raw]));
     return Buffer.concat([opening, ...list, closing]);
   });

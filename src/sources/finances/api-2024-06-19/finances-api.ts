@@ -11,12 +11,18 @@ import {
   type ApiQuery,
   type FinancesApi,
   type FinancesApiOptions,
-  type FinancesClient,
+  type FinancesReader,
   type PagedFinancesApi,
 } from '../selling-partner/finances-api.js';
 import { financesRefusal, verdictOn } from '../selling-partner/refusals.js';
 import { subjectPages } from '../selling-partner/subject-ids.js';
-import { limits, operations, parameters as names, type Operation, type OperationName } from './operations.js';
+import {
+  transactionLimits,
+  transactionOperations,
+  parameters as names,
+  type TransactionOperation,
+  type TransactionOperationName,
+} from './operations.js';
 import { eachResult, readResultsPage, type ResultsPage } from './results-page.js';
 import {
   orderTransactionEntries,
@@ -27,11 +33,11 @@ import {
   transactions,
 } from './transaction-tables.js';
 
-type FinancesQuery = ApiQuery<OperationName>;
+type TransactionQuery = ApiQuery<TransactionOperationName>;
 
 /** An upstream that has this API. */
 export interface WithFinances20240619 {
-  readonly '2024-06-19': FinancesClient<FinancesQuery, ResultsPage>;
+  readonly '2024-06-19': FinancesReader<TransactionQuery, ResultsPage>;
 }
 
 /**
@@ -41,35 +47,42 @@ export interface WithFinances20240619 {
 export const finances20240619 = {
   name: '2024-06-19',
   title: 'Finances 2024-06-19',
-  operations,
-  limits,
+  operations: transactionOperations,
+  limits: transactionLimits,
   tables: [transactions, transactionEntries, orderTransactions, orderTransactionEntries, settlementSummaries, payouts],
   paged,
 } as const satisfies FinancesApi;
 
-function paged(options: FinancesApiOptions): PagedFinancesApi<FinancesQuery, ResultsPage> {
-  const { prefix, common } = commonApi(options, { operations, limits }, (page: ResultsPage, visit) => {
-    eachResult(page, (node) => {
-      visit('', node);
-    });
-  });
+function paged(options: FinancesApiOptions): PagedFinancesApi<TransactionQuery, ResultsPage> {
+  const { prefix, common } = commonApi(
+    options,
+    { operations: transactionOperations, limits: transactionLimits },
+    (page: ResultsPage, visit) => {
+      eachResult(page, (node) => {
+        visit('', node);
+      });
+    },
+  );
   return {
     ...common,
     id: `${String(options.endpoint)} ${finances20240619.name}`,
-    pageSizes: [limits.pageSize],
+    pageSizes: [transactionLimits.pageSize],
     isTooLargeWhereFaultLasts: true,
     request: (query, cursor) => ({ path: prefix + requestPath(query, cursor) }),
     readPage: ({ operation }, { body, headers }) => readResultsPage(operation, body, headers),
     refusal: (query, answer) => {
       const hasSubject = query.parameters[names.relatedIdentifierValue] !== undefined;
-      return financesRefusal(refusedQuery(operations[query.operation], query, [names.nextToken], hasSubject), answer);
+      return financesRefusal(
+        refusedQuery(transactionOperations[query.operation], query, [names.nextToken], hasSubject),
+        answer,
+      );
     },
   };
 }
 
 /** Path and query of a page: the token is sent with all parameters of the first request, and is encoded once. */
-function requestPath({ operation, parameters }: FinancesQuery, cursor: string | undefined): string {
-  const { path, range }: Operation = operations[operation];
+function requestPath({ operation, parameters }: TransactionQuery, cursor: string | undefined): string {
+  const { path, range }: TransactionOperation = transactionOperations[operation];
   const instant = range.bounds === 'dates' ? isoDate : isoInstant;
   const text = (value: string | number): string => (typeof value === 'number' ? instant(value) : value);
   const query = Object.entries({ ...parameters, [names.nextToken]: cursor }).flatMap(([name, value]) =>
@@ -94,7 +107,7 @@ export async function* storedPages(
 }
 
 /** The query for the results of an identifier, such as an order's transactions. */
-export function relatedQuery(operation: OperationName, name: string, value: string): FinancesQuery {
+export function relatedQuery(operation: TransactionOperationName, name: string, value: string): TransactionQuery {
   return { operation, parameters: { [names.relatedIdentifierName]: name, [names.relatedIdentifierValue]: value } };
 }
 
@@ -110,7 +123,7 @@ export function summaryPages(settlement: string, reading: Reading<WithFinances20
 
 /** The pages of a query as records. */
 export async function* recordPages(
-  query: FinancesQuery,
+  query: TransactionQuery,
   reading: Reading<WithFinances20240619>,
 ): AsyncGenerator<RecordPage> {
   for await (const page of reading.upstream['2024-06-19'].pages(query, reading)) {

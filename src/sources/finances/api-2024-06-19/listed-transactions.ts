@@ -10,7 +10,7 @@ import { dailyWindows, missingWindows, requestedOf } from '../../../engine/slici
 import { Density } from '../../../engine/slicing/volume-estimate.js';
 import { loadedSamples, loadedWindows, windowKey } from '../../../engine/slicing/window-slices.js';
 import { contentHashOf } from '../model/event-ids.js';
-import { limits, parameters as names } from './operations.js';
+import { transactionLimits, parameters as names } from './operations.js';
 import { eachResult } from './results-page.js';
 import { listName } from './transaction-reader.js';
 import { transactions } from './transaction-tables.js';
@@ -132,7 +132,7 @@ export async function recentTransactions(
   const isLoaded = loaded.some((window) => windowKey(window) === windowKey(first));
   if (uncovered(span, recent).length > 0 || (first.start < span.start && !isLoaded)) return undefined;
   const expected = new Density(samples).expected(span);
-  if (expected === undefined || expected > mostPages * limits.pageSize) return undefined;
+  if (expected === undefined || expected > mostPages * transactionLimits.pageSize) return undefined;
 
   const windows = new Map(recent.map((window) => [windowKey(window), { window, received: [] as Buffer[] }]));
   const paid = new Set<string>();

@@ -5,7 +5,7 @@ import type { ApiOperation, DateRange, FinancesApi } from '../selling-partner/fi
  * The operations of Finances 2024-06-19, and the listing of payouts (Transfers 2024-06-01), as one table. The client
  * builds its URLs from it and the service its routes and checks, so that the two cannot drift.
  */
-export type OperationName = 'listTransactions' | 'listSummary' | 'listPayouts';
+export type TransactionOperationName = 'listTransactions' | 'listSummary' | 'listPayouts';
 
 interface TransactionRange extends DateRange {
   /** The type of the bounds: instants (upper one exclusive), or dates (both inclusive). */
@@ -14,8 +14,8 @@ interface TransactionRange extends DateRange {
   readonly maxSpanMs: number;
 }
 
-export interface Operation extends ApiOperation {
-  readonly name: OperationName;
+export interface TransactionOperation extends ApiOperation {
+  readonly name: TransactionOperationName;
   readonly range: TransactionRange;
   /**
    * Valid values of `relatedIdentifierName`; empty: the operation has no related identifier. A request has both
@@ -29,7 +29,7 @@ export interface Operation extends ApiOperation {
 }
 
 /** Limits of all operations; those of dates apply to posted ones. None has a parameter for the page size. */
-export const limits = {
+export const transactionLimits = {
   rate: 0.5,
   burst: 10,
   pageSize: 500,
@@ -53,13 +53,13 @@ const relatedParameters = [parameters.relatedIdentifierName, parameters.relatedI
 /** A range of any length and age. */
 const unlimited = { beforeDefaultsToNow: false, maxSpanMs: Infinity, marginMs: undefined } as const;
 
-export const operations = {
+export const transactionOperations = {
   listTransactions: {
     name: 'listTransactions',
     path: '/finances/2024-06-19/transactions',
     range: {
       ...{ after: 'postedAfter', before: 'postedBefore', bounds: 'instants' },
-      ...{ beforeDefaultsToNow: true, maxSpanMs: limits.maxSpanMs, marginMs: limits.marginMs },
+      ...{ beforeDefaultsToNow: true, maxSpanMs: transactionLimits.maxSpanMs, marginMs: transactionLimits.marginMs },
     },
     relatedIdentifiers: ['FINANCIAL_EVENT_GROUP_ID', 'ORDER_ID'],
     parameters: [...relatedParameters, 'marketplaceId', parameters.transactionStatus],
@@ -84,4 +84,4 @@ export const operations = {
     hasPayload: false,
     result: 'payouts',
   },
-} as const satisfies Record<OperationName, Operation>;
+} as const satisfies Record<TransactionOperationName, TransactionOperation>;

@@ -2,7 +2,12 @@ import { scanRepaired, type Envelope } from '../../../core/json/repair.js';
 import { kind, Tape } from '../../../core/json/tape.js';
 import type { PageHole } from '../../../engine/run/slice-holes.js';
 import { cursorOf, holesOf, unexpected, type ScannedApiPage } from '../selling-partner/scanned-page.js';
-import { operations, parameters, type Operation, type OperationName } from './operations.js';
+import {
+  transactionOperations,
+  parameters,
+  type TransactionOperation,
+  type TransactionOperationName,
+} from './operations.js';
 
 /** A list of results in JSON, scanned. */
 export interface ScannedResults {
@@ -26,11 +31,11 @@ const envelope: Envelope = { keys: /"(nextToken)"\s*:\s*(?:"|null)/g, ends: () =
  * @throws LedgerlakeError JSON_SYNTAX or UPSTREAM_BODY
  */
 export function readResultsPage(
-  operation: OperationName,
+  operation: TransactionOperationName,
   body: Uint8Array,
   headers?: ReadonlyMap<string, string>,
 ): ResultsPage {
-  const { hasPayload, result }: Operation = operations[operation];
+  const { hasPayload, result }: TransactionOperation = transactionOperations[operation];
   const tape = new Tape();
   scanRepaired(body, tape, envelope);
   if (tape.kind(0) === kind.object) tape.shadowKeys(0);

@@ -14,7 +14,7 @@ export const level = { event: 0, item: 1, inner: 2 } as const;
 export type Slots = readonly number[];
 
 /** A field that gives an attribute, the quantity of an item, or the date of an event. */
-interface Field {
+interface AttributeField {
   readonly slot: number;
   /** The level at which it gives nothing; every field gives nothing at the inner one. */
   readonly ignoredAt: number;
@@ -23,7 +23,7 @@ interface Field {
 
 /** The fields of a list's events, each with its slot. */
 class FieldSlots {
-  readonly byName = new Map<string, Field>();
+  readonly byName = new Map<string, AttributeField>();
   /** Those of each of `attributes`. */
   readonly texts: readonly Slots[];
   readonly quantity: Slots;

@@ -2,9 +2,9 @@ import { parseInstant } from '../../../core/numeric/instant.js';
 import type { RequestOnePage, CursorRecovery, FoundCursor } from '../../../engine/paging/paged-api.js';
 import { count } from '../../../core/count.js';
 import { resultText } from '../selling-partner/scanned-page.js';
-import { eachResult, type FinancesPage } from './finances-page.js';
-import { operations, type Operation, type OperationName } from './operations.js';
-import type { FinancesQuery, RequestParameters } from './request-path.js';
+import { eachEventOrGroup, type CountedPage } from './finances-page.js';
+import { eventOperations, type EventOperation, type EventOperationName } from './operations.js';
+import type { EventQuery, RequestParameters } from './request-path.js';
 
 /** Stored pages before the last one. Several in a row without a date are rare. */
 const mostPagesBefore = 3;
@@ -12,7 +12,7 @@ const mostPagesBefore = 3;
 /** Empty pages in a row that a recovery follows. */
 const mostEmptyPages = 3;
 
-type Ask = RequestOnePage<FinancesQuery, FinancesPage>;
+type Ask = RequestOnePage<EventQuery, CountedPage>;
 
 /**
  * Finds the end of the received pages of a query by dates after their last token has expired. The query is sent again from a
@@ -44,18 +44,18 @@ type Ask = RequestOnePage<FinancesQuery, FinancesPage>;
  * Two instants are tried: s = e, which is right whatever undated results the page before P ends with, and s = m + 1 ms, which is
  * right whatever undated results P begins with.
  */
-export class DateRecovery implements CursorRecovery<FinancesQuery, FinancesPage> {
-  readonly #query: FinancesQuery;
+export class DateRecovery implements CursorRecovery<EventQuery, CountedPage> {
+  readonly #query: EventQuery;
   /** The latest pages with results, the newest last. They are decoded on demand. */
-  readonly #pages: FinancesPage[] = [];
+  readonly #pages: CountedPage[] = [];
   /** Whether earlier pages were discarded. */
   #hasDiscarded = false;
 
-  constructor(query: FinancesQuery) {
+  constructor(query: EventQuery) {
     this.#query = query;
   }
 
-  add(page: FinancesPage): void {
+  add(page: CountedPage): void {
     if (page.results === 0) return;
     this.#pages.push(page);
     if (this.#pages.length <= mostPagesBefore + 1) return;
@@ -72,7 +72,7 @@ export class DateRecovery implements CursorRecovery<FinancesQuery, FinancesPage>
     if (before === undefined) return undefined;
     // From the beginning of any query both conditions hold.
     if (before.isNothing) return matched(this.#query, last, ask);
-    const { range }: Operation = operations[operation];
+    const { range }: EventOperation = eventOperations[operation];
     if (range === undefined) return undefined;
 
     const { earliest, latest, undated } = last;
@@ -121,7 +121,7 @@ interface Before {
 }
 
 /** Reads a query until as many results as `wanted` were received; the next cursor if they are the same. */
-async function matched(query: FinancesQuery, wanted: Contents, ask: Ask): Promise<FoundCursor | undefined> {
+async function matched(query: EventQuery, wanted: Contents, ask: Ask): Promise<FoundCursor | undefined> {
   const missing = new Map<string, number>();
   for (const result of wanted.results) count(missing, result);
   let left = wanted.results.length;
@@ -143,7 +143,7 @@ async function matched(query: FinancesQuery, wanted: Contents, ask: Ask): Promis
 }
 
 /** Whether a short span contains none of these results; false where it has more than one page. */
-async function isFree(span: FinancesQuery, results: readonly string[], ask: Ask): Promise<boolean> {
+async function isFree(span: EventQuery, results: readonly string[], ask: Ask): Promise<boolean> {
   const page = await ask(span);
   const found = new Set(contentsOf(page, span.operation).results);
   return page.cursor === undefined && !results.some((result) => found.has(result));
@@ -164,18 +164,18 @@ interface Contents {
  * Members with the date on which a result was posted, or a group was opened. `TransactionCreationDate` isn't among them: it is
  * unknown whether the service orders by it.
  */
-const dateMembers: Readonly<Record<Operation['result'], readonly string[]>> = {
+const dateMembers: Readonly<Record<EventOperation['result'], readonly string[]>> = {
   FinancialEvents: ['PostedDate', 'postedDate', 'TransactionPostedDate'],
   FinancialEventGroupList: ['FinancialEventGroupStart'],
 };
 
-function contentsOf(page: FinancesPage, name: OperationName): Contents {
-  const { result } = operations[name];
+function contentsOf(page: CountedPage, name: EventOperationName): Contents {
+  const { result } = eventOperations[name];
   const results: string[] = [];
   const undated: string[] = [];
   let earliest: number | undefined;
   let latest: number | undefined;
-  eachResult(page, (list, node) => {
+  eachEventOrGroup(page, (list, node) => {
     const text = resultText(page, list, node);
     results.push(text);
     const date = dateOf(page, node, dateMembers[result]);
@@ -188,7 +188,7 @@ function contentsOf(page: FinancesPage, name: OperationName): Contents {
   return { results, undated, earliest, latest };
 }
 
-function dateOf({ tape }: FinancesPage, node: number, members: readonly string[]): number | undefined {
+function dateOf({ tape }: CountedPage, node: number, members: readonly string[]): number | undefined {
   const dates = members.flatMap((name) => {
     const value = tape.member(node, name);
     return value === undefined ? [] : [tape.isString(value) ? parseInstant(tape.stringValue(value)) : undefined];

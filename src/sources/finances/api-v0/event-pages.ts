@@ -1,6 +1,6 @@
 import type { Reading } from '../../../engine/run/pipeline.js';
 import type { GroupSlice } from './group-slices.js';
-import { scanPage, type ScannedPage, type FinancesPage } from './finances-page.js';
+import { scanPage, type ScannedPage, type CountedPage } from './finances-page.js';
 import { emptySource, type RowSource } from '../model/slice-rows.js';
 import type { WithFinancesV0 } from './finances-api.js';
 import { formatCount } from '../../../core/text/amounts.js';
@@ -34,7 +34,7 @@ const manyEvents = 10_000;
 export async function* groupPages(
   { group }: GroupSlice,
   reading: Reading<WithFinancesV0>,
-): AsyncGenerator<FinancesPage> {
+): AsyncGenerator<CountedPage> {
   const { v0 } = reading.upstream;
   let events = 0;
   try {

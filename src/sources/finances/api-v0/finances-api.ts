@@ -1,34 +1,39 @@
 import { DateRecovery } from './cursor-recovery.js';
-import { eachResult, readFinancesPage, type FinancesPage } from './finances-page.js';
-import { limits, operations, type Operation } from './operations.js';
+import { eachEventOrGroup, readFinancesPage, type CountedPage } from './finances-page.js';
+import { eventLimits, eventOperations, type EventOperation } from './operations.js';
 import {
   commonApi,
   refusedQuery,
   type FinancesApi,
   type FinancesApiOptions,
-  type FinancesClient,
+  type FinancesReader,
   type PagedFinancesApi,
 } from '../selling-partner/finances-api.js';
 import { financesRefusal } from '../selling-partner/refusals.js';
 import { entries, events, groupEntries, groupEvents, groups, orderEntries, orderEvents } from './event-tables.js';
-import { pageParameters, requestPath, type FinancesQuery } from './request-path.js';
+import { pageParameters, requestPath, type EventQuery } from './request-path.js';
 
 /** Page sizes, tried in this order where a page is too large for the service. */
-const pageSizes = [limits.pageSize, 50, 25, 10, 5, 2, 1];
+const pageSizes = [eventLimits.pageSize, 50, 25, 10, 5, 2, 1];
 
 export const financesV0 = {
   name: 'v0',
   title: 'Finances v0',
-  operations,
-  limits,
+  operations: eventOperations,
+  limits: eventLimits,
   tables: [events, entries, groups, groupEvents, groupEntries, orderEvents, orderEntries],
   paged,
 } as const satisfies FinancesApi;
 
-function paged(options: FinancesApiOptions): PagedFinancesApi<FinancesQuery, FinancesPage> {
-  const { prefix, common } = commonApi<FinancesPage>(options, { operations, limits }, eachResult, {
-    'content-type': 'application/json',
-  });
+function paged(options: FinancesApiOptions): PagedFinancesApi<EventQuery, CountedPage> {
+  const { prefix, common } = commonApi<CountedPage>(
+    options,
+    { operations: eventOperations, limits: eventLimits },
+    eachEventOrGroup,
+    {
+      'content-type': 'application/json',
+    },
+  );
   return {
     ...common,
     id: String(options.endpoint),
@@ -38,7 +43,7 @@ function paged(options: FinancesApiOptions): PagedFinancesApi<FinancesQuery, Fin
     }),
     readPage: (_query, { body, headers }) => readFinancesPage(body, headers),
     refusal: (query, answer) => {
-      const operation: Operation = operations[query.operation];
+      const operation: EventOperation = eventOperations[query.operation];
       const refused = refusedQuery(
         operation,
         query,
@@ -53,5 +58,5 @@ function paged(options: FinancesApiOptions): PagedFinancesApi<FinancesQuery, Fin
 
 /** An upstream that has this API. */
 export interface WithFinancesV0 {
-  readonly v0: FinancesClient<FinancesQuery, FinancesPage>;
+  readonly v0: FinancesReader<EventQuery, CountedPage>;
 }

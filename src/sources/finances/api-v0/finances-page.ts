@@ -15,7 +15,7 @@ export interface ScannedPage {
 }
 
 /** A page whose results were counted. */
-export interface FinancesPage extends ScannedPage, ScannedApiPage {}
+export interface CountedPage extends ScannedPage, ScannedApiPage {}
 
 /** The keys of a page's lists and token. No key within an event is like those of the lists. */
 const envelope: Envelope = {
@@ -28,10 +28,10 @@ const envelope: Envelope = {
  *
  * @throws LedgerlakeError JSON_SYNTAX or UPSTREAM_BODY
  */
-export function readFinancesPage(body: Uint8Array, headers?: ReadonlyMap<string, string>): FinancesPage {
+export function readFinancesPage(body: Uint8Array, headers?: ReadonlyMap<string, string>): CountedPage {
   const page = scanPage(body);
   let results = 0;
-  eachResult(page, () => results++);
+  eachEventOrGroup(page, () => results++);
   return { ...page, results, holes: holesOf(page.tape, headers) };
 }
 
@@ -68,7 +68,7 @@ function barePayload(tape: Tape): number | undefined {
  *
  * @throws LedgerlakeError UPSTREAM_BODY where the results don't match the model
  */
-export function eachResult(page: ScannedPage, visit: (list: string, node: number) => void): void {
+export function eachEventOrGroup(page: ScannedPage, visit: (list: string, node: number) => void): void {
   eachEvent(page, visit);
   eachGroup(page, (group) => {
     visit('', group);

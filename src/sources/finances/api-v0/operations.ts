@@ -5,7 +5,7 @@ import type { ApiOperation, DateRange, FinancesApi } from '../selling-partner/fi
  * The service's four operations as one table (specification, sections 4 and 8). The client builds its URLs from it and
  * the service its routes and checks, so that the two cannot drift.
  */
-export type OperationName =
+export type EventOperationName =
   'ListFinancialEventGroups' | 'ListFinancialEvents' | 'ListFinancialEventsByGroupId' | 'ListFinancialEventsByOrderId';
 
 /** A range, whose upper bound is exclusive. */
@@ -22,8 +22,8 @@ export interface PathParameter {
   readonly format: string;
 }
 
-export interface Operation extends ApiOperation {
-  readonly name: OperationName;
+export interface EventOperation extends ApiOperation {
+  readonly name: EventOperationName;
   readonly pathParameter: PathParameter | undefined;
   readonly range: EventRange | undefined;
   /** Member of the payload that holds the page's results. */
@@ -34,7 +34,7 @@ export interface Operation extends ApiOperation {
 export const orderIdPattern = /^\d{3}-\d{7}-\d{7}$/;
 
 /** Limits that all four operations share (specification, section 8; the page's maximum is the public model's). */
-export const limits = {
+export const eventLimits = {
   rate: 0.5,
   burst: 30,
   /** Also the default of MaxResultsPerPage. */
@@ -45,10 +45,10 @@ export const limits = {
 
 const postedRange = {
   ...{ after: 'PostedAfter', before: 'PostedBefore', beforeNeedsAfter: true, beforeDefaultsToNow: true },
-  marginMs: limits.marginMs,
+  marginMs: eventLimits.marginMs,
 } as const;
 
-export const operations = {
+export const eventOperations = {
   ListFinancialEventGroups: {
     name: 'ListFinancialEventGroups',
     path: '/finances/v0/financialEventGroups',
@@ -58,7 +58,7 @@ export const operations = {
       before: 'FinancialEventGroupStartedBefore',
       beforeNeedsAfter: false,
       beforeDefaultsToNow: false,
-      marginMs: limits.marginMs,
+      marginMs: eventLimits.marginMs,
     },
     parameters: [],
     result: 'FinancialEventGroupList',
@@ -87,4 +87,4 @@ export const operations = {
     parameters: [],
     result: 'FinancialEvents',
   },
-} as const satisfies Record<OperationName, Operation>;
+} as const satisfies Record<EventOperationName, EventOperation>;

@@ -1,12 +1,12 @@
 import { LedgerlakeError, usageError } from '../../../core/errors.js';
 import { isoInstant } from '../../../core/numeric/instant.js';
 import type { ApiQuery } from '../selling-partner/finances-api.js';
-import { operations, type Operation, type OperationName } from './operations.js';
+import { eventOperations, type EventOperation, type EventOperationName } from './operations.js';
 
 /** A query of the service: the query and path parameters of the first request, without the page size. */
-export type FinancesQuery = ApiQuery<OperationName>;
+export type EventQuery = ApiQuery<EventOperationName>;
 
-export type RequestParameters = FinancesQuery['parameters'];
+export type RequestParameters = EventQuery['parameters'];
 
 /**
  * Path and query of a request (specification, section 4): undefined values are omitted, others are percent-encoded,
@@ -15,8 +15,8 @@ export type RequestParameters = FinancesQuery['parameters'];
  * @throws LedgerlakeError MISSING_PARAMETER, status 400, where the path parameter is missing or empty (section 7); USAGE
  *   for an id or a token that can't be encoded
  */
-export function requestPath(name: OperationName, parameters: RequestParameters): string {
-  const operation: Operation = operations[name];
+export function requestPath(name: EventOperationName, parameters: RequestParameters): string {
+  const operation: EventOperation = eventOperations[name];
   const path = filledPath(operation, parameters);
   const query = Object.entries(parameters).flatMap(([parameter, value]) =>
     value === undefined || parameter === operation.pathParameter?.name
@@ -33,17 +33,17 @@ export function requestPath(name: OperationName, parameters: RequestParameters):
  * and the page size of the first request (specification, section 4, common rule 2).
  */
 export function pageParameters(
-  { operation, parameters }: FinancesQuery,
+  { operation, parameters }: EventQuery,
   cursor: string | undefined,
   pageSize: number,
 ): RequestParameters {
   const sized = { ...parameters, MaxResultsPerPage: pageSize };
   if (cursor === undefined) return sized;
-  const undated = Object.entries(sized).filter(([name]) => !isDate(operations[operation], name));
+  const undated = Object.entries(sized).filter(([name]) => !isDate(eventOperations[operation], name));
   return { ...Object.fromEntries(undated), NextToken: cursor };
 }
 
-function filledPath({ name, path, pathParameter }: Operation, parameters: RequestParameters): string {
+function filledPath({ name, path, pathParameter }: EventOperation, parameters: RequestParameters): string {
   if (pathParameter === undefined) return path;
   const value = parameters[pathParameter.name] ?? '';
   if (value === '') {
@@ -56,7 +56,7 @@ function filledPath({ name, path, pathParameter }: Operation, parameters: Reques
   return path.replace(`{${pathParameter.name}}`, () => segment);
 }
 
-function isDate({ range }: Operation, parameter: string): boolean {
+function isDate({ range }: EventOperation, parameter: string): boolean {
   return parameter === range?.after || parameter === range?.before;
 }
 

@@ -70,13 +70,13 @@ function instantText(ms: number | null): string {
   return ms === null ? 'at an unknown time' : shortInstant(ms);
 }
 
-interface Bound {
+interface GroupBound {
   readonly at: number;
   readonly group: GroupSpan;
 }
 
 /** Removes each end together with the nearest beginning within `slack`. */
-function removePairs(ends: Bound[], starts: Bound[], slack: number): void {
+function removePairs(ends: GroupBound[], starts: GroupBound[], slack: number): void {
   starts.sort((a, b) => a.at - b.at);
   for (const end of ends.splice(0).toSorted((a, b) => a.at - b.at)) {
     const near = starts.filter(({ at, group }) => Math.abs(at - end.at) <= slack && group.id !== end.group.id);

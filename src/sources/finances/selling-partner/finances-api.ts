@@ -83,7 +83,7 @@ export interface PagedFinancesApi<Q extends ApiQuery, P extends ScannedApiPage> 
 }
 
 /** A Finances API as pipelines read it. */
-export type FinancesClient<Q extends Query, P extends ApiPage> = Pick<PagedClient<Q, P>, 'pages' | 'pace' | 'begun'>;
+export type FinancesReader<Q extends Query, P extends ApiPage> = Pick<PagedClient<Q, P>, 'pages' | 'pace' | 'begun'>;
 
 /** The bounds of a query's range of dates: milliseconds since 1970; none for an operation without one. */
 function datesOf(

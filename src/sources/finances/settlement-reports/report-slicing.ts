@@ -5,7 +5,7 @@ import type {
   Collector,
   ForecastRequest,
   Job,
-  LeftOpen,
+  UnreadSlice,
   Reading,
   SlicePart,
   Slicing,
@@ -218,7 +218,7 @@ function isLeft(key: string, { createdAt }: ListedReport, lookup: StoredSettleme
 /** Turns the document of a report into rows, a part for each settlement. */
 export function reportCollector({ report, label, lookup }: ReportSlice): Collector<ReceivedDocument> {
   const read: { readonly part: SlicePart; readonly rows: SettlementRows }[] = [];
-  const leftOpen: LeftOpen[] = [];
+  const leftOpen: UnreadSlice[] = [];
   return {
     add: ({ bytes, charset }) => {
       const { settlements, faults } = settlementsIn(decodedLines(bytes, charset));

@@ -5,7 +5,7 @@ import { WebPage, type ApiRefusal, type Cause } from '../../../../src/engine/ret
 import { ReadFailure } from '../../../../src/engine/retry/read-failure.js';
 import { causeOf, retryRules } from '../../../../src/engine/retry/retry-policy.js';
 import { transportFailure } from '../../../../src/engine/http/transport-failure.js';
-import { operations, type OperationName } from '../../../../src/sources/finances/api-v0/operations.js';
+import { eventOperations, type EventOperationName } from '../../../../src/sources/finances/api-v0/operations.js';
 import { financesV0 } from '../../../../src/sources/finances/api-v0/finances-api.js';
 
 interface Told {
@@ -13,7 +13,7 @@ interface Told {
   readonly code?: string;
   readonly message?: string;
   readonly details?: string;
-  readonly operation?: OperationName;
+  readonly operation?: EventOperationName;
   readonly hadCursor?: boolean;
   readonly body?: string;
   readonly signedIn?: boolean;
@@ -112,7 +112,7 @@ function unreachable(code: string): LedgerlakeError {
 }
 
 test('every answer and everything that can be thrown has a cause, and every cause a rule', () => {
-  const names = Object.keys(operations) as OperationName[];
+  const names = Object.keys(eventOperations) as EventOperationName[];
   const text = fc.oneof(fc.string(), fc.constantFrom('token', 'page too large', 'range', 'must', 'PostedAfter', '\n'));
   const told = fc.record({
     status: fc.integer({ min: 100, max: 599 }),
