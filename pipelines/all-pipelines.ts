@@ -10,9 +10,24 @@ import { settlementReportsPipeline } from './settlement-reports.js';
 import { settlementSummariesPipeline } from './settlement-summaries.js';
 import { transactionsPipeline } from './transactions.js';
 
+/** The pipelines that commands mean by what their rows are: no command names one itself. */
+export const roles = {
+  /** The list of settlements, whichever API is read. */
+  settlements: financialEventGroups,
+  /**
+   * Amounts by date, those of the oldest API first: figures, journals and coverage go by their days. From the first day of the
+   * last one on, its amounts count in place of the others'.
+   */
+  byDate: [financialEvents, transactionsPipeline],
+  /** The amounts of each settlement, of the API whose amounts by date don't name their settlement. */
+  bySettlement: groupEventsPipeline,
+  /** A sync without named pipelines runs it where a run has loaded it before, or where the settings ask for it. */
+  reports: settlementReportsPipeline,
+} as const;
+
 const defaults: Readonly<Record<ApiName, readonly FinancesPipeline[]>> = {
-  v0: [financialEventGroups, financialEvents, groupEventsPipeline],
-  '2024-06-19': [financialEventGroups, transactionsPipeline],
+  v0: [roles.settlements, financialEvents, roles.bySettlement],
+  '2024-06-19': [roles.settlements, transactionsPipeline],
 };
 
 /** The pipelines of a command without named pipelines, by API. */
@@ -34,4 +49,9 @@ export const pipelines: readonly FinancesPipeline[] = [
 /** The pipeline with a name; undefined for a custom pipeline. */
 export function pipelineNamed(name: string): FinancesPipeline | undefined {
   return pipelines.find((pipeline) => pipeline.name === name);
+}
+
+/** The pipeline whose main table has a name; undefined for any other table. */
+export function pipelineFilling(table: string): FinancesPipeline | undefined {
+  return pipelines.find(({ main }) => main.name === table);
 }

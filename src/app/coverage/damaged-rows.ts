@@ -1,4 +1,4 @@
-import { pipelines } from '../../../pipelines/all-pipelines.js';
+import { pipelineFilling, pipelines } from '../../../pipelines/all-pipelines.js';
 import { monthRange, spanOf, type Window } from '../../core/windows.js';
 import { readWindow } from '../../engine/slicing/window-slices.js';
 import { nameIn } from '../../lake/catalog/load-key.js';
@@ -28,7 +28,7 @@ const mostOrders = 100;
  */
 export function rereadRemedy({ table, file, slice }: RowsToReread, lake: Lake): Remedy | undefined {
   const delta = lake.tables.find(({ schema }) => schema.name === table);
-  const filled = pipelines.find((pipeline) => pipeline.main.name === table);
+  const filled = pipelineFilling(table);
   const pipeline = filled?.name ?? delta?.schema.customPipeline;
   const [, account, month = ''] = /\/account=([^/]+)\/month=([^/]+)\//.exec(file) ?? [];
   if (delta === undefined || pipeline === undefined || account === undefined) return undefined;

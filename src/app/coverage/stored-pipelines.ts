@@ -1,5 +1,5 @@
 import type { LoadKeyKind } from '../../lake/catalog/load-key.js';
-import { pipelines } from '../../../pipelines/all-pipelines.js';
+import { pipelineFilling, pipelines } from '../../../pipelines/all-pipelines.js';
 import { customPipelinesOf, type PipelineTables, type Table } from '../../core/columns/table.js';
 import { joined, uncovered, type Window } from '../../core/windows.js';
 import { loadedWindows } from '../../engine/slicing/window-slices.js';
@@ -24,7 +24,7 @@ export function storedPipelines(lake: Lake): readonly StoredPipeline[] {
 export function loadKeyKindOf({ name, customPipeline, linesOf }: Table): LoadKeyKind | undefined {
   if (linesOf !== undefined) return undefined;
   if (customPipeline !== undefined) return 'window';
-  return pipelines.find(({ main }) => main.name === name)?.loadKeyKind;
+  return pipelineFilling(name)?.loadKeyKind;
 }
 
 /** The windows that an account has loaded or imported of a pipeline, in order. */
@@ -35,7 +35,9 @@ export function storedWindows(lake: Lake, { name }: Pick<PipelineTables, 'name'>
 
 /** The parts of a range that an account has loaded or imported of a pipeline; none of one whose slices have no dates. */
 export function storedParts(lake: Lake, name: string, account: string, range: Window): readonly Window[] {
-  const coverage = pipelines.find((pipeline) => pipeline.name === name)?.coverage?.(lake, account, range);
+  const coverage = storedPipelines(lake)
+    .find((pipeline) => pipeline.name === name)
+    ?.coverage?.(lake, account, range);
   const windows = storedWindows(lake, { name }, account);
   return uncovered(
     range,

@@ -4,8 +4,7 @@ import { groupBy } from '../../core/group-by.js';
 import { checkedPath } from '../../core/io/links.js';
 import { withinLimit } from '../../core/time-limit.js';
 import { dayMs } from '../../core/windows.js';
-import { defaultPipelines, pipelines } from '../../../pipelines/all-pipelines.js';
-import { settlementReportsPipeline } from '../../../pipelines/settlement-reports.js';
+import { defaultPipelines, pipelines, roles } from '../../../pipelines/all-pipelines.js';
 import type { PersistedQuota } from '../../engine/page-journal/persisted-quota.js';
 import type { PagedClientOptions } from '../../engine/paging/paged-client.js';
 import { isWorthPacing } from '../../engine/rate-limit/request-queue.js';
@@ -85,7 +84,7 @@ function usedPipelines(examined: ExaminedAccount): readonly FinancesPipeline[] {
   const used = pipelines.filter((pipeline) => isInUse(pipeline, examined));
   const isCustomOnly = used.length === 0 && customPipelines.some((pipeline) => isInUse(pipeline, examined));
   if (isCustomOnly && lake?.accounts().has(account) === true) return [];
-  const reports = settings.settlementReports === true ? [settlementReportsPipeline] : [];
+  const reports = settings.settlementReports === true ? [roles.reports] : [];
   const all = new Set([...withNeeds(defaultPipelines[settings.api ?? defaultApi]), ...reports, ...used]);
   // Pipelines that share an operation share its permission and its quota.
   return [...groupBy(all, ({ operation }) => operation).values()].flatMap(([first]) => first ?? []);

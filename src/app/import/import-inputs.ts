@@ -1,5 +1,4 @@
-import { financialEventGroups } from '../../../pipelines/financial-event-groups.js';
-import { financialEvents } from '../../../pipelines/financial-events.js';
+import { roles } from '../../../pipelines/all-pipelines.js';
 import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import type { Hole } from '../../core/json/tape.js';
@@ -26,7 +25,9 @@ import type { Input } from './input-bytes.js';
 import { brokenLine, savedLines } from './saved-pages.js';
 import { addSettlements, isReportLine, ReportBytes, type SettlementDocument } from './settlement-document.js';
 import type { ReportEncoding } from '../../sources/finances/settlement-reports/report-encodings.js';
-import { settlementReportTables } from '../../sources/finances/settlement-reports/report-tables.js';
+
+/** The pages of events are those of the oldest API. */
+const [events] = roles.byDate;
 
 /** Bytes of the inputs that are committed together. */
 const batchBytes = 1_000_000_000;
@@ -142,7 +143,7 @@ class InputBatch {
       if (one === undefined) break;
       if ('failure' in one) {
         failures.set(input.name, one.failure);
-        if (one.dateless > 0) summaries.of(financialEvents.name, newWarnings()).dateless += one.dateless;
+        if (one.dateless > 0) summaries.of(events.name, newWarnings()).dateless += one.dateless;
       } else read.push(one);
       ended.push({ input, failure: 'failure' in one ? one.failure : undefined });
     }
@@ -150,7 +151,7 @@ class InputBatch {
     await this.#resources.threads.close();
     await this.#commitEvents(read, summaries, secondsPassed);
     for (const { list, groups, groupPages } of read) {
-      const summary = summaries.of(financialEventGroups.name, list.warnings);
+      const summary = summaries.of(roles.settlements.name, list.warnings);
       summary.pages += groupPages;
       await commitGroups(groups, this.#options, this.#resources, summary);
       summary.seconds += secondsPassed();
@@ -158,7 +159,7 @@ class InputBatch {
     for (const { report } of read) {
       if (report === undefined) continue;
       await addSettlements(this.#options, this.#resources.workspace, report, summaries);
-      summaries.of(settlementReportTables.name, {}).seconds += secondsPassed();
+      summaries.of(roles.reports.name, {}).seconds += secondsPassed();
     }
     for (const { input, failure } of ended) {
       const status = failure === undefined ? 'imported' : 'left-out';
@@ -176,9 +177,9 @@ class InputBatch {
     const { emit } = this.#options;
     const [first] = read;
     if (first === undefined) return;
-    const summary = summaries.of(financialEvents.name, newWarnings());
+    const summary = summaries.of(events.name, newWarnings());
     for (const { staging, eventPages, skipped } of read) {
-      summaries.of(financialEvents.name, staging.warnings).pages += eventPages;
+      summaries.of(events.name, staging.warnings).pages += eventPages;
       summaries.skippedLines += skipped;
     }
     const shared = new Set<number>();
@@ -194,7 +195,7 @@ class InputBatch {
       spans === undefined ? [] : [{ undated: staging.undated, spans, months: own, isShared: shared.has(number) }],
     );
     const files = new CheckedFiles(this.#resources.workspace);
-    const added = await addUndated(this.#options, financialEvents, { ...this.#resources, files }, undated);
+    const added = await addUndated(this.#options, events, { ...this.#resources, files }, undated);
     noteAdded(summary, added, emit);
     summaries.undecided += added.undecided;
     summary.seconds += secondsPassed();
@@ -205,14 +206,14 @@ class InputBatch {
     return untilCommitted(this.#options, month, async () => {
       this.#options.signal.throwIfAborted();
       const files = new CheckedFiles(this.#resources.workspace);
-      const union = await uniteMonth(this.#options, financialEvents, { ...this.#resources, files }, staged);
+      const union = await uniteMonth(this.#options, events, { ...this.#resources, files }, staged);
       for (const input of union.shared) shared.add(input);
       const { known, leftOut, stored, added } = union;
       const rows = rowCounts(added);
       if (added.length === 0) return { rows, files: 0, bytes: 0, known, leftOut };
-      const newFiles = await newFilesOf(this.#options, financialEvents, added);
+      const newFiles = await newFilesOf(this.#options, events, added);
       const loads = { stored, files: newFiles, loadKeys: loadKeysOfStaged(added) };
-      const { isCommitted, ...written } = await commitImported(this.#options, financialEvents, loads);
+      const { isCommitted, ...written } = await commitImported(this.#options, events, loads);
       return isCommitted ? { rows, ...written, known, leftOut } : undefined;
     });
   }
@@ -282,10 +283,10 @@ async function handOutLines(
     const isGroup = left.list === 'FinancialEventGroupList';
     const place = `${input.name}, line ${line}, ${left.list}, bytes ${left.start} to ${left.end}`;
     countWarning(isGroup ? list.warnings.holes : staging.warnings.holes, place);
-    emit({ event: 'hole-left', pipeline: (isGroup ? financialEventGroups : financialEvents).name, place });
+    emit({ event: 'hole-left', pipeline: (isGroup ? roles.settlements : events).name, place });
   };
   const listener = { input, broken, hole, addGroups, addEventPage: () => counts.eventPages++ };
-  const staging = new EventStaging(options, resources, financialEvents, listener, turn);
+  const staging = new EventStaging(options, resources, events, listener, turn);
 
   let received = 0;
   let report: ReportBytes | undefined;
@@ -360,7 +361,7 @@ async function commitGroups(
   const files = new CheckedFiles(workspace);
   for (const [day, rows] of [...groups].toSorted(([a], [b]) => a - b)) {
     options.signal.throwIfAborted();
-    const added = await addGroups(options, { workspace, files }, financialEventGroups, day, rows);
+    const added = await addGroups(options, { workspace, files }, roles.settlements, day, rows);
     noteAdded(summary, added, options.emit);
     if (added.leftOut.size === 0) summary.extendRange([day]);
   }

@@ -1,10 +1,8 @@
-import { financialEventGroups } from '../../../pipelines/financial-event-groups.js';
-import { financialEvents } from '../../../pipelines/financial-events.js';
+import { roles } from '../../../pipelines/all-pipelines.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { runText, warningLines, summaryGrid, summaryObject, type RunReport } from '../load/run-summary.js';
 import { printable } from '../../core/printable.js';
 import { count } from '../../core/count.js';
-import { settlementReportTables } from '../../sources/finances/settlement-reports/report-tables.js';
 import type { Warnings } from '../../engine/run/pipeline.js';
 import { PipelineCounts } from '../../engine/run/pipeline-counts.js';
 import { dayMs, type Window } from '../../core/windows.js';
@@ -21,13 +19,14 @@ export interface AddedRows {
   readonly leftOut: ReadonlyMap<number, number>;
 }
 
-/** What is imported: pages of pipelines, and settlement reports. */
-export const importedPipelines = [financialEvents, financialEventGroups, settlementReportTables] as const;
+const [events] = roles.byDate;
+/** What is imported: pages of events, of settlements, and settlement reports. */
+export const importedPipelines = [events, roles.settlements, roles.reports] as const;
 
 /** The noun for a result of an imported pipeline, where it isn't an event. */
 const nouns: Readonly<Record<string, string>> = {
-  [financialEventGroups.name]: 'group',
-  [settlementReportTables.name]: 'settlement',
+  [roles.settlements.name]: 'group',
+  [roles.reports.name]: 'settlement',
 };
 
 /** The summary of an import for people: a line per pipeline, what was left out and why, and the warnings. */
@@ -78,7 +77,7 @@ function notImported({ pipeline, known, leftOut, leftOutDays, dateless }: Import
 export function importObject(report: RunReport, summaries: ImportSummaries): object {
   const { all, skippedLines, undecided, refused } = summaries;
   const left = all.map(({ pipeline, known, leftOut, leftOutDays, dateless }) => {
-    const unread = pipeline === settlementReportTables.name ? refused.length : 0;
+    const unread = pipeline === roles.reports.name ? refused.length : 0;
     return [pipeline, { known, left_out: leftOut + dateless + unread, left_out_days: leftOutDays.size }] as const;
   });
   return {

@@ -12,7 +12,7 @@ import {
   settlementsIn,
   type ReportLine,
 } from '../../sources/finances/settlement-reports/report-document.js';
-import { settlementReportTables } from '../../sources/finances/settlement-reports/report-tables.js';
+import { roles } from '../../../pipelines/all-pipelines.js';
 import {
   readSettlement,
   settlementWarnings,
@@ -87,7 +87,7 @@ export async function addSettlements(
   summaries: ImportSummaries,
 ): Promise<void> {
   const { lake, clock, signal, emit } = options;
-  const { name: pipeline } = settlementReportTables;
+  const { name: pipeline } = roles.reports;
   const summary = summaries.of(pipeline, {});
   summary.pages++;
   const refuse = (line: number, found: string): void => {
@@ -125,7 +125,7 @@ export async function addSettlements(
 
 /** A settlement to commit, in files of its own. */
 async function sliceOf({ id, month, batches }: SettlementRows, account: string): Promise<SliceCommit> {
-  const { name: pipeline, main, derived } = settlementReportTables;
+  const { name: pipeline, main, derived } = roles.reports;
   const { name, label, loadKeys } = settlementSlice(id);
   const metadata = fileMetadata(pipeline, account, label);
   const files: SliceFile[] = [];

@@ -1,19 +1,20 @@
+import { roles } from '../../../pipelines/all-pipelines.js';
 import type { Database } from '../../core/duckdb/connection.js';
 import { timestampLiteral } from '../../core/duckdb/literals.js';
 import type { Snapshot } from '../../lake/catalog/snapshot.js';
 import groupEntries from './known-group-entries.sql';
 import groupEvents from './known-group-events.sql';
 import groups from './known-groups.sql';
-import main from './known-main.sql';
+import knownMain from './known-main.sql';
 import { knownSettlements } from './known-settlements.js';
 import type { KnownVersion } from './known-version.js';
 
 /** The tables that journals are made of, and their queries. Each may read those before it, as `known_NAME`. */
 const queries: readonly (readonly [table: string, query: string])[] = [
-  ['events', main.replaceAll('$table', 'events')],
-  ['entries', 'SELECT * FROM entries_as_known($known_at)'],
-  ['transactions', main.replaceAll('$table', 'transactions')],
-  ['transaction_entries', 'SELECT * FROM transaction_entries_as_known($known_at)'],
+  ...roles.byDate.flatMap(({ main, derived }) => [
+    [main.name, knownMain.replaceAll('$table', main.name)] as const,
+    ...derived.map(({ name }) => [name, `SELECT * FROM ${name}_as_known($known_at)`] as const),
+  ]),
   ['groups', groups],
   ['group_events', groupEvents],
   ['group_entries', groupEntries],

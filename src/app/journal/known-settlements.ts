@@ -1,5 +1,4 @@
-import { financialEventGroups } from '../../../pipelines/financial-event-groups.js';
-import { groupEventsPipeline } from '../../../pipelines/group-events.js';
+import { roles } from '../../../pipelines/all-pipelines.js';
 import { identifier, literal } from '../../core/duckdb/literals.js';
 import { contains } from '../../core/windows.js';
 import { lakePathOf } from '../../lake/catalog/change.js';
@@ -9,7 +8,7 @@ import { loadKeysOf } from '../../lake/delta/file-tags.js';
 import { groupSpansOf } from '../../sources/finances/api-v0/collectors.js';
 import type { KnownVersion } from './known-version.js';
 
-const listing = financialEventGroups.main.name;
+const listing = roles.settlements.main.name;
 
 /**
  * Queries of what a version knew of settlements by its load keys and the list of settlements in its log:
@@ -24,7 +23,7 @@ export function knownSettlements(
 ): readonly (readonly [table: string, query: string])[] {
   const accounts = [...snapshot.accounts()];
   const loaded = accounts.flatMap((account) =>
-    [...snapshot.keysOf(account, groupEventsPipeline.name).values()].flatMap(({ key, since, holes }) => {
+    [...snapshot.keysOf(account, roles.bySettlement.name).values()].flatMap(({ key, since, holes }) => {
       const id = nameIn('group', key);
       return id === undefined || refusedAfter(holes) !== undefined || (typeof since === 'number' && since > at)
         ? []
@@ -32,7 +31,7 @@ export function knownSettlements(
     }),
   );
   const listed = accounts.flatMap((account) => {
-    const keys = snapshot.keysOf(account, financialEventGroups.name);
+    const keys = snapshot.keysOf(account, roles.settlements.name);
     return [...snapshot.filesOf(listing, account).values()].flatMap((add) => {
       const read = loadKeysOf(add).flatMap((key) => keys.get(key) ?? []);
       return groupSpansOf(add).map(({ id, start, end, open, awaited }) => {

@@ -4,8 +4,7 @@ import { withNeeds } from '../configuration/chosen-pipelines.js';
 import { futureEndText, readDateRange, type RangeOptions } from '../configuration/range.js';
 import { nextSteps, emptyRunText, summaryObject, summaryText } from './run-summary.js';
 import { firstInstant } from '../../engine/slicing/window-slicing.js';
-import { financialEvents } from '../../../pipelines/financial-events.js';
-import { transactionsPipeline } from '../../../pipelines/transactions.js';
+import { roles } from '../../../pipelines/all-pipelines.js';
 import type { CommandResult } from '../command-result.js';
 import type { RunContext } from '../context.js';
 import type { RunSummary } from '../results.js';
@@ -51,9 +50,7 @@ export async function backfill(options: BackfillCommand, context: RunContext): P
       result: ({ lake, plan: { isFirst }, report, findings }) => {
         const hasRows = lake.tables.some(({ snapshot }) => [...snapshot.filesOf(account)].length > 0);
         const isSynthetic = options.endpoint === undefined && !job.isCustomOnly;
-        const events = [financialEvents, transactionsPipeline].flatMap(({ name, main }) =>
-          lake.files(name, main.name, account),
-        );
+        const events = roles.byDate.flatMap(({ name, main }) => lake.files(name, main.name, account));
         const firstEvent = firstInstant(events, 'effective_at');
         const nothing = emptyRunText(report, { firstEvent, hasRows, isSynthetic });
         const next =

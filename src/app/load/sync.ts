@@ -14,8 +14,7 @@ import { runSettings, type LookBack } from '../configuration/setting-definitions
 import type { OptionalSettings } from '../configuration/settings.js';
 import { pipelineLookBackDays } from './look-back.js';
 import { readLookBacks, writeLookBacks, type LookBacks } from '../../lake/upkeep/look-backs.js';
-import { defaultPipelines } from '../../../pipelines/all-pipelines.js';
-import { settlementReportsPipeline } from '../../../pipelines/settlement-reports.js';
+import { defaultPipelines, roles } from '../../../pipelines/all-pipelines.js';
 import { keptReportDays } from '../../sources/finances/settlement-reports/report-operations.js';
 import { areReportsLoaded } from '../../sources/finances/settlement-reports/report-slicing.js';
 import { windowedOf, withNeeds } from '../configuration/chosen-pipelines.js';
@@ -137,9 +136,9 @@ function reportsToSync(
   { pipelines, settlementReports }: SyncCommand,
   unfinished: readonly RequestedRange[],
 ): readonly FinancesPipeline[] {
-  const isTakenOut = unfinished.some(({ pipeline }) => pipeline === settlementReportsPipeline.name);
+  const isTakenOut = unfinished.some(({ pipeline }) => pipeline === roles.reports.name);
   const isRequested = isTakenOut || (settlementReports ?? areReportsLoaded(lake, account));
-  return isRequested && pipelines.length === 0 ? [settlementReportsPipeline] : [];
+  return isRequested && pipelines.length === 0 ? [roles.reports] : [];
 }
 
 /** What a sync loads, planned by the state of its lake. */
@@ -192,7 +191,7 @@ function planSync(question: SyncQuestion, emit: Emit): SyncLoad {
   }
   const lookBackFrom = (pipeline: string) => end - (days.get(pipeline) ?? 0) * dayMs;
   // It reads all that the service keeps.
-  if (chosen.includes(settlementReportsPipeline)) days.set(settlementReportsPipeline.name, keptReportDays);
+  if (chosen.includes(roles.reports)) days.set(roles.reports.name, keptReportDays);
   const start = Math.min(end, ...[...missing.values()].flatMap(([first]) => first?.start ?? []));
   const job: SyncJob = { ...given, range: { start, end }, lookBackFrom };
   return {

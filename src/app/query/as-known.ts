@@ -1,5 +1,4 @@
-import { financialEvents } from '../../../pipelines/financial-events.js';
-import { transactionsPipeline } from '../../../pipelines/transactions.js';
+import { roles } from '../../../pipelines/all-pipelines.js';
 import type { Snapshot } from '../../lake/catalog/snapshot.js';
 import { loadedSpans } from '../../lake/loads/loaded-spans.js';
 import { sqlType, type Column, type Table } from '../../core/columns/table.js';
@@ -31,15 +30,12 @@ function macro(main: Table, table: Table, packed: string): string {
     .replaceAll('$table', table.name);
 }
 
-/** The pipelines whose tables have a macro of what was known at an instant. */
-export const asKnownPipelines = [financialEvents, transactionsPipeline];
-
 /**
  * Statements that create `events_as_known(instant)`, `entries_as_known(instant)` and their counterparts for transactions: the
  * rows that the lake held at that instant, over the views of the tables and `loaded_spans()`. A row was there once its part of the
  * window was loaded; from then on `event_history` has what changed.
  */
-export const asKnownMacros: readonly string[] = asKnownPipelines.flatMap(({ main, derived }) => [
+export const asKnownMacros: readonly string[] = roles.byDate.flatMap(({ main, derived }) => [
   macro(main, main, attributesOf(main)),
   ...derived.map((entries) => macro(main, entries, entriesOf(entries))),
 ]);
@@ -58,7 +54,7 @@ const spansType = [{ source: 'VARCHAR', account: 'VARCHAR', is_imported: 'BOOLEA
  * the window of a table's rows is loaded, in milliseconds since 1970. It must be executed before `asKnownMacros`.
  */
 export function loadedSpansMacro(snapshot: Snapshot): string {
-  const spans = asKnownPipelines.flatMap(({ name, main }) =>
+  const spans = roles.byDate.flatMap(({ name, main }) =>
     [...snapshot.accounts()].flatMap((account) =>
       [...snapshot.keysOf(account, name).values()].flatMap((key) => {
         const { start, end } = key.window ?? { start: 0, end: 0 };

@@ -1,5 +1,4 @@
-import { financialEvents } from '../../../pipelines/financial-events.js';
-import { transactionsPipeline } from '../../../pipelines/transactions.js';
+import { roles } from '../../../pipelines/all-pipelines.js';
 import { joined, type Window } from '../../core/windows.js';
 import type { Lake } from '../../lake/lake.js';
 import { spansText } from '../command-text.js';
@@ -11,7 +10,7 @@ export function windowsByAccount(lake: Lake): ReadonlyMap<string, readonly Windo
     .toSorted()
     .map((account): [string, readonly Window[]] => [
       account,
-      joined([financialEvents, transactionsPipeline].flatMap((pipeline) => storedWindows(lake, pipeline, account))),
+      joined(roles.byDate.flatMap((pipeline) => storedWindows(lake, pipeline, account))),
     ]);
   return new Map(all.filter(([, windows]) => windows.length > 0));
 }

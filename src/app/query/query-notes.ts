@@ -4,21 +4,19 @@ import type { LoadedSpan } from '../../lake/catalog/load-key.js';
 import type { Lake } from '../../lake/lake.js';
 import { loadedSpans } from '../../lake/loads/loaded-spans.js';
 import { formatCount } from '../../core/text/amounts.js';
-import { groupSlices, spanOfGroup, type GroupSlice } from '../../sources/finances/api-v0/group-slices.js';
+import { spanOfGroup, type GroupSlice } from '../../sources/finances/api-v0/group-slices.js';
 import { loadingCommand, spansText } from '../command-text.js';
-import { comparedDays, comparedText } from '../coverage/compared-days.js';
+import { comparedDays, comparedText, leftOutDays, leftOutText, transactionsSince } from '../coverage/both-apis.js';
 import { unsummedColumn, unsummedIn, unsummedText } from '../unsummed-amounts.js';
-import { leftOutDays, leftOutText, transactionsSince } from '../coverage/left-out-days.js';
-import { financialEventGroups } from '../../../pipelines/financial-event-groups.js';
-import { financialEvents } from '../../../pipelines/financial-events.js';
-import { groupEventsPipeline } from '../../../pipelines/group-events.js';
-import { transactionsPipeline } from '../../../pipelines/transactions.js';
+import { roles } from '../../../pipelines/all-pipelines.js';
 import { tablesOf, type PipelineTables } from '../../core/columns/table.js';
 import { withoutTexts, wordsOf } from '../../core/duckdb/sql-statements.js';
+import { listedGroups, unloadedGroups } from '../settlements/listed-groups.js';
 import { storedPipelines, storedWindows } from '../coverage/stored-pipelines.js';
-import { asKnownPipelines } from './as-known.js';
 import { namesIn } from './named-tables.js';
 import { isMacro, views } from './views.js';
+
+const [, transactions] = roles.byDate;
 
 /** What notes depend on beside the lake. */
 interface NotedQueries {
@@ -76,7 +74,7 @@ export function emptyNote(statement: string, lake: Lake): string | undefined {
     const [of] = all;
     if (of === undefined) continue;
     if (!all.some(isLoaded)) {
-      const windows = [financialEventGroups, financialEvents, transactionsPipeline].flatMap((pipeline) =>
+      const windows = [roles.settlements, ...roles.byDate].flatMap((pipeline) =>
         storedWindows(lake, pipeline, account),
       );
       const start = Math.min(...windows.map((window) => window.start));
@@ -85,13 +83,10 @@ export function emptyNote(statement: string, lake: Lake): string | undefined {
       const range = orders === '' && windows.length > 0 ? [{ start, end }] : [];
       const command = `\`${loadingCommand({ pipeline: of.name, account, windows: range })}${orders}\``;
       const instead =
-        name === 'payouts' && isLoaded(financialEventGroups) ? ', and settlement_payouts has those of settlements' : '';
+        name === 'payouts' && isLoaded(roles.settlements) ? ', and settlement_payouts has those of settlements' : '';
       return `WARNING: ${name}: nothing of ${of.name} is loaded, so there are no rows: ${command} loads them${instead}`;
     }
-    if (
-      name === 'settlement_payouts' &&
-      !accounts.some((one) => closedSettlements(lake, one, { loaded: true }).length > 0)
-    ) {
+    if (name === 'settlement_payouts' && !accounts.some((one) => listedGroups(lake, one).some(isClosed))) {
       return `WARNING: ${name}: no settlement of ${account} has closed yet, so there are no rows: \`ledgerlake status\` lists the open ones`;
     }
     if (name === 'payout_lines') return unloadedNote(lake, accounts);
@@ -99,31 +94,28 @@ export function emptyNote(statement: string, lake: Lake): string | undefined {
   return undefined;
 }
 
-/** The closed settlements in an account's listing; `loaded`: also those whose events are loaded. */
-function closedSettlements(lake: Lake, account: string, { loaded }: { readonly loaded: boolean }): GroupSlice[] {
-  const range = { start: -Infinity, end: Infinity };
-  const question = { lake, account, range, refresh: loaded };
-  return groupSlices(question, groupEventsPipeline.name, financialEventGroups.name).filter(
-    ({ group }) => group.end !== null,
-  );
+function isClosed({ group }: GroupSlice): boolean {
+  return group.end !== null;
 }
 
 /** A note on closed settlements that lack lines, as their events or transactions aren't loaded; undefined where there are none. */
 function unloadedNote(lake: Lake, accounts: readonly string[]): string | undefined {
   for (const account of accounts) {
-    const posted = storedWindows(lake, transactionsPipeline, account);
-    const spans = closedSettlements(lake, account, { loaded: false }).flatMap((slice) => {
-      const span = spanOfGroup(slice) ?? { start: slice.opened, end: slice.opened + 1000 };
-      const missing = uncovered(span, posted);
-      return missing.length === 0 ? [] : [{ opened: slice.opened, missing }];
-    });
+    const posted = storedWindows(lake, transactions, account);
+    const spans = unloadedGroups(lake, account)
+      .filter(isClosed)
+      .flatMap((slice) => {
+        const span = spanOfGroup(slice) ?? { start: slice.opened, end: slice.opened + 1000 };
+        const missing = uncovered(span, posted);
+        return missing.length === 0 ? [] : [{ opened: slice.opened, missing }];
+      });
     if (spans.length === 0) continue;
     const opened = spans.map((span) => span.opened);
-    const isByGroup = posted.length === 0 || lake.loadKeys(groupEventsPipeline.name, account).size > 0;
+    const isByGroup = posted.length === 0 || lake.loadKeys(roles.bySettlement.name, account).size > 0;
     const windows = isByGroup
       ? [{ start: Math.min(...opened), end: Math.max(...opened) + 1000 }]
       : joined(spans.flatMap(({ missing }) => missing));
-    const pipeline = (isByGroup ? groupEventsPipeline : transactionsPipeline).name;
+    const pipeline = (isByGroup ? roles.bySettlement : transactions).name;
     const command = `\`${loadingCommand({ pipeline, account, windows })}\``;
     const found = formatCount(spans.length, 'closed settlement');
     const [what, which] = isByGroup
@@ -150,16 +142,14 @@ function reconciledNote(names: ReadonlySet<string>, lake: Lake): string | undefi
   const view = ['reconciliation', 'reconciliation_by_month', 'clearing'].find((name) => names.has(name));
   if (view === undefined) return undefined;
   const ends = [...lake.accounts()].toSorted().flatMap((account) => {
-    const [v0, transactions] = [financialEvents, transactionsPipeline].map(
-      (pipeline) => storedWindows(lake, pipeline, account).at(-1)?.end,
-    );
-    return v0 === undefined || transactions === undefined || v0 === transactions ? [] : [{ account, v0, transactions }];
+    const [v0, later] = roles.byDate.map((pipeline) => storedWindows(lake, pipeline, account).at(-1)?.end);
+    return v0 === undefined || later === undefined || v0 === later ? [] : [{ account, v0, later }];
   });
   const [first] = ends;
   if (first === undefined) return undefined;
-  const { account, v0, transactions } = first;
+  const { account, v0, later } = first;
   return (
-    `WARNING: ${view}: events of ${account} are loaded up to ${isoInstant(v0)}, and transactions up to ${isoInstant(transactions)}, ` +
+    `WARNING: ${view}: events of ${account} are loaded up to ${isoInstant(v0)}, and transactions up to ${isoInstant(later)}, ` +
     `so that sums by settlement and those of pnl_by_month may differ: \`ledgerlake sync --account ${account} --api both\` loads the rest`
   );
 }
@@ -198,15 +188,14 @@ function outstandingNote(statement: string, lake: Lake): string | undefined {
 /** Why `outstanding_at` is not exact for an account; undefined where it is. */
 function faultAt(instant: number | undefined, account: string, lake: Lake): string | undefined {
   const since = transactionsSince(lake, account);
-  const loaded = storedWindows(lake, transactionsPipeline, account).filter(({ end }) => end > since);
+  const loaded = storedWindows(lake, transactions, account).filter(({ end }) => end > since);
   const end = loaded.at(-1)?.end;
   const load = (windows: readonly Window[]) =>
-    `\`${loadingCommand({ pipeline: transactionsPipeline.name, account, windows })}\` loads `;
+    `\`${loadingCommand({ pipeline: transactions.name, account, windows })}\` loads `;
   if (end === undefined) return `no transactions of ${account} are loaded, so there are no rows: ${load([])}them`;
   const from = `transactions of ${account} are loaded from ${dateOrInstant(since)} on`;
   if (instant !== undefined && instant < since) {
-    const isEmpty =
-      uncovered({ start: instant, end: since }, storedWindows(lake, transactionsPipeline, account)).length === 0;
+    const isEmpty = uncovered({ start: instant, end: since }, storedWindows(lake, transactions, account)).length === 0;
     if (isEmpty)
       return `${account} has no transactions before ${dateOrInstant(since)}, so there are no rows for ${dateOrInstant(instant)}`;
     return `${from}, after ${dateOrInstant(instant)}, so there are no rows: ${load([{ start: instant, end: since }])}what is missing`;
@@ -254,7 +243,7 @@ export function knownTooEarly(statement: string, firstLoad: number | undefined):
  */
 function knownLater(statement: string, lake: Lake): string | undefined {
   for (const { name, instant } of statedInstants(statement, '\\w+_as_known')) {
-    const source = asKnownPipelines.find((pipeline) =>
+    const source = roles.byDate.find((pipeline) =>
       tablesOf(pipeline).some((table) => table.name === name.replace('_as_known', '')),
     );
     for (const account of source === undefined ? [] : [...lake.accounts()].toSorted()) {

@@ -1,4 +1,4 @@
-import { pipelines } from '../../../pipelines/all-pipelines.js';
+import { pipelines, roles } from '../../../pipelines/all-pipelines.js';
 import type { Clock } from '../../core/clock.js';
 import { customPipelinesOf, type PipelineTables, type Table } from '../../core/columns/table.js';
 import { literal } from '../../core/duckdb/literals.js';
@@ -19,7 +19,6 @@ import type { Lake } from '../../lake/lake.js';
 import type { LakeTable } from '../../lake/lake-table.js';
 import { retentionDays } from '../../sources/finances/selling-partner/history-limit.js';
 import { reportLimits } from '../../sources/finances/settlement-reports/report-operations.js';
-import { settlementReportTables } from '../../sources/finances/settlement-reports/report-tables.js';
 import { bundlesOf, fileTargetOf, writeBundle, writeFiltered } from '../maintenance/file-bundles.js';
 import { remainderWriter } from '../maintenance/remainder.js';
 import { historyPipeline } from '../reconcile/event-history.js';
@@ -62,7 +61,7 @@ export function keyOfRow(main: Table): string {
 export function loadKeyOf({ account, pipeline, key }: LoadKeyId, readAt: number): LoadKey {
   const span = parseImportedKey(key);
   const window = readWindow(key) ?? span;
-  const isImported = span !== undefined || pipeline === settlementReportTables.name;
+  const isImported = span !== undefined || pipeline === roles.reports.name;
   const origin = isImported ? 'import' : 'api';
   return { account, pipeline, key, ...(window && { window }), readAt, since: readAt, origin };
 }
@@ -127,7 +126,7 @@ async function fateOf(
  * @param endedAt of a settlement with a report; left out: it isn't known, and ended before it was read
  */
 function isLasting({ pipeline, origin, window, readAt }: LoadKey, now: number, endedAt = readAt): boolean {
-  if (pipeline === settlementReportTables.name) return origin === 'import' || endedAt < now - reportLimits.keptMs;
+  if (pipeline === roles.reports.name) return origin === 'import' || endedAt < now - reportLimits.keptMs;
   return origin === 'import' || (window !== undefined && window.end < now - retentionDays * dayMs);
 }
 

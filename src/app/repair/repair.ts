@@ -18,7 +18,7 @@ import { noteRequestedRanges, readRequestedRanges, type RequestedRange } from '.
 import { repairCatalog, type RepairStep } from '../../lake/upkeep/repair-catalog.js';
 import { tables } from '../../sources/finances/lake-tables.js';
 import { reportLimits } from '../../sources/finances/settlement-reports/report-operations.js';
-import { settlementReportTables } from '../../sources/finances/settlement-reports/report-tables.js';
+import { roles } from '../../../pipelines/all-pipelines.js';
 import { catalogVersion } from '../catalog-version.js';
 import { underLease, type CommandResult } from '../command-result.js';
 import { commandIn } from '../command-text.js';
@@ -202,7 +202,7 @@ function requestedRanges(
 /** The days of a load key, as far as they are known: of its month those that are loaded, as nobody has requested the others. */
 function requestedAgain(lake: Lake, key: LoadKey, month?: Window): readonly RequestedAgain[] {
   const { account, pipeline, origin, readAt, window } = key;
-  const isReported = pipeline === settlementReportTables.name && origin === 'api';
+  const isReported = pipeline === roles.reports.name && origin === 'api';
   const kept = isReported ? { start: readAt - reportLimits.keptMs, end: readAt } : undefined;
   const loaded = isReported || month === undefined ? month : storedParts(lake, pipeline, account, month);
   const loadKey = isReported ? key.key : undefined;

@@ -1,9 +1,7 @@
 import { isoInstant } from '../../core/numeric/instant.js';
 import { formatCount } from '../../core/text/amounts.js';
-import { commandIn, loadingCommand, spansText } from '../command-text.js';
-import type { ComparedDays } from '../coverage/compared-days.js';
-import { transactionsPipeline } from '../../../pipelines/transactions.js';
-import type { LeftOutDays } from '../coverage/left-out-days.js';
+import { commandIn, spansText } from '../command-text.js';
+import { leftOutCommand, type ComparedDays, type LeftOutDays } from '../coverage/both-apis.js';
 import { dayText, html, type Html } from './html.js';
 import { shownIn, currencyText, minuteText } from './report-amounts.js';
 import { statement, type FigureReader, type FigureRow } from './figure-reader.js';
@@ -66,7 +64,7 @@ export function basisSection({ since, hasEarlier, deferred, leftOut, compared }:
       html`<p class="look">
         <b>The figures leave days out</b>: Finances v0 has ${spansText(leftOut.windows)}, and transactions have only
         ${spansText(leftOut.loaded)}. This loads the missing ones:
-        <code>${commandIn({ lake }, loadingCommand({ pipeline: transactionsPipeline.name, ...leftOut }))}</code>
+        <code>${commandIn({ lake }, leftOutCommand(leftOut))}</code>
       </p>`
     }
     ${

@@ -1,12 +1,10 @@
-import { pipelineNamed } from '../../../pipelines/all-pipelines.js';
+import { pipelineNamed, roles } from '../../../pipelines/all-pipelines.js';
 import type { LastRuns } from '../../lake/upkeep/last-run.js';
 import { dayMs, type Window } from '../../core/windows.js';
 import type { Day, DayState } from '../../engine/run/day-states.js';
 import { coverageText, type AccountCoverage, type PipelineCoverage } from '../status/lake-status.js';
 import { needsEndpoint } from '../status/suggestions.js';
 import { formatCount } from '../../core/text/amounts.js';
-import { financialEvents } from '../../../pipelines/financial-events.js';
-import { transactionsPipeline } from '../../../pipelines/transactions.js';
 import type { BasisFigures } from './basis-section.js';
 import { calendarChart, daySigns } from './charts.js';
 import { figureTable, html, lakeCode, lakeText, numberColumn, textColumn, type Html } from './html.js';
@@ -71,10 +69,11 @@ function coverageHtml(status: AccountCoverage, basis: BasisFigures, lastRuns: La
 
 /** A pipeline's part of the figures by month; empty where these don't come from a dated pipeline. */
 function figuresText(pipeline: string, { since, hasEarlier }: BasisFigures): string {
-  if (pipeline === transactionsPipeline.name) {
+  const [events, transactions] = roles.byDate;
+  if (pipeline === transactions.name) {
     return `: the figures by month${hasEarlier && since !== null ? ` from ${since.slice(0, 10)} on` : ''}`;
   }
-  if (pipeline !== financialEvents.name) return '';
+  if (pipeline !== events.name) return '';
   if (since === null) return ': the figures by month';
   return hasEarlier ? `: the figures by month until ${since.slice(0, 10)}` : ', in no figure by month';
 }

@@ -2,9 +2,7 @@ import { groupBy } from '../../core/group-by.js';
 import { literal } from '../../core/duckdb/literals.js';
 import reconciliation from '../query/views/reconciliation.sql';
 import reconciliationEvents from '../query/views/reconciliation_events.sql';
-import { financialEvents } from '../../../pipelines/financial-events.js';
-import { groupEventsPipeline } from '../../../pipelines/group-events.js';
-import { transactionsPipeline } from '../../../pipelines/transactions.js';
+import { roles } from '../../../pipelines/all-pipelines.js';
 import type { PipelineTables } from '../../core/columns/table.js';
 import clearedText from './cleared.sql';
 import { statement, type FigureRow } from './figure-reader.js';
@@ -74,7 +72,8 @@ export const reconciliationSection: Section = {
   sheet: { name: 'reconciliation', columns: sheetColumns({ line: 'text', amount: 'amount' }) },
   read: async ({ account, rows, report: { lake, isPartial } }) => {
     const hasFiles = ({ name, main }: PipelineTables) => lake.files(name, main.name, account).length > 0;
-    const isLoaded = hasFiles(transactionsPipeline) || (hasFiles(financialEvents) && hasFiles(groupEventsPipeline));
+    const [events, transactions] = roles.byDate;
+    const isLoaded = hasFiles(transactions) || (hasFiles(events) && hasFiles(roles.bySettlement));
     const lines = !isLoaded ? [] : isPartial ? clearedIn(await rows(clearedAmounts)) : await rows(bankAmounts);
     const byCurrency = groupBy(lines, ({ currency }) => currency);
     return {

@@ -23,8 +23,7 @@ import { fetchedFiles, lakeTables, openExistingLake } from '../query/lake-files.
 import type { QueryOptions } from '../configuration/settings.js';
 import { NamedTables } from '../query/named-tables.js';
 import { viewStatements } from '../query/views.js';
-import { comparedDays } from '../coverage/compared-days.js';
-import { leftOutDays, leftOutText, type LeftOutDays } from '../coverage/left-out-days.js';
+import { comparedDays, leftOutDays, leftOutText, type LeftOutDays } from '../coverage/both-apis.js';
 import { readUnfinished } from '../coverage/unfinished-ranges.js';
 import { accountStatus, loadedRange, reportedRange } from '../status/lake-status.js';
 import { readBasis } from './basis-section.js';

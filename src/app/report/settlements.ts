@@ -1,15 +1,12 @@
 import { groupBy } from '../../core/group-by.js';
 import type { Database } from '../../core/duckdb/connection.js';
 import type { Lake } from '../../lake/lake.js';
-import { financialEventGroups } from '../../../pipelines/financial-event-groups.js';
-import { groupEventsPipeline } from '../../../pipelines/group-events.js';
-import { transactionsPipeline } from '../../../pipelines/transactions.js';
+import { roles } from '../../../pipelines/all-pipelines.js';
 import {
-  datedWindows,
-  isSettlementCovered,
   isSettlementIn,
   isWithin,
   loadedSettlements,
+  settlementsByDate,
   settlementsFrom,
   totalFault,
   type Settlement,
@@ -100,7 +97,7 @@ export async function readSettlements(
   detailed: number,
 ): Promise<SettlementFigures[]> {
   const { account, from = -Infinity, to = Infinity } = scope;
-  const source = { table: financialEventGroups.main.name, file: '', account };
+  const source = { table: roles.settlements.main.name, file: '', account };
   const listed = await settlementsFrom(settlementRows, source, database, signal);
   const isAll = scope.from === undefined && scope.to === undefined;
   const settlements = listed
@@ -108,11 +105,11 @@ export async function readSettlements(
     .toSorted(newestFirst);
   const comparable = { lake, settlements, damaged: [] };
   const byEvent = new Set(loadedSettlements(comparable));
-  const windows = datedWindows(comparable, transactionsPipeline, account);
-  const read = lake.loadKeys(groupEventsPipeline.name, account);
+  const isPaidLoaded = settlementsByDate(comparable);
+  const read = lake.loadKeys(roles.bySettlement.name, account);
   // Events that v0 returned while the settlement was open are incomplete, and its transactions aren't read then.
   const isLoaded = (settlement: Settlement) =>
-    byEvent.has(settlement) || (!read.has(settlement.slice) && isSettlementCovered(settlement, windows));
+    byEvent.has(settlement) || (!read.has(settlement.slice) && isPaidLoaded(settlement));
   const broken = new Set((await rows(brokenSettlements)).map(({ groupId }) => groupId));
   const byGroup = <T extends { groupId: string }>(all: readonly T[]) => groupBy(all, ({ groupId }) => groupId);
   const nets = byGroup(await rows(netSums));

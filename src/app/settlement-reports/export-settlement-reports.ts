@@ -1,7 +1,5 @@
 import { join } from 'node:path';
-import { financialEventGroups } from '../../../pipelines/financial-event-groups.js';
-import { groupEventsPipeline } from '../../../pipelines/group-events.js';
-import { transactionsPipeline } from '../../../pipelines/transactions.js';
+import { roles } from '../../../pipelines/all-pipelines.js';
 import { openDatabase, type QueryResult } from '../../core/duckdb/connection.js';
 import { usageError } from '../../core/errors.js';
 import { makeFolders, openFault } from '../../core/io/files.js';
@@ -37,10 +35,9 @@ import { LakeDatabase } from '../query/lake-database.js';
 import { openLakeReader } from '../query/lake-files.js';
 import settlementRows from '../settlements/settlements.sql';
 import {
-  datedWindows,
-  isSettlementCovered,
   isSettlementIn,
   loadedSettlements,
+  settlementsByDate,
   settlementsFrom,
   totalFault,
   type NetSum,
@@ -172,7 +169,7 @@ function rangeOf({ from, to }: SettlementReportOptions) {
 
 /** The settlements of an account, oldest first. */
 async function settlementsOf(account: string, views: LakeDatabase): Promise<ChosenSettlement[]> {
-  const source = { table: financialEventGroups.main.name, file: '', account };
+  const source = { table: roles.settlements.main.name, file: '', account };
   const settlements = await settlementsFrom(settlementRows, source, views.prepared());
   const statement = 'SELECT group_id, settlement_id FROM settlement_ids WHERE account = $account';
   const ids = new Map<string, string>();
@@ -226,17 +223,16 @@ class ReportWriter {
 
   /** Returns the settlements that aren't whole, and why. */
   async write(chosen: readonly ChosenSettlement[]): Promise<Map<ChosenSettlement, string>> {
-    const { account, lake } = this.#options;
+    const { lake } = this.#options;
     const settlements = chosen.map(({ settlement }) => settlement);
     const comparable = { lake, settlements, damaged: [] };
     const byEvent = new Set(loadedSettlements(comparable));
-    const windows = datedWindows(comparable, transactionsPipeline, account);
     const sources: readonly LineSource[] = [
       { statement: groupLines, has: (settlement) => byEvent.has(settlement) },
       {
         statement: paidLines,
         parameters: { whole: JSON.stringify(wholeFees) },
-        has: (settlement) => isSettlementCovered(settlement, windows),
+        has: settlementsByDate(comparable),
       },
     ];
     const left = new Map(chosen.map((one) => [one, this.#unloadedText(one.settlement)]));
@@ -256,7 +252,7 @@ class ReportWriter {
   #unloadedText({ account, isClosed, start }: Settlement): string {
     if (!isClosed) return 'it is still open';
     const windows = start === null ? [] : [{ start, end: start + 1000 }];
-    const command = loadingCommand({ pipeline: groupEventsPipeline.name, account, windows });
+    const command = loadingCommand({ pipeline: roles.bySettlement.name, account, windows });
     return `the lake doesn't hold it whole; \`${command}\` loads its events`;
   }
 

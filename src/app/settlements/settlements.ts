@@ -6,8 +6,7 @@ import { uncovered, type Window } from '../../core/windows.js';
 import { loadedWindows, windowKey } from '../../engine/slicing/window-slices.js';
 import { loadKeyFor, refusedAfter } from '../../lake/catalog/load-key.js';
 import type { Lake } from '../../lake/lake.js';
-import { financialEventGroups } from '../../../pipelines/financial-event-groups.js';
-import { groupEventsPipeline } from '../../../pipelines/group-events.js';
+import { roles } from '../../../pipelines/all-pipelines.js';
 import { tablesOf, type PipelineTables } from '../../core/columns/table.js';
 
 /** A settlement as the listing of groups describes it. */
@@ -60,7 +59,8 @@ export async function settlementsFrom(
   }));
 }
 
-const byGroupTables = [financialEventGroups, groupEventsPipeline].flatMap(tableNames);
+const [, transactions] = roles.byDate;
+const byGroupTables = [roles.settlements, roles.bySettlement].flatMap(tableNames);
 
 /** A file whose rows can't be read. */
 export interface UnreadableFile {
@@ -90,7 +90,7 @@ export function loadedSettlements({ lake, settlements, damaged }: Comparable): S
     Array.from(new Set(settlements.map(({ account }) => account)), (account) => [
       account,
       {
-        loadKeys: lake.loadKeys(groupEventsPipeline.name, account),
+        loadKeys: lake.loadKeys(roles.bySettlement.name, account),
         damaged: damagedKeys(damaged, byGroupTables, account),
       },
     ]),
@@ -124,6 +124,19 @@ export function datedWindows(comparable: Comparable, pipeline: PipelineTables, a
   const damaged = damagedKeys(comparable.damaged, tableNames(pipeline), account);
   if (damaged === undefined) return [];
   return loadedWindows(comparable.lake, pipeline.name, account).filter((window) => !damaged.has(windowKey(window)));
+}
+
+/** Tells of which settlements every day is loaded from the API whose amounts by date name their settlement. */
+export function settlementsByDate(
+  comparable: Comparable,
+): (settlement: Pick<Settlement, 'account' | 'start' | 'end'>) => boolean {
+  const windows = new Map<string, readonly Window[]>();
+  return (settlement) => {
+    const { account } = settlement;
+    const loaded = windows.get(account) ?? datedWindows(comparable, transactions, account);
+    windows.set(account, loaded);
+    return isSettlementCovered(settlement, loaded);
+  };
 }
 
 /** Whether windows cover all of a settlement. */

@@ -3,7 +3,7 @@ import { columnStatistics } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
 import type { GroupSpan } from '../../sources/finances/api-v0/collectors.js';
 import { reportLimits } from '../../sources/finances/settlement-reports/report-operations.js';
-import { settlementReportTables } from '../../sources/finances/settlement-reports/report-tables.js';
+import { roles } from '../../../pipelines/all-pipelines.js';
 import type { LookBacks } from '../../lake/upkeep/look-backs.js';
 
 /** What a lake has of the settlement reports that the service keeps for a while. Instants in milliseconds since 1970. */
@@ -35,7 +35,7 @@ export function reportsStatus(
   groups: readonly GroupSpan[],
   { lookBacks, now }: { readonly lookBacks?: LookBacks | undefined; readonly now: number },
 ): ReportsStatus | undefined {
-  const { name, main } = settlementReportTables;
+  const { name, main } = roles.reports;
   const keys = [...lake.loadKeys(name, account).values()];
   if (keys.length === 0) return undefined;
   // A run that found nothing new has left a look-back alone.

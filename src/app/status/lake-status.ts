@@ -1,8 +1,7 @@
 import type { LoadKeyKind } from '../../lake/catalog/load-key.js';
 import { apiNames, defaultApi, type Api } from '../../sources/finances/finances-apis.js';
-import { defaultPipelines, pipelineNamed, pipelines as allPipelines } from '../../../pipelines/all-pipelines.js';
+import { defaultPipelines, pipelineNamed, pipelines as allPipelines, roles } from '../../../pipelines/all-pipelines.js';
 import type { GroupSpan } from '../../sources/finances/api-v0/collectors.js';
-import { groupSlices, type GroupSlice } from '../../sources/finances/api-v0/group-slices.js';
 import { settlementBreaks, type SettlementHole } from '../../sources/finances/api-v0/settlement-holes.js';
 import type { Lake } from '../../lake/lake.js';
 import { endpointToName, type LastRuns } from '../../lake/upkeep/last-run.js';
@@ -14,8 +13,7 @@ import { loadedWindows } from '../../engine/slicing/window-slices.js';
 import { missingWindows, requestedOf } from '../../engine/slicing/sync-windows.js';
 import { contains, dayMs, joined, spanOf, type Window } from '../../core/windows.js';
 import { isoInstant } from '../../core/numeric/instant.js';
-import { financialEventGroups } from '../../../pipelines/financial-event-groups.js';
-import { groupEventsPipeline } from '../../../pipelines/group-events.js';
+import { listedGroups, unloadedGroups } from '../settlements/listed-groups.js';
 import { storedPipelines, type StoredPipeline } from '../coverage/stored-pipelines.js';
 import type { TableStatus } from '../results.js';
 import type { Day, DayState } from '../../engine/run/day-states.js';
@@ -25,7 +23,6 @@ import { unsummedIn } from '../unsummed-amounts.js';
 import { reportsStatus, type ReportsStatus } from './kept-reports.js';
 import { freshnessOf, type Freshness } from '../load/freshness.js';
 import type { LookBacks } from '../../lake/upkeep/look-backs.js';
-import { settlementReportTables } from '../../sources/finances/settlement-reports/report-tables.js';
 import { rangeOf, suggestion, type Suggestion, type SuggestionContext } from './suggestions.js';
 
 /** The coverage of one pipeline for one account. */
@@ -159,11 +156,10 @@ export function accountStatus(question: StatusQuestion): AccountCoverage {
     endpoint: endpointToName(lastRuns, account),
     pipelineFolder: question.pipelineFolder,
   };
-  const { listed, lacking: toLoad } = groupsOf(question);
-  const groups = listed.map(({ group }) => group);
+  const groups = listedGroups(lake, account).map(({ group }) => group);
   const reports = reportsStatus(lake, account, groups, question);
   const isDue = reports !== undefined && (reports.lostFrom !== undefined || reports.expiring.length > 0);
-  const isListed = used.some(({ name }) => name === groupEventsPipeline.name);
+  const isListed = used.some(({ name }) => name === roles.bySettlement.name);
   return {
     account,
     range,
@@ -181,14 +177,16 @@ export function accountStatus(question: StatusQuestion): AccountCoverage {
       ),
     ],
     freshness: freshnessBy(used, question),
-    openGroups: listed.flatMap(({ group }) => (group.end === null ? [group] : [])),
-    groupsToLoad: isListed ? toLoad.filter(({ opened }) => contains(range, opened)).map(({ group }) => group) : [],
-    missingSettlements: settlementBreaks(groups, loadedWindows(lake, financialEventGroups.name, account)).holes.filter(
+    openGroups: groups.filter(({ end }) => end === null),
+    groupsToLoad: isListed
+      ? unloadedGroups(lake, account).flatMap(({ group, opened }) => (contains(range, opened) ? [group] : []))
+      : [],
+    missingSettlements: settlementBreaks(groups, loadedWindows(lake, roles.settlements.name, account)).holes.filter(
       ({ at }) => contains(range, at),
     ),
     holes: unreadEvents(lake, account),
     reports,
-    loadReports: isDue ? suggestion('sync', account, [settlementReportTables.name], question) : undefined,
+    loadReports: isDue ? suggestion('sync', account, [roles.reports.name], question) : undefined,
     tables: tableStatuses(lake, account),
     load:
       spans.length === 0
@@ -278,14 +276,6 @@ function pipelineStatus({ name, loadKeyKind, coverage }: StoredPipeline, questio
     takenOut: takenOut.flatMap(({ loadKey }) => loadKey ?? []),
     days: days.map((day) => (isForgotten(day) ? { ...day, state: 'forgotten' } : day)),
   };
-}
-
-/** Every listed group, and those that group-events hasn't loaded. */
-function groupsOf({ lake, account }: StatusQuestion): { listed: GroupSlice[]; lacking: GroupSlice[] } {
-  const range = { start: -Infinity, end: Infinity };
-  const of = (refresh: boolean) =>
-    groupSlices({ lake, account, range, refresh }, groupEventsPipeline.name, financialEventGroups.name);
-  return { listed: of(true), lacking: of(false) };
 }
 
 function tableStatuses(lake: Lake, account: string): TableStatus[] {

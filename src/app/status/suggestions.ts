@@ -1,10 +1,9 @@
 import type { LoadKeyKind } from '../../lake/catalog/load-key.js';
-import { defaultPipelines, pipelineNamed } from '../../../pipelines/all-pipelines.js';
+import { defaultPipelines, pipelineNamed, roles } from '../../../pipelines/all-pipelines.js';
 import type { Window } from '../../core/windows.js';
 import { endpointToName, newestRun, type LastRun, type LastRuns } from '../../lake/upkeep/last-run.js';
 import type { Lease } from '../../lake/leases.js';
 import { apis, defaultApi, type Api } from '../../sources/finances/finances-apis.js';
-import { settlementReportTables } from '../../sources/finances/settlement-reports/report-tables.js';
 import { loadCommand, type LoadArguments } from '../command-text.js';
 import { accountPattern, demoAccount } from '../configuration/account.js';
 import { withNeeds } from '../configuration/chosen-pipelines.js';
@@ -116,7 +115,7 @@ export function nextSync(
   },
   context: SuggestionContext,
 ): Suggestion {
-  const isReports = ({ pipeline }: { readonly pipeline: string }) => pipeline === settlementReportTables.name;
+  const isReports = ({ pipeline }: { readonly pipeline: string }) => pipeline === roles.reports.name;
   const synced = pipelines.filter(({ loadKeyKind }) => loadKeyKind !== 'order');
   const others = synced.filter((of) => !isReports(of));
   const notBegun = unfinished.filter((name) => pipelineNamed(name)?.loadKeyKind !== 'order');

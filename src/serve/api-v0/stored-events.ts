@@ -1,5 +1,3 @@
-import { groupEventsPipeline } from '../../../pipelines/group-events.js';
-import { orderEventsPipeline } from '../../../pipelines/order-events.js';
 import { readParquet } from '../../core/duckdb/literals.js';
 import { loadKeyFor } from '../../lake/catalog/load-key.js';
 import * as tables from '../../sources/finances/api-v0/event-tables.js';
@@ -38,7 +36,7 @@ export function storedEvents(pages: LakePages): EventLedger {
         ),
       );
       // A listed group whose events aren't loaded is unknown, not empty.
-      return pages.isLoaded(groupEventsPipeline, loadKey) ? page : undefined;
+      return pages.isLoaded(groupEvents, loadKey) ? page : undefined;
     },
     eventsOfOrder: async (orderId, query) => {
       const loadKey = loadKeyFor('order', orderId);
@@ -55,7 +53,7 @@ export function storedEvents(pages: LakePages): EventLedger {
       });
       // A loaded order may have no events.
       const isKnown = page.items.length > 0 || query.cursor !== undefined;
-      return isKnown || pages.isLoaded(orderEventsPipeline, loadKey) ? page : undefined;
+      return isKnown || pages.isLoaded(orderEvents, loadKey) ? page : undefined;
     },
   };
 }

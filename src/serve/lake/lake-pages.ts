@@ -1,3 +1,4 @@
+import { pipelineFilling } from '../../../pipelines/all-pipelines.js';
 import { compare } from '../../core/compare.js';
 import { isFileMissing } from '../../core/duckdb/views.js';
 import type { Table } from '../../core/columns/table.js';
@@ -84,8 +85,10 @@ export class LakePages {
     return new CommittedFiles(this.#tables.table(name), this.#account, instant);
   }
 
-  isLoaded({ name }: { readonly name: string }, loadKey: string): boolean {
-    const loaded = this.#tables.lake.loadKeys(name, this.#account).get(loadKey);
+  /** Whether a slice is loaded whole into a main table. */
+  isLoaded({ name }: CommittedFiles, loadKey: string): boolean {
+    const pipeline = pipelineFilling(name)?.name ?? '';
+    const loaded = this.#tables.lake.loadKeys(pipeline, this.#account).get(loadKey);
     return loaded !== undefined && refusedAfter(loaded.holes) === undefined;
   }
 

@@ -3,8 +3,7 @@ import type { Database } from '../../../core/duckdb/connection.js';
 import { textOrNull, type ResultCell } from '../../../core/text/rows.js';
 import { joined, type Window } from '../../../core/windows.js';
 import type { Lake } from '../../../lake/lake.js';
-import { financialEvents } from '../../../../pipelines/financial-events.js';
-import { groupEventsPipeline } from '../../../../pipelines/group-events.js';
+import { roles } from '../../../../pipelines/all-pipelines.js';
 import type { PipelineTables } from '../../../core/columns/table.js';
 import {
   datedWindows,
@@ -24,6 +23,8 @@ import settlementRows from '../../settlements/settlements.sql';
 import groupNets from './group-nets.sql';
 import lackingByDate from './lacking-by-date.sql';
 import lackingByGroup from './lacking-by-group.sql';
+
+const [events] = roles.byDate;
 
 /** Collects settlements from files with groups. */
 export async function collectSettlements(
@@ -106,9 +107,7 @@ export async function netSumsOf(
 export async function compareByGroup(comparison: Comparison, { database, certificate }: CheckContext): Promise<void> {
   const { loaded, index } = comparison;
   const accounts = new Set(loaded.map(({ account }) => account));
-  const windows = new Map(
-    [...accounts].map((account) => [account, datedWindows(comparison, financialEvents, account)]),
-  );
+  const windows = new Map([...accounts].map((account) => [account, datedWindows(comparison, events, account)]));
   const compared = loaded.filter((settlement) =>
     isSettlementCovered(settlement, windows.get(settlement.account) ?? []),
   );
@@ -126,11 +125,11 @@ export async function compareByGroup(comparison: Comparison, { database, certifi
   };
   for (const row of await database.rows(lackingByDate)) {
     const lacking = `by date lacks ${formatCount(Number(row['events']), 'event')} that the group has`;
-    add(row, financialEvents, `${lacking}, such as ${String(row['id'])}; read the dates again with --refresh`);
+    add(row, events, `${lacking}, such as ${String(row['id'])}; read the dates again with --refresh`);
   }
   for (const row of await database.rows(lackingByGroup)) {
     const lacking = `no group has ${formatCount(Number(row['events']), 'event')} of its time and currency`;
-    add(row, groupEventsPipeline, `${lacking}, such as ${String(row['id'])}`);
+    add(row, roles.bySettlement, `${lacking}, such as ${String(row['id'])}`);
   }
 }
 

@@ -2,24 +2,24 @@ import { millionths, millionthsText } from '../../../core/numeric/decimal.js';
 import { formatCount } from '../../../core/text/amounts.js';
 import { numberOrNull, textOrNull } from '../../../core/text/rows.js';
 import { joined } from '../../../core/windows.js';
-import { comparedWindows, comparedText } from '../../coverage/compared-days.js';
+import { comparedWindows, comparedText } from '../../coverage/both-apis.js';
 import type { CheckContext } from './certificate.js';
-import type { CollectingContext, Comparison, SettlementTotal } from './comparison.js';
+import type { CollectingContext, Comparison } from './comparison.js';
 import { loadKeyFor } from '../../../lake/catalog/load-key.js';
 import { rowsIn } from '../../../lake/files/local-parquet.js';
 import { apiWith } from '../../../sources/finances/finances-apis.js';
 import { statementOver, type ReadableFile } from './file-contents.js';
 import { groupKey } from './index-tables.js';
 import { loadedWindows } from '../../../engine/slicing/window-slices.js';
-import { financialEvents } from '../../../../pipelines/financial-events.js';
-import { transactionsPipeline } from '../../../../pipelines/transactions.js';
-import type { PipelineTables } from '../../../core/columns/table.js';
-import { datedWindows, isSettlementCovered, totalFault } from '../../settlements/settlements.js';
+import { roles } from '../../../../pipelines/all-pipelines.js';
+import { datedWindows, settlementsByDate, totalFault } from '../../settlements/settlements.js';
 import { netSumsOf } from './group-totals.js';
 import eventsOfBoth from './events-of-both.sql';
 import groupPayments from './group-payments.sql';
 import settlementPayments from './settlement-payments.sql';
 import summaryRows from './summaries.sql';
+
+const [, transactions] = roles.byDate;
 
 /** Collects the net proceeds of settlements from files with summaries. */
 export async function collectSummaries(
@@ -53,11 +53,7 @@ const notCompared =
 export async function checkPaid(comparison: Comparison, context: CheckContext): Promise<void> {
   const { certificate } = context;
   const { settlements, summaries, accounts, forgotten } = comparison;
-  const windows = new Map(
-    accounts.map((account) => [account, datedWindows(comparison, transactionsPipeline, account)]),
-  );
-  const isLoaded = (period: Pick<SettlementTotal, 'account' | 'start' | 'end'>) =>
-    isSettlementCovered(period, windows.get(period.account) ?? []);
+  const isLoaded = settlementsByDate(comparison);
 
   const byGroup = await netSumsOf(groupPayments, context);
   for (const settlement of settlements) {
@@ -98,22 +94,21 @@ async function checkBothApis(
   comparison: Comparison,
   { database, certificate }: CheckContext,
 ): Promise<void> {
-  const windowsOf = ({ name }: PipelineTables) => joined(loadedWindows(comparison.lake, name, account));
-  const [v0, transactions] = [windowsOf(financialEvents), windowsOf(transactionsPipeline)];
-  if (v0.length === 0 || transactions.length === 0) return;
+  const [v0, later] = roles.byDate.map(({ name }) => joined(loadedWindows(comparison.lake, name, account)));
+  if (v0 === undefined || later === undefined || v0.length === 0 || later.length === 0) return;
   certificate.count('both-apis');
-  const location = { table: transactionsPipeline.main.name, file: '', slice: '', account };
+  const location = { table: transactions.main.name, file: '', slice: '', account };
   // The days of a damaged file are loaded: its own problem names the command that mends it.
-  const compared = comparedWindows(account, v0, transactions);
+  const compared = comparedWindows(account, v0, later);
   if (compared !== undefined) certificate.add('both-apis', 'note', location, comparedText(compared));
-  const successor = datedWindows(comparison, transactionsPipeline, account);
+  const successor = datedWindows(comparison, transactions, account);
   if (successor.length === 0) return;
   const parameters = { account, windows: JSON.stringify(joined(successor)) };
   const [row] = await database.rows(eventsOfBoth, { parameters });
   const found = Number(row?.['events']);
   if (found === 0 || Number(row?.['transactions']) > 0) return;
   const problem =
-    `${apiWith(transactionsPipeline.operation)?.title ?? ''} returned no transaction for days in which v0 has ${formatCount(found, 'event')} of ${account}: ` +
+    `${apiWith(transactions.operation)?.title ?? ''} returned no transaction for days in which v0 has ${formatCount(found, 'event')} of ${account}: ` +
     'continue with --api v0, and ask the API\u2019s support';
   certificate.add('both-apis', 'upstream', location, problem);
 }

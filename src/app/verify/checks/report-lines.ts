@@ -1,15 +1,14 @@
-import { transactionsPipeline } from '../../../../pipelines/transactions.js';
+import { roles } from '../../../../pipelines/all-pipelines.js';
 import { createViews } from '../../../core/duckdb/views.js';
 import { groupBy } from '../../../core/group-by.js';
 import { millionths, millionthsText } from '../../../core/numeric/decimal.js';
 import { formatCount } from '../../../core/text/amounts.js';
 import { textOrNull } from '../../../core/text/rows.js';
 import type { Lake } from '../../../lake/lake.js';
-import { settlementReportTables } from '../../../sources/finances/settlement-reports/report-tables.js';
 import { lakeTables } from '../../query/lake-files.js';
 import { NamedTables } from '../../query/named-tables.js';
 import { viewStatements } from '../../query/views.js';
-import { datedWindows, isSettlementCovered } from '../../settlements/settlements.js';
+import { settlementsByDate } from '../../settlements/settlements.js';
 import type { CheckContext } from './certificate.js';
 import type { Comparison, SettlementTotal } from './comparison.js';
 import { groupKey } from './index-tables.js';
@@ -28,7 +27,7 @@ const comparedTables = new Set(named.in(reportLines));
 
 /** Whether settlement reports are compared with the rows of a file. */
 export function isCompared({ table, account }: LogFile, lake: Lake): boolean {
-  return comparedTables.has(table) && lake.loadKeys(settlementReportTables.name, account).size > 0;
+  return comparedTables.has(table) && lake.loadKeys(roles.reports.name, account).size > 0;
 }
 
 /** The time of a settlement to the second, as reports have it. */
@@ -96,12 +95,7 @@ export async function checkReportLines(comparison: Comparison, { database, certi
   }
   const reportOf = new Map(reports.map((report) => [groupKey(report.account, report.id), report]));
   const whole = new Set(loaded.map(({ account, id }) => groupKey(account, id)));
-  const windows = new Map(
-    [...new Set(reports.map(({ account }) => account))].map((account) => [
-      account,
-      datedWindows(comparison, transactionsPipeline, account),
-    ]),
-  );
+  const isPaidLoaded = settlementsByDate(comparison);
   for (const row of await database.rows(reportLines)) {
     const [account, source] = [String(row['account']), String(row['source'])];
     const report = reportOf.get(groupKey(account, String(row['settlement_id'])));
@@ -109,7 +103,7 @@ export async function checkReportLines(comparison: Comparison, { database, certi
     const isWhole =
       source === 'v0'
         ? whole.has(groupKey(account, textOrNull(row['group_id']) ?? ''))
-        : isSettlementCovered(report, windows.get(account) ?? []) && !forgotten.reaches(report);
+        : isPaidLoaded(report) && !forgotten.reaches(report);
     if (!isWhole) continue;
     certificate.count('report-lines');
     const [unexplained, notLoaded] = [Number(row['unexplained']), Number(row['not_loaded'])];
