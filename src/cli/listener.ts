@@ -23,6 +23,7 @@ import { configurationOf } from './options/command-settings.js';
 import { terminalWidth } from '../core/text/sink.js';
 import { wrapForTerminal } from '../core/text/width.js';
 import { printable, shortenMessage, shortRun } from '../core/printable.js';
+import type { CurrentRun } from '../observe/metrics/run-metrics.js';
 
 /** Receives the events of a run: log or live view, metrics. */
 interface Listener {
@@ -104,12 +105,6 @@ export async function fallbackListener(words: readonly string[], clock: Clock): 
   return openLog(format === 'json' ? 'json' : 'text', verbosity, clock);
 }
 
-/** The run that the metrics describe. */
-interface MetricsRun {
-  readonly account: string;
-  readonly command: string;
-}
-
 async function configurationFor(
   args: CommandArguments,
   { options, ignoresConfiguration }: CommandDefinition,
@@ -122,7 +117,7 @@ async function readLogSettings(
   args: CommandArguments,
   { name: command, options }: CommandDefinition,
   configuration: Configuration,
-): Promise<LogSettings & { readonly run?: MetricsRun }> {
+): Promise<LogSettings & { readonly run?: CurrentRun }> {
   const settings = resolveLogSettings(args.texts(), process.env, configuration);
   if (options['metrics-port'] === undefined) return { ...settings, metricsPort: undefined, metricsFile: undefined };
   const { metricsFile } = settings;
@@ -244,7 +239,7 @@ function isTrue(text: string | undefined): boolean {
 async function openMetrics(
   { metricsPort, metricsHost, metricsFile }: LogSettings,
   configuration: Configuration,
-  { run, clock, emit }: { readonly run: MetricsRun | undefined; readonly clock: Clock; readonly emit: Emit },
+  { run, clock, emit }: { readonly run: CurrentRun | undefined; readonly clock: Clock; readonly emit: Emit },
 ): Promise<Listener | undefined> {
   if (metricsPort === undefined && metricsFile === undefined) return undefined;
   const [{ createRunMetrics }, { serveMetrics }] = await Promise.all([

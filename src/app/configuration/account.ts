@@ -13,6 +13,9 @@ export const accountPattern = /^(?![Nn][Uu][Ll][Ll]$)[A-Za-z0-9][A-Za-z0-9._-]{0
 /** The pattern in words. */
 export const accountForm = '1 to 64 letters, digits, dots, dashes or underscores, and not null';
 
+/** What such a name is, as a message says. */
+export const nameOfAccount = `a name of ${accountForm}`;
+
 /**
  * The account of the options, by default the synthetic seller's.
  *

@@ -4,7 +4,7 @@ import { kind, Tape } from '../../core/json/tape.js';
 import { faultLine } from '../../core/text/fault-line.js';
 import { z } from 'zod';
 import { withoutComments } from './commented-json.js';
-import { accountForm, accountPattern, regionNames } from './account.js';
+import { nameOfAccount, accountPattern, regionNames } from './account.js';
 import { Secret } from '../../engine/auth/secret.js';
 import { isTokenAddress, tokenAddress, isBaseAddress } from '../../engine/http/address.js';
 import { object, schemaNodes, text } from '../../core/text/schema-nodes.js';
@@ -98,7 +98,6 @@ function secret(about: string) {
   return secretSource().optional().describe(about);
 }
 
-const accountName = `a name of ${accountForm}`;
 const variableName = 'the name of a variable in capital letters, digits and _';
 const base = 'a base address such as "https://host" or "http://127.0.0.1:8080/prefix"';
 
@@ -137,7 +136,7 @@ const configurationSchema = object('an object with `settings` and `accounts`', {
     .partial()
     .describe('Settings; the command line and the environment override them'),
   accounts: z
-    .record(z.string().regex(accountPattern, accountName), account, 'an object of accounts by name')
+    .record(z.string().regex(accountPattern, nameOfAccount), account, 'an object of accounts by name')
     .describe('Sellers, by the name of their folder in the lake'),
 }).partial();
 

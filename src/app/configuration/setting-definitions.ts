@@ -8,7 +8,7 @@ import { logFormats } from '../../observe/log/plain-log.js';
 import { eventLimits } from '../../sources/finances/api-v0/operations.js';
 import { apiNames, apis, burstsText, defaultApi, type Api } from '../../sources/finances/finances-apis.js';
 import { exportFormats, type ExportFormat } from '../export/export-formats.js';
-import { accountForm, accountPattern } from './account.js';
+import { nameOfAccount, accountPattern } from './account.js';
 import {
   anyText,
   instantText,
@@ -56,7 +56,6 @@ export interface SettingDefinition extends Pick<ValueForm<unknown>, 'schema' | '
 
 export type SettingDefinitions = Readonly<Record<string, SettingDefinition>>;
 
-const accountName = `a name of ${accountForm}`;
 const folder = anyText('a folder');
 
 const days = 'a whole number of days from 1';
@@ -302,7 +301,7 @@ export const settingDefinitions = {
   lake,
   // `resolve-account.ts` reads its option and its variable, with others that decide on the account.
   account: {
-    schema: ({ string }) => string({ error: accountName }).regex(accountPattern, accountName),
+    schema: ({ string }) => string({ error: nameOfAccount }).regex(accountPattern, nameOfAccount),
     comment: 'The account of a run, if there are several below.',
   },
   ...otherRunSettings,

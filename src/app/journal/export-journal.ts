@@ -10,7 +10,7 @@ import { loadedText, partialMonths, windowsByAccount } from '../query/loaded-mon
 import { printable } from '../../core/printable.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { chunksOf, csvText } from '../../core/text/formats.js';
-import { textOrNull, type ResultCell } from '../../core/text/rows.js';
+import { textOrNull, type ResultRow } from '../../core/text/rows.js';
 import { writeExact } from '../../core/text/sink.js';
 import { readInstantOption } from '../../core/text/value-forms.js';
 import type { CommandResult } from '../command-result.js';
@@ -191,7 +191,7 @@ function daysOf({ month, from, to, since }: JournalOptions): Days {
   return { from: start, to: end };
 }
 
-function lineOf(row: Readonly<Record<string, ResultCell>>): JournalLine {
+function lineOf(row: ResultRow): JournalLine {
   const text = (name: string): string => textOrNull(row[name]) ?? '';
   return {
     account: text('account'),

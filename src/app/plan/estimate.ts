@@ -6,7 +6,8 @@ import type { BackfillJob, Basis, Forecast, LoadedVolume, ProbedPage } from '../
 import { isCustom } from '../../sources/custom/custom-pipeline.js';
 import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
 import { withNeeds } from '../configuration/chosen-pipelines.js';
-import { fileSizes, pageBytes, rawSize, type FilesOfSlice } from './file-estimate.js';
+import { fileSizes, pageBytes, rawSize } from './file-estimate.js';
+import type { FileTotal } from '../results.js';
 
 /** What a backfill would do for one pipeline. */
 export interface PipelinePlan {
@@ -144,14 +145,14 @@ interface Volume {
   /** Undefined where only the number of requests is known. */
   readonly results: number | undefined;
   /** Undefined where the lake has no file of the pipeline. */
-  readonly files: FilesOfSlice | undefined;
+  readonly files: FileTotal | undefined;
 }
 
 /** Cuts the range into slices as a run does at its start, and adds up their expected pages, results and files. */
 function volumeOf(
   { queue, expectation }: Forecast,
   quota: QuotaState | undefined,
-  sizes: ((results: number) => FilesOfSlice) | undefined,
+  sizes: ((results: number) => FileTotal) | undefined,
 ): Volume {
   const stretches = queue.stretches() ?? [];
   const opening =

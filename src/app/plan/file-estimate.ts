@@ -3,12 +3,7 @@ import { fileLiteral } from '../../core/duckdb/literals.js';
 import { localFile } from '../../lake/files/local-file.js';
 import { defaultLimits, withWorkspace } from '../../lake/files/workspace.js';
 import type { Lake } from '../../lake/lake.js';
-
-/** The expected files of a slice. */
-export interface FilesOfSlice {
-  readonly files: number;
-  readonly bytes: number;
-}
+import type { FileTotal } from '../results.js';
 
 /** A linear model of a file's size: `fixed + perRow * rows` bytes. */
 interface SizeModel {
@@ -25,7 +20,7 @@ export function fileSizes(
   pipeline: string,
   tables: readonly Table[],
   account: string,
-): ((results: number) => FilesOfSlice) | undefined {
+): ((results: number) => FileTotal) | undefined {
   const committed = lake
     .committedAdds()
     .filter(({ add }) => add.tags?.['pipeline'] === pipeline && add.partitionValues['account'] === account)

@@ -36,6 +36,11 @@ export interface Column {
   readonly about: string;
 }
 
+/** A column that is never null. */
+export function column(name: string, type: ColumnType, encoding: Encoding, about: string): Column {
+  return { name, type, encoding, nullable: false, about };
+}
+
 /** Rows of a table, as a record batch of its columns. */
 export interface TableBatch {
   readonly table: Table;

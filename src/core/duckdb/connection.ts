@@ -33,6 +33,7 @@ import {
   cellText,
   jsonNumber,
   type ResultCell,
+  type ResultRow,
   type ResultColumn,
   type CellKind,
   type ResultRows,
@@ -104,7 +105,7 @@ export interface Database {
   /** Runs one statement to its end and discards its rows. */
   execute(sql: string, options?: QueryOptions): Promise<void>;
   /** All rows of a query with few rows, by column name. */
-  rows(sql: string, options?: QueryOptions): Promise<readonly Readonly<Record<string, ResultCell>>[]>;
+  rows(sql: string, options?: QueryOptions): Promise<readonly ResultRow[]>;
   /** Opens another connection to the same database, for a concurrent query. It must be closed before this one. */
   openConnection(): Promise<Database>;
   /** Stops the running query and frees the memory. */

@@ -17,6 +17,9 @@ export interface ResultColumn {
  */
 export type ResultCell = string | number | bigint | boolean | null;
 
+/** A row of a result, by column. */
+export type ResultRow = Readonly<Record<string, ResultCell>>;
+
 /** Rows with one cell for each column. */
 export type ResultRows = readonly (readonly ResultCell[])[];
 

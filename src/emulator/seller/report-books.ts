@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isoInstant } from '../../core/numeric/instant.js';
 import type { ReportDocument, ReportLedger, SettlementReport } from '../../serve/reports-2021-06-30/report-ledger.js';
-import { reportFields, type ReportField } from '../../sources/finances/settlement-reports/report-fields.js';
+import { reportFields } from '../../sources/finances/settlement-reports/report-fields.js';
 import { reportLimits } from '../../sources/finances/settlement-reports/report-operations.js';
 import type { EventListName } from '../../sources/finances/api-v0/event-records.js';
 import { hash } from '../profiles/seeded-random.js';
@@ -11,11 +11,10 @@ import { beginningBalance, labelledAmounts, type LabelledAmount } from './report
 import { ReportSink } from './report-sink.js';
 import type { SellerBooks, SettlementBooks } from './settlement-books.js';
 import { shipmentNumberOf } from './transaction-books.js';
-
-type ReportFields = Readonly<Partial<Record<ReportField, string>>>;
+import type { WrittenFields } from '../../sources/finances/settlement-reports/report-writing.js';
 
 /** A line of a report, without its line end. */
-function reportLine(fields: ReportFields): string {
+function reportLine(fields: WrittenFields): string {
   return reportFields.map((name) => fields[name] ?? '').join('\t');
 }
 
@@ -149,7 +148,7 @@ export class ReportBooks implements ReportLedger {
   }
 
   /** What all lines of an event have. */
-  #eventFields(event: EventFacts): ReportFields {
+  #eventFields(event: EventFacts): WrittenFields {
     const { key, events } = this.#books;
     const { list, at, marketplace } = event;
     const { orderOrdinal, merchantOrder } = this.#sink;
@@ -165,7 +164,7 @@ export class ReportBooks implements ReportLedger {
   }
 }
 
-function amountFields({ labels, millionths, source }: LabelledAmount): ReportFields {
+function amountFields({ labels, millionths, source }: LabelledAmount): WrittenFields {
   const [transactionType, amountType, description] = labels;
   const { promotionId = '', item } = source ?? {};
   const isOfItem = item !== undefined && item.sku !== '';

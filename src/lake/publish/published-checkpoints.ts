@@ -7,20 +7,18 @@ import { writeNewFile } from '../../core/io/write-file.js';
 import { openDatabase, type Database } from '../../core/duckdb/connection.js';
 import { readParquet } from '../../core/duckdb/literals.js';
 import { codeOf, messageOf } from '../../core/errors.js';
-import type { ResultCell } from '../../core/text/rows.js';
+import type { ResultCell, ResultRow } from '../../core/text/rows.js';
 import { checkpointHintPath, checkpointPath } from '../catalog/catalog-files.js';
 import type { TableChange } from '../catalog/change.js';
 import type { Snapshot } from '../catalog/snapshot.js';
 import { isObject, type Add, type MetaData } from '../delta/actions.js';
 import { parseNote, type Store } from '../store/store.js';
 
-type CheckpointRow = Readonly<Record<string, ResultCell>>;
-
 /** A checkpoint that was read. */
 interface CheckpointRows {
   readonly bytes: Uint8Array;
   /** Its rows, or why they can't be read. */
-  readonly rows: readonly CheckpointRow[] | string;
+  readonly rows: readonly ResultRow[] | string;
 }
 
 /** The hint to the newest checkpoint. */
@@ -90,7 +88,7 @@ export class PublishedCheckpoints {
     if (metaData.length !== 1 || !isMetaData(described, this.#metaData)) return 'it has another schema';
     if (!found.some((row) => row['protocol'] !== null)) return 'it has no protocol';
     const rows = found.filter((row) => row['path'] !== null);
-    const isSame = ({ path, ...row }: CheckpointRow) => {
+    const isSame = ({ path, ...row }: ResultRow) => {
       const add = files.get(String(path));
       return add === undefined ? files.has(String(path)) : isRowOf(row, add);
     };
@@ -123,12 +121,12 @@ function isHinted({ bytes, rows }: CheckpointRows, { size, sizeInBytes, sha256 }
 }
 
 /** Whether a row is that of a table's metaData; undefined: it isn't known. */
-function isMetaData(row: CheckpointRow | undefined, metaData: MetaData | undefined): boolean {
+function isMetaData(row: ResultRow | undefined, metaData: MetaData | undefined): boolean {
   if (metaData === undefined) return row !== undefined;
   return row?.['id'] === metaData.id && row['schemaString'] === metaData.schemaString;
 }
 
-function isRowOf(row: CheckpointRow, { size, modificationTime, stats, tags, partitionValues }: Add): boolean {
+function isRowOf(row: ResultRow, { size, modificationTime, stats, tags, partitionValues }: Add): boolean {
   return (
     row['size'] === BigInt(size) &&
     row['modificationTime'] === BigInt(modificationTime) &&

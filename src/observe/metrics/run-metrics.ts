@@ -44,7 +44,7 @@ export function createRunMetrics(clock: Clock, run?: { account: string; command:
 }
 
 /** The account and command of the run whose events are received. */
-interface CurrentRun {
+export interface CurrentRun {
   account: string;
   command: string;
 }

@@ -1,7 +1,8 @@
 import type { Database } from '../../core/duckdb/connection.js';
 import { messageOf } from '../../core/errors.js';
 import { Mutex } from '../../core/mutex.js';
-import type { ResultRow, SqlQuery } from './stored-rows.js';
+import type { ResultRow } from '../../core/text/rows.js';
+import type { SqlQuery } from './stored-rows.js';
 
 /** Number of connections: that of the threads of Node's thread pool. */
 const connectionCount = 4;

@@ -1,4 +1,4 @@
-import type { ResultCell } from '../../core/text/rows.js';
+import type { ResultCell, ResultRow } from '../../core/text/rows.js';
 import { readParquet } from '../../core/duckdb/literals.js';
 
 /** A row of the lake that is sent. */
@@ -16,9 +16,6 @@ export interface StoredRow {
   /** The JSON as received. */
   readonly raw: string;
 }
-
-/** A row of a result, by column. */
-export type ResultRow = Readonly<Record<string, ResultCell>>;
 
 /** A statement with the values of its parameters `$1`, `$2`, and so on. */
 export interface SqlQuery {

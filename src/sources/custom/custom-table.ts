@@ -1,4 +1,5 @@
 import {
+  column,
   sqlType,
   type Column,
   type ColumnType,
@@ -57,19 +58,15 @@ function customColumn(name: string, { type, about }: ColumnDefinition, sort: rea
   };
 }
 
-function common(name: string, type: ColumnType, encoding: Encoding, about: string): Column {
-  return { name, type, encoding, nullable: false, about };
-}
-
 const commonColumns: readonly Column[] = [
-  { ...common('window_start', 'instant', 'dictionary', 'Start of the window that was read.'), filtered: true },
-  common('window_end', 'instant', 'dictionary', 'End of the window, exclusive.'),
-  common('position', 'bigint', 'plain', 'Order of receipt within the window, from 0.'),
+  { ...column('window_start', 'instant', 'dictionary', 'Start of the window that was read.'), filtered: true },
+  column('window_end', 'instant', 'dictionary', 'End of the window, exclusive.'),
+  column('position', 'bigint', 'plain', 'Order of receipt within the window, from 0.'),
 ];
 
 const rawColumns: readonly Column[] = [
-  common('content_hash', 'text', 'plain', 'The first 128 bits of the SHA-256 of `raw`, in hex.'),
-  common('raw', 'text', 'plain', "The record's JSON exactly as received, byte for byte."),
+  column('content_hash', 'text', 'plain', 'The first 128 bits of the SHA-256 of `raw`, in hex.'),
+  column('raw', 'text', 'plain', "The record's JSON exactly as received, byte for byte."),
 ];
 
 /**

@@ -1,6 +1,7 @@
 import { tablesOf, type Table } from '../../core/columns/table.js';
 import { financesApis } from './finances-apis.js';
-import { column, filtered, nullable } from './model/columns.js';
+import { column } from '../../core/columns/table.js';
+import { filtered, nullable } from './model/columns.js';
 import { orderEvents } from './api-v0/event-tables.js';
 import { settlementReportTables } from './settlement-reports/report-tables.js';
 

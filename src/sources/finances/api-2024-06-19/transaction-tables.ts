@@ -1,7 +1,6 @@
 import type { Column, Table } from '../../../core/columns/table.js';
 import {
   amazonOrderId,
-  column,
   effectiveAt,
   filtered,
   later,
@@ -13,6 +12,7 @@ import {
   nullableText,
   unbounded,
 } from '../model/columns.js';
+import { column } from '../../../core/columns/table.js';
 
 const transactionId = withBloomFilter(
   nullable('transaction_id', 'text', 'delta-length', 'As upstream gives it; null where it is none.'),

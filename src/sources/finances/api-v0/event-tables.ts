@@ -1,7 +1,6 @@
 import type { Column, Table } from '../../../core/columns/table.js';
 import {
   amazonOrderId,
-  column,
   effectiveAt,
   filtered,
   later,
@@ -13,6 +12,7 @@ import {
   unbounded,
   withBloomFilter,
 } from '../model/columns.js';
+import { column } from '../../../core/columns/table.js';
 
 const eventList = filtered(
   column('event_list', 'text', 'dictionary', 'The list that the event came in, as upstream names it.'),

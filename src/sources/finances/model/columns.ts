@@ -1,9 +1,4 @@
-import type { Column, ColumnType, Encoding } from '../../../core/columns/table.js';
-
-/** A column that is never null. */
-export function column(name: string, type: ColumnType, encoding: Encoding, about: string): Column {
-  return { name, type, encoding, nullable: false, about };
-}
+import { column, type Column, type ColumnType, type Encoding } from '../../../core/columns/table.js';
 
 /** A column that queries filter by. */
 export function filtered(base: Column): Column {

@@ -5,7 +5,7 @@ import type { Dictionary } from '../../../core/columns/dictionary.js';
 import { separateMemory, type ColumnMemory } from '../../../core/columns/memory.js';
 import type { Table } from '../../../core/columns/table.js';
 import type { RowDeriver } from '../../../engine/run/derivation.js';
-import type { Finished } from './row-arrays.js';
+import type { FinishedColumns } from './row-arrays.js';
 import { netSumTexts } from './slice-batches.js';
 import { none, type SliceRows } from './slice-rows.js';
 
@@ -17,16 +17,13 @@ export interface EntryReader {
   /** The entries of the rows, in their order. */
   readonly entries: (
     table: Table,
-    known: StoredColumns,
+    known: FinishedColumns,
     order: readonly number[],
     memory?: ColumnMemory,
   ) => RecordBatch;
   /** Frees the memory for other rows. */
   readonly release?: () => void;
 }
-
-/** Columns that entries copy from the stored rows, in their order. */
-type StoredColumns = Omit<Finished<unknown>, 'rows'>;
 
 /** Derives entries with the reader of an API. */
 export function entryDeriver({ slice, reader, entries, release }: EntryReader): RowDeriver {

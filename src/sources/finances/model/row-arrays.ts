@@ -14,7 +14,8 @@ export interface Finished<Rows> {
   readonly effective: readonly (bigint | undefined)[];
 }
 
-type Known = Omit<Finished<unknown>, 'rows'>;
+/** Columns of the rows that are known once the slice is complete. */
+export type FinishedColumns = Omit<Finished<unknown>, 'rows'>;
 
 /** The columns of chosen events, or transactions, of a slice. */
 export class EventArrays {
@@ -34,7 +35,7 @@ export class EventArrays {
   }
 
   /** The columns that every table of events and of transactions has. */
-  shared({ ids, effective }: Known) {
+  shared({ ids, effective }: FinishedColumns) {
     const { events } = this.#rows;
     return {
       event_id: ids.eventIds(this.#chosen, this.#memory),
@@ -97,7 +98,7 @@ export class EntryArrays {
   }
 
   /** The columns that every table of amounts has. */
-  shared({ ids, effective }: Known) {
+  shared({ ids, effective }: FinishedColumns) {
     const { events, entries, amountTexts, currencies } = this.#rows;
     const { chosen, entry, eventRuns } = this.#chosen;
     return {

@@ -1,6 +1,7 @@
 import type { LoadKeyKind } from '../../../lake/catalog/load-key.js';
 import type { Column, PipelineTables, Table } from '../../../core/columns/table.js';
-import { column, filtered, nullable, withBloomFilter, nullableText, unbounded } from '../model/columns.js';
+import { column } from '../../../core/columns/table.js';
+import { filtered, nullable, withBloomFilter, nullableText, unbounded } from '../model/columns.js';
 
 const settlementId = withBloomFilter(
   filtered(column('settlement_id', 'text', 'dictionary', "Amazon's number of the settlement.")),
