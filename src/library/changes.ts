@@ -3,7 +3,18 @@ import { systemClock } from '../core/clock.js';
 import { distinctNames } from '../core/text/rows.js';
 import type { ChangesSummary } from '../app/results.js';
 import type { SqlRow } from './lake.js';
-import { callKinds, checkOptions, optionText, type CallOptions, type OptionKinds } from './options.js';
+import {
+  callback,
+  callKinds,
+  checkOptions,
+  instant,
+  optionText,
+  text,
+  texts,
+  type CallOptions,
+  type Kind,
+  type OptionsOf,
+} from './options.js';
 import { runTask } from './task.js';
 
 /** A row that came or went. A row that changed does both. */
@@ -16,24 +27,28 @@ export interface RowChange {
   readonly row: SqlRow;
 }
 
-/** The options of `changes`. */
-export interface ChangesOptions extends CallOptions {
-  /** A version (42, `42`), `VERSION:HASH`, an instant, or a `Date`; default: the beginning, so that all rows are new. */
-  readonly since?: number | string | Date | undefined;
-  /** Tables; default: all. */
-  readonly tables?: readonly string[] | undefined;
-  /** The account; default: all. */
-  readonly account?: string | undefined;
-  /** Columns that rows are compared and received without, such as `position`, `window_start` and `window_end`; default: none. */
-  readonly exclude?: readonly string[] | undefined;
-  /** Receives each change, of each table those that went first. The next one waits for its promise. */
-  readonly onChange?: ((change: RowChange) => unknown) | undefined;
-}
-
-const changesKinds: OptionKinds<ChangesOptions> = {
-  ...callKinds,
-  ...{ since: 'version', tables: 'texts', account: 'text', exclude: 'texts', onChange: 'function' },
+const version: Kind<number | string | Date> = {
+  expected: 'a version as a number, VERSION or VERSION:HASH, or an instant: a Date, or a text in ISO 8601',
+  isValid: (value): value is number | string | Date =>
+    instant.isValid(value) || (Number.isSafeInteger(value) && Number(value) >= 0),
 };
+
+const changesKinds = {
+  ...callKinds,
+  /** A version (42, `42`), `VERSION:HASH`, an instant, or a `Date`; default: the beginning, so that all rows are new. */
+  since: version,
+  /** Tables; default: all. */
+  tables: texts(),
+  /** The account; default: all. */
+  account: text(),
+  /** Columns that rows are compared and received without, such as `position`, `window_start` and `window_end`; default: none. */
+  exclude: texts(),
+  /** Receives each change, of each table those that went first. The next one waits for its promise. */
+  onChange: callback<(change: RowChange) => unknown>(),
+};
+
+/** The options of `changes`. */
+export interface ChangesOptions extends CallOptions, OptionsOf<typeof changesKinds> {}
 
 const names = new Map([['table', 'tables']]);
 
@@ -53,8 +68,8 @@ export async function changes(options: ChangesOptions = {}): Promise<ChangesSumm
   ]);
   const { lake, retentionHours } = await readCallSettings(options);
   return runTask({ ...options, names }, ({ signal, emit }) => {
-    const text = optionText(options.since);
-    const since = text === undefined ? undefined : readSince(text);
+    const given = optionText(options.since);
+    const since = given === undefined ? undefined : readSince(given);
     const compared = { lake, retentionHours, since, tables, account, exclude };
     return readChanges(compared, { clock: systemClock, signal, emit }, async ({ query, database }) => {
       if (onChange === undefined) return;

@@ -1,20 +1,19 @@
 import { systemClock } from '../core/clock.js';
 import type { DoctorReport } from '../app/results.js';
-import { checkOptions, type CallOptions, type OptionKinds, type SyncOptions } from './options.js';
+import { checkOptions, syncKinds, text, type OptionsOf, type SyncOptions } from './options.js';
 import { optionTexts } from './settings.js';
 import { runTask } from './task.js';
 
+const { lake, config, signal, account, endpoint, api, pipelineFolder } = syncKinds;
+const doctorKinds = {
+  ...{ lake, config, signal, account, endpoint, api, pipelineFolder },
+  /** The age of data that is a fault: `90m`, `2h`, `1d`; default: `2d`. Where it is given, a missing lake is a fault. */
+  maxLag: text(),
+};
+
 /** The options of `doctor`. Each is the option of the command line with the same name. */
 export interface DoctorOptions
-  extends Omit<CallOptions, 'onEvent'>, Pick<SyncOptions, 'account' | 'endpoint' | 'api' | 'pipelineFolder'> {
-  /** The age of data that is a fault: `90m`, `2h`, `1d`; default: `2d`. Where it is given, a missing lake is a fault. */
-  readonly maxLag?: string | undefined;
-}
-
-const kinds: OptionKinds<DoctorOptions> = {
-  ...{ lake: 'text', config: 'text', signal: 'signal' },
-  ...{ account: 'text', endpoint: 'text', api: 'text', pipelineFolder: 'text', maxLag: 'text' },
-};
+  extends Pick<SyncOptions, Exclude<keyof typeof doctorKinds, 'maxLag'>>, OptionsOf<typeof doctorKinds> {}
 
 /**
  * Examines all that a night needs, as `ledgerlake doctor` does: configuration, credentials, clock, store, disk, lake and versions.
@@ -23,9 +22,10 @@ const kinds: OptionKinds<DoctorOptions> = {
  * @throws LedgerlakeError USAGE for invalid options; STOPPED
  */
 export async function doctor(options: DoctorOptions = {}): Promise<DoctorReport> {
-  checkOptions('doctor', options, kinds);
-  const { account, signal: given } = options;
+  checkOptions('doctor', options, doctorKinds);
   const { examine } = await import('../app/doctor/doctor.js');
   const sources = { texts: optionTexts(options), environment: process.env, workingFolder: process.cwd() };
-  return runTask({ signal: given }, ({ signal }) => examine({ ...sources, account }, { clock: systemClock, signal }));
+  return runTask({ signal: options.signal }, (task) =>
+    examine({ ...sources, account: options.account }, { clock: systemClock, signal: task.signal }),
+  );
 }

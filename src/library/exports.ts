@@ -9,9 +9,14 @@ import type { JournalExport, SettlementReportsExport, ViewsExport } from '../app
 import {
   callKinds,
   checkOptions,
+  instant,
+  number,
   optionText,
+  text,
+  texts,
+  viewKinds,
   type CallOptions,
-  type OptionKinds,
+  type OptionsOf,
   type ViewOptions,
 } from './options.js';
 import { runTask } from './task.js';
@@ -19,51 +24,46 @@ import { runTask } from './task.js';
 /** The options of every export. Each is the option of the command line with the same name. */
 export type ExportOptions = CallOptions;
 
+const viewsKinds = { ...callKinds, timeZone: viewKinds.timeZone, chart: viewKinds.chart };
+
 /** The options of `exportViews`. */
 export interface ViewsExportOptions extends CallOptions, Pick<ViewOptions, 'timeZone' | 'chart'> {}
 
-/** The options of `exportSettlementReports`. */
-export interface SettlementReportsExportOptions extends CallOptions {
+const reportsKinds = {
+  ...callKinds,
   /** The account; default: all. */
-  readonly account?: string | undefined;
+  account: text(),
   /** Ids of settlements or of their groups; default: all that are closed. */
-  readonly settlements?: readonly string[] | undefined;
+  settlements: texts(),
   /** Start of a range that settlements or their transfers touch, ISO 8601 in UTC. */
-  readonly from?: string | Date | undefined;
+  from: instant,
   /** Its end, exclusive. */
-  readonly to?: string | Date | undefined;
-}
+  to: instant,
+};
+
+/** The options of `exportSettlementReports`. */
+export interface SettlementReportsExportOptions extends CallOptions, OptionsOf<typeof reportsKinds> {}
+
+const journalKinds = {
+  ...viewsKinds,
+  /** The account; default: all. */
+  account: text(),
+  /** The month, `YYYY-MM`; instead of `from` and `to`. */
+  month: text(),
+  /** The first day, ISO 8601. */
+  from: instant,
+  /** The day after the last one. */
+  to: instant,
+  /** What settlements moved, or with deferred sales; default: `paid`. */
+  basis: text<'paid' | 'earned'>(),
+  /** The program that reads the file; default: `generic`. */
+  for: text<'generic' | 'quickbooks' | 'xero'>(),
+  /** A version of the lake's catalog: only what has changed since, as adjustments. */
+  since: number,
+};
 
 /** The options of `exportJournal`. */
-export interface JournalExportOptions extends ViewsExportOptions {
-  /** The account; default: all. */
-  readonly account?: string | undefined;
-  /** The month, `YYYY-MM`; instead of `from` and `to`. */
-  readonly month?: string | undefined;
-  /** The first day, ISO 8601. */
-  readonly from?: string | Date | undefined;
-  /** The day after the last one. */
-  readonly to?: string | Date | undefined;
-  /** What settlements moved, or with deferred sales; default: `paid`. */
-  readonly basis?: 'paid' | 'earned' | undefined;
-  /** The program that reads the file; default: `generic`. */
-  readonly for?: 'generic' | 'quickbooks' | 'xero' | undefined;
-  /** A version of the lake's catalog: only what has changed since, as adjustments. */
-  readonly since?: number | undefined;
-}
-
-const viewsKinds: OptionKinds<ViewsExportOptions> = { ...callKinds, timeZone: 'text', chart: 'text' };
-const rangeKinds = { account: 'text', from: 'instant', to: 'instant' } as const;
-const reportsKinds: OptionKinds<SettlementReportsExportOptions> = {
-  ...callKinds,
-  ...rangeKinds,
-  settlements: 'texts',
-};
-const journalKinds: OptionKinds<JournalExportOptions> = {
-  ...viewsKinds,
-  ...rangeKinds,
-  ...{ month: 'text', basis: 'text', for: 'text', since: 'number' },
-};
+export interface JournalExportOptions extends ViewsExportOptions, OptionsOf<typeof journalKinds> {}
 
 /**
  * Writes the SQL of the views for a plain DuckDB and for dbt, as `ledgerlake export views` does.
@@ -121,11 +121,11 @@ export async function exportJournal(output: string, options: JournalExportOption
 }
 
 /** Checks the options of an export, and runs it with the settings. */
-async function exported<Options extends ViewsExportOptions, Summary extends object>(
+async function exported<Summary extends object>(
   subject: string,
   place: string,
-  options: Options,
-  kinds: OptionKinds<Options>,
+  options: ViewsExportOptions,
+  kinds: Parameters<typeof checkOptions>[2],
   write: (settings: Settings, context: Omit<ReadingContext, 'output'>) => Promise<CommandResult<Summary>>,
 ): Promise<Summary> {
   if (typeof place !== 'string' || place === '' || place === '-') {

@@ -2,19 +2,26 @@ import { systemClock } from '../core/clock.js';
 import { LedgerlakeError } from '../core/errors.js';
 import {
   accountKinds,
+  callKinds,
   checkOptions,
   type AccountOptions,
   type FinancesOperation,
-  type OptionKinds,
+  type OptionsOf,
 } from './options.js';
 import type { FinancesPage, FinancesParameters, FinancesResult } from './finances-page.js';
 import { namingOptions, startTask } from './task.js';
 
-/** The options of `pages` and `results`. */
-export interface ReadOptions {
+const readKinds = {
   /** Stops reading: the next page throws STOPPED. */
-  readonly signal?: AbortSignal | undefined;
-}
+  signal: callKinds.signal,
+};
+
+/**
+ * The options of `pages` and `results`.
+ *
+ * @interface
+ */
+export type ReadOptions = OptionsOf<typeof readKinds>;
 
 /**
  * Reads both APIs as pipelines do: paced by the quota of each operation, with retries, with smaller pages where one is too large,
@@ -43,8 +50,6 @@ export interface FinancesClient {
   /** Closes the connections, and stops reading. */
   close(): Promise<void>;
 }
-
-const readKinds: OptionKinds<ReadOptions> = { signal: 'signal' };
 
 /**
  * Connects to the services of an account with the settings of a run; without an endpoint, to the embedded service.

@@ -5,47 +5,76 @@ import { usageError } from '../core/errors.js';
 import { distinctNames } from '../core/text/rows.js';
 import type { ReadingContext } from '../app/context.js';
 import type { Parameters, QueryResult } from '../core/duckdb/connection.js';
-import { checkOptions, optionText, type CallOptions, type OptionKinds } from './options.js';
+import {
+  callKinds,
+  checkOptions,
+  instant,
+  optionText,
+  text,
+  texts,
+  values,
+  type CallOptions,
+  type OptionsOf,
+} from './options.js';
 import type { QuestionName } from '../app/query/question-names.js';
 import type { Certificate, LakeStatus } from '../app/results.js';
 import { runTask } from './task.js';
 
-/** The options of `openLake`. `onEvent` receives notes on the lake, and on a query before its rows. */
-export interface LakeOptions extends Pick<CallOptions, 'config' | 'onEvent'> {
+const lakeKinds = {
   /** The accounts that `sql` and `ask` see; left out: all. */
-  readonly accounts?: readonly string[] | undefined;
-}
+  accounts: texts(),
+  config: callKinds.config,
+  onEvent: callKinds.onEvent,
+};
 
-/** The options of `sql`. */
-export interface SqlOptions extends Pick<CallOptions, 'signal'> {
+/** The options of `openLake`. `onEvent` receives notes on the lake, and on a query before its rows. */
+export interface LakeOptions extends Pick<CallOptions, 'config' | 'onEvent'>, OptionsOf<typeof lakeKinds> {}
+
+const sqlKinds = {
   /**
    * Values for `$1`, `$2` … of the last statement, or by name for `$month` …, each of which it must have. A `Date` is its instant in
    * ISO 8601.
    */
-  readonly parameters?: readonly (SqlValue | Date)[] | Readonly<Record<string, SqlValue | Date>> | undefined;
-}
+  parameters: values<readonly (SqlValue | Date)[] | Readonly<Record<string, SqlValue | Date>>>(),
+  signal: callKinds.signal,
+};
+
+/** The options of `sql`. */
+export interface SqlOptions extends Pick<CallOptions, 'signal'>, OptionsOf<typeof sqlKinds> {}
+
+const askKinds = {
+  /** Values of the question's parameters, as `--param` has them; default: the newest month that is loaded to its end, and the like. */
+  parameters: values<Readonly<Record<string, string | number | Date>>>(),
+  signal: callKinds.signal,
+};
 
 /** The options of `ask`. */
-export interface AskOptions extends Pick<CallOptions, 'signal'> {
-  /** Values of the question's parameters, as `--param` has them; default: the newest month that is loaded to its end, and the like. */
-  readonly parameters?: Readonly<Record<string, string | number | Date>> | undefined;
-}
+export interface AskOptions extends Pick<CallOptions, 'signal'>, OptionsOf<typeof askKinds> {}
 
-/** The options of `status`. */
-export interface StatusOptions {
+const statusKinds = {
   /** The account; default: all. */
-  readonly account?: string | undefined;
+  account: text(),
   /** First instant, ISO 8601 in UTC; default: the first loaded one. */
-  readonly from?: string | Date | undefined;
+  from: instant,
   /** End, exclusive; default: five minutes ago. */
-  readonly to?: string | Date | undefined;
-}
+  to: instant,
+};
+
+/**
+ * The options of `status`.
+ *
+ * @interface
+ */
+export type StatusOptions = OptionsOf<typeof statusKinds>;
+
+const verifyKinds = {
+  /** The account; default: all. */
+  account: text(),
+  signal: callKinds.signal,
+};
 
 /** The options of `verify`. */
-export interface VerifyOptions extends Pick<CallOptions, 'signal'> {
-  /** The account; default: all. */
-  readonly account?: string | undefined;
-}
+export interface VerifyOptions extends Pick<CallOptions, 'signal'>, OptionsOf<typeof verifyKinds> {}
 
 /**
  * A value of a query, exact: BIGINT and wider integers are bigints, smaller ones and DOUBLE numbers, DECIMAL text with all digits
@@ -87,12 +116,6 @@ export interface Lake {
   /** Frees the memory, once all queries have ended. */
   close(): Promise<void>;
 }
-
-const lakeKinds: OptionKinds<LakeOptions> = { accounts: 'texts', config: 'text', onEvent: 'function' };
-const sqlKinds: OptionKinds<SqlOptions> = { parameters: 'values', signal: 'signal' };
-const askKinds: OptionKinds<AskOptions> = { parameters: 'values', signal: 'signal' };
-const statusKinds: OptionKinds<StatusOptions> = { account: 'text', from: 'instant', to: 'instant' };
-const verifyKinds: OptionKinds<VerifyOptions> = { account: 'text', signal: 'signal' };
 
 const names = new Map([['lake', 'path']]);
 

@@ -1,14 +1,28 @@
 import { readCallSettings } from './settings.js';
 import { systemClock } from '../core/clock.js';
 import { optionalPackage } from '../core/optional-package.js';
-import { checkOptions, viewKinds, type CallOptions, type OptionKinds, type ViewOptions } from './options.js';
+import {
+  callKinds,
+  checkOptions,
+  texts,
+  viewKinds,
+  type CallOptions,
+  type OptionsOf,
+  type ViewOptions,
+} from './options.js';
 import { runTask } from './task.js';
 
-/** The options of `createMcpServer`. */
-export interface McpServerOptions extends Omit<CallOptions, 'signal'>, ViewOptions {
+const serverKinds = {
+  lake: callKinds.lake,
   /** The accounts that clients see; default: all. */
-  readonly accounts?: readonly string[] | undefined;
-}
+  accounts: texts(),
+  config: callKinds.config,
+  onEvent: callKinds.onEvent,
+  ...viewKinds,
+};
+
+/** The options of `createMcpServer`. */
+export interface McpServerOptions extends Omit<CallOptions, 'signal'>, ViewOptions, OptionsOf<typeof serverKinds> {}
 
 /** A server of the Model Context Protocol over a lake. */
 export interface McpServer {
@@ -22,11 +36,6 @@ export interface McpServer {
   close(): Promise<void>;
 }
 
-const kinds: OptionKinds<McpServerOptions> = {
-  ...{ lake: 'text', accounts: 'texts', config: 'text', onEvent: 'function' },
-  ...viewKinds,
-};
-
 const names = new Map([['account', 'accounts']]);
 
 /**
@@ -37,7 +46,7 @@ const names = new Map([['account', 'accounts']]);
  * where the lake can't be read
  */
 export async function createMcpServer(options: McpServerOptions = {}): Promise<McpServer> {
-  checkOptions('createMcpServer', options, kinds);
+  checkOptions('createMcpServer', options, serverKinds);
   const { accounts, config, onEvent } = options;
   const { createLakeServer } = await optionalPackage(
     '@modelcontextprotocol/sdk',

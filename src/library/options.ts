@@ -1,6 +1,7 @@
 import { usageError } from '../core/errors.js';
 import type { RunEvent } from '../core/events/run-event.js';
 import { nearestName } from '../core/text/fault-line.js';
+import { loadOptionsOf, type LoadCommand, type LoadOption, type LoadOptionsOf } from '../engine/run/load-options.js';
 
 /** An operation with pages, of Finances v0, Finances 2024-06-19 or Transfers 2024-06-01. */
 export type FinancesOperation =
@@ -12,30 +13,89 @@ export type FinancesOperation =
   | 'listSummary'
   | 'listPayouts';
 
-/** What most functions take. Each option is that of the command line with the same name. */
-export interface CallOptions {
+/** The kind of an option's values. `isValid` may accept more than `T` where what reads the option later refuses it. */
+export interface Kind<T> {
+  /** The values in words. */
+  readonly expected: string;
+  readonly isValid: (value: unknown) => value is T;
+}
+
+/** The options of a function, by a table that has the kind of each. */
+export type OptionsOf<Kinds> = {
+  readonly [Name in keyof Kinds]?: (Kinds[Name] extends Kind<infer T> ? T : never) | undefined;
+};
+
+export function text<T extends string = string>(): Kind<T> {
+  return { expected: 'a text that is not empty', isValid: (value): value is T => isText(value) };
+}
+
+export function texts<T extends string = string>(): Kind<readonly T[]> {
+  return {
+    expected: 'a list of texts',
+    isValid: (value): value is readonly T[] => Array.isArray(value) && value.every(isText),
+  };
+}
+
+export const number: Kind<number> = { expected: 'a number', isValid: (value) => typeof value === 'number' };
+
+const flag: Kind<boolean> = { expected: 'true or false', isValid: (value) => typeof value === 'boolean' };
+
+export const instant: Kind<string | Date> = {
+  expected: 'a Date, or a text in ISO 8601',
+  isValid: (value): value is string | Date => value instanceof Date || isText(value),
+};
+
+export function callback<T extends (value: never) => unknown>(): Kind<T> {
+  return { expected: 'a function', isValid: (value): value is T => typeof value === 'function' };
+}
+
+export function values<T extends object>(): Kind<T> {
+  return {
+    expected: 'texts, numbers, bigints, booleans, dates and nulls, in a list or by name',
+    isValid: (value): value is T => {
+      const types = ['string', 'number', 'bigint', 'boolean'];
+      if (typeof value !== 'object' || value === null) return false;
+      return Object.values(value).every((each) => each === null || isInstant(each) || types.includes(typeof each));
+    },
+  };
+}
+
+/** What most functions take. */
+export const callKinds = {
   /** The lake: a folder, or `s3://BUCKET/PREFIX`; default: the setting, else `data/lake`. */
-  readonly lake?: string | undefined;
+  lake: text(),
   /** Configuration file; default: that of `LEDGERLAKE_CONFIG`, else `ledgerlake.config.json` in the working folder if it exists. */
-  readonly config?: string | undefined;
+  config: text(),
   /**
    * Receives each event: of a run all, of other calls progress and notes as `message`. An error that it throws stops the call, and
    * rejects its promise.
    */
-  readonly onEvent?: ((event: RunEvent) => void) | undefined;
+  onEvent: callback<(event: RunEvent) => void>(),
   /** Stops the call, as Ctrl-C does a command: what was committed stays, and the promise rejects with STOPPED. */
-  readonly signal?: AbortSignal | undefined;
-}
+  signal: {
+    expected: 'an AbortSignal',
+    isValid: (value: unknown): value is AbortSignal => value instanceof AbortSignal,
+  } satisfies Kind<AbortSignal>,
+};
+
+/**
+ * What most functions take. Each option is that of the command line with the same name.
+ *
+ * @interface
+ */
+export type CallOptions = OptionsOf<typeof callKinds>;
+
+export const viewKinds = {
+  /** Time zone in which months begin and end, an IANA name; default: the setting, else UTC. */
+  timeZone: text(),
+  /** The chart of accounts, a CSV file; default: the setting, else the built-in one. */
+  chart: text(),
+  /** Unit costs, a CSV file; default: the setting, else none. */
+  costs: text(),
+};
 
 /** What views are made with. */
-export interface ViewOptions {
-  /** Time zone in which months begin and end, an IANA name; default: the setting, else UTC. */
-  readonly timeZone?: string | undefined;
-  /** The chart of accounts, a CSV file; default: the setting, else the built-in one. */
-  readonly chart?: string | undefined;
-  /** Unit costs, a CSV file; default: the setting, else none. */
-  readonly costs?: string | undefined;
-}
+export type ViewOptions = OptionsOf<typeof viewKinds>;
 
 /** The credentials of an account. They are sent to the token endpoint, and are never logged or written anywhere. */
 export interface Credentials {
@@ -49,138 +109,94 @@ export interface Credentials {
   readonly tokenEndpoint?: string | undefined;
 }
 
-/** The account to read. Defaults come from the environment, then from the configuration file. */
-export interface AccountOptions extends Pick<CallOptions, 'config' | 'onEvent'> {
+export const accountKinds = {
   /** The account; default: the only configured one, else `demo` with the embedded service. */
-  readonly account?: string | undefined;
+  account: text(),
   /** The service's base address; default: the account's, else the embedded service. */
-  readonly endpoint?: string | undefined;
+  endpoint: text(),
   /** The account's credentials; default: its settings. */
-  readonly credentials?: Credentials | undefined;
+  credentials: {
+    expected: 'an object with clientId, clientSecret and refreshToken',
+    isValid: areCredentials,
+  } satisfies Kind<Credentials>,
   /** Requests per second for each operation, until the service announces its rate; default: 0.5. */
-  readonly rate?: number | undefined;
+  rate: number,
   /** Requests at once for each operation; default: what each API allows. */
-  readonly burst?: number | undefined;
-}
-
-/** The options of both `backfill` and `sync`. Each is the option of the command line with the same name. */
-export interface RunOptions extends AccountOptions, CallOptions {
-  /** Pipelines by name; default: those of `api`. */
-  readonly pipelines?: readonly string[] | undefined;
-  /** API whose pipelines run if none is named; default: `v0`. */
-  readonly api?: 'v0' | '2024-06-19' | 'both' | undefined;
-  /** Order ids, for `order-events` and `order-transactions`. */
-  readonly orders?: readonly string[] | undefined;
-  /** Accepts an empty answer for slices of which the lake has rows. */
-  readonly acceptEmpty?: boolean | undefined;
-  /** Folder for pages of unfinished slices; default: `LAKE/_journal`, for S3 the user's cache. */
-  readonly journal?: string | undefined;
-  /** Folder with definitions of custom pipelines: `--pipelines` of the command line. */
-  readonly pipelineFolder?: string | undefined;
-  /** How many hours replaced files stay; default: the setting of the lake. */
-  readonly retentionHours?: number | undefined;
-  /** What the run writes for other engines at its end; default: the setting. */
-  readonly export?: readonly ('iceberg' | 'symlinks')[] | undefined;
-}
-
-/** The options of `backfill`. */
-export interface BackfillOptions extends RunOptions {
-  /** First instant, ISO 8601 in UTC; default: 90 days before `to`. */
-  readonly from?: string | Date | undefined;
-  /** End, exclusive; default: five minutes ago. */
-  readonly to?: string | Date | undefined;
-  /** Reads again what is already loaded, and replaces it. */
-  readonly refresh?: boolean | undefined;
-}
-
-/** The options of `sync`. */
-export interface SyncOptions extends RunOptions {
-  /** Start of a first load, ISO 8601 in UTC; default: the setting, else 90 days ago. */
-  readonly from?: string | Date | undefined;
-  /** Reads this many days again, regardless of the schedule. */
-  readonly lookBack?: number | undefined;
-  /** Rejects with LAKE_LAG if the lake is older than this after the run: `90m`, `2h`, `1d`; with USAGE where there is no lake. */
-  readonly maxLag?: string | undefined;
-}
-
-/** The kinds of values of options. */
-type Kind =
-  'text' | 'number' | 'flag' | 'texts' | 'values' | 'instant' | 'version' | 'function' | 'signal' | 'credentials';
-
-/** The kind of each option of a function. */
-export type OptionKinds<T> = { readonly [Name in keyof Required<T>]: Kind };
-
-export const callKinds: OptionKinds<CallOptions> = {
-  lake: 'text',
-  config: 'text',
-  onEvent: 'function',
-  signal: 'signal',
-};
-export const viewKinds: OptionKinds<ViewOptions> = { timeZone: 'text', chart: 'text', costs: 'text' };
-
-export const accountKinds: OptionKinds<AccountOptions> = {
-  account: 'text',
-  endpoint: 'text',
-  credentials: 'credentials',
-  rate: 'number',
-  burst: 'number',
-  config: 'text',
-  onEvent: 'function',
+  burst: number,
+  config: callKinds.config,
+  onEvent: callKinds.onEvent,
 };
 
-const runKinds: OptionKinds<RunOptions> = {
+/** The account to read. Defaults come from the environment, then from the configuration file. */
+export interface AccountOptions extends Pick<CallOptions, 'config' | 'onEvent'>, OptionsOf<typeof accountKinds> {}
+
+const runKinds = {
   ...accountKinds,
   ...callKinds,
-  pipelines: 'texts',
-  api: 'text',
-  orders: 'texts',
-  acceptEmpty: 'flag',
-  journal: 'text',
-  pipelineFolder: 'text',
-  retentionHours: 'number',
-  export: 'texts',
+  /** Pipelines by name; default: those of `api`. */
+  pipelines: texts(),
+  /** API whose pipelines run if none is named; default: `v0`. */
+  api: text<'v0' | '2024-06-19' | 'both'>(),
+  /** Order ids, for `order-events` and `order-transactions`. */
+  orders: texts(),
+  /** Folder for pages of unfinished slices; default: `LAKE/_journal`, for S3 the user's cache. */
+  journal: text(),
+  /** Folder with definitions of custom pipelines: `--pipelines` of the command line. */
+  pipelineFolder: text(),
+  /** How many hours replaced files stay; default: the setting of the lake. */
+  retentionHours: number,
+  /** What the run writes for other engines at its end; default: the setting. */
+  export: texts<'iceberg' | 'symlinks'>(),
 };
 
-export const backfillKinds: OptionKinds<BackfillOptions> = {
+/** The options of both `backfill` and `sync`. Each is the option of the command line with the same name. */
+export interface RunOptions
+  extends AccountOptions, CallOptions, OptionsOf<typeof runKinds>, LoadOptionsOf<'backfill' | 'sync'> {}
+
+export const backfillKinds = {
   ...runKinds,
-  from: 'instant',
-  to: 'instant',
-  refresh: 'flag',
-};
-export const syncKinds: OptionKinds<SyncOptions> = { ...runKinds, from: 'instant', lookBack: 'number', maxLag: 'text' };
-
-const kinds: Readonly<Record<Kind, { readonly expected: string; readonly isValid: (value: unknown) => boolean }>> = {
-  text: { expected: 'a text that is not empty', isValid: isText },
-  number: { expected: 'a number', isValid: (value) => typeof value === 'number' },
-  flag: { expected: 'true or false', isValid: (value) => typeof value === 'boolean' },
-  texts: { expected: 'a list of texts', isValid: (value) => Array.isArray(value) && value.every(isText) },
-  values: { expected: 'texts, numbers, bigints, booleans, dates and nulls, in a list or by name', isValid: areValues },
-  instant: { expected: 'a Date, or a text in ISO 8601', isValid: (value) => value instanceof Date || isText(value) },
-  version: {
-    expected: 'a version as a number, VERSION or VERSION:HASH, or an instant: a Date, or a text in ISO 8601',
-    isValid: (value) => value instanceof Date || isText(value) || (Number.isSafeInteger(value) && Number(value) >= 0),
-  },
-  function: { expected: 'a function', isValid: (value) => typeof value === 'function' },
-  signal: { expected: 'an AbortSignal', isValid: (value) => value instanceof AbortSignal },
-  credentials: { expected: 'an object with clientId, clientSecret and refreshToken', isValid: areCredentials },
+  /** First instant, ISO 8601 in UTC; default: 90 days before `to`. */
+  from: instant,
+  /** End, exclusive; default: five minutes ago. */
+  to: instant,
+  ...loadKinds('backfill'),
 };
 
-function isText(value: unknown): boolean {
+/** The options of `backfill`. */
+export interface BackfillOptions extends RunOptions, LoadOptionsOf<'backfill'>, OptionsOf<typeof backfillKinds> {}
+
+export const syncKinds = {
+  ...runKinds,
+  /** Start of a first load, ISO 8601 in UTC; default: the setting, else 90 days ago. */
+  from: instant,
+  /** Reads this many days again, regardless of the schedule. */
+  lookBack: number,
+  ...loadKinds('sync'),
+};
+
+/** The options of `sync`. */
+export interface SyncOptions extends RunOptions, LoadOptionsOf<'sync'>, OptionsOf<typeof syncKinds> {}
+
+function loadKinds<Command extends LoadCommand>(command: Command) {
+  const kinds = Object.entries<LoadOption>(loadOptionsOf(command)).map(([name, { isFlag }]) => [
+    name,
+    isFlag ? flag : text(),
+  ]);
+  return Object.fromEntries(kinds) as {
+    readonly [Name in keyof LoadOptionsOf<Command>]-?: Kind<NonNullable<LoadOptionsOf<Command>[Name]>>;
+  };
+}
+
+function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== '';
 }
 
 /** A `Date` whose text in ISO 8601 exists. */
-function isInstant(value: unknown): boolean {
+function isInstant(value: unknown): value is Date {
   return value instanceof Date && !Number.isNaN(value.getTime());
 }
 
-function areValues(value: unknown): boolean {
-  const types = ['string', 'number', 'bigint', 'boolean'];
-  if (typeof value !== 'object' || value === null) return false;
-  return Object.values(value).every((each) => each === null || isInstant(each) || types.includes(typeof each));
-}
-
-function areCredentials(value: unknown): boolean {
+function areCredentials(value: unknown): value is Credentials {
   if (typeof value !== 'object' || value === null) return false;
   const { clientId, clientSecret, refreshToken, tokenEndpoint = 'none', ...others } = value as Record<string, unknown>;
   return [clientId, clientSecret, refreshToken, tokenEndpoint].every(isText) && Object.keys(others).length === 0;
@@ -191,22 +207,20 @@ function areCredentials(value: unknown): boolean {
  *
  * @throws LedgerlakeError USAGE for an unknown option, and for a value of another type
  */
-export function checkOptions<T extends object>(subject: string, options: T, known: OptionKinds<T>): void {
-  const all: Readonly<Partial<Record<string, Kind>>> = known;
+export function checkOptions(subject: string, options: object, kinds: Readonly<Record<string, Kind<unknown>>>): void {
   const given: unknown = options;
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
     throw usageError(`expected the options of ${subject} to be an object`);
   }
   for (const [name, value] of Object.entries(given) as [string, unknown][]) {
-    const kind = Object.hasOwn(all, name) ? all[name] : undefined;
+    const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
     if (kind === undefined) {
-      const nearest = nearestName(name, Object.keys(all));
-      const hint = nearest === undefined ? `it takes ${Object.keys(all).join(', ')}` : `did you mean ${nearest}?`;
+      const nearest = nearestName(name, Object.keys(kinds));
+      const hint = nearest === undefined ? `it takes ${Object.keys(kinds).join(', ')}` : `did you mean ${nearest}?`;
       throw usageError(`expected an option of ${subject}, got ${JSON.stringify(name)}; ${hint}`);
     }
-    const { expected, isValid } = kinds[kind];
-    if (value !== undefined && !isValid(value))
-      throw usageError(`expected the option ${name} of ${subject} to be ${expected}`);
+    if (value !== undefined && !kind.isValid(value))
+      throw usageError(`expected the option ${name} of ${subject} to be ${kind.expected}`);
   }
 }
 

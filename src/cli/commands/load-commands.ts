@@ -4,6 +4,7 @@ import { usageError } from '../../core/errors.js';
 import { openFault } from '../../core/io/files.js';
 import {
   metricsOptions,
+  ofLoad,
   readingContext,
   shared,
   type CommandDefinition,
@@ -27,7 +28,8 @@ const backfillOptions = {
   account: {
     about: 'Account to load; repeat it to load several in turn [default: all configured accounts, else demo]',
   },
-  ...shared('endpoint', 'api', 'refresh'),
+  ...shared('endpoint', 'api'),
+  ...ofLoad('plan'),
   orders: { about: 'File with order ids, one per line; - for standard input' },
   ...shared('rate', 'burst', 'journal', 'pipelines', 'config'),
 } as const satisfies CommandDefinition['options'];
@@ -49,7 +51,7 @@ export const backfillCommand: CommandDefinition = {
   },
   options: {
     ...backfillOptions,
-    ...shared('accept-empty'),
+    ...ofLoad('backfill'),
     'dry-run': {
       isFlag: true,
       about: 'Change nothing: print the plan, as ledgerlake plan does, and the first page of custom pipelines',
@@ -160,8 +162,8 @@ export const syncCommand: CommandDefinition = {
     account: {
       about: 'Account to load; repeat it to load several [default: all configured accounts, else demo]',
     },
-    ...shared('endpoint', 'api'),
-    ...shared('look-back', 'max-lag', 'accept-empty'),
+    ...shared('endpoint', 'api', 'look-back'),
+    ...ofLoad('sync'),
     orders: backfillOptions.orders,
     ...shared('rate', 'burst', 'journal', 'pipelines', 'config'),
     parallel: { default: '4', about: 'Accounts to load side by side; with --metrics-port one after the other' },

@@ -7,7 +7,7 @@ import type { Stopping } from './stop-signals.js';
 import { isFormat, type Format } from '../../core/text/formats.js';
 import { usageError } from '../../core/errors.js';
 import { optionOf, type OptionOf } from '../../core/text/value-forms.js';
-import { loadOptions } from '../../engine/run/load-options.js';
+import { loadOptionsOf, type LoadCommand } from '../../engine/run/load-options.js';
 import { printableLines } from '../../core/printable.js';
 
 /** An option of the command line. All values are text: the command parses numbers and dates, and reports errors. */
@@ -179,7 +179,6 @@ function optionsOf<Options extends Readonly<Record<string, NamedOption>>>(option
 /** Options that several commands share. */
 const sharedOptions = {
   ...optionsOf(settingDefinitions),
-  ...optionsOf(loadOptions),
   config: { about: 'Configuration file [default: LEDGERLAKE_CONFIG, or ledgerlake.config.json if it exists]' },
   account: { about: 'Account to load [default: the only configured one, else demo, with the embedded service]' },
   endpoint: { about: "The service's base address [default: the account's, else the embedded service]" },
@@ -192,6 +191,11 @@ const sharedOptions = {
 /** Shared options by their names. */
 export function shared<Name extends keyof typeof sharedOptions>(...names: readonly Name[]) {
   return Object.fromEntries(names.map((name) => [name, sharedOptions[name]])) as Pick<typeof sharedOptions, Name>;
+}
+
+/** Options of a load that no setting has. */
+export function ofLoad<Command extends LoadCommand>(command: Command) {
+  return optionsOf(loadOptionsOf(command));
 }
 
 /** Options of every command. */

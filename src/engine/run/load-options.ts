@@ -1,42 +1,58 @@
-import { anyText, optionOf, type ValueForm } from '../../core/text/value-forms.js';
+/** The commands that load from an API, or say what they would load. */
+export type LoadCommand = 'backfill' | 'plan' | 'sync';
 
-/** An option of a load: a flag, or one with a value. */
-type LoadOption = { readonly about: string } & ({ readonly isFlag: true } | ValueForm<unknown>);
+/** An option of a load: a flag, or a text, which its reader parses. */
+export interface LoadOption {
+  /** What it is, for the help. */
+  readonly about: string;
+  readonly isFlag?: true;
+  readonly commands: readonly LoadCommand[];
+}
 
 /**
- * The options of a load that no setting has: `acceptEmpty` is `--accept-empty` on the command line. The job has their values.
+ * The options of a load that no setting has, with what each is for programs: `acceptEmpty` is `--accept-empty` on the command line.
+ * The job has their values.
  */
 export const loadOptions = {
-  refresh: { isFlag: true, about: 'Read again what is already loaded, and replace it' },
+  /** Reads again what is already loaded, and replaces it. */
+  refresh: {
+    isFlag: true,
+    about: 'Read again what is already loaded, and replace it',
+    commands: ['backfill', 'plan'],
+  },
+  /** Rejects with LAKE_LAG if the lake is older than this after the run: `90m`, `2h`, `1d`; with USAGE where there is no lake. */
+  maxLag: {
+    about: 'Exit with 1 if the lake is older than this after the run: 90m, 2h, 1d; where there is no lake, begin none',
+    commands: ['sync'],
+  },
+  /** Accepts an empty answer for slices of which the lake has rows. */
   acceptEmpty: {
     isFlag: true,
     about: 'Accept an answer that is empty, or has other orders, where the lake has events',
-  },
-  maxLag: {
-    ...anyText('a duration'),
-    about: 'Exit with 1 if the lake is older than this after the run: 90m, 2h, 1d; where there is no lake, begin none',
+    commands: ['backfill', 'sync'],
   },
 } as const satisfies Readonly<Record<string, LoadOption>>;
 
-type ValueOf<Option> = Option extends ValueForm<infer Value> ? Value : boolean;
+type LoadOptions = typeof loadOptions;
+
+type ValueOf<Option> = Option extends { readonly isFlag: true } ? boolean : string;
 
 /** The values of options of a load; undefined or left out: not given. */
-export type LoadValues = {
-  readonly [Name in keyof typeof loadOptions]?: ValueOf<(typeof loadOptions)[Name]> | undefined;
+export type LoadValues = { readonly [Name in keyof LoadOptions]?: ValueOf<LoadOptions[Name]> | undefined };
+
+/** Those of the options that the command takes; of several commands, each of them. */
+export type LoadOptionsOf<Command extends LoadCommand> = {
+  readonly [Name in keyof LoadOptions as [Command] extends [LoadOptions[Name]['commands'][number]] ? Name : never]?:
+    ValueOf<LoadOptions[Name]> | undefined;
 };
 
-/**
- * The values of the options of a load. `given`: whether a flag is set, the text of another option, or undefined.
- *
- * @throws LedgerlakeError USAGE for an invalid value
- */
-export function readLoadOptions(given: (name: keyof LoadValues) => string | boolean | undefined): Required<LoadValues> {
-  const values = Object.entries<LoadOption>(loadOptions).map(([name, option]) => {
-    const value = given(name as keyof LoadValues);
-    return [
-      name,
-      'isFlag' in option || value === undefined ? value : option.read(`--${optionOf(name)}`, String(value)),
-    ];
-  });
-  return Object.fromEntries(values) as Required<LoadValues>;
+/** The options that a command takes. */
+export function loadOptionsOf<Command extends LoadCommand>(command: Command) {
+  const taken = Object.entries<LoadOption>(loadOptions).filter(([, { commands }]) => commands.includes(command));
+  return Object.fromEntries(taken) as Readonly<Record<keyof LoadOptionsOf<Command>, LoadOption>>;
+}
+
+/** The values of all options. `given`: whether a flag is set, the text of another option, or undefined. */
+export function readLoadOptions(given: (name: keyof LoadValues) => string | boolean | undefined): LoadValues {
+  return Object.fromEntries(Object.keys(loadOptions).map((name) => [name, given(name as keyof LoadValues)]));
 }
