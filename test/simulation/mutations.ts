@@ -242,8 +242,8 @@ export const mutations: readonly Mutation[] = [
     'a backfill leaves out the first gap of its range',
     5,
     'src/engine/slicing/window-queue',
-    'uncovered(range, loaded) : [];',
-    'uncovered(range, loaded).slice(1) : [];',
+    'const missing = uncovered(range, loaded);',
+    'const missing = uncovered(range, loaded).slice(1);',
   ),
   mutation(
     'chain-broken',
