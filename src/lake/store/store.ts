@@ -71,11 +71,6 @@ export function parseNote<T>(
   }
 }
 
-/** Writes a note as JSON that people can read. Throws a LedgerlakeError LAKE_STORE where the lake can't be written. */
-export async function writeNote(store: Pick<Store, 'write'>, path: string, note: object): Promise<void> {
-  await store.write(path, Buffer.from(`${JSON.stringify(note, undefined, 2)}\n`));
-}
-
 /** The folder of a lake on disk for files that are being written. No store lists it. */
 export const temporaryFolder = '_tmp';
 

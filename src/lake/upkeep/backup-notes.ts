@@ -2,10 +2,8 @@ import { z } from 'zod';
 import { isoInstant } from '../../core/numeric/instant.js';
 import { shortHash } from '../../core/short-hash.js';
 import { lakeFolder } from '../store/open-store.js';
-import { parseNote, writeNote, type Store } from '../store/store.js';
-
-/** The folder of a lake with notes of its backups. */
-export const backupsFolder = '_backups';
+import type { Store } from '../store/store.js';
+import { NoteFolder } from './note-folder.js';
 
 const noteSchema = z.object({
   destination: z.string().max(4000),
@@ -13,6 +11,9 @@ const noteSchema = z.object({
   version: z.int().min(0).nullable(),
   at: z.string().max(30),
 });
+
+/** One note for each destination, by its hash, so that concurrent backups don't overwrite each other's. */
+export const backupNotes = new NoteFolder('_backups', (value): BackupNote => noteSchema.parse(value));
 
 /** A backup that a lake knows of; in a backup, that it is one. */
 export interface BackupNote {
@@ -31,29 +32,21 @@ export function placeOf(location: string): string {
   return lakeFolder(location) ?? location.replace(/\/+$/, '');
 }
 
-/** Each destination has a separate note, so that concurrent backups don't overwrite each other's. */
-function notePath(destination: string): string {
-  return `${backupsFolder}/${shortHash(destination)}.json`;
-}
-
 /** Notes what a backup has; a null version changes nothing where one is noted. `at`: milliseconds since 1970. */
 export async function noteBackup(
   store: Store,
   { at, ...backup }: Omit<BackupNote, 'at'> & { readonly at: number },
 ): Promise<void> {
-  const path = notePath(backup.destination);
-  if (backup.version === null && (await readNote(store, path)) !== undefined) return;
+  const name = shortHash(backup.destination);
+  if (backup.version === null && (await backupNotes.read(store, name)) !== undefined) return;
   const note: BackupNote = { ...backup, at: isoInstant(at) };
-  await writeNote(store, path, note);
+  await backupNotes.write(store, name, note);
 }
 
 /** The backups of a lake, by destination. Damaged notes are skipped. */
 export async function readBackupNotes(store: Store): Promise<readonly BackupNote[]> {
   const notes: BackupNote[] = [];
-  for await (const { path } of store.list(backupsFolder)) {
-    const note = await readNote(store, path);
-    if (note !== undefined) notes.push(note);
-  }
+  for await (const { note } of backupNotes.all(store)) if (note !== undefined) notes.push(note);
   return notes.toSorted((a, b) => (a.destination < b.destination ? -1 : 1));
 }
 
@@ -64,10 +57,6 @@ export async function readBackupNotes(store: Store): Promise<readonly BackupNote
  */
 export async function backedUpLake(store: Store, location: string, version: number): Promise<string | undefined> {
   const place = placeOf(location);
-  const note = await readNote(store, notePath(place));
+  const note = await backupNotes.read(store, shortHash(place));
   return note?.destination === place && (note.version ?? -1) >= version ? note.lake : undefined;
-}
-
-async function readNote(store: Store, path: string): Promise<BackupNote | undefined> {
-  return parseNote(await store.read(path), (value) => noteSchema.parse(value));
 }

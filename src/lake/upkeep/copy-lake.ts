@@ -16,11 +16,11 @@ import { DamagedFile } from '../delta/file-tags.js';
 import { faultOf, sizeFault } from '../files/local-file.js';
 import { Lake } from '../lake.js';
 import { hasFile, type Store, type StoredFile } from '../store/store.js';
-import { backupsFolder, placeOf } from './backup-notes.js';
-import { lastRunsFolder } from './last-run.js';
+import { backupNotes, placeOf } from './backup-notes.js';
+import { lastRunNotes } from './last-run.js';
 import { acquireExclusiveLease, otherLeases, unfinishedCopy, type copyCommands } from '../leases.js';
-import { lookBacksFolder } from './look-backs.js';
-import { requestedFolder } from './requested-ranges.js';
+import { lookBackNotes } from './look-backs.js';
+import { requestedNotes } from './requested-ranges.js';
 import { icebergFolder } from './vacuum.js';
 
 interface CopyContext {
@@ -55,7 +55,7 @@ interface StoredTotal {
 }
 
 /** Notes of a lake that aren't in its catalog, and that a copy has too. */
-const noteFolders = [requestedFolder, backupsFolder, lookBacksFolder, lastRunsFolder];
+const noteFolders = [requestedNotes, backupNotes, lookBackNotes, lastRunNotes].map(({ folder }) => folder);
 
 /** Files that are copied at once: so many, and so many bytes. */
 const mostAtOnce = 16;

@@ -1,12 +1,6 @@
 import { z } from 'zod';
-import { parseNote, writeNote, type Store } from '../store/store.js';
-
-/** The folder of these notes: one file for each account. */
-export const lastRunsFolder = '_last-run';
-
-function pathOf(account: string): string {
-  return `${lastRunsFolder}/${account}.json`;
-}
+import type { Store } from '../store/store.js';
+import { NoteFolder } from './note-folder.js';
 
 const counts = z.record(z.string(), z.number());
 /** The figures of one pipeline in a run. */
@@ -46,6 +40,9 @@ const lastRun = z.object({
   requested: z.array(z.string()).exactOptional(),
 });
 
+/** One note for each account, by its name. */
+export const lastRunNotes = new NoteFolder('_last-run', (value) => lastRun.parse(value));
+
 export type LastPipeline = Readonly<z.infer<typeof lastPipeline>>;
 export type LastRun = Readonly<z.infer<typeof lastRun>>;
 
@@ -57,8 +54,8 @@ export type LastRuns = ReadonlyMap<string, LastRun>;
  *
  * @throws LedgerlakeError LAKE_STORE where the lake can't be written
  */
-export function writeLastRun(store: Store, run: LastRun): Promise<void> {
-  return writeNote(store, pathOf(run.account), run);
+export async function writeLastRun(store: Store, run: LastRun): Promise<void> {
+  await lastRunNotes.write(store, run.account, run);
 }
 
 /**
@@ -67,15 +64,9 @@ export function writeLastRun(store: Store, run: LastRun): Promise<void> {
  * @throws LedgerlakeError LAKE_STORE where the lake can't be read
  */
 export async function readLastRuns(store: Store): Promise<LastRuns> {
-  const paths: string[] = [];
-  for await (const { path } of store.list(lastRunsFolder)) paths.push(path);
-  const notes = await Promise.all(
-    paths.map(async (path) => {
-      const run = parseNote(await store.read(path), (value) => lastRun.parse(value));
-      return run === undefined || pathOf(run.account) !== path ? [] : [run];
-    }),
-  );
-  const oldestFirst = notes.flat().toSorted((a, b) => Date.parse(a.endedAt) - Date.parse(b.endedAt));
+  const runs: LastRun[] = [];
+  for await (const { name, note } of lastRunNotes.all(store)) if (note?.account === name) runs.push(note);
+  const oldestFirst = runs.toSorted((a, b) => Date.parse(a.endedAt) - Date.parse(b.endedAt));
   return new Map(oldestFirst.map((run) => [run.account, run]));
 }
 

@@ -1,16 +1,13 @@
 import { isoInstant } from '../../core/numeric/instant.js';
 import { isObject, type Fields } from '../delta/actions.js';
-import { parseNote, writeNote, type Store } from '../store/store.js';
+import type { Store } from '../store/store.js';
+import { NoteFolder } from './note-folder.js';
 
 /** When each look-back was last done: milliseconds since 1970, by pipeline and days. */
 export type LookBacks = ReadonlyMap<string, ReadonlyMap<number, number>>;
 
-/** The folder of these notes: one file for each account. */
-export const lookBacksFolder = '_sync';
-
-function pathOf(account: string): string {
-  return `${lookBacksFolder}/${account}.json`;
-}
+/** One note for each account, by its name. */
+export const lookBackNotes = new NoteFolder('_sync', (value) => members(members(value)['look_backs']));
 
 /**
  * Notes look-backs. The note is disposable: without it, a long look-back runs once more than needed.
@@ -24,7 +21,7 @@ export async function writeLookBacks(store: Store, account: string, lookBacks: L
       Object.fromEntries([...done].map(([days, at]) => [String(days), isoInstant(at)])),
     ]),
   );
-  await writeNote(store, pathOf(account), { look_backs: pipelines });
+  await lookBackNotes.write(store, account, { look_backs: pipelines });
 }
 
 /**
@@ -33,7 +30,7 @@ export async function writeLookBacks(store: Store, account: string, lookBacks: L
  * @throws LedgerlakeError LAKE_STORE where the lake can't be read
  */
 export async function readLookBacks(store: Store, account: string): Promise<LookBacks> {
-  const noted = parseNote(await store.read(pathOf(account)), (value) => members(members(value)['look_backs']));
+  const noted = await lookBackNotes.read(store, account);
   return new Map(
     Object.entries(noted ?? {}).map(([pipeline, done]) => {
       const instants = Object.entries(members(done)).map(([days, at]): [number, number] => [

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { isoInstant } from '../../core/numeric/instant.js';
 import { joined, type Window } from '../../core/windows.js';
-import { parseNote, writeNote, type Store } from '../store/store.js';
+import type { Store } from '../store/store.js';
+import { NoteFolder, type StoredNote } from './note-folder.js';
 
 const commands = ['backfill', 'sync'] as const;
 
@@ -16,19 +17,12 @@ export interface RequestedRange extends Window {
 }
 
 /** The note of one run's requested ranges for an account. */
-export interface RequestedRangesNote {
-  /** Within the lake. */
-  readonly path: string;
+export interface RequestedRangesNote extends Pick<StoredNote<unknown>, 'path' | 'name'> {
   readonly account: string;
   readonly ranges: readonly RequestedRange[];
 }
 
-/** Each run has a separate note, so that concurrent runs don't overwrite each other's. */
-export const requestedFolder = '_requested';
-const notePath = /^_requested\/(.+)\.[\w-]+\.json$/;
-
 /** Limits, above what a run writes. */
-const mostBytes = 1_000_000;
 const mostRanges = 1000;
 const mostNotes = 1000;
 
@@ -53,9 +47,16 @@ const noteSchema = z.object({
     .max(mostRanges),
 });
 
+/** One note for each account and run, `ACCOUNT.RUN`, so that concurrent runs don't overwrite each other's. */
+export const requestedNotes = new NoteFolder('_requested', (value) => noteSchema.parse(value));
+
+function accountOf(name: string): string | undefined {
+  return /^(.+)\.[\w-]+$/.exec(name)?.[1];
+}
+
 /**
- * Ranges that runs were requested to load and have not loaded, because they were interrupted or are active. The notes
- * are untrusted, as a lake may come from anybody: invalid ones are skipped.
+ * Ranges that runs were requested to load and have not loaded, because they were interrupted or are active. Invalid
+ * notes are skipped.
  *
  * @param account undefined: every account
  * @param onUnreadable receives the path of an invalid note
@@ -67,17 +68,12 @@ export async function readRequestedRanges(
   onUnreadable: (path: string) => void,
 ): Promise<RequestedRangesNote[]> {
   const notes: RequestedRangesNote[] = [];
-  for await (const { path, size } of store.list(requestedFolder)) {
-    const [, noteAccount] = notePath.exec(path) ?? [];
-    if (account !== undefined && noteAccount !== account) continue;
-    const bytes = noteAccount === undefined || size > mostBytes ? undefined : await store.read(path);
-    // The note was removed meanwhile.
-    if (noteAccount !== undefined && size <= mostBytes && bytes === undefined) continue;
-    const note = parseNote(bytes, (value) => noteSchema.parse(value));
-    if (note === undefined || note.account !== noteAccount) onUnreadable(path);
+  const isAsked = (name: string) => account === undefined || accountOf(name) === account;
+  for await (const { path, name, note } of requestedNotes.all(store, isAsked)) {
+    if (note === undefined || note.account !== accountOf(name)) onUnreadable(path);
     else {
       const ranges = note.ranges.map(({ from, to, ...others }) => ({ ...others, start: from, end: to }));
-      notes.push({ path, account: noteAccount, ranges });
+      notes.push({ path, name, account: note.account, ranges });
     }
     if (notes.length === mostNotes) break;
   }
@@ -104,8 +100,7 @@ export async function noteRequestedRanges(
   if (requested.every(isNoted)) return;
   const all = merged([...noted, ...requested]);
   const isTooMuch = all.length > mostRanges;
-  const path = `${requestedFolder}/${account}.${id}.json`;
-  await writeRanges(store, { path, account, ranges: isTooMuch ? requested : all });
+  await writeRanges(store, { name: `${account}.${id}`, account, ranges: isTooMuch ? requested : all });
   if (!isTooMuch) for (const { path } of notes) await store.remove(path);
 }
 
@@ -118,23 +113,22 @@ export async function noteRequestedRanges(
  */
 export async function forgetRequestedRanges(store: Store, account: string, before: number): Promise<string[]> {
   const kept: string[] = [];
-  for (const { path, ranges } of await readRequestedRanges(store, account, () => undefined)) {
+  for (const { name, ranges } of await readRequestedRanges(store, account, () => undefined)) {
     const later = ranges
       .map((range) => ({ ...range, start: Math.max(range.start, before) }))
       .filter(({ start, end }) => start < end);
     if (later.length === 0) continue;
-    await writeRanges(store, { path, account, ranges: later });
-    kept.push(path);
+    kept.push(await writeRanges(store, { name, account, ranges: later }));
   }
   return kept;
 }
 
-function writeRanges(store: Store, { path, account, ranges }: RequestedRangesNote): Promise<void> {
+function writeRanges(store: Store, { name, account, ranges }: Omit<RequestedRangesNote, 'path'>): Promise<string> {
   const noted = ranges.map(({ command, pipeline, loadKey, start, end }) => ({
     ...{ command, pipeline, loadKey },
     ...{ from: isoInstant(start), to: isoInstant(end) },
   }));
-  return writeNote(store, path, { account, ranges: noted });
+  return requestedNotes.write(store, name, { account, ranges: noted });
 }
 
 function isAlike(one: RequestedRange, other: RequestedRange): boolean {

@@ -9,7 +9,7 @@ import { status, type StatusCommand } from '../../../src/app/status/status.js';
 import { isFormat } from '../../../src/core/text/formats.js';
 import { diskStore } from '../../../src/lake/store/disk.js';
 import { acquireLease, leasePath, type RunPurpose } from '../../../src/lake/leases.js';
-import { lastRunsFolder, type LastRun } from '../../../src/lake/upkeep/last-run.js';
+import { lastRunNotes, type LastRun } from '../../../src/lake/upkeep/last-run.js';
 import { noteRequestedRanges } from '../../../src/lake/upkeep/requested-ranges.js';
 import { HandClock } from '../../core/clock.js';
 import { Kept } from '../../core/text/streams.js';
@@ -42,7 +42,7 @@ async function shown(lake: LoadedLake, more: Partial<StatusCommand> = {}, column
 
 /** Where the note of an account's last run is. */
 function lastRunPath(lake: LoadedLake, account = 'shop'): string {
-  return join(lake.root, lastRunsFolder, `${account}.json`);
+  return join(lake.root, lastRunNotes.folder, `${account}.json`);
 }
 
 /** Notes a run that differs from the last one of `gaps`. */
@@ -432,7 +432,7 @@ describe('a lake whose first run came to nothing', () => {
 
   test('as it failed: the command has its endpoint, and the range of a backfill', async () => {
     const leave = (more: Partial<LastRun>) => {
-      rmSync(join(lake.root, lastRunsFolder), { recursive: true, force: true });
+      rmSync(join(lake.root, lastRunNotes.folder), { recursive: true, force: true });
       noteRun(lake, { status: 'failed', failure: 'away', pipelines: {}, endpoint: 'https://h', ...more });
     };
     leave({ requested: both.slice(0, 3) });
