@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import { version } from '../src/core/version.js';
 import packageJson from '../package.json' with { type: 'json' };
+import { withDerived } from '../src/lake/commit-files.js';
 import { addOf, contentOf } from '../src/lake/delta/file-tags.js';
 import { clockAt, temporaryFolder } from './app/lake-run.js';
 import { open } from './app/maintenance/small-lake.js';
@@ -288,7 +289,7 @@ test('a file that is none of events, though its hash is right, ends a command in
     files: [
       { table: table.schema, add: addOf({ ...about, ...content }, clock.now()), read: () => Promise.resolve(bytes) },
     ],
-    decide: () => ({ replaced: [old] }),
+    decide: (snapshot) => ({ removed: withDerived(snapshot, table.schema.name, [old]) }),
   });
   const { code, err } = await imported('order-2');
   expect([code, err.trimEnd().split('\n')]).toEqual([

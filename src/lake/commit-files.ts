@@ -13,7 +13,6 @@ import type { Snapshot } from './catalog/snapshot.js';
 import { dataFilePath } from './data-files.js';
 import type { Add } from './delta/actions.js';
 import { deltaSchema, newMetaData } from './delta/table-metadata.js';
-import type { KeyChange } from './loads/load-keys.js';
 import { TableSnapshot } from './catalog/table-snapshot.js';
 import { descriptionOf } from './table-descriptions.js';
 
@@ -36,6 +35,14 @@ export interface TableFile {
   readonly add: Add;
 }
 
+/** What a commit replaces: decided on one snapshot. */
+export interface Replacement {
+  /** The files of all tables that it removes, each once. */
+  readonly removed: readonly TableFile[];
+  /** The load keys that it sets and deletes. */
+  readonly keys?: Change['keys'];
+}
+
 /** Files that are committed together, and replace others. */
 export interface FileCommit {
   /** Operation in the catalog: `WRITE`. */
@@ -44,15 +51,7 @@ export interface FileCommit {
   readonly main: Table;
   readonly files: readonly NewFile[];
   /** Decides on top of the newest snapshot what is replaced; undefined: nothing is committed. */
-  readonly decide: (snapshot: Snapshot) => Decision | undefined;
-}
-
-export interface Decision {
-  /** Replaced files of the main table; what is derived from them is replaced as well. */
-  readonly replaced: readonly Add[];
-  /** Replaced files of any table. */
-  readonly others?: readonly TableFile[];
-  readonly keys?: KeyChange;
+  readonly decide: (snapshot: Snapshot) => Replacement | undefined;
 }
 
 export interface CommitResult {
@@ -92,29 +91,22 @@ function bundleOf({ bundle, add }: NewFile): string {
   return bundle ?? add.partitionValues['month'] ?? '';
 }
 
-/** The files of all tables that a decision replaces, once each. */
-export function replacedFiles(snapshot: Snapshot, main: string, { replaced, others = [] }: Decision): TableFile[] {
+/** Files of a main table, and what is derived from them, each once. */
+export function withDerived(snapshot: Snapshot, main: string, adds: readonly Add[]): readonly TableFile[] {
   const found = new Map<string, TableFile>();
   const note = (file: TableFile) => found.set(lakePathOf(file.table, file.add), file);
-  for (const add of replaced) {
+  for (const add of adds) {
     note({ table: main, add });
     for (const table of snapshot.tables.keys()) {
       for (const derived of new TableSnapshot(snapshot, table).derivedFrom(accountOf(add), lakePathOf(main, add)))
         note({ table, add: derived });
     }
   }
-  for (const file of others) note(file);
   return [...found.values()];
 }
 
-/** The change that adds files and removes others. `now`: milliseconds since 1970. */
-export function changeOf(
-  snapshot: Snapshot,
-  added: NamedFiles,
-  removed: readonly TableFile[],
-  keys: KeyChange | undefined,
-  now: number,
-): Change {
+/** The change that adds files and replaces others. `now`: milliseconds since 1970. */
+export function changeOf(snapshot: Snapshot, added: NamedFiles, { removed, keys }: Replacement, now: number): Change {
   // Readers of a table's changes needn't look at files that have the same rows as the ones they replace.
   const isDataChange = added.length === 0 || added.some(({ add }) => add.dataChange);
   const removals = groupBy(removed, ({ table }) => table);

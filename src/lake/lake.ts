@@ -16,7 +16,6 @@ import {
   changeOf,
   namedFiles,
   notCommitted,
-  replacedFiles,
   schemaChange,
   type CommitResult,
   type FileCommit,
@@ -236,10 +235,9 @@ export class Lake {
     try {
       await this.#write(files);
       claimed = await this.#claim(commit.operation, (snapshot) => {
-        const decision = commit.decide(snapshot);
-        if (decision === undefined) return undefined;
-        const removed = replacedFiles(snapshot, commit.main.name, decision);
-        const { tables, ...rest } = changeOf(snapshot, files, removed, decision.keys, this.#clock.now());
+        const replacement = commit.decide(snapshot);
+        if (replacement === undefined) return undefined;
+        const { tables, ...rest } = changeOf(snapshot, files, replacement, this.#clock.now());
         return { ...rest, tables: { [commit.main.name]: {}, ...tables } };
       });
     } catch (error) {

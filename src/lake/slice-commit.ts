@@ -1,10 +1,10 @@
 import type { PipelineTables, Table } from '../core/columns/table.js';
 import type { Add } from './delta/actions.js';
-import type { NewFile } from './commit-files.js';
 import { addOf, contentOf } from './delta/file-tags.js';
 import type { SliceLoads } from './loads/load-keys.js';
 import type { Snapshot } from './catalog/snapshot.js';
 import type { LakeTable } from './lake-table.js';
+import type { SliceReplacement } from './slice-replacement.js';
 import type { Store } from './store/store.js';
 
 /** One file of a slice, not yet in the lake. */
@@ -76,8 +76,8 @@ export interface RevisionToCommit {
   readonly name: string;
   /** Whether these files have every difference, so that one can tell what the lake had before. */
   readonly isCompared: boolean;
-  /** Whether the lake still has the compared rows; their files may have been merged or split since. */
-  isCurrent(snapshot: Snapshot): boolean;
+  /** What the slice was compared with. */
+  readonly replacement: SliceReplacement;
   /** Called after the commit. */
   committed(): void;
 }
@@ -86,14 +86,4 @@ export interface RevisionToCommit {
 export interface Revisions {
   /** Repeated where another run has committed the same load keys meanwhile. */
   compare(lake: ComparedLake, slice: SliceCommit): Promise<Revision>;
-}
-
-/** What stays of merged files whose other rows a slice replaces, to be committed with the slice. */
-export interface Remainder {
-  /** Files with the rows that stay. */
-  readonly files: readonly NewFile[];
-  /** The files of the main table that they are made from. */
-  readonly mains: readonly Add[];
-  /** How many imported rows of these don't stay. */
-  readonly importedRows: number;
 }

@@ -4,6 +4,7 @@ import { LedgerlakeError } from '../../src/core/errors.js';
 import type { RunEvent } from '../../src/core/events/run-event.js';
 import type { Lake, SliceCommit } from '../../src/lake/lake.js';
 import type { Revisions } from '../../src/lake/slice-commit.js';
+import { replacementOf } from '../../src/lake/slice-replacement.js';
 import { diskStore } from '../../src/lake/store/disk.js';
 import type { Store } from '../../src/lake/store/store.js';
 import { acquireLease, leasePath } from '../../src/lake/leases.js';
@@ -59,13 +60,13 @@ async function vacuumed(store: Store, clock: Clock = new HandClock(standing.now(
 
 /** Every re-read slice differs from what is stored. */
 const revisions: Revisions = {
-  compare: (_, { loadKeys }) =>
+  compare: (lake, slice) =>
     Promise.resolve({
       verdict: 'changed',
-      files: [sliceFile(changes, `changes of ${loadKeys.join()}`)],
+      files: [sliceFile(changes, `changes of ${slice.loadKeys.join()}`)],
       name: 'changes',
       isCompared: true,
-      isCurrent: () => true,
+      replacement: replacementOf(lake.snapshot, slice),
       committed: () => undefined,
     }),
 };
@@ -135,9 +136,9 @@ test('a file that another slice of the same commit replaces is deleted, with a r
         main: things,
         files: [{ table: things, add: newAdd(text), read: () => Promise.resolve(Buffer.from(text)) }],
         decide: (snapshot) => ({
-          replaced: replaced
-            ? [...snapshot.files('things')].filter(({ tags }) => tags?.['loadKeys'] === '["first"]')
-            : [],
+          removed: [...snapshot.files('things')]
+            .filter(({ tags }) => replaced && tags?.['loadKeys'] === '["first"]')
+            .map((file) => ({ table: 'things', add: file })),
         }),
       });
     await Promise.all([add('first', false), add('second', true)]);

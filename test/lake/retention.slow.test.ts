@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { forget } from '../../src/app/forget/forget.js';
 import { openDatabase } from '../../src/core/duckdb/connection.js';
 import { literal } from '../../src/core/duckdb/literals.js';
+import { withDerived } from '../../src/lake/commit-files.js';
 import type { Lake } from '../../src/lake/lake.js';
 import { openStore } from '../../src/lake/store/open-store.js';
 import type { Store } from '../../src/lake/store/store.js';
@@ -245,6 +246,8 @@ async function replaceFile(lake: Lake, account: string, name: string): Promise<v
         read: () => Promise.resolve(Buffer.from(name)),
       },
     ],
-    decide: (snapshot) => ({ replaced: [...snapshot.filesOf('groups', account).values()] }),
+    decide: (snapshot) => ({
+      removed: withDerived(snapshot, 'groups', [...snapshot.filesOf('groups', account).values()]),
+    }),
   });
 }

@@ -11,7 +11,7 @@ import { keyExpression, loadKeysText } from '../../lake/files/load-key-rows.js';
 import { countRows, checkRowCount } from '../../lake/files/local-parquet.js';
 import { loadKeyFor, loadKeyId, nameIn, type StoredLoadKey } from '../../lake/catalog/load-key.js';
 import type { Lake } from '../../lake/lake.js';
-import type { NewFile } from '../../lake/commit-files.js';
+import { withDerived, type NewFile } from '../../lake/commit-files.js';
 import { groupSpansOf } from '../../sources/finances/api-v0/collectors.js';
 import { groups } from '../../sources/finances/api-v0/event-tables.js';
 import { loadKeyKindOf } from '../coverage/stored-pipelines.js';
@@ -162,7 +162,8 @@ async function removeRows(retention: Retention, { table, rule, files, forgotten 
           const loaded = snapshot.keysOf(retention.account, add.tags?.['pipeline'] ?? '');
           return loadKeysOf(add).flatMap((key) => (forgotten.has(key) ? (loaded.get(key) ?? []) : []));
         });
-        return { replaced, keys: { set: [], delete: [...new Set(loads)].map(loadKeyId) } };
+        const removed = withDerived(snapshot, table.schema.name, replaced);
+        return { removed, keys: { delete: [...new Set(loads)].map(loadKeyId) } };
       },
     });
   };

@@ -5,6 +5,8 @@ import { groups } from '../../sources/finances/api-v0/event-tables.js';
 import { scan } from '../../core/json/scan.js';
 import { Tape } from '../../core/json/tape.js';
 import type { SliceCommit } from '../../lake/slice-commit.js';
+import { notCommitted } from '../../lake/commit-files.js';
+import { replacementOf } from '../../lake/slice-replacement.js';
 import { compare } from '../../core/compare.js';
 import type { PipelineTables } from '../../core/columns/table.js';
 import { rowsIn } from '../../lake/files/local-parquet.js';
@@ -39,6 +41,7 @@ export async function addGroups(
     const { name, main, derived } = pipeline;
     const loadKeys = [importedKey(dayOf(day))];
     const slice: SliceCommit = { pipeline: name, account, name: '', loadKeys, main, derived, files: [] };
+    const replacement = replacementOf(lake.snapshot, slice);
     const paths = (await localFiles.of(lake, groups, stored.files)).flatMap((month) => month.paths);
     const inLake = paths.length === 0 ? [] : await storedGroups(workspace.database, paths, day);
     const all = joinedGroups([...inLake, ...rows]);
@@ -52,14 +55,12 @@ export async function addGroups(
     const file = { path: await workspace.writeLocal(bytes), ...about };
     const tags = { pipeline: name, account, groups: JSON.stringify(all.map(groupSpan)) };
     const newGroups = await newFile(groups, fileTarget, file, tags, clock.now(), imported);
-    const { isCommitted, ...written } = await remainderWriter(
-      lake,
-      clock,
-      workspace.limits,
-    )(slice, (remainder) => {
-      const replaced = { stored, files: [newGroups, ...(remainder?.files ?? [])], loadKeys, replaced: stored.files };
-      return commitImported(target, pipeline, replaced);
+    const withRemainder = remainderWriter(lake, clock, workspace.limits);
+    const committed = withRemainder(slice, replacement, (remainder) => {
+      const files = [newGroups, ...remainder.files];
+      return commitImported(target, pipeline, { stored, files, loadKeys, replaced: stored.files });
     });
+    const { isCommitted, ...written } = (await committed) ?? notCommitted;
     return isCommitted ? { ...nothing, rows: { groups: added }, ...written, known } : undefined;
   });
 }

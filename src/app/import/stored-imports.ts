@@ -2,7 +2,7 @@ import type { ImportLimits } from './chunk-threads.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { codeOf, LedgerlakeError, messageOf } from '../../core/errors.js';
 import type { Add } from '../../lake/delta/actions.js';
-import type { CommitResult, NewFile } from '../../lake/commit-files.js';
+import { withDerived, type CommitResult, type NewFile } from '../../lake/commit-files.js';
 import type { StoredLoadKey } from '../../lake/catalog/load-key.js';
 import type { Snapshot } from '../../lake/catalog/snapshot.js';
 import { TableSnapshot } from '../../lake/catalog/table-snapshot.js';
@@ -129,7 +129,7 @@ export async function commitImported(
     decide: (snapshot) => {
       if (!stored.isCurrent(snapshot)) return undefined;
       const loads = { pipeline, account, loadKeys, origin: 'import' as const };
-      return { replaced, keys: keyChange(snapshot, loads, clock.now()) };
+      return { removed: withDerived(snapshot, main.name, replaced), keys: keyChange(snapshot, loads, clock.now()) };
     },
   });
   if (!committed.isCommitted) await lake.refresh();

@@ -7,7 +7,7 @@ import type { Table, PipelineTables } from '../../core/columns/table.js';
 import type { Add } from '../../lake/delta/actions.js';
 import { accountOf, lakePathOf } from '../../lake/catalog/change.js';
 import type { Snapshot } from '../../lake/catalog/snapshot.js';
-import type { CommitResult, FileCommit, NewFile } from '../../lake/commit-files.js';
+import { withDerived, type CommitResult, type FileCommit, type NewFile } from '../../lake/commit-files.js';
 import { loadKeysOf } from '../../lake/delta/file-tags.js';
 import { TableSnapshot } from '../../lake/catalog/table-snapshot.js';
 import { filesOf } from '../../lake/loads/load-keys.js';
@@ -184,8 +184,9 @@ export async function rewriteBundles(
 
 /** The decision of a commit that replaces bundles, as long as all of them are unchanged. */
 function replacing(pipeline: PipelineTables, bundles: readonly Bundle[]): FileCommit['decide'] {
+  const mains = bundles.map(({ main }) => main);
   return (snapshot) =>
-    areLive(snapshot, pipeline, bundles) ? { replaced: bundles.map(({ main }) => main) } : undefined;
+    areLive(snapshot, pipeline, bundles) ? { removed: withDerived(snapshot, pipeline.main.name, mains) } : undefined;
 }
 
 /** Runs a step over bundles; returns undefined where it failed because another run has replaced one of them. */

@@ -359,7 +359,7 @@ class PipelineRebuild {
       files: entries === undefined ? [] : [entries],
       decide: (snapshot) =>
         areLive(snapshot, pipeline, [bundle])
-          ? { replaced: [], others: others.map(({ table, add }) => ({ table: table.name, add })) }
+          ? { removed: others.map(({ table, add }) => ({ table: table.name, add })) }
           : undefined,
     });
     if (!isCommitted) return false;

@@ -8,11 +8,11 @@ import { LedgerlakeError } from '../../core/errors.js';
 import type { Add } from '../../lake/delta/actions.js';
 import type { NewFile } from '../../lake/commit-files.js';
 import { loadKeysOf, rowsInLog } from '../../lake/delta/file-tags.js';
+import { TableSnapshot } from '../../lake/catalog/table-snapshot.js';
 import type { Lake, WithRemainder } from '../../lake/lake.js';
-import type { Remainder, SliceCommit } from '../../lake/slice-commit.js';
+import type { SliceCommit } from '../../lake/slice-commit.js';
+import { noRemainder, storedFiles, type Remainder, type SliceReplacement } from '../../lake/slice-replacement.js';
 import { importedKey, parseImportedKey } from '../../lake/loads/imported-spans.js';
-import { replacedKeys, touchedFiles } from '../../lake/loads/load-keys.js';
-import { reachedRows, type ReachedRows } from '../../lake/loads/replaced-files.js';
 import {
   bundlesOf,
   fetchFiles,
@@ -36,42 +36,48 @@ import { replacedEvents } from '../spans/undated-events.js';
  * that may be of the window as many as its answer has equal ones beyond these.
  */
 export function remainderWriter(lake: Lake, clock: Clock, limits = defaultLimits): WithRemainder {
-  return async (slice, use) => {
+  return async (slice, replacement, use) => {
     const pipeline = { name: slice.pipeline, main: slice.main, derived: slice.derived };
+    const bundles = mixedBundles(lake, pipeline, slice, replacement);
+    if (bundles.length === 0) return use(noRemainder);
     return withWorkspace(limits, lake.store, async (workspace) => {
-      for (;;) {
-        const bundles = mixedBundles(lake, pipeline, slice);
-        if (bundles.length === 0) return use(undefined);
-        // A missing file may have been merged with others meanwhile.
-        const remainder = await whileLive(lake, pipeline, bundles, () =>
-          remainderOf({ lake, clock, workspace, pipeline }, slice, bundles),
-        );
-        if (remainder !== undefined) return use(remainder);
-      }
+      // A missing file may have been merged with others meanwhile.
+      const remainder = await whileLive(lake, pipeline, bundles, () =>
+        remainderOf({ lake, clock, workspace, pipeline }, slice, replacement, bundles),
+      );
+      return remainder && use(remainder);
     });
   };
 }
 
 /** The bundles that may have rows which a slice replaces, and others. */
-function mixedBundles(lake: Lake, pipeline: PipelineTables, slice: SliceCommit): Bundle[] {
-  const reached = reachedRows(lake.snapshot, pipeline.main.name, slice);
-  const mixed = [...reached.mixed, ...reached.partialFiles];
-  const unselectable = mixed.find((add) => !canSelectRows(pipeline.main, pipeline.derived, loadKeysOf(add)));
+function mixedBundles(
+  lake: Lake,
+  pipeline: PipelineTables,
+  { account }: SliceCommit,
+  { snapshot, mixed, partialFiles }: SliceReplacement,
+): Bundle[] {
+  const shared = [...mixed, ...partialFiles];
+  const unselectable = shared.find((add) => !canSelectRows(pipeline.main, pipeline.derived, loadKeysOf(add)));
   if (unselectable !== undefined) throw unselectableFailure(lake, pipeline, unselectable);
-  const paths = new Set(mixed.map(({ path }) => path));
-  return bundlesOf(lake, pipeline, slice.account).filter(({ main }) => paths.has(main.path));
+  const paths = new Set(shared.map(({ path }) => path));
+  return bundlesOf({ snapshot }, pipeline, account).filter(({ main }) => paths.has(main.path));
 }
 
-async function remainderOf(rewriting: Rewriting, slice: SliceCommit, bundles: readonly Bundle[]): Promise<Remainder> {
-  const replaced = await replacedRows(rewriting, slice, bundles);
+async function remainderOf(
+  rewriting: Rewriting,
+  slice: SliceCommit,
+  replacement: SliceReplacement,
+  bundles: readonly Bundle[],
+): Promise<Remainder> {
+  const ofPartial = await replacedImports(rewriting, slice, replacement, bundles);
   const files: NewFile[] = [];
   const mains: Add[] = [];
   let importedRows = 0;
   for (const bundle of bundles) {
-    const kept = await keptFiles(rewriting, replaced, bundle);
-    if (kept === undefined) continue;
+    const kept = await remainderOfBundle(rewriting, replacement, ofPartial, bundle);
     files.push(...kept.files);
-    mains.push(bundle.main);
+    mains.push(...kept.mains);
     importedRows += kept.importedRows;
   }
   return { files, mains, importedRows };
@@ -86,36 +92,24 @@ function unselectableFailure(lake: Lake, { main }: PipelineTables, add: Add): Le
   );
 }
 
-/** The rows that a slice replaces. */
-interface ReplacedRows {
-  /** Load keys of which no row stays. */
-  readonly vanishing: ReadonlySet<string>;
-  /** Imported load keys of which some rows may stay. */
-  readonly partial: ReadonlySet<string>;
-  /** In SQL: the rows of these that are replaced. */
-  readonly ofPartial: string;
-}
-
-async function replacedRows(
+/** In SQL: the imported rows that a slice replaces, of load keys of which some rows may stay. */
+async function replacedImports(
   rewriting: Rewriting,
   slice: SliceCommit,
+  replacement: SliceReplacement,
   bundles: readonly Bundle[],
-): Promise<ReplacedRows> {
-  const { lake, pipeline } = rewriting;
-  const { main } = pipeline;
-  const imports = reachedRows(lake.snapshot, main.name, slice);
-  const { vanishing } = imports;
-  const partial = new Set(imports.partial);
+): Promise<string> {
+  const { main } = rewriting.pipeline;
+  const { partial } = replacement;
   const { window } = slice;
-  if (window === undefined || partial.size === 0) return { vanishing, partial, ofPartial: 'false' };
+  if (window === undefined || partial.size === 0) return 'false';
   const instant = instantColumn(main);
   const isInside = `${instant} >= ${timestampLiteral(window.start)} AND ${instant} < ${timestampLiteral(window.end)}`;
-  if (!['posted_at', 'content_hash', 'event_id'].every((column) => hasColumn(main, column)))
-    return { vanishing, partial, ofPartial: isInside };
+  if (!['posted_at', 'content_hash', 'event_id'].every((column) => hasColumn(main, column))) return isInside;
   const reached = bundles.filter((bundle) => loadKeysOf(bundle.main).some((key) => partial.has(key)));
-  const ids = await replacedUndated(rewriting, slice, window, imports, reached);
+  const ids = await replacedUndated(rewriting, slice, window, replacement, reached);
   const undated = ids.length === 0 ? 'false' : `event_id IN (${ids.map(literal).join(', ')})`;
-  return { vanishing, partial, ofPartial: `(posted_at IS NOT NULL AND ${isInside}) OR ${undated}` };
+  return `(posted_at IS NOT NULL AND ${isInside}) OR ${undated}`;
 }
 
 /** The ids of the events without a date that a slice replaces, among those that are of other days, too. */
@@ -123,16 +117,16 @@ async function replacedUndated(
   rewriting: Rewriting,
   slice: SliceCommit,
   window: Window,
-  { covered, partial }: ReachedRows,
+  replacement: SliceReplacement,
   reached: readonly Bundle[],
 ): Promise<string[]> {
-  const { lake, workspace, pipeline } = rewriting;
+  const { workspace, pipeline } = rewriting;
+  const { snapshot, reread, covered, partial } = replacement;
   const paths: string[] = [];
   for (const { table, bytes } of slice.files) {
     if (table === pipeline.main) paths.push(await workspace.writeLocal(bytes));
   }
   if (paths.length === 0) return [];
-  const keys = new Set(partial);
   const rows = await workspace.database.rows(
     'SELECT event_id, content_hash, epoch_ms(window_start) AS start, epoch_ms(window_end) AS "end" FROM ' +
       `${rowsIn(await mainPaths(rewriting, reached))} WHERE posted_at IS NULL ORDER BY event_id`,
@@ -142,17 +136,15 @@ async function replacedUndated(
       ...{ id: String(row['event_id']), content: String(row['content_hash']) },
       ...{ start: Number(row['start']), end: Number(row['end']) },
     }))
-    .filter((event) => keys.has(importedKey(event)));
+    .filter((event) => partial.has(importedKey(event)));
   if (events.length === 0) return [];
-  const { snapshot } = lake.table(pipeline.main.name);
+  const { main } = pipeline;
+  const imported = new TableSnapshot(snapshot, main.name).filesWith(slice.account, slice.pipeline, covered);
   const counts = [
     countsOf(paths, 'true', 1),
     // A refresh replaces only as many as it has more than before.
-    ...storedCounts(await fetchFiles(rewriting, pipeline.main, touchedFiles(snapshot, slice)), replacedKeys(slice)),
-    ...storedCounts(
-      await fetchFiles(rewriting, pipeline.main, snapshot.filesWith(slice.account, slice.pipeline, covered)),
-      covered,
-    ),
+    ...storedCounts(await fetchFiles(rewriting, main, storedFiles(replacement, main)), reread),
+    ...storedCounts(await fetchFiles(rewriting, main, imported), covered),
   ];
   const left = await workspace.database.rows(
     `SELECT content_hash, sum(number)::BIGINT AS number FROM (${counts.join(' UNION ALL ')}) GROUP BY ALL HAVING sum(number) > 0`,
@@ -180,19 +172,13 @@ function mainPaths(rewriting: Rewriting, bundles: readonly Bundle[]): Promise<st
   );
 }
 
-/** What stays of a bundle. */
-interface KeptFiles {
-  readonly files: readonly NewFile[];
-  /** How many of the replaced rows are imported. */
-  readonly importedRows: number;
-}
-
-/** Writes the rows of a bundle that a slice doesn't replace; undefined where it replaces none. */
-async function keptFiles(
+/** Writes the rows of a bundle that a slice doesn't replace, unless it replaces none. */
+async function remainderOfBundle(
   rewriting: Rewriting,
-  { vanishing, partial, ofPartial }: ReplacedRows,
+  { vanishing, partial }: SliceReplacement,
+  ofPartial: string,
   bundle: Bundle,
-): Promise<KeptFiles | undefined> {
+): Promise<Remainder> {
   const { workspace, pipeline, clock } = rewriting;
   const { main, derived } = pipeline;
   const local = new Map<Table, readonly string[]>();
@@ -205,7 +191,7 @@ async function keptFiles(
   const condition = reached.length === 0 ? whole : `(${whole} OR (${loadKeyCondition(reached)} AND (${ofPartial})))`;
   const count = (rows: string) => countRows(workspace.database, mains[0] ?? '', rows);
   // A file may name a load key that has no row in it: of what was forgotten, or of a slice with rows in other files alone.
-  if (vanishingHere.length === 0 && (await count(condition)) === 0) return undefined;
+  if (vanishingHere.length === 0 && (await count(condition)) === 0) return noRemainder;
   const ofImports = loadKeyCondition(keys.filter((key) => parseImportedKey(key) !== undefined));
   const importedRows = await count(`${condition} AND ${ofImports}`);
   const kept: string[] = [];
@@ -245,7 +231,7 @@ async function keptFiles(
   const target = fileTargetOf(pipeline, bundle.main, kept);
   const tags = bundle.main.tags ?? {};
   const files = await writeBundle(workspace, { target, key: bundle.main.path, tags, tables: written }, clock.now());
-  return { files, importedRows };
+  return { files, mains: [bundle.main], importedRows };
 }
 
 /** Events of a bundle that derived rows are chosen by. */

@@ -2,11 +2,10 @@ import { Mutex } from '../../core/mutex.js';
 import type { Clock } from '../../core/clock.js';
 import type { Table } from '../../core/columns/table.js';
 import type { LedgerlakeError } from '../../core/errors.js';
-import type { Add } from '../../lake/delta/actions.js';
+import { lakePathOf } from '../../lake/catalog/change.js';
 import { DamagedFile, contentOf, rowsInLog } from '../../lake/delta/file-tags.js';
 import type { SliceCommit, ComparedLake, Revision, Revisions, RevisionToCommit } from '../../lake/slice-commit.js';
-import { replacedKeys, loadVersion } from '../../lake/loads/load-keys.js';
-import { reachedRows } from '../../lake/loads/replaced-files.js';
+import { replacementOf, storedFiles, type SliceReplacement } from '../../lake/slice-replacement.js';
 import { hasColumn } from '../../lake/files/sorted-file.js';
 import { canSelectRows, loadKeyCondition } from '../../lake/files/load-key-rows.js';
 import type { Workspace } from '../../lake/files/workspace.js';
@@ -26,7 +25,6 @@ import {
   CheckedFiles,
   isUnreadable,
   overNewest,
-  replacedAdds,
   monthRows,
   withSliceFiles,
   type MonthFiles,
@@ -87,69 +85,73 @@ export class EventRevisions implements Revisions {
 
   async #compare(lake: ComparedLake, slice: SliceCommit): Promise<Revision> {
     if (this.#otherAccount !== undefined) throw this.#otherAccount;
-    const { main } = slice;
-    const stored = () => replacedAdds(lake, main, slice).mains;
+    const replacement = () => replacementOf(lake.snapshot, slice);
+    const stored = () => replacement().stored.map(({ add }) => add);
     try {
-      return await overNewest(lake, stored, () => this.#revisionOf(lake, main, slice));
+      return await overNewest(lake, stored, () => this.#revisionOf(lake, slice, replacement()));
     } catch (error) {
       if (!isUnreadable(error)) throw error;
       // The slice replaces the file, so only the fault is reported, without the remedy of a damaged file.
       const reason = error instanceof DamagedFile ? error.found : error.message;
-      return this.#revisionByLog(lake, main, slice, reason);
+      return this.#revisionByLog(lake, slice, replacement(), reason);
     }
   }
 
   /** The revision of a slice whose stored rows can't be read, by the log alone. */
-  async #revisionByLog(lake: ComparedLake, main: Table, slice: SliceCommit, reason: string): Promise<Revision> {
-    const { pipeline, loadKeys } = slice;
-    const { mains } = replacedAdds(lake, main, slice);
+  async #revisionByLog(
+    lake: ComparedLake,
+    slice: SliceCommit,
+    replacement: SliceReplacement,
+    reason: string,
+  ): Promise<Revision> {
+    const { pipeline, loadKeys, main } = slice;
+    const mains = storedFiles(replacement, main);
     // A load key without rows has no file.
     const isEmptied = mains.length > 0 && !slice.files.some(({ table }) => table === main);
     const rows = rowsInLog(mains);
-    const isShared = reachedRows(lake.snapshot, main.name, slice).mixed.length > 0;
+    const isShared = replacement.mixed.length > 0;
     const emptied = { pipeline, load_keys: loadKeys, rows, lacking: rows, ...(isShared && { atMost: true as const }) };
     if (isEmptied && !this.#options.acceptEmpty) {
       this.#findings.emptied.push({ ...emptied, accepted: false });
       return { verdict: 'refused' };
     }
     // A commit doesn't rewrite a file that the log has with the same content.
-    await repairFiles(lake, main, slice);
-    return revision(lake, main, slice, uncompared, () => {
+    await repairFiles(lake, slice, replacement);
+    return revision(slice, replacement, uncompared, () => {
       if (isEmptied) this.#findings.emptied.push({ ...emptied, accepted: true });
       this.#findings.uncompared.push({ pipeline, load_keys: loadKeys, reason });
     });
   }
 
-  async #revisionOf(lake: ComparedLake, main: Table, slice: SliceCommit): Promise<Revision> {
-    const { pipeline, loadKeys } = slice;
-    const stored = lake.snapshot.keysOf(slice.account, pipeline);
+  async #revisionOf(lake: ComparedLake, slice: SliceCommit, replacement: SliceReplacement): Promise<Revision> {
+    const { pipeline, loadKeys, main } = slice;
+    const stored = replacement.snapshot.keysOf(slice.account, pipeline);
     const isKnown = (loadKey: string) => stored.has(loadKey);
-    const known = replacedKeys(slice).filter(isKnown);
+    const known = replacement.reread.filter(isKnown);
     // Nothing is replaced.
-    if (known.length === 0) return revision(lake, main, slice, { files: [], isCompared: true });
-    if (!canSelectRows(main, slice.derived, known)) return revision(lake, main, slice, uncompared);
+    if (known.length === 0) return revision(slice, replacement, { files: [], isCompared: true });
+    if (!canSelectRows(main, slice.derived, known)) return revision(slice, replacement, uncompared);
 
     const hasSameHoles = loadKeys.every((key) => slice.holes?.get(key)?.length === stored.get(key)?.holes?.length);
     const mayStay = hasSameHoles && loadKeys.every(isKnown) && known.length === loadKeys.length && slice.noted !== true;
-    const isMixed = reachedRows(lake.snapshot, main.name, slice).mixed.length > 0;
-    if (mayStay && !isMixed && sameFiles(lake, main, slice)) {
-      const rows = rowsInLog(replacedAdds(lake, main, slice).mains);
+    if (mayStay && replacement.mixed.length === 0 && sameFiles(slice, replacement)) {
+      const rows = rowsInLog(storedFiles(replacement, main));
       this.#addOrders(pipeline, { stored: rows, returned: rows });
-      for (const reason of await repairFiles(lake, main, slice)) {
+      for (const reason of await repairFiles(lake, slice, replacement)) {
         this.#findings.uncompared.push({ pipeline, load_keys: slice.loadKeys, reason });
       }
       return { verdict: 'same' };
     }
     return withSliceFiles(this.#workspace, slice, async (files) => {
-      const states = await this.#states(lake, main, slice, known, files);
-      return this.#compareStates(lake, slice, states, { known, mayStay });
+      const states = await this.#states(lake, slice, replacement, known, files);
+      return this.#compareStates(slice, replacement, states, { known, mayStay });
     });
   }
 
   /** The revision of a slice by its rows: the stored ones, and those that were read now. */
   async #compareStates(
-    lake: ComparedLake,
     slice: SliceCommit,
+    replacement: SliceReplacement,
     { main: mainStates, derived }: SliceStates,
     { known, mayStay }: { readonly known: readonly string[]; readonly mayStay: boolean },
   ): Promise<Revision> {
@@ -172,7 +174,7 @@ export class EventRevisions implements Revisions {
     if (rowKey(compared) === undefined) {
       if (await maySkip()) return { verdict: 'same' };
       const counts = await countDifferingRows(database, [mainStates, ...derived], knownWindowsCondition(slice, known));
-      return revision(lake, mainStates.table, slice, uncompared, () => {
+      return revision(slice, replacement, uncompared, () => {
         const rows = counts.appeared + counts.vanished;
         const change = { ...counts, differ: 0, released: 0, grown: 0, rows, examples: [] };
         if (rows > 0) this.#findings.changes.push({ pipeline: slice.pipeline, load_keys: known, ...change });
@@ -194,7 +196,7 @@ export class EventRevisions implements Revisions {
     const now = this.#options.clock.now();
     const hasHistory = (isChanged || found.moved > 0) && keepsHistory(compared);
     const history = hasHistory ? await historyFiles(this.#workspace, compared, slice, entries, now) : [];
-    return revision(lake, mainStates.table, slice, { files: history, isCompared: keepsHistory(compared) }, () => {
+    return revision(slice, replacement, { files: history, isCompared: keepsHistory(compared) }, () => {
       if (isEmptied) this.#findings.emptied.push({ ...answer, lacking: storedRows, accepted: true });
       if (isChanged) this.#findings.changes.push({ pipeline: slice.pipeline, load_keys: known, ...found });
     });
@@ -222,24 +224,23 @@ export class EventRevisions implements Revisions {
 
   async #states(
     lake: ComparedLake,
-    main: Table,
     slice: SliceCommit,
+    replacement: SliceReplacement,
     known: readonly string[],
     files: ReadonlyMap<Table, readonly MonthFiles[]>,
   ): Promise<SliceStates> {
-    const adds = replacedAdds(lake, main, slice);
-    const states = async (table: Table, stored: readonly Add[], condition: string): Promise<States> => ({
+    const states = async (table: Table, condition: string): Promise<States> => ({
       table,
-      stored: monthRows(table, await this.#files.of(lake, table, stored), condition),
+      stored: monthRows(table, await this.#files.of(lake, table, storedFiles(replacement, table)), condition),
       incoming: monthRows(table, files.get(table) ?? [], 'true'),
     });
-    const mainStates = await states(main, adds.mains, loadKeyCondition(known));
+    const mainStates = await states(slice.main, loadKeyCondition(known));
     const derived: States[] = [];
     for (const table of slice.derived) {
       const isLines = table.linesOf !== undefined;
       if (!isLines && !hasColumn(table, 'event_id')) continue;
       const condition = isLines ? loadKeyCondition(known) : `event_id IN (SELECT event_id FROM (${mainStates.stored}))`;
-      derived.push(await states(table, adds.derived.get(table) ?? [], condition));
+      derived.push(await states(table, condition));
     }
     return { main: mainStates, derived };
   }
@@ -281,13 +282,10 @@ function knownWindowsCondition({ loadKeys }: SliceCommit, known: readonly string
 }
 
 /** Whether the slice's files equal the stored ones byte for byte. */
-function sameFiles(lake: ComparedLake, main: Table, slice: SliceCommit): boolean {
-  const { mains, derived } = replacedAdds(lake, main, slice);
-  const key = (table: Table, sha256 = '') => `${table.name} ${sha256}`;
-  const stored = [[main, mains] as const, ...derived].flatMap(([table, adds]) =>
-    adds.map(({ tags }) => key(table, tags?.['sha256'])),
-  );
-  const incoming = slice.files.map(({ table, bytes }) => key(table, contentOf(bytes).sha256));
+function sameFiles(slice: SliceCommit, replacement: SliceReplacement): boolean {
+  const key = (table: string, sha256 = '') => `${table} ${sha256}`;
+  const stored = replacement.stored.map(({ table, add }) => key(table, add.tags?.['sha256']));
+  const incoming = slice.files.map(({ table, bytes }) => key(table.name, contentOf(bytes).sha256));
   return stored.toSorted().join('\n') === incoming.toSorted().join('\n');
 }
 
@@ -300,25 +298,12 @@ const uncompared = { files: [], isCompared: false };
 
 /** The revision that replaces the stored rows, unless another run has replaced them since. */
 function revision(
-  lake: ComparedLake,
-  main: Table,
-  slice: SliceCommit,
+  { main, name }: SliceCommit,
+  replacement: SliceReplacement,
   history: Pick<RevisionToCommit, 'files' | 'isCompared'>,
   committed: () => void = () => undefined,
 ): RevisionToCommit {
-  const { pipeline, account } = slice;
-  const { snapshot } = lake;
-  const versions = new Map(
-    replacedKeys(slice).map((loadKey) => [loadKey, loadVersion(snapshot, pipeline, account, loadKey)] as const),
-  );
-  return {
-    verdict: 'changed',
-    ...history,
-    name: `${main.name}-${slice.name}`,
-    isCurrent: (newest) =>
-      [...versions].every(([loadKey, version]) => loadVersion(newest, pipeline, account, loadKey) === version),
-    committed,
-  };
+  return { verdict: 'changed', ...history, name: `${main.name}-${name}`, replacement, committed };
 }
 
 /**
@@ -327,19 +312,16 @@ function revision(
  * @returns the fault of each rewritten file
  * @throws LedgerlakeError LAKE_STORE
  */
-async function repairFiles(lake: ComparedLake, main: Table, slice: SliceCommit): Promise<string[]> {
+async function repairFiles(lake: ComparedLake, slice: SliceCommit, { stored }: SliceReplacement): Promise<string[]> {
   const incoming = new Map(slice.files.map(({ bytes }) => [contentOf(bytes).sha256, bytes]));
-  const { mains, derived } = replacedAdds(lake, main, slice);
   const repaired: string[] = [];
-  for (const [table, adds] of [[main, mains] as const, ...derived]) {
-    for (const add of adds) {
-      const path = lake.table(table.name).pathOf(add);
-      const fault = faultOf(add, await lake.store.read(path));
-      const bytes = incoming.get(add.tags?.['sha256'] ?? '');
-      if (fault === undefined || bytes === undefined) continue;
-      await lake.store.write(path, bytes);
-      repaired.push(`expected ${lake.store.address(path)} as its commit has it, ${fault}; it was written again`);
-    }
+  for (const { table, add } of stored) {
+    const path = lakePathOf(table, add);
+    const fault = faultOf(add, await lake.store.read(path));
+    const bytes = incoming.get(add.tags?.['sha256'] ?? '');
+    if (fault === undefined || bytes === undefined) continue;
+    await lake.store.write(path, bytes);
+    repaired.push(`expected ${lake.store.address(path)} as its commit has it, ${fault}; it was written again`);
   }
   return repaired;
 }

@@ -245,7 +245,7 @@ export async function adoptFiles({ lake, clock, workspace }: RepairedFiles, { fi
       operation: 'REPAIR',
       main: pipeline.main,
       files: written.map((one) => ({ ...one, add: { ...one.add, dataChange: true } })),
-      decide: () => ({ replaced: [], keys: { set, delete: [] } }),
+      decide: () => ({ removed: [], keys: { set } }),
     });
     if (isCommitted) await lake.store.remove(path);
     await workspace.clear();

@@ -8,7 +8,8 @@ import { dayMs } from '../../core/windows.js';
 import { removedFile } from '../../lake/catalog/change.js';
 import { loadKeyId, type LoadKey, type LoadKeyId, type StoredLoadKey } from '../../lake/catalog/load-key.js';
 import type { Snapshot } from '../../lake/catalog/snapshot.js';
-import type { NewFile } from '../../lake/commit-files.js';
+import { withDerived, type NewFile } from '../../lake/commit-files.js';
+import { isSameReplacement, removedFiles, replacementOf } from '../../lake/slice-replacement.js';
 import type { Add } from '../../lake/delta/actions.js';
 import { columnStatistics, loadKeysOf, mainOf } from '../../lake/delta/file-tags.js';
 import { damageOf, localFile } from '../../lake/files/local-file.js';
@@ -302,10 +303,10 @@ export async function takeOut(repaired: RepairedFiles, damaged: readonly Damaged
       files,
       decide: (snapshot) => {
         if (snapshot.file(table.schema.name, add.path) === undefined) return undefined;
+        const { name } = table.schema;
         return {
-          replaced: isMain ? [add] : [],
-          others: isMain ? [] : [{ table: table.schema.name, add }],
-          keys: { set: [], delete: storedIds(snapshot, gone) },
+          removed: isMain ? withDerived(snapshot, name, [add]) : [{ table: name, add }],
+          keys: { delete: storedIds(snapshot, gone) },
         };
       },
     });
@@ -356,20 +357,18 @@ export async function takeOutUnloaded({ lake, clock }: RepairedFiles): Promise<v
       if (keys.length === 0) continue;
       const { name, main, derived } = pipeline;
       const slice = { pipeline: name, account, loadKeys: keys, name: '', main, derived, files: [] };
-      await remainderWriter(lake, clock)(slice, async (remainder) => {
-        await lake.commitFiles({
+      const replacement = replacementOf(lake.snapshot, slice);
+      await remainderWriter(lake, clock)(slice, replacement, (remainder) =>
+        lake.commitFiles({
           operation: 'REPAIR',
-          main: pipeline.main,
-          files: remainder?.files ?? [],
-          decide: (snapshot) => {
-            const wanted = new Set(keys);
-            const replaced = bundlesOf({ snapshot }, pipeline, account).filter(({ main }) =>
-              loadKeysOf(main).some((key) => wanted.has(key)),
-            );
-            return replaced.length === 0 ? undefined : { replaced: replaced.map(({ main }) => main) };
-          },
-        });
-      });
+          main,
+          files: remainder.files,
+          decide: (snapshot) =>
+            isSameReplacement(replacementOf(snapshot, slice), replacement)
+              ? { removed: removedFiles(replacement, remainder) }
+              : undefined,
+        }),
+      );
     }
   }
 }
@@ -406,6 +405,6 @@ async function takeOutFatherless(lake: Lake, pipeline: PipelineTables, account: 
     operation: 'REPAIR',
     main: pipeline.main,
     files: [],
-    decide: () => ({ replaced: [], others: fatherless }),
+    decide: () => ({ removed: fatherless }),
   });
 }

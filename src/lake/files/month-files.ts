@@ -4,7 +4,6 @@ import { identifier, literal } from '../../core/duckdb/literals.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import type { Add } from '../delta/actions.js';
 import type { ComparedLake, SliceCommit } from '../slice-commit.js';
-import { touchedFiles } from '../loads/load-keys.js';
 import { checkedFile } from './local-file.js';
 import { rowsIn } from './local-parquet.js';
 import { type Workspace, defaultLimits, withWorkspace } from './workspace.js';
@@ -79,23 +78,6 @@ export function monthRows({ columns }: Table, files: readonly MonthFiles[], cond
   );
   const typed = columns.map((column) => cast(identifier(column.name), column)).join(', ');
   return `SELECT * REPLACE (${typed}) FROM (${[none, ...months].join(' UNION ALL BY NAME ')})`;
-}
-
-/** The main files with rows that a slice replaces, and the files that are derived from them. */
-export function replacedAdds(
-  lake: ComparedLake,
-  main: Table,
-  slice: SliceCommit,
-): { readonly mains: readonly Add[]; readonly derived: ReadonlyMap<Table, readonly Add[]> } {
-  const mainTable = lake.table(main.name);
-  const mains = touchedFiles(mainTable.snapshot, slice);
-  const derived = new Map<Table, Add[]>();
-  for (const table of slice.derived) {
-    const { snapshot } = lake.table(table.name);
-    const adds = mains.flatMap((add) => snapshot.derivedFrom(slice.account, mainTable.pathOf(add)));
-    if (adds.length > 0) derived.set(table, adds);
-  }
-  return { mains, derived };
 }
 
 /** Whether an error says that a stored file is missing, has changed, or can't be read. */

@@ -1,7 +1,7 @@
 import { loadKeyFor, spanIn, type StoredLoadKey } from '../catalog/load-key.js';
 import type { Snapshot } from '../catalog/snapshot.js';
 import { LoadKeyWindows } from './load-keys.js';
-import { dayMs, dayStart, joined, overlap, type Window } from '../../core/windows.js';
+import { dayMs, dayStart, joined, type Window } from '../../core/windows.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 
 /**
@@ -32,31 +32,6 @@ const days = new LoadKeyWindows((loadKey) => {
   const span = parseImportedKey(loadKey);
   return span !== undefined && span.end - span.start === dayMs ? span : undefined;
 });
-
-/** What of an account's imports a loaded window reaches. */
-export interface ReachedImports {
-  /** Load keys whose spans are loaded as a whole, with this window: none of their rows stays. */
-  readonly covered: readonly string[];
-  /** Those that the window reaches otherwise: some of their rows may stay. */
-  readonly partial: readonly string[];
-}
-
-/** The imported load keys that a window reaches once it is loaded. */
-export function reachedImports(snapshot: Snapshot, pipeline: string, account: string, window: Window): ReachedImports {
-  const keys = [...snapshot.keysOf(account, pipeline).values()];
-  const reached = keys.filter(
-    (key) => key.origin === 'import' && key.window !== undefined && overlap(key.window, window),
-  );
-  if (reached.length === 0) return { covered: [], partial: [] };
-  const loaded = joined([window, ...loadedOf(keys)]);
-  const whole = loaded.find(({ start, end }) => start <= window.start && end >= window.end) ?? window;
-  const isCovered = ({ window: span }: StoredLoadKey) =>
-    span !== undefined && whole.start <= span.start && whole.end >= span.end;
-  return {
-    covered: reached.filter(isCovered).map(({ key }) => key),
-    partial: reached.filter((key) => !isCovered(key)).map(({ key }) => key),
-  };
-}
 
 /** The windows among load keys that were read from the API, joined. */
 export function loadedOf(keys: Iterable<StoredLoadKey>): Window[] {

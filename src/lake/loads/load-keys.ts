@@ -1,4 +1,5 @@
-import { refusedAfter, spanIn, type EventHole, type LoadKey, type LoadKeyId } from '../catalog/load-key.js';
+import type { Change } from '../catalog/change.js';
+import { refusedAfter, spanIn, type EventHole, type LoadKey } from '../catalog/load-key.js';
 import type { Snapshot } from '../catalog/snapshot.js';
 import type { Add } from '../delta/actions.js';
 import type { TableSnapshot } from '../catalog/table-snapshot.js';
@@ -39,11 +40,6 @@ export function replacedKeys({
   return [...new Set([...loadKeys, ...replaces])];
 }
 
-/** The files of a table with any of the load keys that a slice replaces. */
-export function touchedFiles(table: TableSnapshot, slice: SliceLoads): Add[] {
-  return table.filesWith(slice.account, slice.pipeline, replacedKeys(slice));
-}
-
 /** Whether another run has loaded the slice's load keys or conflicting ones. */
 export function hasConflict(
   snapshot: Snapshot,
@@ -55,18 +51,7 @@ export function hasConflict(
   return excludes !== undefined && [...read.keys()].some((loadKey) => excludes(loadKey) && conflicts(loadKey));
 }
 
-/** The version of the catalog that a load key was read with last, which every commit of the load key changes; -1 where it isn't loaded. */
-export function loadVersion(snapshot: Snapshot, pipeline: string, account: string, key: string): number {
-  return snapshot.key({ account, pipeline, key })?.version ?? -1;
-}
-
-/** What a commit changes of the load keys. */
-export interface KeyChange {
-  readonly set: readonly LoadKey[];
-  readonly delete: readonly LoadKeyId[];
-}
-
-interface KeyOptions {
+interface ReplacedKeys {
   /** Imported load keys of which no row stays. */
   readonly emptied?: readonly string[] | undefined;
   /**
@@ -81,8 +66,8 @@ export function keyChange(
   snapshot: Snapshot,
   slice: SliceLoads,
   now: number,
-  { emptied = [], isCompared = false }: KeyOptions = {},
-): KeyChange {
+  { emptied = [], isCompared = false }: ReplacedKeys = {},
+): NonNullable<Change['keys']> {
   const { pipeline, account, origin = 'api' } = slice;
   const stored = snapshot.keysOf(account, pipeline);
   const wanted = new Set(slice.loadKeys);

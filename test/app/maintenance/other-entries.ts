@@ -34,7 +34,7 @@ export async function flattenedOtherwise(lake: string, query: string, clock: Clo
         operation: 'WRITE',
         main: opened.table(events).schema,
         files: [{ table: table.schema, read: () => Promise.resolve(bytes), add, ...(main && { main }) }],
-        decide: () => ({ replaced: [], others: [{ table: entries, add: old }] }),
+        decide: () => ({ removed: [{ table: entries, add: old }] }),
       });
     }
   }

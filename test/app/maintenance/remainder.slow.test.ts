@@ -9,6 +9,7 @@ import { loadKeysOf } from '../../../src/lake/delta/file-tags.js';
 import { removeAged } from '../../../src/app/forget/aged-rows.js';
 import { remainderWriter } from '../../../src/app/maintenance/remainder.js';
 import { defaultLimits } from '../../../src/lake/files/workspace.js';
+import { replacementOf } from '../../../src/lake/slice-replacement.js';
 import { addOf, pathOf } from '../verify/damage.js';
 import { temporaryFolder } from '../lake-run.js';
 import { makeLake, type MadeLake } from './made-lake.js';
@@ -145,35 +146,34 @@ describe('reading again what compact has merged', () => {
       files: [],
     };
     const folder = await temporaryFolder();
-    await remainderWriter(
-      opened,
-      clock,
-      limits,
-    )(slice, async (remainder) => {
-      const { files, mains } = remainder ?? expect.fail('expected that rows stay');
-      expect(mains).toEqual([file]);
-      const addressesOf = async (name: string) => {
-        const own = files.filter(({ table }) => table.name === name);
-        const paths = own.map((_, at) => join(folder, `${name}-${at}.parquet`));
-        for (const [at, path] of paths.entries()) await writeFile(path, (await own[at]?.read()) ?? '');
-        return readParquet(paths);
-      };
-      const [events, entries] = [await addressesOf('events'), await addressesOf('entries')];
-      const stored = readParquet(mains.map((add) => join(lake, 'events', add.path)));
-      const others = `SELECT * FROM ${stored} WHERE NOT (${loadKeyCondition([loadKey])})`;
-      const ids = `(SELECT event_id FROM ${events})`;
-      for (const [kept, rest] of [
-        [`SELECT * FROM ${events}`, others],
-        [`SELECT * FROM ${entries}`, `SELECT * EXCLUDE (account, month) FROM entries WHERE event_id IN ${ids}`],
-      ] as const) {
-        for (const [one, other] of [
-          [kept, rest],
-          [rest, kept],
-        ] as const)
-          expect(await contents.rows(`SELECT count(*) AS n FROM (${one} EXCEPT ALL ${other})`)).toEqual([{ n: 0n }]);
-      }
-      expect(await contents.rows(`SELECT count(*) > 0 AS some FROM ${events}`)).toEqual([{ some: true }]);
-    });
+    await remainderWriter(opened, clock, limits)(
+      slice,
+      replacementOf(opened.snapshot, slice),
+      async ({ files, mains }) => {
+        expect(mains).toEqual([file]);
+        const addressesOf = async (name: string) => {
+          const own = files.filter(({ table }) => table.name === name);
+          const paths = own.map((_, at) => join(folder, `${name}-${at}.parquet`));
+          for (const [at, path] of paths.entries()) await writeFile(path, (await own[at]?.read()) ?? '');
+          return readParquet(paths);
+        };
+        const [events, entries] = [await addressesOf('events'), await addressesOf('entries')];
+        const stored = readParquet(mains.map((add) => join(lake, 'events', add.path)));
+        const others = `SELECT * FROM ${stored} WHERE NOT (${loadKeyCondition([loadKey])})`;
+        const ids = `(SELECT event_id FROM ${events})`;
+        for (const [kept, rest] of [
+          [`SELECT * FROM ${events}`, others],
+          [`SELECT * FROM ${entries}`, `SELECT * EXCLUDE (account, month) FROM entries WHERE event_id IN ${ids}`],
+        ] as const) {
+          for (const [one, other] of [
+            [kept, rest],
+            [rest, kept],
+          ] as const)
+            expect(await contents.rows(`SELECT count(*) AS n FROM (${one} EXCEPT ALL ${other})`)).toEqual([{ n: 0n }]);
+        }
+        expect(await contents.rows(`SELECT count(*) > 0 AS some FROM ${events}`)).toEqual([{ some: true }]);
+      },
+    );
     expect(await contents.differences()).toEqual({});
     await rebuilt({ lake, limits }, { clock });
     expect(await contents.differences()).toEqual({});

@@ -1,0 +1,142 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { PipelineTables, Table } from '../core/columns/table.js';
+import { joined, overlap, type Window } from '../core/windows.js';
+import type { StoredLoadKey } from './catalog/load-key.js';
+import type { Snapshot } from './catalog/snapshot.js';
+import { TableSnapshot } from './catalog/table-snapshot.js';
+import { withDerived, type NewFile, type Replacement, type TableFile } from './commit-files.js';
+import type { Add } from './delta/actions.js';
+import { loadKeysOf } from './delta/file-tags.js';
+import { loadedOf, parseImportedKey } from './loads/imported-spans.js';
+import { keyChange, replacedKeys, type SliceLoads } from './loads/load-keys.js';
+
+/** What of a slice says what it replaces. */
+type ReplacingSlice = SliceLoads & Pick<PipelineTables, 'main'>;
+
+/** What a slice replaces of a snapshot. It never changes; another snapshot has another one (`isSameReplacement`). */
+export interface SliceReplacement {
+  readonly snapshot: Snapshot;
+  readonly main: Table;
+  /** The load keys that the slice has read again: none of their rows stays. */
+  readonly reread: readonly string[];
+  /** Imported load keys whose spans are loaded as a whole, with the slice's window: none of their rows stays. */
+  readonly covered: readonly string[];
+  /** Those of `reread` and `covered`. */
+  readonly vanishing: ReadonlySet<string>;
+  /** Imported load keys that the window reaches otherwise: some of their rows may stay. */
+  readonly partial: ReadonlySet<string>;
+  /** The files with rows of `reread`, and what is derived from them. */
+  readonly stored: readonly TableFile[];
+  /** The main table's files with rows of `vanishing`. */
+  readonly files: readonly Add[];
+  /** Those of them that have rows of other load keys, too. */
+  readonly mixed: readonly Add[];
+  /** The main table's files with rows of `partial`. */
+  readonly partialFiles: readonly Add[];
+  /** The version that set each load key of the slice, and each that it replaces; -1 for one that isn't loaded. */
+  readonly versions: ReadonlyMap<string, number>;
+}
+
+/** What stays of files that a slice replaces, to be committed with the slice. */
+export interface Remainder {
+  /** Files with the rows that stay. */
+  readonly files: readonly NewFile[];
+  /** The files of the main table that they are made from. */
+  readonly mains: readonly Add[];
+  /** How many imported rows of these don't stay. */
+  readonly importedRows: number;
+}
+
+export const noRemainder: Remainder = { files: [], mains: [], importedRows: 0 };
+
+export function replacementOf(snapshot: Snapshot, slice: ReplacingSlice): SliceReplacement {
+  const { pipeline, account, window, main, loadKeys, replaces = [] } = slice;
+  const table = new TableSnapshot(snapshot, main.name);
+  const reread = replacedKeys(slice);
+  const { covered, partial } = reachedImports(snapshot, slice, window);
+  const vanishing = new Set([...reread, ...covered]);
+  const files = table.filesWith(account, pipeline, vanishing);
+  const version = (key: string) => snapshot.key({ account, pipeline, key })?.version ?? -1;
+  return {
+    ...{ snapshot, main, reread, covered, vanishing, partial: new Set(partial), files },
+    stored: withDerived(snapshot, main.name, table.filesWith(account, pipeline, reread)),
+    mixed: files.filter((add) => loadKeysOf(add).some((key) => !vanishing.has(key))),
+    partialFiles: table.filesWith(account, pipeline, partial),
+    versions: new Map([...loadKeys, ...replaces].map((key) => [key, version(key)])),
+  };
+}
+
+/** The imported load keys that a window reaches once it is loaded. */
+function reachedImports(
+  snapshot: Snapshot,
+  { account, pipeline }: SliceLoads,
+  window: Window | undefined,
+): { readonly covered: readonly string[]; readonly partial: readonly string[] } {
+  if (window === undefined) return { covered: [], partial: [] };
+  const keys = [...snapshot.keysOf(account, pipeline).values()];
+  const reached = keys.filter(
+    (key) => key.origin === 'import' && key.window !== undefined && overlap(key.window, window),
+  );
+  if (reached.length === 0) return { covered: [], partial: [] };
+  const loaded = joined([window, ...loadedOf(keys)]);
+  const whole = loaded.find(({ start, end }) => start <= window.start && end >= window.end) ?? window;
+  const isCovered = ({ window: span }: StoredLoadKey) =>
+    span !== undefined && whole.start <= span.start && whole.end >= span.end;
+  return {
+    covered: reached.filter(isCovered).map(({ key }) => key),
+    partial: reached.filter((key) => !isCovered(key)).map(({ key }) => key),
+  };
+}
+
+/** The stored files of a table with rows that are read again. */
+export function storedFiles({ stored }: SliceReplacement, { name }: Table): readonly Add[] {
+  return stored.filter(({ table }) => table === name).map(({ add }) => add);
+}
+
+/** Whether two of a slice replace the same rows; their files may have been merged or split since. */
+export function hasSameRows(one: SliceReplacement, other: SliceReplacement): boolean {
+  return isDeepStrictEqual(one.versions, other.versions);
+}
+
+/** Whether two of a slice replace the same rows of the same files: what was written for one of them fits the other. */
+export function isSameReplacement(one: SliceReplacement, other: SliceReplacement): boolean {
+  const reached = ({ snapshot, main, covered, partial, files, partialFiles }: SliceReplacement) => {
+    const paths = withDerived(snapshot, main.name, [...files, ...partialFiles]).map(({ add }) => add.path);
+    return [covered, [...partial], paths];
+  };
+  return hasSameRows(one, other) && isDeepStrictEqual(reached(one), reached(other));
+}
+
+/** The files that are removed: those with a row of which none stays, and those that the remainder is made from. */
+export function removedFiles({ snapshot, main, files }: SliceReplacement, { mains }: Remainder): readonly TableFile[] {
+  return withDerived(snapshot, main.name, [...files, ...mains]);
+}
+
+interface AppliedOptions {
+  readonly remainder: Remainder;
+  /** Whether the history has what the slice changes of the loaded windows that it replaces: see `keyChange`. */
+  readonly isCompared: boolean;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+/** What the commit of the slice replaces: imported load keys are deleted where none of their rows stays. */
+export function appliedReplacement(
+  replacement: SliceReplacement,
+  slice: ReplacingSlice,
+  { remainder, isCompared, now }: AppliedOptions,
+): Replacement {
+  const { snapshot, main, covered, files } = replacement;
+  const table = new TableSnapshot(snapshot, main.name);
+  const mains = [...files, ...remainder.mains];
+  const paths = new Set(mains.map(({ path }) => path));
+  const kept = new Set(remainder.files.flatMap(({ add }) => loadKeysOf(add)));
+  const stays = (key: string) =>
+    kept.has(key) || table.filesWith(slice.account, slice.pipeline, [key]).some(({ path }) => !paths.has(path));
+  const keys = [...new Set([...covered, ...mains.flatMap(loadKeysOf)])];
+  const emptied = keys.filter((key) => parseImportedKey(key) !== undefined && !stays(key));
+  return {
+    removed: removedFiles(replacement, remainder),
+    keys: keyChange(snapshot, slice, now, { emptied, isCompared }),
+  };
+}
