@@ -9,7 +9,7 @@ import {
   type OptionDefinition,
 } from './options/command-definition.js';
 
-type Row = readonly [left: string, right: string];
+type HelpRow = readonly [left: string, right: string];
 
 /** Largest width of the left column, characters. */
 const widestLeft = 32;
@@ -67,16 +67,16 @@ export function optionWords(name: string, { isFlag, choices, short }: OptionDefi
 }
 
 /** An option's description with its default. */
-export function optionText({ about, default: value }: OptionDefinition): string {
+export function optionHelp({ about, default: value }: OptionDefinition): string {
   return value === undefined ? about : `${about} [default: ${value}]`;
 }
 
-function optionRows(options: CommandDefinition['options']): Row[] {
-  return Object.entries(options).map(([name, definition]) => [optionWords(name, definition), optionText(definition)]);
+function optionRows(options: CommandDefinition['options']): HelpRow[] {
+  return Object.entries(options).map(([name, definition]) => [optionWords(name, definition), optionHelp(definition)]);
 }
 
 /** Two columns. The right one wraps within its column; after a left cell that is too wide it starts on the next line. */
-function columns(rows: readonly Row[], width: number): string[] {
+function columns(rows: readonly HelpRow[], width: number): string[] {
   const left = Math.max(...rows.map(([words]) => words.length).filter((length) => length <= widestLeft), 0);
   return rows.flatMap(([words, text]) => {
     const lines = indented(text, left + 4, width);

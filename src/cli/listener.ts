@@ -13,7 +13,7 @@ import { resolveLogSettings, type LogSettings } from '../app/configuration/setti
 import { codeOf, messageOf, LedgerlakeError } from '../core/errors.js';
 import { replaceFile } from '../core/io/write-file.js';
 import { withStoppingEvent } from '../app/context.js';
-import type { Level, Emit, RunEvent } from '../core/events/run-event.js';
+import type { LogLevel, Emit, RunEvent } from '../core/events/run-event.js';
 import { plainLog, type LogFormat } from '../observe/log/plain-log.js';
 import { isColoured } from '../core/environment.js';
 import type { liveView } from '../observe/live-view/live-view.js';
@@ -166,7 +166,7 @@ export async function openLog(
   clock: Clock,
   { complete = (text) => text, account, sideBySide = {} }: LogOptions = {},
 ): Promise<Listener> {
-  const least: Level = quiet ? 'error' : verbose ? 'debug' : 'info';
+  const least: LogLevel = quiet ? 'error' : verbose ? 'debug' : 'info';
   if (format === 'json') {
     const { jsonLog } = await import('../observe/log/json-log.js');
     return {
@@ -178,7 +178,7 @@ export async function openLog(
   const paint = paintIn(isColoured(process.env, terminal.isTTY));
   const painted = paintLevel(paint);
   let source = account === undefined ? '' : `[${printable(account)}]`;
-  const formatted = (level: Level, line: string): string =>
+  const formatted = (level: LogLevel, line: string): string =>
     painted(level, wrapForTerminal(withSource(source, complete(line)), terminalWidth(terminal)));
   const isLive = terminal.isTTY && !quiet && process.env['TERM'] !== 'dumb' && !isTrue(process.env['CI']);
   if (!isLive) {
@@ -198,7 +198,7 @@ export async function openLog(
   const view = sideBySide.view.beside();
   // The view shows a run's events itself: the log adds warnings only.
   let hasStarted = false;
-  const lines = (lowest: Level): Emit =>
+  const lines = (lowest: LogLevel): Emit =>
     plainLog(
       (line) => {
         view.above(line);

@@ -1,6 +1,6 @@
 import { commands } from '../../src/cli/commands.js';
 import type { CommandDefinition, OptionDefinition } from '../../src/cli/options/command-definition.js';
-import { exampleLine, optionText, optionWords } from '../../src/cli/help.js';
+import { exampleLine, optionHelp, optionWords } from '../../src/cli/help.js';
 
 /** `docs/options.md`: every command with its options, as the command line itself knows them. */
 export async function optionsPage(): Promise<string> {
@@ -55,7 +55,7 @@ async function commandSection({
 }
 
 function optionRow(option: string, definition: OptionDefinition): string {
-  return `| \`${cell(optionWords(option, definition))}\` | ${cell(optionText(definition))} |`;
+  return `| \`${cell(optionWords(option, definition))}\` | ${cell(optionHelp(definition))} |`;
 }
 
 /** A bar would end the cell, and what looks like a tag would be one. */

@@ -7,7 +7,7 @@ import { withoutComments } from './commented-json.js';
 import { nameOfAccount, accountPattern, regionNames } from './account.js';
 import { Secret } from '../../engine/auth/secret.js';
 import { isTokenAddress, tokenAddress, isBaseAddress } from '../../engine/http/address.js';
-import { object, schemaNodes, text } from '../../core/text/schema-nodes.js';
+import { object, schemaNodes, textNode } from '../../core/text/schema-nodes.js';
 import { settingDefinitions, type FileSettings, type SettingDefinition } from './setting-definitions.js';
 
 /** What `ledgerlake.config.json` says; without such a file, nothing. */
@@ -86,9 +86,11 @@ function secretSource() {
   const expected = 'a text, {"env": "NAME"} or {"file": "PATH"}';
   return z.union(
     [
-      text(expected).transform((value) => new Secret(value)),
-      object(expected, { env: text(expected).describe('Name of the environment variable that contains it') }),
-      object(expected, { file: text(expected).describe('File that contains it, relative to the folder of this one') }),
+      textNode(expected).transform((value) => new Secret(value)),
+      object(expected, { env: textNode(expected).describe('Name of the environment variable that contains it') }),
+      object(expected, {
+        file: textNode(expected).describe('File that contains it, relative to the folder of this one'),
+      }),
     ],
     { error: expected },
   );

@@ -12,7 +12,7 @@ import { nameOfAccount, accountPattern } from './account.js';
 import {
   anyText,
   instantText,
-  number,
+  numberForm,
   oneOf,
   optionOf,
   someOf,
@@ -105,7 +105,7 @@ export const runSettings = {
     example: '2025-01-01',
   },
   rate: {
-    ...number({ expected: 'a number greater than 0' }),
+    ...numberForm({ expected: 'a number greater than 0' }),
     about: 'Requests per second for each operation, until the service announces its rate',
     default: eventLimits.rate,
     comment:
@@ -113,14 +113,14 @@ export const runSettings = {
   },
   // Left out, each API has its own.
   burst: {
-    ...number({ isWhole: true, least: 1, expected: 'a whole number from 1' }),
+    ...numberForm({ isWhole: true, least: 1, expected: 'a whole number from 1' }),
     about: 'Requests that each operation may send at once',
     defaultText: burstsText,
     example: eventLimits.burst,
   },
   // The service refuses bounds that are nearer to the present (specification, section 8).
   marginMinutes: {
-    ...number({
+    ...numberForm({
       ...{ least: eventLimits.marginMs / 60_000, most: 1440 },
       ...{ expected: 'a number of minutes from 2 to 1440', hint: '; correct it' },
     }),
@@ -130,7 +130,7 @@ export const runSettings = {
   },
   // The default is the shortest known lifetime of the service's tokens.
   tokenLifeMinutes: {
-    ...number({ expected: 'a number of minutes greater than 0' }),
+    ...numberForm({ expected: 'a number of minutes greater than 0' }),
     about: "Assumed lifetime of the service's NextToken, in minutes",
     default: 3,
     comment: "The assumed lifetime of the service's NextToken, in minutes.",
@@ -153,7 +153,7 @@ export const runSettings = {
     example: '/var/cache/ledgerlake',
   },
   cacheGigabytes: {
-    ...number({ expected: 'a number of gigabytes greater than 0' }),
+    ...numberForm({ expected: 'a number of gigabytes greater than 0' }),
     about: 'What they may have together; 10 by default',
     default: 10,
     example: 50,
@@ -185,7 +185,7 @@ export const runSettings = {
   // Most late events arrive hours late, some days, and a few weeks late, when a reserve is released.
   lookBack: {
     // As a text it is days, which a sync reads again whatever it has read before.
-    read: number({ isWhole: true, least: 0, expected: 'a whole number of days from 0' }).read,
+    read: numberForm({ isWhole: true, least: 0, expected: 'a whole number of days from 0' }).read,
     schema: ({ array, number, object }) =>
       array(
         object('an object with `days` and `everyDays`', {
@@ -206,7 +206,7 @@ export const runSettings = {
   },
   // Left out: as the lake has it.
   retentionHours: {
-    ...number({
+    ...numberForm({
       ...{ isWhole: true, least: 0, most: mostRetentionHours },
       expected: `a whole number of hours from 0 to ${mostRetentionHours}`,
     }),
@@ -262,7 +262,7 @@ export const logSettings = {
     comment: 'Format of the log: text, or json, one line per event (docs/logs.md).',
   },
   metricsPort: {
-    ...number({ isWhole: true, least: 0, most: 65_535, expected: 'a port from 0 to 65535' }),
+    ...numberForm({ isWhole: true, least: 0, most: 65_535, expected: 'a port from 0 to 65535' }),
     about: 'Port of the metrics for Prometheus; 0: any free port',
     optionAbout: 'Port to serve Prometheus metrics on during the run; 0 picks a free port',
     comment: 'Metrics for Prometheus, during a run and at its end (docs/metrics.md); default: none.',

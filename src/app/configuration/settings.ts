@@ -24,7 +24,7 @@ export const defaultLake = runSettings.lake.default;
 export type CacheOptions = OptionalSettings<'cacheFolder' | 'cacheBytes'>;
 
 /** What is set for those who query a lake: of its views, and of the cache. */
-export type QueryOptions = CacheOptions & OptionalSettings<keyof typeof querySettings>;
+export type QuerySettings = CacheOptions & OptionalSettings<keyof typeof querySettings>;
 
 /**
  * Where copies of the files of lakes on S3 are kept. Without settings as the environment says, and by default.

@@ -15,7 +15,7 @@ import { writeExact } from '../../core/text/sink.js';
 import { readInstantOption } from '../../core/text/value-forms.js';
 import type { CommandResult } from '../command-result.js';
 import { refuseUnknownAccount } from '../configuration/account.js';
-import type { QueryOptions } from '../configuration/settings.js';
+import type { QuerySettings } from '../configuration/settings.js';
 import type { ReadingContext } from '../context.js';
 import type { JournalExport } from '../results.js';
 import { LakeDatabase } from '../query/lake-database.js';
@@ -40,7 +40,7 @@ import unclearPayouts from './unclear-payouts.sql';
 
 export type JournalBasis = 'paid' | 'earned';
 
-export interface JournalOptions extends QueryOptions {
+export interface JournalOptions extends QuerySettings {
   readonly lake: string;
   /** Left out: all. */
   readonly account?: string | undefined;

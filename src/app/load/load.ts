@@ -69,14 +69,14 @@ export interface Loaded<Plan extends LoadPlan> extends Readonly<Required<LoadPro
 }
 
 /** Which command loads what. */
-interface LoadCommand {
+interface LoadTask {
   /** The command, for the note of the run. */
   readonly command: string;
   readonly options: LoadOptions;
   readonly job: LoadJob;
 }
 
-interface LoadRequest<Summary extends object, Plan extends LoadPlan> extends LoadCommand {
+interface LoadRequest<Summary extends object, Plan extends LoadPlan> extends LoadTask {
   /** The range as far as it is known before the lake is open, in milliseconds since 1970. */
   readonly bounds: { readonly from: number | null; readonly to: number };
   /** Further members of the summary of a run that has no result. */
@@ -120,7 +120,7 @@ interface ActiveLoad<Summary extends object, Plan extends LoadPlan> extends Load
 }
 
 /** @throws LedgerlakeError USAGE for what makes the load impossible, before anything is changed */
-async function checkedStore({ options, job }: LoadCommand, { clock, emit }: RunContext): Promise<Store> {
+async function checkedStore({ options, job }: LoadTask, { clock, emit }: RunContext): Promise<Store> {
   const { custom, account } = job;
   for (const pipeline of custom) customAddress(pipeline, account, options);
   for (const file of options.exposed ?? []) emit({ event: 'secret-exposed', file });
@@ -251,7 +251,7 @@ async function startRun<Plan extends LoadPlan>(
 async function runConnected(
   lake: Lake,
   { pipelines, job, requested }: LoadPlan,
-  { options, job: { isCustomOnly } }: LoadCommand,
+  { options, job: { isCustomOnly } }: LoadTask,
   { clock, signal, closing, emit }: RunContext,
 ): ReturnType<typeof runPipelines> {
   const { account } = job;

@@ -4,13 +4,13 @@ import { literal } from '../../core/duckdb/literals.js';
 import { openDatabase, type Database, type Parameters } from '../../core/duckdb/connection.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { Mutex } from '../../core/mutex.js';
-import type { OptionalSettings, QueryOptions } from '../configuration/settings.js';
+import type { OptionalSettings, QuerySettings } from '../configuration/settings.js';
 import { LakeDatabase } from '../query/lake-database.js';
 import { openLakeReader } from '../query/lake-files.js';
 import { boundedRows, type BoundedRows } from './bounded-rows.js';
 
 /** What a server reads. */
-export interface McpLake extends QueryOptions, OptionalSettings<'marginMinutes'> {
+export interface McpLake extends QuerySettings, OptionalSettings<'marginMinutes'> {
   readonly lake: string;
   /** The accounts that clients see; undefined: all. */
   readonly accounts: readonly string[] | undefined;

@@ -1,6 +1,6 @@
 import { chunksOf, writeRows, type Format } from '../../core/text/formats.js';
 import type { Lake } from '../../lake/lake.js';
-import type { QueryOptions } from '../configuration/settings.js';
+import type { QuerySettings } from '../configuration/settings.js';
 import type { ReadingContext } from '../context.js';
 import { loadedText, monthBefore, newestMonth, partialMonths, windowsByAccount } from './loaded-months.js';
 import { questionNamed, questionQuery, questions, questionValues } from './questions.js';
@@ -13,7 +13,7 @@ export interface AskedQuestion {
   readonly notes: readonly string[];
 }
 
-export interface AskOptions extends Pick<QueryOptions, 'timeZone'> {
+export interface QuestionCall extends Pick<QuerySettings, 'timeZone'> {
   /** The name of the question. */
   readonly name: string;
   readonly parameters: Readonly<Record<string, string>>;
@@ -26,7 +26,7 @@ export interface AskOptions extends Pick<QueryOptions, 'timeZone'> {
  *
  * @throws LedgerlakeError USAGE for an unknown question or parameter, and for a value of another type
  */
-export function askedQuestion(lake: Lake, { name, parameters, timeZone = 'UTC', now }: AskOptions): AskedQuestion {
+export function askedQuestion(lake: Lake, { name, parameters, timeZone = 'UTC', now }: QuestionCall): AskedQuestion {
   const question = questionNamed(name);
   const accounts = windowsByAccount(lake);
   const newest = newestMonth([...accounts.values()].flat(), timeZone, now);

@@ -9,7 +9,7 @@ import { groupBy } from '../../core/group-by.js';
 import { printable } from '../../core/printable.js';
 import { formatCount } from '../../core/text/amounts.js';
 import type { CommandResult } from '../command-result.js';
-import type { QueryOptions } from '../configuration/settings.js';
+import type { QuerySettings } from '../configuration/settings.js';
 import type { CommandContext } from '../context.js';
 import type { ViewsExport } from '../results.js';
 import { asKnownMacros, loadedSpansMacro } from './as-known.js';
@@ -27,7 +27,7 @@ import { isMacro, readViewSettings, viewStatements, viewTexts } from './views.js
  * @throws LedgerlakeError USAGE where there is no lake, or where a file can't be written
  */
 export async function exportViews(
-  { lake: location, dir, ...options }: QueryOptions & { readonly lake: string; readonly dir: string },
+  { lake: location, dir, ...options }: QuerySettings & { readonly lake: string; readonly dir: string },
   { clock, emit }: Pick<CommandContext, 'clock' | 'emit'>,
 ): Promise<CommandResult<ViewsExport>> {
   const settings = await readViewSettings(options);

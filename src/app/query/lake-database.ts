@@ -8,7 +8,7 @@ import {
   type LakeFiles,
   type ViewedTable,
 } from '../../core/duckdb/views.js';
-import type { Database, Parameters, QueryResult } from '../../core/duckdb/connection.js';
+import type { Database, Parameters, QueryOptions, QueryResult } from '../../core/duckdb/connection.js';
 import type { TableFaults } from './file-fault.js';
 
 export interface LakeDatabaseOptions {
@@ -97,7 +97,7 @@ export class LakeDatabase {
   async run<T>(
     statement: string,
     use: (result: QueryResult) => Promise<T>,
-    { signal = this.#options.signal, parameters }: RunOptions = {},
+    { signal = this.#options.signal, parameters }: QueryOptions = {},
   ): Promise<T> {
     try {
       return await use(await this.#query(statement, { signal, ...(parameters && { parameters }) }));
@@ -117,7 +117,7 @@ export class LakeDatabase {
    * Creates the macros that a statement may read, and checks and fetches its files: a statement that reads a table with a faulty file
    * throws an error that names it.
    */
-  async #prepare(statement: string, { signal = this.#options.signal, parameters }: RunOptions = {}): Promise<void> {
+  async #prepare(statement: string, { signal = this.#options.signal, parameters }: QueryOptions = {}): Promise<void> {
     const { database, faultsFor, fetchFor, macrosFor } = this.#options;
     const statements = macrosFor?.(statement) ?? [];
     await this.#createMacros(
@@ -163,7 +163,7 @@ export class LakeDatabase {
   }
 
   /** Runs a query up to its first rows. Where a file is missing by then, repeats it over the lake's newest version. */
-  async #query(statement: string, options: RunOptions): Promise<QueryResult> {
+  async #query(statement: string, options: QueryOptions): Promise<QueryResult> {
     const start = async (): Promise<QueryResult> => {
       await this.#prepare(statement, options);
       return started(await this.#options.database.query(statement, options));
@@ -204,12 +204,6 @@ export interface StatementOptions {
   readonly database: Database;
   readonly signal: AbortSignal | undefined;
   readonly parameters: Parameters | undefined;
-}
-
-export interface RunOptions {
-  /** Replaces the signal of the options. */
-  readonly signal?: AbortSignal | undefined;
-  readonly parameters?: Parameters;
 }
 
 /** A result whose first rows are read: most queries have opened all of their files by then. */

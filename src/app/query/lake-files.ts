@@ -12,7 +12,7 @@ import { notesOn } from './query-notes.js';
 import { readViewSettings, viewStatements } from './views.js';
 import { checkFiles, fileFault } from './file-fault.js';
 import { refuseUnknownAccount } from '../configuration/account.js';
-import { cacheOf, type CacheOptions, type QueryOptions } from '../configuration/settings.js';
+import { cacheOf, type CacheOptions, type QuerySettings } from '../configuration/settings.js';
 import { FetchedFiles } from './fetched-files.js';
 import { existingLake } from '../../lake/existing-lake.js';
 import type { PastVersion } from '../../lake/catalog/past-snapshot.js';
@@ -55,7 +55,7 @@ export async function openExistingLake(location: string, clock: Clock, emit: Emi
   return lake;
 }
 
-export interface LakeReaderOptions extends QueryOptions {
+export interface LakeReaderOptions extends QuerySettings {
   /** Receives damaged checkpoints, and how far a fetch is. */
   readonly emit?: Emit;
   readonly scope?: CommandScope;

@@ -1,5 +1,5 @@
 import { identifier, literal } from '../../core/duckdb/literals.js';
-import type { QueryOptions } from '../configuration/settings.js';
+import type { QuerySettings } from '../configuration/settings.js';
 import { textsByName, withoutTexts, wordsOf } from '../../core/duckdb/sql-statements.js';
 import { chartQuery, readChart, type ChartRow } from './chart.js';
 import { costsQuery, readCosts, type CostRow } from './costs.js';
@@ -45,7 +45,7 @@ interface ViewSettings {
 }
 
 /** @throws LedgerlakeError USAGE as `readChart` and `readCosts` */
-export async function readViewSettings({ timeZone, chart, costs }: QueryOptions): Promise<ViewSettings> {
+export async function readViewSettings({ timeZone, chart, costs }: QuerySettings): Promise<ViewSettings> {
   return {
     timeZone,
     chart: chart === undefined ? undefined : await readChart(chart),

@@ -20,7 +20,7 @@ import type { ReadingContext } from '../context.js';
 import { checkFiles, fileFault } from '../query/file-fault.js';
 import { LakeDatabase } from '../query/lake-database.js';
 import { fetchedFiles, lakeTables, openExistingLake } from '../query/lake-files.js';
-import type { QueryOptions } from '../configuration/settings.js';
+import type { QuerySettings } from '../configuration/settings.js';
 import { NamedTables } from '../query/named-tables.js';
 import { viewStatements } from '../query/views.js';
 import { comparedDays, leftOutDays, leftOutText, type LeftOutDays } from '../coverage/both-apis.js';
@@ -34,7 +34,7 @@ import type { CurrencyChapter } from './section.js';
 import { readSections, reportSheets, sheetNames, type AccountChapter } from './sections.js';
 import { readSettlements, type SettlementFigures } from './settlements.js';
 
-export interface ReportOptions extends RangeOptions, QueryOptions {
+export interface ReportOptions extends RangeOptions, QuerySettings {
   readonly lake: string;
   /** Undefined: all accounts. */
   readonly account: string | undefined;
@@ -205,7 +205,7 @@ function summaryText(path: string, bytes: number, { accounts, currencies, settle
   return `${path}: ${parts.join(', ')}`;
 }
 
-export interface ReportQuestion extends QueryOptions {
+export interface ReportQuestion extends QuerySettings {
   readonly lake: Lake;
   /** The lake's location as given by the user. */
   readonly location: string;

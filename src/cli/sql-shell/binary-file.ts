@@ -1,4 +1,5 @@
-import type { LakeDatabase, RunOptions } from '../../app/query/lake-database.js';
+import type { QueryOptions } from '../../core/duckdb/connection.js';
+import type { LakeDatabase } from '../../app/query/lake-database.js';
 import type { QueryColumn, QueryResult } from '../../core/duckdb/connection.js';
 import { fileLiteral, identifier, literal } from '../../core/duckdb/literals.js';
 import { usageError } from '../../core/errors.js';
@@ -34,7 +35,7 @@ export class BinaryFile {
    *
    * @throws LedgerlakeError as `LakeDatabase.run`; USAGE where it has a result, and for more rows than a sheet can have
    */
-  async write(lake: LakeDatabase, query: string, options: RunOptions): Promise<number> {
+  async write(lake: LakeDatabase, query: string, options: QueryOptions): Promise<number> {
     this.refuseSecond();
     const count =
       this.format === 'parquet'
@@ -58,7 +59,7 @@ export class BinaryFile {
   }
 }
 
-async function writeParquet(lake: LakeDatabase, query: string, path: string, options: RunOptions): Promise<number> {
+async function writeParquet(lake: LakeDatabase, query: string, path: string, options: QueryOptions): Promise<number> {
   const columns = await lake.run(`FROM (${query}\n) LIMIT 0`, (result) => Promise.resolve(result.columns), options);
   const from = `FROM (${query}\n) AS result_(${columns.map((_, at) => `c${at}_`).join(', ')})`;
   // In the file itself, which is open: a file of another name would remain where the process ends.

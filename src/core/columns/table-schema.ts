@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { object, text } from '../text/schema-nodes.js';
+import { object, textNode } from '../text/schema-nodes.js';
 import type { ColumnType, Encoding } from './table.js';
 
 /** Columns and folders that every custom table has besides the columns of its definition. */
@@ -43,7 +43,7 @@ const column = object('an object with `name` and `type`', {
 
 const tableFields = {
   name: tableName,
-  about: text('a sentence'),
+  about: textNode('a sentence'),
   columns: z.array(column, { error: 'a list of columns' }).min(1, { error: 'at least one column' }),
   sort: z.array(columnName, { error: 'a list of columns' }),
 };

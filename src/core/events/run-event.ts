@@ -12,10 +12,10 @@ export type Emit = (event: RunEvent) => void;
 /** An event of the requests for a slice; the runner adds the slice. */
 export type UpstreamEvent = EventOf<UpstreamEvents>;
 
-export type Level = 'debug' | 'info' | 'warn' | 'error';
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
 /** The level of each event. `error`: also logged with `--quiet`; `debug`: only with `--verbose`. */
-export const levels: Readonly<Record<RunEvent['event'], Level>> = {
+export const levels: Readonly<Record<RunEvent['event'], LogLevel>> = {
   'run-started': 'info',
   'run-ended': 'info',
   stopping: 'info',

@@ -9,14 +9,14 @@ export function object<S extends z.ZodRawShape>(expected: string, shape: S): z.Z
   return z.strictObject(shape, { error: ({ code }) => (code === 'unrecognized_keys' ? keys : expected) });
 }
 
-export function text(expected: string): z.ZodString {
+export function textNode(expected: string): z.ZodString {
   return z.string({ error: expected }).min(1, { error: expected });
 }
 
 /** What a value's schema is built with. Their package loads slowly, so they are passed to forms of values. */
 export const schemaNodes = {
   ...{ array: z.array, boolean: z.boolean, enum: z.enum, number: z.number, string: z.string },
-  ...{ object, text },
+  ...{ object, text: textNode },
 };
 
 export type SchemaNodes = typeof schemaNodes;

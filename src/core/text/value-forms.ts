@@ -66,7 +66,13 @@ interface NumberBounds {
   readonly hint?: string;
 }
 
-export function number({ isWhole, least = 0, most = Infinity, expected, hint = '' }: NumberBounds): ValueForm<number> {
+export function numberForm({
+  isWhole,
+  least = 0,
+  most = Infinity,
+  expected,
+  hint = '',
+}: NumberBounds): ValueForm<number> {
   return {
     read: (name, text) => {
       const value = (isWhole ? /^\d+$/ : /^\d+(\.\d+)?$/).test(text) ? Number(text) : Number.NaN;
@@ -120,12 +126,12 @@ export function someOf<T extends string>(words: readonly T[]): ValueForm<readonl
 
 /** A whole number. Throws a USAGE error for any other text, and below `least`. */
 export function wholeNumber(option: string, text: string, least: number): number {
-  return number({ isWhole: true, least, expected: `a whole number from ${least}` }).read(option, text);
+  return numberForm({ isWhole: true, least, expected: `a whole number from ${least}` }).read(option, text);
 }
 
 /** A number greater than 0, such as a rate; `of`: its unit. Throws a USAGE error for any other text. */
 export function positiveNumber(option: string, text: string, of = ''): number {
-  return number({ expected: `a number ${of}${of && ' '}greater than 0` }).read(option, text);
+  return numberForm({ expected: `a number ${of}${of && ' '}greater than 0` }).read(option, text);
 }
 
 /** A date or instant as milliseconds since 1970. Throws a USAGE error for any other text. */

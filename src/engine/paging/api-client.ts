@@ -46,7 +46,7 @@ export interface ApiClientOptions<Q extends Query, P extends ApiPage> {
 }
 
 /** One attempt: what it requests, and what its answer is read with. */
-interface Attempt<Q> {
+interface PageAttempt<Q> {
   readonly query: Q;
   readonly hadCursor: boolean;
   readonly request: PageRequest;
@@ -95,7 +95,7 @@ export class ApiClient<Q extends Query, P extends ApiPage> {
   async #attempt(
     query: Q,
     { cursor }: PagePosition,
-    { request, token }: Pick<Attempt<Q>, 'request' | 'token'>,
+    { request, token }: Pick<PageAttempt<Q>, 'request' | 'token'>,
     options: SendOptions,
   ): Promise<ReceivedPage<P>> {
     const { api, queueOf } = this.#options;
@@ -134,7 +134,7 @@ export class ApiClient<Q extends Query, P extends ApiPage> {
   }
 
   /** @throws LedgerlakeError for an answer with status 200 that isn't a page */
-  #readPage({ query, request, redaction }: Attempt<Q>, answer: HttpResponse): ReceivedPage<P> {
+  #readPage({ query, request, redaction }: PageAttempt<Q>, answer: HttpResponse): ReceivedPage<P> {
     const { api } = this.#options;
     const { operation } = query;
     const { setting } = api.address;
@@ -157,7 +157,7 @@ export class ApiClient<Q extends Query, P extends ApiPage> {
   }
 
   /** @throws ApiRefusal for an answer with another status that doesn't mean an empty page */
-  #emptyPage(attempt: Attempt<Q>, answer: HttpResponse): ReceivedPage<P> {
+  #emptyPage(attempt: PageAttempt<Q>, answer: HttpResponse): ReceivedPage<P> {
     const { api, accessTokens } = this.#options;
     const { token } = attempt;
     const page = api.emptyPage?.(answer);
@@ -166,7 +166,7 @@ export class ApiClient<Q extends Query, P extends ApiPage> {
     throw this.#refusal(attempt, answer);
   }
 
-  #refusal({ query, hadCursor, request, token, redaction }: Attempt<Q>, answer: HttpResponse): ApiRefusal {
+  #refusal({ query, hadCursor, request, token, redaction }: PageAttempt<Q>, answer: HttpResponse): ApiRefusal {
     const { api, clock } = this.#options;
     const skewMs = this.#skewOf(answer);
     return api.refusal(query, {

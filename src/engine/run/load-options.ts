@@ -33,17 +33,18 @@ export const loadOptions = {
   },
 } as const satisfies Readonly<Record<string, LoadOption>>;
 
-type LoadOptions = typeof loadOptions;
+type LoadOptionTable = typeof loadOptions;
 
 type ValueOf<Option> = Option extends { readonly isFlag: true } ? boolean : string;
 
 /** The values of options of a load; undefined or left out: not given. */
-export type LoadValues = { readonly [Name in keyof LoadOptions]?: ValueOf<LoadOptions[Name]> | undefined };
+export type LoadValues = { readonly [Name in keyof LoadOptionTable]?: ValueOf<LoadOptionTable[Name]> | undefined };
 
 /** Those of the options that the command takes; of several commands, each of them. */
 export type LoadOptionsOf<Command extends LoadCommand> = {
-  readonly [Name in keyof LoadOptions as [Command] extends [LoadOptions[Name]['commands'][number]] ? Name : never]?:
-    ValueOf<LoadOptions[Name]> | undefined;
+  readonly [
+    Name in keyof LoadOptionTable as [Command] extends [LoadOptionTable[Name]['commands'][number]] ? Name : never
+  ]?: ValueOf<LoadOptionTable[Name]> | undefined;
 };
 
 /** The options that a command takes. */

@@ -1,7 +1,7 @@
 import { formatCount, formatSpan } from '../../core/text/amounts.js';
 import { displayWidth, truncateToWidth } from '../../core/text/width.js';
 import { printable } from '../../core/printable.js';
-import type { Level } from '../../core/events/run-event.js';
+import type { LogLevel } from '../../core/events/run-event.js';
 
 /** Width in cells below which a name has a line of its own. */
 const narrow = 64;
@@ -136,9 +136,9 @@ export function paintIn(isColoured: boolean): Paint {
     isColoured && codes[style] !== '' && text !== '' ? `\u001b[${codes[style]}m${text}\u001b[0m` : text;
 }
 
-const levelStyles: Readonly<Record<Level, Style>> = { debug: 'dim', info: 'plain', warn: 'warn', error: 'bad' };
+const levelStyles: Readonly<Record<LogLevel, Style>> = { debug: 'dim', info: 'plain', warn: 'warn', error: 'bad' };
 
 /** A line in the colour of its level. */
-export function paintLevel(paint: Paint): (level: Level, line: string) => string {
+export function paintLevel(paint: Paint): (level: LogLevel, line: string) => string {
   return (level, line) => paint(levelStyles[level], line);
 }

@@ -1,7 +1,7 @@
 import { destination, pino } from 'pino';
 import type { Clock } from '../../core/clock.js';
 import { printableLines } from '../../core/printable.js';
-import { levels, type Level, type Emit } from '../../core/events/run-event.js';
+import { levels, type LogLevel, type Emit } from '../../core/events/run-event.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 
 interface JsonLogOptions {
@@ -9,7 +9,7 @@ interface JsonLogOptions {
   readonly fd: number;
   readonly clock: Clock;
   /** The lowest level that is written. */
-  readonly least: Level;
+  readonly least: LogLevel;
   /** The account, where it is known from the beginning. */
   readonly account: string | null;
 }

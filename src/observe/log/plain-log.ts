@@ -1,4 +1,11 @@
-import { dispatch, type Handlers, levels, type Level, type RunEvent, type Emit } from '../../core/events/run-event.js';
+import {
+  dispatch,
+  type Handlers,
+  levels,
+  type LogLevel,
+  type RunEvent,
+  type Emit,
+} from '../../core/events/run-event.js';
 import { printable, printableLines, truncateText } from '../../core/printable.js';
 import { formatBytes, formatCount, formatSpan } from '../../core/text/amounts.js';
 
@@ -10,19 +17,19 @@ interface PlainLogOptions {
   /** Adds lines for slices, requests and files, and all details of an error. */
   readonly verbose?: boolean;
   /** The lowest level that is written; default `debug`. */
-  readonly least?: Level;
+  readonly least?: LogLevel;
   /** Colours a line by its level; default: no colour. */
-  readonly paint?: (level: Level, line: string) => string;
+  readonly paint?: (level: LogLevel, line: string) => string;
 }
 
-const levelOrder: readonly Level[] = ['debug', 'info', 'warn', 'error'];
+const levelOrder: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];
 
 /** Logs a run as text: each event is one line, whatever its texts contain, or none. */
 export function plainLog(
   write: (line: string) => void,
   { verbose = false, least = 'debug', paint = (_level, line) => line }: PlainLogOptions = {},
 ): Emit {
-  const isWritten = (level: Level): boolean => levelOrder.indexOf(level) >= levelOrder.indexOf(least);
+  const isWritten = (level: LogLevel): boolean => levelOrder.indexOf(level) >= levelOrder.indexOf(least);
   const repeats = verbose ? undefined : new Repeats();
   return (event) => {
     const level = levels[event.event];

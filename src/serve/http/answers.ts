@@ -5,7 +5,7 @@ import { type HttpAnswer, answerHeaders, type Exchange, type HttpRequest } from 
 import { type Outcome, overQuota, refused, requestRefusal, type SidePage } from '../operation/outcome.js';
 import { percentDecoded } from '../operation/query-parameters.js';
 import { type CheckedRequest, createRoutes, type Route, type ServedOperation } from '../operation/served-operation.js';
-import { type CountKey, Tally } from './counts.js';
+import { type CountKey, RequestTally } from './counts.js';
 import {
   createLatency,
   type FaultInjection,
@@ -118,7 +118,7 @@ function emptyExchange(): Exchange {
  */
 export function createAnswers(
   options: AnswerOptions,
-  tally = new Tally(),
+  tally = new RequestTally(),
 ): (method: string, target: string, exchange?: Exchange) => Promise<HttpAnswer> {
   const service = new Service(options, tally);
   return (method, target, exchange = emptyExchange()) => service.answer({ ...exchange, method, target });
@@ -126,7 +126,7 @@ export function createAnswers(
 
 class Service {
   readonly #options: AnswerOptions;
-  readonly #tally: Tally;
+  readonly #tally: RequestTally;
   readonly #quotas: Quotas;
   readonly #signIn: SignInService | undefined;
   readonly #faults: ServiceFaults;
@@ -135,7 +135,7 @@ class Service {
   readonly #tokens: NextTokens;
   readonly #documents: DocumentAddresses;
 
-  constructor(options: AnswerOptions, tally: Tally) {
+  constructor(options: AnswerOptions, tally: RequestTally) {
     const { tokenLifeMs, tokenKey, latencyMs = 0, injectFaults = withoutFaults, seed = 1 } = options;
     if (tokenLifeMs !== undefined && !(tokenLifeMs > 0)) {
       throw usageError(`expected cursors to live longer than 0 ms, got ${tokenLifeMs}`);

@@ -5,10 +5,10 @@ import type { OperationName } from '../../sources/finances/finances-apis.js';
 export type CountKey = OperationName | 'SignIn' | 'Download' | 'none';
 
 /** Counts of a running service since it started. */
-export type Counts = Readonly<Pick<Tally, 'requests' | 'faults' | 'underWay' | 'peak'>>;
+export type Counts = Readonly<Pick<RequestTally, 'requests' | 'faults' | 'underWay' | 'peak'>>;
 
 /** Counts requests, answers and faults of a service. */
-export class Tally {
+export class RequestTally {
   readonly #requests = new Map<CountKey, Map<number, number>>();
   readonly #faults = new Map<string, number>();
   /** Number of requests under way. */

@@ -3,7 +3,7 @@ import type { Access, HttpRequest } from '../../core/http-server/answer.js';
 import { type RunningHttpServer, type ServerLimits, startHttpServer } from '../../core/http-server/http-server.js';
 import { servedOperations } from '../served-apis.js';
 import { type AnswerOptions, createAnswers } from './answers.js';
-import { type Counts, Tally } from './counts.js';
+import { type Counts, RequestTally } from './counts.js';
 import { parseTarget } from '../../core/http-server/host-rule.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 
@@ -37,7 +37,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   if (!(Number.isInteger(port) && port >= 0 && port <= 65_535)) {
     throw usageError(`expected a port from 0 (any free port) to 65535, got ${port}`);
   }
-  const tally = new Tally();
+  const tally = new RequestTally();
   const answerTo = createAnswers(options, tally);
   const server = await startHttpServer({
     ...{ host, port, limits, onAccess, onFault },

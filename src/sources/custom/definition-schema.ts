@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { clientAuthentications } from '../../engine/auth/token-request.js';
 import { isBaseAddress, isTokenAddress, tokenAddress } from '../../engine/http/address.js';
 import { columnName, mostDigits, pipelineName, reservedColumns, tableName } from '../../core/columns/table-schema.js';
-import { object, text } from '../../core/text/schema-nodes.js';
+import { object, textNode } from '../../core/text/schema-nodes.js';
 
 const columnType = `one of varchar, timestamp, date, boolean, bigint, integer, decimal(p,s) with s <= p <= ${mostDigits}`;
 const customColumnName = `a name of small letters, digits and _ other than ${reservedColumns.join(', ')}`;
@@ -32,12 +32,12 @@ const function_ = z.custom<unknown>((value) => typeof value === 'function', { er
 
 const column = object('an object with `type` and `about`', {
   type: z.string({ error: columnType }).refine(isColumnType, { error: columnType }),
-  about: text('a sentence').optional(),
+  about: textNode('a sentence').optional(),
 });
 
 const tableFields = {
   name: tableName,
-  about: text('a sentence'),
+  about: textNode('a sentence'),
   columns: z
     .record(
       z.string().refine((name) => columnName.safeParse(name).success && !reservedColumns.includes(name), {
@@ -47,7 +47,7 @@ const tableFields = {
       'an object of columns by name',
     )
     .refine((columns) => Object.keys(columns).length > 0, { error: 'at least one column' }),
-  sort: z.array(text('the name of a column'), { error: 'a list of columns' }).optional(),
+  sort: z.array(textNode('the name of a column'), { error: 'a list of columns' }).optional(),
 };
 
 function checkSort(
@@ -72,7 +72,7 @@ const lines = object('an object with `rows` and `table`', {
   table: object(tableShape, tableFields).superRefine(checkSort),
 });
 
-const variableFields = { env: text(fromEnvironment), perAccount: z.boolean({ error: yesOrNo }).optional() };
+const variableFields = { env: textNode(fromEnvironment), perAccount: z.boolean({ error: yesOrNo }).optional() };
 
 const signIn = object('an object with `tokenEndpoint`, `clientId` and `clientSecret`', {
   tokenEndpoint: z.union(
@@ -82,14 +82,14 @@ const signIn = object('an object with `tokenEndpoint`, `clientId` and `clientSec
     ],
     { error: tokenAddress },
   ),
-  clientId: z.union([text(variable), object(variable, variableFields)], { error: variable }),
+  clientId: z.union([textNode(variable), object(variable, variableFields)], { error: variable }),
   clientSecret: object(fromEnvironment, variableFields),
   refreshToken: object(fromEnvironment, variableFields).optional(),
-  scope: text('a text').optional(),
+  scope: textNode('a text').optional(),
   authentication: z.enum(clientAuthentications, { error: `one of ${clientAuthentications.join(', ')}` }).optional(),
   header: object('an object with `name`', {
     name: named(/^[\w-]{1,64}$/, headerName),
-    before: text('a text').optional(),
+    before: textNode('a text').optional(),
   }).optional(),
 });
 
@@ -100,7 +100,7 @@ const api = object('an object with `address`', {
   headers: z
     .record(
       named(/^[\w-]{1,64}$/, headerName),
-      z.union([text(variable), object(variable, { ...variableFields, before: text('a text').optional() })], {
+      z.union([textNode(variable), object(variable, { ...variableFields, before: textNode('a text').optional() })], {
         error: variable,
       }),
       'an object of headers by name',
@@ -125,7 +125,7 @@ export const definitionSchema = object(
   'an object with `name`, `about`, `api`, `first`, `records`, `rows` and `table`',
   {
     name: pipelineName,
-    about: text('a sentence'),
+    about: textNode('a sentence'),
     api,
     windows: object('an object with `days`', {
       days: whole(days, 31).optional(),

@@ -3,7 +3,7 @@ import { schemaNodes } from '../../../src/core/text/schema-nodes.js';
 import {
   anyText,
   instantText,
-  number,
+  numberForm,
   oneOf,
   optionOf,
   positiveNumber,
@@ -29,7 +29,7 @@ describe('a form takes the same values as a text and in the configuration', () =
     ['an instant', instantText, [['2025-01-31', '2025-01-31']], [['2025-13-01', '2025-13-01']]],
     [
       'a positive number',
-      number({ expected: 'a number' }),
+      numberForm({ expected: 'a number' }),
       [['0.5', 0.5]],
       [
         ['0', 0],
@@ -38,7 +38,7 @@ describe('a form takes the same values as a text and in the configuration', () =
     ],
     [
       'a number within bounds',
-      number({ least: 2, most: 1440, expected: 'a number of minutes' }),
+      numberForm({ least: 2, most: 1440, expected: 'a number of minutes' }),
       [
         ['2', 2],
         ['2.5', 2.5],
@@ -51,7 +51,7 @@ describe('a form takes the same values as a text and in the configuration', () =
     ],
     [
       'a whole number',
-      number({ isWhole: true, least: 0, most: 9, expected: 'a whole number' }),
+      numberForm({ isWhole: true, least: 0, most: 9, expected: 'a whole number' }),
       [
         ['0', 0],
         ['9', 9],
