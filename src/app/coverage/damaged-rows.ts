@@ -59,6 +59,13 @@ export function damagedFileRemedy(rows: RowsToReread, lake: Lake): Remedy | unde
   return { kind: deriving.derivation === undefined ? 'repair' : 'rebuild' };
 }
 
+/** What replaces rows of a derived table. */
+export function derivedRowsRemedy(rows: RowsToReread, lake: Lake): Remedy | undefined {
+  const isCustom = lake.tables.find(({ schema }) => schema.name === rows.table)?.schema.customPipeline !== undefined;
+  // `rebuild` would need the pipeline's definition.
+  return isCustom ? rereadRemedy(rows, lake) : { kind: 'rebuild' };
+}
+
 /** The built-in pipeline of which a table is derived. */
 export function derivingPipeline(table: string): FinancesPipeline | undefined {
   return pipelines.find(({ derived }) => derived.some(({ name }) => name === table));

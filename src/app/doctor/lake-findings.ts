@@ -22,7 +22,7 @@ import { coverageText, type AccountCoverage, type StatusReport } from '../status
 import { readStatus, type StatusQuery } from '../status/status.js';
 import { firstLoad, nextSync, type Suggestion } from '../status/suggestions.js';
 import { unreadText } from '../unread-events.js';
-import { checkCatalog } from '../verify/checks/catalog-chain.js';
+import { catalogChain, checkCatalog, publishedLogs } from '../verify/checks/catalog-chain.js';
 import { CertificateBuilder } from '../verify/checks/certificate.js';
 import { problemRemedy } from '../verify/checks/problem-remedy.js';
 import type { AddFinding, Finding } from './findings.js';
@@ -164,8 +164,8 @@ export async function examineCatalog(
   const version = report === undefined ? null : catalogVersion(report.lake);
   if (report === undefined || version === null) return [];
   const { lake, location, lastRuns, runs } = report;
-  const certificate = new CertificateBuilder();
-  await checkCatalog(lake, runs, undefined, certificate);
+  const certificate = new CertificateBuilder([catalogChain, publishedLogs]);
+  await checkCatalog({ lake, runs, expected: undefined, certificate });
   const problems = certificate.problems();
   const listed = problems.slice(0, mostListed);
   for (const found of listed) {
@@ -181,12 +181,10 @@ export async function examineCatalog(
   if (more > 0)
     add({ state: 'fault', found: `${formatCount(more, 'more problem')} of the catalog; verify lists them` });
   if (problems.length > 0) return listed.map(({ file }) => file);
-  const [commits, versions] = ['catalog-chain', 'published-logs'].map(
-    (name) => certificate.results().find(({ check }) => check === name)?.checked ?? 0,
-  );
+  const [commits = 0, versions = 0] = certificate.results().map(({ checked }) => checked);
   add({
     state: 'ok',
-    found: `catalog ${version.version}:${version.hash}; ${formatCount(commits ?? 0, 'commit')} chained, ${formatCount(versions ?? 0, 'published version')} equal to them`,
+    found: `catalog ${version.version}:${version.hash}; ${formatCount(commits, 'commit')} chained, ${formatCount(versions, 'published version')} equal to them`,
   });
   return [];
 }

@@ -5,6 +5,7 @@ import { groupBy } from '../../core/group-by.js';
 import { withCommandsIn } from '../command-text.js';
 import { isMacro, viewComment, views } from '../query/views.js';
 import { readStatus, statusObject } from '../status/status.js';
+import { checks } from '../verify/checks/check-list.js';
 import { certify } from '../verify/verify.js';
 import { explainDifference } from './explain-difference.js';
 import type { LakeSession } from './lake-session.js';
@@ -106,8 +107,9 @@ export function lakeTools(session: LakeSession): Readonly<Record<string, Tool>> 
         const settings = { lake: location, config, account: one };
         const { certificate } = await certify(settings, { ...context, signal, emit: plainLog(progress) });
         // These checks read what other accounts have, too.
-        const isShared = (check: string) => allowed !== undefined && sharedChecks.includes(check);
-        const problems = certificate.problems.filter(({ check }) => !isShared(check));
+        const left =
+          allowed === undefined ? [] : checks.flatMap((check) => (check.isOfCatalog === true ? check.name : []));
+        const problems = certificate.problems.filter(({ check }) => !left.includes(check));
         return { ...certificate, problems: problems.slice(0, mostProblems) };
       },
     },
@@ -127,9 +129,6 @@ export function lakeTools(session: LakeSession): Readonly<Record<string, Tool>> 
     },
   };
 }
-
-/** Checks of the lake as a whole. */
-const sharedChecks: readonly string[] = ['catalog-chain', 'published-logs'];
 
 /** The tables that a session shows, with the rows of the newest version. */
 function tablesOf({ reader: { lake, tables } }: LakeSession, name: string | undefined): readonly object[] {

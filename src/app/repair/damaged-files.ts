@@ -23,7 +23,6 @@ import { reportLimits } from '../../sources/finances/settlement-reports/report-o
 import { bundlesOf, fileTargetOf, writeBundle, writeFiltered } from '../maintenance/file-bundles.js';
 import { remainderWriter } from '../maintenance/remainder.js';
 import { historyPipeline } from '../reconcile/event-history.js';
-import type { CheckName } from '../verify/checks/certificate.js';
 import { readWindow } from '../../engine/slicing/window-slices.js';
 import { hasColumn } from '../../lake/files/sorted-file.js';
 import { parseImportedKey } from '../../lake/loads/imported-spans.js';
@@ -149,11 +148,6 @@ async function keysOf(
   return rows.flatMap(({ key }) => (typeof key === 'string' ? key : []));
 }
 
-/** Checks whose problems of a file come from its entry in the catalog, or from two files with the same rows. */
-const entryChecks: ReadonlySet<CheckName> = new Set([
-  ...(['log-tags', 'derived-files', 'row-counts', 'statistics', 'unique-ids'] as const),
-]);
-
 /** A load key that contradicts another, or the files. */
 export interface OddLoad extends LoadKey {
   /** What is wrong with it, in words. */
@@ -177,11 +171,11 @@ export async function misdescribedFiles(
     if (pipeline === undefined) continue;
     const table = lake.table(name);
     const add = table.fileAt(file);
-    if (entryChecks.has(check) && add !== undefined && !files.has(file)) {
+    if (check.takenOut === 'file' && add !== undefined && !files.has(file)) {
       files.set(file, await fateOf(lake, { pipeline, table, add, reason: problem }, clock.now(), workspace));
     }
     const key = lake.loadKeys(pipeline.name, account).get(slice);
-    if (check === 'windows' && key !== undefined)
+    if (check.takenOut === 'load' && key !== undefined)
       loads.set(`${account} ${pipeline.name} ${slice}`, { ...key, reason: problem });
   }
   const isOdd = (path: string) => files.has(path);

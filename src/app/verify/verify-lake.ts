@@ -9,21 +9,26 @@ import { groupBy } from '../../core/group-by.js';
 import { tuneForComputation } from '../../core/v8-flags.js';
 import type { Lake } from '../../lake/lake.js';
 import { readRuns } from '../../lake/leases.js';
-import { lakeChecks, tableChecks } from './checks/check-list.js';
-import { checkCatalog, type ExpectedVersion } from './checks/catalog-chain.js';
-import { CertificateBuilder, type CheckContext } from './checks/certificate.js';
-import type { ComparedContents } from './checks/comparison.js';
-import type { ReadableBundle } from './checks/event-entries.js';
-import { checkContents, type ReadableFile } from './checks/file-contents.js';
-import { IndexTables } from './checks/index-tables.js';
-import { checkWindows } from './checks/loaded-windows.js';
-import { checkedBundles, logFiles, type CheckedBundle, type LogFile } from './checks/log-files.js';
-import { loadedSettlements } from '../settlements/settlements.js';
-import { forgottenIn, wholeSettlements } from './checks/group-totals.js';
-import { isCompared } from './checks/report-lines.js';
-import { checkRequestedRanges } from './checks/requested-ranges.js';
 import { readUnfinished, type UnfinishedRange } from '../coverage/unfinished-ranges.js';
-import { checkBytes, checkUnreferenced, type LocalFile } from './checks/stored-files.js';
+import { loadedSettlements } from '../settlements/settlements.js';
+import { checks } from './checks/check-list.js';
+import { CertificateBuilder } from './checks/certificate.js';
+import {
+  countUnsummed,
+  hasEntries,
+  type CheckContext,
+  type ComparedContents,
+  type ExpectedVersion,
+  type ReadableBundle,
+} from './checks/check.js';
+import { checkEvents } from './checks/event-entries.js';
+import { checkBytes, type LocalFile } from './checks/file-bytes.js';
+import { forgottenIn, wholeSettlements } from './checks/group-totals.js';
+import { IndexTables } from './checks/index-tables.js';
+import { checkedBundles, logFiles, type CheckedBundle, type LogFile } from './checks/log-files.js';
+import { parquet } from './checks/parquet.js';
+import type { ReadableFile } from './checks/readable-files.js';
+import { isCompared } from './checks/report-lines.js';
 
 export interface VerifyLakeOptions {
   readonly lake: Lake;
@@ -50,18 +55,14 @@ const progressMs = 5000;
  */
 export async function verifyLake(options: VerifyLakeOptions): Promise<CertificateBuilder> {
   const { lake, account, expected, clock, signal, emit } = options;
-  const certificate = new CertificateBuilder();
+  const certificate = new CertificateBuilder(checks);
   const runs = await readRuns(lake.store, clock);
-  const isRunning = runs.active.length > 0;
   const { files, damaged } = logFiles(lake, account, certificate);
   const accounts = account === undefined ? [...lake.accounts()] : [account];
-  await checkCatalog(lake, runs, expected, certificate);
-  checkWindows(lake, accounts, files, certificate);
-  const unfinished = await readUnfinished(lake, emit);
   const isChecked = (range: UnfinishedRange) => account === undefined || range.account === account;
-  checkRequestedRanges(lake, unfinished.filter(isChecked), isRunning, certificate);
-  const bundles = checkedBundles(files, certificate);
-  await checkUnreferenced(account, isRunning, { lake, certificate });
+  const unfinished = (await readUnfinished(lake, emit)).filter(isChecked);
+  const catalog = { lake, account, accounts, files, runs, unfinished, expected, certificate };
+  for (const check of checks) await check.catalog?.(catalog);
 
   const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-verify-'));
   const database = await openDatabase({
@@ -69,18 +70,17 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<Certificat
     settings: { memory_limit: memoryLimit },
     signal,
   });
-  const context = { lake, certificate, database, signal };
   try {
-    const index = await IndexTables.create(context);
+    const index = await IndexTables.create(database);
+    const context = { lake, certificate, database, index };
     const progress = progressLog(files.length, options);
     tuneForComputation();
-    const contents = await checkBundles(bundles, { ...context, folder, index }, progress);
+    const contents = await checkBundles(checkedBundles(files), { ...context, folder, signal }, progress);
     contents.damaged.push(...damaged);
-    certificate.noteUnsummed();
     const forgotten = await forgottenIn(lake, accounts, index);
-    const loaded = wholeSettlements(loadedSettlements({ ...contents, lake }), forgotten, context);
-    const comparison = { ...contents, lake, accounts, index, forgotten, loaded };
-    for (const check of lakeChecks) await check(comparison, context);
+    const loaded = wholeSettlements(loadedSettlements({ ...contents, lake }), forgotten, certificate);
+    const comparison = { ...context, ...contents, accounts, forgotten, loaded };
+    for (const check of checks) await check.across?.(comparison);
     return certificate;
   } finally {
     database.close();
@@ -125,16 +125,19 @@ function* batchesOf(bundles: readonly CheckedBundle[]): Generator<readonly Check
 }
 
 /** Where bundles are checked. */
-interface BundleContext extends CheckContext {
+interface BundleContext extends Omit<CheckContext, 'contents'> {
   /** The folder of local copies. */
   readonly folder: string;
-  readonly index: IndexTables;
+  readonly signal: AbortSignal;
 }
 
 /** What bundles have: what is wrong, and what is compared across them. */
 class BundleFindings {
   readonly certificate = new CertificateBuilder();
-  readonly contents: ComparedContents = { settlements: [], summaries: [], reports: [], files: [], damaged: [] };
+  readonly contents: ComparedContents = {
+    ...{ settlements: [], summaries: [], reports: [], files: [], damaged: [] },
+    unsummed: new Map(),
+  };
 
   addAll({ certificate, contents }: BundleFindings): void {
     this.certificate.addAll(certificate);
@@ -143,6 +146,8 @@ class BundleFindings {
     this.contents.reports.push(...contents.reports);
     this.contents.files.push(...contents.files);
     this.contents.damaged.push(...contents.damaged);
+    for (const [table, currencies] of contents.unsummed)
+      for (const [currency, times] of currencies) countUnsummed(this.contents, table, currency, times);
   }
 }
 
@@ -205,7 +210,7 @@ async function checkBatch(
         if (!isCompared(file, lake)) copies.push(found);
         files.push({ file, path: found.path });
       }
-      certificate.count('parquet', files.length);
+      certificate.count(parquet, files.length);
       local.push({ bundle, files });
     }
     if (local.length > 1) {
@@ -247,7 +252,12 @@ async function checkRows(
     // The files of one bundle may have a fault each.
     for (const together of bundles.length > 1 ? [files] : files.map((file) => [file])) {
       const [first] = together;
-      if (first === undefined || !(await attempt(first.file, () => checkContents(together, context)))) continue;
+      if (first === undefined) continue;
+      const isRead = await attempt(first.file, async () => {
+        for (const { files: stage } of checks)
+          if (stage?.appliesTo(first.file.delta.schema) === true) await stage.check(together, context);
+      });
+      if (!isRead) continue;
       for (const file of together) readable.add(file);
     }
   }
@@ -265,10 +275,11 @@ async function checkRows(
     const [first] = files;
     if (first === undefined) continue;
     const rows = { files, bundles: whole.filter(({ main }) => main.file.table === first.file.table) };
+    const { schema } = first.file.delta;
     await attempt(first.file, async () => {
-      for (const { appliesTo, check } of tableChecks) {
-        if (appliesTo(first.file.delta.schema)) await check(rows, context);
-      }
+      const stages = checks.flatMap(({ rows: of = [] }) => of).filter(({ appliesTo }) => appliesTo(schema));
+      for (const { check } of stages) await check(rows, context);
+      if (hasEntries(schema)) await checkEvents(rows.bundles, checks, context);
     });
   }
 }
@@ -285,7 +296,7 @@ async function isReadable(
   } catch (error) {
     if (codeOf(error) !== 'SQL') throw error;
     const [line = ''] = messageOf(error).split('\n');
-    certificate.add('parquet', 'lake', file, `the file can't be read as ${file.table}: ${line}`);
+    certificate.add(parquet, 'lake', file, `the file can't be read as ${file.table}: ${line}`);
     return false;
   }
 }

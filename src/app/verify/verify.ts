@@ -15,10 +15,20 @@ import { terminalWidth, writeText, type Output } from '../../core/text/sink.js';
 import type { Lake } from '../../lake/lake.js';
 import { wrapWords } from '../../core/text/width.js';
 import { catalogLine, catalogVersion } from '../catalog-version.js';
-import type { ExpectedVersion } from './checks/catalog-chain.js';
-import type { CertificateBuilder as Findings, FoundProblem, ProblemKind } from './checks/certificate.js';
+import { amounts } from './checks/amounts.js';
+import type {
+  CertificateBuilder as Findings,
+  CheckDefinition,
+  FoundProblem,
+  ProblemKind,
+} from './checks/certificate.js';
+import type { ExpectedVersion } from './checks/check.js';
+import { fileBytes } from './checks/file-bytes.js';
+import { groupTotals } from './checks/group-totals.js';
 import { remedyCommand, remedyRanks, type Remedy } from '../remedy.js';
 import { backupRemedy, problemRemedy } from './checks/problem-remedy.js';
+import { requestedRanges } from './checks/requested-ranges.js';
+import { uniqueIds } from './checks/unique-ids.js';
 import { verifyLake } from './verify-lake.js';
 import { backedUpLake } from '../../lake/upkeep/backup-notes.js';
 import { endpointToName, readLastRuns } from '../../lake/upkeep/last-run.js';
@@ -139,7 +149,7 @@ async function problemsWithCommands(
   { lake: location, config }: Pick<VerifyOptions, 'lake' | 'config'>,
 ): Promise<readonly Problem[]> {
   const lastRuns = await readLastRuns(lake.store);
-  const folderOf = ({ check, file }: FoundProblem) => `${check} ${dirname(file)}`;
+  const folderOf = ({ check, file }: FoundProblem) => `${check.name} ${dirname(file)}`;
   const byFolder = groupBy(findings.problems(), folderOf);
   const source = await backedUpLake(lake.store, location, lake.snapshot.version);
   const withRemedies: { found: FoundProblem; remedy: Remedy | undefined; of: string }[] = [];
@@ -161,7 +171,7 @@ async function problemsWithCommands(
       const { check, kind, table, file, slice, account } = found;
       const endpoint = account === undefined ? undefined : endpointToName(lastRuns, account);
       return {
-        ...{ check, kind, table, file, slice },
+        ...{ check: check.name, kind, table, file, slice },
         problem: withCommandsIn({ lake: of, config, endpoint }, found.problem),
         command: remedy === undefined ? null : remedyCommand(remedy, { location: of, lastRuns, config }),
       };
@@ -255,15 +265,15 @@ function verdictLine(
   found: Verified['found'],
 ): string {
   const where = printable(lake);
-  const counted = (check: string) => checks.find((result) => result.check === check)?.checked ?? 0;
+  const counted = ({ name }: CheckDefinition) => checks.find(({ check }) => check === name)?.checked ?? 0;
   const what = [
-    formatCount(counted('file-bytes'), 'file'),
-    formatCount(counted('unique-ids'), 'event'),
-    formatCount(counted('amounts'), 'amount'),
-    formatCount(counted('group-totals'), 'closed group'),
+    formatCount(counted(fileBytes), 'file'),
+    formatCount(counted(uniqueIds), 'event'),
+    formatCount(counted(amounts), 'amount'),
+    formatCount(counted(groupTotals), 'closed group'),
   ].join(', ');
   const broken = found.lake;
-  const requested = checks.find(({ check, result }) => check === 'requested-ranges' && result === 'finding');
+  const requested = checks.find(({ check, result }) => check === requestedRanges.name && result === 'finding');
   const isOne = requested?.found === 1;
   const lacking = `${formatCount(requested?.found ?? 0, 'range')} that ${isOne ? 'was' : 'were'} requested`;
   const findings = found.upstream - (requested?.found ?? 0);
@@ -272,11 +282,11 @@ function verdictLine(
   if (broken > 0) return `NOT WHOLE: ${where} has ${formatCount(broken, 'problem')}${upstream}${notes} (${what})`;
   if (requested !== undefined && strict) return `NOT WHOLE: ${where} lacks ${lacking}${upstream}${notes} (${what})`;
   const [loads] = problems.flatMap(({ check, command }) =>
-    check === 'requested-ranges' && command !== null ? [command] : [],
+    check === requestedRanges.name && command !== null ? [command] : [],
   );
   const remedy = isOne && loads !== undefined ? `run \`${loads}\`` : 'run the commands above';
   const but = requested === undefined ? '' : `, but ${lacking} ${isOne ? 'is' : 'are'} not loaded: ${remedy}`;
-  if (counted('file-bytes') === 0) return `Nothing to verify: ${where} has no file${but}${notes}`;
+  if (counted(fileBytes) === 0) return `Nothing to verify: ${where} has no file${but}${notes}`;
   const hint = found.upstream > 0 && !strict ? '; with --strict the exit code is 1' : '';
   return `WHOLE${but === '' ? ':' : `${but};`} ${where} has exactly what was read${upstream}${hint}${notes} (${what})`;
 }

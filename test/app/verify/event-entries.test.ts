@@ -2,9 +2,11 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
-import { CertificateBuilder, type CheckContext } from '../../../src/app/verify/checks/certificate.js';
+import { CertificateBuilder } from '../../../src/app/verify/checks/certificate.js';
+import { checks } from '../../../src/app/verify/checks/check-list.js';
+import type { CheckContext } from '../../../src/app/verify/checks/check.js';
 import { checkEvents } from '../../../src/app/verify/checks/event-entries.js';
-import type { ReadableFile } from '../../../src/app/verify/checks/file-contents.js';
+import type { ReadableFile } from '../../../src/app/verify/checks/readable-files.js';
 import type { Table } from '../../../src/core/columns/table.js';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import { encodeFile } from '../../../src/core/parquet/encode-file.js';
@@ -58,11 +60,11 @@ async function problems(page: string, change?: string): Promise<string[]> {
     files.set(transactionEntries, readable(transactionEntries, path));
   }
   const certificate = new CertificateBuilder();
-  const context = { certificate, database, signal: new AbortController().signal } as unknown as CheckContext;
+  const context = { certificate, database, contents: { unsummed: new Map() } } as unknown as CheckContext;
   const of = (table: Table): ReadableFile[] => [...files].flatMap(([key, file]) => (key === table ? [file] : []));
   const [main] = of(transactions);
-  await checkEvents(main === undefined ? [] : [{ main, derived: of(transactionEntries) }], context);
-  return certificate.problems().map(({ check, problem }) => `${check}: ${problem}`);
+  await checkEvents(main === undefined ? [] : [{ main, derived: of(transactionEntries) }], checks, context);
+  return certificate.problems().map(({ check, problem }) => `${check.name}: ${problem}`);
 }
 
 test('stored transactions are found to be what their bytes say, whatever is in them', async () => {

@@ -2,9 +2,11 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { CertificateBuilder, type CheckContext } from '../../../src/app/verify/checks/certificate.js';
+import { CertificateBuilder } from '../../../src/app/verify/checks/certificate.js';
+import { checks } from '../../../src/app/verify/checks/check-list.js';
+import type { CheckContext } from '../../../src/app/verify/checks/check.js';
 import { checkEvents } from '../../../src/app/verify/checks/event-entries.js';
-import type { ReadableFile } from '../../../src/app/verify/checks/file-contents.js';
+import type { ReadableFile } from '../../../src/app/verify/checks/readable-files.js';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import { encodeFile } from '../../../src/core/parquet/encode-file.js';
 import { eventCollector } from '../../../src/sources/finances/api-v0/collectors.js';
@@ -110,12 +112,13 @@ test('events of any form are found to have the columns of their raw', { timeout:
         mains.push({ path, file: file as unknown as ReadableFile['file'] });
       }
       const certificate = new CertificateBuilder();
-      const context = { certificate, database, signal: new AbortController().signal };
+      const context = { certificate, database, contents: { unsummed: new Map() } };
       await checkEvents(
         mains.map((main) => ({ main, derived: [] })),
+        checks,
         context as unknown as CheckContext,
       );
-      expect(certificate.problems().filter(({ check }) => check === 'raw-columns')).toEqual([]);
+      expect(certificate.problems().filter(({ check }) => check.name === 'raw-columns')).toEqual([]);
     }),
     { numRuns: 100 },
   );

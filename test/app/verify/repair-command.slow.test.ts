@@ -2,7 +2,6 @@ import { execFileSync } from 'node:child_process';
 import { copyFileSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { FoundProblem } from '../../../src/app/verify/checks/certificate.js';
 import { messageOf } from '../../../src/core/errors.js';
 import { repair } from '../../../src/app/repair/repair.js';
 import { commitPath } from '../../../src/lake/catalog/catalog-files.js';
@@ -85,7 +84,7 @@ async function mendsOf(lake: LoadedLake): Promise<(string | null)[]> {
   try {
     const { problems } = await verified(lake);
     const broken = problems.filter(({ kind }) => kind === 'lake');
-    return [...new Set(broken.map((of) => (of as FoundProblem & { command: string | null }).command))];
+    return [...new Set(broken.map((of) => of.command))];
   } catch (error) {
     const [, command = null] = /`(ledgerlake repair)`/.exec(messageOf(error)) ?? [];
     return [command === null ? null : `${command} --lake ${lake.root}`];

@@ -1,14 +1,14 @@
 import { verify } from '../../../src/app/verify/verify.js';
 import type { Clock } from '../../../src/core/clock.js';
-import type { CheckResult, FoundProblem } from '../../../src/app/verify/checks/certificate.js';
+import type { Check, Problem } from '../../../src/app/results.js';
 import { Kept } from '../../core/text/streams.js';
 
 export interface Verified {
   readonly code: number;
   readonly verdict: string;
   readonly catalog: { readonly version: number; readonly hash: string } | null;
-  readonly checks: readonly CheckResult[];
-  readonly problems: readonly (FoundProblem & { readonly command: string | null })[];
+  readonly checks: readonly Check[];
+  readonly problems: readonly Problem[];
 }
 
 /** What `ledgerlake verify --format json` says of a lake, and its exit code. */

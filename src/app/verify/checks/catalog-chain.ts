@@ -1,40 +1,49 @@
 import { zstd } from '../../../core/parquet/encoder/zstd.js';
 import { CatalogFiles } from '../../../lake/catalog/catalog-files.js';
 import { chainDown, readCheckpoints, type ChainLink } from '../../../lake/catalog/chain.js';
-import type { Lake } from '../../../lake/lake.js';
 import { publishedFaults } from '../../../lake/publish/published-logs.js';
-import type { LakeRuns } from '../../../lake/leases.js';
-import type { CertificateBuilder } from './certificate.js';
+import type { CatalogContext, Check } from './check.js';
 
-/** A version of the catalog and its hash, as a user kept them. */
-export interface ExpectedVersion {
-  readonly version: number;
-  /** In 64 hexadecimal digits. */
-  readonly hash: string;
-}
+export const catalogChain: Check = {
+  name: 'catalog-chain',
+  about: 'each commit is sealed and follows the one before it',
+  counts: 'commits',
+  isOfCatalog: true,
+  // No repair brings a version back that `--expect` names and the chain lacks.
+  remedy: ({ file }) => (file === '' ? undefined : { kind: 'repair' }),
+  catalog: checkCatalog,
+};
+
+/** Found by `catalogChain`, whose walk reads the commits once for both. */
+export const publishedLogs: Check = {
+  name: 'published-logs',
+  about: 'each Delta log has what the catalog has',
+  counts: 'versions',
+  isOfCatalog: true,
+  remedy: () => ({ kind: 'repair' }),
+};
 
 /**
  * Walks the whole chain of the catalog's commits, and compares its checkpoints and every published log with it.
  *
- * @param expected must be a version of the chain
  * @throws LedgerlakeError LAKE_STORE
  */
-export async function checkCatalog(
-  { store, snapshot }: Lake,
-  { active, died }: LakeRuns,
-  expected: ExpectedVersion | undefined,
-  certificate: CertificateBuilder,
-): Promise<void> {
+export async function checkCatalog({
+  lake: { store, snapshot },
+  runs: { active, died },
+  expected,
+  certificate,
+}: Pick<CatalogContext, 'lake' | 'runs' | 'expected' | 'certificate'>): Promise<void> {
   const files = new CatalogFiles(store);
   const { checkpoints, faults: checkpointFaults } = await readCheckpoints(files, await zstd());
   const chainFault = (file: string, fault: string) => {
-    certificate.add('catalog-chain', 'lake', { table: '', file, slice: '' }, fault);
+    certificate.add(catalogChain, 'lake', { table: '', file, slice: '' }, fault);
   };
   for (const { path, fault } of checkpointFaults) chainFault(path, fault);
   let known: string | undefined;
   async function* links(): AsyncGenerator<ChainLink> {
     for await (const link of chainDown(files, snapshot.version, snapshot.hash)) {
-      certificate.count('catalog-chain');
+      certificate.count(catalogChain);
       if (link.fault !== undefined) chainFault(link.fault.path, link.fault.fault);
       if (link.version === expected?.version) known = link.hash;
       for (const { name, snapshot: state } of checkpoints) {
@@ -45,12 +54,12 @@ export async function checkCatalog(
     }
   }
   const { faults, versions } = await publishedFaults(store, snapshot, links());
-  certificate.count('published-logs', versions);
+  certificate.count(publishedLogs, versions);
   for (const { table, path, fault, isUnpublished } of faults) {
     // A run publishes what it has committed a moment later; the next one does so for a run that died.
     const isPending = isUnpublished && active.length + died.length > 0;
     const text = isPending ? `${fault}; the next run publishes it` : fault;
-    certificate.add('published-logs', isPending ? 'note' : 'lake', { table, file: path, slice: '' }, text);
+    certificate.add(publishedLogs, isPending ? 'note' : 'lake', { table, file: path, slice: '' }, text);
   }
   if (expected === undefined || known === expected.hash) return;
   const found = known === undefined ? `the catalog ends with version ${snapshot.version}` : `found ${known}`;

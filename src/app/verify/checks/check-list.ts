@@ -1,76 +1,60 @@
-import type { Table } from '../../../core/columns/table.js';
-import { settlementSummaries, transactions } from '../../../sources/finances/api-2024-06-19/transaction-tables.js';
-import { groupEntries, groups } from '../../../sources/finances/api-v0/event-tables.js';
-import { settlementReports } from '../../../sources/finances/settlement-reports/report-tables.js';
-import type { CheckContext } from './certificate.js';
-import type { CollectingContext, Comparison } from './comparison.js';
-import { checkEvents, type ReadableBundle } from './event-entries.js';
-import { checkNetSums, type ReadableFile } from './file-contents.js';
-import { checkTotals, collectSettlements, compareByGroup } from './group-totals.js';
-import type { IndexTables } from './index-tables.js';
-import nets from './nets.sql';
-import { checkPaid, collectSummaries } from './paid-settlements.js';
-import paid from './paid.sql';
-import { checkRecords, hasRecordRules } from './raw-columns.js';
-import { checkReportLines, checkReportTotals } from './report-lines.js';
-import { checkReports } from './settlement-reports.js';
+import type { Check } from './check.js';
+import { amounts } from './amounts.js';
+import { bothApis } from './both-apis.js';
+import { catalogChain, publishedLogs } from './catalog-chain.js';
+import { dateAgainstGroup } from './date-against-group.js';
+import { derivedFiles } from './derived-files.js';
+import { eventDates } from './event-dates.js';
+import { eventIds } from './event-ids.js';
+import { fileBytes } from './file-bytes.js';
+import { groupTotals } from './group-totals.js';
+import { windows } from './loaded-windows.js';
+import { logTags } from './log-files.js';
+import { netSums } from './net-sums.js';
+import { paidTotals, netProceeds } from './paid-settlements.js';
+import { parquet } from './parquet.js';
+import { partitions } from './partitions.js';
+import { positions } from './positions.js';
+import { rawColumns } from './raw-columns.js';
+import { reportAmounts } from './report-amounts.js';
+import { reportLines } from './report-lines.js';
+import { reportTotals } from './report-totals.js';
+import { requestedRanges } from './requested-ranges.js';
+import { roles } from './roles.js';
+import { rowCounts, statistics } from './statistics.js';
+import { uniqueIds } from './unique-ids.js';
+import { unnamedFiles } from './unnamed-files.js';
+import { unreadEvents } from './unread-events.js';
 
-/** Where the rows of tables are checked. */
-interface TableContext extends CollectingContext {
-  readonly index: IndexTables;
-}
-
-/** Rows of a table, all of one account, that DuckDB can read as the table. */
-interface TableRows {
-  readonly files: readonly ReadableFile[];
-  /** Of a main table: those of which each file can be read. */
-  readonly bundles: readonly ReadableBundle[];
-}
-
-/** A check of the rows of the tables to which it applies, or a collection of what is compared across files. */
-interface TableCheck {
-  readonly appliesTo: (table: Table) => boolean;
-  readonly check: (rows: TableRows, context: TableContext) => Promise<void>;
-}
-
-const is =
-  ({ name }: Table): TableCheck['appliesTo'] =>
-  (table) =>
-    table.name === name;
-const hasEntries: TableCheck['appliesTo'] = ({ holds }) => holds === 'events';
-
-/** What is done with the rows of a table whose files match the log, in this order. */
-export const tableChecks: readonly TableCheck[] = [
-  {
-    appliesTo: is(groupEntries),
-    check: ({ files }, { index, database }) => index.addSums('nets', nets, files, database),
-  },
-  {
-    appliesTo: is(transactions),
-    check: ({ files }, { index, database }) => index.addSums('paid', paid, files, database),
-  },
-  {
-    appliesTo: hasEntries,
-    check: (rows, { index, database }) => index.addEvents(rows.files, derivedOf(rows), database),
-  },
-  { appliesTo: is(groups), check: ({ files }, context) => collectSettlements(files, context) },
-  { appliesTo: is(settlementSummaries), check: ({ files }, context) => collectSummaries(files, context) },
-  { appliesTo: is(settlementReports), check: ({ bundles }, context) => checkReports(bundles, context) },
-  { appliesTo: hasRecordRules, check: ({ files }, context) => checkRecords(files, context) },
-  { appliesTo: hasEntries, check: ({ bundles }, context) => checkEvents(bundles, context) },
-  { appliesTo: hasEntries, check: (rows, context) => checkNetSums(derivedOf(rows), context) },
-];
-
-function derivedOf({ bundles }: TableRows): readonly ReadableFile[] {
-  return bundles.flatMap(({ derived }) => derived);
-}
-
-/** Checks across the files of a lake, in this order. */
-export const lakeChecks: readonly ((comparison: Comparison, context: CheckContext) => Promise<void>)[] = [
-  ({ index }) => index.check(),
-  checkTotals,
-  compareByGroup,
-  checkPaid,
-  checkReportTotals,
-  checkReportLines,
+/** Every check, in the order of the certificate, and of the work of each stage. */
+export const checks: readonly Check[] = [
+  catalogChain,
+  publishedLogs,
+  logTags,
+  derivedFiles,
+  windows,
+  unreadEvents,
+  requestedRanges,
+  fileBytes,
+  unnamedFiles,
+  parquet,
+  rowCounts,
+  statistics,
+  partitions,
+  positions,
+  eventIds,
+  rawColumns,
+  amounts,
+  roles,
+  uniqueIds,
+  netSums,
+  eventDates,
+  groupTotals,
+  paidTotals,
+  netProceeds,
+  reportTotals,
+  reportAmounts,
+  reportLines,
+  dateAgainstGroup,
+  bothApis,
 ];

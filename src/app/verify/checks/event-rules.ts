@@ -5,7 +5,7 @@ import { financesApis, type ApiName } from '../../../sources/finances/finances-a
 import { recordOf } from '../../../sources/finances/api-v0/event-records.js';
 import type { Place } from './money-places.js';
 import { eventMoney, laterMoney, type Decimal, type EntryRow, type MoneyRules, type Walked } from './money-walk.js';
-import { rawEventColumns, rawTransactionColumns, type RawColumns } from './raw-columns.js';
+import { rawEventColumns, rawTransactionColumns, type RawColumns } from './raw-column-rules.js';
 import { netAmounts, transactionRole, transactionType } from './transaction-roles.js';
 
 /** What an entry has by its place in the event. */

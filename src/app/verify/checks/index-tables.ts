@@ -2,17 +2,13 @@ import type { Database } from '../../../core/duckdb/connection.js';
 import { literal } from '../../../core/duckdb/literals.js';
 import { statementsOf } from '../../../core/duckdb/sql-statements.js';
 import { codeOf } from '../../../core/errors.js';
-import { formatCount } from '../../../core/text/amounts.js';
 import type { ResultCell } from '../../../core/text/rows.js';
-import type { CertificateBuilder, CheckContext, ProblemLocation } from './certificate.js';
+import type { ProblemLocation } from './certificate.js';
 import { rowsIn, rowsWithSource, sourceColumn } from '../../../lake/files/local-parquet.js';
-import { pathsOf, statementOver, type ReadableFile } from './file-contents.js';
+import { pathsOf, statementOver, type ReadableFile } from './readable-files.js';
 import type { LogFile } from './log-files.js';
-import eventCounts from './event-counts.sql';
 import groupPositions from './group-positions.sql';
 import oldestByAccount from './oldest.sql';
-import outsideEvents from './outside-events.sql';
-import repeatedIds from './repeated-ids.sql';
 import seenEvents from './seen.sql';
 import sessionTables from './session-tables.sql';
 
@@ -22,17 +18,15 @@ import sessionTables from './session-tables.sql';
  */
 export class IndexTables {
   readonly #database: Database;
-  readonly #certificate: CertificateBuilder;
   readonly #files: LogFile[] = [];
 
-  private constructor(database: Database, certificate: CertificateBuilder) {
+  private constructor(database: Database) {
     this.#database = database;
-    this.#certificate = certificate;
   }
 
-  static async create({ database, certificate }: CheckContext): Promise<IndexTables> {
+  static async create(database: Database): Promise<IndexTables> {
     for (const statement of statementsOf(sessionTables)) await database.execute(statement);
-    return new IndexTables(database, certificate);
+    return new IndexTables(database);
   }
 
   /** The file with a number in `seen`. */
@@ -100,25 +94,6 @@ export class IndexTables {
   async oldest(): Promise<ReadonlyMap<string, number>> {
     const rows = await this.#database.rows(oldestByAccount);
     return new Map(rows.map((row) => [String(row['account']), Number(row['oldest'])]));
-  }
-
-  /** Reports duplicate ids, and dates outside of the requested windows. */
-  async check(): Promise<void> {
-    const certificate = this.#certificate;
-    const [counts] = await this.#database.rows(eventCounts);
-    certificate.count('unique-ids', Number(counts?.['events']));
-    certificate.count('event-dates', Number(counts?.['dated']));
-
-    for (const { file, events, id } of await this.#database.rows(outsideEvents)) {
-      const text = `${formatCount(Number(events), 'event')} with a date outside of the window, such as ${String(id)}`;
-      certificate.add('event-dates', 'upstream', this.file(file), text);
-    }
-
-    for (const { file, other, ids, id, fault } of await this.#database.rows(repeatedIds)) {
-      const beside = file === other ? '' : `, also in ${this.file(other).file}`;
-      const text = `${formatCount(Number(ids), 'event id')} more than once, such as ${String(id)}${beside}`;
-      certificate.add('unique-ids', fault === true ? 'lake' : 'upstream', this.file(file), text);
-    }
   }
 }
 

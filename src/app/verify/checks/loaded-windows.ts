@@ -1,9 +1,9 @@
 import { readWindow } from '../../../engine/slicing/window-slices.js';
 import type { Lake } from '../../../lake/lake.js';
 import { parseImportedKey } from '../../../lake/loads/imported-spans.js';
-import { holeText } from '../../unread-events.js';
 import { dayMs, dayStart, monthOf, type Window } from '../../../core/windows.js';
-import type { CertificateBuilder, ProblemLocation } from './certificate.js';
+import type { ProblemLocation } from './certificate.js';
+import type { CatalogContext, Check } from './check.js';
 import { loadKeyKindOf, storedPipelines, type StoredPipeline } from '../../coverage/stored-pipelines.js';
 import type { LogFile } from './log-files.js';
 
@@ -24,36 +24,43 @@ export function isWithinMonth({ start, end }: Window): boolean {
   return monthOf(start) === monthOf(end - 1) && end - start <= 31 * dayMs;
 }
 
+/** The location of an account's load keys: the first file with rows of one. */
+export function locationIn(
+  files: readonly LogFile[],
+  { main: { name: table } }: StoredPipeline,
+  account: string,
+): (loadKey: string) => ProblemLocation {
+  return (loadKey) => {
+    const holds = (file: LogFile) =>
+      file.table === table && file.account === account && file.loadKeys.includes(loadKey);
+    return { table, file: files.find(holds)?.file ?? '', slice: loadKey, account };
+  };
+}
+
+export const windows: Check = {
+  name: 'windows',
+  about: 'windows read do not overlap, and none crosses a month',
+  counts: 'slices',
+  takenOut: 'load',
+  catalog: checkWindows,
+};
+
 /**
  * Checks that windows which were read do not overlap and lie within a month each, that imported spans are whole days, and that
- * every load key of a file is known; lists the events that could not be read.
+ * every load key of a file is known.
  */
-export function checkWindows(
-  lake: Lake,
-  accounts: Iterable<string>,
-  files: readonly LogFile[],
-  certificate: CertificateBuilder,
-): void {
+function checkWindows({ lake, accounts, files, certificate }: CatalogContext): void {
   const add = (location: ProblemLocation, problem: string) => {
-    certificate.add('windows', 'lake', location, problem);
+    certificate.add(windows, 'lake', location, problem);
   };
   for (const account of accounts) {
     for (const pipeline of storedPipelines(lake)) {
-      const table = pipeline.main.name;
-      const at = (loadKey: string): ProblemLocation => {
-        const holds = (file: LogFile) =>
-          file.table === table && file.account === account && file.loadKeys.includes(loadKey);
-        return { table, file: files.find(holds)?.file ?? '', slice: loadKey, account };
-      };
+      const at = locationIn(files, pipeline, account);
       const keys = lake.loadKeys(pipeline.name, account);
-      certificate.count('windows', keys.size);
-      certificate.count('unread-events', keys.size);
-      for (const [key, { holes = [] }] of keys) {
-        for (const hole of holes) certificate.add('unread-events', 'note', at(key), `left out: ${holeText(hole)}`);
-      }
+      certificate.count(windows, keys.size);
       if (pipeline.loadKeyKind !== 'window') continue;
       let before: ReadWindow | undefined;
-      const windows = readWindows(lake, pipeline, account).flatMap((window): ReadWindow[] => {
+      const read = readWindows(lake, pipeline, account).flatMap((window): ReadWindow[] => {
         if (typeof window !== 'string') return [window];
         const span = parseImportedKey(window);
         if (span === undefined) add(at(window), `expected a window of two instants for ${account}`);
@@ -61,7 +68,7 @@ export function checkWindows(
           add(at(window), `the span of imported rows of ${account} is no whole days`);
         return [];
       });
-      for (const window of windows.toSorted((a, b) => a.start - b.start || a.end - b.end)) {
+      for (const window of read.toSorted((a, b) => a.start - b.start || a.end - b.end)) {
         if (!isWithinMonth(window)) add(at(window.loadKey), `the window of ${account} crosses the end of a month`);
         if (before !== undefined && window.start < before.end) {
           add(at(window.loadKey), `the window of ${account} overlaps ${before.loadKey}: rows may occur twice`);
@@ -70,13 +77,13 @@ export function checkWindows(
       }
     }
   }
-  const read = new Map<string, ReadonlySet<string>>();
+  const loadedOf = new Map<string, ReadonlySet<string>>();
   for (const file of files) {
     if (loadKeyKindOf(file.delta.schema) === undefined) continue;
     const { pipeline, table, account } = file;
     const key = `${table} ${pipeline} ${account}`;
-    const loaded = read.get(key) ?? new Set(lake.loadKeys(pipeline, account).keys());
-    read.set(key, loaded);
+    const loaded = loadedOf.get(key) ?? new Set(lake.loadKeys(pipeline, account).keys());
+    loadedOf.set(key, loaded);
     const unread = file.loadKeys.find((loadKey) => !loaded.has(loadKey));
     if (unread !== undefined) add({ ...file, slice: unread }, `the log does not record that ${unread} was read`);
   }

@@ -6,7 +6,7 @@ import type { Lake } from '../../../lake/lake.js';
 import { parseNote } from '../../../lake/store/store.js';
 import { groupBy } from '../../../core/group-by.js';
 import type { UnreadableFile } from '../../settlements/settlements.js';
-import type { CertificateBuilder, ProblemLocation } from './certificate.js';
+import type { CertificateBuilder, CheckDefinition, ProblemLocation } from './certificate.js';
 import { loadKeyKindOf } from '../../coverage/stored-pipelines.js';
 
 /** A file that the log names, with the tags and counts of its `add` action. */
@@ -43,6 +43,13 @@ function parsed<T>(schema: z.ZodType<T>, text: string | undefined): T | undefine
   return parseNote(text, (value) => schema.parse(value));
 }
 
+export const logTags: CheckDefinition = {
+  name: 'log-tags',
+  about: 'the log describes each file',
+  counts: 'files',
+  takenOut: 'file',
+};
+
 /**
  * The files of every table as the log names them. `damaged` are those whose tags can't be
  * understood; such a file is left out, and is a problem.
@@ -57,14 +64,14 @@ export function logFiles(
   for (const delta of lake.tables) {
     for (const add of delta.snapshot.files()) {
       if (account !== undefined && add.partitionValues['account'] !== account) continue;
-      certificate.count('log-tags');
+      certificate.count(logTags);
       const file = readFile(delta, add);
       if (typeof file !== 'string') files.push(file);
       else {
         const owner = { table: delta.schema.name, account: add.partitionValues['account'] ?? '' };
         damaged.push({ ...owner, loadKeys: undefined });
         const slice = add.tags?.['loadKeys'] ?? '';
-        certificate.add('log-tags', 'lake', { table: delta.schema.name, file: delta.pathOf(add), slice }, file);
+        certificate.add(logTags, 'lake', { table: delta.schema.name, file: delta.pathOf(add), slice }, file);
       }
     }
   }
@@ -120,21 +127,8 @@ export interface CheckedBundle {
   readonly derived: readonly LogFile[];
 }
 
-/** Groups files by bundle. A derived file whose main file the catalog lacks is a problem. */
-export function checkedBundles(files: readonly LogFile[], certificate: CertificateBuilder): CheckedBundle[] {
-  const byMain = groupBy(
-    files.filter(({ main }) => main !== undefined),
-    ({ main }) => main ?? '',
-  );
-  const mains = files.filter(({ main }) => main === undefined);
-  certificate.count('derived-files', files.length);
-  const bundles = mains.map((main) => ({ main, derived: byMain.get(main.file) ?? [] }));
-  const known = new Set(mains.map(({ file }) => file));
-  for (const [main, derived] of byMain) {
-    if (known.has(main)) continue;
-    for (const file of derived) {
-      certificate.add('derived-files', 'lake', file, `its rows are derived from ${main}, which the catalog lacks`);
-    }
-  }
-  return bundles;
+/** Groups files by bundle. A derived file whose main file the catalog lacks is in none. */
+export function checkedBundles(files: readonly LogFile[]): CheckedBundle[] {
+  const byMain = groupBy(files, ({ main }) => main);
+  return (byMain.get(undefined) ?? []).map((main) => ({ main, derived: byMain.get(main.file) ?? [] }));
 }

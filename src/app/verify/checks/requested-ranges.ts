@@ -1,21 +1,22 @@
 import { dateOrInstant } from '../../../core/numeric/instant.js';
 import { groupBy } from '../../../core/group-by.js';
 import { joined, spanOf } from '../../../core/windows.js';
-import type { Lake } from '../../../lake/lake.js';
 import { storedPipelines } from '../../coverage/stored-pipelines.js';
 import type { UnfinishedRange } from '../../coverage/unfinished-ranges.js';
 import type { Remedy } from '../../remedy.js';
-import type { CertificateBuilder } from './certificate.js';
+import type { CatalogContext, Check } from './check.js';
+
+export const requestedRanges: Check = {
+  name: 'requested-ranges',
+  about: 'what runs requested is loaded',
+  counts: 'ranges',
+  catalog: checkRequestedRanges,
+};
 
 /** Checks that everything is loaded that runs were requested to load. */
-export function checkRequestedRanges(
-  lake: Lake,
-  unfinished: readonly UnfinishedRange[],
-  isRunning: boolean,
-  certificate: CertificateBuilder,
-): void {
+function checkRequestedRanges({ lake, runs, unfinished, certificate }: CatalogContext): void {
   const all = byPipeline(unfinished);
-  certificate.count('requested-ranges', all.length);
+  certificate.count(requestedRanges, all.length);
   for (const { account, commands, pipeline, start, end, gaps } of all) {
     const main = storedPipelines(lake).find(({ name }) => name === pipeline)?.main;
     const isCustom = main?.customPipeline !== undefined;
@@ -24,8 +25,8 @@ export function checkRequestedRanges(
     const remedy: Remedy = isCustom ? { kind: 'status' } : { kind: 'load', pipeline, account, windows: gaps };
     const hint = isCustom ? '; status prints the command that loads it' : '';
     certificate.add(
-      'requested-ranges',
-      isRunning ? 'note' : 'upstream',
+      requestedRanges,
+      runs.active.length > 0 ? 'note' : 'upstream',
       { table: main?.name ?? '', file: '', slice: '', account, remedy },
       `${dateOrInstant(start)} to ${dateOrInstant(end)} of ${pipeline} for ${account} is not loaded${also}, though a ${commands} requested it${hint}`,
     );

@@ -1,0 +1,80 @@
+import { hash } from 'node:crypto';
+import { isoInstant } from '../../../core/numeric/instant.js';
+import { formatCount } from '../../../core/text/amounts.js';
+import { windowKey } from '../../../engine/slicing/window-slices.js';
+import { rowsWithSource } from '../../../lake/files/local-parquet.js';
+import { importedKey } from '../../../lake/loads/imported-spans.js';
+import { settlementReports } from '../../../sources/finances/settlement-reports/report-tables.js';
+import { damagedFileRemedy } from '../../coverage/damaged-rows.js';
+import { loadKeyKindOf } from '../../coverage/stored-pipelines.js';
+import { derivedOf, isTable, type Check, type CheckContext, type ReadEvent, type TableRows } from './check.js';
+import contentHashes from './content-hashes.sql';
+import type { LogFile } from './log-files.js';
+import { fileOf, pathsOf, statementOver, type ReadableFile } from './readable-files.js';
+import reportIds from './report-ids.sql';
+
+export const eventIds: Check = {
+  name: 'event-ids',
+  about: 'content_hash and event_id follow from raw',
+  counts: 'events',
+  remedy: damagedFileRemedy,
+  event: { count: () => 1, fault: idFault },
+  files: {
+    appliesTo: (table) =>
+      loadKeyKindOf(table) !== undefined &&
+      table.customPipeline !== undefined &&
+      table.columns.some(({ name }) => name === 'raw'),
+    check: checkHashes,
+  },
+  rows: [{ appliesTo: isTable(settlementReports), check: checkLineIds }],
+};
+
+/** Returns what is wrong with an event's hash or id, or undefined. */
+function idFault({ raw, file, ...event }: ReadEvent): string | undefined {
+  const { windowStart, windowEnd } = event;
+  const hashed = `${event.list}\0${raw}`;
+  const content = hash('sha256', hashed).slice(0, 32);
+  if (content !== event.contentHash) return `content_hash is ${event.contentHash}, raw hashes to ${content}`;
+  const owner = event.requestedOrderId ?? event.groupId;
+  const isPlain = event.isDated || windowStart === null;
+  const spanEnd = !isPlain && isImported(file, windowStart, windowEnd) ? windowEnd : null;
+  const span = isPlain ? [] : [windowStart, spanEnd].filter((instant) => instant !== null);
+  const place = span.map((instant) => `\0${isoInstant(instant)}`).join('');
+  const identity = isPlain ? content : hash('sha256', hashed + place).slice(0, 32);
+  const id = owner === null ? identity : `${owner}:${identity}`;
+  const rest = event.eventId.startsWith(id) ? event.eventId.slice(id.length) : 'other';
+  // The `event_id` of a second, third … identical event ends with its number.
+  if (rest === '' || Number(/^-([1-9]\d*)$/.exec(rest)?.[1]) >= 2) return undefined;
+  return `event_id is ${event.eventId}, raw hashes to ${id}`;
+}
+
+/** Whether a file has the rows of a window as imported ones. */
+function isImported({ loadKeys }: LogFile, start: number | null, end: number | null): boolean {
+  if (start === null || end === null) return false;
+  const window = { start, end };
+  return loadKeys.includes(importedKey(window)) && !loadKeys.includes(windowKey(window));
+}
+
+/** Checks the hashes of a custom pipeline's table that stores its records. */
+async function checkHashes(files: readonly ReadableFile[], { database, certificate }: CheckContext): Promise<void> {
+  for (const { file } of files) certificate.count(eventIds, file.rows);
+  const rows = await database.rows(
+    statementOver({ read_rows: `FROM ${rowsWithSource(pathsOf(files))}` }, contentHashes),
+  );
+  for (const { source, found, first } of rows) {
+    const text = `${String(found)} rows whose content_hash isn't that of raw, such as ${String(first)}`;
+    certificate.add(eventIds, 'lake', fileOf(files, source), text);
+  }
+}
+
+/** Checks the hashes and ids of the lines of settlement reports. */
+async function checkLineIds(rows: TableRows, { database, certificate }: CheckContext): Promise<void> {
+  const lines = derivedOf(rows);
+  if (lines.length === 0) return;
+  for (const { file } of lines) certificate.count(eventIds, file.rows);
+  const read = { read_lines: `FROM ${rowsWithSource(pathsOf(lines))}` };
+  for (const { source, found, first: id } of await database.rows(statementOver(read, reportIds))) {
+    const problem = `${formatCount(Number(found), 'line')} whose content_hash or event_id doesn't follow from raw, such as ${String(id)}`;
+    certificate.add(eventIds, 'lake', fileOf(lines, source), problem);
+  }
+}

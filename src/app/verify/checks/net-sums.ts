@@ -1,0 +1,38 @@
+import { groupBy } from '../../../core/group-by.js';
+import { rowsWithSource } from '../../../lake/files/local-parquet.js';
+import { derivedRowsRemedy } from '../../coverage/damaged-rows.js';
+import { derivedOf, hasEntries, type Check, type CheckContext, type TableRows } from './check.js';
+import fileSums from './net-sums.sql';
+import { pathsOf, statementOver } from './readable-files.js';
+
+export const netSums: Check = {
+  name: 'net-sums',
+  about: 'net sums in the log equal the rows',
+  counts: 'files',
+  remedy: derivedRowsRemedy,
+  rows: [{ appliesTo: hasEntries, check: checkNetSums }],
+};
+
+const zero = '0.000000';
+
+/** Compares the net sums in the log's tags of files of entries with their rows. */
+async function checkNetSums(rows: TableRows, { database, certificate }: CheckContext): Promise<void> {
+  const files = derivedOf(rows);
+  if (files.length === 0) return;
+  certificate.count(netSums, files.length);
+  const sumsOfFiles = await database.rows(
+    statementOver({ read_entries: `FROM ${rowsWithSource(pathsOf(files))}` }, fileSums),
+  );
+  const netsOf = groupBy(sumsOfFiles, ({ source }) => Number(source));
+  for (const [source, { file }] of files.entries()) {
+    const sums = netsOf.get(source)?.map(({ currency, net }) => [String(currency), String(net)]) ?? [];
+    const found = Object.fromEntries(sums) as Readonly<Record<string, string>>;
+    const expected = file.net ?? {};
+    const texts = Object.keys({ ...found, ...expected }).flatMap((currency) => {
+      const [log, net] = [expected[currency] ?? zero, found[currency] ?? zero];
+      const name = currency === '' ? 'no currency' : currency;
+      return log === net ? [] : [`${name}: the log has ${log}, the rows add up to ${net}`];
+    });
+    if (texts.length > 0) certificate.add(netSums, 'lake', file, texts.join('; '));
+  }
+}

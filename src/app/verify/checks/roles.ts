@@ -1,0 +1,16 @@
+import { derivedRowsRemedy } from '../../coverage/damaged-rows.js';
+import type { Check } from './check.js';
+
+export const roles: Check = {
+  name: 'roles',
+  about: 'each entry has the role and kind of its path',
+  counts: 'amounts',
+  remedy: derivedRowsRemedy,
+  event: {
+    count: (event) => event.amounts,
+    fault: ({ eventId, list, rules, walked, isProved, entries }) => {
+      const fault = isProved || typeof walked === 'string' ? undefined : rules.rolesFault(list, walked, entries);
+      return fault && `${eventId} ${fault}`;
+    },
+  },
+};

@@ -1,0 +1,31 @@
+import { formatCount } from '../../../core/text/amounts.js';
+import { derivingPipeline } from '../../coverage/damaged-rows.js';
+import { derivedOf, hasEntries, type Check, type Comparison } from './check.js';
+import eventCounts from './event-counts.sql';
+import repeatedIds from './repeated-ids.sql';
+
+export const uniqueIds: Check = {
+  name: 'unique-ids',
+  about: 'no event_id and no entry occurs twice',
+  counts: 'events',
+  takenOut: 'file',
+  remedy: ({ table }) => (derivingPipeline(table) === undefined ? undefined : { kind: 'rebuild' }),
+  rows: [
+    {
+      appliesTo: hasEntries,
+      check: (rows, { index, database }) => index.addEvents(rows.files, derivedOf(rows), database),
+    },
+  ],
+  across: checkIds,
+};
+
+/** Reports ids of events that occur more than once. */
+async function checkIds({ index, database, certificate }: Comparison): Promise<void> {
+  const [counts] = await database.rows(eventCounts);
+  certificate.count(uniqueIds, Number(counts?.['events']));
+  for (const { file, other, ids, id, fault } of await database.rows(repeatedIds)) {
+    const beside = file === other ? '' : `, also in ${index.file(other).file}`;
+    const text = `${formatCount(Number(ids), 'event id')} more than once, such as ${String(id)}${beside}`;
+    certificate.add(uniqueIds, fault === true ? 'lake' : 'upstream', index.file(file), text);
+  }
+}

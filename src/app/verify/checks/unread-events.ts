@@ -1,0 +1,22 @@
+import { storedPipelines } from '../../coverage/stored-pipelines.js';
+import { holeText } from '../../unread-events.js';
+import type { Check } from './check.js';
+import { locationIn } from './loaded-windows.js';
+
+export const unreadEvents: Check = {
+  name: 'unread-events',
+  about: 'each event of what is loaded could be read',
+  counts: 'slices',
+  catalog: ({ lake, accounts, files, certificate }) => {
+    for (const account of accounts) {
+      for (const pipeline of storedPipelines(lake)) {
+        const at = locationIn(files, pipeline, account);
+        const keys = lake.loadKeys(pipeline.name, account);
+        certificate.count(unreadEvents, keys.size);
+        for (const [key, { holes = [] }] of keys) {
+          for (const hole of holes) certificate.add(unreadEvents, 'note', at(key), `left out: ${holeText(hole)}`);
+        }
+      }
+    }
+  },
+};
