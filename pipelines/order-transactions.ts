@@ -1,8 +1,5 @@
-import { orderSlicing, type OrderSlice } from '../src/engine/slicing/order-slicing.js';
-import {
-  transactionCollector,
-  type TransactionsPage,
-} from '../src/sources/finances/api-2024-06-19/transaction-collector.js';
+import { orderSlicing } from '../src/engine/slicing/order-slicing.js';
+import { transactionCollector } from '../src/sources/finances/api-2024-06-19/transaction-collector.js';
 import {
   orderTransactionEntries,
   orderTransactions,
@@ -10,24 +7,18 @@ import {
 import { relatedQuery, transactionsVerdict } from '../src/sources/finances/api-2024-06-19/finances-api.js';
 import { orderPages } from '../src/sources/finances/model/source-pages.js';
 import { firstMonth } from '../src/sources/finances/model/slice-rows.js';
-import { transactionDerivation } from '../src/sources/finances/api-2024-06-19/transaction-derivation.js';
-import { transactionLimits } from '../src/sources/finances/api-2024-06-19/operations.js';
-import type { FinancesPipeline } from '../src/sources/finances/connect-finances.js';
+import { financesPipeline } from '../src/sources/finances/finances-pipeline.js';
 
-const name = 'order-transactions';
 const operation = 'listTransactions';
 
 /** Transactions of each order in `--orders` (Finances 2024-06-19). */
-export const orderTransactionsPipeline: FinancesPipeline<OrderSlice, TransactionsPage> = {
-  name,
+export const orderTransactionsPipeline = financesPipeline({
+  name: 'order-transactions',
   about: 'transactions (Finances 2024-06-19) of each order named by --orders',
   operation,
-  burst: transactionLimits.burst,
   main: orderTransactions,
   derived: [orderTransactionEntries],
-  ...orderSlicing({ pipeline: name, table: orderTransactions.name, batch: 100 }),
-  pace: (upstream) => upstream['2024-06-19'].pace(operation),
-  derivation: transactionDerivation,
+  slicing: (of) => orderSlicing({ ...of, batch: 100 }),
   judge: transactionsVerdict,
   pages: ({ orders }, reading) =>
     orderPages(orders, (order) =>
@@ -37,4 +28,4 @@ export const orderTransactionsPipeline: FinancesPipeline<OrderSlice, Transaction
     transactionCollector({ events: orderTransactions, entries: orderTransactionEntries }, (_source, dates) =>
       firstMonth(dates),
     ),
-};
+});

@@ -1,31 +1,26 @@
 import { monthOf } from '../src/core/windows.js';
-import type { WindowSlice } from '../src/engine/slicing/window-slices.js';
 import { windowPages } from '../src/engine/slicing/bisected-windows.js';
-import { windowProbes, windowSlicing } from '../src/engine/slicing/window-slicing.js';
-import { RecordCollector, type RecordPage } from '../src/sources/records/record-collector.js';
+import { windowSlicing } from '../src/engine/slicing/window-slicing.js';
+import { RecordCollector } from '../src/sources/records/record-collector.js';
 import { payoutKey, payoutRow } from '../src/sources/finances/api-2024-06-19/record-rows.js';
 import { payouts } from '../src/sources/finances/api-2024-06-19/transaction-tables.js';
 import { recordPages, transactionsVerdict } from '../src/sources/finances/api-2024-06-19/finances-api.js';
-import { transactionLimits } from '../src/sources/finances/api-2024-06-19/operations.js';
-import type { FinancesPipeline } from '../src/sources/finances/connect-finances.js';
+import { financesPipeline } from '../src/sources/finances/finances-pipeline.js';
 
 const name = 'payouts';
 const operation = 'listPayouts';
 
 /** Payouts to the bank by the date on which they were created (Transfers 2024-06-01). */
-export const payoutsPipeline: FinancesPipeline<WindowSlice, RecordPage> = {
+export const payoutsPipeline = financesPipeline({
   name,
   about: 'payouts to the bank (Transfers 2024-06-01) that were created in the range',
   title: 'Payouts by date (Transfers 2024-06-01)',
   operation,
-  burst: transactionLimits.burst,
   main: payouts,
   derived: [],
   // There are few payouts: those of a month fit one page.
-  ...windowSlicing({ pipeline: name, table: payouts.name, gridDays: 31, probeDays: 31, guessPerDay: 1, bisects: true }),
-  probes: (job) => windowProbes(payoutsPipeline, job),
-  pace: (upstream) => upstream['2024-06-19'].pace(operation),
-  begun: (upstream) => upstream['2024-06-19'].begun(operation),
+  slicing: (of) =>
+    windowSlicing({ ...of, gridDays: 31, probeDays: 31, guessPerDay: 1, bisects: true, estimateDays: 28 }),
   judge: transactionsVerdict,
   pages: (slice, reading) =>
     windowPages(slice, transactionsVerdict, ({ start, end }) => {
@@ -37,4 +32,4 @@ export const payoutsPipeline: FinancesPipeline<WindowSlice, RecordPage> = {
       { file: name, table: payouts, month: monthOf(window.start), rows: payoutRow, key: payoutKey },
       window,
     ),
-};
+});

@@ -1,45 +1,42 @@
 import { monthOf } from '../src/core/windows.js';
-import type { ChangedWindow, WindowSlice } from '../src/engine/slicing/window-slices.js';
 import { windowPages } from '../src/engine/slicing/bisected-windows.js';
-import { windowProbes, windowSlicing } from '../src/engine/slicing/window-slicing.js';
+import { windowSlicing } from '../src/engine/slicing/window-slicing.js';
 import { transactionLimits } from '../src/sources/finances/api-2024-06-19/operations.js';
-import {
-  transactionCollector,
-  type TransactionsPage,
-} from '../src/sources/finances/api-2024-06-19/transaction-collector.js';
+import { transactionCollector } from '../src/sources/finances/api-2024-06-19/transaction-collector.js';
 import { transactionEntries, transactions } from '../src/sources/finances/api-2024-06-19/transaction-tables.js';
 import { storedPages, transactionsVerdict } from '../src/sources/finances/api-2024-06-19/finances-api.js';
 import { withSource } from '../src/sources/finances/model/source-pages.js';
 import { historyWarnings } from '../src/sources/finances/selling-partner/history-limit.js';
 import { windowSource } from '../src/sources/finances/model/slice-rows.js';
-import { transactionDerivation } from '../src/sources/finances/api-2024-06-19/transaction-derivation.js';
 import { changedWindows } from '../src/sources/finances/api-2024-06-19/deferred-transactions.js';
-import type { FinancesPipeline } from '../src/sources/finances/connect-finances.js';
+import { financesPipeline } from '../src/sources/finances/finances-pipeline.js';
 
-const name = 'transactions';
 const operation = 'listTransactions';
 
 /** Transactions by the date on which they were posted (Finances 2024-06-19). */
-export const transactionsPipeline: FinancesPipeline<WindowSlice, TransactionsPage, readonly ChangedWindow[]> = {
-  name,
+export const transactionsPipeline = financesPipeline({
+  name: 'transactions',
   about: 'transactions (Finances 2024-06-19) that were posted in the range',
   title: 'Transactions by date (Finances 2024-06-19)',
   operation,
-  burst: transactionLimits.burst,
   main: transactions,
   derived: [transactionEntries],
-  perPage: transactionLimits.pageSize,
-  ...windowSlicing({
-    ...{ pipeline: name, table: transactions.name, instants: 'effective_at' },
-    ...{ gridDays: 7, probeDays: 10, perPage: transactionLimits.pageSize, bisects: true },
+  slicing: (of) => ({
+    ...windowSlicing({
+      ...{
+        ...of,
+        instants: 'effective_at',
+        gridDays: 7,
+        probeDays: 10,
+        perPage: transactionLimits.pageSize,
+        bisects: true,
+      },
+      // Pages are unordered: only a page that covers its whole window shows how many transactions there are.
+      estimateDays: 1,
+    }),
+    prepare: async (job, reading) => (job.kind === 'sync' ? changedWindows(job, of.pipeline, reading) : []),
+    warnings: (job, now) => historyWarnings(job, of, now),
   }),
-  // Pages are unordered: only a page that covers its whole window shows how many transactions there are.
-  probes: (job) => windowProbes(transactionsPipeline, job, 1),
-  pace: (upstream) => upstream['2024-06-19'].pace(operation),
-  begun: (upstream) => upstream['2024-06-19'].begun(operation),
-  derivation: transactionDerivation,
-  prepare: async (job, reading) => (job.kind === 'sync' ? changedWindows(job, name, reading) : []),
-  warnings: (job, now) => historyWarnings(job, name, transactions.name, now),
   judge: transactionsVerdict,
   pages: (slice, reading) => {
     const source = windowSource(slice.window);
@@ -52,4 +49,4 @@ export const transactionsPipeline: FinancesPipeline<WindowSlice, TransactionsPag
   },
   collect: ({ window }) =>
     transactionCollector({ events: transactions, entries: transactionEntries }, () => monthOf(window.start)),
-};
+});

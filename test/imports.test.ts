@@ -128,7 +128,7 @@ test('core, lake and engine know nothing of finances', async () => {
 test('no source names a pipeline but its definition', async () => {
   const definitions = [...imports.keys()].filter((file) => layerOf(file) === 'pipelines');
   const named = await Promise.all(
-    definitions.map(async (file) => /^const name = '([^']+)';$/m.exec(await textOf(file))?.[1] ?? []),
+    definitions.map(async (file) => /^(?:const name =| {2}name:) '([^']+)'/m.exec(await textOf(file))?.[1] ?? []),
   );
   const names = named.flat();
   expect(names.length).toBeGreaterThan(7);

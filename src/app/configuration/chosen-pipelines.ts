@@ -26,7 +26,7 @@ export function choosePipelines(
     }
     return pipeline;
   });
-  const byOrder = pipelines.filter(({ loadKeyKind }) => loadKeyKind === 'order');
+  const byOrder = pipelines.filter(({ slicing }) => slicing.loadKeyKind === 'order');
   const readsOrders = chosen.find((pipeline) => byOrder.includes(pipeline));
   if (readsOrders !== undefined && !hasOrders) {
     throw usageError(
@@ -61,7 +61,7 @@ export function unknownPipeline(
 
 /** The built-in pipelines that read windows, and the chosen custom pipelines that do. */
 export function windowedOf(chosen: readonly FinancesPipeline[]): readonly FinancesPipeline[] {
-  return [...pipelines, ...chosen.filter(isCustom)].filter(({ loadKeyKind }) => loadKeyKind === 'window');
+  return [...pipelines, ...chosen.filter(isCustom)].filter(({ slicing }) => slicing.loadKeyKind === 'window');
 }
 
 /** Whether all chosen pipelines are custom. */

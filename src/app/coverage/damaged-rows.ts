@@ -6,6 +6,7 @@ import { loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
 import { parseImportedKey } from '../../lake/loads/imported-spans.js';
 import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
+import { derivationOf } from '../../sources/finances/finances-apis.js';
 import { eventHistory } from '../../sources/finances/lake-tables.js';
 import type { Remedy } from '../remedy.js';
 import { storedParts } from './stored-pipelines.js';
@@ -32,7 +33,7 @@ export function rereadRemedy({ table, file, slice }: RowsToReread, lake: Lake): 
   const pipeline = filled?.name ?? delta?.schema.customPipeline;
   const [, account, month = ''] = /\/account=([^/]+)\/month=([^/]+)\//.exec(file) ?? [];
   if (delta === undefined || pipeline === undefined || account === undefined) return undefined;
-  if (filled?.loadKeyKind === 'order') {
+  if (filled?.slicing.loadKeyKind === 'order') {
     const add = delta.fileAt(file);
     const keys = add === undefined ? [slice] : loadKeysOf(add);
     const orders = keys.flatMap((key) => nameIn('order', key) ?? []);
@@ -56,7 +57,7 @@ export function damagedFileRemedy(rows: RowsToReread, lake: Lake): Remedy | unde
   const deriving = derivingPipeline(rows.table);
   if (deriving === undefined) return rereadRemedy(rows, lake);
   // Lines of a settlement report are read with it: `rebuild` doesn't derive them.
-  return { kind: deriving.derivation === undefined ? 'repair' : 'rebuild' };
+  return { kind: derivationOf(deriving) === undefined ? 'repair' : 'rebuild' };
 }
 
 /** What replaces rows of a derived table. */

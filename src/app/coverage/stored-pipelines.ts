@@ -8,14 +8,14 @@ import type { Lake } from '../../lake/lake.js';
 import { importedDays } from '../../lake/loads/imported-spans.js';
 import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
 
-/** The tables of a pipeline, the kind of its load keys, and which days of a range are loaded, where its slices have dates. */
-export type StoredPipeline = PipelineTables & Pick<FinancesPipeline, 'loadKeyKind' | 'coverage'>;
+/** The tables of a pipeline, and how it is sliced. */
+export type StoredPipeline = PipelineTables & Pick<FinancesPipeline, 'slicing'>;
 
 /** The built-in pipelines, and the custom ones that a lake has tables of. */
 export function storedPipelines(lake: Lake): readonly StoredPipeline[] {
   const custom = customPipelinesOf(lake.tables.map(({ schema }) => schema)).map((tables) => ({
     ...tables,
-    ...windowSlicing({ pipeline: tables.name, table: tables.main.name, gridDays: 1, probeDays: 1 }),
+    slicing: windowSlicing({ pipeline: tables.name, table: tables.main.name, gridDays: 1, probeDays: 1 }),
   }));
   return [...pipelines, ...custom];
 }
@@ -24,7 +24,7 @@ export function storedPipelines(lake: Lake): readonly StoredPipeline[] {
 export function loadKeyKindOf({ name, customPipeline, linesOf }: Table): LoadKeyKind | undefined {
   if (linesOf !== undefined) return undefined;
   if (customPipeline !== undefined) return 'window';
-  return pipelineFilling(name)?.loadKeyKind;
+  return pipelineFilling(name)?.slicing.loadKeyKind;
 }
 
 /** The windows that an account has loaded or imported of a pipeline, in order. */
@@ -37,7 +37,7 @@ export function storedWindows(lake: Lake, { name }: Pick<PipelineTables, 'name'>
 export function storedParts(lake: Lake, name: string, account: string, range: Window): readonly Window[] {
   const coverage = storedPipelines(lake)
     .find((pipeline) => pipeline.name === name)
-    ?.coverage?.(lake, account, range);
+    ?.slicing.coverage?.(lake, account, range);
   const windows = storedWindows(lake, { name }, account);
   return uncovered(
     range,

@@ -197,15 +197,16 @@ async function requestPage(
   now: number,
 ): Promise<void> {
   const end = latestBound(now, settings.marginMinutes);
+  const { slicing } = pipeline;
   let slice;
-  if (pipeline.loadKeyKind === 'window') slice = windowSlice({ start: end - dayMs, end });
+  if (slicing.loadKeyKind === 'window') slice = windowSlice({ start: end - dayMs, end });
   else if (lake !== undefined) {
     const range = { start: end - recentDays * dayMs, end };
     const orders = [...lake.loadKeys(pipeline.name, account).keys()].flatMap((key) => nameIn('order', key) ?? []);
     const job: Job = { kind: 'backfill', account, range, lake, refresh: true, orders: orders.slice(0, 1), options: {} };
-    const prepared = await pipeline.prepare?.(job, reading);
+    const prepared = await slicing.prepare?.(job, reading);
     // The preparation may have sent a request.
-    if (reading.counts.requests === 0) slice = pipeline.sliceQueue(job, prepared).next(1);
+    if (reading.counts.requests === 0) slice = slicing.sliceQueue(job, prepared).next(1);
   }
   if (slice === undefined) return;
   const pages = pipeline.pages(slice, reading)[Symbol.asyncIterator]();

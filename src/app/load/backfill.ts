@@ -5,6 +5,9 @@ import { futureEndText, readDateRange, type RangeOptions } from '../configuratio
 import { nextSteps, emptyRunText, summaryObject, summaryText } from './run-summary.js';
 import { firstInstant } from '../../engine/slicing/window-slicing.js';
 import { roles } from '../../../pipelines/all-pipelines.js';
+import { isoDate } from '../../core/numeric/instant.js';
+import { dayMs, type Window } from '../../core/windows.js';
+import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
 import type { CommandResult } from '../command-result.js';
 import type { RunContext } from '../context.js';
 import type { RunSummary } from '../results.js';
@@ -27,8 +30,8 @@ export async function backfill(options: BackfillCommand, context: RunContext): P
   const job = readJob(options);
   const now = clock.now();
   const range = readDateRange({ ...options, marginMinutes: job.marginMinutes }, now);
-  const limits = job.pipelines.map((pipeline) => pipeline.limitText?.(range, now));
-  for (const message of [futureEndText(options, range, now), ...limits]) {
+  const kept = job.pipelines.map((pipeline) => keptText(pipeline, range, now));
+  for (const message of [futureEndText(options, range, now), ...kept]) {
     if (message !== undefined) emit({ event: 'message', message });
   }
   const { account, orders } = job;
@@ -41,7 +44,7 @@ export async function backfill(options: BackfillCommand, context: RunContext): P
       plan: (lake) => {
         const isFirst = lake.accounts().size === 0;
         const requested = withNeeds(job.pipelines).flatMap((pipeline): RequestedRange[] => {
-          const gaps = pipeline.coverage?.(lake, account, range).gaps ?? [];
+          const gaps = pipeline.slicing.coverage?.(lake, account, range).gaps ?? [];
           return gaps.length === 0 ? [] : [{ command: 'backfill', pipeline: pipeline.name, ...range }];
         });
         const loaded = { kind: 'backfill', account, range, lake, refresh, orders, options } as const;
@@ -65,5 +68,16 @@ export async function backfill(options: BackfillCommand, context: RunContext): P
       },
     },
     context,
+  );
+}
+
+/** What the service doesn't have of a range any more, for people; undefined where it has all. `now`: milliseconds since 1970. */
+function keptText({ name, keptDays = Infinity }: FinancesPipeline, { start }: Window, now: number): string | undefined {
+  const first = now - keptDays * dayMs;
+  // A range of as many days is one of what the service keeps.
+  if (start >= first - dayMs) return undefined;
+  return (
+    `The service keeps ${name.replaceAll('-', ' ')} for ${keptDays} days: ${name} loads those that were created since ` +
+    `${isoDate(first)}; import the files of older ones`
   );
 }

@@ -42,13 +42,13 @@ export function pipelineLookBackDays(
   { lookBack, lookBacks, end, now }: LookBackQuestion,
 ): number {
   if (typeof lookBack === 'number') return lookBack;
-  const { name } = pipeline;
+  const { name, slicing } = pipeline;
   const noted = lookBacks.get(name);
   const read = lake.loadKeys(name, account);
   const longest = Math.max(...lookBack.map((rule) => rule.days));
   const lastDone = (days: number): number | undefined => {
     // Where windows change without a re-read, recent changes prove none; windows older than the longest rule only change by one.
-    const from = end - (pipeline.prepare === undefined ? days : longest) * dayMs;
+    const from = end - (slicing.prepare === undefined ? days : longest) * dayMs;
     const times = loadedWindows(lake, name, account)
       .filter((window) => window.end > from)
       .map((window) => read.get(windowKey(window))?.readAt ?? 0);
@@ -58,7 +58,7 @@ export function pipelineLookBackDays(
     const covering = [...(noted ?? [])].flatMap(([notedDays, at]) => (notedDays >= days ? at : []));
     const recorded = covering.length === 0 ? undefined : Math.max(...covering);
     if (recorded === undefined || changed === undefined) return recorded ?? changed;
-    return pipeline.prepare === undefined ? Math.max(recorded, changed) : recorded;
+    return slicing.prepare === undefined ? Math.max(recorded, changed) : recorded;
   };
   return lookBackDays(lookBack, lastDone, now);
 }

@@ -15,7 +15,6 @@ import type { OptionalSettings } from '../configuration/settings.js';
 import { pipelineLookBackDays } from './look-back.js';
 import { readLookBacks, writeLookBacks, type LookBacks } from '../../lake/upkeep/look-backs.js';
 import { defaultPipelines, roles } from '../../../pipelines/all-pipelines.js';
-import { keptReportDays } from '../../sources/finances/settlement-reports/report-operations.js';
 import { areReportsLoaded } from '../../sources/finances/settlement-reports/report-slicing.js';
 import { windowedOf, withNeeds } from '../configuration/chosen-pipelines.js';
 import { configuredRanges } from '../coverage/unfinished-ranges.js';
@@ -71,7 +70,7 @@ export async function sync(options: SyncCommand, context: RunContext): Promise<C
       return plan?.missing.get(name) ?? missingWindows(loaded, end, requested);
     });
   const freshness = (lake: Lake, plan: SyncLoad | undefined) => {
-    const dated = left(lake).pipelines.filter(({ loadKeyKind }) => loadKeyKind === 'window');
+    const dated = left(lake).pipelines.filter(({ slicing }) => slicing.loadKeyKind === 'window');
     return freshnessFor(lake, plan, [...windowed, ...dated]);
   };
   const committed = new Map<string, string[]>();
@@ -190,8 +189,8 @@ function planSync(question: SyncQuestion, emit: Emit): SyncLoad {
     }
   }
   const lookBackFrom = (pipeline: string) => end - (days.get(pipeline) ?? 0) * dayMs;
-  // It reads all that the service keeps.
-  if (chosen.includes(roles.reports)) days.set(roles.reports.name, keptReportDays);
+  // Of few days all that the service keeps is read.
+  for (const { name, keptDays } of chosen) if (keptDays !== undefined) days.set(name, keptDays);
   const start = Math.min(end, ...[...missing.values()].flatMap(([first]) => first?.start ?? []));
   const job: SyncJob = { ...given, range: { start, end }, lookBackFrom };
   return {
@@ -243,7 +242,8 @@ function initialRanges(
   missing: SyncLoad['missing'],
 ): RequestedRange[] {
   return withNeeds(chosen).flatMap((pipeline): RequestedRange[] => {
-    const { name, loadKeyKind, coverage } = pipeline;
+    const { name, slicing } = pipeline;
+    const { loadKeyKind, coverage } = slicing;
     const isBegun =
       loadKeyKind === 'window' ? loadedWindows(lake, name, account).length > 0 : lake.loadKeys(name, account).size > 0;
     if (coverage === undefined || isBegun) return [];

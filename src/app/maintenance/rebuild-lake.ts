@@ -9,6 +9,7 @@ import { pipelineNamed, pipelines } from '../../../pipelines/all-pipelines.js';
 import { commandIn, type CommandScope } from '../command-text.js';
 import type { CommandResult } from '../command-result.js';
 import type { RunContext } from '../context.js';
+import { derivationOf } from '../../sources/finances/finances-apis.js';
 import { tables } from '../../sources/finances/lake-tables.js';
 import { rereadRemedy } from '../coverage/damaged-rows.js';
 import { remedyCommand, type NamedLake } from '../remedy.js';
@@ -138,7 +139,10 @@ export async function rederiveEntries(
 }
 
 function derivable(pipelines: readonly PipelineTables[]): readonly PipelineTables[] {
-  return pipelines.filter(({ name }) => pipelineNamed(name)?.derivation !== undefined);
+  return pipelines.filter(({ name }) => {
+    const pipeline = pipelineNamed(name);
+    return pipeline !== undefined && derivationOf(pipeline) !== undefined;
+  });
 }
 
 /** Refuses a named custom pipeline without a definition, and reports others, which are not derived again. */

@@ -20,6 +20,7 @@ import { rowsIn, type LocalParquet } from '../../lake/files/local-parquet.js';
 import { parseNote } from '../../lake/store/store.js';
 import { addNets, fileMetadata, type NetSums } from '../../lake/files/new-file.js';
 import { sameRows } from '../reconcile/differing-rows.js';
+import { derivationOf } from '../../sources/finances/finances-apis.js';
 import { pipelineNamed } from '../../../pipelines/all-pipelines.js';
 
 /** Bytes that parquet-wasm reads at once: it copies them several times, and never releases memory. */
@@ -95,8 +96,9 @@ interface DerivedTable {
 export function derivedTableOf(name: string): DerivedTable {
   const pipeline = pipelineNamed(name);
   const [table] = pipeline?.derived ?? [];
-  if (table === undefined || pipeline?.derivation === undefined) throw new Error(`${name} derives no entries`);
-  return { table, derivation: pipeline.derivation };
+  const derivation = pipeline && derivationOf(pipeline);
+  if (table === undefined || derivation === undefined) throw new Error(`${name} derives no entries`);
+  return { table, derivation };
 }
 
 /** The estimated size of the `raw` texts of a file of events, in bytes. */

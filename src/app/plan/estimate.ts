@@ -102,7 +102,7 @@ async function estimatePipeline(
   const { name, main } = pipeline;
   const quota = quotas.get(pipeline);
   const isPaced = quota?.isPaced === true;
-  const forecast = pipeline.forecast({ job: { ...job, isPaced }, now: clock.now(), probed });
+  const forecast = pipeline.slicing.forecast({ job: { ...job, isPaced }, now: clock.now(), probed });
   const isDone = forecast.queue.left === '' && forecast.isComplete;
   const isKnown = isDone || (forecast.isComplete && forecast.expectation !== undefined);
   const clockAtStart: Clock = { now: () => startsAt, sleep: (ms, stop) => clock.sleep(ms, stop) };
@@ -122,7 +122,7 @@ async function estimatePipeline(
   return {
     pipeline: name,
     isKnown,
-    refinedBy: isCustom(pipeline) ? 'first page' : pipeline.probes && 'probe',
+    refinedBy: isCustom(pipeline) ? 'first page' : pipeline.slicing.probes && 'probe',
     slices,
     requests,
     seconds: found && secondsFor({ requests, longest, atOnce }, found, latency),

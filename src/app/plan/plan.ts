@@ -37,7 +37,8 @@ import { quotaFile } from '../load/state-folder.js';
 import { estimate, type OperationQuota } from './estimate.js';
 import { planColumns, planObject, planRows, planSummary, planText, type PlanReport } from './plan-output.js';
 import type { CommandScope } from '../command-text.js';
-import { defaultApi } from '../../sources/finances/finances-apis.js';
+import { pipelineNamed } from '../../../pipelines/all-pipelines.js';
+import { burstOf, defaultApi } from '../../sources/finances/finances-apis.js';
 import { readJob, type JobOptions, type LoadJob } from '../load/load-job.js';
 import { firstPages, pagesJson, writePages, type FirstPage as ShownPage } from '../load/first-page.js';
 
@@ -130,7 +131,7 @@ async function quotasOf(
       quotas.set(pipeline, { ...api.quota, isPaced: isWorthPacing(api.quota.rate), state: level.stateOf(name) });
     } else if (endpoint !== undefined) {
       const state = kept?.stateOf(pipeline.operation);
-      quotas.set(pipeline, { rate, burst: burst ?? pipeline.burst ?? 1, isPaced, state });
+      quotas.set(pipeline, { rate, burst: burst ?? burstOf(pipeline.operation), isPaced, state });
     }
   }
   return quotas;
@@ -183,20 +184,29 @@ async function sendProbes(
   const counts: RequestCounts = { requests: 0, retries: 0, throttled: 0, pages: 0 };
   const pages = new Map<string, ProbedPage>();
   const latencies = new Map<string, number>();
-  for (const probe of pipelines.flatMap((pipeline) => pipeline.probes?.(job) ?? [])) {
-    const { name } = probe.pipeline;
-    if (pages.has(name)) continue;
-    pages.set(name, await firstFilledPage(probe, { upstream, account: job.account, counts, priority: 0, signal }));
-    const latency = probe.pipeline.pace(upstream)?.latency;
+  for (const probe of pipelines.flatMap(({ slicing }) => slicing.probes?.(job) ?? [])) {
+    const pipeline = pipelineNamed(probe.pipeline);
+    if (pipeline === undefined || pages.has(pipeline.name)) continue;
+    const { name, operation } = pipeline;
+    pages.set(
+      name,
+      await firstFilledPage({ ...probe, pipeline }, { upstream, account: job.account, counts, priority: 0, signal }),
+    );
+    const latency = pipeline.client(upstream)?.pace(operation)?.latency;
     if (latency !== undefined) latencies.set(name, latency);
   }
   return { requests: counts.requests, pages, latencies };
 }
 
+/** A probe with the pipeline that reads it. */
+interface PipelineProbe extends Omit<Probe, 'pipeline'> {
+  readonly pipeline: FinancesPipeline;
+}
+
 type ProbeReading = Omit<Reading<FinancesUpstream>, 'committed' | 'emit'>;
 
 /** The first page of a window, or where it is empty of a later one. */
-async function firstFilledPage(probe: Probe<FinancesUpstream>, reading: ProbeReading): Promise<ProbedPage> {
+async function firstFilledPage(probe: PipelineProbe, reading: ProbeReading): Promise<ProbedPage> {
   const { gap } = probe;
   const { end } = gap;
   const { pipeline } = probe;
@@ -235,7 +245,10 @@ function lateStartOf({ start }: Window, first: number | undefined, reach: number
 /** A page, and the earliest date on it. */
 type DatedPage = Omit<ProbedPage, 'empty' | 'window' | 'gap'> & Pick<Collector<unknown>, 'first'>;
 
-async function firstPage({ pipeline, window }: Probe<FinancesUpstream>, reading: ProbeReading): Promise<DatedPage> {
+async function firstPage(
+  { pipeline, window, perPage = pageSize }: PipelineProbe,
+  reading: ProbeReading,
+): Promise<DatedPage> {
   const slice = windowSlice(window);
   const afterwards: (() => Promise<void>)[] = [];
   const committed = (then: () => Promise<void>) => afterwards.push(then);
@@ -246,6 +259,6 @@ async function firstPage({ pipeline, window }: Probe<FinancesUpstream>, reading:
     break;
   }
   for (const then of afterwards) await then();
-  const isWhole = results < (pipeline.perPage ?? pageSize);
+  const isWhole = results < perPage;
   return { results, isWhole, reach: collector.reach, first: collector.first, batches: collector.finish() };
 }

@@ -79,7 +79,7 @@ export function emptyNote(statement: string, lake: Lake): string | undefined {
       );
       const start = Math.min(...windows.map((window) => window.start));
       const end = Math.max(...windows.map((window) => window.end));
-      const orders = of.loadKeyKind === 'order' ? ' --orders FILE' : '';
+      const orders = of.slicing.loadKeyKind === 'order' ? ' --orders FILE' : '';
       const range = orders === '' && windows.length > 0 ? [{ start, end }] : [];
       const command = `\`${loadingCommand({ pipeline: of.name, account, windows: range })}${orders}\``;
       const instead =

@@ -171,7 +171,7 @@ export function accountStatus(question: StatusQuestion): AccountCoverage {
       : defaults.filter((pipeline) => !used.some(({ name }) => name === pipeline) && !unfinished.includes(pipeline)),
     unfinished,
     behind: [
-      ...unfinished.filter((name) => pipelineNamed(name)?.loadKeyKind !== 'order'),
+      ...unfinished.filter((name) => pipelineNamed(name)?.slicing.loadKeyKind !== 'order'),
       ...withGaps.flatMap(({ pipeline, loadKeyKind }) =>
         loadKeyKind !== 'window' && requested.has(pipeline) ? [pipeline] : [],
       ),
@@ -207,7 +207,7 @@ function isCustom({ main }: StoredPipeline): boolean {
 function freshnessBy(used: readonly StoredPipeline[], question: StatusQuestion): Freshness | undefined {
   const { lake, account, range, api = 'both' } = question;
   const isLeft = (name: string) => namesOf('both').includes(name) && !namesOf(api).includes(name);
-  const windowed = used.filter(({ name, loadKeyKind }) => loadKeyKind === 'window' && !isLeft(name));
+  const windowed = used.filter(({ name, slicing }) => slicing.loadKeyKind === 'window' && !isLeft(name));
   return freshnessOf(lake, account, windowed, (name, loaded) => {
     return missingWindows(loaded, range.end, requestedOf(unfinishedOf(question), name));
   });
@@ -237,7 +237,7 @@ export function loadedRange(
       ];
       return windows.length === 0 ? [] : [spanOf(windows)];
     });
-  const byWindow = storedPipelines(lake).filter(({ loadKeyKind }) => loadKeyKind === 'window');
+  const byWindow = storedPipelines(lake).filter(({ slicing }) => slicing.loadKeyKind === 'window');
   const dated = windowsOf(byWindow.filter((pipeline) => !isCustom(pipeline)));
   const windows = dated.length > 0 ? dated : windowsOf(byWindow.filter(isCustom));
   if (windows.length === 0) return undefined;
@@ -260,7 +260,8 @@ export function reportedRange(options: RangeOptions, loaded: Window | undefined,
   return { start: loaded.start, end: latest - loaded.end >= dayMs ? latest : loaded.end };
 }
 
-function pipelineStatus({ name, loadKeyKind, coverage }: StoredPipeline, question: StatusQuestion): PipelineCoverage {
+function pipelineStatus({ name, slicing }: StoredPipeline, question: StatusQuestion): PipelineCoverage {
+  const { loadKeyKind, coverage } = slicing;
   const { lake, account, range } = question;
   // Imported days don't count as loaded; an imported settlement is whole.
   const loaded = [...lake.loadKeys(name, account).keys()].filter((key) => parseImportedKey(key) === undefined).length;

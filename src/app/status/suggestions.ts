@@ -118,7 +118,7 @@ export function nextSync(
   const isReports = ({ pipeline }: { readonly pipeline: string }) => pipeline === roles.reports.name;
   const synced = pipelines.filter(({ loadKeyKind }) => loadKeyKind !== 'order');
   const others = synced.filter((of) => !isReports(of));
-  const notBegun = unfinished.filter((name) => pipelineNamed(name)?.loadKeyKind !== 'order');
+  const notBegun = unfinished.filter((name) => pipelineNamed(name)?.slicing.loadKeyKind !== 'order');
   const namesOf = (some: typeof synced) => [...some.map(({ pipeline }) => pipeline), ...notBegun];
   const isUnnamed = pipelineArguments(namesOf(others), context.api).pipelines.length === 0;
   // A sync without names loads them too, where some are from the service or were taken out.
@@ -163,7 +163,7 @@ export function suggestion(
       ...(custom.length > 0 && pipelineFolder === undefined
         ? [`beside the --pipelines that defines ${custom.join(', ')}, unless it is configured`]
         : []),
-      ...(names.some((name) => pipelineNamed(name)?.loadKeyKind === 'order') ? ['beside its --orders'] : []),
+      ...(names.some((name) => pipelineNamed(name)?.slicing.loadKeyKind === 'order') ? ['beside its --orders'] : []),
     ],
   };
 }

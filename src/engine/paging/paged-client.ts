@@ -1,12 +1,11 @@
 import type { Emit } from '../../core/events/run-event.js';
-import type { Window } from '../../core/windows.js';
 import type { AccessTokens } from '../auth/access-token-cache.js';
 import type { Transport } from '../http/transport.js';
 import type { PageJournal } from '../page-journal/page-journal.js';
 import type { PersistedQuota } from '../page-journal/persisted-quota.js';
 import { pacedQueue, type RequestQueue } from '../rate-limit/request-queue.js';
 import { clockWarning, RetryPolicy, waitWarning, type RetryPolicyOptions } from '../retry/retry-policy.js';
-import type { Pace, Reading } from '../run/pipeline.js';
+import type { Reading, RequestClient } from '../run/pipeline.js';
 import { pagedRequests } from './api-client.js';
 import { LearnedPageSize } from './page-size.js';
 import type { ApiPage, PagedApi, Query } from './paged-api.js';
@@ -35,7 +34,7 @@ export function signInRetries({ emit, ...options }: RetryPolicyOptions & Pick<Pa
 }
 
 /** A paged API as pipelines read it. */
-export interface PagedClient<Q extends Query, P extends ApiPage> {
+export interface PagedClient<Q extends Query, P extends ApiPage> extends RequestClient {
   /**
    * The pages of a query in order, through empty ones too, until there are no more. Pages that a dead run received come from
    * the journal.
@@ -43,10 +42,6 @@ export interface PagedClient<Q extends Query, P extends ApiPage> {
    * @throws what `readPages` throws
    */
   pages(query: Q, reading: Reading<unknown>): AsyncGenerator<P, void>;
-  /** The rate at which an operation accepts requests; undefined: not throttled. */
-  pace(operation: string): Pace | undefined;
-  /** The windows of an operation that a dead run had begun to read, and that can be resumed. */
-  begun(operation: string): readonly Window[];
   /**
    * Removes the pages that dead runs left, at the end of a run: those of the operations whose pace it requested. Other
    * operations' pages stay for another run.

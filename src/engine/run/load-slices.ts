@@ -60,7 +60,7 @@ export async function loadSlices<Upstream>(
   summary: PipelineCounts,
 ): Promise<number> {
   const { upstream, clock, signal, closing, openSlices } = options;
-  const pace = () => pipeline.pace(upstream);
+  const pace = () => pipeline.client(upstream)?.pace(pipeline.operation);
   const scheduler = new Scheduler({ queue, pace, unpaced: openSlices, clock, signal, closing });
   const pass: Pass<Upstream> = { ...options, pipeline, queue, scheduler, summary, counted: new Map() };
   const before = summary.conflicts;

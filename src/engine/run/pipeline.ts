@@ -5,7 +5,6 @@ import type { Lake } from '../../lake/lake.js';
 import type { RequestedRange } from '../../lake/upkeep/requested-ranges.js';
 import type { QuotaState } from './concurrency-plan.js';
 import type { Day } from './day-states.js';
-import type { Derivation } from './derivation.js';
 import type { LoadValues } from './load-options.js';
 import type { SliceHole } from './slice-holes.js';
 import type { Slice, SliceQueue, SplitReason } from './slice-queue.js';
@@ -161,11 +160,14 @@ export interface Coverage {
 }
 
 /** A page that a plan requests to estimate the volume: the first one of a window. */
-export interface Probe<Upstream> {
-  readonly pipeline: Pipeline<Upstream>;
+export interface Probe {
+  /** The name of the pipeline that reads it. */
+  readonly pipeline: string;
   readonly window: Window;
   /** The gap that it samples. */
   readonly gap: Window;
+  /** Results on a full page; left out: `pageSize` of `slice-queue.ts`. */
+  readonly perPage?: number | undefined;
 }
 
 /** The result of a probe. */
@@ -219,11 +221,14 @@ export interface Forecast<S extends Slice = Slice> {
   readonly isComplete: boolean;
 }
 
-/**
- * How a pipeline is divided into slices: by windows of dates, by settlement, by order. `Prepared` is what the pipeline's `prepare` finds.
- */
-export interface Slicing<S extends Slice, Prepared = unknown> {
+/** How a pipeline is divided into slices: by windows of dates, by settlement, by order. `Prepared` is what `prepare` finds. */
+export interface Slicing<S extends Slice, Prepared = unknown, Upstream = unknown> {
   readonly loadKeyKind: LoadKeyKind;
+  /**
+   * What slices are cut by, from requests or from the lake's files; left out: load keys decide. Its errors are judged like those of a
+   * slice.
+   */
+  prepare?(job: Job, reading: Reading<Upstream>): Promise<Prepared>;
   /**
    * The slices of a job: of a backfill those that the lake lacks, to refresh all of them; of a sync what is new and what may have
    * changed. `prepared`: left out where there is nothing to find, or finding it failed.
@@ -233,45 +238,45 @@ export interface Slicing<S extends Slice, Prepared = unknown> {
   forecast(request: ForecastRequest): Forecast<S>;
   /** The loaded days of a range; left out: its slices have no dates. */
   readonly coverage?: (lake: Lake, account: string, range: Window) => Coverage;
+  /** The pages that a plan may request for its estimate; left out: none. */
+  probes?(job: Job): readonly Probe[];
+  /** Warnings about the lake's data after a run. `now`: milliseconds since 1970. */
+  warnings?(job: Job, now: number, prepared?: Prepared): Warnings;
+}
+
+/** What sends the requests of operations. */
+export interface RequestClient {
+  /** The rate at which an operation accepts requests; undefined: not throttled. */
+  pace(operation: string): Pace | undefined;
+  /** The windows of an operation that a dead run had begun to read, and that can be resumed. */
+  begun(operation: string): readonly Window[];
 }
 
 /**
  * Loads tables from an upstream, slice by slice. All that depends on a pipeline is here: no command switches over its name. `S` is the
- * type of its slices, `Page` that of their pages.
+ * type of its slices, `Page` that of their pages, `Prepared` what its slicing prepares.
  *
  * A pipeline is one file: see `pipelines/`.
  */
-export interface Pipeline<Upstream, S extends Slice = Slice, Page = unknown, Prepared = unknown>
-  extends PipelineTables, Slicing<S, Prepared> {
+export interface Pipeline<
+  Upstream,
+  S extends Slice = Slice,
+  Page = unknown,
+  Prepared = unknown,
+> extends PipelineTables {
   /** For `--help`, in a sentence. */
   readonly about: string;
   /** Heading in a report; default the pipeline's name. */
   readonly title?: string;
   /** The operation whose quota its requests use. */
   readonly operation: string;
-  /** Documented burst of the operation. */
-  readonly burst?: number;
-  /** Results on a full page; default `pageSize` of `slice-queue.ts`. */
-  readonly perPage?: number;
   /** Pipelines that must load the same range first. */
   readonly needs?: readonly Pipeline<Upstream>[];
-  /** Derives its first derived table from the stored rows of the main table; left out: `rebuild` doesn't change its tables. */
-  readonly derivation?: Derivation;
-  /** What of a range the service doesn't have any more, for people. `now`: milliseconds since 1970. */
-  limitText?(range: Window, now: number): string | undefined;
-  /**
-   * What slices are cut by, from requests or from the lake's files; left out: load keys decide. Its errors are judged like those of a
-   * slice.
-   */
-  prepare?(job: Job, reading: Reading<Upstream>): Promise<Prepared>;
-  /** The pages that a plan may request for its estimate; default none. */
-  probes?(job: Job): readonly Probe<Upstream>[];
-  /** The rate of its operation; undefined: not throttled. */
-  pace(upstream: Upstream): Pace | undefined;
-  /** Windows that a stopped run had begun to read, and that can be resumed. */
-  begun?(upstream: Upstream): readonly Window[];
-  /** Warnings about the lake's data after a run. `now`: milliseconds since 1970. */
-  warnings?(job: Job, now: number, prepared?: Prepared): Warnings;
+  /** Days for which the service keeps what it reads, where these are few. */
+  readonly keptDays?: number;
+  readonly slicing: Slicing<S, Prepared, Upstream>;
+  /** What sends its requests; undefined: it isn't connected. */
+  client(upstream: Upstream): RequestClient | undefined;
   /** The slice's pages in order, until there are no more. */
   pages(slice: S, reading: Reading<Upstream>): AsyncIterable<Page>;
   collect(slice: S): Collector<Page>;

@@ -75,15 +75,17 @@ async function runPipeline<Upstream>(
 ): Promise<void> {
   const { upstream, clock, emit } = options;
   const began = clock.now();
-  const begun = pipeline.begun?.(upstream);
-  const isPaced = pipeline.pace(upstream) !== undefined;
+  const { slicing, operation } = pipeline;
+  const client = pipeline.client(upstream);
+  const begun = client?.begun(operation);
+  const isPaced = client?.pace(operation) !== undefined;
   const job: Job = options.job.kind === 'sync' ? options.job : { ...options.job, isPaced, begun };
   /** Slices that another run has loaded since the last plan. */
   let conflicts = 0;
   try {
     const found = await prepared(pipeline, job, options, summary);
     for (let next: Job | undefined = job; next !== undefined;) {
-      const queue = pipeline.sliceQueue(next, found);
+      const queue = slicing.sliceQueue(next, found);
       if (queue.left !== '' || next === job) {
         emit({ event: 'pipeline-planned', pipeline: pipeline.name, left: queue.left });
       }
@@ -95,7 +97,7 @@ async function runPipeline<Upstream>(
         conflicts = 0;
       } else next = undefined;
     }
-    if (summary.slices > 0) addWarnings(summary, pipeline.warnings?.(job, clock.now(), found) ?? {});
+    if (summary.slices > 0) addWarnings(summary, slicing.warnings?.(job, clock.now(), found) ?? {});
   } finally {
     summary.seconds = (clock.now() - began) / 1000;
   }
@@ -108,11 +110,11 @@ async function prepared<Upstream>(
   { upstream, signal, emit, judge }: PipelineRunOptions<Upstream>,
   summary: PipelineCounts,
 ): Promise<unknown> {
-  if (pipeline.prepare === undefined) return undefined;
+  if (pipeline.slicing.prepare === undefined) return undefined;
   const labels = { pipeline: pipeline.name, slice: 'what has changed' };
   const afterwards: (() => Promise<void>)[] = [];
   try {
-    const found = await pipeline.prepare(job, {
+    const found = await pipeline.slicing.prepare(job, {
       ...{ upstream, signal, account: job.account, counts: summary, priority: 0 },
       committed: (then) => afterwards.push(then),
       emit: (event) => {

@@ -11,7 +11,6 @@ import type {
   ForecastRequest,
   Job,
   LoadedVolume,
-  Pipeline,
   Probe,
   ProbedPage,
   Slicing,
@@ -41,11 +40,13 @@ import {
 interface WindowSlicingOptions extends WindowSource {
   /** Column whose statistics give the days of a file's rows; default the file's windows. */
   readonly instants?: string;
+  /** Days of a gap of which a plan requests the first page for its estimate; left out: it requests none. */
+  readonly estimateDays?: number;
 }
 
 /** Slices that are windows of dates, sized by density; a sync reads days. */
 export function windowSlicing(options: WindowSlicingOptions): Slicing<WindowSlice, readonly ChangedWindow[]> {
-  const { pipeline, table, instants, perPage, longestDays } = options;
+  const { pipeline, table, instants, perPage, longestDays, estimateDays } = options;
   return {
     loadKeyKind: 'window',
     sliceQueue: (job, changed = []) => {
@@ -74,6 +75,7 @@ export function windowSlicing(options: WindowSlicingOptions): Slicing<WindowSlic
       const filled = adds.flatMap((add) => (instants === undefined ? windowsIn(add) : spanIn(add, instants)));
       return windowCoverage(lake, account, range, { pipeline, filled });
     },
+    ...(estimateDays !== undefined && { probes: (job: Job) => windowProbes(job, options, estimateDays) }),
   };
 }
 
@@ -159,17 +161,16 @@ export function gapToProbe(range: Window, loaded: readonly Window[], hasSamples:
 /**
  * The probe of the longest gap: its middle, away from the start of the business and from events that aren't posted yet.
  */
-export function windowProbes<Upstream>(
-  pipeline: Pipeline<Upstream>,
+function windowProbes(
   { lake, account, range }: Job,
-  days = 28,
-): Probe<Upstream>[] {
-  const { name } = pipeline.main;
-  const hasSamples = loadedSamples(lake, pipeline.name, name, account).some(({ results }) => results > 0);
-  const gap = gapToProbe(range, loadedWindows(lake, pipeline.name, account), hasSamples);
+  { pipeline, table, perPage }: WindowSource,
+  days: number,
+): Probe[] {
+  const hasSamples = loadedSamples(lake, pipeline, table, account).some(({ results }) => results > 0);
+  const gap = gapToProbe(range, loadedWindows(lake, pipeline, account), hasSamples);
   if (gap === undefined) return [];
   const middle = Math.max(gap.start, dayStart((gap.start + gap.end) / 2));
-  return [{ pipeline, gap, window: { start: middle, end: Math.min(gap.end, middle + days * dayMs) } }];
+  return [{ pipeline, gap, perPage, window: { start: middle, end: Math.min(gap.end, middle + days * dayMs) } }];
 }
 
 /** A probed page as a sample of its window, up to `reach`. */

@@ -41,10 +41,8 @@ export function customPipeline(loaded: LoadedDefinition, connection?: CustomConn
     operation: name,
     main: table,
     derived: lines === undefined ? [] : [lines],
-    perPage: pageSize,
-    ...windowSlicing({ pipeline: name, table: table.name, ...cutting }),
-    pace: () => connection?.pace(name),
-    begun: () => connection?.begun(name) ?? [],
+    slicing: windowSlicing({ pipeline: name, table: table.name, ...cutting }),
+    client: () => connection,
     pages: ({ window }, reading) => {
       if (connection === undefined) throw new Error(`${name} is not connected`);
       const pages = (span: Window) =>

@@ -108,7 +108,7 @@ function byName(
 
 function noReports(): ReportsClient {
   const refuse = () => Promise.reject(new Error('this run has no connection to the Reports API'));
-  return { list: refuse, document: refuse, pace: () => undefined };
+  return { list: refuse, document: refuse, pace: () => undefined, begun: () => [] };
 }
 
 function noClient(): FinancesReader<ApiQuery, never> {

@@ -1,7 +1,12 @@
+import type { Derivation } from '../../engine/run/derivation.js';
 import { finances20240619 } from './api-2024-06-19/finances-api.js';
 import { financesV0 } from './api-v0/finances-api.js';
 import type { ApiOperation, FinancesApi, FinancesReader, PagedFinancesApi } from './selling-partner/finances-api.js';
-import type { ReportOperationName } from './settlement-reports/report-operations.js';
+import {
+  reportOperations,
+  type ReportOperation,
+  type ReportOperationName,
+} from './settlement-reports/report-operations.js';
 
 /** The Finances APIs, the oldest first. */
 export const financesApis = [financesV0, finances20240619] as const satisfies readonly FinancesApi[];
@@ -10,10 +15,29 @@ type NameOfOperation<A> = A extends FinancesApi ? keyof A['operations'] : never;
 /** An operation of any of the APIs, or of the Reports API. */
 export type OperationName = NameOfOperation<(typeof financesApis)[number]> | ReportOperationName;
 
+type KnownApi = (typeof financesApis)[number];
+
 /** The API that has an operation, or whose answers name their results like this. */
-export function apiWith(name: string): FinancesApi | undefined {
+export function apiWith(name: string): KnownApi | undefined {
   const isNamed = (operation: ApiOperation) => operation.name === name || operation.result === name;
   return financesApis.find(({ operations }) => Object.values<ApiOperation>(operations).some(isNamed));
+}
+
+/** The documented burst of an operation. */
+export function burstOf(operation: string): number {
+  const reports: Readonly<Record<string, ReportOperation>> = reportOperations;
+  return apiWith(operation)?.limits.burst ?? reports[operation]?.burst ?? 1;
+}
+
+/** How a pipeline derives its first derived table from the stored rows of its main table; undefined: `rebuild` doesn't change its tables. */
+export function derivationOf({
+  operation,
+  derived,
+}: {
+  readonly operation: string;
+  readonly derived: readonly unknown[];
+}): Derivation | undefined {
+  return derived.length === 0 ? undefined : apiWith(operation)?.derivation;
 }
 
 type ClientOf<Paged> = Paged extends PagedFinancesApi<infer Q, infer P> ? FinancesReader<Q, P> : never;

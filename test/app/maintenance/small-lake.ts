@@ -47,7 +47,10 @@ export async function load(
   const slices = [slice];
   const pipeline = {
     ...financialEvents,
-    sliceQueue: () => listQueue(slices.splice(0), 'window', ({ window }) => window),
+    slicing: {
+      ...financialEvents.slicing,
+      sliceQueue: () => listQueue(slices.splice(0), 'window', ({ window }) => window),
+    },
     pages: async function* () {
       yield await Promise.resolve({ page: scanPage(body), source: windowSource(slice.window) });
     },

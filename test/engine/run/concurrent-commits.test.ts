@@ -36,7 +36,10 @@ async function played({ lake, days, refresh = false, signal = new AbortControlle
   const slices = days.map(day);
   const pipeline = {
     ...financialEvents,
-    sliceQueue: () => listQueue(slices.splice(0), 'window', ({ window }) => window),
+    slicing: {
+      ...financialEvents.slicing,
+      sliceQueue: () => listQueue(slices.splice(0), 'window', ({ window }) => window),
+    },
     pages: async function* ({ window }: WindowSlice) {
       const number = new Date(window.start).getUTCDate();
       await page?.(number);

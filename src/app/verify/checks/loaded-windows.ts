@@ -58,7 +58,7 @@ function checkWindows({ lake, accounts, files, certificate }: CatalogContext): v
       const at = locationIn(files, pipeline, account);
       const keys = lake.loadKeys(pipeline.name, account);
       certificate.count(windows, keys.size);
-      if (pipeline.loadKeyKind !== 'window') continue;
+      if (pipeline.slicing.loadKeyKind !== 'window') continue;
       let before: ReadWindow | undefined;
       const read = readWindows(lake, pipeline, account).flatMap((window): ReadWindow[] => {
         if (typeof window !== 'string') return [window];

@@ -24,6 +24,7 @@ import {
   type TransactionOperationName,
 } from './operations.js';
 import { eachResult, readResultsPage, type ResultsPage } from './results-page.js';
+import { transactionDerivation } from './transaction-derivation.js';
 import {
   orderTransactionEntries,
   orderTransactions,
@@ -50,6 +51,7 @@ export const finances20240619 = {
   operations: transactionOperations,
   limits: transactionLimits,
   tables: [transactions, transactionEntries, orderTransactions, orderTransactionEntries, settlementSummaries, payouts],
+  derivation: transactionDerivation,
   paged,
 } as const satisfies FinancesApi;
 

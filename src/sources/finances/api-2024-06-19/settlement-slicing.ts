@@ -24,7 +24,7 @@ interface SettlementSlicingOptions {
 }
 
 /** A settlement id found in transactions. */
-interface NamedSettlement {
+export interface NamedSettlement {
   readonly id: string;
   /** When its first transaction was posted, in milliseconds since 1970. */
   readonly at: number;
@@ -38,7 +38,7 @@ interface NamedSettlement {
  */
 export function settlementSlicing(
   options: SettlementSlicingOptions,
-): Slicing<SettlementSlice, readonly NamedSettlement[]> & { prepare(job: Job): Promise<readonly NamedSettlement[]> } {
+): Slicing<SettlementSlice, readonly NamedSettlement[]> {
   const { pipeline, table, transactions, expected } = options;
   const { main } = transactions;
   const named = (job: Job, range: Window) => namedSettlements(job, transactions.name, main, range);

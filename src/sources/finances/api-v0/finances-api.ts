@@ -1,4 +1,5 @@
 import { DateRecovery } from './cursor-recovery.js';
+import { eventDerivation } from './event-derivation.js';
 import { eachEventOrGroup, readFinancesPage, type CountedPage } from './finances-page.js';
 import { eventLimits, eventOperations, type EventOperation } from './operations.js';
 import {
@@ -22,6 +23,7 @@ export const financesV0 = {
   operations: eventOperations,
   limits: eventLimits,
   tables: [events, entries, groups, groupEvents, groupEntries, orderEvents, orderEntries],
+  derivation: eventDerivation,
   paged,
 } as const satisfies FinancesApi;
 

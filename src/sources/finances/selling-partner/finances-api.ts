@@ -1,4 +1,5 @@
 import type { Table } from '../../../core/columns/table.js';
+import type { Derivation } from '../../../engine/run/derivation.js';
 import type { Window } from '../../../core/windows.js';
 import { readEndpoint } from '../../../engine/http/address.js';
 import type { ApiPage, PagedApi, Query } from '../../../engine/paging/paged-api.js';
@@ -52,6 +53,8 @@ export interface FinancesApi {
   };
   /** The tables that its pipelines fill. */
   readonly tables: readonly Table[];
+  /** Derives entries from the stored rows of its main tables. */
+  readonly derivation: Derivation;
   /**
    * The API as it is read.
    *

@@ -1,5 +1,6 @@
 import { isoInstant } from '../../../core/numeric/instant.js';
 import type { Job, Warnings } from '../../../engine/run/pipeline.js';
+import type { WindowSource } from '../../../engine/slicing/window-queue.js';
 import { loadedSamples } from '../../../engine/slicing/window-slices.js';
 import { dayMs, overlap } from '../../../core/windows.js';
 
@@ -10,7 +11,11 @@ export const retentionDays = 730;
  * The empty windows of a job's range before the first result and beyond the service's retention: their data may have been
  * deleted. `now`: milliseconds since 1970.
  */
-export function historyWarnings(job: Job, pipeline: string, table: string, now: number): Warnings {
+export function historyWarnings(
+  job: Job,
+  { pipeline, table }: Pick<WindowSource, 'pipeline' | 'table'>,
+  now: number,
+): Warnings {
   const { lake, account, range } = job;
   const samples = loadedSamples(lake, pipeline, table, account).filter(({ window }) => overlap(window, range));
   const first = Math.min(...samples.filter(({ results }) => results > 0).map(({ window }) => window.start));

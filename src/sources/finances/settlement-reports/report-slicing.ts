@@ -9,7 +9,6 @@ import type {
   Reading,
   SlicePart,
   Slicing,
-  Warnings,
 } from '../../../engine/run/pipeline.js';
 import { listQueue, type Slice } from '../../../engine/run/slice-queue.js';
 import type { Lake } from '../../../lake/lake.js';
@@ -33,7 +32,7 @@ export interface ReportSlice extends Slice {
 }
 
 /** The reports of a job. */
-interface FoundReports {
+export interface FoundReports {
   /** Those to read, in order of creation. */
   readonly reports: readonly ListedReport[];
   /** Those that the service could not write, and that are newer than what the lake has. */
@@ -52,10 +51,7 @@ interface ReportSlicingOptions {
  * A document is read unless a stored settlement names it, or while a settlement that was taken out may be in it. That of the settlement
  * that was stored last is read again, as a run may have died within it. One that only has settlements of others is named by none, so that it is read again while the service keeps it.
  */
-export function reportSlicing({ expected }: ReportSlicingOptions): Slicing<ReportSlice, FoundReports> & {
-  prepare(job: Job, reading: Reading<WithReports>): Promise<FoundReports>;
-  warnings(job: Job, now: number, found?: FoundReports): Warnings;
-} {
+export function reportSlicing({ expected }: ReportSlicingOptions): Slicing<ReportSlice, FoundReports, WithReports> {
   return {
     loadKeyKind: settlementReportTables.loadKeyKind,
     prepare: (job, reading) =>
@@ -98,17 +94,6 @@ export function reportSlicing({ expected }: ReportSlicingOptions): Slicing<Repor
 /** Whether a run has loaded settlement reports of an account from the API. */
 export function areReportsLoaded(lake: Lake, account: string): boolean {
   return [...lake.loadKeys(pipeline, account).values()].some(({ origin }) => origin === 'api');
-}
-
-/** What the service doesn't have of a range any more, for people; undefined where it has all. `now`: milliseconds since 1970. */
-export function keptReportsText({ start }: Window, now: number): string | undefined {
-  const first = now - reportLimits.keptMs;
-  // A range of 90 days is one of what the service keeps.
-  if (start >= first - dayMs) return undefined;
-  return (
-    `The service keeps settlement reports for 90 days: ${pipeline} loads those that were created since ${isoDate(first)}; ` +
-    'import the files of older ones'
-  );
 }
 
 function reportLabel({ id, createdAt }: ListedReport): string {

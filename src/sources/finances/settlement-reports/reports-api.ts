@@ -9,7 +9,7 @@ import { isWorthPacing } from '../../../engine/rate-limit/request-queue.js';
 import { ApiRefusal, type RefusedAnswer } from '../../../engine/retry/api-refusal.js';
 import { ReadFailure } from '../../../engine/retry/read-failure.js';
 import { RetryPolicy, waitWarning } from '../../../engine/retry/retry-policy.js';
-import type { Pace, Reading, SliceVerdict } from '../../../engine/run/pipeline.js';
+import type { Reading, RequestClient, SliceVerdict } from '../../../engine/run/pipeline.js';
 import { scanned, type JsonNode } from '../../records/json-node.js';
 import { refusedQuery, type FinancesApiOptions } from '../selling-partner/finances-api.js';
 import { financesRefusal, settlementVerdict } from '../selling-partner/refusals.js';
@@ -47,7 +47,7 @@ export interface ReceivedDocument {
 }
 
 /** The Reports API, as far as it has settlement reports. */
-export interface ReportsClient {
+export interface ReportsClient extends RequestClient {
   /** The reports that the service has and that were created since an instant, in order of creation. */
   list(createdSince: number, reading: Reading<unknown>): Promise<readonly ListedReport[]>;
   /**
@@ -56,8 +56,6 @@ export interface ReportsClient {
    * @throws ReadFailure
    */
   document(documentId: string, reading: Reading<unknown>): Promise<ReceivedDocument>;
-  /** The rate at which documents can be read. */
-  pace(): Pace | undefined;
 }
 
 /** An upstream that has this API. */
@@ -115,7 +113,8 @@ export function connectReports(options: ReportsOptions): ReportsClient {
         }
       }
     },
-    pace: () => documents.pace('getReportDocument'),
+    pace: (operation) => documents.pace(operation),
+    begun: (operation) => documents.begun(operation),
   };
 }
 

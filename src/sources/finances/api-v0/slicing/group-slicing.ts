@@ -36,20 +36,30 @@ interface GroupSlicingOptions {
   readonly pipeline: string;
   readonly table: string;
   /** The pipeline that lists the settlements. */
-  readonly listing: PipelineTables;
+  readonly listing: ProbedPipeline;
   /** The pipeline that reads the same events by date: its density is an estimate for settlements. */
-  readonly byDate: PipelineTables;
+  readonly byDate: ProbedPipeline;
+}
+
+/** A pipeline that a plan can request a page of. */
+interface ProbedPipeline extends PipelineTables {
+  readonly slicing: Pick<Slicing<never>, 'probes'>;
 }
 
 /** Slices that are settlements; a sync reads those that are new, open, or closed after they were read. */
 export function groupSlicing(options: GroupSlicingOptions): Slicing<GroupSlice> {
-  const { pipeline, listing } = options;
+  const { pipeline, listing, byDate } = options;
   return {
     loadKeyKind: 'group',
     sliceQueue: (job) =>
       groupQueue(job.kind === 'sync' ? syncedGroups(job, options) : groupSlices(job, pipeline, listing.name)),
     forecast: (request) => groupForecast(request, options),
     coverage: (lake, account, range) => groupCoverage(lake, account, range, options),
+    // Settlements need no probes themselves: the density of events by date applies to them.
+    probes: (job) => [
+      ...(listing.slicing.probes?.(job) ?? []),
+      ...(job.lake.loadKeys(pipeline, job.account).size > 0 ? [] : (byDate.slicing.probes?.(job) ?? [])),
+    ],
   };
 }
 

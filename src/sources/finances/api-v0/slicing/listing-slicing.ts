@@ -1,14 +1,6 @@
 import type { Lake } from '../../../../lake/lake.js';
 import { contains, dayMs, uncovered, type Window } from '../../../../core/windows.js';
-import type {
-  ForecastRequest,
-  Job,
-  Pipeline,
-  Probe,
-  ProbedPage,
-  Slicing,
-  Warnings,
-} from '../../../../engine/run/pipeline.js';
+import type { ForecastRequest, Job, Probe, ProbedPage, Slicing, Warnings } from '../../../../engine/run/pipeline.js';
 import { loadedWindows, windowSlice, type WindowSlice } from '../../../../engine/slicing/window-slices.js';
 import { WindowQueue, type WindowSource } from '../../../../engine/slicing/window-queue.js';
 import { pageSize, type SliceQueue } from '../../../../engine/run/slice-queue.js';
@@ -21,6 +13,7 @@ import {
   windowForecast,
 } from '../../../../engine/slicing/window-slicing.js';
 import { count } from '../../../../core/count.js';
+import { historyWarnings } from '../../selling-partner/history-limit.js';
 import { groups } from '../event-tables.js';
 import type { GroupSpan } from '../collectors.js';
 import { groupSlice, listedSettlements, type GroupSlice } from '../group-slices.js';
@@ -111,7 +104,7 @@ function listingQueue(queue: SliceQueue<WindowSlice>, job: Job, listing: string)
 }
 
 /** The holes that remain, as warnings. */
-export function listingWarnings(job: Job, listing: string): Warnings {
+function listingWarnings(job: Job, listing: string): Warnings {
   const { holes } = breaksOf(job, listing, listedWindows(job, listing));
   return { missingSettlements: new Map(holes.map((hole) => [settlementHoleText(hole), 1])) };
 }
@@ -154,12 +147,14 @@ export function listingSlicing(options: WindowSource): Slicing<ListingSlice> {
       const filled = opened.map((start) => ({ start, end: start + 1 }));
       return windowCoverage(lake, account, range, { pipeline: listing, filled });
     },
+    probes: (job) => listingProbes(job, listing),
+    warnings: (job, now) => ({ ...listingWarnings(job, listing), ...historyWarnings(job, options, now) }),
   };
 }
 
 /** The probe of the longest gap: its end. */
-export function listingProbes<Upstream>(pipeline: Pipeline<Upstream>, job: Job): Probe<Upstream>[] {
-  const listed = listedWindows(job, pipeline.name);
+function listingProbes(job: Job, pipeline: string): Probe[] {
+  const listed = listedWindows(job, pipeline);
   const gap = gapToProbe(job.range, listed, listed.length > 0);
   if (gap === undefined) return [];
   return [{ pipeline, gap, window: { start: Math.max(gap.start, gap.end - probedDays * dayMs), end: gap.end } }];
