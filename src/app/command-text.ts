@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import type { Window } from '../core/windows.js';
 import { dateOrInstant } from '../core/numeric/instant.js';
+import { loadCommands } from '../engine/run/load-options.js';
 import { formatCount } from '../core/text/amounts.js';
 import { shellWord } from '../core/text/shell-word.js';
 import type { Api } from '../sources/finances/finances-apis.js';
@@ -58,31 +59,24 @@ export function loadCommand(
   return orders === undefined ? line : `printf '%s\\n' ${orders.map(shellWord).join(' ')} | ${line}`;
 }
 
-/** The options that a command repeats in the commands that it prints; undefined: the user did not give it. */
-export interface CommandScope {
-  readonly lake?: string | undefined;
-  readonly config?: string | undefined;
-  readonly account?: string | undefined;
-  readonly endpoint?: string | undefined;
-  /** The folder of custom pipelines. */
-  readonly pipelines?: string | undefined;
-}
+/** The options that a command repeats in the commands that it prints. */
+export const scopeOptions = ['lake', 'account', 'endpoint', 'pipelines', 'config'] as const;
 
-const readCommands: ReadonlySet<string> = new Set([
-  ...['status', 'verify', 'repair', 'log', 'sql', 'report', 'compact', 'rebuild', 'doctor'],
-]);
-const loadCommands: ReadonlySet<string> = new Set(['backfill', 'sync', 'plan']);
+/** Their values; undefined: the user did not give the option. */
+export type CommandScope = Readonly<Partial<Record<(typeof scopeOptions)[number], string | undefined>>>;
 
-/** The options of a scope that a command takes. */
-function scopeOptions(name: string): readonly (keyof CommandScope)[] {
-  if (loadCommands.has(name)) return ['lake', 'account', 'endpoint', 'pipelines', 'config'];
-  return readCommands.has(name) ? ['lake', 'config'] : [];
+/** The commands that messages suggest to those who read a lake, with the lake that they read. */
+const readCommands = ['status', 'verify', 'repair', 'log', 'sql', 'report', 'compact', 'rebuild', 'doctor'];
+
+function scopeOptionsOf(name: string): readonly (keyof CommandScope)[] {
+  if (loadCommands.some((command) => command === name)) return scopeOptions;
+  return readCommands.includes(name) ? ['lake', 'config'] : [];
 }
 
 /** A command with the options of a scope that it lacks, quoted for a shell. */
 export function commandIn(scope: CommandScope, command: string): string {
   const [, name = ''] = /\bledgerlake (\w+)/.exec(command) ?? [];
-  const added = scopeOptions(name).flatMap((option) => {
+  const added = scopeOptionsOf(name).flatMap((option) => {
     const value = scope[option];
     return value === undefined || `${command} `.includes(` --${option} `) ? [] : [`--${option}`, shellWord(value)];
   });

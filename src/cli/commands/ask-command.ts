@@ -3,17 +3,15 @@ import type { AskedQuestion } from '../../app/query/ask.js';
 import { questionNames } from '../../app/query/question-names.js';
 import { usageError } from '../../core/errors.js';
 import type { Lake } from '../../lake/lake.js';
-import { readParameters } from '../options/parameters.js';
-import { resultOptions } from '../options/result-options.js';
 import {
   printResult,
   readFormat,
   readingContext,
-  seenAccounts,
   shared,
   type CommandDefinition,
 } from '../options/command-definition.js';
 import { readLakeSettings } from '../options/command-settings.js';
+import { readParameters, resultOptions, seenAccounts } from '../options/query-options.js';
 
 export const askCommand: CommandDefinition = {
   name: 'ask',

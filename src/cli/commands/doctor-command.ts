@@ -1,5 +1,4 @@
 import { isColoured } from '../../core/environment.js';
-import { formats } from '../../core/text/formats.js';
 import { readFormat, readingContext, shared, type CommandDefinition } from '../options/command-definition.js';
 import { settingSources } from '../options/command-settings.js';
 
@@ -15,8 +14,7 @@ export const doctorCommand: CommandDefinition = {
     account: { about: 'Account to examine [default: all]' },
     ...shared('endpoint', 'api', 'pipelines'),
     'max-lag': { about: 'Age of data that is a fault: 90m, 2h, 1d [default: 2d]; given, a missing lake is one, too' },
-    format: { default: 'table', choices: formats, about: 'Output format' },
-    ...shared('json'),
+    ...shared('format', 'json'),
   },
   // An invalid one is a finding.
   ignoresConfiguration: true,

@@ -14,8 +14,7 @@ export const forgetCommand: CommandDefinition = {
     account: { about: 'Account whose data to remove' },
     ...shared('journal'),
     before: { about: 'Remove only what is older: ISO 8601 date or instant in UTC [default: remove everything]' },
-    yes: { isFlag: true, about: 'Do not ask for confirmation; required without a terminal' },
-    ...shared('json'),
+    ...shared('yes', 'json'),
   },
   examples: [['forget --account my-shop --before {730 days ago} --yes', 'what is older than two years']],
   run: async (args, context) => {

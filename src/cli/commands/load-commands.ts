@@ -3,7 +3,6 @@ import { text } from 'node:stream/consumers';
 import { usageError } from '../../core/errors.js';
 import { openFault } from '../../core/io/files.js';
 import {
-  metricsOptions,
   ofLoad,
   readingContext,
   shared,
@@ -12,7 +11,6 @@ import {
   readFormat,
 } from '../options/command-definition.js';
 import { readSettings } from '../options/command-settings.js';
-import { formats } from '../../core/text/formats.js';
 import { readDateRange } from '../../app/configuration/range.js';
 import type { Settings } from '../../app/configuration/settings.js';
 import { optionOf } from '../../core/text/value-forms.js';
@@ -24,7 +22,7 @@ const backfillPositional = { name: 'PIPELINE', many: true, about: 'Pipelines to 
 const backfillOptions = {
   ...shared('lake'),
   from: { about: 'Start of the range, ISO 8601 in UTC [default: 90 days before --to]' },
-  to: { about: 'End of the range, exclusive [default: five minutes ago]' },
+  ...shared('to'),
   account: {
     about: 'Account to load; repeat it to load several in turn [default: all configured accounts, else demo]',
   },
@@ -56,8 +54,7 @@ export const backfillCommand: CommandDefinition = {
       isFlag: true,
       about: 'Change nothing: print the plan, as ledgerlake plan does, and the first page of custom pipelines',
     },
-    ...metricsOptions,
-    ...shared('json'),
+    ...shared('metrics-port', 'metrics-host', 'metrics-file', 'json'),
   },
   takesAccounts: true,
   examples: [
@@ -126,7 +123,7 @@ export const planCommand: CommandDefinition = {
       isFlag: true,
       about: 'Request a few pages of each pipeline that has no loaded range, or lacks four weeks or more',
     },
-    format: { default: 'table', choices: formats, about: 'Output format' },
+    ...shared('format'),
   },
   takesAccounts: true,
   examples: [
@@ -167,8 +164,7 @@ export const syncCommand: CommandDefinition = {
     orders: backfillOptions.orders,
     ...shared('rate', 'burst', 'journal', 'pipelines', 'config'),
     parallel: { default: '4', about: 'Accounts to load side by side; with --metrics-port one after the other' },
-    ...metricsOptions,
-    ...shared('json'),
+    ...shared('metrics-port', 'metrics-host', 'metrics-file', 'json'),
   },
   takesAccounts: true,
   examples: [

@@ -1,4 +1,3 @@
-import { formats } from '../../core/text/formats.js';
 import { readFormat, readingContext, shared, type CommandDefinition } from '../options/command-definition.js';
 import { readLake } from '../options/command-settings.js';
 
@@ -12,7 +11,7 @@ export const logCommand: CommandDefinition = {
     ...shared('lake', 'config'),
     account: { about: 'Account whose commits to show [default: all]' },
     limit: { default: '20', about: 'Number of commits to show' },
-    format: { default: 'table', choices: formats, about: 'Output format' },
+    ...shared('format'),
   },
   examples: [
     ['log', 'the last 20 commits'],

@@ -1,6 +1,7 @@
 import { optionalPackage } from '../../core/optional-package.js';
-import { seenAccounts, shared, type CommandDefinition } from '../options/command-definition.js';
-import { accountsSeen, readLakeSettings } from '../options/command-settings.js';
+import { shared, type CommandDefinition } from '../options/command-definition.js';
+import { readLakeSettings } from '../options/command-settings.js';
+import { accountsSeen, seenAccounts } from '../options/query-options.js';
 
 export const mcpCommand: CommandDefinition = {
   name: 'mcp',

@@ -11,11 +11,7 @@ export const repairCommand: CommandDefinition = {
     'It prints first what it would do, and which rows no run can get back: imports, and days beyond the two years that\n' +
     'the service keeps; readable rows of such files stay. Without --yes and a terminal it changes nothing and exits with\n' +
     '1. No other run may use the lake meanwhile.',
-  options: {
-    ...shared('lake', 'config'),
-    yes: { isFlag: true, about: 'Do not ask for confirmation; required without a terminal' },
-    ...shared('json'),
-  },
+  options: shared('lake', 'config', 'yes', 'json'),
   examples: [
     ['repair', 'what is to be repaired, and what is lost'],
     ['repair --yes', 'if `verify` recommends it'],

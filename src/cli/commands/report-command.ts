@@ -12,7 +12,7 @@ export const reportCommand: CommandDefinition = {
     ...shared('lake', 'config', 'cache', 'time-zone'),
     account: { about: 'Account to report [default: all, one after the other]' },
     from: { about: 'Start of the range, ISO 8601 in UTC [default: the first instant in the lake]' },
-    to: { about: 'End of the range, exclusive [default: five minutes ago]' },
+    ...shared('to'),
     format: {
       choices: ['html', 'csv', 'xlsx'],
       about:

@@ -1,9 +1,8 @@
 import { usageError } from '../../core/errors.js';
 import { readTextFile } from '../../core/io/files.js';
 import type { PastVersion } from '../../lake/catalog/past-snapshot.js';
-import { resultOptions } from '../options/result-options.js';
-import { readParameters } from '../options/parameters.js';
-import { seenAccounts, shared, type CommandDefinition } from '../options/command-definition.js';
+import { shared, type CommandDefinition } from '../options/command-definition.js';
+import { readParameters, resultOptions, seenAccounts } from '../options/query-options.js';
 
 /** @throws LedgerlakeError USAGE */
 async function readPastVersion(text: string | undefined): Promise<PastVersion | undefined> {

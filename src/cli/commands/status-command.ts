@@ -1,5 +1,4 @@
 import { isColoured } from '../../core/environment.js';
-import { formats } from '../../core/text/formats.js';
 import { readingContext, readFormat, shared, type CommandDefinition } from '../options/command-definition.js';
 import { readConfigured, readLakeSettings } from '../options/command-settings.js';
 
@@ -13,10 +12,9 @@ export const statusCommand: CommandDefinition = {
     ...shared('lake', 'config'),
     account: { about: 'Account to show [default: all]' },
     from: { about: 'Start of the range, ISO 8601 in UTC [default: the first loaded or configured instant]' },
-    ...shared('pipelines'),
-    to: { about: 'End of the range, exclusive [default: five minutes ago]' },
+    ...shared('pipelines', 'to'),
     'max-lag': { about: 'Exit with 1 if an account has nothing newer than this: 90m, 2h, 1d' },
-    format: { default: 'table', choices: formats, about: 'Output format' },
+    ...shared('format'),
   },
   examples: [
     ['status --format json', 'for a program that watches the lake'],

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { wholeNumber } from '../../core/text/value-forms.js';
-import { metricsOptions, shared, type CommandDefinition } from '../options/command-definition.js';
+import { shared, type CommandDefinition } from '../options/command-definition.js';
 import { readFleetAccounts, readSettings } from '../options/command-settings.js';
 
 export const workerCommand: CommandDefinition = {
@@ -17,9 +17,7 @@ export const workerCommand: CommandDefinition = {
     turn: { default: '1m', about: 'Minimum length of a time slice while other accounts wait' },
     grace: { default: '25s', about: 'How long time slices may continue after SIGTERM' },
     'stalled-after': { default: '30s', about: 'How long a silent worker keeps its accounts' },
-    ...shared('lake', 'rate', 'burst', 'journal', 'config'),
-    'metrics-port': metricsOptions['metrics-port'],
-    'metrics-host': metricsOptions['metrics-host'],
+    ...shared('lake', 'rate', 'burst', 'journal', 'config', 'metrics-port', 'metrics-host'),
   },
   examples: [['worker --concurrency 8 --lake s3://finance/lake', 'eight accounts at once, on a small machine']],
   run: async (args, { extendGrace, notify, ...context }) => {

@@ -1,10 +1,10 @@
 import { PassThrough } from 'node:stream';
-import { program, type CommandScope } from '../../app/command-text.js';
+import { program, scopeOptions, type CommandScope } from '../../app/command-text.js';
 import type { CommandResult } from '../../app/command-result.js';
 import type { CommandContext, ReadingContext, RunContext } from '../../app/context.js';
 import { settingDefinitions, type SettingDefinition } from '../../app/configuration/setting-definitions.js';
 import type { Stopping } from './stop-signals.js';
-import { isFormat, type Format } from '../../core/text/formats.js';
+import { formats, isFormat, type Format } from '../../core/text/formats.js';
 import { usageError } from '../../core/errors.js';
 import { optionOf, type OptionOf } from '../../core/text/value-forms.js';
 import { loadOptionsOf, type LoadCommand } from '../../engine/run/load-options.js';
@@ -87,9 +87,7 @@ export class CommandArguments {
 
   /** The options that printed commands repeat. */
   scope(): CommandScope {
-    const names = ['lake', 'config', 'account', 'endpoint', 'pipelines'];
-    const [lake, config, account, endpoint, pipelines] = names.map((name) => this.text(name));
-    return { lake, config, account, endpoint, pipelines };
+    return Object.fromEntries(scopeOptions.map((name) => [name, this.text(name)]));
   }
 
   /** Whether a flag is set, or the text of another option. */
@@ -180,11 +178,13 @@ function optionsOf<Options extends Readonly<Record<string, NamedOption>>>(option
 const sharedOptions = {
   ...optionsOf(settingDefinitions),
   config: { about: 'Configuration file [default: LEDGERLAKE_CONFIG, or ledgerlake.config.json if it exists]' },
-  account: { about: 'Account to load [default: the only configured one, else demo, with the embedded service]' },
   endpoint: { about: "The service's base address [default: the account's, else the embedded service]" },
   redis: { about: 'Address of Redis or Valkey, without a password [default: REDIS_URL]' },
   fleet: { default: 'ledgerlake', about: 'Name of the fleet; several fleets can share one Redis' },
   threads: { about: 'Number of threads for a large input [default: one per core of the machine or its container]' },
+  to: { about: 'End of the range, exclusive [default: five minutes ago]' },
+  yes: { isFlag: true, about: 'Do not ask for confirmation; required without a terminal' },
+  format: { default: 'table', choices: formats, about: 'Output format' },
   json: { isFlag: true, about: 'Print one JSON object to standard output instead of text' },
 } as const satisfies Record<string, OptionDefinition>;
 
@@ -206,19 +206,11 @@ export const everyOption = {
   help: { isFlag: true, short: 'h', about: 'Show help' },
 } as const satisfies Record<string, OptionDefinition>;
 
-/** Options of a run that reports metrics. */
-export const metricsOptions = shared('metrics-port', 'metrics-host', 'metrics-file');
-
 /** The format of results; the parser accepts the choices only. */
 export function readFormat(args: CommandArguments): Format {
   const format = args.required('format');
   return isFormat(format) ? format : 'table';
 }
-
-/** The option of commands whose queries see all accounts, or those that it names. */
-export const seenAccounts: Readonly<Record<string, OptionDefinition>> = {
-  account: { about: 'Account to show, several times for several; no other is seen [default: all]' },
-};
 
 /** Writes one or several lines to standard output. */
 export function printResult(text: string): void {

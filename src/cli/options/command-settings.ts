@@ -67,12 +67,6 @@ export async function readLake(args: CommandArguments): Promise<string> {
   return (await readLakeSettings(args)).lake;
 }
 
-/** The accounts that queries see, as `--account` names them; undefined: all. Throws a USAGE error for an invalid name. */
-export function accountsSeen(args: CommandArguments): readonly string[] | undefined {
-  const accounts = [...new Set(args.repeated('account').map(readAccountName))];
-  return accounts.length === 0 ? undefined : accounts;
-}
-
 /** The configured accounts, as the status of the lake of `--lake` needs them. */
 export async function readConfigured(args: CommandArguments): Promise<ConfiguredAccounts> {
   return configuredAccounts(settingSources(args), await configurationOf(args));

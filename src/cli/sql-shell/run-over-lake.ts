@@ -6,7 +6,8 @@ import { formatOfFile } from '../../core/text/formats.js';
 import type { PastVersion } from '../../lake/catalog/past-snapshot.js';
 import type { Lake } from '../../lake/lake.js';
 import { readFormat, type CommandArguments } from '../options/command-definition.js';
-import { accountsSeen, readLakeSettings } from '../options/command-settings.js';
+import { readLakeSettings } from '../options/command-settings.js';
+import { accountsSeen } from '../options/query-options.js';
 import { historyPath, noHistory } from './history-file.js';
 import { runSql } from './run-sql.js';
 

@@ -1,5 +1,7 @@
 /** The commands that load from an API, or say what they would load. */
-export type LoadCommand = 'backfill' | 'plan' | 'sync';
+export const loadCommands = ['backfill', 'plan', 'sync'] as const;
+
+export type LoadCommand = (typeof loadCommands)[number];
 
 /** An option of a load: a flag, or a text, which its reader parses. */
 export interface LoadOption {
