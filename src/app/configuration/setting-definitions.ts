@@ -44,6 +44,8 @@ export interface SettingDefinition extends Pick<ValueForm<unknown>, 'schema' | '
   readonly default?: string | number | readonly unknown[];
   /** Whether it is a path, which in the configuration is relative to that file's folder. */
   readonly isPath?: true;
+  /** Whether the commands of loads have its option; those of others name it. */
+  readonly isOfLoads?: true;
   /** What its option is, for the help; left out: `about`. */
   readonly optionAbout?: string;
   /** For the help of its option, what goes where nothing sets it; left out: the default. */
@@ -106,6 +108,7 @@ export const runSettings = {
   },
   rate: {
     ...numberForm({ expected: 'a number greater than 0' }),
+    isOfLoads: true,
     about: 'Requests per second for each operation, until the service announces its rate',
     default: eventLimits.rate,
     comment:
@@ -114,6 +117,7 @@ export const runSettings = {
   // Left out, each API has its own.
   burst: {
     ...numberForm({ isWhole: true, least: 1, expected: 'a whole number from 1' }),
+    isOfLoads: true,
     about: 'Requests that each operation may send at once',
     defaultText: burstsText,
     example: eventLimits.burst,
@@ -137,6 +141,7 @@ export const runSettings = {
   },
   journal: {
     ...folder,
+    isOfLoads: true,
     about: 'Folder for pages of unfinished slices',
     defaultText: `LAKE/_journal; for ${remoteNames} your cache folder`,
     isPath: true,
@@ -160,6 +165,7 @@ export const runSettings = {
   },
   pipelines: {
     ...folder,
+    isOfLoads: true,
     about: 'Folder with definitions of custom pipelines',
     isPath: true,
     comment: 'Folder with definitions of custom pipelines (docs/pipelines.md).',

@@ -3,6 +3,7 @@ import { text } from 'node:stream/consumers';
 import { usageError } from '../../core/errors.js';
 import { openFault } from '../../core/io/files.js';
 import {
+  loadSettings,
   ofLoad,
   readingContext,
   shared,
@@ -29,7 +30,8 @@ const backfillOptions = {
   ...shared('endpoint', 'api'),
   ...ofLoad('plan'),
   orders: { about: 'File with order ids, one per line; - for standard input' },
-  ...shared('rate', 'burst', 'journal', 'pipelines', 'config'),
+  ...loadSettings,
+  ...shared('config'),
 } as const satisfies CommandDefinition['options'];
 
 export const backfillCommand: CommandDefinition = {
@@ -162,7 +164,8 @@ export const syncCommand: CommandDefinition = {
     ...shared('endpoint', 'api', 'look-back'),
     ...ofLoad('sync'),
     orders: backfillOptions.orders,
-    ...shared('rate', 'burst', 'journal', 'pipelines', 'config'),
+    ...loadSettings,
+    ...shared('config'),
     parallel: { default: '4', about: 'Accounts to load side by side; with --metrics-port one after the other' },
     ...shared('metrics-port', 'metrics-host', 'metrics-file', 'json'),
   },

@@ -193,8 +193,15 @@ export function shared<Name extends keyof typeof sharedOptions>(...names: readon
   return Object.fromEntries(names.map((name) => [name, sharedOptions[name]])) as Pick<typeof sharedOptions, Name>;
 }
 
+/** Options of all loads, which are settings. */
+export const loadSettings: CommandDefinition['options'] = optionsOf(
+  Object.fromEntries(
+    Object.entries<SettingDefinition>(settingDefinitions).filter(([, { isOfLoads = false }]) => isOfLoads),
+  ),
+);
+
 /** Options of a load that no setting has. */
-export function ofLoad<Command extends LoadCommand>(command: Command) {
+export function ofLoad(command: LoadCommand): CommandDefinition['options'] {
   return optionsOf(loadOptionsOf(command));
 }
 
