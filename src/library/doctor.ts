@@ -1,7 +1,7 @@
 import { systemClock } from '../core/clock.js';
 import type { DoctorReport } from '../app/results.js';
 import { checkOptions, syncKinds, text, type OptionsOf, type SyncOptions } from './options.js';
-import { optionTexts } from './settings.js';
+import { settingSources } from './settings.js';
 import { runTask } from './task.js';
 
 const { lake, config, signal, account, endpoint, api, pipelineFolder } = syncKinds;
@@ -24,8 +24,7 @@ export interface DoctorOptions
 export async function doctor(options: DoctorOptions = {}): Promise<DoctorReport> {
   checkOptions('doctor', options, doctorKinds);
   const { examine } = await import('../app/doctor/doctor.js');
-  const sources = { texts: optionTexts(options), environment: process.env, workingFolder: process.cwd() };
   return runTask({ signal: options.signal }, (task) =>
-    examine({ ...sources, account: options.account }, { clock: systemClock, signal: task.signal }),
+    examine({ ...settingSources(options), account: options.account }, { clock: systemClock, signal: task.signal }),
   );
 }

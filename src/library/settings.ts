@@ -1,5 +1,5 @@
 import type { SettingValues, settingDefinitions } from '../app/configuration/setting-definitions.js';
-import type { Settings } from '../app/configuration/settings.js';
+import type { Settings, SettingSources } from '../app/configuration/settings.js';
 import { optionOf } from '../core/text/value-forms.js';
 import { optionText, type CallOptions } from './options.js';
 import { namingOptions } from './task.js';
@@ -13,10 +13,11 @@ export type SettingOptions = {
   readonly pipelineFolder?: SettingsByName['pipelines'];
 } & CallOptions;
 
-/** Options as the texts of the command line, by their names there. */
-export function optionTexts(options: SettingOptions): Readonly<Record<string, string | undefined>> {
+/** Where the settings of a call are: its options have the names and texts of the command line. */
+export function settingSources(options: SettingOptions): SettingSources {
   const given = Object.entries<unknown>({ ...options, pipelines: options.pipelineFolder });
-  return Object.fromEntries(given.map(([name, value]) => [optionOf(name), optionText(value)]));
+  const texts = Object.fromEntries(given.map(([name, value]) => [optionOf(name), optionText(value)]));
+  return { texts, environment: process.env, workingFolder: process.cwd() };
 }
 
 /**
@@ -26,6 +27,5 @@ export function optionTexts(options: SettingOptions): Readonly<Record<string, st
  */
 export async function readCallSettings(options: SettingOptions): Promise<Settings> {
   const { configuredSettings } = await import('../app/configuration/settings.js');
-  const sources = { texts: optionTexts(options), environment: process.env, workingFolder: process.cwd() };
-  return namingOptions(async () => (await configuredSettings(sources)).settings);
+  return namingOptions(async () => (await configuredSettings(settingSources(options))).settings);
 }
