@@ -1,6 +1,5 @@
 import type { Emit } from '../../core/events/run-event.js';
 import { join } from 'node:path';
-import { NamedTables } from './named-tables.js';
 import { emitDamage } from '../context.js';
 import type { Clock } from '../../core/clock.js';
 import { sqlType } from '../../core/columns/table.js';
@@ -9,6 +8,7 @@ import type { LogColumn } from '../../lake/delta/table-metadata.js';
 import type { CommandScope } from '../command-text.js';
 import { asKnownMacros, loadedSpansMacro } from './as-known.js';
 import { notesOn } from './query-notes.js';
+import { StatementScopes } from './statement-scope.js';
 import { readViewSettings, viewStatements } from './views.js';
 import { checkFiles, fileFault } from './file-fault.js';
 import { refuseUnknownAccount } from '../configuration/account.js';
@@ -102,9 +102,10 @@ export async function openLakeReader(
   const views = sqlTables(lake.tables.map(({ schema, columns }) => ({ name: schema.name, columns })));
   const firstLoad = firstLoadOf(lake, clock.now());
   const checked = new Set<string>();
-  const named = new NamedTables(
+  const scopes = new StatementScopes(
     views.map(({ name }) => name),
-    [...asKnownMacros, ...viewStatements(views, viewSettings).values()],
+    [...viewStatements(views, viewSettings).values()],
+    asKnownMacros,
   );
   const folder = fetched?.folder ?? lake.store.address('');
   return {
@@ -117,15 +118,15 @@ export async function openLakeReader(
       await lake.refresh();
       return fetched === undefined ? lake.committedFiles() : fetched.lakeFiles();
     },
-    fetchFor: (statement, options) => Promise.resolve(fetched?.fetch(statement, named.in(statement), options) ?? false),
-    faultsFor: (statement) => checkFiles(lake, { ...scope, lake: location }, checked, named.in(statement)),
+    fetchFor: (statement, options) =>
+      Promise.resolve(fetched?.fetch(statement, scopes.of(statement).tables, options) ?? false),
+    faultsFor: (statement) => checkFiles(lake, { ...scope, lake: location }, checked, scopes.of(statement).tables),
     firstLoad,
     macrosFor: (statement) => {
-      const chosen = named.definitionsIn(statement);
-      const readsSpans = [statement ?? '', ...chosen].some((text) => /\bloaded_spans\b/i.test(text));
-      return [...(readsSpans ? [loadedSpansMacro(lake.snapshot)] : []), ...chosen];
+      const { definitions, canRead } = scopes.of(statement);
+      return [...(canRead('loaded_spans') ? [loadedSpansMacro(lake.snapshot)] : []), ...definitions];
     },
-    notesOn: (statement) => notesOn(statement, lake, { firstLoad, hasCosts: settings.costs !== undefined }),
+    notesOn: (statement) => notesOn(scopes.of(statement), lake, { firstLoad, hasCosts: settings.costs !== undefined }),
     faultOf: (error) => fileFault(error, lake, { ...scope, lake: location }),
   };
 }

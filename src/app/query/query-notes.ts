@@ -10,11 +10,9 @@ import { comparedDays, comparedText, leftOutDays, leftOutText, transactionsSince
 import { unsummedColumn, unsummedIn, unsummedText } from '../unsummed-amounts.js';
 import { roles } from '../../../pipelines/all-pipelines.js';
 import { tablesOf, type PipelineTables } from '../../core/columns/table.js';
-import { withoutTexts, wordsOf } from '../../core/duckdb/sql-statements.js';
 import { listedGroups, unloadedGroups } from '../settlements/listed-groups.js';
 import { storedPipelines, storedWindows } from '../coverage/stored-pipelines.js';
-import { namesIn } from './named-tables.js';
-import { isMacro, views } from './views.js';
+import type { StatementScope } from './statement-scope.js';
 
 const [, transactions] = roles.byDate;
 
@@ -26,49 +24,33 @@ interface NotedQueries {
 }
 
 /** The notes on a statement: what its result lacks, and the commands that load it. */
-export function notesOn(statement: string, lake: Lake, { firstLoad, hasCosts }: NotedQueries): string[] {
-  const names = namesIn(statement);
+export function notesOn(scope: StatementScope, lake: Lake, { firstLoad, hasCosts }: NotedQueries): string[] {
+  const { names } = scope;
   return [
-    knownTooEarly(statement, firstLoad) ?? knownLater(statement, lake),
-    emptyNote(statement, lake),
+    knownTooEarly(scope, firstLoad) ?? knownLater(scope, lake),
+    emptyNote(scope, lake),
     names.has('v0_amounts') ? leftOutNote(lake) : undefined,
-    names.has('outstanding_at') ? outstandingNote(statement, lake) : undefined,
+    names.has('outstanding_at') ? outstandingNote(scope, lake) : undefined,
     names.has('api_differences') ? comparedNote(lake) : undefined,
     reconciledNote(names, lake),
-    unsummedNote(statement, names, lake),
+    unsummedNote(scope, lake),
     names.has('sku_profit') && !hasCosts ? costsNote : undefined,
   ].filter((note) => note !== undefined);
-}
-
-/**
- * The tables of which a view has rows, in the order of its text: those that it reads, or the one that its comment names as `Empty
- * without TABLE.` The view is empty where each of them is.
- */
-function tablesUnder(view: string): readonly string[] {
-  const text = views.get(view);
-  if (text === undefined) return [view];
-  const [, only] = /^-- Empty without (\w+)\.$/m.exec(text) ?? [];
-  return only === undefined
-    ? [...wordsOf(withoutTexts(text))].filter((word) => word !== view).flatMap(tablesUnder)
-    : [only];
 }
 
 /**
  * A note for a statement that reads an empty table, or a view over such tables: why it is empty, and the command that
  * loads it. Undefined for any other statement, and for an empty lake.
  */
-export function emptyNote(statement: string, lake: Lake): string | undefined {
+export function emptyNote({ relations }: StatementScope, lake: Lake): string | undefined {
   const accounts = [...lake.accounts()].toSorted();
   const [account] = accounts;
   if (account === undefined) return undefined;
   const stored = storedPipelines(lake);
   const isLoaded = ({ name, main }: PipelineTables) =>
     accounts.some((of) => lake.files(name, main.name, of).length > 0 || lake.loadKeys(name, of).size > 0);
-  for (const [, word = ''] of withoutTexts(statement).matchAll(/\b(?:from|join)\s+"?(\w+)/gi)) {
-    const name = word.toLowerCase().replace(/_as_known$/, '');
-    // A macro over tables has a note of its own.
-    if (isMacro(views.get(name) ?? '')) continue;
-    const all = tablesUnder(name).flatMap((table) =>
+  for (const { name, tables } of relations) {
+    const all = tables.flatMap((table) =>
       stored.filter((pipeline) => tablesOf(pipeline).some((one) => one.name === table)),
     );
     const [of] = all;
@@ -175,10 +157,9 @@ const longestDeferral = 60 * dayMs;
  * A note on `outstanding_at`, where its instant is outside of the loaded transactions, or days of them are
  * missing; else undefined. An instant that is no literal, such as `now()`, counts as the last loaded one.
  */
-function outstandingNote(statement: string, lake: Lake): string | undefined {
-  const stated = statedInstants(statement, 'outstanding_at').map(({ instant }) => instant);
-  const instants = stated.length === 0 ? [undefined] : stated;
-  const [first, ...others] = instants.flatMap((instant) =>
+function outstandingNote({ instants }: StatementScope, lake: Lake): string | undefined {
+  const stated = instants.flatMap(({ macro, instant }) => (macro.toLowerCase() === 'outstanding_at' ? instant : []));
+  const [first, ...others] = (stated.length === 0 ? [undefined] : stated).flatMap((instant) =>
     [...lake.accounts()].toSorted().flatMap((account) => faultAt(instant, account, lake) ?? []),
   );
   if (first === undefined) return undefined;
@@ -214,25 +195,16 @@ function faultAt(instant: number | undefined, account: string, lake: Lake): stri
   );
 }
 
-/** The calls of macros with a quoted instant in a statement; instants in milliseconds since 1970. */
-function statedInstants(
-  statement: string,
-  macros: string,
-): readonly { readonly name: string; readonly instant: number }[] {
-  return [...statement.matchAll(new RegExp(`\\b(${macros})\\s*\\(\\s*(?:\\w+\\s+)?'([^']*)'`, 'gi'))].flatMap(
-    ([, name = '', text = '']) => {
-      const zoned = /(?:Z|[+-]\d\d(?::?\d\d)?)$/i.test(text) || !/\d:\d/.test(text) ? text : `${text}Z`;
-      const instant = Date.parse(zoned.replace(' ', 'T').replace(/(:.*[+-]\d\d)$/, '$1:00'));
-      return Number.isNaN(instant) ? [] : [{ name, instant }];
-    },
-  );
+/** The calls of macros of what was known at an instant. */
+function knownAt({ instants }: StatementScope): StatementScope['instants'] {
+  return instants.filter(({ macro }) => /_as_known$/i.test(macro));
 }
 
 /** A note for a statement that asks what was known before `firstLoad` (milliseconds since 1970); undefined for any other. */
-export function knownTooEarly(statement: string, firstLoad: number | undefined): string | undefined {
-  for (const { name, instant } of statedInstants(statement, '\\w+_as_known')) {
+export function knownTooEarly(scope: StatementScope, firstLoad: number | undefined): string | undefined {
+  for (const { macro, instant } of knownAt(scope)) {
     if (firstLoad === undefined || instant >= firstLoad) continue;
-    return `WARNING: ${name}: this lake was first loaded at ${isoInstant(firstLoad)}, after ${isoInstant(instant)}, so there are no rows`;
+    return `WARNING: ${macro}: this lake was first loaded at ${isoInstant(firstLoad)}, after ${isoInstant(instant)}, so there are no rows`;
   }
   return undefined;
 }
@@ -241,10 +213,10 @@ export function knownTooEarly(statement: string, firstLoad: number | undefined):
  * A note for a statement that asks what was known at an instant of days that the lake loaded later; undefined for any other. What
  * was not loaded is not known, also where the days were over: its rows are left out.
  */
-function knownLater(statement: string, lake: Lake): string | undefined {
-  for (const { name, instant } of statedInstants(statement, '\\w+_as_known')) {
+function knownLater(scope: StatementScope, lake: Lake): string | undefined {
+  for (const { macro, instant } of knownAt(scope)) {
     const source = roles.byDate.find((pipeline) =>
-      tablesOf(pipeline).some((table) => table.name === name.replace('_as_known', '')),
+      tablesOf(pipeline).some((table) => table.name === macro.replace('_as_known', '')),
     );
     for (const account of source === undefined ? [] : [...lake.accounts()].toSorted()) {
       const keys = [...lake.snapshot.keysOf(account, source?.name ?? '').values()];
@@ -252,15 +224,15 @@ function knownLater(statement: string, lake: Lake): string | undefined {
       const later = joined(keys.flatMap(loadedSpans).filter(isLater));
       if (later.length === 0) continue;
       const days = later.map(({ start, end }) => ({ start, end: Math.min(end, instant) }));
-      return `WARNING: ${name}: what ${account} has of ${spansText(days)} was loaded after ${isoInstant(instant)}, so it is left out`;
+      return `WARNING: ${macro}: what ${account} has of ${spansText(days)} was loaded after ${isoInstant(instant)}, so it is left out`;
     }
   }
   return undefined;
 }
 
-/** A note on tables among `names` with amounts that no sum has; undefined where there are none, and for a statement that reads their texts. */
-function unsummedNote(statement: string, names: ReadonlySet<string>, lake: Lake): string | undefined {
-  if (wordsOf(withoutTexts(statement)).has(unsummedColumn)) return undefined;
+/** A note on tables with amounts that no sum has; undefined where there are none, and for a statement that reads their texts. */
+function unsummedNote({ words, names }: StatementScope, lake: Lake): string | undefined {
+  if (words.has(unsummedColumn)) return undefined;
   const counts = new Map<string, number>();
   for (const { table, add } of lake.committedAdds()) {
     const { name } = table.schema;

@@ -21,7 +21,7 @@ import { checkFiles, fileFault } from '../query/file-fault.js';
 import { LakeDatabase } from '../query/lake-database.js';
 import { fetchedFiles, lakeTables, openExistingLake } from '../query/lake-files.js';
 import type { QuerySettings } from '../configuration/settings.js';
-import { NamedTables } from '../query/named-tables.js';
+import { StatementScopes } from '../query/statement-scope.js';
 import { viewStatements } from '../query/views.js';
 import { comparedDays, leftOutDays, leftOutText, type LeftOutDays } from '../coverage/both-apis.js';
 import { readUnfinished } from '../coverage/unfinished-ranges.js';
@@ -333,7 +333,7 @@ async function withViews<T>(
   const fetched = await fetchedFiles(lake, settings, { lake: location }, emit);
   const checked = new Set<string>();
   const names = lakeTables.map(({ name }) => name);
-  const named = new NamedTables(names, [...viewStatements(lakeTables, { timeZone: settings.timeZone }).values()]);
+  const scopes = new StatementScopes(names, [...viewStatements(lakeTables, { timeZone: settings.timeZone }).values()]);
   let isRead = false;
   let isChecked = false;
   for (let attempt = 1; ; attempt++) {
@@ -344,7 +344,7 @@ async function withViews<T>(
         database,
         signal,
         tables: lakeTables,
-        macrosFor: (statement) => named.definitionsIn(statement),
+        macrosFor: (statement) => scopes.of(statement).definitions,
       },
       lakeFiles: async () => {
         if (isRead) await lake.refresh();

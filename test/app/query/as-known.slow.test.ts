@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { asKnownMacros, loadedSpansMacro } from '../../../src/app/query/as-known.js';
 import { knownTooEarly } from '../../../src/app/query/query-notes.js';
+import { StatementScopes } from '../../../src/app/query/statement-scope.js';
 import type { Clock } from '../../../src/core/clock.js';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import { lakeTables, openLakeReader } from '../../../src/app/query/lake-files.js';
@@ -21,6 +22,8 @@ import { setClock, synced } from '../load/synced.js';
 import { refreshed } from '../reconcile/revised-lake.js';
 import { commitsOf, writeCommits } from '../verify/damage.js';
 import { fee, shipment as shipmentItem } from '../verify/small-ledger.js';
+
+const scopeOf = (statement: string) => new StatementScopes([]).of(statement);
 
 const clock = setClock('2026-02-01T00:00:00Z');
 const [one = '', two = '', three = ''] = shipments(2);
@@ -188,15 +191,17 @@ test.each(['1e300', '-5', '"abc"', 'null', '8640000000000001', '253402300800000'
 test('an instant before the first load is said', () => {
   const first = Date.parse('2026-02-01T04:00:00Z');
   const early = "SELECT count(*) FROM entries_as_known('2026-01-31')";
-  expect(knownTooEarly(early, first)).toBe(
+  expect(knownTooEarly(scopeOf(early), first)).toBe(
     'WARNING: entries_as_known: this lake was first loaded at 2026-02-01T04:00:00.000Z, after 2026-01-31T00:00:00.000Z, so there ' +
       'are no rows',
   );
-  expect(knownTooEarly("FROM events_as_known ( '2026-02-01 03:59:59' )", first)).toContain('events_as_known: ');
+  expect(knownTooEarly(scopeOf("FROM events_as_known ( '2026-02-01 03:59:59' )"), first)).toContain(
+    'events_as_known: ',
+  );
   for (const text of ['2026-02-01T04:00:00Z', '2026-02-01 04:00', '2026-02-01T06:00:00+02:00', 'now', '2027-01-01']) {
-    expect([text, knownTooEarly(`FROM events_as_known('${text}')`, first)]).toEqual([text, undefined]);
+    expect([text, knownTooEarly(scopeOf(`FROM events_as_known('${text}')`), first)]).toEqual([text, undefined]);
   }
-  expect(knownTooEarly(early, undefined)).toBeUndefined();
+  expect(knownTooEarly(scopeOf(early), undefined)).toBeUndefined();
 });
 
 test('imported rows are known since their import, and rows that were compared with none before since they are there', async () => {

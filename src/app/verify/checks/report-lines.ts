@@ -5,7 +5,7 @@ import { formatCount } from '../../../core/text/amounts.js';
 import { textOrNull } from '../../../core/text/rows.js';
 import type { Lake } from '../../../lake/lake.js';
 import { lakeTables } from '../../query/lake-files.js';
-import { NamedTables } from '../../query/named-tables.js';
+import { StatementScopes } from '../../query/statement-scope.js';
 import { viewStatements } from '../../query/views.js';
 import { settlementsByDate } from '../../settlements/settlements.js';
 import type { Check, Comparison } from './check.js';
@@ -20,14 +20,13 @@ export const reportLines: Check = {
   across: checkReportLines,
 };
 
-const definitions = [...viewStatements(lakeTables).values()];
-const named = new NamedTables(
+const scope = new StatementScopes(
   lakeTables.map(({ name }) => name),
-  definitions,
-);
+  [...viewStatements(lakeTables).values()],
+).of(lineDifferences);
 
 /** The tables that settlement reports are compared with, line by line. */
-const comparedTables = new Set(named.in(lineDifferences));
+const comparedTables = new Set(scope.tables);
 
 /** Whether settlement reports are compared with the rows of a file. */
 export function isCompared({ table, account }: LogFile, lake: Lake): boolean {
@@ -44,7 +43,7 @@ async function checkReportLines(comparison: Comparison): Promise<void> {
     lakeTables,
     new Map([...paths].map(([table, of]) => [table, of.map(({ path }) => path)])),
   );
-  for (const statement of named.definitionsIn(lineDifferences)) {
+  for (const statement of scope.definitions) {
     // It is read twice: by the statement, and by the differences.
     await database.execute(statement.replace(/\bVIEW (?="?settlement_items\b)/, 'TABLE '));
   }

@@ -1,14 +1,15 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { asKnownMacros } from '../../../src/app/query/as-known.js';
 import { lakeTables } from '../../../src/app/query/lake-files.js';
-import { namesIn, NamedTables } from '../../../src/app/query/named-tables.js';
+import { StatementScopes } from '../../../src/app/query/statement-scope.js';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import { createViews } from '../../../src/core/duckdb/views.js';
 import { viewStatements } from '../../../src/app/query/views.js';
 
 const tables = lakeTables.map(({ name }) => name);
-const all = [...asKnownMacros, ...viewStatements(lakeTables).values()];
-const named = () => new NamedTables(tables, all);
+const views = [...viewStatements(lakeTables).values()];
+const all = [...asKnownMacros, ...views];
+const scopes = () => new StatementScopes(tables, views, asKnownMacros);
 
 test.each([
   ['SELECT 1', []],
@@ -20,7 +21,7 @@ test.each([
   ["FROM query_table('ent' || 'ries')", tables],
   ["FROM query('FROM ent' || 'ries')", tables],
 ])('%s can read its tables and those of its views', (statement, expected) => {
-  expect(named().in(statement).toSorted()).toEqual(expected.toSorted());
+  expect(scopes().of(statement).tables.toSorted()).toEqual(expected.toSorted());
 });
 
 test.each([
@@ -29,15 +30,15 @@ test.each([
   ['FROM reconciliation', ['group_entries', 'reconciliation_events']],
   ["SELECT 'FROM ledger'", []],
 ])('%s names what its views read, and no quoted text', (statement, expected) => {
-  const names = namesIn(statement);
+  const { names } = scopes().of(statement);
   expect(expected.filter((name) => !names.has(name))).toEqual([]);
   if (expected.length === 0) expect(names.has('ledger')).toBe(false);
 });
 
 test('a statement can read what earlier ones named, as by a view or a prepared statement of theirs', () => {
-  const session = named();
-  expect(session.in('CREATE VIEW mine AS FROM groups')).toEqual(['groups']);
-  expect(session.in('FROM mine')).toEqual(['groups']);
+  const session = scopes();
+  expect(session.of('CREATE VIEW mine AS FROM groups').tables).toEqual(['groups']);
+  expect(session.of('FROM mine').tables).toEqual(['groups']);
 });
 
 test.each([
@@ -49,7 +50,7 @@ test.each([
   ['FROM information_schema.tables', all.length],
   ["FROM query('FROM led' || 'ger')", all.length],
 ])('%s can read or list %s views and macros', (statement, expected) => {
-  expect(named().definitionsIn(statement)).toHaveLength(expected);
+  expect(scopes().of(statement).definitions).toHaveLength(expected);
 });
 
 test('a view is created with those that it reads, in their order', async () => {
@@ -58,7 +59,7 @@ test('a view is created with those that it reads, in their order', async () => {
     database.close();
   });
   await createViews(database, lakeTables, new Map());
-  const created = named().definitionsIn('FROM Ledger');
+  const created = scopes().of('FROM Ledger').definitions;
   expect(all.filter((statement) => created.includes(statement))).toEqual(created);
   expect(created.length).toBeLessThan(all.length / 2);
   for (const statement of created) await database.execute(statement);
