@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { version } from '../src/core/version.js';
 import packageJson from '../package.json' with { type: 'json' };
 import { withDerived } from '../src/lake/commit-files.js';
-import { addOf, contentOf } from '../src/lake/delta/file-tags.js';
+import { addOf, contentOf } from '../src/lake/delta/data-file.js';
 import { clockAt, temporaryFolder } from './app/lake-run.js';
 import { open } from './app/maintenance/small-lake.js';
 import { freePort } from './free-port.js';
@@ -280,9 +280,9 @@ test('a file that is none of events, though its hash is right, ends a command in
   const bytes = await readFile(join(lake, table.pathOf(old)));
   bytes.fill(0xff, 4, bytes.length >> 1);
   // Whoever hands over a lake may have computed the hash.
-  const { partitionValues, stats = '{}', tags = {} } = old;
-  const about = { path: old.path.replace(/-\d+-\w+-\d+\.parquet$/, ''), partitionValues, stats, tags };
-  const content = { content: contentOf(bytes), rows: Number(tags['rows']), dataChange: true };
+  const { account, month, stats = '{}', rows, shared, loadKeys, net } = old;
+  const about = { path: old.path.replace(/-\d+-\w+-\d+\.parquet$/, ''), account, month, stats, shared, loadKeys, net };
+  const content = { content: contentOf(bytes), rows, dataChange: true };
   await opened.commitFiles({
     operation: 'WRITE',
     main: table.schema,

@@ -1,6 +1,5 @@
 import { formatCount } from '../core/text/amounts.js';
-import type { Add } from '../lake/delta/actions.js';
-import { statisticsOf } from '../lake/delta/file-tags.js';
+import type { DataFile } from '../lake/delta/data-file.js';
 
 /** The column that has the amounts which DECIMAL(18,6) cannot hold, and which no sum has. */
 export const unsummedColumn = 'amount_text';
@@ -11,9 +10,9 @@ export const unsummedColumn = 'amount_text';
  *
  * @throws LedgerlakeError LAKE_LOG for statistics that aren't JSON
  */
-export function unsummedIn({ stats, tags }: Add): number {
-  const nulls = statisticsOf(stats).nullCount[unsummedColumn];
-  return typeof nulls === 'number' ? Number(tags?.['rows'] ?? 0) - nulls : 0;
+export function unsummedIn({ statistics, rows }: DataFile): number {
+  const nulls = statistics.nullCount[unsummedColumn];
+  return typeof nulls === 'number' ? rows - nulls : 0;
 }
 
 /** `3 amounts are in no sum, because DECIMAL(18,6) cannot hold them`. */

@@ -1,3 +1,5 @@
+import { derivedAdd, type DataFile } from './delta/data-file.js';
+import type { Add } from './delta/actions.js';
 import { groupBy } from '../core/group-by.js';
 import type { Table } from '../core/columns/table.js';
 import {
@@ -11,7 +13,6 @@ import {
 import { grownSchema } from './catalog/grown-schema.js';
 import type { Snapshot } from './catalog/snapshot.js';
 import { dataFilePath } from './data-files.js';
-import type { Add } from './delta/actions.js';
 import { deltaSchema, newMetaData } from './delta/table-metadata.js';
 import { TableSnapshot } from './catalog/table-snapshot.js';
 import { descriptionOf } from './table-descriptions.js';
@@ -32,7 +33,7 @@ export interface NewFile {
 /** A file of a table. */
 export interface TableFile {
   readonly table: string;
-  readonly add: Add;
+  readonly add: DataFile;
 }
 
 /** What a commit replaces: decided on one snapshot. */
@@ -65,7 +66,12 @@ export interface CommitResult {
 export const notCommitted: CommitResult = { isCommitted: false, files: 0, bytes: 0 };
 
 /** The files of a commit under their final names. */
-export type NamedFiles = readonly (TableFile & { readonly schema: Table; readonly read: NewFile['read'] })[];
+export type NamedFiles = readonly {
+  readonly table: string;
+  readonly add: Add;
+  readonly schema: Table;
+  readonly read: NewFile['read'];
+}[];
 
 /** Names the files of a commit, and the main file of each derived one. `nextNumber`: another one at each call. */
 export function namedFiles({ main, files }: FileCommit, run: string, nextNumber: () => number): NamedFiles {
@@ -76,7 +82,7 @@ export function namedFiles({ main, files }: FileCommit, run: string, nextNumber:
     const own = { ...add, path: paths.get(file) ?? '' };
     const found = mains.includes(file) || table.appendOnly === true ? undefined : mainFileOf(file, mains);
     const mainPath = file.main ?? (found && lakePathOf(main.name, { path: paths.get(found) ?? '' }));
-    const named = mainPath === undefined ? own : { ...own, tags: { ...own.tags, main: mainPath } };
+    const named = mainPath === undefined ? own : derivedAdd(own, mainPath);
     return { table: table.name, schema: table, add: named, read };
   });
 }
@@ -92,7 +98,7 @@ function bundleOf({ bundle, add }: NewFile): string {
 }
 
 /** Files of a main table, and what is derived from them, each once. */
-export function withDerived(snapshot: Snapshot, main: string, adds: readonly Add[]): readonly TableFile[] {
+export function withDerived(snapshot: Snapshot, main: string, adds: readonly DataFile[]): readonly TableFile[] {
   const found = new Map<string, TableFile>();
   const note = (file: TableFile) => found.set(lakePathOf(file.table, file.add), file);
   for (const add of adds) {

@@ -1,8 +1,9 @@
+import type { DataFile } from './delta/data-file.js';
 import type { Table } from '../core/columns/table.js';
 import { lakePathOf } from './catalog/change.js';
 import type { Snapshot } from './catalog/snapshot.js';
 import { TableSnapshot } from './catalog/table-snapshot.js';
-import type { Add, MetaData } from './delta/actions.js';
+import type { MetaData } from './delta/actions.js';
 import { fileColumns, type LogColumn } from './delta/table-metadata.js';
 
 /** A table of an open lake. */
@@ -32,12 +33,12 @@ export class LakeTable {
   }
 
   /** The file's path within the lake. */
-  pathOf(add: Pick<Add, 'path'>): string {
+  pathOf(add: Pick<DataFile, 'path'>): string {
     return lakePathOf(this.schema.name, add);
   }
 
   /** The file with a path within the lake, as `pathOf` gives it; undefined where this table has none there. */
-  fileAt(path: string): Add | undefined {
+  fileAt(path: string): DataFile | undefined {
     const prefix = `${this.schema.name}/`;
     return path.startsWith(prefix) ? this.snapshot.file(path.slice(prefix.length)) : undefined;
   }

@@ -1,3 +1,4 @@
+import type { DataFile } from './delta/data-file.js';
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../core/clock.js';
 import type { Table } from '../core/columns/table.js';
@@ -21,7 +22,6 @@ import {
   type FileCommit,
   type NamedFiles,
 } from './commit-files.js';
-import type { Add } from './delta/actions.js';
 import { withRetention } from './delta/table-metadata.js';
 import { inspectLocation } from './inspect-location.js';
 import { copyUnfinished, unfinishedCopy } from './leases.js';
@@ -201,7 +201,7 @@ export class Lake {
   }
 
   /** The files of a table, pipeline and account. */
-  files(pipeline: string, table: string, account: string): readonly Add[] {
+  files(pipeline: string, table: string, account: string): readonly DataFile[] {
     return filesOf(this.table(table).snapshot, pipeline, account);
   }
 
@@ -216,7 +216,7 @@ export class Lake {
   }
 
   /** The same files, as log entries. */
-  committedAdds(): { table: LakeTable; add: Add }[] {
+  committedAdds(): { table: LakeTable; add: DataFile }[] {
     return this.tables.flatMap((table) => [...table.snapshot.files()].map((add) => ({ table, add })));
   }
 

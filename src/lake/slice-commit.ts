@@ -1,6 +1,6 @@
 import type { PipelineTables, Table } from '../core/columns/table.js';
 import type { Add } from './delta/actions.js';
-import { addOf, contentOf } from './delta/file-tags.js';
+import { addOf, contentOf, type FileFigures } from './delta/data-file.js';
 import type { SliceLoads } from './loads/load-keys.js';
 import type { Snapshot } from './catalog/snapshot.js';
 import type { LakeTable } from './lake-table.js';
@@ -8,7 +8,7 @@ import type { SliceReplacement } from './slice-replacement.js';
 import type { Store } from './store/store.js';
 
 /** One file of a slice, not yet in the lake. */
-export interface SliceFile {
+export interface SliceFile extends FileFigures {
   readonly table: Table;
   /** `2025-03`, or `unknown`. */
   readonly month: string;
@@ -16,8 +16,8 @@ export interface SliceFile {
   readonly rows: number;
   /** Statistics in Delta's JSON form. */
   readonly stats: string;
-  /** Further tags for the log. */
-  readonly tags: Readonly<Record<string, string>>;
+  /** The pipeline that the log names for it; left out: the slice's. */
+  readonly pipeline?: string;
 }
 
 /** A slice that was read completely. */
@@ -35,16 +35,15 @@ export interface SliceCommit extends SliceLoads, Pick<PipelineTables, 'main' | '
 
 /** The log entry of a slice's file, without the end of its name (`NewFile.add`). `now`: milliseconds since 1970. */
 export function sliceAdd(slice: SliceCommit, file: SliceFile, now: number): Add {
-  const { account } = slice;
+  const { account, loadKeys } = slice;
+  const { month, rows, stats, net, groups, pipeline = slice.pipeline } = file;
   return addOf(
     {
-      path: `account=${account}/month=${file.month}/${slice.name}`,
-      partitionValues: { account, month: file.month },
+      path: `account=${account}/month=${month}/${slice.name}`,
+      ...{ account, month, rows, stats, net, groups, loadKeys },
       dataChange: true,
       content: contentOf(file.bytes),
-      rows: file.rows,
-      stats: file.stats,
-      tags: { pipeline: slice.pipeline, ...file.tags, account, loadKeys: JSON.stringify(slice.loadKeys) },
+      shared: { pipeline, account },
     },
     now,
   );
@@ -70,7 +69,7 @@ export type Revision =
 /** The slice replaces the stored rows, and the differences are added to append-only tables in the same transaction. */
 export interface RevisionToCommit {
   readonly verdict: 'changed';
-  /** The files with the differences; their tags name the pipeline. */
+  /** The files with the differences, which name their pipeline. */
   readonly files: readonly SliceFile[];
   /** Prefix of the files' names. */
   readonly name: string;

@@ -5,8 +5,7 @@ import type { StoredLoadKey } from './catalog/load-key.js';
 import type { Snapshot } from './catalog/snapshot.js';
 import { TableSnapshot } from './catalog/table-snapshot.js';
 import { withDerived, type NewFile, type Replacement, type TableFile } from './commit-files.js';
-import type { Add } from './delta/actions.js';
-import { loadKeysOf } from './delta/file-tags.js';
+import { DataFile } from './delta/data-file.js';
 import { loadedOf, parseImportedKey } from './loads/imported-spans.js';
 import { keyChange, replacedKeys, type SliceLoads } from './loads/load-keys.js';
 
@@ -28,11 +27,11 @@ export interface SliceReplacement {
   /** The files with rows of `reread`, and what is derived from them. */
   readonly stored: readonly TableFile[];
   /** The main table's files with rows of `vanishing`. */
-  readonly files: readonly Add[];
+  readonly files: readonly DataFile[];
   /** Those of them that have rows of other load keys, too. */
-  readonly mixed: readonly Add[];
+  readonly mixed: readonly DataFile[];
   /** The main table's files with rows of `partial`. */
-  readonly partialFiles: readonly Add[];
+  readonly partialFiles: readonly DataFile[];
   /** The version that set each load key of the slice, and each that it replaces; -1 for one that isn't loaded. */
   readonly versions: ReadonlyMap<string, number>;
 }
@@ -42,7 +41,7 @@ export interface Remainder {
   /** Files with the rows that stay. */
   readonly files: readonly NewFile[];
   /** The files of the main table that they are made from. */
-  readonly mains: readonly Add[];
+  readonly mains: readonly DataFile[];
   /** How many imported rows of these don't stay. */
   readonly importedRows: number;
 }
@@ -60,7 +59,7 @@ export function replacementOf(snapshot: Snapshot, slice: ReplacingSlice): SliceR
   return {
     ...{ snapshot, main, reread, covered, vanishing, partial: new Set(partial), files },
     stored: withDerived(snapshot, main.name, table.filesWith(account, pipeline, reread)),
-    mixed: files.filter((add) => loadKeysOf(add).some((key) => !vanishing.has(key))),
+    mixed: files.filter((add) => add.loadKeys.some((key) => !vanishing.has(key))),
     partialFiles: table.filesWith(account, pipeline, partial),
     versions: new Map([...loadKeys, ...replaces].map((key) => [key, version(key)])),
   };
@@ -89,7 +88,7 @@ function reachedImports(
 }
 
 /** The stored files of a table with rows that are read again. */
-export function storedFiles({ stored }: SliceReplacement, { name }: Table): readonly Add[] {
+export function storedFiles({ stored }: SliceReplacement, { name }: Table): readonly DataFile[] {
   return stored.filter(({ table }) => table === name).map(({ add }) => add);
 }
 
@@ -130,10 +129,10 @@ export function appliedReplacement(
   const table = new TableSnapshot(snapshot, main.name);
   const mains = [...files, ...remainder.mains];
   const paths = new Set(mains.map(({ path }) => path));
-  const kept = new Set(remainder.files.flatMap(({ add }) => loadKeysOf(add)));
+  const kept = new Set(remainder.files.flatMap(({ add }) => new DataFile(add).loadKeys));
   const stays = (key: string) =>
     kept.has(key) || table.filesWith(slice.account, slice.pipeline, [key]).some(({ path }) => !paths.has(path));
-  const keys = [...new Set([...covered, ...mains.flatMap(loadKeysOf)])];
+  const keys = [...new Set([...covered, ...mains.flatMap(({ loadKeys }) => loadKeys)])];
   const emptied = keys.filter((key) => parseImportedKey(key) !== undefined && !stays(key));
   return {
     removed: removedFiles(replacement, remainder),

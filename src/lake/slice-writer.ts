@@ -1,10 +1,10 @@
+import { rowsOf } from './delta/data-file.js';
 import type { Clock } from '../core/clock.js';
 import { LedgerlakeError } from '../core/errors.js';
 import { Mutex } from '../core/mutex.js';
 import { lakePathOf } from './catalog/change.js';
 import { TableSnapshot } from './catalog/table-snapshot.js';
 import { notCommitted, type CommitResult, type FileCommit } from './commit-files.js';
-import { rowsInLog } from './delta/file-tags.js';
 import { hasConflict } from './loads/load-keys.js';
 import {
   sliceAdd,
@@ -101,7 +101,7 @@ export class SliceWriter {
     if (answered > 0 && unread === 0) return;
     const copied = new Set(remainder.mains.map(({ path }) => path));
     const files = new TableSnapshot(snapshot, main.name).filesWith(slice.account, slice.pipeline, covered);
-    const rows = rowsInLog(files.filter(({ path }) => !copied.has(path))) + remainder.importedRows;
+    const rows = rowsOf(files.filter(({ path }) => !copied.has(path))) + remainder.importedRows;
     if (rows <= answered) return;
     const got = answered === 0 ? 'none from the service' : `${answered}, beside parts of pages that can't be read`;
     throw new LedgerlakeError(

@@ -2,7 +2,6 @@ import { expect, test } from 'vitest';
 import { runSql } from '../../src/cli/sql-shell/run-sql.js';
 import type { Format } from '../../src/core/text/formats.js';
 import { openLakeReader } from '../../src/app/query/lake-files.js';
-import { columnStatistics } from '../../src/lake/delta/file-tags.js';
 import { Kept } from '../core/text/streams.js';
 import { servingLake } from '../serve/lake/served-lake.js';
 import { imported, eventsBody, fileOf } from './import/imported.js';
@@ -57,7 +56,7 @@ test('merged files keep the byte order marks that texts begin with, in rows and 
   const entries = (await open(root, clock)).tables.find(({ schema }) => schema.name === 'entries');
   const [merged, ...others] = [...(entries?.snapshot.files() ?? [])];
   expect(others).toEqual([]);
-  expect(columnStatistics(merged ?? {}, 'sku')).toMatchObject({ least: `${mark}SKU-1`, greatest: `${mark}SKU-1` });
+  expect(merged?.columnStatistics('sku')).toMatchObject({ least: `${mark}SKU-1`, greatest: `${mark}SKU-1` });
   expect((await verified({ root, clock })).problems).toEqual([]);
 });
 

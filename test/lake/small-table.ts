@@ -36,7 +36,7 @@ export function file(name: string): Add {
 
 /** A file of a slice; its bytes are its text. */
 export function sliceFile(table: Table, text: string, month = '2025-06'): SliceFile {
-  return { table, month, bytes: Buffer.from(text), rows: 1, stats: '{"numRecords":1}', tags: {} };
+  return { table, month, bytes: Buffer.from(text), rows: 1, stats: '{"numRecords":1}' };
 }
 
 /** A slice with a file of each table for one load key. */

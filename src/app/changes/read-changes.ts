@@ -6,8 +6,7 @@ import { columnsOf, partitions, selectRows, type ViewedTable } from '../../core/
 import { LedgerlakeError, usageError } from '../../core/errors.js';
 import { zstd } from '../../core/parquet/encoder/zstd.js';
 import { Snapshot } from '../../lake/catalog/snapshot.js';
-import type { Add } from '../../lake/delta/actions.js';
-import { DamagedFile } from '../../lake/delta/file-tags.js';
+import { DamagedFile, type DataFile } from '../../lake/delta/data-file.js';
 import { existingLake, type LakeAddress } from '../../lake/existing-lake.js';
 import { checkedFile } from '../../lake/files/local-file.js';
 import { defaultLimits, subWorkspace, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
@@ -148,8 +147,8 @@ function refuseColumns(excluded: readonly string[], { tables }: Lake): void {
 interface ChangedPartition {
   readonly account: string;
   readonly month: string;
-  readonly added: readonly Add[];
-  readonly removed: readonly Add[];
+  readonly added: readonly DataFile[];
+  readonly removed: readonly DataFile[];
 }
 
 function changedPartitions(
@@ -162,7 +161,7 @@ function changedPartitions(
     account === undefined ? [...snapshot.files(table)] : [...snapshot.filesOf(table, account).values()];
   const added = filesOf(after).filter(({ path }) => before.file(table, path) === undefined);
   const removed = filesOf(before).filter(({ path }) => after.file(table, path) === undefined);
-  const folderOf = ({ path }: Add) => path.slice(0, path.lastIndexOf('/'));
+  const folderOf = ({ path }: DataFile) => path.slice(0, path.lastIndexOf('/'));
   const [addedBy, removedBy] = [groupBy(added, folderOf), groupBy(removed, folderOf)];
   return [...new Set([...addedBy.keys(), ...removedBy.keys()])].toSorted().map((folder) => {
     const files = { added: addedBy.get(folder) ?? [], removed: removedBy.get(folder) ?? [] };
@@ -192,7 +191,7 @@ async function comparePartition(
   signal: AbortSignal,
 ): Promise<void> {
   const own = subWorkspace(workspace);
-  const rowsOf = async (adds: readonly Add[]) => {
+  const rowsOf = async (adds: readonly DataFile[]) => {
     const files: string[] = [];
     for (const add of adds) files.push(await readableFile(lake, table, add, own));
     return selectRows(view, files, [literal(account), literal(month)]);
@@ -212,7 +211,7 @@ async function comparePartition(
 }
 
 /** A file of the lake as a local file, as its commit has it. */
-async function readableFile(lake: Lake, table: LakeTable, add: Add, workspace: Workspace): Promise<string> {
+async function readableFile(lake: Lake, table: LakeTable, add: DataFile, workspace: Workspace): Promise<string> {
   try {
     return await checkedFile(lake.store, table, add, workspace);
   } catch (error) {

@@ -1,7 +1,6 @@
 import { roles } from '../../../pipelines/all-pipelines.js';
 import { dayMs, overlap, uncovered, type Window } from '../../core/windows.js';
 import { readWindow } from '../../engine/slicing/window-slices.js';
-import { loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
 import { parseImportedKey } from '../../lake/loads/imported-spans.js';
 import { loadingCommand, spansText } from '../command-text.js';
@@ -93,7 +92,7 @@ export function leftOutDays(
 export function transactionsSince(lake: Lake, account: string): number {
   return lake
     .files(transactions.name, transactions.main.name, account)
-    .flatMap((add) => loadKeysOf(add).map((key) => (readWindow(key) ?? parseImportedKey(key))?.start ?? Infinity))
+    .flatMap((add) => add.loadKeys.map((key) => (readWindow(key) ?? parseImportedKey(key))?.start ?? Infinity))
     .reduce((first, at) => Math.min(first, at), Infinity);
 }
 

@@ -2,7 +2,6 @@ import { pipelineFilling, pipelines } from '../../../pipelines/all-pipelines.js'
 import { monthRange, spanOf, type Window } from '../../core/windows.js';
 import { readWindow } from '../../engine/slicing/window-slices.js';
 import { nameIn } from '../../lake/catalog/load-key.js';
-import { loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
 import { parseImportedKey } from '../../lake/loads/imported-spans.js';
 import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
@@ -35,7 +34,7 @@ export function rereadRemedy({ table, file, slice }: RowsToReread, lake: Lake): 
   if (delta === undefined || pipeline === undefined || account === undefined) return undefined;
   if (filled?.slicing.loadKeyKind === 'order') {
     const add = delta.fileAt(file);
-    const keys = add === undefined ? [slice] : loadKeysOf(add);
+    const keys = add === undefined ? [slice] : add.loadKeys;
     const orders = keys.flatMap((key) => nameIn('order', key) ?? []);
     const isShort = orders.length > 0 && orders.length <= mostOrders;
     return isShort ? { kind: 'reread', pipeline, account, orders } : undefined;

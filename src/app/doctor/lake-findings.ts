@@ -3,8 +3,7 @@ import type { Clock } from '../../core/clock.js';
 import { shortInstant } from '../../core/numeric/instant.js';
 import { formatBytes, formatCount, formatSpan } from '../../core/text/amounts.js';
 import { readWindow } from '../../engine/slicing/window-slices.js';
-import type { Add } from '../../lake/delta/actions.js';
-import { loadKeysOf } from '../../lake/delta/file-tags.js';
+import type { DataFile } from '../../lake/delta/data-file.js';
 import { isEmpty, missingText } from '../../lake/existing-lake.js';
 import { sizeFault } from '../../lake/files/local-file.js';
 import { Lake } from '../../lake/lake.js';
@@ -202,7 +201,7 @@ export async function examineFiles(
   for (const table of lake.tables) {
     const sizes = new Map<string, number>();
     for await (const { path, size } of lake.store.list(table.schema.name)) sizes.set(path, size);
-    const differing: Add[] = [];
+    const differing: DataFile[] = [];
     for (const of of table.snapshot.files()) {
       [count, bytes] = [count + 1, bytes + of.size];
       if (sizes.get(table.pathOf(of)) !== of.size) differing.push(of);
@@ -213,7 +212,7 @@ export async function examineFiles(
       if (table.snapshot.file(of.path) === undefined) continue;
       const file = table.pathOf(of);
       const size = sizes.get(file);
-      const [slice = '', ...others] = loadKeysOf(of);
+      const [slice = '', ...others] = of.loadKeys;
       const found = `${file}: ${size === undefined ? 'it is missing' : sizeFault(of, size)}`;
       faults.push({ found, rows: { table: table.schema.name, file, slice: others.length === 0 ? slice : '' } });
     }

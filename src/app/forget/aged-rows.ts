@@ -1,10 +1,10 @@
+import type { DataFile } from '../../lake/delta/data-file.js';
+import { changingData } from '../../lake/files/new-file.js';
 import type { Clock } from '../../core/clock.js';
 import type { Table } from '../../core/columns/table.js';
 import { readParquet, timestampLiteral } from '../../core/duckdb/literals.js';
 import { LedgerlakeError } from '../../core/errors.js';
-import type { Add } from '../../lake/delta/actions.js';
 import type { LakeTable } from '../../lake/lake-table.js';
-import { columnStatistics, isDerivedFile, loadKeysOf } from '../../lake/delta/file-tags.js';
 import { defaultLimits, makeLakeFolder, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
 import { localFile } from '../../lake/files/local-file.js';
 import { keyExpression, loadKeysText } from '../../lake/files/load-key-rows.js';
@@ -12,7 +12,6 @@ import { countRows, checkRowCount } from '../../lake/files/local-parquet.js';
 import { loadKeyFor, loadKeyId, nameIn, type StoredLoadKey } from '../../lake/catalog/load-key.js';
 import type { Lake } from '../../lake/lake.js';
 import { withDerived, type NewFile } from '../../lake/commit-files.js';
-import { groupSpansOf } from '../../sources/finances/api-v0/collectors.js';
 import { groups } from '../../sources/finances/api-v0/event-tables.js';
 import { loadKeyKindOf } from '../coverage/stored-pipelines.js';
 import { fileTargetOf, writeBundle, writeFiltered } from '../maintenance/file-bundles.js';
@@ -54,7 +53,7 @@ interface AgedTable {
 
 /** A main table's file, and the number of rows that stay. */
 interface AgedFile {
-  readonly add: Add;
+  readonly add: DataFile;
   readonly rows: number;
   readonly kept: number;
 }
@@ -80,7 +79,7 @@ export async function removeAged(lake: Lake, account: string, before: number, cl
       const { files, emptied, filled } = await agedFiles(retention, table, rule);
       const keys = rule.loadKey === undefined ? [] : pipelineKeys(lake, account, table);
       const loaded = new Set(keys.map(({ key }) => key));
-      const named = new Set(rule.loadKey === undefined ? [] : files.flatMap(({ add }) => loadKeysOf(add)));
+      const named = new Set(rule.loadKey === undefined ? [] : files.flatMap(({ add }) => add.loadKeys));
       // An earlier attempt may have deleted a load key that further files name.
       const isForgotten = (key: string) =>
         !loaded.has(key) || (nameIn('group', key) !== undefined ? !listed.has(key) : emptied.has(key));
@@ -102,13 +101,13 @@ export async function removeAged(lake: Lake, account: string, before: number, cl
 
 /** The load keys of the pipelines whose main table this is. */
 function pipelineKeys(lake: Lake, account: string, table: LakeTable): StoredLoadKey[] {
-  const pipelines = new Set([...table.snapshot.filesOf(account)].map(({ tags }) => tags?.['pipeline'] ?? ''));
+  const pipelines = new Set([...table.snapshot.filesOf(account)].map(({ pipeline }) => pipeline));
   return [...lake.snapshot.allKeysOf(account)].filter(({ pipeline }) => pipelines.has(pipeline));
 }
 
 /** Load keys of the groups that stay in the listing. */
 function listedGroups(table: LakeTable, { account, before }: Retention): Set<string> {
-  const spans = [...table.snapshot.filesOf(account)].flatMap(groupSpansOf);
+  const spans = [...table.snapshot.filesOf(account)].flatMap(({ groups }) => groups ?? []);
   return new Set(spans.filter(({ end }) => end === null || end >= before).map(({ id }) => loadKeyFor('group', id)));
 }
 
@@ -122,8 +121,8 @@ async function agedFiles(
   const { database, clear } = retention.workspace;
   const found = { files: new Array<AgedFile>(), emptied: new Set<string>(), filled: new Set<string>() };
   for (const add of table.snapshot.filesOf(account)) {
-    if (isDerivedFile(add)) continue;
-    const rows = Number(add.tags?.['rows'] ?? 0);
+    if (add.main !== undefined) continue;
+    const rows = add.rows;
     const age = rule.loadKey === undefined ? ageByStatistics(add, rule.instant, before) : undefined;
     if (age !== undefined) {
       found.files.push({ add, rows, kept: age === 'new' ? rows : 0 });
@@ -143,8 +142,8 @@ async function agedFiles(
 }
 
 /** Whether all of a file's rows stay (`new`) or are removed (`old`), by the log's statistics; undefined where they don't decide. */
-function ageByStatistics(add: Add, column: string, before: number): 'new' | 'old' | undefined {
-  const { least = '', greatest = '', hasNoNull } = columnStatistics(add, column);
+function ageByStatistics(add: DataFile, column: string, before: number): 'new' | 'old' | undefined {
+  const { least = '', greatest = '', hasNoNull } = add.columnStatistics(column);
   if (Date.parse(least) >= before) return 'new';
   return Date.parse(greatest) < before && hasNoNull ? 'old' : undefined;
 }
@@ -154,13 +153,13 @@ async function removeRows(retention: Retention, { table, rule, files, forgotten 
     await retention.lake.commitFiles({
       operation: 'DELETE',
       main: table.schema,
-      files: by.map((file) => ({ ...file, add: { ...file.add, dataChange: true } })),
+      files: by.map(changingData),
       decide: (snapshot) => {
         const replaced = old.flatMap(({ add }) => snapshot.file(table.schema.name, add.path) ?? []);
         if (replaced.length === 0) return undefined;
         const loads = replaced.flatMap((add) => {
-          const loaded = snapshot.keysOf(retention.account, add.tags?.['pipeline'] ?? '');
-          return loadKeysOf(add).flatMap((key) => (forgotten.has(key) ? (loaded.get(key) ?? []) : []));
+          const loaded = snapshot.keysOf(retention.account, add.pipeline);
+          return add.loadKeys.flatMap((key) => (forgotten.has(key) ? (loaded.get(key) ?? []) : []));
         });
         const removed = withDerived(snapshot, table.schema.name, replaced);
         return { removed, keys: { delete: [...new Set(loads)].map(loadKeyId) } };
@@ -172,8 +171,8 @@ async function removeRows(retention: Retention, { table, rule, files, forgotten 
   for (const file of files) {
     const { add, kept, rows } = file;
     // A file has all load keys of its slice, also those with rows only in other files.
-    const loadKeys = loadKeysOf(add).filter((loadKey) => !forgotten.has(loadKey));
-    if (emptied.includes(file) || (kept === rows && loadKeys.length === loadKeysOf(add).length)) continue;
+    const loadKeys = add.loadKeys.filter((loadKey) => !forgotten.has(loadKey));
+    if (emptied.includes(file) || (kept === rows && loadKeys.length === add.loadKeys.length)) continue;
     await replace([file], await rewriteBundle(retention, table, rule, file, loadKeys));
     await retention.workspace.clear();
   }
@@ -191,7 +190,7 @@ async function rewriteBundle(
   const sources = lake.tables.flatMap((table) =>
     table.snapshot.derivedFrom(account, main.pathOf(old)).map((add) => ({ table, path: table.pathOf(add) })),
   );
-  const name = old.tags?.['pipeline'] ?? '';
+  const name = old.pipeline;
   const pipeline = { name, main: main.schema, derived: sources.map(({ table }) => table.schema) };
   const tables = [...sources, { table: main, path: main.pathOf(old) }].map(({ table, path }) => ({
     table: table.schema,
@@ -205,7 +204,7 @@ async function rewriteBundle(
     },
   }));
   const target = fileTargetOf(pipeline, old, loadKeys);
-  return writeBundle(workspace, { target, key: old.path, tags: old.tags ?? {}, tables }, clock.now());
+  return writeBundle(workspace, { target, key: old.path, of: old, tables }, clock.now());
 }
 
 /**
@@ -215,7 +214,7 @@ async function rewriteBundle(
 async function fetchFile(
   { lake: { store }, workspace: { newPath, faults } }: Retention,
   path: string,
-  main: Add,
+  main: DataFile,
 ): Promise<string> {
   const file = await localFile(store, path, newPath);
   if (file === undefined) {
@@ -224,7 +223,7 @@ async function fetchFile(
       `expected the file ${path} in ${store.location}, which the log names, got none; \`ledgerlake verify\` lists what else is missing`,
     );
   }
-  const slice = loadKeysText(loadKeysOf(main)) || 'no slice';
+  const slice = loadKeysText(main.loadKeys) || 'no slice';
   faults.set(file, (text) => {
     const found = `expected rows in ${store.address(path)} (${slice}), it can't be read (${text})`;
     return new LedgerlakeError('SQL', `${found}; \`ledgerlake verify\` names what else is wrong`);

@@ -7,7 +7,6 @@ import { LedgerlakeError, usageError } from '../../core/errors.js';
 import { printable } from '../../core/printable.js';
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
 import { alignedLines } from '../../core/text/width.js';
-import type { Add } from '../../lake/delta/actions.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 import { tables } from '../../sources/finances/lake-tables.js';
 import { accountFiles, eraseTraces, accountsIn, removeAccount } from '../../lake/upkeep/erasure.js';
@@ -17,7 +16,7 @@ import { forgetRequestedRanges } from '../../lake/upkeep/requested-ranges.js';
 import { readBackupNotes, type BackupNote } from '../../lake/upkeep/backup-notes.js';
 import { acquireExclusiveLease, leasePath, otherLeases, type RunLease } from '../../lake/leases.js';
 import { removeLeases } from '../../lake/upkeep/vacuum.js';
-import { rowsInLog } from '../../lake/delta/file-tags.js';
+import { rowsOf, type DataFile } from '../../lake/delta/data-file.js';
 import type { Store } from '../../lake/store/store.js';
 import { removeAged } from './aged-rows.js';
 import { readAccountName } from '../configuration/account.js';
@@ -162,7 +161,7 @@ async function ask(
   throw new LedgerlakeError('STOPPED', 'not confirmed; nothing was removed');
 }
 
-type Files = ReadonlyMap<string, { readonly table: string; readonly add: Add }>;
+type Files = ReadonlyMap<string, { readonly table: string; readonly add: DataFile }>;
 
 /** Compares an account's files before and after, table by table. */
 function forgottenRows(before: Files, after: Files): ForgottenRows[] {
@@ -170,7 +169,7 @@ function forgottenRows(before: Files, after: Files): ForgottenRows[] {
   return names
     .map((table) => {
       const inTable = (files: Files) => [...files].filter(([, file]) => file.table === table);
-      const rows = (files: Files) => rowsInLog(inTable(files).map(([, { add }]) => add));
+      const rows = (files: Files) => rowsOf(inTable(files).map(([, { add }]) => add));
       const bytes = (files: Files) => inTable(files).reduce((sum, [, { add }]) => sum + add.size, 0);
       return {
         table,

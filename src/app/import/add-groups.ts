@@ -1,3 +1,4 @@
+import { metadataOf, newFile, imported, type FileTarget } from '../../lake/files/new-file.js';
 import { groupSpan } from '../../sources/finances/api-v0/collectors.js';
 import { groupBatch, readGroup, type GroupRow } from '../../sources/finances/api-v0/group-rows.js';
 import { newWarnings } from '../../sources/finances/model/slice-rows.js';
@@ -10,7 +11,6 @@ import { replacementOf } from '../../lake/slice-replacement.js';
 import { compare } from '../../core/compare.js';
 import type { PipelineTables } from '../../core/columns/table.js';
 import { rowsIn } from '../../lake/files/local-parquet.js';
-import { imported, metadataOf, newFile, type FileTarget } from '../../lake/files/new-file.js';
 import { remainderWriter } from '../maintenance/remainder.js';
 import { encodeFile } from '../../core/parquet/encode-file.js';
 import { dayOf, importedKey } from '../../lake/loads/imported-spans.js';
@@ -53,7 +53,7 @@ export async function addGroups(
     const batch = { table: groups, rows: groupBatch(all, dayOf(day)) };
     const { bytes, ...about } = await encodeFile(batch, metadataOf(fileTarget));
     const file = { path: await workspace.writeLocal(bytes), ...about };
-    const tags = { pipeline: name, account, groups: JSON.stringify(all.map(groupSpan)) };
+    const tags = { shared: { pipeline: name, account }, groups: all.map(groupSpan) };
     const newGroups = await newFile(groups, fileTarget, file, tags, clock.now(), imported);
     const withRemainder = remainderWriter(lake, clock, workspace.limits);
     const committed = withRemainder(slice, replacement, (remainder) => {

@@ -1,10 +1,9 @@
+import type { DataFile } from '../../lake/delta/data-file.js';
 import type { PipelineTables } from '../../core/columns/table.js';
 import { count } from '../../core/count.js';
 import { literal } from '../../core/duckdb/literals.js';
 import { writeNewFile } from '../../core/io/write-file.js';
 import { dayMs, overlap, spanOf, type Window } from '../../core/windows.js';
-import type { Add } from '../../lake/delta/actions.js';
-import { statisticsOf } from '../../lake/delta/file-tags.js';
 import { rowsIn } from '../../lake/files/local-parquet.js';
 import { markHandled } from '../../lake/files/workspace.js';
 import { importedKey } from '../../lake/loads/imported-spans.js';
@@ -158,8 +157,8 @@ async function storedEvents(
 }
 
 /** By the log's statistics. */
-function mayHaveUndated({ stats }: Add): boolean {
-  return statisticsOf(stats).nullCount['posted_at'] !== 0;
+function mayHaveUndated({ statistics }: DataFile): boolean {
+  return statistics.nullCount['posted_at'] !== 0;
 }
 
 interface ComparedInputs {

@@ -1,3 +1,4 @@
+import type { NetSums } from '../../lake/delta/data-file.js';
 import { compare } from '../../core/compare.js';
 import { Mutex } from '../../core/mutex.js';
 import { LedgerlakeError } from '../../core/errors.js';
@@ -143,7 +144,7 @@ export interface EncodedMonth {
   /** Undefined where no event has an amount. */
   readonly entries: EncodedFile | undefined;
   /** Net sums by currency, as JSON for the log. */
-  readonly net: string;
+  readonly net: NetSums;
 }
 
 /** Lines with some bodies replaced. */
@@ -394,11 +395,11 @@ export class ChunkEncoder {
     const encoded: EncodedMonth[] = [];
     for (const { month, rows: ofMonth, metadata } of months) {
       const files = new Map<string, EncodedFile>();
-      let net = '{}';
+      let net: NetSums = {};
       for (const batch of monthBatches({ events, entries }, finished, month, [...ofMonth])) {
         files.set(batch.table.name, await encodeFile(batch, metadata));
         this.#memory.clear();
-        net = batch.tags['net'] ?? net;
+        net = batch.net ?? net;
       }
       const main = files.get(events.name);
       if (main !== undefined) encoded.push({ events: main, entries: files.get(entries.name), net });

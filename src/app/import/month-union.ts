@@ -1,10 +1,10 @@
+import { addNets, netSumsIn, metadataOf } from '../../lake/files/new-file.js';
 import type { Database } from '../../core/duckdb/connection.js';
 import { literal, readParquet, timestampLiteral } from '../../core/duckdb/literals.js';
 import type { PipelineTables, Table } from '../../core/columns/table.js';
 import { count } from '../../core/count.js';
 import { dayMs, overlap, type Window } from '../../core/windows.js';
 import { copyRows, mostGroupRows, rowsIn, type LocalParquet } from '../../lake/files/local-parquet.js';
-import { addNets, metadataOf, netSumsIn } from '../../lake/files/new-file.js';
 import type { Workspace } from '../../lake/files/workspace.js';
 import { lakePathOf } from '../../lake/catalog/change.js';
 import type { StoredLoadKey } from '../../lake/catalog/load-key.js';
@@ -219,5 +219,5 @@ async function keptMonth(
     ));
   const filled = derived !== undefined && derived.rows > 0 ? derived : undefined;
   const net = filled === undefined ? {} : addNets([await netSumsIn(database, [filled.path])]);
-  return { month, spans, events: main, entries: filled, net: JSON.stringify(net) };
+  return { month, spans, events: main, entries: filled, net };
 }

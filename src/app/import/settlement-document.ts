@@ -1,6 +1,6 @@
+import { fileMetadata } from '../../lake/files/new-file.js';
 import { basename } from 'node:path';
 import { encodeFile } from '../../core/parquet/encode-file.js';
-import { fileMetadata } from '../../lake/files/new-file.js';
 import type { Workspace } from '../../lake/files/workspace.js';
 import type { SliceCommit, SliceFile } from '../../lake/slice-commit.js';
 import { SliceWriter } from '../../lake/slice-writer.js';
@@ -130,7 +130,7 @@ async function sliceOf({ id, month, batches }: SettlementRows, account: string):
   const metadata = fileMetadata(pipeline, account, label);
   const files: SliceFile[] = [];
   for (const batch of batches) {
-    files.push({ table: batch.table, month, ...(await encodeFile(batch, metadata)), tags: {} });
+    files.push({ table: batch.table, month, ...(await encodeFile(batch, metadata)) });
   }
   const origin = 'import' as const;
   return { pipeline, account, name, loadKeys, main, derived, files, replaces: loadKeys, acceptsEmpty: true, origin };

@@ -1,10 +1,10 @@
+import { metadataOf, newFile, imported } from '../../lake/files/new-file.js';
+import { contentOf, type NetSums } from '../../lake/delta/data-file.js';
 import type { EncodedFile } from '../../core/parquet/encode-file.js';
 import type { PipelineTables, Table } from '../../core/columns/table.js';
 import type { Window } from '../../core/windows.js';
-import { contentOf } from '../../lake/delta/file-tags.js';
 import type { NewFile } from '../../lake/commit-files.js';
 import type { LocalParquet } from '../../lake/files/local-parquet.js';
-import { imported, metadataOf, newFile } from '../../lake/files/new-file.js';
 import type { Workspace } from '../../lake/files/workspace.js';
 import { importedKey } from '../../lake/loads/imported-spans.js';
 import { entries, events } from '../../sources/finances/api-v0/event-tables.js';
@@ -21,7 +21,7 @@ export interface StagedMonth {
   /** Undefined where no event has an amount. */
   readonly entries: LocalParquet | undefined;
   /** Net sums by currency, as JSON for the log. */
-  readonly net: string;
+  readonly net: NetSums;
 }
 
 /** A staged month as it was encoded. */
@@ -103,7 +103,7 @@ export async function newFilesOf(
   const files: NewFile[] = [];
   for (const { month, spans, events: main, entries: derived, net } of staged) {
     const target = { pipeline, account, month, loadKeys: spans.map(importedKey).toSorted() };
-    const tags = { pipeline: pipeline.name, account, net };
+    const tags = { shared: { pipeline: pipeline.name, account }, net };
     const file = async (table: Table, local: LocalParquet) => {
       files.push({ ...(await newFile(table, target, local, tags, now, imported)), bundle: main.path });
     };

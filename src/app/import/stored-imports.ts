@@ -1,7 +1,7 @@
+import type { DataFile } from '../../lake/delta/data-file.js';
 import type { ImportLimits } from './chunk-threads.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { codeOf, LedgerlakeError, messageOf } from '../../core/errors.js';
-import type { Add } from '../../lake/delta/actions.js';
 import { withDerived, type CommitResult, type NewFile } from '../../lake/commit-files.js';
 import type { StoredLoadKey } from '../../lake/catalog/load-key.js';
 import type { Snapshot } from '../../lake/catalog/snapshot.js';
@@ -42,7 +42,7 @@ export interface StoredRows {
   /** The loaded windows among them, joined. */
   readonly loaded: readonly Window[];
   /** Their files of the main table. */
-  readonly files: readonly Add[];
+  readonly files: readonly DataFile[];
   /** Whether a snapshot has the same. */
   readonly isCurrent: (snapshot: Snapshot) => boolean;
 }
@@ -84,10 +84,11 @@ export interface StoredReading {
 export async function withStoredFiles<T>(
   { lake }: ImportTarget,
   { workspace: { database }, files }: StoredReading,
-  adds: readonly Add[],
+  adds: readonly DataFile[],
   step: (paths: readonly string[]) => Promise<T>,
 ): Promise<T> {
-  const pathsOf = async (some: readonly Add[]) => (await files.of(lake, events, some)).flatMap((month) => month.paths);
+  const pathsOf = async (some: readonly DataFile[]) =>
+    (await files.of(lake, events, some)).flatMap((month) => month.paths);
   const paths = await pathsOf(adds);
   try {
     return await step(paths);
@@ -113,7 +114,7 @@ export interface ImportedFiles {
   /** The load keys of their rows. */
   readonly loadKeys: readonly string[];
   /** Files that are replaced; others stay. */
-  readonly replaced?: readonly Add[];
+  readonly replaced?: readonly DataFile[];
 }
 
 /** Commits imported files, unless the lake has changed in their days meanwhile: then nothing is changed, and the caller reads again. */

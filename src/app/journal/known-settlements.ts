@@ -4,8 +4,6 @@ import { contains } from '../../core/windows.js';
 import { lakePathOf } from '../../lake/catalog/change.js';
 import { nameIn, refusedAfter } from '../../lake/catalog/load-key.js';
 import type { Snapshot } from '../../lake/catalog/snapshot.js';
-import { loadKeysOf } from '../../lake/delta/file-tags.js';
-import { groupSpansOf } from '../../sources/finances/api-v0/collectors.js';
 import type { KnownVersion } from './known-version.js';
 
 const listing = roles.settlements.main.name;
@@ -33,8 +31,8 @@ export function knownSettlements(
   const listed = accounts.flatMap((account) => {
     const keys = snapshot.keysOf(account, roles.settlements.name);
     return [...snapshot.filesOf(listing, account).values()].flatMap((add) => {
-      const read = loadKeysOf(add).flatMap((key) => keys.get(key) ?? []);
-      return groupSpansOf(add).map(({ id, start, end, open, awaited }) => {
+      const read = add.loadKeys.flatMap((key) => keys.get(key) ?? []);
+      return (add.groups ?? []).map(({ id, start, end, open, awaited }) => {
         const of = read.find(({ window }) => window !== undefined && start !== null && contains(window, start));
         const readAt = Math.min(of?.readAt ?? at, at);
         const hasEnded = end !== null && end <= readAt;

@@ -1,3 +1,4 @@
+import { rowsOf, DataFile } from '../../lake/delta/data-file.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 import { usageError } from '../../core/errors.js';
 import { chunksOf, writeRows, type Format } from '../../core/text/formats.js';
@@ -6,7 +7,6 @@ import { CatalogFiles } from '../../lake/catalog/catalog-files.js';
 import { chainDown } from '../../lake/catalog/chain.js';
 import { accountOf } from '../../lake/catalog/change.js';
 import type { Commit } from '../../lake/catalog/commit.js';
-import { rowsInLog } from '../../lake/delta/file-tags.js';
 import { refuseUnknownAccount } from '../configuration/account.js';
 import type { ReadingContext } from '../context.js';
 import { openExistingLake } from '../query/lake-files.js';
@@ -69,7 +69,7 @@ function commitRows(
     const isAsked = (file: Parameters<typeof accountOf>[0]) => account === undefined || accountOf(file) === account;
     const [added, removed] = [add.filter(isAsked), remove.filter(isAsked)];
     if (added.length + removed.length === 0) return [];
-    return [[...head, table, rowsInLog(added), added.length, removed.length]];
+    return [[...head, table, rowsOf(added.map((add) => new DataFile(add))), added.length, removed.length]];
   });
   if (changed.length > 0) return changed;
   const isOfAccount = [...(keys.set ?? []), ...(keys.delete ?? [])].some((key) => key.account === account);

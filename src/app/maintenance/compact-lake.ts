@@ -1,3 +1,5 @@
+import { isRewritten } from '../../lake/files/new-file.js';
+import { DataFile } from '../../lake/delta/data-file.js';
 import { count } from '../../core/count.js';
 import { historyPipeline } from '../reconcile/event-history.js';
 import { pipelines } from '../../../pipelines/all-pipelines.js';
@@ -17,11 +19,9 @@ import {
 import type { PipelineTables } from '../../core/columns/table.js';
 import { groupBy } from '../../core/group-by.js';
 import { mergedFiles } from './merge.js';
-import { isRewritten } from '../../lake/files/new-file.js';
 import { leadingColumn } from '../../lake/files/sorted-file.js';
 import { canSelectRows } from '../../lake/files/load-key-rows.js';
 import { defaultLimits, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
-import { columnStatistics, loadKeysOf } from '../../lake/delta/file-tags.js';
 
 export interface CompactOptions extends MaintenanceOptions {
   /** Size of a merged file in bytes, at most; default 128 MB. */
@@ -104,9 +104,7 @@ async function commitMerge(
   const { written, added } = result;
   summary.slices++;
   countReplacement(summary, written, bundles);
-  for (const { table, add } of added) {
-    count(summary.rows, table.name, Number(add.tags?.['rows'] ?? 0));
-  }
+  for (const { table, add } of added) count(summary.rows, table.name, new DataFile(add).rows);
   return true;
 }
 
@@ -122,7 +120,7 @@ function partitionsOf(bundles: readonly Bundle[]): Map<string, Bundle[]> {
 /** The merges of one partition's bundles, in the order of their first rows. Bundles that couldn't be split again are left out. */
 function mergesOf(pipeline: PipelineTables, bundles: readonly Bundle[], targetBytes: number): Bundle[][] {
   const items = bundles
-    .filter(({ main }) => canSelectRows(pipeline.main, pipeline.derived, loadKeysOf(main)))
+    .filter(({ main }) => canSelectRows(pipeline.main, pipeline.derived, main.loadKeys))
     .map((bundle) => ({
       bundle,
       // The target applies to the largest file of a merge.
@@ -143,7 +141,7 @@ function mergesOf(pipeline: PipelineTables, bundles: readonly Bundle[], targetBy
 /** The least value of the column that files are sorted by; empty where the log lacks it. */
 function leastValue({ main: table }: PipelineTables, { main }: Bundle): string {
   const column = leadingColumn(table);
-  return column === undefined ? '' : (columnStatistics(main, column).least ?? '');
+  return column === undefined ? '' : (main.columnStatistics(column).least ?? '');
 }
 
 interface Sized {

@@ -1,35 +1,26 @@
+import { addNets, groupSpans, netSumsIn, metadataOf, newFile, type FileTarget } from '../../lake/files/new-file.js';
+import type { DataFile, NetSums } from '../../lake/delta/data-file.js';
 import type { Clock } from '../../core/clock.js';
 import type { RewriteSummary, MaintenanceRun } from './command.js';
 import { messageOf } from '../../core/errors.js';
 import { footerTexts } from '../../core/parquet/footer.js';
 import { loadKeysText } from '../../lake/files/load-key-rows.js';
 import type { Table, PipelineTables } from '../../core/columns/table.js';
-import type { Add } from '../../lake/delta/actions.js';
 import { accountOf, lakePathOf } from '../../lake/catalog/change.js';
 import type { Snapshot } from '../../lake/catalog/snapshot.js';
 import { withDerived, type CommitResult, type FileCommit, type NewFile } from '../../lake/commit-files.js';
-import { loadKeysOf } from '../../lake/delta/file-tags.js';
 import { TableSnapshot } from '../../lake/catalog/table-snapshot.js';
 import { filesOf } from '../../lake/loads/load-keys.js';
 import type { Lake } from '../../lake/lake.js';
 import { checkedFile, damagedFile } from '../../lake/files/local-file.js';
 import { columnList, rowsIn, type LocalParquet } from '../../lake/files/local-parquet.js';
-import {
-  addNets,
-  groupSpans,
-  netSumsIn,
-  sharedTags,
-  metadataOf,
-  newFile,
-  type FileTarget,
-} from '../../lake/files/new-file.js';
 import { hasColumn, sortedFile } from '../../lake/files/sorted-file.js';
 import type { Workspace } from '../../lake/files/workspace.js';
 
 /** A committed file of a main table with the files that are derived from it. */
 export interface Bundle {
-  readonly main: Add;
-  readonly derived: readonly { readonly table: Table; readonly add: Add }[];
+  readonly main: DataFile;
+  readonly derived: readonly { readonly table: Table; readonly add: DataFile }[];
 }
 
 /** The lake, workspace and pipeline of a rewrite of bundles. */
@@ -84,7 +75,11 @@ export class UnseenBundles {
   }
 }
 
-function derivedFiles(snapshot: Snapshot, { main: { name }, derived }: PipelineTables, main: Add): Bundle['derived'] {
+function derivedFiles(
+  snapshot: Snapshot,
+  { main: { name }, derived }: PipelineTables,
+  main: DataFile,
+): Bundle['derived'] {
   return derived.flatMap((table) =>
     new TableSnapshot(snapshot, table.name)
       .derivedFrom(accountOf(main), lakePathOf(name, main))
@@ -95,7 +90,7 @@ function derivedFiles(snapshot: Snapshot, { main: { name }, derived }: PipelineT
 /** The target of new files with some load keys of a main file. */
 export function fileTargetOf(
   pipeline: PipelineTables,
-  { partitionValues }: Add,
+  { partitionValues }: DataFile,
   loadKeys: readonly string[],
 ): FileTarget {
   const { account, month } = partitionValues;
@@ -106,7 +101,7 @@ export function fileTargetOf(
 export function filesByTable(
   { main, derived }: PipelineTables,
   bundles: readonly Bundle[],
-): { table: Table; adds: Add[] }[] {
+): { table: Table; adds: DataFile[] }[] {
   const ofDerived = derived.map((table) => ({
     table,
     adds: bundles.flatMap((bundle) => bundle.derived.filter((file) => file.table === table).map(({ add }) => add)),
@@ -124,7 +119,7 @@ function bundleKey(bundle: Bundle): string {
 }
 
 /** The log entries of a bundle's files. */
-export function addsOf({ main, derived }: Bundle): readonly Add[] {
+export function addsOf({ main, derived }: Bundle): readonly DataFile[] {
   return [main, ...derived.map(({ add }) => add)];
 }
 
@@ -133,7 +128,7 @@ export function bundleBytes(bundles: readonly Bundle[]): number {
   return bundles.flatMap(addsOf).reduce(addSize, 0);
 }
 
-export function addSize(sum: number, { size }: Add): number {
+export function addSize(sum: number, { size }: DataFile): number {
   return sum + size;
 }
 
@@ -212,7 +207,7 @@ export async function whileLive<T>(
 export async function fetchFiles(
   { lake, workspace }: Pick<Rewriting, 'lake' | 'workspace'>,
   { name }: Table,
-  adds: readonly Add[],
+  adds: readonly DataFile[],
 ): Promise<string[]> {
   const paths: string[] = [];
   const table = lake.table(name);
@@ -220,7 +215,7 @@ export async function fetchFiles(
     const path = await checkedFile(lake.store, table, add, workspace, { isCopied: true });
     // DuckDB would name the copy.
     await footerTexts(path).catch((error: unknown) => {
-      const slice = loadKeysText(loadKeysOf(add)) || 'no slice';
+      const slice = loadKeysText(add.loadKeys) || 'no slice';
       throw damagedFile(lake.store, table, add, `it has ${slice} and is no Parquet file (${messageOf(error)})`);
     });
     paths.push(path);
@@ -247,8 +242,8 @@ interface NewBundle {
   readonly target: FileTarget;
   /** Distinguishes it from the other bundles of the commit. */
   readonly key: string;
-  /** Tags of the main file that the rows are of; sums among them are computed again. */
-  readonly tags: Readonly<Record<string, string>>;
+  /** The main file that the rows are of; its figures are computed again. */
+  readonly of: Pick<DataFile, 'shared' | 'figures'>;
   /** Writes the rows of each table; the main table is last. */
   readonly tables: readonly {
     readonly table: Table;
@@ -259,7 +254,7 @@ interface NewBundle {
 /** Writes a bundle's files, except those without rows; none where the main file has no rows. */
 export async function writeBundle(
   { database }: Workspace,
-  { target, key, tags, tables }: NewBundle,
+  { target, key, of: { shared, figures }, tables }: NewBundle,
   now: number,
 ): Promise<NewFile[]> {
   const metadata = metadataOf(target);
@@ -270,18 +265,21 @@ export async function writeBundle(
   }
   const main = written.find(({ table }) => table === target.pipeline.main);
   if (main === undefined) return [];
-  const added = { ...sharedTags([tags]) };
-  if (tags['net'] !== undefined) {
+  const netOf = async (): Promise<NetSums> => {
     const paths = written
       .filter(
         ({ table }) => table !== main.table && ['role', 'currency', 'amount'].every((name) => hasColumn(table, name)),
       )
       .map(({ local }) => local.path);
-    added['net'] = JSON.stringify(addNets(paths.length === 0 ? [] : [await netSumsIn(database, paths)]));
-  }
-  if (tags['groups'] !== undefined) added['groups'] = JSON.stringify(await groupSpans(database, main.local.path));
+    return addNets(paths.length === 0 ? [] : [await netSumsIn(database, paths)]);
+  };
+  const tags = {
+    shared,
+    ...(figures.includes('net') && { net: await netOf() }),
+    ...(figures.includes('groups') && { groups: await groupSpans(database, main.local.path) }),
+  };
   const files: NewFile[] = [];
   for (const { table, local } of written)
-    files.push({ ...(await newFile(table, target, local, added, now)), bundle: key });
+    files.push({ ...(await newFile(table, target, local, tags, now)), bundle: key });
   return files;
 }

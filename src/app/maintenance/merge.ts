@@ -1,6 +1,6 @@
 import type { Table } from '../../core/columns/table.js';
 import { identifier } from '../../core/duckdb/literals.js';
-import { loadKeysOf, rowsInLog } from '../../lake/delta/file-tags.js';
+import { rowsOf } from '../../lake/delta/data-file.js';
 import type { NewFile } from '../../lake/commit-files.js';
 import { fetchFiles, filesByTable, type Bundle, type Rewriting } from './file-bundles.js';
 import { columnList, checkRowCount, rowsIn } from '../../lake/files/local-parquet.js';
@@ -26,7 +26,11 @@ export async function mergedFiles(
   const { account, month } = bundles[0]?.main.partitionValues ?? {};
   const mains = bundles.map(({ main }) => main);
   const paths = await fetchFiles(rewriting, pipeline.main, mains);
-  const loadKeys = await loadKeysIn(rewriting, [...new Set(mains.flatMap(loadKeysOf))].toSorted(), paths);
+  const loadKeys = await loadKeysIn(
+    rewriting,
+    [...new Set(mains.flatMap(({ loadKeys }) => loadKeys))].toSorted(),
+    paths,
+  );
   const target = { pipeline, account: account ?? '', month: month ?? '', loadKeys };
   const metadata = metadataOf(target);
   const now = clock.now();
@@ -45,7 +49,7 @@ export async function mergedFiles(
         : derivedQuery(table, columns, sources, mainPath, condition);
     const sorting = { paths: sources, select, metadata, compressionLevel };
     const local = await sortedFile(workspace, table, sorting, { signal });
-    checkRowCount(table, rowsInLog(adds), local.rows);
+    checkRowCount(table, rowsOf(adds), local.rows);
     if (isMain) mainPath = local.path;
     files.unshift(await newFile(table, target, local, mergedTags(adds), now));
   }

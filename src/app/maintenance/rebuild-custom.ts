@@ -1,11 +1,10 @@
+import { changingData, metadataOf, newFile } from '../../lake/files/new-file.js';
+import { DamagedFile, DataFile } from '../../lake/delta/data-file.js';
 import { tablesOf, type PipelineTables, type Table } from '../../core/columns/table.js';
 import { encodeFile } from '../../core/parquet/encode-file.js';
 import type { Window } from '../../core/windows.js';
-import type { Add } from '../../lake/delta/actions.js';
-import { DamagedFile, loadKeysOf } from '../../lake/delta/file-tags.js';
 import { columnList, rowsIn } from '../../lake/files/local-parquet.js';
 import { monthRows } from '../../lake/files/month-files.js';
-import { metadataOf, newFile, sharedTags } from '../../lake/files/new-file.js';
 import { hasColumn, mainOrder, sortedFile } from '../../lake/files/sorted-file.js';
 import type { Workspace } from '../../lake/files/workspace.js';
 import type { NewFile } from '../../lake/commit-files.js';
@@ -81,7 +80,7 @@ export async function rebuildCustom(
     if (changed) {
       const { written, added } = result;
       countReplacement(summary, written, [bundle]);
-      bundles.leaveOut(bundle, (live) => added.some(({ add }) => add.tags?.['sha256'] === live.main.tags?.['sha256']));
+      bundles.leaveOut(bundle, (live) => added.some(({ add }) => new DataFile(add).sha256 === live.main.sha256));
     }
     summary.slices++;
     const path = lake.table(main.name).pathOf(old);
@@ -101,7 +100,7 @@ async function rederivedFiles(
 ): Promise<NewFile[] | undefined> {
   const rewriting = { lake, clock, workspace, pipeline };
   const { stored, damaged } = await fetchStored(rewriting, bundle);
-  const target = fileTargetOf(pipeline, bundle.main, loadKeysOf(bundle.main));
+  const target = fileTargetOf(pipeline, bundle.main, bundle.main.loadKeys);
   const metadata = metadataOf(target);
   const derived = new Map<string, string[]>();
   for await (const records of storedRecords(workspace, stored.get(pipeline.main) ?? [], signal)) {
@@ -120,13 +119,13 @@ async function rederivedFiles(
     const select = (condition: string) =>
       `SELECT ${columns} FROM ${rowsIn(paths)} WHERE ${condition} ORDER BY ${mainOrder(table)}`;
     const local = await sortedFile(workspace, table, { paths, metadata, select }, { signal });
-    const file = await newFile(table, target, local, sharedTags([bundle.main.tags ?? {}]), clock.now());
-    files.push({ ...file, add: { ...file.add, dataChange: true } });
+    const file = await newFile(table, target, local, { shared: bundle.main.shared }, clock.now());
+    files.push(changingData(file));
   }
   return files;
 }
 
-type DamagedFiles = readonly { readonly table: Table; readonly add: Add }[];
+type DamagedFiles = readonly { readonly table: Table; readonly add: DataFile }[];
 
 /** Copies a bundle's files to the workspace, by table. Damaged files of derived tables are left out: their rows are derived again. */
 async function fetchStored(

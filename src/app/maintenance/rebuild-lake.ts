@@ -1,3 +1,5 @@
+import { isRewritten } from '../../lake/files/new-file.js';
+import { addOf, contentOf, DamagedFile, ifReadable, type NetSums } from '../../lake/delta/data-file.js';
 import { count } from '../../core/count.js';
 import { readFile } from 'node:fs/promises';
 import { type Table, type PipelineTables } from '../../core/columns/table.js';
@@ -16,12 +18,10 @@ import { remedyCommand, type NamedLake } from '../remedy.js';
 import { existingLake } from '../../lake/existing-lake.js';
 import { readLastRuns } from '../../lake/upkeep/last-run.js';
 import { loadKeysText } from '../../lake/files/load-key-rows.js';
-import { DamagedFile, addOf, contentOf, loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { NewFile } from '../../lake/commit-files.js';
 import { checkedFile, checkedSource, damagedFile } from '../../lake/files/local-file.js';
 import type { Lake } from '../../lake/lake.js';
 import { rowsIn, type LocalParquet } from '../../lake/files/local-parquet.js';
-import { isRewritten, sharedTags } from '../../lake/files/new-file.js';
 import { hasColumn, sortedFile } from '../../lake/files/sorted-file.js';
 import {
   defaultLimits,
@@ -256,7 +256,7 @@ class PipelineRebuild {
   async #reportUnread({ main }: Bundle, damaged: DamagedFile): Promise<UnreadFile> {
     const { run, pipeline } = this.#context;
     const repaired = { ...this.#context.repaired, lastRuns: await (this.#lastRuns ??= readLastRuns(run.lake.store)) };
-    const loadKeys = loadKeysOf(main);
+    const loadKeys = main.loadKeys;
     const location = { table: pipeline.main.name, file: run.lake.table(pipeline.main.name).pathOf(main) };
     const remedy = rereadRemedy({ ...location, slice: loadKeys.length === 1 ? (loadKeys[0] ?? '') : '' }, run.lake);
     const command = remedy && remedyCommand(remedy, repaired);
@@ -308,8 +308,8 @@ class PipelineRebuild {
     }
     const [only, ...others] = adds;
     const isOfSlice = others.length === 0 && !isRewritten(main) && !this.#hasOtherEncoding;
-    const nets = adds.map(({ tags }) => tags?.['net'] ?? '{}');
-    return { files, nets, sha256: isOfSlice ? only?.tags?.['sha256'] : undefined };
+    const nets = adds.map((add) => ifReadable(() => add.net ?? {}));
+    return { files, nets, sha256: isOfSlice ? only?.sha256 : undefined };
   }
 
   /** Commits entries that differ, and removes the bundle's files from the workspace. */
@@ -355,7 +355,7 @@ class PipelineRebuild {
     const { run, pipeline, summary } = this.#context;
     const { lake } = run;
     const local = await this.#joined(workspace, rederived);
-    const entries = local && (await this.#entriesFile(bundle, local, JSON.stringify(rederived.net)));
+    const entries = local && (await this.#entriesFile(bundle, local, rederived.net));
     const others = bundle.derived.filter(({ table }) => table === this.#table);
     const { isCommitted } = await lake.commitFiles({
       operation: 'REBUILD',
@@ -377,13 +377,13 @@ class PipelineRebuild {
   }
 
   /** The new file of a bundle's entries, with the name of the main file. */
-  async #entriesFile({ main }: Bundle, local: LocalParquet, net: string): Promise<NewFile> {
+  async #entriesFile({ main }: Bundle, local: LocalParquet, net: NetSums): Promise<NewFile> {
     const { run, pipeline } = this.#context;
     const bytes = await readFile(local.path);
-    const { partitionValues } = main;
-    const added = { path: main.path.replace(/(-\d+-[0-9a-z]+-\d+)?\.parquet$/, ''), partitionValues };
-    const tags = { ...sharedTags([main.tags ?? {}]), loadKeys: JSON.stringify(loadKeysOf(main)), net };
-    const described = { ...added, content: contentOf(bytes), rows: local.rows, stats: local.stats, tags };
+    const { account, month, shared, loadKeys } = main;
+    const path = main.path.replace(/(-\d+-[0-9a-z]+-\d+)?\.parquet$/, '');
+    const content = contentOf(bytes);
+    const described = { path, account, month, content, rows: local.rows, stats: local.stats, shared, loadKeys, net };
     return {
       table: this.#table,
       add: addOf({ ...described, dataChange: true }, run.clock.now()),

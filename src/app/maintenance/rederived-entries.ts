@@ -1,3 +1,6 @@
+import { addNets, fileMetadata } from '../../lake/files/new-file.js';
+import type { Add } from '../../lake/delta/actions.js';
+import { contentOf, DamagedFile, DataFile, type NetSums } from '../../lake/delta/data-file.js';
 import { mkdir } from 'node:fs/promises';
 import { writeNewFile } from '../../core/io/write-file.js';
 import { join } from 'node:path';
@@ -13,12 +16,8 @@ import { footerTexts } from '../../core/parquet/footer.js';
 import { encodedColumns } from '../../core/parquet/decode-columns.js';
 import type { ParquetSource } from '../../core/parquet/parquet-source.js';
 import type { Derivation, DerivedBatch } from '../../engine/run/derivation.js';
-import type { Add } from '../../lake/delta/actions.js';
-import { contentOf, DamagedFile, loadKeysOf } from '../../lake/delta/file-tags.js';
 import { loadKeysLabel } from '../../lake/files/load-key-rows.js';
 import { rowsIn, type LocalParquet } from '../../lake/files/local-parquet.js';
-import { parseNote } from '../../lake/store/store.js';
-import { addNets, fileMetadata, type NetSums } from '../../lake/files/new-file.js';
 import { sameRows } from '../reconcile/differing-rows.js';
 import { derivationOf } from '../../sources/finances/finances-apis.js';
 import { pipelineNamed } from '../../../pipelines/all-pipelines.js';
@@ -102,7 +101,7 @@ export function derivedTableOf(name: string): DerivedTable {
 }
 
 /** The estimated size of the `raw` texts of a file of events, in bytes. */
-export function estimatedRawBytes({ size }: Add): number {
+export function estimatedRawBytes({ size }: Pick<Add, 'size'>): number {
   return size * 4;
 }
 
@@ -124,7 +123,7 @@ export interface StoredEntries {
   /** Local files. */
   readonly files: readonly string[];
   /** The net sums of each, as the log has them. */
-  readonly nets: readonly string[];
+  readonly nets: readonly (NetSums | undefined)[];
   /** The hash of the only file, where its bytes are probably equal: comparing bytes takes half the time of comparing rows. */
   readonly sha256: string | undefined;
 }
@@ -235,9 +234,8 @@ async function eachBatch(
 }
 
 /** Whether the stored files' entries in the log have these net sums. */
-function hasNet(nets: readonly string[], net: NetSums): boolean {
-  const stored = nets.map((text) => parseNote(text, (logged) => logged as NetSums));
-  return stored.every((one) => one !== undefined) && netText(addNets(stored)) === netText(net);
+function hasNet(nets: StoredEntries['nets'], net: NetSums): boolean {
+  return nets.every((one) => one !== undefined) && netText(addNets(nets)) === netText(net);
 }
 
 /** Net sums in a defined order, without zeros. */
@@ -247,8 +245,9 @@ function netText(net: NetSums): string {
 }
 
 /** The metadata that this version of the program would write for the file's slice. */
-async function metadataLike(main: Add, file: ParquetSource): Promise<ReadonlyMap<string, string>> {
+async function metadataLike(add: Add, file: ParquetSource): Promise<ReadonlyMap<string, string>> {
   const stored: unknown = JSON.parse((await footerTexts(file)).metadata.get('ledgerlake') ?? '{}');
-  const { window = loadKeysLabel(loadKeysOf(main)) } = stored as { window?: string };
-  return fileMetadata(main.tags?.['pipeline'] ?? '', main.tags?.['account'] ?? '', window);
+  const main = new DataFile(add);
+  const { window = loadKeysLabel(main.loadKeys) } = stored as { window?: string };
+  return fileMetadata(main.pipeline, main.account, window);
 }

@@ -1,3 +1,4 @@
+import { rowsOf, type DataFile } from '../../lake/delta/data-file.js';
 import type { Clock } from '../../core/clock.js';
 import { literal, timestampLiteral } from '../../core/duckdb/literals.js';
 import { groupBy } from '../../core/group-by.js';
@@ -5,9 +6,7 @@ import { type Table, type PipelineTables } from '../../core/columns/table.js';
 import type { Window } from '../../core/windows.js';
 import { countRows, columnList, checkRowCount, rowsIn } from '../../lake/files/local-parquet.js';
 import { LedgerlakeError } from '../../core/errors.js';
-import type { Add } from '../../lake/delta/actions.js';
 import type { NewFile } from '../../lake/commit-files.js';
-import { loadKeysOf, rowsInLog } from '../../lake/delta/file-tags.js';
 import { TableSnapshot } from '../../lake/catalog/table-snapshot.js';
 import type { Lake, WithRemainder } from '../../lake/lake.js';
 import type { SliceCommit } from '../../lake/slice-commit.js';
@@ -58,7 +57,7 @@ function mixedBundles(
   { snapshot, mixed, partialFiles }: SliceReplacement,
 ): Bundle[] {
   const shared = [...mixed, ...partialFiles];
-  const unselectable = shared.find((add) => !canSelectRows(pipeline.main, pipeline.derived, loadKeysOf(add)));
+  const unselectable = shared.find((add) => !canSelectRows(pipeline.main, pipeline.derived, add.loadKeys));
   if (unselectable !== undefined) throw unselectableFailure(lake, pipeline, unselectable);
   const paths = new Set(shared.map(({ path }) => path));
   return bundlesOf({ snapshot }, pipeline, account).filter(({ main }) => paths.has(main.path));
@@ -72,7 +71,7 @@ async function remainderOf(
 ): Promise<Remainder> {
   const ofPartial = await replacedImports(rewriting, slice, replacement, bundles);
   const files: NewFile[] = [];
-  const mains: Add[] = [];
+  const mains: DataFile[] = [];
   let importedRows = 0;
   for (const bundle of bundles) {
     const kept = await remainderOfBundle(rewriting, replacement, ofPartial, bundle);
@@ -83,7 +82,7 @@ async function remainderOf(
   return { files, mains, importedRows };
 }
 
-function unselectableFailure(lake: Lake, { main }: PipelineTables, add: Add): LedgerlakeError {
+function unselectableFailure(lake: Lake, { main }: PipelineTables, add: DataFile): LedgerlakeError {
   const file = lake.store.address(lake.table(main.name).pathOf(add));
   return new LedgerlakeError(
     'LAKE_CONFLICT',
@@ -106,7 +105,7 @@ async function replacedImports(
   const instant = instantColumn(main);
   const isInside = `${instant} >= ${timestampLiteral(window.start)} AND ${instant} < ${timestampLiteral(window.end)}`;
   if (!['posted_at', 'content_hash', 'event_id'].every((column) => hasColumn(main, column))) return isInside;
-  const reached = bundles.filter((bundle) => loadKeysOf(bundle.main).some((key) => partial.has(key)));
+  const reached = bundles.filter((bundle) => bundle.main.loadKeys.some((key) => partial.has(key)));
   const ids = await replacedUndated(rewriting, slice, window, replacement, reached);
   const undated = ids.length === 0 ? 'false' : `event_id IN (${ids.map(literal).join(', ')})`;
   return `(posted_at IS NOT NULL AND ${isInside}) OR ${undated}`;
@@ -184,7 +183,7 @@ async function remainderOfBundle(
   const local = new Map<Table, readonly string[]>();
   const tables = filesByTable(pipeline, [bundle]);
   const mains = await mainPaths(rewriting, [bundle]);
-  const keys = loadKeysOf(bundle.main);
+  const keys = bundle.main.loadKeys;
   const reached = keys.filter((key) => partial.has(key));
   const vanishingHere = keys.filter((key) => vanishing.has(key));
   const whole = loadKeyCondition(vanishingHere);
@@ -224,13 +223,16 @@ async function remainderOfBundle(
         `SELECT count(*) AS rows FROM (${chosenRows(table, '1', true, 'true')})`,
       );
       // No row is both, and none is neither.
-      checkRowCount(table, rowsInLog(adds), file.rows + Number(counted?.['rows']));
+      checkRowCount(table, rowsOf(adds), file.rows + Number(counted?.['rows']));
       return file;
     },
   }));
   const target = fileTargetOf(pipeline, bundle.main, kept);
-  const tags = bundle.main.tags ?? {};
-  const files = await writeBundle(workspace, { target, key: bundle.main.path, tags, tables: written }, clock.now());
+  const files = await writeBundle(
+    workspace,
+    { target, key: bundle.main.path, of: bundle.main, tables: written },
+    clock.now(),
+  );
   return { files, mains: [bundle.main], importedRows };
 }
 

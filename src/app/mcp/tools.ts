@@ -135,7 +135,7 @@ function tablesOf({ reader: { lake, tables } }: LakeSession, name: string | unde
   const rows = new Map<string, number>();
   for (const { table, add } of lake.committedAdds()) {
     const before = rows.get(table.schema.name) ?? 0;
-    rows.set(table.schema.name, before + Number(add.tags?.['rows'] ?? 0));
+    rows.set(table.schema.name, before + add.rows);
   }
   return named('table', tables, name).map((table) => {
     const { schema } = lake.table(table.name);

@@ -23,8 +23,8 @@ export function fileSizes(
 ): ((results: number) => FileTotal) | undefined {
   const committed = lake
     .committedAdds()
-    .filter(({ add }) => add.tags?.['pipeline'] === pipeline && add.partitionValues['account'] === account)
-    .map(({ table, add }) => ({ table: table.schema.name, rows: Number(add.tags?.['rows'] ?? 0), size: add.size }));
+    .filter(({ add }) => add.pipeline === pipeline && add.account === account)
+    .map(({ table, add }) => ({ table: table.schema.name, rows: add.rows, size: add.size }));
   const filesOf = (table: Table) => committed.filter((file) => file.table === table.name && file.rows > 0);
   const main = tables.at(-1);
   const results = main === undefined ? 0 : rowCount(filesOf(main));
@@ -89,7 +89,7 @@ export async function rawSize(
 ): Promise<number | undefined> {
   const adds = lake
     .files(pipeline, table, account)
-    .filter(({ tags }) => Number(tags?.['rows'] ?? 0) > 0)
+    .filter(({ rows }) => rows > 0)
     .toSorted((a, b) => b.modificationTime - a.modificationTime);
   if (adds.length === 0) return undefined;
   return withWorkspace(defaultLimits, lake.store, async ({ database, newPath }) => {

@@ -5,7 +5,7 @@ import type { LakeFiles } from '../../core/duckdb/views.js';
 import { scannedFiles, scansOf } from '../../core/duckdb/scans.js';
 import { LedgerlakeError, throwIfStopped } from '../../core/errors.js';
 import { groupBy } from '../../core/group-by.js';
-import { DamagedFile } from '../../lake/delta/file-tags.js';
+import { DamagedFile } from '../../lake/delta/data-file.js';
 import { FileCache, type CacheSettings, type FetchProgress, type LakeFile } from '../../lake/files/file-cache.js';
 import type { Lake } from '../../lake/lake.js';
 import type { CommandScope } from '../command-text.js';

@@ -1,7 +1,6 @@
 import { LedgerlakeError } from '../../core/errors.js';
 import { truncateText } from '../../core/printable.js';
 import type { LakeFile } from '../../lake/files/file-cache.js';
-import { loadKeysOf } from '../../lake/delta/file-tags.js';
 import { loadKeysText } from '../../lake/files/load-key-rows.js';
 import { damageOf, sizeFault } from '../../lake/files/local-file.js';
 import { footerFault } from '../../lake/files/footer-fault.js';
@@ -111,7 +110,7 @@ export async function damageText(
 ): Promise<string> {
   const verify = commandIn(scope, 'ledgerlake verify');
   const path = file.table.pathOf(file.add);
-  const loadKeys = loadKeysOf(file.add);
+  const loadKeys = file.add.loadKeys;
   const [first = '', ...others] = loadKeys;
   const rows = { table: file.table.schema.name, file: path, slice: others.length === 0 ? first : '' };
   const remedy = damagedFileRemedy(rows, lake);

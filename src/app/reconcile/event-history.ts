@@ -112,8 +112,7 @@ async function historyFile(
   });
   const bytes = await readFile(target);
   await rm(target, { force: true });
-  const tags = { pipeline: historyPipeline.name };
-  return { table: eventHistory, month, bytes, rows: local.rows, stats: local.stats, tags };
+  return { table: eventHistory, month, bytes, rows: local.rows, stats: local.stats, pipeline: historyPipeline.name };
 }
 
 /** The columns of a table that the history lacks: it keeps their values as JSON. */

@@ -1,9 +1,9 @@
+import { contentOf, DamagedFile, rowsOf } from '../../lake/delta/data-file.js';
 import { Mutex } from '../../core/mutex.js';
 import type { Clock } from '../../core/clock.js';
 import type { Table } from '../../core/columns/table.js';
 import type { LedgerlakeError } from '../../core/errors.js';
 import { lakePathOf } from '../../lake/catalog/change.js';
-import { DamagedFile, contentOf, rowsInLog } from '../../lake/delta/file-tags.js';
 import type { SliceCommit, ComparedLake, Revision, Revisions, RevisionToCommit } from '../../lake/slice-commit.js';
 import { replacementOf, storedFiles, type SliceReplacement } from '../../lake/slice-replacement.js';
 import { hasColumn } from '../../lake/files/sorted-file.js';
@@ -108,7 +108,7 @@ export class EventRevisions implements Revisions {
     const mains = storedFiles(replacement, main);
     // A load key without rows has no file.
     const isEmptied = mains.length > 0 && !slice.files.some(({ table }) => table === main);
-    const rows = rowsInLog(mains);
+    const rows = rowsOf(mains);
     const isShared = replacement.mixed.length > 0;
     const emptied = { pipeline, load_keys: loadKeys, rows, lacking: rows, ...(isShared && { atMost: true as const }) };
     if (isEmptied && !this.#options.acceptEmpty) {
@@ -135,7 +135,7 @@ export class EventRevisions implements Revisions {
     const hasSameHoles = loadKeys.every((key) => slice.holes?.get(key)?.length === stored.get(key)?.holes?.length);
     const mayStay = hasSameHoles && loadKeys.every(isKnown) && known.length === loadKeys.length && slice.noted !== true;
     if (mayStay && replacement.mixed.length === 0 && sameFiles(slice, replacement)) {
-      const rows = rowsInLog(storedFiles(replacement, main));
+      const rows = rowsOf(storedFiles(replacement, main));
       this.#addOrders(pipeline, { stored: rows, returned: rows });
       for (const reason of await repairFiles(lake, slice, replacement)) {
         this.#findings.uncompared.push({ pipeline, load_keys: slice.loadKeys, reason });
@@ -284,7 +284,7 @@ function knownWindowsCondition({ loadKeys }: SliceCommit, known: readonly string
 /** Whether the slice's files equal the stored ones byte for byte. */
 function sameFiles(slice: SliceCommit, replacement: SliceReplacement): boolean {
   const key = (table: string, sha256 = '') => `${table} ${sha256}`;
-  const stored = replacement.stored.map(({ table, add }) => key(table, add.tags?.['sha256']));
+  const stored = replacement.stored.map(({ table, add }) => key(table, add.sha256));
   const incoming = slice.files.map(({ table, bytes }) => key(table.name, contentOf(bytes).sha256));
   return stored.toSorted().join('\n') === incoming.toSorted().join('\n');
 }
@@ -318,7 +318,7 @@ async function repairFiles(lake: ComparedLake, slice: SliceCommit, { stored }: S
   for (const { table, add } of stored) {
     const path = lakePathOf(table, add);
     const fault = faultOf(add, await lake.store.read(path));
-    const bytes = incoming.get(add.tags?.['sha256'] ?? '');
+    const bytes = incoming.get(add.sha256 ?? '');
     if (fault === undefined || bytes === undefined) continue;
     await lake.store.write(path, bytes);
     repaired.push(`expected ${lake.store.address(path)} as its commit has it, ${fault}; it was written again`);

@@ -1,3 +1,4 @@
+import { changingData } from '../../lake/files/new-file.js';
 import { basename } from 'node:path';
 import type { PipelineTables, Table } from '../../core/columns/table.js';
 import { codeOf } from '../../core/errors.js';
@@ -225,16 +226,14 @@ export async function adoptFiles({ lake, clock, workspace }: RepairedFiles, { fi
     const condition = isHistory ? 'true' : loadKeyCondition(loadKeys);
     const write = (metadata: ReadonlyMap<string, string>) =>
       writeFiltered(workspace, pipeline.main, [local], condition, metadata);
-    // Sums among the tags are computed again where files are written that have these.
-    const sums = {
-      ...(pipeline.derived.length > 0 && { net: '{}' }),
-      ...(pipeline.main.holds === 'groups' && { groups: '[]' }),
-    };
-    const tags = { pipeline: pipeline.name, account, ...sums };
+    const figures = [
+      ...(pipeline.derived.length > 0 ? (['net'] as const) : []),
+      ...(pipeline.main.holds === 'groups' ? (['groups'] as const) : []),
+    ];
     const bundle = {
       target: { pipeline, account, month, loadKeys },
       key: path,
-      tags,
+      of: { shared: { pipeline: pipeline.name, account }, figures },
       tables: [{ table: pipeline.main, write }],
     };
     const written = await writeBundle(workspace, bundle, clock.now());
@@ -244,7 +243,7 @@ export async function adoptFiles({ lake, clock, workspace }: RepairedFiles, { fi
     const { isCommitted } = await lake.commitFiles({
       operation: 'REPAIR',
       main: pipeline.main,
-      files: written.map((one) => ({ ...one, add: { ...one.add, dataChange: true } })),
+      files: written.map(changingData),
       decide: () => ({ removed: [], keys: { set } }),
     });
     if (isCommitted) await lake.store.remove(path);

@@ -1,3 +1,4 @@
+import { ifReadable, type DataFile } from '../../lake/delta/data-file.js';
 import { pipelines, roles } from '../../../pipelines/all-pipelines.js';
 import type { Clock } from '../../core/clock.js';
 import { customPipelinesOf, type PipelineTables, type Table } from '../../core/columns/table.js';
@@ -10,8 +11,6 @@ import { loadKeyId, type LoadKey, type LoadKeyId, type StoredLoadKey } from '../
 import type { Snapshot } from '../../lake/catalog/snapshot.js';
 import { withDerived, type NewFile } from '../../lake/commit-files.js';
 import { isSameReplacement, removedFiles, replacementOf } from '../../lake/slice-replacement.js';
-import type { Add } from '../../lake/delta/actions.js';
-import { columnStatistics, loadKeysOf, mainOf } from '../../lake/delta/file-tags.js';
 import { damageOf, localFile } from '../../lake/files/local-file.js';
 import { keyExpression, loadKeyCondition, loadKeysText } from '../../lake/files/load-key-rows.js';
 import { rowsIn } from '../../lake/files/local-parquet.js';
@@ -28,13 +27,12 @@ import { hasColumn } from '../../lake/files/sorted-file.js';
 import { parseImportedKey } from '../../lake/loads/imported-spans.js';
 import { loadKeyKindOf } from '../coverage/stored-pipelines.js';
 import { verifyLake } from '../verify/verify-lake.js';
-import { parseNote } from '../../lake/store/store.js';
 
 /** A damaged or missing data file, and what becomes of its rows. */
 export interface DamagedData {
   readonly pipeline: PipelineTables;
   readonly table: LakeTable;
-  readonly add: Add;
+  readonly add: DataFile;
   /** What is wrong with it, in words. */
   readonly reason: string;
   /** Its load keys that a run can ask for again: they become gaps. */
@@ -82,7 +80,7 @@ export async function damagedFiles(
       if (!lake.snapshot.tables.has(schema.name)) continue;
       const table = lake.table(schema.name);
       for (const add of table.snapshot.files()) {
-        if (add.tags?.['pipeline'] !== pipeline.name) continue;
+        if (add.pipeline !== pipeline.name) continue;
         signal.throwIfAborted();
         const reason = await damageOf(lake.store, table, add);
         if (reason !== undefined)
@@ -100,7 +98,7 @@ async function fateOf(
   workspace: Workspace,
 ): Promise<DamagedData> {
   const { pipeline, table, add } = file;
-  const account = add.partitionValues['account'] ?? '';
+  const account = add.account;
   const none = { ...file, gaps: [], lasting: [], readable: undefined };
   if (isRederived(pipeline, table.schema)) return none;
   if (table.schema.appendOnly === true)
@@ -108,7 +106,7 @@ async function fateOf(
   const stored = lake.loadKeys(pipeline.name, account);
   const keys = (await keysOf(lake, file, workspace)).flatMap((key) => stored.get(key) ?? []);
   // Of a settlement only its rows have a date.
-  const ended = Date.parse(columnStatistics(add, 'ended_at').least ?? '');
+  const ended = Date.parse(add.columnStatistics('ended_at').least ?? '');
   const isLost = (key: LoadKey) => isLasting(key, now, Number.isNaN(ended) ? undefined : ended);
   const lasting = keys.filter(isLost);
   const condition = loadKeyCondition(lasting.map(({ key }) => key));
@@ -136,7 +134,7 @@ async function keysOf(
   { pipeline, table, add }: Pick<DamagedData, 'pipeline' | 'table' | 'add'>,
   { database, newPath }: Workspace,
 ): Promise<readonly string[]> {
-  const tagged = parseNote(add.tags?.['loadKeys'], (value) => (Array.isArray(value) ? value.map(String) : undefined));
+  const tagged = ifReadable(() => add.loadKeys);
   if (tagged !== undefined) return tagged;
   const path = await localFile(store, table.pathOf(add), newPath);
   if (path === undefined || table.schema !== pipeline.main) return [];
@@ -211,7 +209,7 @@ interface ReadableCopy {
 async function readableCopy(
   { store }: Lake,
   table: LakeTable,
-  add: Add,
+  add: DataFile,
   condition: string,
   { database, newPath }: Workspace,
 ): Promise<ReadableCopy | undefined> {
@@ -239,7 +237,7 @@ export function loadText(load: OddLoad, now: number): string {
 
 /** What becomes of a damaged file, for people. */
 export function fateText({ pipeline, table, add, reason, gaps, lasting, readable }: DamagedData): string {
-  const rows = formatCount(Number(add.tags?.['rows'] ?? 0), 'row');
+  const rows = formatCount(add.rows, 'row');
   const what = `${table.pathOf(add)}: ${reason}; `;
   if (isRederived(pipeline, table.schema)) return `${what}its ${rows} are derived again`;
   if (table.schema.appendOnly === true) {
@@ -326,7 +324,7 @@ async function readableFiles(
   { pipeline, table, add, lasting }: DamagedData,
 ): Promise<NewFile[]> {
   const isHistory = table.schema.appendOnly === true;
-  const keys = isHistory ? loadKeysOf(add) : lasting.map(({ key }) => key);
+  const keys = isHistory ? add.loadKeys : lasting.map(({ key }) => key);
   const condition = isHistory ? 'true' : loadKeyCondition(keys);
   const copy = await readableCopy(lake, table, add, condition, workspace);
   if (copy === undefined) return [];
@@ -334,7 +332,7 @@ async function readableFiles(
   const write = (metadata: ReadonlyMap<string, string>) =>
     writeFiltered(workspace, table.schema, [copy.path], 'true', metadata);
   const tables = [{ table: table.schema, write }];
-  return writeBundle(workspace, { target, key: add.path, tags: add.tags ?? {}, tables }, clock.now());
+  return writeBundle(workspace, { target, key: add.path, of: add, tables }, clock.now());
 }
 
 /**
@@ -382,7 +380,7 @@ function unloadedKeys(
   const loaded = lake.loadKeys(pipeline.name, account);
   const table = lake.table(pipeline.main.name);
   const bundles = bundlesOf(lake, pipeline, account).filter(({ main }) => !isLeftOut(table.pathOf(main)));
-  const keys = bundles.flatMap(({ main }) => loadKeysOf(main));
+  const keys = bundles.flatMap(({ main }) => main.loadKeys);
   return [...new Set(keys)].filter((key) => !loaded.has(key));
 }
 
@@ -393,7 +391,7 @@ async function takeOutFatherless(lake: Lake, pipeline: PipelineTables, account: 
   const fatherless = pipeline.derived
     .filter(({ name }) => lake.snapshot.tables.has(name))
     .flatMap(({ name }) => lake.files(pipeline.name, name, account).map((add) => ({ table: name, add })))
-    .filter(({ add }) => !mains.has(mainOf(add) ?? ''));
+    .filter(({ add }) => !mains.has(add.main ?? ''));
   if (fatherless.length === 0) return;
   await lake.commitFiles({
     operation: 'REPAIR',

@@ -193,9 +193,7 @@ function requestedRanges(
 ): readonly RequestedAgain[] {
   return [
     ...[...gaps, ...loads].flatMap((key) => requestedAgain(lake, key)),
-    ...damaged.flatMap(({ add, gaps }) =>
-      gaps.flatMap((key) => requestedAgain(lake, key, monthRange(add.partitionValues['month'] ?? ''))),
-    ),
+    ...damaged.flatMap(({ add, gaps }) => gaps.flatMap((key) => requestedAgain(lake, key, monthRange(add.month)))),
   ];
 }
 

@@ -1,7 +1,6 @@
+import type { GroupSpan } from '../../lake/delta/data-file.js';
 import { dayMs, type Window } from '../../core/windows.js';
-import { columnStatistics } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
-import type { GroupSpan } from '../../sources/finances/api-v0/collectors.js';
 import { reportLimits } from '../../sources/finances/settlement-reports/report-operations.js';
 import { roles } from '../../../pipelines/all-pipelines.js';
 import type { LookBacks } from '../../lake/upkeep/look-backs.js';
@@ -46,7 +45,7 @@ export function reportsStatus(
   const listedAt = read.length === 0 ? undefined : Math.max(...read);
   const lostAt = listedAt === undefined ? Infinity : listedAt + reportLimits.keptMs;
   const ends = lake.files(name, main.name, account).flatMap((add): Window[] => {
-    const { least = '', greatest = '' } = columnStatistics(add, 'ended_at');
+    const { least = '', greatest = '' } = add.columnStatistics('ended_at');
     const [start, end] = [Date.parse(least), Date.parse(greatest)];
     return start <= end ? [{ start, end }] : [];
   });

@@ -1,7 +1,7 @@
+import type { GroupSpan } from '../../lake/delta/data-file.js';
 import type { LoadKeyKind } from '../../lake/catalog/load-key.js';
 import { apiNames, defaultApi, type Api } from '../../sources/finances/finances-apis.js';
 import { defaultPipelines, pipelineNamed, pipelines as allPipelines, roles } from '../../../pipelines/all-pipelines.js';
-import type { GroupSpan } from '../../sources/finances/api-v0/collectors.js';
 import { settlementBreaks, type SettlementHole } from '../../sources/finances/api-v0/settlement-holes.js';
 import type { Lake } from '../../lake/lake.js';
 import { endpointToName, type LastRuns } from '../../lake/upkeep/last-run.js';
@@ -282,12 +282,12 @@ function pipelineStatus({ name, slicing }: StoredPipeline, question: StatusQuest
 function tableStatuses(lake: Lake, account: string): TableStatus[] {
   const statuses = new Map<string, { table: string; files: number; bytes: number; rows: number; unsummed: number }>();
   for (const { table, add } of lake.committedAdds()) {
-    if (add.partitionValues['account'] !== account) continue;
+    if (add.account !== account) continue;
     const { name } = table.schema;
     const status = statuses.get(name) ?? { table: name, files: 0, bytes: 0, rows: 0, unsummed: 0 };
     status.files++;
     status.bytes += add.size;
-    status.rows += Number(add.tags?.['rows'] ?? 0);
+    status.rows += add.rows;
     status.unsummed += unsummedIn(add);
     statuses.set(name, status);
   }

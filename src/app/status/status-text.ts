@@ -1,3 +1,4 @@
+import type { GroupSpan } from '../../lake/delta/data-file.js';
 import { dateOrInstant } from '../../core/numeric/instant.js';
 import { printable, printableLines } from '../../core/printable.js';
 import { formatBytes, formatCount, formatSpan } from '../../core/text/amounts.js';
@@ -13,7 +14,6 @@ import { unreadText } from '../unread-events.js';
 import { unsummedText } from '../unsummed-amounts.js';
 import { calendarLines, legendLines, type CalendarOptions } from './calendar.js';
 import { coverageText, type AccountCoverage, type PipelineCoverage, type StatusReport } from './lake-status.js';
-import type { GroupSpan } from '../../sources/finances/api-v0/collectors.js';
 import type { ReportsStatus } from './kept-reports.js';
 import type { Suggestion } from './suggestions.js';
 

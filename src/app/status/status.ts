@@ -1,3 +1,4 @@
+import type { GroupSpan } from '../../lake/delta/data-file.js';
 import { isoInstant, dateOrInstant } from '../../core/numeric/instant.js';
 import { chunksOf, writeRows, type Format } from '../../core/text/formats.js';
 import type { ResultColumn, ResultRows } from '../../core/text/rows.js';
@@ -18,7 +19,6 @@ import { configuredRanges, readUnfinished, type UnfinishedRange } from '../cover
 import { openExistingLake } from '../query/lake-files.js';
 import { catalogVersion } from '../catalog-version.js';
 import { commandIn } from '../command-text.js';
-import type { GroupSpan } from '../../sources/finances/api-v0/collectors.js';
 import type { ReportsStatus } from './kept-reports.js';
 import { accountStatus, loadedRange, reportedRange, type AccountCoverage, type StatusReport } from './lake-status.js';
 import { reportTexts } from './status-text.js';

@@ -1,3 +1,5 @@
+import { fileMetadata } from '../../lake/files/new-file.js';
+import { DamagedFile } from '../../lake/delta/data-file.js';
 import { Readable, Transform } from 'node:stream';
 import { pipeline as streamPipeline } from 'node:stream/promises';
 import type { Clock } from '../../core/clock.js';
@@ -6,8 +8,6 @@ import { LedgerlakeError, messageOf } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
 import type { CommitResult } from '../../lake/commit-files.js';
 import { encodeFile } from '../../core/parquet/encode-file.js';
-import { DamagedFile } from '../../lake/delta/file-tags.js';
-import { fileMetadata } from '../../lake/files/new-file.js';
 import type { SliceFile, WithRemainder } from '../../lake/lake.js';
 import { oversizedPages } from './concurrency-plan.js';
 import { addSlice, type PipelineCounts, type SliceFigures } from './pipeline-counts.js';
@@ -251,8 +251,8 @@ async function* encoded(
   metadataOf: (labelled: { readonly label: string }) => ReadonlyMap<string, string>,
   slice: Slice,
 ): AsyncGenerator<PartFile> {
-  for await (const { table, rows, month, tags, part } of batches) {
-    yield { part, table, month, tags, ...(await encodeFile({ table, rows }, metadataOf(part ?? slice))) };
+  for await (const { rows, part, ...about } of batches) {
+    yield { part, ...about, ...(await encodeFile({ table: about.table, rows }, metadataOf(part ?? slice))) };
   }
 }
 

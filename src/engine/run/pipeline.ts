@@ -1,3 +1,4 @@
+import type { FileFigures } from '../../lake/delta/data-file.js';
 import type { PipelineTables, TableBatch } from '../../core/columns/table.js';
 import type { UpstreamEvent } from '../../core/events/run-event.js';
 import type { LoadKeyKind } from '../../lake/catalog/load-key.js';
@@ -91,11 +92,9 @@ export type SliceVerdict =
   | SplitReason;
 
 /** Rows of one table and month, ready to be written. */
-export interface Batch extends TableBatch {
+export interface Batch extends TableBatch, FileFigures {
   /** `2025-03`, or `unknown`. */
   readonly month: string;
-  /** Tags for the log: sums, keys. */
-  readonly tags: Readonly<Record<string, string>>;
   /** What it is a part of; left out: it is committed with the other batches of its slice. */
   readonly part?: SlicePart;
 }

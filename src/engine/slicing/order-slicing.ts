@@ -25,7 +25,7 @@ export function orderSlicing({ pipeline, table, batch }: OrderSlicingOptions): S
     forecast: ({ job }) => {
       const { lake, account } = job;
       const files = lake.files(pipeline, table, account);
-      const events = files.reduce((sum, { tags }) => sum + Number(tags?.['rows'] ?? 0), 0);
+      const events = files.reduce((sum, { rows }) => sum + rows, 0);
       const count = lake.loadKeys(pipeline, account).size;
       return {
         queue: sliceQueue(job),

@@ -1,5 +1,4 @@
 import { loadKeyFor, spanIn } from '../../lake/catalog/load-key.js';
-import { loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
 import type { Sample } from './volume-estimate.js';
 import type { Slice } from '../run/slice-queue.js';
@@ -43,10 +42,10 @@ export function readWindow(loadKey: string): Window | undefined {
 export function loadedSamples(lake: Lake, pipeline: string, table: string, account: string): Sample[] {
   const empty = new Set(lake.loadKeys(pipeline, account).keys());
   const samples = lake.files(pipeline, table, account).flatMap((add): Sample[] => {
-    const keys = loadKeysOf(add);
+    const keys = add.loadKeys;
     for (const loadKey of keys) empty.delete(loadKey);
     const windows = keys.flatMap((loadKey) => readWindow(loadKey) ?? []);
-    const results = Number(add.tags?.['rows'] ?? NaN);
+    const results = add.rows;
     if (windows.length === 0 || !Number.isFinite(results)) return [];
     // A merged file may also contain imported days.
     const spans = [...windows, ...keys.flatMap((loadKey) => parseImportedKey(loadKey) ?? [])];

@@ -1,6 +1,5 @@
+import type { DataFile } from '../../lake/delta/data-file.js';
 import { byNewestMonth, cut, dayMs, dayStart, overlap, uncovered, type Window } from '../../core/windows.js';
-import type { Add } from '../../lake/delta/actions.js';
-import { columnStatistics, loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
 import { importedDays } from '../../lake/loads/imported-spans.js';
 import { densityFromStart, densityOfGap, meanPages, type Sample } from './volume-estimate.js';
@@ -185,19 +184,19 @@ export function samplesOf(page: ProbedPage, reach: number | undefined): Sample[]
 }
 
 /** The first instant of a column in files, or of a page with results; undefined without statistics. */
-export function firstInstant(adds: readonly Add[], column: string, page?: ProbedPage): number | undefined {
+export function firstInstant(adds: readonly DataFile[], column: string, page?: ProbedPage): number | undefined {
   const starts = adds.flatMap((add) => spanIn(add, column).map(({ start }) => start));
   if (starts.length === 0) return undefined;
   return starts.reduce((first, start) => Math.min(first, start), page?.results ? page.window.start : Infinity);
 }
 
-function windowsIn(add: Add): Window[] {
-  return loadKeysOf(add).flatMap((loadKey) => readWindow(loadKey) ?? []);
+function windowsIn(add: DataFile): Window[] {
+  return add.loadKeys.flatMap((loadKey) => readWindow(loadKey) ?? []);
 }
 
 /** The span of a column's instants, by the log's statistics, which `verify` checks. */
-function spanIn(add: Add, column: string): Window[] {
-  const { least = '', greatest = '' } = columnStatistics(add, column);
+function spanIn(add: DataFile, column: string): Window[] {
+  const { least = '', greatest = '' } = add.columnStatistics(column);
   const [start, end] = [Date.parse(least), Date.parse(greatest)];
   return start <= end ? [{ start, end: end + 1 }] : [];
 }

@@ -1,3 +1,4 @@
+import { DataFile } from '../delta/data-file.js';
 import { logError, type Add } from '../delta/actions.js';
 import { accountOf, accountOfPath, lakePathOf, type Change, type RemovedFile } from './change.js';
 import type { LoadKey, LoadKeyId, StoredLoadKey } from './load-key.js';
@@ -41,7 +42,7 @@ export function byAccount(change: Change, version: number, retiredAt: number | u
 /** What the lake has of an account. */
 export interface AccountContent {
   /** By table, then by the path in its log. */
-  readonly files: ReadonlyMap<string, ReadonlyMap<string, Add>>;
+  readonly files: ReadonlyMap<string, ReadonlyMap<string, DataFile>>;
   /** By pipeline, then by key. */
   readonly keys: ReadonlyMap<string, ReadonlyMap<string, StoredLoadKey>>;
   /** Replaced files that are kept, by their path within the lake, with when they were replaced. */
@@ -148,7 +149,7 @@ function applied(content: AccountContent, changes: readonly AccountChange[]): Ac
     for (const { table, file } of change.add) {
       const added = files.of(table);
       if (added.has(file.path)) throw wrong(`adds ${lakePathOf(table, file)} twice`);
-      added.set(file.path, file);
+      added.set(file.path, new DataFile(file));
     }
     for (const { pipeline, key } of change.delete) {
       if (!keys.of(pipeline).delete(key)) throw wrong(`deletes the load key ${pipeline}/${key}, which is not there`);

@@ -1,3 +1,4 @@
+import { DataFile } from '../delta/data-file.js';
 import { hash as digest } from 'node:crypto';
 import { messageOf } from '../../core/errors.js';
 import type { Zstd } from '../../core/parquet/encoder/zstd.js';
@@ -155,7 +156,7 @@ function decodeBlock(bytes: Uint8Array, size: number, where: string, decompress:
     else some.set(key.key, key);
   }
   const files = Object.entries(document.files).map(
-    ([table, some]) => [table, new Map(some.map((add) => [add.path, add]))] as const,
+    ([table, some]) => [table, new Map(some.map((add) => [add.path, new DataFile(add)]))] as const,
   );
   return { files: new Map(files), keys, retired: new Map(document.retired), forgottenBefore: document.forgottenBefore };
 }

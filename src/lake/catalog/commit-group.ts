@@ -1,4 +1,4 @@
-import { DamagedFile } from '../delta/file-tags.js';
+import { DamagedFile } from '../delta/data-file.js';
 import { joinedChange, type Change } from './change.js';
 import type { SealedCommit } from './commit.js';
 import type { Snapshot } from './snapshot.js';

@@ -1,4 +1,5 @@
-import { logError, type Add } from '../delta/actions.js';
+import type { DataFile } from '../delta/data-file.js';
+import { logError } from '../delta/actions.js';
 import { AccountState, byAccount, type AccountChange } from './account-state.js';
 import { accountOfPath, type CatalogConfig, type Change, type Fence, firstVersionOf } from './change.js';
 import { noHash, type Commit, type CommitHeader, type Sealed } from './commit.js';
@@ -22,7 +23,7 @@ const empty: LakeState = {
 };
 
 const noKeys: ReadonlyMap<string, StoredLoadKey> = new Map();
-const noFiles: ReadonlyMap<string, Add> = new Map();
+const noFiles: ReadonlyMap<string, DataFile> = new Map();
 
 /**
  * The state of the lake at a version. It never changes: a newer version is another snapshot, which shares what is the
@@ -76,17 +77,17 @@ export class Snapshot {
   }
 
   /** The files of a table and account by their path in the table's log. */
-  filesOf(table: string, account: string): ReadonlyMap<string, Add> {
+  filesOf(table: string, account: string): ReadonlyMap<string, DataFile> {
     return this.#content(account)?.files.get(table) ?? noFiles;
   }
 
   /** The files of a table, of all accounts. */
-  *files(table: string): Iterable<Add> {
+  *files(table: string): Iterable<DataFile> {
     for (const account of this.#accounts.keys()) yield* this.filesOf(table, account).values();
   }
 
   /** The file with a path in a table's log. */
-  file(table: string, path: string): Add | undefined {
+  file(table: string, path: string): DataFile | undefined {
     const account = accountOfPath(path);
     return account === undefined ? undefined : this.filesOf(table, account).get(path);
   }

@@ -1,6 +1,6 @@
 import type { LedgerlakeError } from '../../core/errors.js';
 import { logError, type Action } from './actions.js';
-import { mainOf } from './file-tags.js';
+import { DataFile } from './data-file.js';
 import { pathFault } from '../store/store.js';
 
 /**
@@ -16,7 +16,7 @@ export function checkLoggedPaths(action: Action, location: string): void {
     const account = add.partitionValues['account'] ?? add.tags?.['account'];
     const fault = fileFault(add.path, account);
     if (fault !== undefined) throw strayPath(location, add.path, fault);
-    const main = mainOf(add);
+    const { main } = new DataFile(add);
     const named = main === undefined ? undefined : decodedPathFault(main, account);
     if (main !== undefined && named !== undefined) throw strayPath(location, main, named);
   } else if ('remove' in action) {

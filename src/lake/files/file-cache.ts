@@ -1,3 +1,4 @@
+import type { DataFile } from '../delta/data-file.js';
 import { shortHash } from '../../core/short-hash.js';
 import { existsSync } from 'node:fs';
 import { lstat, mkdir, readdir, rename, rm, utimes } from 'node:fs/promises';
@@ -5,7 +6,6 @@ import { dirname, join, resolve } from 'node:path';
 import { LedgerlakeError, systemCode } from '../../core/errors.js';
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
 import { isTemporaryName, temporaryPath, writeNewFile } from '../../core/io/write-file.js';
-import type { Add } from '../delta/actions.js';
 import type { Snapshot } from '../catalog/snapshot.js';
 import type { LakeTable } from '../lake-table.js';
 import { diskStore } from '../store/disk.js';
@@ -22,7 +22,7 @@ export interface CacheSettings {
 /** A committed file. */
 export interface LakeFile {
   readonly table: LakeTable;
-  readonly add: Add;
+  readonly add: DataFile;
 }
 
 /** How far a fetch is. */

@@ -1,3 +1,4 @@
+import { rowsOf } from '../delta/data-file.js';
 import { digitsOf } from '../../core/columns/table.js';
 import { convertedType, physicalType } from '../../core/parquet/encoder/format.js';
 import {
@@ -10,7 +11,6 @@ import {
 } from '../../core/parquet/footer.js';
 import { blobOf } from '../../core/parquet/parquet-source.js';
 import { formatCount } from '../../core/text/amounts.js';
-import { rowsInLog, statisticsOf } from '../delta/file-tags.js';
 import type { LogColumn } from '../delta/table-metadata.js';
 import type { LakeFile } from './file-cache.js';
 import { damageOf } from './local-file.js';
@@ -53,9 +53,9 @@ export async function footerFault(path: string, { table, add }: LakeFile, store:
   const fault = columnFault(columns, table.columns);
   if (fault !== undefined) return fault;
   const names = new Set(columns.map(({ name }) => name));
-  const missing = Object.keys(statisticsOf(add.stats).nullCount).find((name) => !names.has(name));
+  const missing = Object.keys(add.statistics.nullCount).find((name) => !names.has(name));
   if (missing !== undefined) return `it lacks the column ${JSON.stringify(missing)}`;
-  const [rows, expected] = [statedRows(footer), rowsInLog([add])];
+  const [rows, expected] = [statedRows(footer), rowsOf([add])];
   if (rows !== expected) return `it has ${formatCount(rows, 'row')} instead of ${expected}`;
   const expanded = uncompressedBytes(footer);
   return expanded > manyBytes && expanded > mostExpanded * file.size ? damageOf(store, table, add) : undefined;

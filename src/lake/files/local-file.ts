@@ -1,8 +1,7 @@
+import { contentOf, DamagedFile, type AddedFile, type DataFile } from '../delta/data-file.js';
 import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
 import { openNewFile } from '../../core/io/write-file.js';
-import type { Add } from '../delta/actions.js';
-import { contentOf, DamagedFile, loadKeysOf, type AddedFile } from '../delta/file-tags.js';
 import { loadKeysText } from './load-key-rows.js';
 import type { LakeTable } from '../lake-table.js';
 import { hasFile, type Store } from '../store/store.js';
@@ -45,7 +44,7 @@ export async function readContent(
  *
  * @throws LedgerlakeError LAKE_STORE naming the file, where it is missing or has changed
  */
-export async function checkedBytes(store: Store, table: LakeTable, add: Add): Promise<Uint8Array> {
+export async function checkedBytes(store: Store, table: LakeTable, add: DataFile): Promise<Uint8Array> {
   const bytes = await store.read(table.pathOf(add));
   const fault = faultOf(add, bytes);
   if (bytes === undefined || fault !== undefined) throw damagedFile(store, table, add, fault);
@@ -56,7 +55,7 @@ export async function checkedBytes(store: Store, table: LakeTable, add: Add): Pr
 export async function checkedSource(
   store: Store,
   table: LakeTable,
-  add: Add,
+  add: DataFile,
   workspace: Pick<Workspace, 'newPath' | 'faults'>,
 ): Promise<ParquetSource> {
   return add.size > wholeBytes ? checkedFile(store, table, add, workspace) : checkedBytes(store, table, add);
@@ -69,14 +68,14 @@ export async function checkedSource(
 export async function checkedFile(
   store: Store,
   table: LakeTable,
-  add: Add,
+  add: DataFile,
   { newPath, faults }: Pick<Workspace, 'newPath' | 'faults'>,
   { isCopied = false } = {},
 ): Promise<string> {
   const localPath = isCopied ? undefined : store.localPath(table.pathOf(add));
   const path = localPath ?? newPath();
   faults.set(path, (text) => {
-    const slice = loadKeysText(loadKeysOf(add)) || 'no slice';
+    const slice = loadKeysText(add.loadKeys) || 'no slice';
     return damagedFile(store, table, add, `it has ${slice} and can't be read (${text})`);
   });
   const copy = localPath === undefined ? path : undefined;
@@ -86,30 +85,30 @@ export async function checkedFile(
 }
 
 /** What is wrong with a committed file, in words; undefined where it is intact. */
-export async function damageOf(store: Store, table: LakeTable, add: Add): Promise<string | undefined> {
+export async function damageOf(store: Store, table: LakeTable, add: DataFile): Promise<string | undefined> {
   return contentFault(add, await readContent(store, table.pathOf(add), { most: add.size }));
 }
 
 const missing = 'it is missing';
 
 /** What is wrong with a file's bytes; undefined where size and hash are those of the log. */
-export function faultOf(add: Add, bytes: Uint8Array | undefined): string | undefined {
+export function faultOf(add: DataFile, bytes: Uint8Array | undefined): string | undefined {
   return contentFault(add, bytes && contentOf(bytes));
 }
 
-function contentFault(add: Add, content: AddedFile['content'] | undefined): string | undefined {
+function contentFault(add: DataFile, content: AddedFile['content'] | undefined): string | undefined {
   if (content === undefined) return missing;
-  const expected = add.tags?.['sha256'] ?? content.sha256;
+  const expected = add.sha256 ?? content.sha256;
   return sizeFault(add, content.size) ?? (content.sha256 === expected ? undefined : 'its bytes have changed');
 }
 
 /** What is wrong with the size of a file in bytes; undefined where it is that of the log. */
-export function sizeFault({ size }: Add, found: number): string | undefined {
+export function sizeFault({ size }: DataFile, found: number): string | undefined {
   return found === size ? undefined : `it has ${found} bytes instead of ${size}`;
 }
 
 /** The error for a committed file with a fault. */
-export function damagedFile(store: Store, table: LakeTable, add: Add, fault: string = missing): DamagedFile {
+export function damagedFile(store: Store, table: LakeTable, add: DataFile, fault: string = missing): DamagedFile {
   const advice = 'restore the file from a copy, or run the command that `ledgerlake verify` names';
   return new DamagedFile(store.address(table.pathOf(add)), fault, advice);
 }

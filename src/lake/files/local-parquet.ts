@@ -1,4 +1,4 @@
-import type { AddedFile } from '../delta/file-tags.js';
+import type { AddedFile } from '../delta/data-file.js';
 import { sqlType, type Column, type Table } from '../../core/columns/table.js';
 import type { Database, QueryOptions } from '../../core/duckdb/connection.js';
 import { fileLiteral, identifier, literal, readParquet } from '../../core/duckdb/literals.js';

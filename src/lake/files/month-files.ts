@@ -1,8 +1,8 @@
+import type { DataFile } from '../delta/data-file.js';
 import { rm } from 'node:fs/promises';
 import { sqlType, type Column, type Table } from '../../core/columns/table.js';
 import { identifier, literal } from '../../core/duckdb/literals.js';
 import { LedgerlakeError } from '../../core/errors.js';
-import type { Add } from '../delta/actions.js';
 import type { ComparedLake, SliceCommit } from '../slice-commit.js';
 import { checkedFile } from './local-file.js';
 import { rowsIn } from './local-parquet.js';
@@ -30,16 +30,16 @@ export class CheckedFiles {
    *
    * @throws LedgerlakeError LAKE_STORE for one that is missing or isn't what its commit says
    */
-  async of(lake: ComparedLake, table: Table, adds: readonly Add[]): Promise<MonthFiles[]> {
+  async of(lake: ComparedLake, table: Table, adds: readonly DataFile[]): Promise<MonthFiles[]> {
     const months = new Map<string, string[]>();
     for (const add of adds) {
-      const month = add.partitionValues['month'] ?? '';
+      const month = add.month;
       months.set(month, [...(months.get(month) ?? []), await this.#path(lake, table, add)]);
     }
     return [...months].map(([month, paths]) => ({ month, paths }));
   }
 
-  async #path(lake: ComparedLake, table: Table, add: Add): Promise<string> {
+  async #path(lake: ComparedLake, table: Table, add: DataFile): Promise<string> {
     const delta = lake.table(table.name);
     const address = lake.store.address(delta.pathOf(add));
     const known = this.#local.get(address);
@@ -96,8 +96,8 @@ const mostAttempts = 5;
  */
 export async function overNewest<T>(
   lake: Pick<ComparedLake, 'refresh'>,
-  choose: () => readonly Add[],
-  step: (adds: readonly Add[]) => Promise<T>,
+  choose: () => readonly DataFile[],
+  step: (adds: readonly DataFile[]) => Promise<T>,
 ): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     const adds = choose();
@@ -111,7 +111,7 @@ export async function overNewest<T>(
   }
 }
 
-function pathsOf(adds: readonly Add[]): string {
+function pathsOf(adds: readonly DataFile[]): string {
   return adds.map(({ path }) => path).join();
 }
 
@@ -123,7 +123,7 @@ function pathsOf(adds: readonly Add[]): string {
 export async function storedRaws(
   lake: ComparedLake,
   table: Table,
-  choose: () => readonly Add[],
+  choose: () => readonly DataFile[],
   loadKeys: readonly string[],
 ): Promise<string[]> {
   const rows = await queryFiles(
@@ -146,7 +146,7 @@ export async function storedRaws(
 export function queryFiles(
   lake: ComparedLake,
   table: Table,
-  choose: () => readonly Add[],
+  choose: () => readonly DataFile[],
   condition: string,
   query: (rows: string) => string,
 ): Promise<readonly Readonly<Record<string, unknown>>[]> {

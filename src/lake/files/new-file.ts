@@ -1,11 +1,19 @@
+import {
+  addOf,
+  sharedTags,
+  type AddedFile,
+  type DataFile,
+  type NetSums,
+  type GroupSpan,
+  type FileTags,
+} from '../delta/data-file.js';
 import { millisecondsOf } from '../../core/numeric/instant.js';
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import type { Table, PipelineTables } from '../../core/columns/table.js';
-import { type Add, isObject } from '../delta/actions.js';
-import { addOf, type AddedFile, loadKeysOf, loggedJson } from '../delta/file-tags.js';
+
 import type { NewFile } from '../commit-files.js';
 import { type LocalParquet, rowsIn } from './local-parquet.js';
 import { firstStart, loadKeysLabel } from './load-key-rows.js';
@@ -40,7 +48,7 @@ const rewritten = {
 export const imported: typeof rewritten = { prefix: 'import-', dataChange: true };
 
 /** Whether a file was made from others, and not written by a slice. */
-export function isRewritten({ path }: Add): boolean {
+export function isRewritten({ path }: DataFile): boolean {
   return basename(path).startsWith(rewritten.prefix);
 }
 
@@ -58,28 +66,25 @@ async function hashed(path: string): Promise<AddedFile['content']> {
 }
 
 /**
- * A local file as a new file of the lake, named by the start of its windows, else by its month. Rows and hash are added to its
- * tags.
- *
+ * A local file as a new file of the lake, named by the start of its windows, else by its month. *
  * @param origin prefix of its name, and whether its rows are new to the lake; left out: they aren't
  */
 export async function newFile(
   table: Table,
   { account, month, loadKeys }: FileTarget,
   local: LocalParquet,
-  tags: Readonly<Record<string, string>>,
+  tags: FileTags,
   now: number,
   origin = rewritten,
 ): Promise<NewFile> {
   const content = local.content ?? (await hashed(local.path));
   const add = {
     path: `account=${account}/month=${month}/${origin.prefix}${firstStart(loadKeys) ?? month}`,
-    partitionValues: { account, month },
+    ...{ account, month, loadKeys, content },
     dataChange: origin.dataChange,
-    content,
     rows: local.rows,
     stats: local.stats,
-    tags: { ...tags, loadKeys: JSON.stringify(loadKeys) },
+    ...tags,
   };
   return { table, read: () => readFile(local.path), add: addOf(add, now) };
 }
@@ -92,32 +97,20 @@ export function fileMetadata(pipeline: string, account: string, window: string):
   return new Map([['ledgerlake', JSON.stringify({ version, account, pipeline, window })]]);
 }
 
-type Tags = Readonly<Record<string, string>>;
-
-/** Tags that are set for each file and never merged. */
-const perFileTags: ReadonlySet<string> = new Set(['loadKeys', 'rows', 'sha256', 'main', 'net', 'groups']);
-
-/** Sums by currency: `{"USD":"12.340000"}`. */
-export type NetSums = Readonly<Record<string, string>>;
-
-/** The tags of a file with the rows of several: the union of load keys and groups, exact sums, and other tags where all are equal. */
-export function mergedTags(adds: readonly Add[]): Record<string, string> {
-  const tags = sharedTags(adds.map((add) => add.tags ?? {}));
-  tags['loadKeys'] = JSON.stringify([...new Set(adds.flatMap(loadKeysOf))].toSorted());
-  const nets = valuesOf(adds, 'net');
-  if (nets.length > 0) tags['net'] = JSON.stringify(addNets(nets.map(readNetSums)));
-  const groups = valuesOf(adds, 'groups');
-  if (groups.length > 0) tags['groups'] = JSON.stringify(groups.flatMap((list) => loggedJson(list, 'a list', isList)));
-  return tags;
+/** The tags of a file with the rows of several: the groups of all, exact sums, and other tags where all are equal. */
+export function mergedTags(files: readonly DataFile[]): FileTags {
+  const nets = files.flatMap(({ net }) => (net === undefined ? [] : [net]));
+  const groups = files.flatMap((file) => (file.groups === undefined ? [] : [file.groups]));
+  return {
+    shared: sharedTags(files),
+    ...(nets.length > 0 && { net: addNets(nets) }),
+    ...(groups.length > 0 && { groups: groups.flat() }),
+  };
 }
 
-/** The tags that are equal in all, without those that are set for each file. */
-export function sharedTags(all: readonly Tags[]): Record<string, string> {
-  const [first = {}, ...others] = all;
-  const shared = Object.entries(first).filter(
-    ([name, value]) => !perFileTags.has(name) && others.every((tags) => tags[name] === value),
-  );
-  return Object.fromEntries(shared);
+/** The same new file, whose rows are new to readers of the table's changes. */
+export function changingData(file: NewFile): NewFile {
+  return { ...file, add: { ...file.add, dataChange: true } };
 }
 
 /** Exact sums of decimal texts by currency, sorted by currency. */
@@ -130,24 +123,6 @@ export function addNets(nets: readonly NetSums[]): NetSums {
   return Object.fromEntries(texts.toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-function readNetSums(tag: string): NetSums {
-  return loggedJson(
-    tag,
-    'sums by currency',
-    (value): value is NetSums =>
-      isObject(value) &&
-      Object.values(value).every((sum) => typeof sum === 'string' && /^-?\d{1,30}(?:\.\d{1,6})?$/.test(sum)),
-  );
-}
-
-function isList(value: unknown): value is readonly unknown[] {
-  return Array.isArray(value);
-}
-
-function valuesOf(adds: readonly Add[], tag: string): string[] {
-  return adds.flatMap(({ tags }) => tags?.[tag] ?? []);
-}
-
 /** Exact net sums by currency over the rows of local files of entries that meet a condition in SQL. */
 export async function netSumsIn(database: Database, paths: readonly string[], condition = 'true'): Promise<NetSums> {
   const rows = await database.rows(
@@ -158,10 +133,7 @@ export async function netSumsIn(database: Database, paths: readonly string[], co
 }
 
 /** The figures of each group of a local file, for the log; instants in milliseconds since 1970, null where there is none. */
-export async function groupSpans(
-  database: Database,
-  path: string,
-): Promise<{ id: string; start: number | null; end: number | null; open?: true; awaited?: true }[]> {
+export async function groupSpans(database: Database, path: string): Promise<GroupSpan[]> {
   const rows = await database.rows(
     'SELECT group_id, epoch_us(started_at) AS started, epoch_us(ended_at) AS ended, ' +
       `ended_at IS NOT NULL AND processing_status IS NOT DISTINCT FROM 'Open' AS open, ` +

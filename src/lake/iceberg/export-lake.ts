@@ -1,12 +1,11 @@
+import { rowsOf, type DataFile } from '../delta/data-file.js';
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Clock } from '../../core/clock.js';
 import { groupBy } from '../../core/group-by.js';
 import { dayMs } from '../../core/windows.js';
-import type { Add } from '../delta/actions.js';
 import type { LakeTable } from '../lake-table.js';
 import { accountOf } from '../catalog/change.js';
-import { rowsInLog } from '../delta/file-tags.js';
 import type { Lake } from '../lake.js';
 import { parseNote, type Store } from '../store/store.js';
 import { type Exported, exportTables, locationOf } from '../table-export.js';
@@ -138,7 +137,7 @@ function nextVersion(
 /** The manifest of each account: the previous one where its files are unchanged, else a new one, whose bytes are in `files`. */
 function currentManifests(
   next: NextVersion,
-  adds: ReadonlyMap<string, readonly Add[]>,
+  adds: ReadonlyMap<string, readonly DataFile[]>,
 ): { readonly manifests: Manifest[]; readonly files: Map<string, Uint8Array> } {
   const files = new Map<string, Uint8Array>();
   const manifests = [...adds].map(([account, accountAdds]) => {
@@ -219,7 +218,7 @@ async function newestMetadata(store: Store, folder: string): Promise<Previous> {
   return found ?? none;
 }
 
-function addsByAccount(table: LakeTable): ReadonlyMap<string, readonly Add[]> {
+function addsByAccount(table: LakeTable): ReadonlyMap<string, readonly DataFile[]> {
   const adds = groupBy([...table.snapshot.files()], accountOf);
   for (const accountAdds of adds.values()) accountAdds.sort((a, b) => (a.path < b.path ? -1 : 1));
   return adds;
@@ -229,22 +228,21 @@ function addsByAccount(table: LakeTable): ReadonlyMap<string, readonly Add[]> {
  * The hash of what a manifest records of files: the files of most accounts are unchanged, and encoding a manifest takes much
  * longer than hashing it.
  */
-function contentHash({ store, folder, schema }: NextVersion, adds: readonly Add[]): string {
+function contentHash({ store, folder, schema }: NextVersion, adds: readonly DataFile[]): string {
   const hash = createHash('sha256').update(`${locationOf(store, folder)}\n${schema}`);
-  for (const { path, size, stats = '', tags } of adds)
-    hash.update(`\n${path} ${size} ${tags?.['rows'] ?? ''} ${stats}`);
+  for (const { path, size, stats = '', rows } of adds) hash.update(`\n${path} ${size} ${rows} ${stats}`);
   return hash.digest('hex');
 }
 
 function newManifest(
   { store, table, folder, fields, snapshot, sequence }: NextVersion,
   account: string,
-  adds: readonly Add[],
+  adds: readonly DataFile[],
   sha256: string,
 ): { readonly manifest: Manifest; readonly bytes: Uint8Array } {
   const entries = manifestEntries(adds, fields, (add) => locationOf(store, table.pathOf(add)));
   const bytes = manifestFile(entries, fields);
-  const months = adds.map(({ partitionValues }) => partitionValues['month'] ?? '').toSorted();
+  const months = adds.map(({ month }) => month).toSorted();
   const manifest: Manifest = {
     account,
     path: `${folder}/metadata/${snapshot}-${sha256.slice(0, 16)}.avro`,
@@ -252,7 +250,7 @@ function newManifest(
     snapshot,
     sequence,
     files: adds.length,
-    rows: rowsInLog(adds),
+    rows: rowsOf(adds),
     sha256,
     months: [months[0] ?? '', months.at(-1) ?? ''],
   };

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { typeName, type TypeNames } from '../../core/columns/table.js';
 import { readInstant } from '../../core/numeric/instant.js';
-import type { Add } from '../delta/actions.js';
-import { columnStatistics, statisticsOf } from '../delta/file-tags.js';
+import type { DataFile } from '../delta/data-file.js';
 import { avroFile, type AvroField, type AvroRecord, type AvroSchema, type AvroValue } from './avro.js';
 import { deltaFieldsOf, logColumn } from '../delta/table-metadata.js';
 
@@ -122,9 +121,9 @@ const added = 1;
 
 /** The manifest entries of a table's files. */
 export function manifestEntries(
-  adds: readonly Add[],
+  adds: readonly DataFile[],
   fields: readonly IcebergField[],
-  locationOf: (add: Add) => string,
+  locationOf: (add: DataFile) => string,
 ): AvroValue[] {
   return adds.map((add) => ({
     status: added,
@@ -137,7 +136,7 @@ export function manifestEntries(
       file_path: locationOf(add),
       file_format: 'PARQUET',
       partition: Object.fromEntries(partitionFields.map(({ name }) => [name, add.partitionValues[name] ?? null])),
-      record_count: Number(add.tags?.['rows'] ?? 0),
+      record_count: add.rows,
       file_size_in_bytes: add.size,
       null_value_counts: nullCounts(add, fields),
       ...bounds(add, fields),
@@ -145,8 +144,7 @@ export function manifestEntries(
   }));
 }
 
-function nullCounts({ stats }: Add, fields: readonly IcebergField[]): AvroValue {
-  const { nullCount } = statisticsOf(stats);
+function nullCounts({ statistics: { nullCount } }: DataFile, fields: readonly IcebergField[]): AvroValue {
   return fields.flatMap(({ id, name }) => {
     const value = nullCount[name];
     return typeof value === 'number' && Number.isSafeInteger(value) ? [{ key: id, value }] : [];
@@ -154,10 +152,10 @@ function nullCounts({ stats }: Add, fields: readonly IcebergField[]): AvroValue 
 }
 
 /** Bounds of instants, by which engines skip files. Delta's have milliseconds, so the upper ones are extended by 999 microseconds. */
-function bounds(add: Add, fields: readonly IcebergField[]): { lower_bounds: AvroValue; upper_bounds: AvroValue } {
+function bounds(add: DataFile, fields: readonly IcebergField[]): { lower_bounds: AvroValue; upper_bounds: AvroValue } {
   const boundsOn = (side: 'least' | 'greatest', more: bigint): AvroValue =>
     fields.flatMap(({ id, name, type }) => {
-      const text = type === 'timestamptz' ? columnStatistics(add, name)[side] : undefined;
+      const text = type === 'timestamptz' ? add.columnStatistics(name)[side] : undefined;
       const micros = text === undefined ? undefined : readInstant(text);
       if (micros === undefined) return [];
       const value = Buffer.alloc(8);

@@ -1,7 +1,7 @@
+import type { DataFile } from '../delta/data-file.js';
 import type { Change } from '../catalog/change.js';
 import { refusedAfter, spanIn, type EventHole, type LoadKey } from '../catalog/load-key.js';
 import type { Snapshot } from '../catalog/snapshot.js';
-import type { Add } from '../delta/actions.js';
 import type { TableSnapshot } from '../catalog/table-snapshot.js';
 import type { Window } from '../../core/windows.js';
 import { joinedSince } from './loaded-spans.js';
@@ -91,8 +91,8 @@ export function keyChange(
 }
 
 /** The files of a pipeline and account. */
-export function filesOf(table: TableSnapshot, pipeline: string, account: string): Add[] {
-  return [...table.filesOf(account)].filter(({ tags }) => tags?.['pipeline'] === pipeline);
+export function filesOf(table: TableSnapshot, pipeline: string, account: string): DataFile[] {
+  return [...table.filesOf(account)].filter((file) => file.pipeline === pipeline);
 }
 
 /** The windows of load keys of one kind. */

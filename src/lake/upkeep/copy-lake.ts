@@ -1,3 +1,4 @@
+import { DamagedFile, type DataFile } from '../delta/data-file.js';
 import type { Emit } from '../../core/events/run-event.js';
 import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError, usageError } from '../../core/errors.js';
@@ -11,8 +12,7 @@ import { encodeCheckpoint } from '../catalog/checkpoint.js';
 import { hashesOf } from '../catalog/commit.js';
 import type { Snapshot } from '../catalog/snapshot.js';
 import { isDataFile, symlinkFolder } from '../data-files.js';
-import { logError, type Add } from '../delta/actions.js';
-import { DamagedFile } from '../delta/file-tags.js';
+import { logError } from '../delta/actions.js';
 import { faultOf, sizeFault } from '../files/local-file.js';
 import { Lake } from '../lake.js';
 import { hasFile, type Store, type StoredFile } from '../store/store.js';
@@ -146,14 +146,14 @@ async function refuseOther(
 }
 
 /** A data file that a version needs. */
-interface DataFile {
+interface NeededFile {
   readonly path: string;
   /** Undefined for a replaced file that is kept for readers of older versions. */
-  readonly add: Add | undefined;
+  readonly add: DataFile | undefined;
 }
 
 /** The data files of a version, of all tables. */
-function dataFiles(snapshot: Snapshot): DataFile[] {
+function dataFiles(snapshot: Snapshot): NeededFile[] {
   return [...snapshot.tables.keys()].flatMap((table) =>
     [...snapshot.files(table)].map((add) => ({ path: lakePathOf(table, add), add })),
   );
@@ -202,7 +202,7 @@ async function copyDataFiles(
  *
  * @returns nothing where it wasn't copied
  */
-async function copyDataFile({ path, add }: DataFile, source: Lake, target: Store): Promise<StoredSize[]> {
+async function copyDataFile({ path, add }: NeededFile, source: Lake, target: Store): Promise<StoredSize[]> {
   const { store } = source;
   const bytes = await store.read(path);
   const fault = add && faultOf(add, bytes);

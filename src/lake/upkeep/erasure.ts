@@ -1,8 +1,8 @@
+import type { DataFile } from '../delta/data-file.js';
 import type { Clock } from '../../core/clock.js';
 import { accountOfPath, removedFile } from '../catalog/change.js';
 import { loadKeyId } from '../catalog/load-key.js';
 import { runOfDataFile } from '../data-files.js';
-import type { Add } from '../delta/actions.js';
 import type { Lake } from '../lake.js';
 import type { StoredFile } from '../store/store.js';
 import { forgottenBy, otherLeases } from '../leases.js';
@@ -73,7 +73,7 @@ export async function eraseTraces(lake: Lake, account: string, spare: ReadonlySe
 }
 
 /** The committed files of an account, by path within the lake. */
-export function accountFiles(lake: Lake, account: string): ReadonlyMap<string, { table: string; add: Add }> {
+export function accountFiles(lake: Lake, account: string): ReadonlyMap<string, { table: string; add: DataFile }> {
   return new Map(
     lake.tables.flatMap((table) =>
       [...table.snapshot.filesOf(account)].map(

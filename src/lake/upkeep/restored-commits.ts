@@ -1,3 +1,4 @@
+import { DataFile } from '../delta/data-file.js';
 import { CatalogFiles, commitPath } from '../catalog/catalog-files.js';
 import { readCheckpoints } from '../catalog/chain.js';
 import type { Change } from '../catalog/change.js';
@@ -17,7 +18,6 @@ import { codeOf } from '../../core/errors.js';
 import type { Zstd } from '../../core/parquet/encoder/zstd.js';
 import { loadKeyId, type LoadKey, type LoadKeyId } from '../catalog/load-key.js';
 import type { MetaData } from '../delta/actions.js';
-import { loadKeysOf } from '../delta/file-tags.js';
 import { logColumns } from '../delta/table-metadata.js';
 import { readPublished, type PublishedChange } from '../publish/delta-commit.js';
 import type { Store } from '../store/store.js';
@@ -220,9 +220,9 @@ function replacedKeys(state: Snapshot, { tables = {}, keys }: Change): LoadKey[]
     for (const { path } of remove) {
       const add = state.file(table, path);
       if (add === undefined) continue;
-      const account = add.partitionValues['account'] ?? '';
-      const pipeline = add.tags?.['pipeline'] ?? '';
-      for (const key of loadKeysOf(add)) {
+      const account = add.account;
+      const pipeline = add.pipeline;
+      for (const key of add.loadKeys) {
         const id = { account, pipeline, key };
         const stored = state.key(id);
         if (stored !== undefined && !isDeleted(id)) found.set(JSON.stringify(id), { ...stored, ...id });
@@ -293,7 +293,7 @@ function keysWithoutTable(
 ): readonly LoadKey[] {
   const known = Object.entries(tables).filter((entry) => isKnownTable(state, entry, described));
   if (known.length === Object.keys(tables).length) return [];
-  const pipelines = new Set(known.flatMap(([, { add = [] }]) => add.map(({ tags }) => tags?.['pipeline'])));
+  const pipelines = new Set(known.flatMap(([, { add = [] }]) => add.map((file) => new DataFile(file).pipeline)));
   return (keys?.set ?? []).filter(({ pipeline }) => !pipelines.has(pipeline));
 }
 

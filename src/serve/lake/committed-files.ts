@@ -1,8 +1,7 @@
-import type { Add } from '../../lake/delta/actions.js';
 import { compare } from '../../core/compare.js';
 import { groupBy } from '../../core/group-by.js';
 import type { LakeTable } from '../../lake/lake-table.js';
-import { columnStatistics, loadKeysOf } from '../../lake/delta/file-tags.js';
+import type { DataFile } from '../../lake/delta/data-file.js';
 import type { LakeFile } from '../../lake/files/file-cache.js';
 import type { Clock } from '../../core/clock.js';
 import { Lake } from '../../lake/lake.js';
@@ -36,7 +35,7 @@ export class CommittedFiles {
   readonly #account: string;
   readonly #column: string;
   /** Never invalidated, as files don't change. */
-  readonly #cache = new WeakMap<Add, CommittedFile>();
+  readonly #cache = new WeakMap<DataFile, CommittedFile>();
   #version = -2;
   #files: readonly CommittedFile[] = [];
   #byLoadKey: ReadonlyMap<string, readonly { readonly file: CommittedFile }[]> | undefined;
@@ -78,20 +77,20 @@ export class CommittedFiles {
     return this.#byLoadKey.get(loadKey)?.map(({ file }) => file) ?? [];
   }
 
-  #read(add: Add): CommittedFile {
+  #read(add: DataFile): CommittedFile {
     const cached = this.#cache.get(add);
     if (cached !== undefined) return cached;
-    const rows = Number(add.tags?.['rows'] ?? 0);
+    const rows = add.rows;
     const file = { table: this.#table, add };
     const path = this.#table.pathOf(add);
-    const read = { file, path, size: add.size, rows, loadKeys: loadKeysOf(add), ...boundsOf(add, this.#column) };
+    const read = { file, path, size: add.size, rows, loadKeys: add.loadKeys, ...boundsOf(add, this.#column) };
     this.#cache.set(add, read);
     return read;
   }
 }
 
-function boundsOf(add: Add, column: string): Pick<CommittedFile, 'least' | 'greatest'> {
-  const { least: first = '', greatest: last = '', hasNoNull } = columnStatistics(add, column);
+function boundsOf(add: DataFile, column: string): Pick<CommittedFile, 'least' | 'greatest'> {
+  const { least: first = '', greatest: last = '', hasNoNull } = add.columnStatistics(column);
   const [least, greatest] = [Date.parse(first), Date.parse(last)];
   // A row without the instant is sorted by another one, which the statistics don't cover.
   const isKnown = hasNoNull && Number.isFinite(least) && Number.isFinite(greatest);

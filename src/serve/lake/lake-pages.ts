@@ -1,9 +1,9 @@
+import { DamagedFile } from '../../lake/delta/data-file.js';
 import { pipelineFilling } from '../../../pipelines/all-pipelines.js';
 import { compare } from '../../core/compare.js';
 import { isFileMissing } from '../../core/duckdb/views.js';
 import type { Table } from '../../core/columns/table.js';
 import { refusedAfter } from '../../lake/catalog/load-key.js';
-import { DamagedFile } from '../../lake/delta/file-tags.js';
 import { FileCache, type CacheSettings } from '../../lake/files/file-cache.js';
 import type { InstantRange, LedgerPage, LedgerQuery } from '../operation/ledger-page.js';
 import { CommittedFiles, nearestFiles, type CommittedFile, type MainTables } from './committed-files.js';

@@ -92,7 +92,7 @@ export class RecordCollector implements Collector<RecordPage> {
     const { table, month } = this.#definition;
     const order = sorted(this.#values, this.#length, table.sort ?? []);
     const arrays = { ...this.#windowArrays(order), ...this.#valueArrays(order), ...this.#rawArrays(order) };
-    return [{ table, month, rows: recordBatch(table, order.length, arrays), tags: {} }];
+    return [{ table, month, rows: recordBatch(table, order.length, arrays) }];
   }
 
   #hasColumn(column: string): boolean {

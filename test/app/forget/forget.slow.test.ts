@@ -16,7 +16,6 @@ import { tables } from '../../../src/sources/finances/lake-tables.js';
 import { groups } from '../../../src/sources/finances/api-v0/event-tables.js';
 import { makeLakeFolder } from '../../../src/lake/files/workspace.js';
 import { diskStore } from '../../../src/lake/store/disk.js';
-import { loadKeysOf } from '../../../src/lake/delta/file-tags.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { readLastRuns, writeLastRun } from '../../../src/lake/upkeep/last-run.js';
 import type { LakeStatus } from '../../../src/app/results.js';
@@ -525,7 +524,7 @@ describe('rows before a date', () => {
           );
           expect(stats.minValues['effective_at']).toBe(least['at']);
         }
-        expect(loadKeysOf(add)).not.toContain(`order/${orderId('shop-a', 1)}`);
+        expect(add.loadKeys).not.toContain(`order/${orderId('shop-a', 1)}`);
         checked++;
       }
     }

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { readFile, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { Add } from '../../../src/lake/delta/actions.js';
+import { DataFile } from '../../../src/lake/delta/data-file.js';
 import { Snapshot } from '../../../src/lake/catalog/snapshot.js';
 import { LakeTable } from '../../../src/lake/lake-table.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
@@ -15,20 +15,21 @@ import { memoryStore } from '../../lake/memory-store.js';
 const table = new LakeTable(events, () => Snapshot.empty);
 
 /** The commit of a file, and a lake that holds it. */
-async function kept(store: Store, bytes: Buffer): Promise<{ add: Add; path: string }> {
+async function kept(store: Store, bytes: Buffer): Promise<{ add: DataFile; path: string }> {
   const sha256 = createHash('sha256').update(bytes).digest('hex');
   const partition = {
     path: 'account=a/month=2025-06/one.parquet',
     partitionValues: { account: 'a', month: '2025-06' },
   };
-  const add = { ...partition, size: bytes.length, modificationTime: 0, dataChange: true, tags: { sha256 } };
+  const about = { ...partition, size: bytes.length, modificationTime: 0, dataChange: true, tags: { sha256 } };
+  const add = new DataFile(about);
   const path = table.pathOf(add);
   await store.write(path, bytes);
   return { add, path };
 }
 
 /** What a source holds, and whether it is a file. */
-async function read(store: Store, add: Add): Promise<{ bytes: Buffer; from: string }> {
+async function read(store: Store, add: DataFile): Promise<{ bytes: Buffer; from: string }> {
   const copy = join(await temporaryFolder(), 'copy');
   const source = await checkedSource(store, table, add, { newPath: () => copy, faults: new Map() });
   if (typeof source !== 'string') return { bytes: Buffer.from(source), from: 'memory' };

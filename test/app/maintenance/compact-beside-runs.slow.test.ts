@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { mainOf } from '../../../src/lake/delta/file-tags.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import { acquireLease } from '../../../src/lake/leases.js';
 import { remainderWriter } from '../../../src/app/maintenance/remainder.js';
@@ -62,7 +61,7 @@ describe('a compaction beside other runs', () => {
     expect(await dataFiles(lake, 'entries')).toHaveLength(1);
     const opened = await open(lake, clock);
     const files = new Set(opened.committedAdds().map(({ table, add }) => table.pathOf(add)));
-    for (const add of opened.table('entries').snapshot.files()) expect(files).toContain(mainOf(add));
+    for (const add of opened.table('entries').snapshot.files()) expect(files).toContain(add.main);
   });
 
   test('goes on beside refreshes of every window', async () => {

@@ -7,7 +7,6 @@ import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import { LedgerlakeError } from '../../../src/core/errors.js';
 import { financesApis } from '../../../src/sources/finances/finances-apis.js';
 import { tables } from '../../../src/sources/finances/lake-tables.js';
-import { loadKeysOf, mainOf } from '../../../src/lake/delta/file-tags.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import { defaultLimits } from '../../../src/lake/files/workspace.js';
@@ -165,7 +164,7 @@ describe('a compaction', () => {
     }
     database.close();
     for (const name of mains) {
-      const rows = (of: Lake) => [...of.table(name).snapshot.files()].flatMap(loadKeysOf);
+      const rows = (of: Lake) => [...of.table(name).snapshot.files()].flatMap(({ loadKeys }) => loadKeys);
       if (!byOrder.includes(name)) expect(new Set(rows(after))).toEqual(new Set(rows(before)));
     }
     for (const pipeline of new Set(before.committedAdds().map(({ add }) => add.tags?.['pipeline'] ?? ''))) {
@@ -325,8 +324,8 @@ describe('what a compaction refuses', () => {
 test('derived files name the main file of their own month', async () => {
   const lake = await Lake.open(openStore(made.lake), tables, clock);
   for (const { table, add } of lake.committedAdds()) {
-    expect(table.schema.name.endsWith('entries')).toBe(mainOf(add) !== undefined);
-    expect(mainOf(add) ?? add.path).toContain(`month=${add.partitionValues['month'] ?? ''}/`);
+    expect(table.schema.name.endsWith('entries')).toBe(add.main !== undefined);
+    expect(add.main ?? add.path).toContain(`month=${add.partitionValues['month'] ?? ''}/`);
   }
 });
 

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { tables } from '../../../src/sources/finances/lake-tables.js';
 import { Snapshot } from '../../../src/lake/catalog/snapshot.js';
+import { DataFile } from '../../../src/lake/delta/data-file.js';
 import { LakeTable } from '../../../src/lake/lake-table.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
-import { loadKeysOf } from '../../../src/lake/delta/file-tags.js';
 import { checkedBytes } from '../../../src/lake/files/local-file.js';
 import { fileHashes } from '../lake-run.js';
 import { memoryStore } from '../../lake/memory-store.js';
@@ -38,7 +38,7 @@ async function damagedLake(table: string, damage: (file: string) => Promise<void
   const path = files.find((file) => file.includes('month=2026-02')) ?? '';
   const add = (await Lake.open(openStore(lake), tables, clock)).table(table).snapshot.file(path);
   await damage(join(lake, table, path));
-  return { lake, contents, loadKeys: add === undefined ? [] : loadKeysOf(add) };
+  return { lake, contents, loadKeys: add === undefined ? [] : add.loadKeys };
 }
 
 const february = { refresh: true, from: '2026-02-10', to: '2026-02-11' };
@@ -82,7 +82,8 @@ describe('a merged file that is damaged', () => {
   );
 
   test('of any table is to be restored from a copy, or mended as verify says', () => {
-    const add = { path: 'x.parquet', partitionValues: {}, size: 1, modificationTime: 0, dataChange: true };
+    const about = { path: 'x.parquet', partitionValues: {}, size: 1, modificationTime: 0, dataChange: true };
+    const add = new DataFile(about);
     const messageOf = (table: (typeof tables)[number]) =>
       checkedBytes(memoryStore(), new LakeTable(table, () => Snapshot.empty), add).catch((error: unknown) => error);
     return Promise.all(

@@ -10,7 +10,7 @@ import { copied, rebuilt, steppingClock } from './kept-lake.js';
 import { open, smallLake, window } from './small-lake.js';
 import { financialEvents } from '../../../pipelines/financial-events.js';
 import { fetchFiles } from '../../../src/app/maintenance/file-bundles.js';
-import { DamagedFile } from '../../../src/lake/delta/file-tags.js';
+import { DamagedFile } from '../../../src/lake/delta/data-file.js';
 import { defaultLimits, withWorkspace } from '../../../src/lake/files/workspace.js';
 
 const clock = steppingClock();

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../../src/core/clock.js';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
-import { addOf, contentOf, mainOf } from '../../../src/lake/delta/file-tags.js';
+import { addOf, contentOf } from '../../../src/lake/delta/data-file.js';
 import { statistics } from '../../../src/lake/files/local-parquet.js';
 import { open } from './small-lake.js';
 
@@ -17,7 +17,7 @@ export async function flattenedOtherwise(lake: string, query: string, clock: Clo
   ] as const) {
     const table = opened.table(entries);
     for (const old of [...table.snapshot.files()]) {
-      const { partitionValues, path, tags = {} } = old;
+      const { account, month, path, shared, loadKeys, net } = old;
       const file = join(lake, table.pathOf(old));
       const target = join(lake, '..', 'other.parquet');
       await database.execute(
@@ -27,9 +27,16 @@ export async function flattenedOtherwise(lake: string, query: string, clock: Clo
       const [counted] = await database.rows(`SELECT count(*) AS rows FROM '${target}'`);
       const rows = Number(counted?.['rows']);
       const stats = await statistics(database, table.schema, target, rows);
-      const described = { content: contentOf(bytes), rows, stats, tags, dataChange: true, partitionValues };
-      const add = addOf({ ...described, path: path.replace(/-\d+-[0-9a-z]+-\d+\.parquet$/, '') }, clock.now());
-      const main = mainOf(old);
+      const described = { content: contentOf(bytes), rows, stats, dataChange: true };
+      const add = addOf(
+        {
+          ...described,
+          ...{ account, month, shared, loadKeys, net },
+          path: path.replace(/-\d+-[0-9a-z]+-\d+\.parquet$/, ''),
+        },
+        clock.now(),
+      );
+      const { main } = old;
       await opened.commitFiles({
         operation: 'WRITE',
         main: opened.table(events).schema,

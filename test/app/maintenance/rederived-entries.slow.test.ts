@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openDatabase, type Database } from '../../../src/core/duckdb/connection.js';
 import { entries } from '../../../src/sources/finances/api-v0/event-tables.js';
 import { derivedTableOf, rederivedEntries } from '../../../src/app/maintenance/rederived-entries.js';
-import { contentOf } from '../../../src/lake/delta/file-tags.js';
+import { contentOf } from '../../../src/lake/delta/data-file.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
 import { clockAt, serving, temporaryFolder } from '../lake-run.js';
 import { comparedEntries, storedEvents } from './stored-events.js';
@@ -72,7 +72,7 @@ const derived = derivedTableOf(pipeline);
 /** The rows of a file of events and of its entries, derived again; undefined where the stored entries are others. */
 async function unchangedEntries(file: Uint8Array, stored: readonly string[], signal?: AbortSignal) {
   const { net } = await rederivedEntries(derived, await storedEvents(pipeline, file, undefined));
-  const compared = { files: stored, nets: [JSON.stringify(net)], sha256: undefined };
+  const compared = { files: stored, nets: [net], sha256: undefined };
   const { events, rows, sameBy } = await comparedEntries(database, pipeline, file, compared, signal);
   return sameBy === undefined ? undefined : { events, rows };
 }
@@ -92,7 +92,7 @@ test('entries are compared by the bytes of the file that landed them, whichever 
   const again = await rederivedEntries(derived, await storedEvents(pipeline, events, undefined));
   expect(again.files?.map(({ rows }) => rows)).toEqual([counts.rows]);
   const comparison = async (file: Uint8Array, net = again.net) => {
-    const compared = { files: [await fileWith(file)], nets: [JSON.stringify(net)], sha256: contentOf(file).sha256 };
+    const compared = { files: [await fileWith(file)], nets: [net], sha256: contentOf(file).sha256 };
     return (await comparedEntries(database, pipeline, events, compared)).sameBy;
   };
   const stored = await readFile(path);

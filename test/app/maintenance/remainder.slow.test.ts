@@ -5,7 +5,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { financialEvents } from '../../../pipelines/financial-events.js';
 import { readParquet } from '../../../src/core/duckdb/literals.js';
 import { loadKeyCondition } from '../../../src/lake/files/load-key-rows.js';
-import { loadKeysOf } from '../../../src/lake/delta/file-tags.js';
 import { removeAged } from '../../../src/app/forget/aged-rows.js';
 import { remainderWriter } from '../../../src/app/maintenance/remainder.js';
 import { defaultLimits } from '../../../src/lake/files/workspace.js';
@@ -98,9 +97,9 @@ describe('reading again what compact has merged', () => {
     expect(await dataFiles(lake, 'entries')).toHaveLength(2);
     const [own, rest] = (await open(lake, clock))
       .files('financial-events', 'events', 'shop')
-      .toSorted((a, b) => loadKeysOf(a).length - loadKeysOf(b).length);
-    expect(own && loadKeysOf(own)).toEqual(window(2).loadKeys);
-    expect(rest && loadKeysOf(rest)).toEqual([...window(1).loadKeys, ...window(3).loadKeys]);
+      .toSorted((a, b) => a.loadKeys.length - b.loadKeys.length);
+    expect(own?.loadKeys).toEqual(window(2).loadKeys);
+    expect(rest?.loadKeys).toEqual([...window(1).loadKeys, ...window(3).loadKeys]);
     expect(rest?.tags?.['net']).toBe('{"USD":"3.060000"}');
     expect(rest?.tags?.['rows']).toBe('6');
   });
@@ -133,8 +132,8 @@ describe('reading again what compact has merged', () => {
     await compacted({ lake, limits }, { clock });
     const contents = await contentsOf(lake, clock);
     const opened = await open(lake, clock);
-    const file = opened.files('financial-events', 'events', 'shop').find((add) => loadKeysOf(add).length > 1);
-    const [loadKey = ''] = file === undefined ? [] : loadKeysOf(file).slice(1);
+    const file = opened.files('financial-events', 'events', 'shop').find((add) => add.loadKeys.length > 1);
+    const [loadKey = ''] = file === undefined ? [] : file.loadKeys.slice(1);
     const { main, derived } = financialEvents;
     const slice = {
       pipeline: 'financial-events',

@@ -5,7 +5,7 @@ import { ErasedCommit, FencedRun } from '../../../src/lake/catalog/catalog-error
 import { commitPath } from '../../../src/lake/catalog/catalog-files.js';
 import { removedFile, type Change } from '../../../src/lake/catalog/change.js';
 import { canonicalCommit, sealCommit, type CommitHeader } from '../../../src/lake/catalog/commit.js';
-import { DamagedFile } from '../../../src/lake/delta/file-tags.js';
+import { DamagedFile } from '../../../src/lake/delta/data-file.js';
 import type { Add, MetaData } from '../../../src/lake/delta/actions.js';
 import { DeltaPublisher } from '../../../src/lake/publish/publisher.js';
 import type { Store } from '../../../src/lake/store/store.js';

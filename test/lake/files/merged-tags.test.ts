@@ -1,17 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { decimalScale, decimalText } from '../../../src/core/numeric/decimal.js';
-import { rowsInLog } from '../../../src/lake/delta/file-tags.js';
+import { DataFile, rowsOf } from '../../../src/lake/delta/data-file.js';
 import { addNets, mergedTags } from '../../../src/lake/files/new-file.js';
 
-const add = (tags: Record<string, string>) => ({
-  path: 'x',
-  partitionValues: {},
-  size: 1,
-  modificationTime: 0,
-  dataChange: true,
-  tags,
-});
+const file = (tags: Record<string, string>) =>
+  new DataFile({ path: 'x', partitionValues: {}, size: 1, modificationTime: 0, dataChange: true, tags });
 
 test('sums of any size add up exactly, currency by currency', () => {
   const currency = fc.constantFrom('', 'CAD', 'EUR', 'USD');
@@ -37,22 +31,31 @@ test('a sum that is none is refused', () => {
   expect(() => addNets([{ USD: '1.5000005' }])).toThrow('six decimals');
 });
 
-test('a merged file has the load keys of all, the sum of the rows, and of other tags what all say alike', () => {
-  const adds = [
-    add({ loadKeys: '["window/b"]', rows: '2', sha256: 'a', pipeline: 'p', custom: 'x', groups: '[{"id":"1"}]' }),
-    add({
+test('a merged file has the groups of all, the sum of the rows, and of other tags what all say alike', () => {
+  const files = [
+    file({
+      loadKeys: '["window/b"]',
+      rows: '2',
+      sha256: 'a',
+      pipeline: 'p',
+      custom: 'x',
+      groups: '[{"id":"1","start":0,"end":null}]',
+    }),
+    file({
       loadKeys: '["window/a","window/b"]',
       rows: '40',
       sha256: 'b',
       pipeline: 'p',
       custom: 'y',
-      groups: '[{"id":"2"}]',
+      groups: '[{"id":"2","start":null,"end":5}]',
     }),
   ];
-  expect(mergedTags(adds)).toEqual({
-    loadKeys: '["window/a","window/b"]',
-    pipeline: 'p',
-    groups: '[{"id":"1"},{"id":"2"}]',
+  expect(mergedTags(files)).toEqual({
+    shared: { pipeline: 'p' },
+    groups: [
+      { id: '1', start: 0, end: null },
+      { id: '2', start: null, end: 5 },
+    ],
   });
-  expect(rowsInLog(adds)).toBe(42);
+  expect(rowsOf(files)).toBe(42);
 });

@@ -4,7 +4,7 @@ import { Catalog, type CatalogOptions, commitRules } from '../../../src/lake/cat
 import { FencedRun } from '../../../src/lake/catalog/catalog-errors.js';
 import { commitPath, publishedPath } from '../../../src/lake/catalog/catalog-files.js';
 import { lakePathOf } from '../../../src/lake/catalog/change.js';
-import { DamagedFile } from '../../../src/lake/delta/file-tags.js';
+import { DamagedFile } from '../../../src/lake/delta/data-file.js';
 import { deltaCommit } from '../../../src/lake/publish/delta-commit.js';
 import { DeltaPublisher } from '../../../src/lake/publish/publisher.js';
 import type { Store } from '../../../src/lake/store/store.js';

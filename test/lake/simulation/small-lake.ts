@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { overlap, type Window } from '../../../src/core/windows.js';
 import { codeOf } from '../../../src/core/errors.js';
 import type { Add, MetaData } from '../../../src/lake/delta/actions.js';
-import { DamagedFile, loadKeysOf } from '../../../src/lake/delta/file-tags.js';
+import { DamagedFile, DataFile } from '../../../src/lake/delta/data-file.js';
 import type { Catalog } from '../../../src/lake/catalog/catalog.js';
 import { FencedRun } from '../../../src/lake/catalog/catalog-errors.js';
 import {
@@ -162,7 +162,13 @@ export class SmallLake {
       if (merged === undefined) {
         const rows: Row[] = [];
         for (const one of chosen) rows.push(...(await this.#read(table, one)));
-        merged = await this.#writeRows(written, table, account, rows, new Set(chosen.flatMap(loadKeysOf)));
+        merged = await this.#writeRows(
+          written,
+          table,
+          account,
+          rows,
+          new Set(chosen.flatMap((file) => new DataFile(file).loadKeys)),
+        );
       }
       const replaced = { add: merged, remove: chosen.map((one) => removedFile(one, false)) };
       return { change: { tables: [[table, replaced]] }, meaning: { kind: 'nothing' } };
@@ -209,7 +215,7 @@ export class SmallLake {
       const file = snapshot.file(table, path);
       if (file === undefined) return undefined;
       const account = file.partitionValues['account'] ?? '';
-      const keys = new Set(loadKeysOf(file));
+      const keys = new Set(file.loadKeys);
       const tables = table === history ? new Map() : await this.#withoutKeys(written, snapshot, account, keys);
       if (table === history) tables.set(history, { remove: [removedFile(file)] });
       const gaps = [...keys].map((key) => ({ account, pipeline, key })).filter((id) => snapshot.key(id) !== undefined);
@@ -381,7 +387,7 @@ export class SmallLake {
   async #rowsOf(snapshot: Snapshot, account: string, key: string): Promise<Row[]> {
     const rows: Row[] = [];
     for (const file of snapshot.filesOf(main, account).values()) {
-      if (loadKeysOf(file).includes(key)) rows.push(...(await this.#read(main, file)).filter(({ k }) => k === key));
+      if (file.loadKeys.includes(key)) rows.push(...(await this.#read(main, file)).filter(({ k }) => k === key));
     }
     return rows;
   }
@@ -396,7 +402,7 @@ export class SmallLake {
     const tables = new Map<string, TableChange>();
     for (const table of [derived, main]) {
       for (const file of snapshot.filesOf(table, account).values()) {
-        const of = loadKeysOf(file);
+        const of = file.loadKeys;
         if (!of.some((key) => keys.has(key))) continue;
         const before = tables.get(table);
         const left = of.filter((key) => !keys.has(key));

@@ -1,5 +1,5 @@
+import { ifReadable, shownText, type DataFile } from '../../../lake/delta/data-file.js';
 import { z } from 'zod';
-import type { Add } from '../../../lake/delta/actions.js';
 import type { LakeTable } from '../../../lake/lake-table.js';
 import { loadKeysText } from '../../../lake/files/load-key-rows.js';
 import type { Lake } from '../../../lake/lake.js';
@@ -12,7 +12,7 @@ import { loadKeyKindOf } from '../../coverage/stored-pipelines.js';
 /** A file that the log names, with the tags and counts of its `add` action. */
 export interface LogFile extends ProblemLocation {
   readonly delta: LakeTable;
-  readonly add: Add;
+  readonly add: DataFile;
   readonly pipeline: string;
   readonly account: string;
   /** The month of its folder: `2025-03`, or `unknown`. */
@@ -28,8 +28,6 @@ export interface LogFile extends ProblemLocation {
 }
 
 const record = z.record(z.string(), z.unknown());
-const strings = z.array(z.string());
-const netSums = z.record(z.string(), z.coerce.string());
 /** The statistics, in the JSON form of the Delta protocol. */
 const statistics = z.object({
   numRecords: z.number(),
@@ -37,11 +35,6 @@ const statistics = z.object({
   maxValues: record.catch({}),
   nullCount: record.catch({}),
 });
-
-/** The parsed JSON of a tag; undefined where it isn't of the expected form. */
-function parsed<T>(schema: z.ZodType<T>, text: string | undefined): T | undefined {
-  return parseNote(text, (value) => schema.parse(value));
-}
 
 export const logTags: CheckDefinition = {
   name: 'log-tags',
@@ -63,14 +56,14 @@ export function logFiles(
   const damaged: UnreadableFile[] = [];
   for (const delta of lake.tables) {
     for (const add of delta.snapshot.files()) {
-      if (account !== undefined && add.partitionValues['account'] !== account) continue;
+      if (account !== undefined && add.account !== account) continue;
       certificate.count(logTags);
       const file = readFile(delta, add);
       if (typeof file !== 'string') files.push(file);
       else {
-        const owner = { table: delta.schema.name, account: add.partitionValues['account'] ?? '' };
+        const owner = { table: delta.schema.name, account: add.account };
         damaged.push({ ...owner, loadKeys: undefined });
-        const slice = add.tags?.['loadKeys'] ?? '';
+        const slice = add.loadKeysTag;
         certificate.add(logTags, 'lake', { table: delta.schema.name, file: delta.pathOf(add), slice }, file);
       }
     }
@@ -79,46 +72,24 @@ export function logFiles(
 }
 
 /** Returns the file with the content of its tags, or what is wrong with them. */
-function readFile(delta: LakeTable, add: Add): LogFile | string {
-  const { tags } = add;
+function readFile(delta: LakeTable, add: DataFile): LogFile | string {
   const table = delta.schema.name;
   const file = delta.pathOf(add);
-  if (tags?.['pipeline'] === undefined) return 'the file has none of the tags of ledgerlake: another program added it';
-  const loadKeys = parsed(strings, tags['loadKeys']);
-  const net = parsed(netSums, tags['net']);
-  const stats = parsed(statistics, add.stats);
-  const { account = '', month = '' } = add.partitionValues as Readonly<Record<string, string | undefined>>;
-  if (loadKeys === undefined || loadKeys.length === 0)
-    return `expected the tag loadKeys to be a list, got ${shown(tags['loadKeys'])}`;
-  if (!/^\d+$/.test(tags['rows'] ?? '')) return `expected the tag rows to be a number, got ${shown(tags['rows'])}`;
-  if (!/^[0-9a-f]{64}$/.test(tags['sha256'] ?? '')) return `expected the tag sha256, got ${shown(tags['sha256'])}`;
-  if (tags['account'] !== account) return `expected the tag account to be ${account}, got ${shown(tags['account'])}`;
-  if (stats === undefined) return `expected statistics, got ${shown(add.stats)}`;
+  const { tagFault, pipeline, account, month, rows, sha256 = '', main } = add;
+  if (tagFault !== undefined) return tagFault;
+  const { loadKeys } = add;
+  const stats = parseNote(add.stats, (value) => statistics.parse(value));
+  if (stats === undefined) return `expected statistics, got ${shownText(add.stats)}`;
   const isMain = loadKeyKindOf(delta.schema) !== undefined;
-  if (isMain && tags['main'] !== undefined) return `expected no tag main, got ${shown(tags['main'])}`;
+  if (isMain && main !== undefined) return `expected no tag main, got ${shownText(main)}`;
   if (!file.startsWith(`${table}/account=${account}/month=${month}/`)) {
     return `expected the file in account=${account}/month=${month}`;
   }
+  const net = ifReadable(() => add.net);
   return {
-    table,
-    file,
-    slice: loadKeysText(loadKeys),
-    delta,
-    add,
-    pipeline: tags['pipeline'],
-    account,
-    month,
-    loadKeys,
-    rows: Number(tags['rows']),
-    sha256: tags['sha256'] ?? '',
-    net,
-    main: tags['main'],
-    stats,
+    ...{ table, file, slice: loadKeysText(loadKeys), delta, add, pipeline, account, month, loadKeys, rows, sha256 },
+    ...{ net, main, stats },
   };
-}
-
-function shown(tag: string | undefined): string {
-  return tag === undefined ? 'none' : JSON.stringify(tag.slice(0, 60));
 }
 
 /** A main file with the files whose rows are derived from its rows. One slice commits them together. */

@@ -2,8 +2,7 @@ import { groupBy } from '../../../core/group-by.js';
 import { contains, dayMs, overlap, type Window } from '../../../core/windows.js';
 import type { Job, Reading, SyncJob } from '../../../engine/run/pipeline.js';
 import { loadedWindows, windowKey, type ChangedWindow } from '../../../engine/slicing/window-slices.js';
-import type { Add } from '../../../lake/delta/actions.js';
-import { columnStatistics, loadKeysOf } from '../../../lake/delta/file-tags.js';
+import type { DataFile } from '../../../lake/delta/data-file.js';
 import { type Listed, listed, recentTransactions, type RecentTransactions, totalText } from './listed-transactions.js';
 import { transactionLimits } from './operations.js';
 import { transactions } from './transaction-tables.js';
@@ -329,8 +328,8 @@ async function storedDeferrals(
 }
 
 /** Whether a file may contain a deferred row, by its statistics; true without statistics. */
-function mayBeDeferred(add: Add): boolean {
-  const { least = 'DEFERRED', greatest = 'DEFERRED' } = columnStatistics(add, 'status');
+function mayBeDeferred(add: DataFile): boolean {
+  const { least = 'DEFERRED', greatest = 'DEFERRED' } = add.columnStatistics('status');
   return least <= 'DEFERRED' && greatest >= 'DEFERRED';
 }
 
@@ -346,8 +345,7 @@ async function storedTransactions(
   before = Infinity,
 ): Promise<{ readonly id: string; readonly raw: string }[]> {
   const loadKey = windowKey(window);
-  const adds = () =>
-    lake.files(pipeline, transactions.name, account).filter((add) => loadKeysOf(add).includes(loadKey));
+  const adds = () => lake.files(pipeline, transactions.name, account).filter((add) => add.loadKeys.includes(loadKey));
   const { queryFiles } = await import('../../../lake/files/month-files.js');
   const { loadKeyCondition } = await import('../../../lake/files/load-key-rows.js');
   const isExcluded = `posted_at >= make_timestamptz(${before * 1000}) AND posted_at < window_end`;

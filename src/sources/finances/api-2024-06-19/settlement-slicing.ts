@@ -5,7 +5,6 @@ import type { Forecast, ForecastRequest, Job, Slicing } from '../../../engine/ru
 import { listQueue, type Slice } from '../../../engine/run/slice-queue.js';
 import { readWindow, windowKey } from '../../../engine/slicing/window-slices.js';
 import { settlementSlice } from '../selling-partner/subject-ids.js';
-import { loadKeysOf } from '../../../lake/delta/file-tags.js';
 
 /** A slice that reads the summary of one settlement. */
 export interface SettlementSlice extends Slice {
@@ -84,7 +83,7 @@ export function settlementForecast<S extends Slice>(
   const loaded = job.lake
     .files(pipeline, table, job.account)
     .filter(({ partitionValues: { month } }) => month != null && month >= first && month <= last)
-    .reduce((sum, add) => sum + loadKeysOf(add).length, 0);
+    .reduce((sum, add) => sum + add.loadKeys.length, 0);
   const lacking = Math.max(0, count - (job.refresh ? 0 : loaded));
   const slices = Array.from({ length: lacking }, (_, number) => sliceOf(String(number + 1)));
   return {
@@ -110,7 +109,7 @@ async function namedSettlements(
   const adds = () =>
     lake
       .files(pipeline, main.name, account)
-      .filter((add) => loadKeysOf(add).some((key) => overlap(readWindow(key) ?? { start: 0, end: 0 }, range)));
+      .filter((add) => add.loadKeys.some((key) => overlap(readWindow(key) ?? { start: 0, end: 0 }, range)));
   if (adds().length === 0) return [];
   // Imported here: other runs need no DuckDB.
   const { queryFiles } = await import('../../../lake/files/month-files.js');

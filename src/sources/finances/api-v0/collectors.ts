@@ -1,6 +1,5 @@
+import type { GroupSpan } from '../../../lake/delta/data-file.js';
 import { millisecondsOf } from '../../../core/numeric/instant.js';
-import { type Add, isObject } from '../../../lake/delta/actions.js';
-import { loggedJson } from '../../../lake/delta/file-tags.js';
 import type { Collector } from '../../../engine/run/pipeline.js';
 import { sliceHoles, type SliceHole } from '../../../engine/run/slice-holes.js';
 import { type Window, monthOf } from '../../../core/windows.js';
@@ -80,8 +79,14 @@ export function groupCollector(window: Window, isRelisted = false): Collector<Sc
     finish: () => {
       if (rows.length === 0) return [];
       const counted = isRelisted ? [...new Map(rows.map((row, at) => [keys[at], row])).values()] : rows;
-      const tags = { groups: JSON.stringify(counted.map(groupSpan)) };
-      return [{ table: groups, month: monthOf(window.start), rows: groupBatch(counted, window), tags }];
+      return [
+        {
+          table: groups,
+          month: monthOf(window.start),
+          rows: groupBatch(counted, window),
+          groups: counted.map(groupSpan),
+        },
+      ];
     },
   };
 }
@@ -92,37 +97,6 @@ function groupKey({ id = '', raw }: GroupRow, times: Map<string, number>): strin
   const bytes = raw.page.toString('utf8', raw.start, raw.end);
   count(times, bytes);
   return `${times.get(bytes) ?? 0} ${bytes}`;
-}
-
-/** A group in the log's tags; instants in milliseconds since 1970; null: absent. */
-export interface GroupSpan {
-  /** Empty: absent. */
-  readonly id: string;
-  readonly start: number | null;
-  readonly end: number | null;
-  /** It is open although it has an end. */
-  readonly open?: true;
-  /** It is closed, and its total is still missing. */
-  readonly awaited?: true;
-}
-
-/**
- * The groups of a file of the listing.
- *
- * @throws LedgerlakeError LAKE_LOG for a malformed tag
- */
-export function groupSpansOf({ tags }: Pick<Add, 'tags'>): readonly GroupSpan[] {
-  return loggedJson(tags?.['groups'] ?? '[]', 'settlements', isGroupSpans);
-}
-
-function isGroupSpans(value: unknown): value is readonly GroupSpan[] {
-  const isInstant = (instant: unknown) => instant === null || Number.isSafeInteger(instant);
-  return (
-    Array.isArray(value) &&
-    value.every(
-      (span) => isObject(span) && typeof span['id'] === 'string' && isInstant(span['start']) && isInstant(span['end']),
-    )
-  );
 }
 
 export function groupSpan({ id = '', startedAt, endedAt, texts, money }: GroupRow): GroupSpan {

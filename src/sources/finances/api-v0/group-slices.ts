@@ -1,10 +1,10 @@
+import type { GroupSpan } from '../../../lake/delta/data-file.js';
 import { shortHash } from '../../../core/short-hash.js';
 import { loadKeyFor } from '../../../lake/catalog/load-key.js';
 import type { Lake } from '../../../lake/lake.js';
 import type { Job } from '../../../engine/run/pipeline.js';
 import type { Slice } from '../../../engine/run/slice-queue.js';
 import { contains, type Window } from '../../../core/windows.js';
-import { groupSpansOf, type GroupSpan } from './collectors.js';
 import { groups } from './event-tables.js';
 
 /** A slice that reads one whole group. */
@@ -57,8 +57,8 @@ export function listedSettlements(lake: Lake, listing: string, account: string):
   return lake
     .files(listing, groups.name, account)
     .flatMap((add) => {
-      const listedFrom = Date.parse(`${add.partitionValues['month'] ?? ''}-01T00:00:00Z`);
-      return groupSpansOf(add).map((group) => groupSlice({ group, listedFrom }));
+      const listedFrom = Date.parse(`${add.month}-01T00:00:00Z`);
+      return (add.groups ?? []).map((group) => groupSlice({ group, listedFrom }));
     })
     .toSorted((a, b) => a.opened - b.opened);
 }

@@ -1,5 +1,5 @@
+import type { GroupSpan } from '../../../lake/delta/data-file.js';
 import { contains, joined, type Window } from '../../../core/windows.js';
-import type { GroupSpan } from './collectors.js';
 import { shortInstant } from '../../../core/numeric/instant.js';
 
 /** An end of a sequence of settlements at a time that was listed. */

@@ -28,11 +28,11 @@ export function* monthBatches(
   chosen: readonly number[],
 ): Generator<Batch> {
   const order = sortedEvents(effective, chosen);
-  const tags = { net: JSON.stringify(netSumTexts(rows, chosen)) };
+  const net = netSumTexts(rows, chosen);
   // Events without amounts have no entries: no empty file is written.
   const amounts = entriesOf(entries, order);
-  if (amounts.numRows > 0) yield { table: entries, month, rows: amounts, tags };
-  yield { table: events, month, rows: eventsOf(events, order), tags };
+  if (amounts.numRows > 0) yield { table: entries, month, rows: amounts, net };
+  yield { table: events, month, rows: eventsOf(events, order), net };
 }
 
 /** Numbers of events in the tables' sort order: by `effective_at`, then by receipt; events without an instant last. */

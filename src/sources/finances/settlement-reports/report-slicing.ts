@@ -226,9 +226,7 @@ export function reportCollector({ report, label, lookup }: ReportSlice): Collect
       return settlements.length;
     },
     finish: () =>
-      read.flatMap(({ part, rows: { batches, month } }) =>
-        batches.map((batch) => ({ ...batch, month, tags: {}, part })),
-      ),
+      read.flatMap(({ part, rows: { batches, month } }) => batches.map((batch) => ({ ...batch, month, part }))),
     ...{ reach: undefined, warnings: {}, holes: [], leftOpen },
   };
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { GroupSpan } from '../../../../src/sources/finances/api-v0/collectors.js';
+import type { GroupSpan } from '../../../../src/lake/delta/data-file.js';
 import { settlementBreaks } from '../../../../src/sources/finances/api-v0/settlement-holes.js';
 
 const day = 86_400_000;

@@ -1,3 +1,4 @@
+import type { DataFile } from '../../../../lake/delta/data-file.js';
 import type {
   Coverage,
   Expectation,
@@ -23,9 +24,7 @@ import { dayStates, type Day } from '../../../../engine/run/day-states.js';
 import { firstSynced, missingWindows, requestedOf } from '../../../../engine/slicing/sync-windows.js';
 import { firstInstant, samplesOf } from '../../../../engine/slicing/window-slicing.js';
 import type { PipelineTables } from '../../../../core/columns/table.js';
-import { loadKeysOf } from '../../../../lake/delta/file-tags.js';
 import { refusedAfter, type StoredLoadKey } from '../../../../lake/catalog/load-key.js';
-import type { Add } from '../../../../lake/delta/actions.js';
 import type { Lake } from '../../../../lake/lake.js';
 import { groupSlices, listedSettlements, spanOfGroup, type GroupSlice } from '../group-slices.js';
 import { isOpen, settlementsOf } from './listing-slicing.js';
@@ -186,7 +185,7 @@ function syncedFrom(loaded: readonly GroupSlice[], end: number): number {
 
 /** The loaded settlements, each with its number of events. */
 function loadedSettlements(
-  files: readonly Add[],
+  files: readonly DataFile[],
   read: ReadonlyMap<string, StoredLoadKey>,
   listed: readonly GroupSlice[],
   now: number,
@@ -199,9 +198,9 @@ function loadedSettlements(
   );
   const events = new Map<string, number>();
   for (const add of files) {
-    const loadKeys = loadKeysOf(add);
+    const loadKeys = add.loadKeys;
     const all = loadKeys.reduce((sum, loadKey) => sum + (lengths.get(loadKey) ?? 1), 0);
-    const rows = Number(add.tags?.['rows'] ?? 0);
+    const rows = add.rows;
     // A merged file contains several, and the log has no count for each.
     for (const loadKey of loadKeys) events.set(loadKey, (rows * (lengths.get(loadKey) ?? 1)) / all);
   }

@@ -15,7 +15,6 @@ import {
 import { count } from '../../../../core/count.js';
 import { historyWarnings } from '../../selling-partner/history-limit.js';
 import { groups } from '../event-tables.js';
-import type { GroupSpan } from '../collectors.js';
 import { groupSlice, listedSettlements, type GroupSlice } from '../group-slices.js';
 import {
   settlementHoleText,
@@ -221,7 +220,7 @@ export function touchingSettlements(
 }
 
 function probedGroups(page: ProbedPage | undefined, now: number): GroupSlice[] {
-  const groups = (page?.batches ?? []).flatMap(({ tags }) => JSON.parse(tags['groups'] ?? '[]') as GroupSpan[]);
+  const groups = (page?.batches ?? []).flatMap((batch) => batch.groups ?? []);
   return groups.map((group) => groupSlice({ group, listedFrom: page?.window.start ?? now }));
 }
 
