@@ -27,6 +27,11 @@ export function loadKeyKindOf({ name, customPipeline, linesOf }: Table): LoadKey
   return pipelineFilling(name)?.slicing.loadKeyKind;
 }
 
+/** Whether a run has loaded some of a pipeline from its API. */
+export function isLoadedFromApi(lake: Lake, { name }: Pick<PipelineTables, 'name'>, account: string): boolean {
+  return [...lake.loadKeys(name, account).values()].some(({ origin }) => origin === 'api');
+}
+
 /** The windows that an account has loaded or imported of a pipeline, in order. */
 export function storedWindows(lake: Lake, { name }: Pick<PipelineTables, 'name'>, account: string): Window[] {
   const { snapshot } = lake;

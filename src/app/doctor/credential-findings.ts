@@ -24,6 +24,7 @@ import {
 import { defaultApi } from '../../sources/finances/finances-apis.js';
 import { withNeeds } from '../configuration/chosen-pipelines.js';
 import { latestBound } from '../configuration/range.js';
+import { isLoadedFromApi } from '../coverage/stored-pipelines.js';
 import { accountEnvironment, resolveAccount, type ResolvedAccount } from '../configuration/resolve-account.js';
 import { shownAddress } from '../accounts/accounts.js';
 import { customAddress, quotaName } from '../load/connections.js';
@@ -90,8 +91,8 @@ function usedPipelines(examined: ExaminedAccount): readonly FinancesPipeline[] {
   return [...groupBy(all, ({ operation }) => operation).values()].flatMap(([first]) => first ?? []);
 }
 
-function isInUse({ name }: FinancesPipeline | CustomPipeline, { lake, account }: ExaminedAccount): boolean {
-  return [...(lake?.loadKeys(name, account).values() ?? [])].some(({ origin }) => origin === 'api');
+function isInUse(pipeline: FinancesPipeline | CustomPipeline, { lake, account }: ExaminedAccount): boolean {
+  return lake !== undefined && isLoadedFromApi(lake, pipeline, account);
 }
 
 async function examineFinances(

@@ -15,8 +15,8 @@ import type { OptionalSettings } from '../configuration/settings.js';
 import { pipelineLookBackDays } from './look-back.js';
 import { readLookBacks, writeLookBacks, type LookBacks } from '../../lake/upkeep/look-backs.js';
 import { defaultPipelines, roles } from '../../../pipelines/all-pipelines.js';
-import { areReportsLoaded } from '../../sources/finances/settlement-reports/report-slicing.js';
 import { windowedOf, withNeeds } from '../configuration/chosen-pipelines.js';
+import { isLoadedFromApi } from '../coverage/stored-pipelines.js';
 import { configuredRanges } from '../coverage/unfinished-ranges.js';
 import type { RequestedRange } from '../../lake/upkeep/requested-ranges.js';
 import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
@@ -136,7 +136,7 @@ function reportsToSync(
   unfinished: readonly RequestedRange[],
 ): readonly FinancesPipeline[] {
   const isTakenOut = unfinished.some(({ pipeline }) => pipeline === roles.reports.name);
-  const isRequested = isTakenOut || (settlementReports ?? areReportsLoaded(lake, account));
+  const isRequested = isTakenOut || (settlementReports ?? isLoadedFromApi(lake, roles.reports, account));
   return isRequested && pipelines.length === 0 ? [roles.reports] : [];
 }
 

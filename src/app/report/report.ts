@@ -25,7 +25,7 @@ import { StatementScopes } from '../query/statement-scope.js';
 import { viewStatements } from '../query/views.js';
 import { comparedDays, leftOutDays, leftOutText, type LeftOutDays } from '../coverage/both-apis.js';
 import { readUnfinished } from '../coverage/unfinished-ranges.js';
-import { accountStatus, loadedRange, reportedRange } from '../status/lake-status.js';
+import { accountCoverage, loadedRange, reportedRange } from '../status/lake-status.js';
 import { readBasis } from './basis-section.js';
 import { readFigures, type CurrencyFigures } from './currency-figures.js';
 import { figureReader } from './figure-reader.js';
@@ -275,7 +275,7 @@ export async function lakeReport(question: ReportQuestion): Promise<Report> {
       chapters.push(
         await readSections({
           ...{ account: name, id, report: facts, rows, settlements },
-          status: accountStatus({ lake, location, account: name, range, lastRuns, unfinishedRanges, now }),
+          status: accountCoverage({ lake, location, account: name, range, lastRuns, unfinishedRanges, now }),
           basis: {
             ...(await readBasis(rows)),
             leftOut: leftOutDays(lake, name, range),

@@ -123,11 +123,11 @@ function defaultsOf(used: readonly string[]): readonly string[] {
 }
 
 /** Computes what a lake holds for an account and what of a range it lacks, from the logs alone. */
-export function accountStatus(question: StatusQuestion): AccountCoverage {
+export function accountCoverage(question: StatusQuestion): AccountCoverage {
   const { lake, account, range, lastRuns, died = [] } = question;
   const requestedRanges = unfinishedOf(question);
   const used = storedPipelines(lake).filter(({ name }) => lake.loadKeys(name, account).size > 0);
-  const pipelines = used.map((pipeline) => pipelineStatus(pipeline, question));
+  const pipelines = used.map((pipeline) => pipelineCoverage(pipeline, question));
   const withGaps = pipelines.filter(({ gaps }) => gaps.length > 0);
   const gaps = withGaps.flatMap((status) => status.gaps);
   const defaults = defaultsOf(used.map(({ name }) => name));
@@ -260,7 +260,7 @@ export function reportedRange(options: RangeOptions, loaded: Window | undefined,
   return { start: loaded.start, end: latest - loaded.end >= dayMs ? latest : loaded.end };
 }
 
-function pipelineStatus({ name, slicing }: StoredPipeline, question: StatusQuestion): PipelineCoverage {
+function pipelineCoverage({ name, slicing }: StoredPipeline, question: StatusQuestion): PipelineCoverage {
   const { loadKeyKind, coverage } = slicing;
   const { lake, account, range } = question;
   // Imported days don't count as loaded; an imported settlement is whole.

@@ -20,7 +20,7 @@ import { openExistingLake } from '../query/lake-files.js';
 import { catalogVersion } from '../catalog-version.js';
 import { commandIn } from '../command-text.js';
 import type { ReportsStatus } from './kept-reports.js';
-import { accountStatus, loadedRange, reportedRange, type AccountCoverage, type StatusReport } from './lake-status.js';
+import { accountCoverage, loadedRange, reportedRange, type AccountCoverage, type StatusReport } from './lake-status.js';
 import { reportTexts } from './status-text.js';
 import { firstLoad, firstSync, nextSync, type Suggestion, type SuggestionContext } from './suggestions.js';
 
@@ -118,7 +118,7 @@ export async function readStatus(
   const statuses = accounts.map((account, at) => {
     const range = reportedRange(options, loadedRange(lake, account, unfinishedRanges), now);
     const known = { died: runs.died, lookBacks: lookBacks[at], now };
-    return accountStatus({ ...suggestionContext, ...known, lake, account, range });
+    return accountCoverage({ ...suggestionContext, ...known, lake, account, range });
   });
   const unloaded = unloadedAccounts(options, lake).map((account) => ({
     account,

@@ -11,7 +11,6 @@ import type {
   Slicing,
 } from '../../../engine/run/pipeline.js';
 import { listQueue, type Slice } from '../../../engine/run/slice-queue.js';
-import type { Lake } from '../../../lake/lake.js';
 import { loadKeyFor } from '../../../lake/catalog/load-key.js';
 import { readRequestedRanges } from '../../../lake/upkeep/requested-ranges.js';
 import { settlementForecast } from '../api-2024-06-19/settlement-slicing.js';
@@ -89,11 +88,6 @@ export function reportSlicing({ expected }: ReportSlicingOptions): Slicing<Repor
       return settlementForecast(request, { pipeline, table, expected: atLeast, sliceOf });
     },
   };
-}
-
-/** Whether a run has loaded settlement reports of an account from the API. */
-export function areReportsLoaded(lake: Lake, account: string): boolean {
-  return [...lake.loadKeys(pipeline, account).values()].some(({ origin }) => origin === 'api');
 }
 
 function reportLabel({ id, createdAt }: ListedReport): string {
