@@ -251,7 +251,17 @@ function afterText({ lake, config }: RepairOptions, plans: readonly RepairPlan[]
       damaged.some(({ gaps, lasting }) => gaps.length + lasting.length > 0),
   );
   if (!isGap) return 'nothing was taken out';
-  return `\`${status}\` names the command that loads what was taken out`;
+  return `${lostText(plans)}\`${status}\` names the command that loads what was taken out`;
+}
+
+/** What became of lost commits, in counts; empty without any. */
+function lostText(plans: readonly RepairPlan[]): string {
+  const commits = plans.flatMap(({ lost }) => lost).length;
+  const adopted = plans.flatMap(({ adoption }) => adoption.files);
+  const aside = plans.flatMap(({ adoption }) => adoption.aside).length;
+  if (commits + adopted.length + aside === 0) return '';
+  const keys = formatCount(adopted.flatMap(({ loadKeys }) => loadKeys).length, 'load key');
+  return `${formatCount(commits, 'commit')} lost, ${formatCount(adopted.length, 'data file')} with ${keys} adopted, ${aside} left aside; `;
 }
 
 function summaryOf(

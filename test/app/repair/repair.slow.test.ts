@@ -128,6 +128,10 @@ test.each(['young', 'old', 'compacted'])(
       expect(await repaired(lake, false)).toMatchObject({ code: 1 });
       const done = await repaired(lake);
       expect([done.code, done.summary['left_aside']]).toEqual([0, []]);
+      const files = (done.summary['adopted'] as unknown[]).length;
+      expect(done.text).toMatch(
+        new RegExp(`: \\d+ commits? lost, ${files} data files with \\d+ load keys adopted, 0 left aside; `),
+      );
       const result = await verified(lake);
       expect([result.code, result.problems], done.text).toEqual([0, []]);
       expect(await rowsOf(lake)).toEqual(await rowsOf(young));
