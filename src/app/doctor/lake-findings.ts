@@ -136,16 +136,19 @@ function addAccount(
       suggested('the service keeps settlement reports for 90 days, and has some that are not loaded', of.loadReports),
     );
   }
-  const [hole, ...others] = holes;
-  if (hole !== undefined) {
+  const named: NamedLake = { location, lastRuns, config };
+  for (const hole of holes.slice(0, mostHoles)) {
     const range = readWindow(hole.loadKey);
-    const named: NamedLake = { location, lastRuns, config };
-    const more = others.length === 0 ? '' : `, and ${formatCount(others.length)} more`;
     const reread = range && { kind: 'reread' as const, pipeline: hole.pipeline, account, range };
     const command = reread && !('file' in hole.hole) ? remedyCommand(reread, named) : undefined;
-    addFinding('warning', { found: `could not be read: ${unreadText(hole)}${more}`, command });
+    addFinding('warning', { found: `could not be read: ${unreadText(hole)}`, command });
   }
+  const more = holes.length - mostHoles;
+  if (more > 0) addFinding('warning', { found: `could not be read: ${formatCount(more)} more; status lists them` });
 }
+
+/** Events of an account that could not be read and are listed. */
+const mostHoles = 10;
 
 /** Problems of the catalog, and data files, that are listed. */
 const mostListed = 3;

@@ -316,18 +316,22 @@ test('gaps, and data that is too old, are faults with the one command that loads
   expect(troubles(allowed)).toHaveLength(1);
 });
 
-test('an event that could not be read is a warning, with the command that reads it again', async () => {
+test('events that could not be read are warnings, ten of them, with the command that reads them again', async () => {
   const folder = await temporaryFolder();
   const broken = `{"PostedDate":"${daysAgo(1)}","AdjustmentType":"5" wide"}`;
+  const whole = `{"PostedDate":"${daysAgo(1)}","AdjustmentType":"wide"}`;
   const server = createServer((_, response) => {
-    response.end(`{"payload":{"FinancialEvents":{"AdjustmentEventList":[${broken}]}}}`);
+    response.end(`{"payload":{"FinancialEvents":{"AdjustmentEventList":[${Array(12).fill(`${broken},${whole}`).join(',')}]}}}`);
   });
   const shop = { endpoint: await listening(server), account: 'shop', lake: join(folder, 'lake') };
   const loaded = ran({ ...shop, pipelines: ['financial-events'], from: daysAgo(2) }, { clock: systemClock });
   await expect(loaded).rejects.toMatchObject({ code: 'HOLES' });
   await writeFile(join(folder, 'c.json'), '{}');
   const { findings } = await examineIn(folder, { texts: { lake: shop.lake } });
-  const hole = findings.find(({ found }) => found.startsWith('shop: could not be read'));
+  const holes = findings.filter(({ found }) => found.startsWith('shop: could not be read'));
+  const [hole] = holes;
+  expect([holes.length, holes.at(-1)?.found]).toEqual([11, 'shop: could not be read: 14 more; status lists them']);
+  expect(new Set(holes.map(({ found }) => found)).size).toBe(11);
   expect(hole).toMatchObject({ group: 'lake', state: 'warning' });
   expect(hole?.found).toMatch(
     /^shop: could not be read: financial-events window\/\S+: page 1, byte \d+, request id none/,
