@@ -28,6 +28,7 @@ import { groupTotals } from './checks/group-totals.js';
 import { remedyCommand, remedyRanks, type Remedy } from '../remedy.js';
 import { backupRemedy, problemRemedy } from './checks/problem-remedy.js';
 import { requestedRanges } from './checks/requested-ranges.js';
+import { rowCounts } from './checks/statistics.js';
 import { uniqueIds } from './checks/unique-ids.js';
 import { verifyLake } from './verify-lake.js';
 import { backedUpLake } from '../../lake/upkeep/backup-notes.js';
@@ -228,7 +229,7 @@ function checkCells({ check, about, checked, counts, result, found }: Check) {
   return [check, about, checked, counts, words];
 }
 
-/** Problems of one check with the same command that the table lists; further ones are counted. */
+/** Problems of one check and table that the same command mends and the table lists; further ones are counted. */
 const mostListed = 3;
 
 /**
@@ -236,7 +237,9 @@ const mostListed = 3;
  * each of its files.
  */
 function problemLines(problems: readonly Problem[], hidden: number, width: number | undefined): string[] {
-  const groups = groupBy(problems, ({ check, kind, table, command }) => JSON.stringify([check, kind, table, command]));
+  // In a backup a damaged file is moved away first: the command that copies it again is the last one.
+  const mending = ({ command }: Problem) => command?.split(' && ').at(-1);
+  const groups = groupBy(problems, (of) => JSON.stringify([of.check, of.kind, of.table, mending(of)]));
   const lines = [...groups.values()].flatMap((alike) => [
     ...alike.slice(0, mostListed).map((of) => problemText(of, width)),
     ...(alike.length > mostListed ? [`\n${paragraph(moreText(alike), width)}\n`] : []),
@@ -255,7 +258,8 @@ function problemText(
 function moreText(alike: readonly Problem[]): string {
   const [{ check, kind, table, command } = { check: '', kind: '', table: '', command: null }] = alike;
   const whose = table === '' ? '' : ` of ${printable(table)}`;
-  const remedy = command === null ? '' : ', which the same command mends';
+  const isSame = alike.every((of) => of.command === command);
+  const remedy = command === null ? '' : isSame ? ', which the same command mends' : ', each with a command of its own';
   return `${kind} ${check}: ${formatCount(alike.length - mostListed)} more${whose}${remedy}; --format json lists them`;
 }
 
@@ -266,11 +270,17 @@ function verdictLine(
 ): string {
   const where = printable(lake);
   const counted = ({ name }: CheckDefinition) => checks.find(({ check }) => check === name)?.checked ?? 0;
+  const events = counted(uniqueIds);
   const what = [
     formatCount(counted(fileBytes), 'file'),
-    formatCount(counted(uniqueIds), 'event'),
-    formatCount(counted(amounts), 'amount'),
-    formatCount(counted(groupTotals), 'closed group'),
+    // Custom tables alone have no events.
+    ...(events === 0
+      ? [formatCount(counted(rowCounts), 'row')]
+      : [
+          formatCount(events, 'event'),
+          formatCount(counted(amounts), 'amount'),
+          formatCount(counted(groupTotals), 'closed group'),
+        ]),
   ].join(', ');
   const broken = found.lake;
   const requested = checks.find(({ check, result }) => check === requestedRanges.name && result === 'finding');

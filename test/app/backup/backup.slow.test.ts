@@ -6,7 +6,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { backup, restore } from '../../../src/app/backup/backup.js';
 import { forgetIn } from '../../../src/app/forget/forget.js';
 import { repair } from '../../../src/app/repair/repair.js';
-import { certify } from '../../../src/app/verify/verify.js';
+import { certify, verify } from '../../../src/app/verify/verify.js';
+import { Kept } from '../../core/text/streams.js';
 import { messageOf } from '../../../src/core/errors.js';
 import { commitPath } from '../../../src/lake/catalog/catalog-files.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
@@ -320,6 +321,20 @@ test('Of a damaged backup the catalog is restored, what copies the rest again is
   expect(await commandsIn(copy)).toEqual([
     expect.stringMatching(new RegExp(`^ledgerlake backfill .* --lake ${copy} .*--refresh`)),
   ]);
+});
+
+test('Of many damaged files of a backup three are shown with what copies them again', async () => {
+  const { lake: root } = await shops.copy();
+  const copy = join(await temporaryFolder(), 'copy');
+  await backup({ lake: root, destination: copy }, context);
+  const { snapshot } = await Lake.open(openStore(copy), tables, clock);
+  const damaged = [...snapshot.files('entries')].slice(0, 5);
+  for (const { path } of damaged) await writeFile(join(copy, 'entries', path), 'cut');
+  const output = new Kept();
+  const options = { lake: copy, account: undefined, format: 'table', strict: false, quiet: true } as const;
+  expect(await verify(options, { clock, signal, emit: () => undefined, output })).toBe(1);
+  expect([damaged.length, output.text.match(/ mv -- /g)?.length]).toEqual([5, 3]);
+  expect(output.text).toContain('lake file-bytes: 2 more of entries, each with a command of its own; --format json');
 });
 
 test('What was forgotten goes from the next backup too, and until then `forget` names it', async () => {

@@ -9,6 +9,7 @@ import { status } from '../../../src/app/status/status.js';
 import { fileHashes, temporaryFolder } from '../../app/lake-run.js';
 import { Kept } from '../../core/text/streams.js';
 import { synced } from '../../app/load/synced.js';
+import { verify } from '../../../src/app/verify/verify.js';
 import { verified } from '../../app/verify/verified.js';
 import { loaded, ownClock, rowOf, shipmentsFrom } from './custom-run.js';
 import { parcelService, shipmentAt, shipmentsOf } from './parcel-service.js';
@@ -57,6 +58,9 @@ test('verify counts and hashes a table of one’s own, and finds what was change
   const rows = 14 * perDay;
   const counts = Object.fromEntries(whole.checks.map(({ check, checked }) => [check, checked]));
   expect(counts).toMatchObject({ 'row-counts': rows, positions: rows, 'event-ids': rows, windows: 3, 'file-bytes': 3 });
+  const { output, ...context } = quietly();
+  await verify({ lake, account: undefined, format: 'table', strict: false }, { ...context, output });
+  expect(output.text).toContain(`has exactly what was read (3 files, ${rows} rows)`);
 });
 
 test('compact merges it, a refresh parts what was merged, and what is the same writes nothing', async () => {
