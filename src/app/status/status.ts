@@ -178,7 +178,7 @@ function refuseLag(report: StatusReport, { account }: StatusCommand, maxLagMs: n
     `${activeRunText(runs, name)}${suggested}, ${allowMore}`;
   const failures = [
     ...statuses.map((of) => {
-      const remedy = remedyOf(of.account, remedyText(nextSync(of, suggestionContext)));
+      const remedy = remedyOf(of.account, remedyText(of.load ?? nextSync(of, suggestionContext)));
       const about = { subject: `account ${of.account}`, remedy, unfinished: of.behind };
       return lagFailure(of.freshness, maxLagMs, now, about);
     }),

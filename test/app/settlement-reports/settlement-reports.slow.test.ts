@@ -578,7 +578,7 @@ describe('a lake with reports', () => {
     await expect(shownAt(root, iso, { maxLag: '1d' })).rejects.toMatchObject({
       code: 'LAKE_LAG',
       message: expect.stringMatching(
-        /lacks some of settlement-reports, .*; run `ledgerlake sync .*settlement-reports --lake /,
+        /lacks some of settlement-reports, .*; run `ledgerlake backfill settlement-reports --lake /,
       ) as string,
     });
     const findings: Finding[] = [];

@@ -331,7 +331,7 @@ describe('runs', () => {
       /^Died: backfill of other, process 2147483632 on .*; what it committed stays, and the next successful run removes the rest$/m,
     );
     await expect(shown(extra, { maxLag: '1h' })).rejects.toThrow(
-      /; a run is active \(backfill of shop, .*\): wait for it, or run `?ledgerlake sync /,
+      /; a run is active \(backfill of shop, .*\): wait for it, or run `?ledgerlake backfill /,
     );
     const json = JSON.parse(await shown(extra, { format: 'json' })) as { runs: object[] };
     expect(json.runs).toMatchObject([
@@ -473,12 +473,12 @@ test('--max-lag fails where an account has nothing that new, when all is written
   });
   const late = await shown(gaps, { maxLag: '1h' }).catch((error: unknown) => String(error));
   expect(late.replaceAll(gaps.root, 'LAKE').replaceAll(/127\.0\.0\.1:\d+/g, 'HOST')).toMatch(
-    /; run `ledgerlake sync --lake LAKE --account shop --endpoint http:\/\/HOST`, or allow more with --max-lag$/,
+    /; run `(ledgerlake backfill --lake LAKE --account shop --endpoint http:\/\/HOST --from \S+ --to \S+)`, or allow more with --max-lag$/,
   );
   extra = gaps.copy();
   rmSync(lastRunPath(extra));
   await expect(shown(extra, { maxLag: '1h' })).rejects.toThrow(
-    / --account shop`, beside the --endpoint that serves the account, or allow more with --max-lag$/,
+    / --account shop --from \S+ --to \S+`, beside the --endpoint that serves the account, or allow more with --max-lag$/,
   );
   expect(await shown(gaps, { maxLag: '100d' })).toContain('shop, 2025-02-20');
   await expect(shown(gaps, { maxLag: 'soon' })).rejects.toMatchObject({ code: 'USAGE' });
@@ -538,7 +538,7 @@ test('gaps and age are measured from where the configuration lets syncs begin', 
   expect(await shown(extra, { ...asked, syncedFrom: '2025-02-20', maxLag: '10d' })).toContain('No gap');
 });
 
-test('--max-lag fails where a run was asked for settlements that are not loaded, and names them for the next sync', async () => {
+test('--max-lag fails where a run was asked for settlements that are not loaded, and names what loads them', async () => {
   extra = await loadedLake(smallLedger(), [{ pipelines: ['financial-events', 'financial-event-groups'] }]);
   expect(await shown(extra, { maxLag: '100d' })).toContain('No gap');
   const purpose = {
@@ -553,7 +553,7 @@ test('--max-lag fails where a run was asked for settlements that are not loaded,
   await expect(shown(extra, { maxLag: '100d' })).rejects.toMatchObject({
     code: 'LAKE_LAG',
     message: expect.stringMatching(
-      /old, account shop lacks some of group-events, which were requested; run `ledgerlake sync --lake \S+ --account shop --endpoint/,
+      /old, account shop lacks some of group-events, which were requested; run `ledgerlake backfill group-events order-events --lake \S+ --account shop --endpoint/,
     ) as string,
   });
 });
