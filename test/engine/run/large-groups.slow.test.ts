@@ -21,7 +21,7 @@ test.each([
   { what: 'two of three are, with requests worth saving', settlementDays: 20, tooLarge: [0, 1], rate: 100, fine: 60 },
   { what: 'each is', settlementDays: 7, tooLarge: [0, 1, 2, 3, 4, 5], rate: 1000, fine: 0 },
 ])(
-  'settlements too large to be read are told and left open, where $what: their events come by date',
+  'settlements too large to be read are told and are holes, where $what: their events come by date',
   async ({ settlementDays, tooLarge, rate, fine }) => {
     let isLimited = true;
     const faults = { 'group-limit': { amount: 150, when: () => isLimited } };
@@ -35,29 +35,23 @@ test.each([
       return Number(row?.['n']);
     };
 
-    const logged: string[] = [];
     const emitted: RunEvent[] = [];
-    const failure = await ran(given, { clock, logged, emitted }).catch((error: unknown) => error);
-    expect(failure).toMatchObject({ code: 'INCOMPLETE', exitCode: 1 });
-    expect(String(failure)).toMatch(
-      /left open group-events group GROUP-\d, and \d more: probably too large: the service refused /,
-    );
-    // One line says why, and one how many more.
-    const [told, ...others] = logged.filter((line) => line.includes('left open'));
-    expect(told).toMatch(
-      /^group-events: group GROUP-\d is left open: probably too large: the service refused to continue after \d+ events \(status 400\)/,
-    );
-    expect(others).toEqual([expect.stringMatching(`^${tooLarge.length} slices are left open for this reason`)]);
-    const open = emitted.flatMap((event) => (event.event === 'slice-failed' ? [event.slice] : []));
-    expect(open.toSorted()).toEqual(tooLarge.map((number) => `group GROUP-${number}`));
+    const failure = await ran(given, { clock, emitted }).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: 'HOLES', exitCode: 1 });
+    const refused = /group GROUP-\d, too large for the service \(refused after \d+ events\)/;
+    expect(String(failure)).toMatch(refused);
+    const left = emitted.flatMap((event) => (event.event === 'hole-left' ? [event.place] : []));
+    expect(left).toEqual(tooLarge.map(() => expect.stringMatching(refused) as string));
+    expect(new Set(left).size).toBe(tooLarge.length);
     expect(await count('events')).toBe(days * perDay);
     expect(await count('group_events')).toBe(fine);
 
-    // Left open is not loaded: the next run tries them again, and nothing else.
+    // The next run requests nothing, and a refresh reads them.
     isLimited = false;
     const { summary } = await ran(given, { clock });
-    expect(summary.pipelines['group-events']).toMatchObject({ slices: tooLarge.length });
-    expect(summary.pipelines['financial-events']).toMatchObject({ requests: 0 });
+    expect(summary.pipelines['group-events']).toMatchObject({ slices: 0, requests: 0 });
+    expect(await count('group_events')).toBe(fine);
+    await ran({ ...given, pipelines: ['group-events'], refresh: true }, { clock });
     expect(await count('group_events')).toBe(days * perDay);
   },
 );

@@ -22,14 +22,10 @@ export async function* storedThenRead(
   yield* pages;
 }
 
-/** Events behind which a refusal is for the settlement's size without a doubt. */
-const manyEvents = 10_000;
-
 /**
  * The pages of a settlement.
  *
- * @throws ReadFailure `too-large` where its size is the likely reason of a refusal, with `refusedAfter` where it is the certain one;
- * and what `subjectPages` throws
+ * @throws ReadFailure `too-large` with `refusedAfter` where its size is the reason of a refusal; and what `subjectPages` throws
  */
 export async function* groupPages(
   { group }: GroupSlice,
@@ -47,14 +43,15 @@ export async function* groupPages(
   } catch (error) {
     // A page is refused after accepted ones: only the size differs.
     if (!(error instanceof ReadFailure) || error.kind !== 'invalid' || events === 0) throw error;
-    const isCertain = events >= manyEvents;
-    const message = isCertain ? refusedText(events) : doubtfulText(events, error);
-    throw error.with({ kind: 'too-large', message, ...(isCertain && { refusedAfter: events }) });
+    throw error.with({ kind: 'too-large', message: refusedText(events), refusedAfter: events });
   }
 }
 
 function unaskableText(why: string): string {
-  return `expected a settlement id that can be requested, but ${why}; the service returned it. Its ${byDate}.`;
+  return (
+    `expected a settlement id that can be requested, but ${why}; the service returned it. Its events are in the lake by date, if ` +
+    'financial-events is loaded for its dates.'
+  );
 }
 
 /** What became of a settlement that the service refused for its size, behind so many events. */
@@ -69,12 +66,3 @@ function refusedText(events: number): string {
   const again = 'not requested again until its end changes, or with `backfill group-events --refresh`';
   return `${tooLargeText(events)}; ${again}`;
 }
-
-function doubtfulText(events: number, { status }: ReadFailure): string {
-  return (
-    `probably too large: the service refused to continue after ${formatCount(events, 'event')} (status ${status ?? 'unknown'}). It ` +
-    `returns none of more than about 15,300 events or 150 pages. Its ${byDate}.`
-  );
-}
-
-const byDate = 'events are in the lake by date, if financial-events is loaded for its dates';
