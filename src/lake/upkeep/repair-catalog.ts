@@ -49,7 +49,10 @@ export async function repairCatalog(store: Store, tables: readonly Table[], cloc
   for (const version of restored)
     steps.push({ path: commitPath(version), text: 'is restored from the published logs' });
   for (const version of lost) {
-    steps.push({ path: commitPath(version), text: 'LOST: nothing has it any more; files that are not adopted again are taken out' });
+    steps.push({
+      path: commitPath(version),
+      text: 'LOST: nothing has it any more; files that are not adopted again are taken out',
+    });
   }
   const { snapshot } = await openSnapshot(files, codec, () => undefined);
   for (const name of names) steps.push(...(await removeForeign(store, name, snapshot)));

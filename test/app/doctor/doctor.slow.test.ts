@@ -321,7 +321,9 @@ test('events that could not be read are warnings, ten of them, with the command 
   const broken = `{"PostedDate":"${daysAgo(1)}","AdjustmentType":"5" wide"}`;
   const whole = `{"PostedDate":"${daysAgo(1)}","AdjustmentType":"wide"}`;
   const server = createServer((_, response) => {
-    response.end(`{"payload":{"FinancialEvents":{"AdjustmentEventList":[${Array(12).fill(`${broken},${whole}`).join(',')}]}}}`);
+    response.end(
+      `{"payload":{"FinancialEvents":{"AdjustmentEventList":[${Array(12).fill(`${broken},${whole}`).join(',')}]}}}`,
+    );
   });
   const shop = { endpoint: await listening(server), account: 'shop', lake: join(folder, 'lake') };
   const loaded = ran({ ...shop, pipelines: ['financial-events'], from: daysAgo(2) }, { clock: systemClock });
