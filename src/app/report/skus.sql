@@ -6,18 +6,11 @@
 WITH sums AS (
   SELECT coalesce(currency, '') AS currency, sku,
     count(DISTINCT amazon_order_id) FILTER (event_list = 'ShipmentEventList') AS orders,
-    coalesce(sum(amount) FILTER (category = 'sales'), 0) AS sales,
-    coalesce(sum(amount) FILTER (category = 'promotions'), 0) AS promotions,
-    coalesce(sum(amount) FILTER (category = 'fees'), 0) AS fees,
-    coalesce(sum(amount) FILTER (category = 'taxes'), 0) AS taxes,
-    coalesce(sum(amount) FILTER (category = 'refunds'), 0) AS refunds,
-    coalesce(sum(amount) FILTER (category = 'reimbursements'), 0) AS reimbursements,
-    coalesce(sum(amount) FILTER (category = 'loans_and_transfers'), 0) AS loans_and_transfers,
-    coalesce(sum(amount) FILTER (category = 'unknown'), 0) AS unknown,
+    unnest(net_by_category(category, amount)),
     sum(amount) AS net
   FROM ledger_amounts
   WHERE account = $account AND role = 'net' AND effective_at >= $from AND effective_at < $to
-  GROUP BY ALL
+  GROUP BY coalesce(currency, ''), sku
 ), ranked AS (
   SELECT *, CASE WHEN sku IS NOT NULL
     THEN row_number() OVER (PARTITION BY currency, sku IS NULL ORDER BY sales DESC, sku) END AS rank

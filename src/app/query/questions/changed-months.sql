@@ -5,19 +5,17 @@
 -- and a deferred sale when it is released (net_proceeds); when the last change was seen.
 --
 -- $since: date = 30 days ago, the first day on which a change was seen
-WITH since_ AS (
-  SELECT account, min(window_start) AS since_ FROM transactions GROUP BY account
-), changes_ AS (
+WITH changes_ AS (
   SELECT event_history.account, event_history.effective_at, source, event_id, change, seen_at, currency,
     CASE WHEN change = 'appeared' THEN net ELSE -net END AS changed_,
     CASE source
-      WHEN 'events' THEN since_ IS NULL OR event_history.effective_at < since_
+      WHEN 'events' THEN first_at IS NULL OR event_history.effective_at < first_at
       WHEN 'transactions' THEN coalesce(status, attributes ->> 'status') IS NOT DISTINCT FROM 'RELEASED'
       ELSE false
     END AS is_counted_
   FROM event_history
     LEFT JOIN changed_amounts USING (account, source, event_id)
-    LEFT JOIN since_ USING (account)
+    LEFT JOIN loaded_transactions USING (account)
     LEFT JOIN (SELECT account, event_id, status FROM transactions) USING (account, event_id)
   WHERE seen_at >= CAST($since AS TIMESTAMPTZ)
 )

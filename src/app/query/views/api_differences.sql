@@ -4,10 +4,9 @@
 -- v0, transactions: the two sums; difference: the second less the first; reason: deferred, not there at all, late, other. A settlement
 -- has the reason of its order that differs most, if one differs.
 WITH spans_ AS (
-  SELECT account, greatest(v0_.first_, later_.first_) AS first_, least(v0_.last_, later_.last_) AS last_
+  SELECT account, greatest(v0_.first_, first_at) AS first_, least(v0_.last_, last_at) AS last_
   FROM (SELECT account, min(window_start) AS first_, max(window_end) AS last_ FROM events GROUP BY account) AS v0_
-    JOIN (SELECT account, min(window_start) AS first_, max(window_end) AS last_ FROM transactions GROUP BY account) AS later_
-      USING (account)
+    JOIN loaded_transactions USING (account)
 ), v0_orders_ AS (
   -- Of the shared time, and of everything that is loaded.
   SELECT account, amazon_order_id AS id, currency,

@@ -59,14 +59,7 @@ WITH settled_ AS (
   UNION ALL
   SELECT account, currency, NULL, category, kind, amount_name(event_list, nullif(name, '')), amount
   FROM transaction_amounts
-    SEMI JOIN (
-      SELECT account, event_id
-      FROM transactions
-        ANTI JOIN (
-          SELECT account, transaction_id AS deferred_transaction_id FROM transactions WHERE status LIKE 'DEFERRED%'
-        ) USING (account, deferred_transaction_id)
-      WHERE status = 'RELEASED' AND deferred_transaction_id IS NOT NULL
-    ) USING (account, event_id)
+    SEMI JOIN (FROM releases WHERE sold_at IS NULL) USING (account, event_id)
   WHERE role = 'net'
 ), months_ AS (
   -- The months of loaded transactions, and the one before them.
@@ -74,7 +67,7 @@ WITH settled_ AS (
     date_trunc('month', first_) - INTERVAL 1 MONTH, date_trunc('month', last_day), INTERVAL 1 MONTH
   ))::DATE AS month_
   FROM (
-    SELECT account, CAST(timezone(time_zone(), min(window_start)) AS DATE) AS first_ FROM transactions GROUP BY account
+    SELECT account, CAST(timezone(time_zone(), first_at) AS DATE) AS first_ FROM loaded_transactions
   ) JOIN last_loaded_days USING (account)
 ), outstanding_ AS (
   SELECT account, currency, months_.month_, first_, last_day, category, kind, name, sum(amount) AS amount, count(*) AS times

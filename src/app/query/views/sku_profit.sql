@@ -10,29 +10,16 @@ WITH amounts_ AS (
   FROM ledger_amounts
   WHERE role = 'net'
 ), sums_ AS (
-  SELECT account, month, currency, sku,
-    coalesce(sum(amount) FILTER (category = 'sales'), 0) AS sales,
-    coalesce(sum(amount) FILTER (category = 'promotions'), 0) AS promotions,
-    coalesce(sum(amount) FILTER (category = 'fees'), 0) AS fees,
-    coalesce(sum(amount) FILTER (category = 'taxes'), 0) AS taxes,
-    coalesce(sum(amount) FILTER (category = 'refunds'), 0) AS refunds,
-    coalesce(sum(amount) FILTER (category = 'reimbursements'), 0) AS reimbursements,
+  SELECT account, month, currency, sku, unnest(net_by_category(category, amount)),
     coalesce(sum(amount) FILTER (starts_with(event_list, 'ProductAdsPayment')), 0) AS ads
   FROM amounts_
-  GROUP BY ALL
-), sales_ AS (
-  -- When what was released had been sold.
-  SELECT account, release_.event_id, min(sale_.effective_at) AS sold_at_
-  FROM transactions AS release_ JOIN transactions AS sale_ USING (account)
-  WHERE release_.status = 'RELEASED' AND sale_.status LIKE 'DEFERRED%'
-    AND release_.deferred_transaction_id = sale_.transaction_id
-  GROUP BY ALL
+  GROUP BY account, month, currency, sku
 ), items_ AS (
   -- Each amount of an item has its quantity.
   SELECT account, month, currency, sku,
-    CAST(timezone(time_zone(), coalesce(any_value(sold_at_), effective_at)) AS DATE) AS day_,
+    CAST(timezone(time_zone(), coalesce(any_value(sold_at), effective_at)) AS DATE) AS day_,
     event_list = 'ShipmentEventList' AS is_shipped_, max(quantity) AS quantity_
-  FROM amounts_ LEFT JOIN sales_ USING (account, event_id)
+  FROM amounts_ LEFT JOIN (SELECT account, event_id, sold_at FROM releases) USING (account, event_id)
   WHERE event_list = 'ShipmentEventList' OR category = 'refunds'
   GROUP BY account, month, currency, sku, effective_at, event_list, event_id, item
 ), units_ AS (
@@ -53,8 +40,7 @@ WITH amounts_ AS (
   SELECT sku, currency, min(valid_from) AS first_day_ FROM unit_costs GROUP BY sku, currency
 ), rows_ AS (
   SELECT sums_.account, sums_.month, sums_.currency, sums_.sku, coalesce(units, 0) AS units, coalesce(refunded_units, 0) AS refunded_units,
-    sales, promotions, fees, taxes, refunds, reimbursements, ads,
-    sales + promotions + fees + taxes + refunds + reimbursements AS earned,
+    sales, promotions, fees, taxes, refunds, reimbursements, ads, earned,
     CASE
       WHEN NOT EXISTS (FROM unit_costs) THEN 'no costs are given'
       WHEN NOT coalesce(is_missing_, false) THEN NULL

@@ -1,5 +1,3 @@
--- One row for each account whose settlements are reconciled from transactions, as it has no events of v0's settlements: the first
--- and the last instant of its loaded transactions.
-SELECT account, min(window_start) AS first_at, max(window_end) AS last_at
-FROM transactions ANTI JOIN group_events USING (account)
-GROUP BY account
+-- The rows of loaded_transactions of accounts whose settlements are reconciled from transactions, as they have no events of v0's
+-- settlements.
+FROM loaded_transactions ANTI JOIN group_events USING (account)

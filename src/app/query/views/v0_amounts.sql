@@ -1,15 +1,13 @@
 -- One row for each amount of v0 before the account's first instant of loaded transactions, of every role, with its category. The
 -- columns are those of paid_amounts.
-WITH since_ AS (
-  SELECT account, min(window_start) AS since_ FROM transactions GROUP BY account
-), events_ AS (
+WITH events_ AS (
   -- The events of v0 in the window in which transactions begin. Those without a date are before that instant, unless a transaction
   -- matches them: by order and sum, after the events with a date.
-  SELECT account, event_id, posted_at IS NULL AS is_undated_, since_, window_end
-  FROM events JOIN since_ USING (account)
-  WHERE window_start < since_ AND window_end > since_ AND (posted_at IS NULL OR posted_at >= since_)
+  SELECT account, event_id, posted_at IS NULL AS is_undated_, first_at, window_end
+  FROM events JOIN loaded_transactions USING (account)
+  WHERE window_start < first_at AND window_end > first_at AND (posted_at IS NULL OR posted_at >= first_at)
 ), v0_ AS (
-  SELECT account, event_id, is_undated_, since_, window_end, amazon_order_id, currency, sum(amount) AS sum_
+  SELECT account, event_id, is_undated_, first_at, window_end, amazon_order_id, currency, sum(amount) AS sum_
   FROM entries JOIN events_ USING (account, event_id)
   WHERE role = 'net'
   GROUP BY ALL
@@ -29,7 +27,7 @@ WITH since_ AS (
     AND later_.currency = numbered_.currency
     AND later_.sum_ = numbered_.sum_
     AND later_.amazon_order_id IS NOT DISTINCT FROM numbered_.amazon_order_id
-    AND later_.effective_at >= since_
+    AND later_.effective_at >= first_at
     AND later_.effective_at < window_end
   WHERE is_undated_
   GROUP BY ALL
@@ -44,6 +42,6 @@ SELECT
   name AS part,
   item, quantity
 FROM entries
-  LEFT JOIN since_ USING (account)
+  LEFT JOIN loaded_transactions USING (account)
   LEFT JOIN matched_ USING (account, event_id, currency)
-WHERE since_ IS NULL OR coalesce(NOT is_later_, effective_at < since_)
+WHERE first_at IS NULL OR coalesce(NOT is_later_, effective_at < first_at)
