@@ -30,8 +30,8 @@ export const eventIds: Check = {
 };
 
 /** Returns what is wrong with an event's hash or id, or undefined. */
-function idFault({ raw, file, ...event }: ReadEvent): string | undefined {
-  const { windowStart, windowEnd } = event;
+function idFault(event: ReadEvent): string | undefined {
+  const { raw, file, windowStart, windowEnd } = event;
   const hashed = `${event.list}\0${raw}`;
   const content = hash('sha256', hashed).slice(0, 32);
   if (content !== event.contentHash) return `content_hash is ${event.contentHash}, raw hashes to ${content}`;
