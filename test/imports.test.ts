@@ -159,6 +159,29 @@ const namesOthers = new Set([
   ...['src/app/verify/checks/both-apis.ts', 'src/app/query/question-names.ts'],
 ]);
 
+/** Names that two files declare. */
+const declaredTwice = [
+  // The lake that programs read, as an interface of the library; the class reads and writes.
+  'Lake',
+  // A function of the library has the name of its command, and so has the one of the command line.
+  ...['backfill', 'backup', 'changes', 'doctor', 'exportJournal', 'exportSettlementReports', 'exportViews'],
+  ...['restore', 'sync'],
+];
+
+test('a type, and whatever else is exported, has a name that no other file declares', async () => {
+  const declaration = /^(?:export (?:async )?(?:interface|type|class|function\*?|const)|interface|type|class) (\w+)/gm;
+  const filesOf = new Map<string, Set<string>>();
+  for (const file of imports.keys()) {
+    for (const [, name = ''] of (await textOf(file)).matchAll(declaration)) {
+      filesOf.set(name, (filesOf.get(name) ?? new Set()).add(file));
+    }
+  }
+  expect(filesOf.size).toBeGreaterThan(1000);
+  const twice = [...filesOf].filter(([, files]) => files.size > 1);
+  expect(twice.filter(([name]) => !declaredTwice.includes(name)).map(([name, files]) => [name, ...files])).toEqual([]);
+  expect(declaredTwice.filter((name) => filesOf.get(name)?.size !== 2)).toEqual([]);
+});
+
 function textOf(file: string): Promise<string> {
   return readFile(file, 'utf8');
 }

@@ -1,7 +1,7 @@
 import { systemClock } from '../core/clock.js';
 import type { DoctorReport } from '../app/results.js';
 import { checkOptions, syncKinds, text, type OptionsOf, type SyncOptions } from './options.js';
-import { settingSources } from './settings.js';
+import { callSettingSources } from './settings.js';
 import { runTask } from './task.js';
 
 const { lake, config, signal, account, endpoint, api, pipelineFolder } = syncKinds;
@@ -25,6 +25,6 @@ export async function doctor(options: DoctorOptions = {}): Promise<DoctorReport>
   checkOptions('doctor', options, doctorKinds);
   const { examine } = await import('../app/doctor/doctor.js');
   return runTask({ signal: options.signal }, (task) =>
-    examine({ ...settingSources(options), account: options.account }, { clock: systemClock, signal: task.signal }),
+    examine({ ...callSettingSources(options), account: options.account }, { clock: systemClock, signal: task.signal }),
   );
 }

@@ -3,7 +3,7 @@ import { readRunSettings } from '../app/load/run-settings.js';
 import { Secret } from '../engine/auth/secret.js';
 import { readLoadOptions } from '../engine/run/load-options.js';
 import type { BackfillOptions, Credentials, SyncOptions } from './options.js';
-import { settingSources } from './settings.js';
+import { callSettingSources } from './settings.js';
 
 /**
  * What a run is given by its options, the environment and the configuration.
@@ -13,7 +13,7 @@ import { settingSources } from './settings.js';
 export async function readOptions(options: BackfillOptions & SyncOptions) {
   const { pipelines = [], orders, credentials } = options;
   const settings = await readRunSettings({
-    ...settingSources(options),
+    ...callSettingSources(options),
     pipelines,
     credentials: credentials && secretsOf(credentials),
     // Imported only by a run that needs it.

@@ -14,7 +14,7 @@ export type SettingOptions = {
 } & CallOptions;
 
 /** Where the settings of a call are: its options have the names and texts of the command line. */
-export function settingSources(options: SettingOptions): SettingSources {
+export function callSettingSources(options: SettingOptions): SettingSources {
   const given = Object.entries<unknown>({ ...options, pipelines: options.pipelineFolder });
   const texts = Object.fromEntries(given.map(([name, value]) => [optionOf(name), optionText(value)]));
   return { texts, environment: process.env, workingFolder: process.cwd() };
@@ -27,5 +27,5 @@ export function settingSources(options: SettingOptions): SettingSources {
  */
 export async function readCallSettings(options: SettingOptions): Promise<Settings> {
   const { configuredSettings } = await import('../app/configuration/settings.js');
-  return namingOptions(async () => (await configuredSettings(settingSources(options))).settings);
+  return namingOptions(async () => (await configuredSettings(callSettingSources(options))).settings);
 }

@@ -21,7 +21,7 @@ import { coverageText, type AccountCoverage, type StatusReport } from '../status
 import { readStatus, type StatusQuery } from '../status/status.js';
 import { firstLoad, nextSync, type Suggestion } from '../status/suggestions.js';
 import { unreadText } from '../unread-events.js';
-import { catalogChain, checkCatalog, publishedLogs } from '../verify/checks/catalog-chain.js';
+import { catalogChainCheck, checkCatalog, publishedLogsCheck } from '../verify/checks/catalog-chain.js';
 import { CertificateBuilder } from '../verify/checks/certificate.js';
 import { problemRemedy } from '../verify/checks/problem-remedy.js';
 import type { AddFinding, Finding } from './findings.js';
@@ -166,7 +166,7 @@ export async function examineCatalog(
   const version = report === undefined ? null : catalogVersion(report.lake);
   if (report === undefined || version === null) return [];
   const { lake, location, lastRuns, runs } = report;
-  const certificate = new CertificateBuilder([catalogChain, publishedLogs]);
+  const certificate = new CertificateBuilder([catalogChainCheck, publishedLogsCheck]);
   await checkCatalog({ lake, runs, expected: undefined, certificate });
   const problems = certificate.problems();
   const listed = problems.slice(0, mostListed);

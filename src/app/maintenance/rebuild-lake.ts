@@ -38,7 +38,7 @@ import type * as CustomRebuild from './rebuild-custom.js';
 import {
   derivedTableOf,
   estimatedRawBytes,
-  hasSameRows,
+  hasSameEntries,
   type RederivedEntries,
   type StoredEntries,
 } from './rederived-entries.js';
@@ -318,7 +318,8 @@ class PipelineRebuild {
     const { lake, emit } = run;
     const hasSameBytes = entries.files === undefined;
     const isSame =
-      hasSameBytes || (stored !== undefined && (await hasSameRows(workspace.database, this.#table, stored, entries)));
+      hasSameBytes ||
+      (stored !== undefined && (await hasSameEntries(workspace.database, this.#table, stored, entries)));
     this.#isDiffering = !isSame;
     this.#hasOtherEncoding ||= stored?.sha256 !== undefined && isSame && !hasSameBytes;
     if (!isSame && !(await this.#commit(bundle, workspace, entries))) {

@@ -184,7 +184,7 @@ async function sameByBytes(
 }
 
 /** Whether the stored files have the same net sums, columns and rows, in any order; false where they can't be read. */
-export async function hasSameRows(
+export async function hasSameEntries(
   database: Database,
   table: Table,
   { files: stored, nets }: StoredEntries,

@@ -12,13 +12,13 @@ import { readRuns } from '../../lake/leases.js';
 import { readUnfinished, type UnfinishedRange } from '../coverage/unfinished-ranges.js';
 import { loadedSettlements } from '../settlements/settlements.js';
 import { checks } from './checks/check-list.js';
+import type { CatalogVersion } from '../results.js';
 import { CertificateBuilder } from './checks/certificate.js';
 import {
   countUnsummed,
   hasEntries,
   type CheckContext,
   type ComparedContents,
-  type ExpectedVersion,
   type ReadableBundle,
 } from './checks/check.js';
 import { checkEvents } from './checks/event-entries.js';
@@ -26,7 +26,7 @@ import { checkBytes, type LocalFile } from './checks/file-bytes.js';
 import { forgottenIn, wholeSettlements } from './checks/group-totals.js';
 import { IndexTables } from './checks/index-tables.js';
 import { checkedBundles, logFiles, type CheckedBundle, type LogFile } from './checks/log-files.js';
-import { parquet } from './checks/parquet.js';
+import { parquetCheck } from './checks/parquet.js';
 import type { ReadableFile } from './checks/readable-files.js';
 import { isCompared } from './checks/report-lines.js';
 
@@ -35,7 +35,7 @@ export interface VerifyLakeOptions {
   /** Undefined: every account. */
   readonly account: string | undefined;
   /** A version that the catalog must have. */
-  readonly expected?: ExpectedVersion | undefined;
+  readonly expected?: CatalogVersion | undefined;
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly emit: Emit;
@@ -210,7 +210,7 @@ async function checkBatch(
         if (!isCompared(file, lake)) copies.push(found);
         files.push({ file, path: found.path });
       }
-      certificate.count(parquet, files.length);
+      certificate.count(parquetCheck, files.length);
       local.push({ bundle, files });
     }
     if (local.length > 1) {
@@ -296,7 +296,7 @@ async function isReadable(
   } catch (error) {
     if (codeOf(error) !== 'SQL') throw error;
     const [line = ''] = messageOf(error).split('\n');
-    certificate.add(parquet, 'lake', file, `the file can't be read as ${file.table}: ${line}`);
+    certificate.add(parquetCheck, 'lake', file, `the file can't be read as ${file.table}: ${line}`);
     return false;
   }
 }

@@ -2,7 +2,7 @@ import { dirname } from 'node:path';
 import type { Clock } from '../../core/clock.js';
 import { withCommandsIn } from '../command-text.js';
 import type { CommandContext, ReadingContext } from '../context.js';
-import type { Certificate, Check, Problem } from '../results.js';
+import type { CatalogVersion, Certificate, Check, Problem } from '../results.js';
 import { tables } from '../../sources/finances/lake-tables.js';
 import { refuseUnknownAccount } from '../configuration/account.js';
 import { existingLake } from '../../lake/existing-lake.js';
@@ -15,28 +15,27 @@ import { terminalWidth, writeText, type Output } from '../../core/text/sink.js';
 import type { Lake } from '../../lake/lake.js';
 import { wrapWords } from '../../core/text/width.js';
 import { catalogLine, catalogVersion } from '../catalog-version.js';
-import { amounts } from './checks/amounts.js';
+import { amountsCheck } from './checks/amounts.js';
 import type {
   CertificateBuilder as Findings,
   CheckDefinition,
   FoundProblem,
   ProblemKind,
 } from './checks/certificate.js';
-import type { ExpectedVersion } from './checks/check.js';
-import { fileBytes } from './checks/file-bytes.js';
-import { groupTotals } from './checks/group-totals.js';
+import { fileBytesCheck } from './checks/file-bytes.js';
+import { groupTotalsCheck } from './checks/group-totals.js';
 import { remedyCommand, remedyRanks, type Remedy } from '../remedy.js';
 import { backupRemedy, problemRemedy } from './checks/problem-remedy.js';
-import { requestedRanges } from './checks/requested-ranges.js';
-import { rowCounts } from './checks/statistics.js';
-import { uniqueIds } from './checks/unique-ids.js';
+import { requestedRangesCheck } from './checks/requested-ranges.js';
+import { rowCountsCheck } from './checks/statistics.js';
+import { uniqueIdsCheck } from './checks/unique-ids.js';
 import { verifyLake } from './verify-lake.js';
 import { backedUpLake } from '../../lake/upkeep/backup-notes.js';
 import { endpointToName, readLastRuns } from '../../lake/upkeep/last-run.js';
 import { printable, shortenMessage } from '../../core/printable.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 
-export interface VerifyOptions {
+export interface VerifyCommand {
   readonly lake: string;
   /** Undefined: every account. */
   readonly account?: string | undefined;
@@ -62,7 +61,7 @@ export interface VerifyOptions {
  * LAKE_STORE where the lake can't be read; LAKE_LOG where its log is damaged, cut off or from a newer program
  */
 export async function verify(
-  options: VerifyOptions,
+  options: VerifyCommand,
   context: ReadingContext & Pick<CommandContext, 'setFailedResult'>,
 ): Promise<0 | 1> {
   const { output, setFailedResult } = context;
@@ -82,7 +81,7 @@ export async function verify(
 }
 
 /** The kinds of problems that make the exit code 1. */
-function failingKinds({ strict }: VerifyOptions): readonly ProblemKind[] {
+function failingKinds({ strict }: VerifyCommand): readonly ProblemKind[] {
   return strict ? ['lake', 'upstream'] : ['lake'];
 }
 
@@ -98,7 +97,7 @@ interface Verified {
  * @throws as {@link verify}
  */
 export async function certify(
-  options: Pick<VerifyOptions, 'lake' | 'account' | 'config' | 'expect'>,
+  options: Pick<VerifyCommand, 'lake' | 'account' | 'config' | 'expect'>,
   { clock, signal, emit }: Omit<ReadingContext, 'output'>,
 ): Promise<Verified> {
   const expected = options.expect === undefined ? undefined : readExpected(options.expect);
@@ -120,7 +119,7 @@ export async function certify(
 }
 
 /** @throws LedgerlakeError USAGE */
-function readExpected(text: string): ExpectedVersion {
+function readExpected(text: string): CatalogVersion {
   const [, version, hash] = /^(\d{1,15}):([0-9a-f]{64})$/i.exec(text) ?? [];
   if (version !== undefined && hash !== undefined) return { version: Number(version), hash: hash.toLowerCase() };
   throw usageError(
@@ -129,7 +128,7 @@ function readExpected(text: string): ExpectedVersion {
 }
 
 async function openVerifiedLake(
-  { lake: location, account }: Pick<VerifyOptions, 'lake' | 'account'>,
+  { lake: location, account }: Pick<VerifyCommand, 'lake' | 'account'>,
   clock: Clock,
 ): Promise<Lake> {
   const lake = await existingLake({ lake: location }, tables, { clock });
@@ -147,7 +146,7 @@ async function openVerifiedLake(
 async function problemsWithCommands(
   findings: Findings,
   lake: Lake,
-  { lake: location, config }: Pick<VerifyOptions, 'lake' | 'config'>,
+  { lake: location, config }: Pick<VerifyCommand, 'lake' | 'config'>,
 ): Promise<readonly Problem[]> {
   const lastRuns = await readLastRuns(lake.store);
   const folderOf = ({ check, file }: FoundProblem) => `${check.name} ${dirname(file)}`;
@@ -180,7 +179,7 @@ async function problemsWithCommands(
 }
 
 /** Writes the table of checks, a paragraph for each problem, and the verdict. */
-async function writeTable({ certificate, found }: Verified, options: VerifyOptions, output: Output): Promise<void> {
+async function writeTable({ certificate, found }: Verified, options: VerifyCommand, output: Output): Promise<void> {
   const { catalog, checks, problems } = certificate;
   const isQuiet = options.quiet === true;
   const kinds: readonly ProblemKind[] = isQuiet ? failingKinds(options) : ['lake', 'upstream', 'note'];
@@ -264,26 +263,26 @@ function moreText(alike: readonly Problem[]): string {
 }
 
 function verdictLine(
-  { lake, strict }: VerifyOptions,
+  { lake, strict }: VerifyCommand,
   { checks, problems }: Certificate,
   found: Verified['found'],
 ): string {
   const where = printable(lake);
   const counted = ({ name }: CheckDefinition) => checks.find(({ check }) => check === name)?.checked ?? 0;
-  const events = counted(uniqueIds);
+  const events = counted(uniqueIdsCheck);
   const what = [
-    formatCount(counted(fileBytes), 'file'),
+    formatCount(counted(fileBytesCheck), 'file'),
     // Custom tables alone have no events.
     ...(events === 0
-      ? [formatCount(counted(rowCounts), 'row')]
+      ? [formatCount(counted(rowCountsCheck), 'row')]
       : [
           formatCount(events, 'event'),
-          formatCount(counted(amounts), 'amount'),
-          formatCount(counted(groupTotals), 'closed group'),
+          formatCount(counted(amountsCheck), 'amount'),
+          formatCount(counted(groupTotalsCheck), 'closed group'),
         ]),
   ].join(', ');
   const broken = found.lake;
-  const requested = checks.find(({ check, result }) => check === requestedRanges.name && result === 'finding');
+  const requested = checks.find(({ check, result }) => check === requestedRangesCheck.name && result === 'finding');
   const isOne = requested?.found === 1;
   const lacking = `${formatCount(requested?.found ?? 0, 'range')} that ${isOne ? 'was' : 'were'} requested`;
   const findings = found.upstream - (requested?.found ?? 0);
@@ -292,11 +291,11 @@ function verdictLine(
   if (broken > 0) return `NOT WHOLE: ${where} has ${formatCount(broken, 'problem')}${upstream}${notes} (${what})`;
   if (requested !== undefined && strict) return `NOT WHOLE: ${where} lacks ${lacking}${upstream}${notes} (${what})`;
   const [loads] = problems.flatMap(({ check, command }) =>
-    check === requestedRanges.name && command !== null ? [command] : [],
+    check === requestedRangesCheck.name && command !== null ? [command] : [],
   );
   const remedy = isOne && loads !== undefined ? `run \`${loads}\`` : 'run the commands above';
   const but = requested === undefined ? '' : `, but ${lacking} ${isOne ? 'is' : 'are'} not loaded: ${remedy}`;
-  if (counted(fileBytes) === 0) return `Nothing to verify: ${where} has no file${but}${notes}`;
+  if (counted(fileBytesCheck) === 0) return `Nothing to verify: ${where} has no file${but}${notes}`;
   const hint = found.upstream > 0 && !strict ? '; with --strict the exit code is 1' : '';
   return `WHOLE${but === '' ? ':' : `${but};`} ${where} has exactly what was read${upstream}${hint}${notes} (${what})`;
 }

@@ -5,7 +5,7 @@ import type { FinancesPipeline, FinancesUpstream } from './connect-finances.js';
 import { apiWith } from './finances-apis.js';
 
 /** What a definition in `pipelines/` states. */
-interface Definition<S extends Slice, Page, Prepared> extends Omit<
+interface FinancesDefinition<S extends Slice, Page, Prepared> extends Omit<
   FinancesPipeline<S, Page, Prepared>,
   'slicing' | 'client'
 > {
@@ -15,7 +15,7 @@ interface Definition<S extends Slice, Page, Prepared> extends Omit<
 
 /** The pipeline of a definition: the client of its API sends its requests. */
 export function financesPipeline<S extends Slice, Page, Prepared>(
-  definition: Definition<S, Page, Prepared>,
+  definition: FinancesDefinition<S, Page, Prepared>,
 ): FinancesPipeline<S, Page, Prepared> {
   const { name, main, operation, slicing } = definition;
   const api = apiWith(operation);

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Database } from '../../../src/core/duckdb/connection.js';
 import {
   derivedTableOf,
-  hasSameRows,
+  hasSameEntries,
   rederivedEntries,
   type RederivedEntries,
   type StoredEntries,
@@ -33,5 +33,5 @@ export async function comparedEntries(
   const derived = derivedTableOf(pipeline);
   const again = await rederivedEntries(derived, await storedEvents(pipeline, file, stored), signal);
   if (again.files === undefined) return { ...again, sameBy: 'bytes' };
-  return { ...again, sameBy: (await hasSameRows(database, derived.table, stored, again)) ? 'rows' : undefined };
+  return { ...again, sameBy: (await hasSameEntries(database, derived.table, stored, again)) ? 'rows' : undefined };
 }

@@ -4,7 +4,7 @@ import { commitPath } from '../../../src/lake/catalog/catalog-files.js';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Add } from '../../../src/lake/delta/actions.js';
 import { CertificateBuilder } from '../../../src/app/verify/checks/certificate.js';
-import { parquet } from '../../../src/app/verify/checks/parquet.js';
+import { parquetCheck } from '../../../src/app/verify/checks/parquet.js';
 import { diskStore } from '../../../src/lake/store/disk.js';
 import { acquireLease } from '../../../src/lake/leases.js';
 import { addOf, changeAdd, changeTags, commitByHand, pathOf, removeByHand, rewrite, sealed } from './damage.js';
@@ -107,7 +107,7 @@ test('entries that are gone, of a settlement or an order too, are to be derived 
 
 test('what a damaged file quotes is cut', () => {
   const certificate = new CertificateBuilder();
-  certificate.add(parquet, 'lake', { table: 'events', file: 'f', slice: '' }, 'word '.repeat(20_000));
+  certificate.add(parquetCheck, 'lake', { table: 'events', file: 'f', slice: '' }, 'word '.repeat(20_000));
   expect(certificate.problems()[0]?.problem.length).toBeLessThan(1300);
 });
 

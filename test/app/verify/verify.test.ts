@@ -1,7 +1,7 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { verify, type VerifyOptions } from '../../../src/app/verify/verify.js';
+import { verify, type VerifyCommand } from '../../../src/app/verify/verify.js';
 import { Kept } from '../../core/text/streams.js';
 import { addOf } from './damage.js';
 import { loadedLake, type LoadedLake } from './loaded-lake.js';
@@ -26,7 +26,7 @@ afterAll(() => {
   lake.remove();
 });
 
-async function shown(more: Partial<VerifyOptions> = {}, columns?: number): Promise<{ code: number; text: string }> {
+async function shown(more: Partial<VerifyCommand> = {}, columns?: number): Promise<{ code: number; text: string }> {
   const output = new Kept(columns);
   const context = { clock: lake.clock, signal: new AbortController().signal, output, emit: () => undefined };
   const code = await verify({ lake: lake.root, format: 'table', strict: false, ...more }, context);

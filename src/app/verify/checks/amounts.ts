@@ -2,10 +2,10 @@ import { compare } from '../../../core/compare.js';
 import { formatCount } from '../../../core/text/amounts.js';
 import { derivedRowsRemedy } from '../../coverage/damaged-rows.js';
 import { unsummedText } from '../../unsummed-amounts.js';
-import type { Check, Comparison, ReadEvent } from './check.js';
+import type { StagedCheck, Comparison, ReadEvent } from './check.js';
 import { fitsDecimal, normalised, type EntryRow, type Walked, type WalkedAmount } from './money-walk.js';
 
-export const amounts: Check = {
+export const amountsCheck: StagedCheck = {
   name: 'amounts',
   about: 'each money object of raw is one entry, to the digit',
   counts: 'amounts',
@@ -75,6 +75,11 @@ function noteUnsummed({ unsummed, certificate }: Comparison): void {
     const sorted = [...currencies].toSorted(([a], [b]) => compare(a, b));
     const counts = sorted.map(([currency, times]) => `${formatCount(times)} in ${currency || 'no currency'}`);
     const total = [...currencies.values()].reduce((sum, times) => sum + times, 0);
-    certificate.add(amounts, 'note', { table, file: '', slice: '' }, `${unsummedText(total)}: ${counts.join(', ')}`);
+    certificate.add(
+      amountsCheck,
+      'note',
+      { table, file: '', slice: '' },
+      `${unsummedText(total)}: ${counts.join(', ')}`,
+    );
   }
 }

@@ -5,12 +5,12 @@ import { loadedWindows } from '../../../engine/slicing/window-slices.js';
 import { apiWith } from '../../../sources/finances/finances-apis.js';
 import { comparedText, comparedWindows } from '../../coverage/both-apis.js';
 import { datedWindows } from '../../settlements/settlements.js';
-import type { Check, Comparison } from './check.js';
+import type { StagedCheck, Comparison } from './check.js';
 import eventsOfBoth from './events-of-both.sql';
 
 const [, transactions] = roles.byDate;
 
-export const bothApis: Check = {
+export const bothApisCheck: StagedCheck = {
   name: 'both-apis',
   about: 'where v0 returned events, Finances 2024-06-19 returned transactions',
   counts: 'accounts',
@@ -24,11 +24,11 @@ async function checkBothApis(account: string, comparison: Comparison): Promise<v
   const { database, certificate } = comparison;
   const [v0, later] = roles.byDate.map(({ name }) => joined(loadedWindows(comparison.lake, name, account)));
   if (v0 === undefined || later === undefined || v0.length === 0 || later.length === 0) return;
-  certificate.count(bothApis);
+  certificate.count(bothApisCheck);
   const location = { table: transactions.main.name, file: '', slice: '', account };
   // The days of a damaged file are loaded: its own problem names the command that mends it.
   const compared = comparedWindows(account, v0, later);
-  if (compared !== undefined) certificate.add(bothApis, 'note', location, comparedText(compared));
+  if (compared !== undefined) certificate.add(bothApisCheck, 'note', location, comparedText(compared));
   const successor = datedWindows(comparison, transactions, account);
   if (successor.length === 0) return;
   const parameters = { account, windows: JSON.stringify(joined(successor)) };
@@ -38,5 +38,5 @@ async function checkBothApis(account: string, comparison: Comparison): Promise<v
   const problem =
     `${apiWith(transactions.operation)?.title ?? ''} returned no transaction for days in which v0 has ${formatCount(found, 'event')} of ${account}: ` +
     'continue with --api v0, and ask the API\u2019s support';
-  certificate.add(bothApis, 'upstream', location, problem);
+  certificate.add(bothApisCheck, 'upstream', location, problem);
 }

@@ -2,9 +2,9 @@ import { zstd } from '../../../core/parquet/encoder/zstd.js';
 import { CatalogFiles } from '../../../lake/catalog/catalog-files.js';
 import { chainDown, readCheckpoints, type ChainLink } from '../../../lake/catalog/chain.js';
 import { publishedFaults } from '../../../lake/publish/published-logs.js';
-import type { CatalogContext, Check } from './check.js';
+import type { CatalogContext, StagedCheck } from './check.js';
 
-export const catalogChain: Check = {
+export const catalogChainCheck: StagedCheck = {
   name: 'catalog-chain',
   about: 'each commit is sealed and follows the one before it',
   counts: 'commits',
@@ -15,7 +15,7 @@ export const catalogChain: Check = {
 };
 
 /** Found by `catalogChain`, whose walk reads the commits once for both. */
-export const publishedLogs: Check = {
+export const publishedLogsCheck: StagedCheck = {
   name: 'published-logs',
   about: 'each Delta log has what the catalog has',
   counts: 'versions',
@@ -37,13 +37,13 @@ export async function checkCatalog({
   const files = new CatalogFiles(store);
   const { checkpoints, faults: checkpointFaults } = await readCheckpoints(files, await zstd());
   const chainFault = (file: string, fault: string) => {
-    certificate.add(catalogChain, 'lake', { table: '', file, slice: '' }, fault);
+    certificate.add(catalogChainCheck, 'lake', { table: '', file, slice: '' }, fault);
   };
   for (const { path, fault } of checkpointFaults) chainFault(path, fault);
   let known: string | undefined;
   async function* links(): AsyncGenerator<ChainLink> {
     for await (const link of chainDown(files, snapshot.version, snapshot.hash)) {
-      certificate.count(catalogChain);
+      certificate.count(catalogChainCheck);
       if (link.fault !== undefined) chainFault(link.fault.path, link.fault.fault);
       if (link.version === expected?.version) known = link.hash;
       for (const { name, snapshot: state } of checkpoints) {
@@ -54,12 +54,12 @@ export async function checkCatalog({
     }
   }
   const { faults, versions } = await publishedFaults(store, snapshot, links());
-  certificate.count(publishedLogs, versions);
+  certificate.count(publishedLogsCheck, versions);
   for (const { table, path, fault, isUnpublished } of faults) {
     // A run publishes what it has committed a moment later; the next one does so for a run that died.
     const isPending = isUnpublished && active.length + died.length > 0;
     const text = isPending ? `${fault}; the next run publishes it` : fault;
-    certificate.add(publishedLogs, isPending ? 'note' : 'lake', { table, file: path, slice: '' }, text);
+    certificate.add(publishedLogsCheck, isPending ? 'note' : 'lake', { table, file: path, slice: '' }, text);
   }
   if (expected === undefined || known === expected.hash) return;
   const found = known === undefined ? `the catalog ends with version ${snapshot.version}` : `found ${known}`;

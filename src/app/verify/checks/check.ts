@@ -4,6 +4,7 @@ import type { Database } from '../../../core/duckdb/connection.js';
 import type { LakeRuns } from '../../../lake/leases.js';
 import type { Lake } from '../../../lake/lake.js';
 import type { UnfinishedRange } from '../../coverage/unfinished-ranges.js';
+import type { CatalogVersion } from '../../results.js';
 import type { Settlement, UnreadableFile } from '../../settlements/settlements.js';
 import type { CertificateBuilder, CheckDefinition, ProblemLocation } from './certificate.js';
 import type { EventRules } from './event-rules.js';
@@ -16,7 +17,7 @@ import type { ReadableFile } from './readable-files.js';
  * A check of `verify`, with what it does at each stage. Where one read proves several things, the stage of one check finds problems
  * of the others too.
  */
-export interface Check extends CheckDefinition {
+export interface StagedCheck extends CheckDefinition {
   /** Before files are read: the catalog and what it names. */
   readonly catalog?: (context: CatalogContext) => Promise<void> | void;
   /** The rows of files of one table and account. Where DuckDB can't read them, they are unreadable. */
@@ -91,16 +92,9 @@ export interface CatalogContext {
   readonly runs: LakeRuns;
   /** What runs requested and didn't load. */
   readonly unfinished: readonly UnfinishedRange[];
-  /** A version that the catalog must have. */
-  readonly expected: ExpectedVersion | undefined;
+  /** A version that the catalog must have, as a user kept it. */
+  readonly expected: CatalogVersion | undefined;
   readonly certificate: CertificateBuilder;
-}
-
-/** A version of the catalog and its hash, as a user kept them. */
-export interface ExpectedVersion {
-  readonly version: number;
-  /** In 64 hexadecimal digits. */
-  readonly hash: string;
 }
 
 /** Where the rows of tables are checked. */

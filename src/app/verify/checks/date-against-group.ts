@@ -5,14 +5,14 @@ import type { ResultCell } from '../../../core/text/rows.js';
 import { joined, type Window } from '../../../core/windows.js';
 import { roles } from '../../../../pipelines/all-pipelines.js';
 import { datedWindows, isAlone, isSettlementCovered, type Settlement } from '../../settlements/settlements.js';
-import type { Check, Comparison } from './check.js';
+import type { StagedCheck, Comparison } from './check.js';
 import { groupKey } from './index-tables.js';
 import lackingByDate from './lacking-by-date.sql';
 import lackingByGroup from './lacking-by-group.sql';
 
 const [events] = roles.byDate;
 
-export const dateAgainstGroup: Check = {
+export const dateAgainstGroupCheck: StagedCheck = {
   name: 'date-against-group',
   about: 'the same events were received by date and by group',
   counts: 'groups',
@@ -32,7 +32,7 @@ async function compareByGroup(comparison: Comparison): Promise<void> {
   const compared = loaded.filter((settlement) =>
     isSettlementCovered(settlement, windows.get(settlement.account) ?? []),
   );
-  certificate.count(dateAgainstGroup, compared.length);
+  certificate.count(dateAgainstGroupCheck, compared.length);
   if (compared.length === 0) return;
 
   const all = new Set(loaded);
@@ -42,7 +42,7 @@ async function compareByGroup(comparison: Comparison): Promise<void> {
     const settlement = byKey.get(groupKey(String(row['account']), String(row['group_id'])));
     if (settlement === undefined) return;
     const { file } = index.file(row['file']);
-    certificate.add(dateAgainstGroup, 'upstream', { table: main.name, file, slice: settlement.slice }, problem);
+    certificate.add(dateAgainstGroupCheck, 'upstream', { table: main.name, file, slice: settlement.slice }, problem);
   };
   for (const row of await database.rows(lackingByDate)) {
     const lacking = `by date lacks ${formatCount(Number(row['events']), 'event')} that the group has`;

@@ -1,9 +1,9 @@
 import { formatCount } from '../../../core/text/amounts.js';
-import type { Check, Comparison } from './check.js';
+import type { StagedCheck, Comparison } from './check.js';
 import eventCounts from './event-counts.sql';
 import outsideEvents from './outside-events.sql';
 
-export const eventDates: Check = {
+export const eventDatesCheck: StagedCheck = {
   name: 'event-dates',
   about: 'events by date are within the requested window',
   counts: 'events',
@@ -12,9 +12,9 @@ export const eventDates: Check = {
 
 async function checkDates({ index, database, certificate }: Comparison): Promise<void> {
   const [counts] = await database.rows(eventCounts);
-  certificate.count(eventDates, Number(counts?.['dated']));
+  certificate.count(eventDatesCheck, Number(counts?.['dated']));
   for (const { file, events, id } of await database.rows(outsideEvents)) {
     const text = `${formatCount(Number(events), 'event')} with a date outside of the window, such as ${String(id)}`;
-    certificate.add(eventDates, 'upstream', index.file(file), text);
+    certificate.add(eventDatesCheck, 'upstream', index.file(file), text);
   }
 }

@@ -1,8 +1,8 @@
 import type { ResultCell } from '../../../core/text/rows.js';
 import { rowsWithSource, sourceColumn } from '../../../lake/files/local-parquet.js';
-import { amounts } from './amounts.js';
+import { amountsCheck } from './amounts.js';
 import { RowFaults } from './certificate.js';
-import { countUnsummed, type Check, type CheckContext, type ReadableBundle } from './check.js';
+import { countUnsummed, type StagedCheck, type CheckContext, type ReadableBundle } from './check.js';
 import eventEntries from './event-entries.sql';
 import { rulesOf, type EventRules } from './event-rules.js';
 import type { LogFile } from './log-files.js';
@@ -10,7 +10,7 @@ import { Places, remembered, type Place } from './money-places.js';
 import { walkedOf, type EntryRow, type Walked } from './money-walk.js';
 import { rawColumnsSql, textsJson } from './raw-column-rules.js';
 import { fileOf, pathsOf, statementOver } from './readable-files.js';
-import { uniqueIds } from './unique-ids.js';
+import { uniqueIdsCheck } from './unique-ids.js';
 
 /**
  * Reads the events of bundles of one table with their entries, and checks each event: hash and id from `raw`, and each money object of
@@ -20,7 +20,7 @@ import { uniqueIds } from './unique-ids.js';
  */
 export async function checkEvents(
   bundles: readonly ReadableBundle[],
-  checks: readonly Check[],
+  checks: readonly StagedCheck[],
   { certificate, database, contents }: Pick<CheckContext, 'certificate' | 'database' | 'contents'>,
 ): Promise<void> {
   const [first] = bundles;
@@ -38,7 +38,7 @@ export async function checkEvents(
     for (const [bundle, id, eventText = null, json, entriesText = null, entriesFile, inexact] of rows) {
       if (entries !== undefined && entries.bundle === bundle && entries.eventId === id) entries.times++;
       else {
-        if (entries !== undefined) faults.add(uniqueIds, entries.file, repeatedFault(entries));
+        if (entries !== undefined) faults.add(uniqueIdsCheck, entries.file, repeatedFault(entries));
         entries = undefined;
         if (entriesText !== null) {
           const file = fileOf(derived, entriesFile);
@@ -50,7 +50,7 @@ export async function checkEvents(
       }
       if (eventText === null) {
         const fault = `entries of ${text(id)}, which is not an event of the slice`;
-        if (entries !== undefined) faults.add(amounts, entries.file, fault);
+        if (entries !== undefined) faults.add(amountsCheck, entries.file, fault);
         entries = undefined;
         continue;
       }
@@ -68,7 +68,7 @@ export async function checkEvents(
       }
     }
   }
-  if (entries !== undefined) faults.add(uniqueIds, entries.file, repeatedFault(entries));
+  if (entries !== undefined) faults.add(uniqueIdsCheck, entries.file, repeatedFault(entries));
   faults.addTo(certificate);
 }
 

@@ -7,13 +7,13 @@ import { importedKey } from '../../../lake/loads/imported-spans.js';
 import { settlementReports } from '../../../sources/finances/settlement-reports/report-tables.js';
 import { damagedFileRemedy } from '../../coverage/damaged-rows.js';
 import { loadKeyKindOf } from '../../coverage/stored-pipelines.js';
-import { derivedOf, isTable, type Check, type CheckContext, type ReadEvent, type TableRows } from './check.js';
+import { derivedOf, isTable, type StagedCheck, type CheckContext, type ReadEvent, type TableRows } from './check.js';
 import contentHashes from './content-hashes.sql';
 import type { LogFile } from './log-files.js';
 import { fileOf, pathsOf, statementOver, type ReadableFile } from './readable-files.js';
 import reportIds from './report-ids.sql';
 
-export const eventIds: Check = {
+export const eventIdsCheck: StagedCheck = {
   name: 'event-ids',
   about: 'content_hash and event_id follow from raw',
   counts: 'events',
@@ -57,13 +57,13 @@ function isImported({ loadKeys }: LogFile, start: number | null, end: number | n
 
 /** Checks the hashes of a custom pipeline's table that stores its records. */
 async function checkHashes(files: readonly ReadableFile[], { database, certificate }: CheckContext): Promise<void> {
-  for (const { file } of files) certificate.count(eventIds, file.rows);
+  for (const { file } of files) certificate.count(eventIdsCheck, file.rows);
   const rows = await database.rows(
     statementOver({ read_rows: `FROM ${rowsWithSource(pathsOf(files))}` }, contentHashes),
   );
   for (const { source, found, first } of rows) {
     const text = `${String(found)} rows whose content_hash isn't that of raw, such as ${String(first)}`;
-    certificate.add(eventIds, 'lake', fileOf(files, source), text);
+    certificate.add(eventIdsCheck, 'lake', fileOf(files, source), text);
   }
 }
 
@@ -71,10 +71,10 @@ async function checkHashes(files: readonly ReadableFile[], { database, certifica
 async function checkLineIds(rows: TableRows, { database, certificate }: CheckContext): Promise<void> {
   const lines = derivedOf(rows);
   if (lines.length === 0) return;
-  for (const { file } of lines) certificate.count(eventIds, file.rows);
+  for (const { file } of lines) certificate.count(eventIdsCheck, file.rows);
   const read = { read_lines: `FROM ${rowsWithSource(pathsOf(lines))}` };
   for (const { source, found, first: id } of await database.rows(statementOver(read, reportIds))) {
     const problem = `${formatCount(Number(found), 'line')} whose content_hash or event_id doesn't follow from raw, such as ${String(id)}`;
-    certificate.add(eventIds, 'lake', fileOf(lines, source), problem);
+    certificate.add(eventIdsCheck, 'lake', fileOf(lines, source), problem);
   }
 }

@@ -13,7 +13,7 @@ export interface LocalFile {
   release(): Promise<void>;
 }
 
-export const fileBytes: CheckDefinition = {
+export const fileBytesCheck: CheckDefinition = {
   name: 'file-bytes',
   about: 'each file has the size and SHA-256 of the log',
   counts: 'files',
@@ -31,7 +31,7 @@ export async function checkBytes(
   { lake, certificate }: Pick<CheckContext, 'lake' | 'certificate'>,
 ): Promise<LocalFile | undefined> {
   const { store } = lake;
-  certificate.count(fileBytes);
+  certificate.count(fileBytesCheck);
   const local = store.localPath(file.file);
   const copy = local === undefined ? join(folder, file.file) : undefined;
   if (copy !== undefined) await mkdir(dirname(copy), { recursive: true });
@@ -49,7 +49,7 @@ export async function checkBytes(
     if (file.delta.snapshot.file(file.add.path) === undefined) return undefined;
   }
   const whatToDo = file.delta.schema.appendOnly === true ? '; restore it from a copy, if there is one' : '';
-  certificate.add(fileBytes, 'lake', file, `${fault ?? ''}${whatToDo}`);
+  certificate.add(fileBytesCheck, 'lake', file, `${fault ?? ''}${whatToDo}`);
   return undefined;
 }
 

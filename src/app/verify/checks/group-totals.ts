@@ -6,13 +6,20 @@ import { groupEntries, groups } from '../../../sources/finances/api-v0/event-tab
 import { settlementsFrom, totalFault, type NetSum, type Settlement } from '../../settlements/settlements.js';
 import settlementRows from '../../settlements/settlements.sql';
 import type { CertificateBuilder } from './certificate.js';
-import { isTable, type Check, type CheckContext, type Comparison, type Forgotten, type TableRows } from './check.js';
+import {
+  isTable,
+  type StagedCheck,
+  type CheckContext,
+  type Comparison,
+  type Forgotten,
+  type TableRows,
+} from './check.js';
 import groupNets from './group-nets.sql';
 import { groupKey, rowsOfAccount, type IndexTables } from './index-tables.js';
 import nets from './nets.sql';
 import { statementOver } from './readable-files.js';
 
-export const groupTotals: Check = {
+export const groupTotalsCheck: StagedCheck = {
   name: 'group-totals',
   about: 'net of each closed group equals its total less its beginning balance',
   counts: 'groups',
@@ -65,7 +72,7 @@ export function wholeSettlements(
   return settlements.filter((settlement) => {
     if (!forgotten.lacksEvents(settlement)) return true;
     const problem = 'not compared: it lacks events, which `forget` may have removed';
-    certificate.add(groupTotals, 'note', settlement, problem);
+    certificate.add(groupTotalsCheck, 'note', settlement, problem);
     return false;
   });
 }
@@ -74,9 +81,9 @@ export function wholeSettlements(
 async function checkTotals({ loaded, database, certificate }: Comparison): Promise<void> {
   const nets = await netSumsOf(groupNets, database);
   for (const settlement of loaded) {
-    certificate.count(groupTotals);
+    certificate.count(groupTotalsCheck);
     const fault = totalFault(settlement, nets.get(groupKey(settlement.account, settlement.id)) ?? []);
-    if (fault !== undefined) certificate.add(groupTotals, 'upstream', settlement, fault);
+    if (fault !== undefined) certificate.add(groupTotalsCheck, 'upstream', settlement, fault);
   }
 }
 

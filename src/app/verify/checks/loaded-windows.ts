@@ -3,7 +3,7 @@ import type { Lake } from '../../../lake/lake.js';
 import { parseImportedKey } from '../../../lake/loads/imported-spans.js';
 import { dayMs, dayStart, monthOf, type Window } from '../../../core/windows.js';
 import type { ProblemLocation } from './certificate.js';
-import type { CatalogContext, Check } from './check.js';
+import type { CatalogContext, StagedCheck } from './check.js';
 import { loadKeyKindOf, storedPipelines, type StoredPipeline } from '../../coverage/stored-pipelines.js';
 import type { LogFile } from './log-files.js';
 
@@ -37,7 +37,7 @@ export function locationIn(
   };
 }
 
-export const windows: Check = {
+export const loadedWindowsCheck: StagedCheck = {
   name: 'windows',
   about: 'windows read do not overlap, and none crosses a month',
   counts: 'slices',
@@ -51,13 +51,13 @@ export const windows: Check = {
  */
 function checkWindows({ lake, accounts, files, certificate }: CatalogContext): void {
   const add = (location: ProblemLocation, problem: string) => {
-    certificate.add(windows, 'lake', location, problem);
+    certificate.add(loadedWindowsCheck, 'lake', location, problem);
   };
   for (const account of accounts) {
     for (const pipeline of storedPipelines(lake)) {
       const at = locationIn(files, pipeline, account);
       const keys = lake.loadKeys(pipeline.name, account);
-      certificate.count(windows, keys.size);
+      certificate.count(loadedWindowsCheck, keys.size);
       if (pipeline.slicing.loadKeyKind !== 'window') continue;
       let before: ReadWindow | undefined;
       const read = readWindows(lake, pipeline, account).flatMap((window): ReadWindow[] => {

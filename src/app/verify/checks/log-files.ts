@@ -36,7 +36,7 @@ const statistics = z.object({
   nullCount: record.catch({}),
 });
 
-export const logTags: CheckDefinition = {
+export const logTagsCheck: CheckDefinition = {
   name: 'log-tags',
   about: 'the log describes each file',
   counts: 'files',
@@ -57,14 +57,14 @@ export function logFiles(
   for (const delta of lake.tables) {
     for (const add of delta.snapshot.files()) {
       if (account !== undefined && add.account !== account) continue;
-      certificate.count(logTags);
+      certificate.count(logTagsCheck);
       const file = readFile(delta, add);
       if (typeof file !== 'string') files.push(file);
       else {
         const owner = { table: delta.schema.name, account: add.account };
         damaged.push({ ...owner, loadKeys: undefined });
         const slice = add.loadKeysTag;
-        certificate.add(logTags, 'lake', { table: delta.schema.name, file: delta.pathOf(add), slice }, file);
+        certificate.add(logTagsCheck, 'lake', { table: delta.schema.name, file: delta.pathOf(add), slice }, file);
       }
     }
   }

@@ -1,11 +1,11 @@
 import { groupBy } from '../../../core/group-by.js';
 import { rowsWithSource } from '../../../lake/files/local-parquet.js';
 import { derivedRowsRemedy } from '../../coverage/damaged-rows.js';
-import { derivedOf, hasEntries, type Check, type CheckContext, type TableRows } from './check.js';
+import { derivedOf, hasEntries, type StagedCheck, type CheckContext, type TableRows } from './check.js';
 import fileSums from './net-sums.sql';
 import { pathsOf, statementOver } from './readable-files.js';
 
-export const netSums: Check = {
+export const netSumsCheck: StagedCheck = {
   name: 'net-sums',
   about: 'net sums in the log equal the rows',
   counts: 'files',
@@ -19,7 +19,7 @@ const zero = '0.000000';
 async function checkNetSums(rows: TableRows, { database, certificate }: CheckContext): Promise<void> {
   const files = derivedOf(rows);
   if (files.length === 0) return;
-  certificate.count(netSums, files.length);
+  certificate.count(netSumsCheck, files.length);
   const sumsOfFiles = await database.rows(
     statementOver({ read_entries: `FROM ${rowsWithSource(pathsOf(files))}` }, fileSums),
   );
@@ -33,6 +33,6 @@ async function checkNetSums(rows: TableRows, { database, certificate }: CheckCon
       const name = currency === '' ? 'no currency' : currency;
       return log === net ? [] : [`${name}: the log has ${log}, the rows add up to ${net}`];
     });
-    if (texts.length > 0) certificate.add(netSums, 'lake', file, texts.join('; '));
+    if (texts.length > 0) certificate.add(netSumsCheck, 'lake', file, texts.join('; '));
   }
 }

@@ -4,7 +4,7 @@ import { loadKeyFor } from '../../../lake/catalog/load-key.js';
 import { rowsIn } from '../../../lake/files/local-parquet.js';
 import { settlementSummaries, transactions } from '../../../sources/finances/api-2024-06-19/transaction-tables.js';
 import { settlementsByDate, totalFault } from '../../settlements/settlements.js';
-import { isTable, type Check, type CheckContext, type Comparison, type TableRows } from './check.js';
+import { isTable, type StagedCheck, type CheckContext, type Comparison, type TableRows } from './check.js';
 import groupPayments from './group-payments.sql';
 import { netSumsOf } from './group-totals.js';
 import { groupKey } from './index-tables.js';
@@ -13,7 +13,7 @@ import { statementOver } from './readable-files.js';
 import settlementPayments from './settlement-payments.sql';
 import summaryRows from './summaries.sql';
 
-export const paidTotals: Check = {
+export const paidTotalsCheck: StagedCheck = {
   name: 'paid-totals',
   about: 'paid transactions of each closed group add up to the same',
   counts: 'groups',
@@ -26,7 +26,7 @@ export const paidTotals: Check = {
   across: checkPaid,
 };
 
-export const netProceeds: Check = {
+export const netProceedsCheck: StagedCheck = {
   name: 'net-proceeds',
   about: 'and those of each settlement to its net proceeds',
   counts: 'settlements',
@@ -65,11 +65,11 @@ async function checkPaid(comparison: Comparison): Promise<void> {
     if (!settlement.isClosed || !isLoaded(settlement)) continue;
     const fault = totalFault(settlement, byGroup.get(groupKey(settlement.account, settlement.id)) ?? []);
     if (fault !== undefined && forgotten.reaches(settlement)) {
-      certificate.add(paidTotals, 'note', settlement, notCompared);
+      certificate.add(paidTotalsCheck, 'note', settlement, notCompared);
       continue;
     }
-    certificate.count(paidTotals);
-    if (fault !== undefined) certificate.add(paidTotals, 'upstream', settlement, `paid transactions: ${fault}`);
+    certificate.count(paidTotalsCheck);
+    if (fault !== undefined) certificate.add(paidTotalsCheck, 'upstream', settlement, `paid transactions: ${fault}`);
   }
 }
 
@@ -84,14 +84,14 @@ async function checkProceeds(comparison: Comparison): Promise<void> {
     const paid = millionths(sums.find(({ currency }) => currency === summary.currency)?.net ?? '0');
     const expected = millionths(summary.total);
     if (paid !== expected && forgotten.reaches(summary)) {
-      certificate.add(netProceeds, 'note', summary, notCompared);
+      certificate.add(netProceedsCheck, 'note', summary, notCompared);
       continue;
     }
-    certificate.count(netProceeds);
+    certificate.count(netProceedsCheck);
     if (paid === expected) continue;
     const [found, wanted, apart] = [paid, expected, paid - expected].map(millionthsText);
     const of = summary.currency ?? 'no currency';
     const problem = `paid transactions are ${found ?? ''} ${of}, net proceeds ${wanted ?? ''}: ${apart ?? ''} apart`;
-    certificate.add(netProceeds, 'upstream', summary, problem);
+    certificate.add(netProceedsCheck, 'upstream', summary, problem);
   }
 }

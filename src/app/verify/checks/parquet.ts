@@ -2,11 +2,11 @@ import { sqlType } from '../../../core/columns/table.js';
 import { LedgerlakeError } from '../../../core/errors.js';
 import { misfitIn } from '../../../lake/files/local-parquet.js';
 import { damagedFileRemedy } from '../../coverage/damaged-rows.js';
-import type { Check } from './check.js';
+import type { StagedCheck } from './check.js';
 import { pathsOf } from './readable-files.js';
 
 /** Also found where another check can't read a file. */
-export const parquet: Check = {
+export const parquetCheck: StagedCheck = {
   name: 'parquet',
   about: 'each file can be read as its table',
   counts: 'files',

@@ -11,12 +11,12 @@ import { importedKey, loadedOf, parseImportedKey } from '../../../lake/loads/imp
 import { damagedFileRemedy } from '../../coverage/damaged-rows.js';
 import { loadKeyKindOf } from '../../coverage/stored-pipelines.js';
 import { RowFaults } from './certificate.js';
-import type { Check, CheckContext } from './check.js';
+import type { StagedCheck, CheckContext } from './check.js';
 import { isWithinMonth } from './loaded-windows.js';
 import type { LogFile } from './log-files.js';
 import { fileOf, pathsOf, type ReadableFile } from './readable-files.js';
 
-export const partitions: Check = {
+export const partitionsCheck: StagedCheck = {
   name: 'partitions',
   about: 'rows are in the folder and the slice that they belong to',
   counts: 'files',
@@ -39,7 +39,7 @@ async function checkPartitions(
 ): Promise<void> {
   const kind = files[0] && loadKeyKindOf(files[0].file.delta.schema);
   if (kind === undefined) return;
-  certificate.count(partitions, files.length);
+  certificate.count(partitionsCheck, files.length);
   const claims = files.map(({ file: { month, loadKeys, account } }) => ({
     month,
     loadKeys: new Set(loadKeys),
@@ -54,7 +54,7 @@ async function checkPartitions(
       const claim = claims[Number(source)];
       if (claim === undefined) continue;
       const fault = kind === 'window' ? windowFault(start, end, claim) : ownerFault(kind, owner, start, claim);
-      faults.add(partitions, fileOf(files, source), fault);
+      faults.add(partitionsCheck, fileOf(files, source), fault);
     }
   }
   for (const { file, path } of files) {
@@ -63,13 +63,17 @@ async function checkPartitions(
     const isImported = loadKeyCondition(spans.map(importedKey));
     const outside = await countRows(database, path, `${isImported} AND NOT (${isInPlace(file)})`);
     if (outside > 0)
-      faults.add(partitions, file, `${formatCount(outside, 'imported row')} outside of their days or month`);
+      faults.add(partitionsCheck, file, `${formatCount(outside, 'imported row')} outside of their days or month`);
     const loaded = loadedOf(lake.loadKeys(file.pipeline, file.account).values()).filter((window) =>
       spans.some((span) => overlap(span, window)),
     );
     const twice = await countRows(database, path, `${isImported} AND ${isInWindows(file, loaded)}`);
     if (twice > 0)
-      faults.add(partitions, file, `${formatCount(twice, 'imported row')} of loaded windows: rows may occur twice`);
+      faults.add(
+        partitionsCheck,
+        file,
+        `${formatCount(twice, 'imported row')} of loaded windows: rows may occur twice`,
+      );
   }
   faults.addTo(certificate);
 }

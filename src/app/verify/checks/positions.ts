@@ -1,10 +1,10 @@
 import { rowsWithSource, sourceColumn } from '../../../lake/files/local-parquet.js';
 import { damagedFileRemedy } from '../../coverage/damaged-rows.js';
 import { loadKeyKindOf } from '../../coverage/stored-pipelines.js';
-import { hasEntries, type Check, type CheckContext } from './check.js';
+import { hasEntries, type StagedCheck, type CheckContext } from './check.js';
 import { fileOf, pathsOf, type ReadableFile } from './readable-files.js';
 
-export const positions: Check = {
+export const positionsCheck: StagedCheck = {
   name: 'positions',
   about: 'no position within a slice occurs twice',
   counts: 'events',
@@ -28,7 +28,7 @@ async function checkPositions(
   keys: readonly string[],
   { database, certificate }: CheckContext,
 ): Promise<void> {
-  for (const { file } of files) certificate.count(positions, file.rows);
+  for (const { file } of files) certificate.count(positionsCheck, file.rows);
   const twice =
     `SELECT ${sourceColumn} AS source, position FROM ${rowsWithSource(pathsOf(files))} ` +
     `GROUP BY ${sourceColumn}, ${keys.join(', ')}, position HAVING count(*) > 1 OR position IS NULL OR position < 0`;
@@ -37,6 +37,6 @@ async function checkPositions(
   );
   for (const { source, found, first } of rows) {
     const text = `${String(found)} positions of a slice are missing or occur twice, such as ${String(first)}`;
-    certificate.add(positions, 'lake', fileOf(files, source), text);
+    certificate.add(positionsCheck, 'lake', fileOf(files, source), text);
   }
 }

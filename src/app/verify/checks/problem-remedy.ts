@@ -2,7 +2,7 @@ import type { Lake } from '../../../lake/lake.js';
 import { hasFile } from '../../../lake/store/store.js';
 import type { Remedy } from '../../remedy.js';
 import type { FoundProblem } from './certificate.js';
-import { fileBytes } from './file-bytes.js';
+import { fileBytesCheck } from './file-bytes.js';
 
 /** What repairs a problem: its own remedy, else that of its check; undefined where nothing is known. */
 export function problemRemedy(problem: FoundProblem, lake: Lake): Remedy | undefined {
@@ -25,7 +25,7 @@ export async function backupRemedy(
   { store }: Lake,
 ): Promise<Remedy | undefined> {
   const isLeftOver = remedy?.kind === 'compact';
-  if (check === fileBytes || isLeftOver) {
+  if (check === fileBytesCheck || isLeftOver) {
     const isDamaged = !isLeftOver && (await hasFile(store, file));
     return { kind: 'backup', of, ...(isDamaged && { damaged: file }) };
   }

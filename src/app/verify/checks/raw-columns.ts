@@ -1,13 +1,13 @@
 import { rowsWithSource, sourceColumn } from '../../../lake/files/local-parquet.js';
 import { damagedFileRemedy } from '../../coverage/damaged-rows.js';
 import { RowFaults } from './certificate.js';
-import type { Check, CheckContext, TableRows } from './check.js';
+import type { StagedCheck, CheckContext, TableRows } from './check.js';
 import { Places } from './money-places.js';
 import { walkedOf } from './money-walk.js';
 import { rawColumnsFault, rawColumnsSql, recordRules, textsJson } from './raw-column-rules.js';
 import { fileOf, pathsOf } from './readable-files.js';
 
-export const rawColumns: Check = {
+export const rawColumnsCheck: StagedCheck = {
   name: 'raw-columns',
   about: 'columns of events, groups and payouts follow from raw',
   counts: 'rows',
@@ -35,11 +35,11 @@ async function checkRecords({ files }: TableRows, { database, certificate }: Che
   );
   for await (const rows of chunks) {
     for (const [source, raw, texts] of rows) {
-      certificate.count(rawColumns);
+      certificate.count(rawColumnsCheck);
       const walked = walkedOf(String(raw), rules.money, () => places.root(table));
       const stored = JSON.parse(String(texts)) as readonly (string | null)[];
       const fault = typeof walked === 'string' ? walked : rawColumnsFault(rules.columns, walked, stored);
-      faults.add(rawColumns, fileOf(files, source), fault);
+      faults.add(rawColumnsCheck, fileOf(files, source), fault);
     }
   }
   faults.addTo(certificate);

@@ -1,10 +1,10 @@
 import { groupBy } from '../../../core/group-by.js';
 import { millionths, millionthsText } from '../../../core/numeric/decimal.js';
-import type { Check, Comparison, SettlementTotal } from './check.js';
+import type { StagedCheck, Comparison, SettlementTotal } from './check.js';
 import { groupKey } from './index-tables.js';
 import namedGroups from './named-groups.sql';
 
-export const reportAmounts: Check = {
+export const reportAmountsCheck: StagedCheck = {
   name: 'report-amounts',
   about: 'and each is the total of its group, and of its summary',
   counts: 'settlements',
@@ -45,12 +45,12 @@ async function checkReportAmounts({
     const groups = ofIds.length > 0 ? ofIds : ofPeriod;
     const [first] = groups;
     if (first === undefined) continue;
-    certificate.count(reportAmounts);
+    certificate.count(reportAmountsCheck);
     const of = currency ?? 'no currency';
     const group = groups.find((one) => one.currency === currency && millionths(one.total ?? '0') === millionths(total));
     if (group === undefined) {
       const problem = `its total is ${total} ${of}, that of its group ${first.total ?? ''} ${first.currency ?? ''}`;
-      certificate.add(reportAmounts, 'upstream', report, problem);
+      certificate.add(reportAmountsCheck, 'upstream', report, problem);
       continue;
     }
     const summary = summaryOf.get(key);
@@ -59,6 +59,6 @@ async function checkReportAmounts({
     if (net === expected) continue;
     const [found, wanted] = [net, expected].map(millionthsText);
     const problem = `its total less the beginning balance is ${found ?? ''} ${of}, the net proceeds of its summary ${wanted ?? ''}`;
-    certificate.add(reportAmounts, 'upstream', report, problem);
+    certificate.add(reportAmountsCheck, 'upstream', report, problem);
   }
 }

@@ -8,12 +8,12 @@ import { lakeTables } from '../../query/lake-files.js';
 import { StatementScopes } from '../../query/statement-scope.js';
 import { viewStatements } from '../../query/views.js';
 import { settlementsByDate } from '../../settlements/settlements.js';
-import type { Check, Comparison } from './check.js';
+import type { StagedCheck, Comparison } from './check.js';
 import { groupKey } from './index-tables.js';
 import type { LogFile } from './log-files.js';
 import lineDifferences from './report-lines.sql';
 
-export const reportLines: Check = {
+export const reportLinesCheck: StagedCheck = {
   name: 'report-lines',
   about: 'each line of a report is in the lake, or its difference is explained',
   counts: 'settlements',
@@ -59,15 +59,15 @@ async function checkReportLines(comparison: Comparison): Promise<void> {
         ? whole.has(groupKey(account, textOrNull(row['group_id']) ?? ''))
         : isPaid(report) && !forgotten.reaches(report);
     if (!isWhole) continue;
-    certificate.count(reportLines);
+    certificate.count(reportLinesCheck);
     const [unexplained, notLoaded] = [Number(row['unexplained']), Number(row['not_loaded'])];
     if (unexplained > 0) {
       const found = `${formatCount(unexplained, 'difference')} from ${source} that nothing explains, ${String(row['apart'])} ${report.currency ?? ''} in all`;
-      certificate.add(reportLines, 'upstream', report, `${found}: settlement_differences has the lines`);
+      certificate.add(reportLinesCheck, 'upstream', report, `${found}: settlement_differences has the lines`);
     }
     if (notLoaded > 0) {
       const found = `${source} returned nothing for lines of ${formatCount(notLoaded, 'day')}`;
-      certificate.add(reportLines, 'upstream', report, `${found}, and all of the settlement is loaded`);
+      certificate.add(reportLinesCheck, 'upstream', report, `${found}, and all of the settlement is loaded`);
     }
   }
 }

@@ -4,11 +4,11 @@ import { formatCount } from '../../../core/text/amounts.js';
 import { numberOrNull, textOrNull } from '../../../core/text/rows.js';
 import { rowsIn } from '../../../lake/files/local-parquet.js';
 import { settlementReports } from '../../../sources/finances/settlement-reports/report-tables.js';
-import { isTable, type Check, type CheckContext, type TableRows } from './check.js';
+import { isTable, type StagedCheck, type CheckContext, type TableRows } from './check.js';
 import { pathsOf, statementOver } from './readable-files.js';
 import totals from './report-totals.sql';
 
-export const reportTotals: Check = {
+export const reportTotalsCheck: StagedCheck = {
   name: 'report-totals',
   about: 'lines of each settlement report add up to its total',
   counts: 'settlements',
@@ -33,10 +33,11 @@ async function checkReports({ bundles }: TableRows, { database, certificate, con
     const location = { table: file.table, file: file.file, slice, account: file.account };
     const [start, end] = [numberOrNull(row['started']), numberOrNull(row['ended'])];
     contents.reports.push({ ...location, id, start, end, total, currency });
-    certificate.count(reportTotals);
-    if (row['is_whole'] !== true) certificate.add(reportTotals, 'lake', location, 'it has another number of lines');
+    certificate.count(reportTotalsCheck);
+    if (row['is_whole'] !== true)
+      certificate.add(reportTotalsCheck, 'lake', location, 'it has another number of lines');
     if (total === null) {
-      certificate.add(reportTotals, 'note', location, 'not compared: the report has no total that can be read');
+      certificate.add(reportTotalsCheck, 'note', location, 'not compared: the report has no total that can be read');
       continue;
     }
     const added = String(row['added']);
@@ -46,6 +47,6 @@ async function checkReports({ bundles }: TableRows, { database, certificate, con
     const without = unsummed === 0 ? '' : ` without ${formatCount(unsummed, 'line')} that no sum has`;
     const of = currency ?? 'no currency';
     const problem = `its lines are ${added} ${of}${without}, its total ${total}: ${millionthsText(apart)} apart`;
-    certificate.add(reportTotals, 'lake', location, problem);
+    certificate.add(reportTotalsCheck, 'lake', location, problem);
   }
 }

@@ -4,9 +4,9 @@ import { joined, spanOf } from '../../../core/windows.js';
 import { storedPipelines } from '../../coverage/stored-pipelines.js';
 import type { UnfinishedRange } from '../../coverage/unfinished-ranges.js';
 import type { Remedy } from '../../remedy.js';
-import type { CatalogContext, Check } from './check.js';
+import type { CatalogContext, StagedCheck } from './check.js';
 
-export const requestedRanges: Check = {
+export const requestedRangesCheck: StagedCheck = {
   name: 'requested-ranges',
   about: 'what runs requested is loaded',
   counts: 'ranges',
@@ -16,7 +16,7 @@ export const requestedRanges: Check = {
 /** Checks that everything is loaded that runs were requested to load. */
 function checkRequestedRanges({ lake, runs, unfinished, certificate }: CatalogContext): void {
   const all = byPipeline(unfinished);
-  certificate.count(requestedRanges, all.length);
+  certificate.count(requestedRangesCheck, all.length);
   for (const { account, commands, pipeline, start, end, gaps } of all) {
     const main = storedPipelines(lake).find(({ name }) => name === pipeline)?.main;
     const isCustom = main?.customPipeline !== undefined;
@@ -25,7 +25,7 @@ function checkRequestedRanges({ lake, runs, unfinished, certificate }: CatalogCo
     const remedy: Remedy = isCustom ? { kind: 'status' } : { kind: 'load', pipeline, account, windows: gaps };
     const hint = isCustom ? '; status prints the command that loads it' : '';
     certificate.add(
-      requestedRanges,
+      requestedRangesCheck,
       runs.active.length > 0 ? 'note' : 'upstream',
       { table: main?.name ?? '', file: '', slice: '', account, remedy },
       `${dateOrInstant(start)} to ${dateOrInstant(end)} of ${pipeline} for ${account} is not loaded${also}, though a ${commands} requested it${hint}`,

@@ -1,7 +1,7 @@
 import { derivedRowsRemedy } from '../../coverage/damaged-rows.js';
-import type { Check } from './check.js';
+import type { StagedCheck } from './check.js';
 
-export const roles: Check = {
+export const rolesCheck: StagedCheck = {
   name: 'roles',
   about: 'each entry has the role and kind of its path',
   counts: 'amounts',

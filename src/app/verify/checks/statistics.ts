@@ -2,19 +2,19 @@ import { sqlType } from '../../../core/columns/table.js';
 import { identifier, literal } from '../../../core/duckdb/literals.js';
 import { formatCount } from '../../../core/text/amounts.js';
 import { rowsWithSource, sourceColumn } from '../../../lake/files/local-parquet.js';
-import type { Check, CheckContext } from './check.js';
+import type { StagedCheck, CheckContext } from './check.js';
 import type { LogFile } from './log-files.js';
 import { fileOf, pathsOf, type ReadableFile } from './readable-files.js';
 
 /** Found by `statistics`, whose statement counts the rows. */
-export const rowCounts: Check = {
+export const rowCountsCheck: StagedCheck = {
   name: 'row-counts',
   about: 'each file has the number of rows of the log',
   counts: 'rows',
   takenOut: 'file',
 };
 
-export const statistics: Check = {
+export const statisticsCheck: StagedCheck = {
   name: 'statistics',
   about: 'the statistics in the log are correct',
   counts: 'files',
@@ -63,10 +63,10 @@ async function checkStatistics(files: readonly ReadableFile[], { database, certi
   for (const row of rows) {
     const file = fileOf(files, row['source']);
     const found = Number(row['found']);
-    certificate.count(rowCounts, found);
+    certificate.count(rowCountsCheck, found);
     if (found !== file.rows)
-      certificate.add(rowCounts, 'lake', file, `expected ${formatCount(file.rows, 'row')}, found ${found}`);
-    certificate.count(statistics);
+      certificate.add(rowCountsCheck, 'lake', file, `expected ${formatCount(file.rows, 'row')}, found ${found}`);
+    certificate.count(statisticsCheck);
     const { numRecords } = file.stats;
     const wrong = figuresOf(file).flatMap(({ figure, what, values }) =>
       Object.keys(values)
@@ -77,6 +77,6 @@ async function checkStatistics(files: readonly ReadableFile[], { database, certi
       ...(found === numRecords ? [] : [`numRecords is ${numRecords}, the file has ${formatCount(found, 'row')}`]),
       ...wrong,
     ];
-    if (faults.length > 0) certificate.add(statistics, 'lake', file, faults.join('; '));
+    if (faults.length > 0) certificate.add(statisticsCheck, 'lake', file, faults.join('; '));
   }
 }

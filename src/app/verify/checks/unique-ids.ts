@@ -1,10 +1,10 @@
 import { formatCount } from '../../../core/text/amounts.js';
 import { derivingPipeline } from '../../coverage/damaged-rows.js';
-import { derivedOf, hasEntries, type Check, type Comparison } from './check.js';
+import { derivedOf, hasEntries, type StagedCheck, type Comparison } from './check.js';
 import eventCounts from './event-counts.sql';
 import repeatedIds from './repeated-ids.sql';
 
-export const uniqueIds: Check = {
+export const uniqueIdsCheck: StagedCheck = {
   name: 'unique-ids',
   about: 'no event_id and no entry occurs twice',
   counts: 'events',
@@ -22,10 +22,10 @@ export const uniqueIds: Check = {
 /** Reports ids of events that occur more than once. */
 async function checkIds({ index, database, certificate }: Comparison): Promise<void> {
   const [counts] = await database.rows(eventCounts);
-  certificate.count(uniqueIds, Number(counts?.['events']));
+  certificate.count(uniqueIdsCheck, Number(counts?.['events']));
   for (const { file, other, ids, id, fault } of await database.rows(repeatedIds)) {
     const beside = file === other ? '' : `, also in ${index.file(other).file}`;
     const text = `${formatCount(Number(ids), 'event id')} more than once, such as ${String(id)}${beside}`;
-    certificate.add(uniqueIds, fault === true ? 'lake' : 'upstream', index.file(file), text);
+    certificate.add(uniqueIdsCheck, fault === true ? 'lake' : 'upstream', index.file(file), text);
   }
 }

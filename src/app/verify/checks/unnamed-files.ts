@@ -1,6 +1,6 @@
 import { isDataFile } from '../../../lake/data-files.js';
 import { formatCount, formatSpan } from '../../../core/text/amounts.js';
-import type { CatalogContext, Check } from './check.js';
+import type { CatalogContext, StagedCheck } from './check.js';
 
 const maybeRunning = 'the log does not name it; it may belong to a running run';
 const orphanText = 'the log does not name it: left by a dead run, the next run or compact deletes it';
@@ -16,7 +16,7 @@ function retainedText(files: number, retentionMs: number): string {
   );
 }
 
-export const unnamedFiles: Check = {
+export const unnamedFilesCheck: StagedCheck = {
   name: 'unnamed-files',
   about: 'each file in a partition folder is in the log',
   counts: 'files',
@@ -39,7 +39,7 @@ async function checkUnnamedFiles({ lake, account, runs, certificate }: CatalogCo
     for await (const { path } of lake.store.list(name)) {
       if (path.startsWith(`${name}/_`)) continue;
       if (account !== undefined && !path.startsWith(`${name}/account=${account}/`)) continue;
-      certificate.count(unnamedFiles);
+      certificate.count(unnamedFilesCheck);
       if (!known.has(path)) listed.push(path);
     }
     if (listed.length === 0) continue;
@@ -56,9 +56,9 @@ async function checkUnnamedFiles({ lake, account, runs, certificate }: CatalogCo
       // A file that the next run removes harms only readers that bypass the log.
       const kind = problem === foreign ? 'lake' : 'note';
       const remedy = problem === orphanText ? ({ remedy: { kind: 'compact' } } as const) : {};
-      certificate.add(unnamedFiles, kind, { table: name, file, slice: '', ...remedy }, problem);
+      certificate.add(unnamedFilesCheck, kind, { table: name, file, slice: '', ...remedy }, problem);
     }
   }
   const note = { table: '', file: '', slice: '' };
-  if (retained > 0) certificate.add(unnamedFiles, 'note', note, retainedText(retained, lake.retentionMs));
+  if (retained > 0) certificate.add(unnamedFilesCheck, 'note', note, retainedText(retained, lake.retentionMs));
 }

@@ -1,9 +1,9 @@
 import { storedPipelines } from '../../coverage/stored-pipelines.js';
 import { holeText } from '../../unread-events.js';
-import type { Check } from './check.js';
+import type { StagedCheck } from './check.js';
 import { locationIn } from './loaded-windows.js';
 
-export const unreadEvents: Check = {
+export const unreadEventsCheck: StagedCheck = {
   name: 'unread-events',
   about: 'each event of what is loaded could be read',
   counts: 'slices',
@@ -12,9 +12,9 @@ export const unreadEvents: Check = {
       for (const pipeline of storedPipelines(lake)) {
         const at = locationIn(files, pipeline, account);
         const keys = lake.loadKeys(pipeline.name, account);
-        certificate.count(unreadEvents, keys.size);
+        certificate.count(unreadEventsCheck, keys.size);
         for (const [key, { holes = [] }] of keys) {
-          for (const hole of holes) certificate.add(unreadEvents, 'note', at(key), `left out: ${holeText(hole)}`);
+          for (const hole of holes) certificate.add(unreadEventsCheck, 'note', at(key), `left out: ${holeText(hole)}`);
         }
       }
     }
