@@ -68,5 +68,5 @@ test('a view is empty where each table is that it reads: one that reads a table 
   expect(await rows('FROM payout_lines')).not.toEqual([]);
   expect((await note('FROM payout_lines'))[0]).toContain('the events of 1 closed settlement of shop are not loaded');
   expect(await rows('FROM pnl_by_month')).toEqual([]);
-  expect((await note('FROM pnl_by_month'))[0]).toContain('nothing of transactions is loaded, so there are no rows');
+  expect((await note('FROM pnl_by_month'))[0]).toContain('nothing of financial-events is loaded, so there are no rows');
 });
