@@ -66,7 +66,9 @@ export class DataFile implements Add {
 
   constructor(add: Add) {
     // A newer program may add fields: those by the name of a getter here are left out.
-    Object.assign(this, Object.fromEntries(Object.entries(add).filter(([name]) => !(name in DataFile.prototype))));
+    const isGetter = (name: string): boolean => name in DataFile.prototype;
+    const hasOthers = Object.keys(add).some(isGetter);
+    Object.assign(this, hasOthers ? Object.fromEntries(Object.entries(add).filter(([name]) => !isGetter(name))) : add);
   }
 
   get account(): string {
