@@ -7,6 +7,8 @@ WITH parts AS (
     count(*) AS lines, sum(amount) AS total
   FROM ledger_amounts
   WHERE account = $account AND role = 'net' AND effective_at >= $from AND effective_at < $to AND category = 'fees'
+    -- A flat transaction has an empty wrapper in addition to the one with its amounts.
+    AND coalesce(amount <> 0 OR name NOT IN ('Sales', 'Expenses'), true)
   GROUP BY ALL
 ), charges AS (
   SELECT currency, month, event_list, kind, name,
@@ -18,11 +20,9 @@ WITH parts AS (
   FROM charges
   GROUP BY ALL
 ), named AS (
-  -- A flat transaction has an empty wrapper in addition to the one with its amounts.
   SELECT currency, amount_name(event_list, name) AS fee, sum(times) AS times, sum(total) AS total,
     CASE WHEN min(event_list) = max(event_list) THEN min(event_list) END AS list
   FROM sums
-  WHERE coalesce(total <> 0 OR name NOT IN ('Sales', 'Expenses'), true)
   GROUP BY ALL
 ), ranked AS (
   SELECT *, row_number() OVER (PARTITION BY currency ORDER BY abs(total) DESC, fee) AS rank FROM named

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { expect, onTestFinished, test } from 'vitest';
+import reportedFees from '../../../src/app/report/fees.sql';
 import { emptyNote } from '../../../src/app/query/query-notes.js';
 import { StatementScopes } from '../../../src/app/query/statement-scope.js';
 import { createSeller, type Seller } from '../../../src/emulator/seller/seller.js';
@@ -40,8 +41,8 @@ test.each(['v0', 'both'] as const)('months, fees and payouts are the net amounts
   expect(Math.abs(await taxes('USD'))).toBeLessThan(0.02);
   expect(await taxes('JPY')).toBeGreaterThan(0.04);
   // A subscription fee that comes back makes the fees less.
-  const given = await number("SELECT sum(total) AS n FROM fees_by_type WHERE fee = 'SubscriptionFee'");
-  if (api === 'v0') expect(given).toBeGreaterThan(0);
+  const returned = await number("SELECT sum(total) AS n FROM fees_by_type WHERE fee = 'SubscriptionFee'");
+  if (api === 'v0') expect(returned).toBeGreaterThan(0);
   // A seller earns from 55 to 75 of each 100 of sales, and what is moved is apart.
   const shares = 'SELECT sum(earned) / sum(sales) AS share FROM pnl_by_month GROUP BY currency';
   expect(await number(`SELECT count(*) AS n FROM (${shares}) WHERE share NOT BETWEEN 0.4 AND 0.8`)).toBe(0);
@@ -58,6 +59,14 @@ test.each(['v0', 'both'] as const)('months, fees and payouts are the net amounts
   expect(await number(`SELECT count(*) AS n FROM fees_by_type WHERE ${unnamed}`)).toBe(0);
   // The other wrapper of a flat transaction is 0, and no fee.
   expect(await number("SELECT count(*) AS n FROM fees_by_type WHERE fee = 'ServiceFee'")).toBe(0);
+  // The report lists the same fees, as often.
+  const given = { account: "'shop'", from: "TIMESTAMPTZ '2000-01-01'", to: "TIMESTAMPTZ '2100-01-01'", most: '1000' };
+  const reported = reportedFees.replaceAll(/\$(account|from|to|most)\b/g, (_, name: keyof typeof given) => given[name]);
+  expect(await lakes.rows(`SELECT currency, fee, times, total FROM (${reported}) ORDER BY ALL`)).toEqual(
+    await lakes.rows(
+      'SELECT currency, fee, sum(times) AS times, sum(total) AS total FROM fees_by_type GROUP BY ALL ORDER BY ALL',
+    ),
+  );
 
   // A line of a payout has the same name.
   expect(
