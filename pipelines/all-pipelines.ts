@@ -14,10 +14,11 @@ import { transactionsPipeline } from './transactions.js';
 export const roles = {
   /** The list of settlements, whichever API is read. */
   settlements: financialEventGroups,
-  /**
-   * Amounts by date, those of the oldest API first: figures, journals and coverage go by their days. From the first day of the
-   * last one on, its amounts count in place of the others'.
-   */
+  /** Amounts by date, of API v0. */
+  events: financialEvents,
+  /** Amounts by date, of API 2024-06-19: from their first day on they count in place of the events. */
+  transactions: transactionsPipeline,
+  /** Both, the older API first: figures, journals and coverage go by their days. */
   byDate: [financialEvents, transactionsPipeline],
   /** The amounts of each settlement, of the API whose amounts by date don't name their settlement. */
   bySettlement: groupEventsPipeline,
@@ -26,8 +27,8 @@ export const roles = {
 } as const;
 
 const defaults: Readonly<Record<ApiName, readonly FinancesPipeline[]>> = {
-  v0: [roles.settlements, financialEvents, roles.bySettlement],
-  '2024-06-19': [roles.settlements, transactionsPipeline],
+  v0: [roles.settlements, roles.events, roles.bySettlement],
+  '2024-06-19': [roles.settlements, roles.transactions],
 };
 
 /** The pipelines of a command without named pipelines, by API. */

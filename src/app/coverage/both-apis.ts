@@ -6,7 +6,7 @@ import { parseImportedKey } from '../../lake/loads/imported-spans.js';
 import { loadingCommand, spansText } from '../command-text.js';
 import { storedWindows } from './stored-pipelines.js';
 
-const [events, transactions] = roles.byDate;
+const { events, transactions } = roles;
 
 /** The windows of an account that both services are loaded for, and those that only one is loaded for. */
 export interface ComparedDays {

@@ -27,7 +27,7 @@ import { addSettlements, isReportLine, ReportBytes, type SettlementDocument } fr
 import type { ReportEncoding } from '../../sources/finances/settlement-reports/report-encodings.js';
 
 /** The pages of events are those of the oldest API. */
-const [events] = roles.byDate;
+const { events } = roles;
 
 /** Bytes of the inputs that are committed together. */
 const batchBytes = 1_000_000_000;

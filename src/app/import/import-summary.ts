@@ -19,7 +19,7 @@ export interface AddedRows {
   readonly leftOut: ReadonlyMap<number, number>;
 }
 
-const [events] = roles.byDate;
+const { events } = roles;
 /** What is imported: pages of events, of settlements, and settlement reports. */
 export const importedPipelines = [events, roles.settlements, roles.reports] as const;
 

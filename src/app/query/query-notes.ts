@@ -14,7 +14,7 @@ import { listedGroups, unloadedGroups } from '../settlements/listed-groups.js';
 import { storedPipelines, storedWindows } from '../coverage/stored-pipelines.js';
 import type { StatementScope } from './statement-scope.js';
 
-const [, transactions] = roles.byDate;
+const { events, transactions } = roles;
 
 /** What notes depend on beside the lake. */
 interface NotedQueries {
@@ -124,7 +124,7 @@ function reconciledNote(names: ReadonlySet<string>, lake: Lake): string | undefi
   const view = ['reconciliation', 'reconciliation_by_month', 'clearing'].find((name) => names.has(name));
   if (view === undefined) return undefined;
   const ends = [...lake.accounts()].toSorted().flatMap((account) => {
-    const [v0, later] = roles.byDate.map((pipeline) => storedWindows(lake, pipeline, account).at(-1)?.end);
+    const [v0, later] = [events, transactions].map((pipeline) => storedWindows(lake, pipeline, account).at(-1)?.end);
     return v0 === undefined || later === undefined || v0 === later ? [] : [{ account, v0, later }];
   });
   const [first] = ends;

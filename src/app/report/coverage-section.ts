@@ -69,7 +69,7 @@ function coverageHtml(status: AccountCoverage, basis: BasisFigures, lastRuns: La
 
 /** A pipeline's part of the figures by month; empty where these don't come from a dated pipeline. */
 function figuresText(pipeline: string, { since, hasEarlier }: BasisFigures): string {
-  const [events, transactions] = roles.byDate;
+  const { events, transactions } = roles;
   if (pipeline === transactions.name) {
     return `: the figures by month${hasEarlier && since !== null ? ` from ${since.slice(0, 10)} on` : ''}`;
   }

@@ -59,7 +59,7 @@ export async function settlementsFrom(
   }));
 }
 
-const [, transactions] = roles.byDate;
+const { transactions } = roles;
 const byGroupTables = [roles.settlements, roles.bySettlement].flatMap(tableNames);
 
 /** A file whose rows can't be read. */

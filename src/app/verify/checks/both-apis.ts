@@ -8,7 +8,7 @@ import { datedWindows } from '../../settlements/settlements.js';
 import type { StagedCheck, Comparison } from './check.js';
 import eventsOfBoth from './events-of-both.sql';
 
-const [, transactions] = roles.byDate;
+const { events, transactions } = roles;
 
 export const bothApisCheck: StagedCheck = {
   name: 'both-apis',
@@ -22,7 +22,7 @@ export const bothApisCheck: StagedCheck = {
 /** The service returns no transactions at all for some accounts that have events of v0. */
 async function checkBothApis(account: string, comparison: Comparison): Promise<void> {
   const { database, certificate } = comparison;
-  const [v0, later] = roles.byDate.map(({ name }) => joined(loadedWindows(comparison.lake, name, account)));
+  const [v0, later] = [events, transactions].map(({ name }) => joined(loadedWindows(comparison.lake, name, account)));
   if (v0 === undefined || later === undefined || v0.length === 0 || later.length === 0) return;
   certificate.count(bothApisCheck);
   const location = { table: transactions.main.name, file: '', slice: '', account };

@@ -10,7 +10,7 @@ import { groupKey } from './index-tables.js';
 import lackingByDate from './lacking-by-date.sql';
 import lackingByGroup from './lacking-by-group.sql';
 
-const [events] = roles.byDate;
+const { events } = roles;
 
 export const dateAgainstGroupCheck: StagedCheck = {
   name: 'date-against-group',
