@@ -121,14 +121,17 @@ function relationsOf(code: string): readonly Relation[] {
   });
 }
 
-/** The tables of which a view has rows: those that it reads, or the one that its comment names as `Empty without TABLE.` */
-function tablesUnder(view: string): readonly string[] {
+/**
+ * The tables of which a view has rows: those that it reads, or the one that its comment names as `Empty without TABLE.` Each word of its text
+ * that is a view's or a table's name counts as read: its own names end with `_`.
+ */
+function tablesUnder(view: string, above: ReadonlySet<string> = new Set()): readonly string[] {
   const text = views.get(view);
   if (text === undefined) return [view];
   const [, only] = /^-- Empty without (\w+)\.$/m.exec(text) ?? [];
-  return only === undefined
-    ? [...wordsOf(withoutTexts(text))].filter((word) => word !== view).flatMap(tablesUnder)
-    : [only];
+  if (only !== undefined) return [only];
+  const seen = new Set([...above, view]);
+  return [...wordsOf(withoutTexts(text))].filter((word) => !seen.has(word)).flatMap((word) => tablesUnder(word, seen));
 }
 
 /** In milliseconds since 1970; one without a zone is in UTC. */
