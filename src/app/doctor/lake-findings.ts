@@ -10,7 +10,7 @@ import { Lake } from '../../lake/lake.js';
 import { openStore } from '../../lake/store/open-store.js';
 import { diedText, leaseText } from '../../lake/leases.js';
 import { backedUpLake } from '../../lake/upkeep/backup-notes.js';
-import { settlementHoleText } from '../../sources/finances/api-v0/settlement-holes.js';
+import { listingGapText } from '../../sources/finances/api-v0/listing-gaps.js';
 import { tables } from '../../sources/finances/lake-tables.js';
 import { loadKeysText } from '../../lake/files/load-key-rows.js';
 import { catalogVersion } from '../catalog-version.js';
@@ -129,7 +129,7 @@ function addAccount(
     const found = `${formatCount(groupsToLoad.length, 'settlement')} listed, of which the events are not loaded`;
     addFinding('warning', suggested(found, sync));
   }
-  for (const hole of missingSettlements) addFinding('warning', suggested(settlementHoleText(hole), sync));
+  for (const hole of missingSettlements) addFinding('warning', suggested(listingGapText(hole), sync));
   if (of.loadReports !== undefined) {
     addFinding(
       'warning',

@@ -2,7 +2,7 @@ import type { GroupSpan } from '../../lake/delta/data-file.js';
 import type { LoadKeyKind } from '../../lake/catalog/load-key.js';
 import { apiNames, defaultApi, type Api } from '../../sources/finances/finances-apis.js';
 import { defaultPipelines, pipelineNamed, pipelines as allPipelines, roles } from '../../../pipelines/all-pipelines.js';
-import { settlementBreaks, type SettlementHole } from '../../sources/finances/api-v0/settlement-holes.js';
+import { listingGaps, type ListingGap } from '../../sources/finances/api-v0/listing-gaps.js';
 import type { Lake } from '../../lake/lake.js';
 import { endpointToName, type LastRuns } from '../../lake/upkeep/last-run.js';
 import type { UnfinishedRange } from '../coverage/unfinished-ranges.js';
@@ -64,7 +64,7 @@ export interface AccountCoverage {
   /** Groups of the range that are listed and whose events aren't loaded by group. */
   readonly groupsToLoad: readonly GroupSpan[];
   /** Times in which the listing seems to lack settlements. */
-  readonly missingSettlements: readonly SettlementHole[];
+  readonly missingSettlements: readonly ListingGap[];
   readonly holes: readonly LoadHole[];
   /** Undefined where the lake has no settlement reports. */
   readonly reports: ReportsStatus | undefined;
@@ -181,7 +181,7 @@ export function accountCoverage(question: StatusQuestion): AccountCoverage {
     groupsToLoad: isListed
       ? unloadedGroups(lake, account).flatMap(({ group, opened }) => (contains(range, opened) ? [group] : []))
       : [],
-    missingSettlements: settlementBreaks(groups, loadedWindows(lake, roles.settlements.name, account)).holes.filter(
+    missingSettlements: listingGaps(groups, loadedWindows(lake, roles.settlements.name, account)).gaps.filter(
       ({ at }) => contains(range, at),
     ),
     holes: unreadEvents(lake, account),

@@ -7,7 +7,7 @@ import type { Window } from '../../core/windows.js';
 import type { Lake } from '../../lake/lake.js';
 import { newestRun, type LastRun, type LastRuns } from '../../lake/upkeep/last-run.js';
 import { diedText, leaseText, type LakeRuns } from '../../lake/leases.js';
-import { settlementHoleText } from '../../sources/finances/api-v0/settlement-holes.js';
+import { listingGapText } from '../../sources/finances/api-v0/listing-gaps.js';
 import { catalogLine, catalogVersion } from '../catalog-version.js';
 import type { TableStatus } from '../results.js';
 import { unreadText } from '../unread-events.js';
@@ -131,7 +131,7 @@ function accountText(status: AccountCoverage, options: CalendarOptions): string 
   lines.push(
     ...listLines(
       'Settlements that the list may have omitted',
-      missingSettlements.map((hole) => printable(settlementHoleText(hole))),
+      missingSettlements.map((hole) => printable(listingGapText(hole))),
     ),
   );
   lines.push(

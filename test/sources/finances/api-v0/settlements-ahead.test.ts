@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { mostSimultaneous, settlementsAhead } from '../../../../src/sources/finances/api-v0/settlement-holes.js';
+import { mostSimultaneous, settlementsAhead } from '../../../../src/sources/finances/api-v0/listing-gaps.js';
 import { dayMs, uncovered, type Window } from '../../../../src/core/windows.js';
 
 const hour = 3_600_000;

@@ -28,7 +28,7 @@ import { refusedAfter, type StoredLoadKey } from '../../../../lake/catalog/load-
 import type { Lake } from '../../../../lake/lake.js';
 import { groupSlices, listedSettlements, spanOfGroup, type GroupSlice } from '../group-slices.js';
 import { isOpen, settlementsOf } from './listing-slicing.js';
-import { mostSimultaneous } from '../settlement-holes.js';
+import { mostSimultaneous } from '../listing-gaps.js';
 import { count } from '../../../../core/count.js';
 
 interface GroupSlicingOptions {

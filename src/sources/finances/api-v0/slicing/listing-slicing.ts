@@ -16,13 +16,7 @@ import { count } from '../../../../core/count.js';
 import { historyWarnings } from '../../selling-partner/history-limit.js';
 import { groups } from '../event-tables.js';
 import { groupSlice, listedSettlements, type GroupSlice } from '../group-slices.js';
-import {
-  settlementHoleText,
-  settlementBreaks,
-  type SettlementBreaks,
-  type SettlementHole,
-  settlementsAhead,
-} from '../settlement-holes.js';
+import { listingGapText, listingGaps, type ListingGaps, type ListingGap, settlementsAhead } from '../listing-gaps.js';
 
 /** Days at the end of a gap that a plan probes for settlements: far fewer than a page of them. */
 const probedDays = 90;
@@ -36,22 +30,22 @@ export interface ListingSlice extends WindowSlice {
   readonly stored?: () => Promise<Uint8Array>;
 }
 
-/** Repeated listings of a window with a hole: for one that this run has read, and for one stored earlier. */
+/** Repeated listings of a window with a gap: for one that this run has read, and for one stored earlier. */
 const mostRounds = { read: 3, stored: 1 };
 
-/** Repeated listings of a window of this run with a hole before the first settlement of all. */
+/** Repeated listings of a window of this run with a gap before the first settlement of all. */
 const mostFirstRounds = 1;
 
-/** Days before the end of a run's range in which holes count even before its start. */
+/** Days before the end of a run's range in which gaps count even before its start. */
 const recentDays = 60;
 
-/** The holes in the list of settlements that concern a run: those of its range, and recent ones. */
-function breaksOf({ lake, account, range }: Job, listing: string, windows: readonly Window[]): SettlementBreaks {
+/** The gaps in the list of settlements that concern a run: those of its range, and recent ones. */
+function breaksOf({ lake, account, range }: Job, listing: string, windows: readonly Window[]): ListingGaps {
   const from = Math.min(range.start, range.end - recentDays * dayMs);
   const spans = listedSettlements(lake, listing, account).map(({ group }) => group);
-  const { holes, beginnings } = settlementBreaks(spans, windows);
-  const isConcerned = ({ at }: SettlementHole) => at >= from;
-  return { holes: holes.filter(isConcerned), beginnings: beginnings.filter(isConcerned) };
+  const { gaps, beginnings } = listingGaps(spans, windows);
+  const isConcerned = ({ at }: ListingGap) => at >= from;
+  return { gaps: gaps.filter(isConcerned), beginnings: beginnings.filter(isConcerned) };
 }
 
 function listedWindows({ lake, account }: Job, listing: string): readonly Window[] {
@@ -59,7 +53,7 @@ function listedWindows({ lake, account }: Job, listing: string): readonly Window
 }
 
 /**
- * The slice queue of listing settlements. After all slices, the windows with holes are read again, a few times while the holes
+ * The slice queue of listing settlements. After all slices, the windows with gaps are read again, a few times while the gaps
  * remain: the service is known to omit settlements from a listing, different ones each time. A run without slices skips this.
  */
 function listingQueue(queue: SliceQueue<WindowSlice>, job: Job, listing: string): SliceQueue<ListingSlice> {
@@ -85,10 +79,10 @@ function listingQueue(queue: SliceQueue<WindowSlice>, job: Job, listing: string)
     missed: () => {
       if (read.size === 0) return [];
       const windows = listedWindows(job, listing);
-      const { holes, beginnings } = breaksOf(job, listing, windows);
-      const isIn = (window: Window, breaks: readonly SettlementHole[]) => breaks.some(({ at }) => contains(window, at));
+      const { gaps, beginnings } = breaksOf(job, listing, windows);
+      const isIn = (window: Window, breaks: readonly ListingGap[]) => breaks.some(({ at }) => contains(window, at));
       const mostOf = (window: Window, { name }: WindowSlice): number => {
-        if (isIn(window, holes)) return read.has(name) ? mostRounds.read : mostRounds.stored;
+        if (isIn(window, gaps)) return read.has(name) ? mostRounds.read : mostRounds.stored;
         return read.has(name) && isIn(window, beginnings) ? mostFirstRounds : 0;
       };
       return windows
@@ -102,14 +96,14 @@ function listingQueue(queue: SliceQueue<WindowSlice>, job: Job, listing: string)
   };
 }
 
-/** The holes that remain, as warnings. */
+/** The gaps that remain, as warnings. */
 function listingWarnings(job: Job, listing: string): Warnings {
-  const { holes } = breaksOf(job, listing, listedWindows(job, listing));
-  return { missingSettlements: new Map(holes.map((hole) => [settlementHoleText(hole), 1])) };
+  const { gaps } = breaksOf(job, listing, listedWindows(job, listing));
+  return { missingSettlements: new Map(gaps.map((gap) => [listingGapText(gap), 1])) };
 }
 
 async function storedListing(lake: Lake, account: string, listing: string, slice: WindowSlice): Promise<Uint8Array> {
-  // Imported here: most runs find no hole, and need no DuckDB.
+  // Imported here: most runs find no gap, and need no DuckDB.
   const { storedRaws } = await import('../../../../lake/files/month-files.js');
   const adds = () => lake.table(groups.name).snapshot.filesWith(account, listing, slice.loadKeys);
   const raws = adds().length === 0 ? [] : await storedRaws(lake, groups, adds, slice.loadKeys);

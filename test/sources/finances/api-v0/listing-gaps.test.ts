@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { GroupSpan } from '../../../../src/lake/delta/data-file.js';
-import { settlementBreaks } from '../../../../src/sources/finances/api-v0/settlement-holes.js';
+import { listingGaps } from '../../../../src/sources/finances/api-v0/listing-gaps.js';
 
 const day = 86_400_000;
 const loaded = [
@@ -21,9 +21,9 @@ function row(name: string, begin: number, days: number, until = 90): GroupSpan[]
 }
 
 const found = (groups: readonly GroupSpan[]) =>
-  settlementBreaks(groups, loaded).holes.map(({ at, side, beside }) => [at / day, side, beside.id]);
+  listingGaps(groups, loaded).gaps.map(({ at, side, beside }) => [at / day, side, beside.id]);
 
-test('rows of any length, side by side, have no hole, wherever they begin and whether or not they meet at an instant', () => {
+test('rows of any length, side by side, have no gap, wherever they begin and whether or not they meet at an instant', () => {
   // The settlement before the first one opened before what was listed: else it would be missed.
   const begin = fc.integer({ min: 0, max: 7 * day - 1 }).map((ms) => ms / day);
   const rows = fc.array(fc.record({ begin, days: fc.integer({ min: 7, max: 40 }) }), { maxLength: 5 });
@@ -41,9 +41,9 @@ test('of a row any one but its first is missed, where it should have opened, and
       const own = row('a', 3, 14);
       const other = hasOther ? row('b', 3, 14) : [];
       const at = (3 + gone * 14) * day;
-      const { holes } = settlementBreaks([...own.filter((_, index) => index !== gone), ...other], loaded);
-      expect(holes.length).toBeGreaterThan(0);
-      expect(new Set(holes.map((hole) => hole.at))).toEqual(new Set([at]));
+      const { gaps } = listingGaps([...own.filter((_, index) => index !== gone), ...other], loaded);
+      expect(gaps.length).toBeGreaterThan(0);
+      expect(new Set(gaps.map((gap) => gap.at))).toEqual(new Set([at]));
     }),
   );
 });
@@ -63,18 +63,18 @@ test.each([
     ],
   ],
   ['the last ones', row('a', 0, 10).slice(0, 7), [[70, 'after', 'a6']]],
-] as const)('%s', (_what, groups, holes) => {
-  expect(found(groups)).toEqual(holes);
+] as const)('%s', (_what, groups, gaps) => {
+  expect(found(groups)).toEqual(gaps);
 });
 
 test('what nobody has listed is not missed, nor what has only just ended, nor what came before all others', () => {
   expect(found(row('a', 5, 14).slice(1))).toEqual([]);
   const lacking = row('a', 0, 10).filter((_, index) => index !== 4);
   expect(
-    settlementBreaks(lacking, [
+    listingGaps(lacking, [
       { start: 0, end: 40 * day },
       { start: 50 * day, end: 90 * day },
-    ]).holes,
+    ]).gaps,
   ).toEqual([]);
   expect(
     found(
@@ -95,8 +95,8 @@ test('a settlement that is open, or has no dates, misses nothing behind it', () 
 });
 
 test('before the first of all one may have opened, if it was listed what opened there', () => {
-  expect(settlementBreaks(row('a', 20, 14), loaded).beginnings.map(({ at, beside }) => [at / day, beside.id])).toEqual([
+  expect(listingGaps(row('a', 20, 14), loaded).beginnings.map(({ at, beside }) => [at / day, beside.id])).toEqual([
     [6, 'a0'],
   ]);
-  expect(settlementBreaks(row('a', 13, 14), loaded).beginnings).toEqual([]);
+  expect(listingGaps(row('a', 13, 14), loaded).beginnings).toEqual([]);
 });

@@ -3,7 +3,7 @@ import { contains, joined, type Window } from '../../../core/windows.js';
 import { shortInstant } from '../../../core/numeric/instant.js';
 
 /** An end of a sequence of settlements at a time that was listed. */
-export interface SettlementHole {
+export interface ListingGap {
   /** When the missing settlement should have opened: milliseconds since 1970. */
   readonly at: number;
   /** The settlement next to it. */
@@ -15,13 +15,13 @@ export interface SettlementHole {
 const slackMs = 36 * 3_600_000;
 
 /** The ends and beginnings of sequences of settlements. */
-export interface SettlementBreaks {
-  readonly holes: readonly SettlementHole[];
+export interface ListingGaps {
+  readonly gaps: readonly ListingGap[];
   /**
-   * Holes before the first settlement of all, at times that were listed. Usually the account is new: they are listed again,
+   * Gaps before the first settlement of all, at times that were listed. Usually the account is new: they are listed again,
    * without a warning.
    */
-  readonly beginnings: readonly SettlementHole[];
+  readonly beginnings: readonly ListingGap[];
 }
 
 /**
@@ -29,12 +29,12 @@ export interface SettlementBreaks {
  * has several sequences (currencies, kinds of orders), and a listing doesn't state the sequence of a settlement, so ends are
  * paired with beginnings.
  *
- * A sequence also ends where an account pauses, and begins where it is new: a hole is a reason to list that time again, not a
+ * A sequence also ends where an account pauses, and begins where it is new: a gap is a reason to list that time again, not a
  * proof. Before the first settlement of all none is missing.
  *
  * @param loaded windows whose settlements were listed
  */
-export function settlementBreaks(groups: readonly GroupSpan[], loaded: readonly Window[]): SettlementBreaks {
+export function listingGaps(groups: readonly GroupSpan[], loaded: readonly Window[]): ListingGaps {
   const dated = groups.flatMap((group) => (group.start === null ? [] : [{ ...group, start: group.start }]));
   const closed = dated.flatMap((group) =>
     group.end === null || group.open === true || group.end <= group.start ? [] : [{ ...group, end: group.end }],
@@ -49,19 +49,19 @@ export function settlementBreaks(groups: readonly GroupSpan[], loaded: readonly 
   const lengthOf = new Map(closed.map(({ id, start, end }) => [id, end - start]));
   const after = ends
     .filter(({ at }) => isListed(at, at + slackMs))
-    .map(({ at, group }): SettlementHole => ({ at, beside: group, side: 'after' }));
+    .map(({ at, group }): ListingGap => ({ at, beside: group, side: 'after' }));
   const before = starts
     .map(({ at, group }) => ({ at, group, opened: at - (lengthOf.get(group.id) ?? Infinity) }))
     .filter(({ at, opened }) => isListed(opened, at))
-    .map(({ group, opened }): SettlementHole => ({ at: opened, beside: group, side: 'before' }));
+    .map(({ group, opened }): ListingGap => ({ at: opened, beside: group, side: 'before' }));
   return {
-    holes: [...after, ...before.filter(({ at }) => at >= first)].toSorted((a, b) => a.at - b.at),
+    gaps: [...after, ...before.filter(({ at }) => at >= first)].toSorted((a, b) => a.at - b.at),
     beginnings: before.filter(({ at }) => at < first).toSorted((a, b) => a.at - b.at),
   };
 }
 
 /** `after group ID, which ended 2026-02-15T00:00:00Z`. */
-export function settlementHoleText({ side, beside: { id, start, end } }: SettlementHole): string {
+export function listingGapText({ side, beside: { id, start, end } }: ListingGap): string {
   const at = side === 'after' ? `which ended ${instantText(end)}` : `which began ${instantText(start)}`;
   return `${side} group ${id}, ${at}`;
 }
