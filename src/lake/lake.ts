@@ -72,8 +72,9 @@ export class Lake {
   }
 
   /**
-   * Opens a lake, or an empty location, at its newest version, with the given tables and those that its catalog describes. `revisions` compares re-read slices with the stored ones; without it a refresh
-   * replaces the rows and keeps no history.
+   * Opens the newest version of a lake, or an empty location. It has the given tables, and those that the catalog describes.
+   *
+   * @param revisions compares re-read slices with the stored ones; without it a refresh replaces the rows and keeps no history
    *
    * @throws LedgerlakeError LAKE_STORE where the location can't be read, LAKE_LOG where its catalog can't, USAGE where it
    * is the folder of a lake's table

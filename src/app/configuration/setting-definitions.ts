@@ -159,7 +159,7 @@ export const runSettings = {
   },
   cacheGigabytes: {
     ...numberForm({ expected: 'a number of gigabytes greater than 0' }),
-    about: 'What they may have together; 10 by default',
+    about: 'Gigabytes of all copies in the cache folder; 10 by default',
     default: 10,
     example: 50,
   },

@@ -15,7 +15,7 @@ export interface ComparedDays {
   readonly both: readonly Window[];
   readonly v0Only: readonly Window[];
   readonly transactionsOnly: readonly Window[];
-  /** Whether days that only one service is loaded for lie between days of both: orders of such days differ. */
+  /** Whether some days of one API alone have days of both before and after them: the orders of such days differ. */
   readonly isBroken: boolean;
 }
 

@@ -31,8 +31,8 @@ import { replacedEvents } from '../spans/undated-events.js';
  * Writes what stays of files that have rows which a slice replaces and others: files that `compact` merged, and imported rows of days
  * that the slice's window reaches in part. The rest of each becomes one file, which is committed with the slice.
  *
- * Of imported rows a loaded window replaces those with a date within it, those without one whose span is loaded then, and of the others
- * that may be of the window as many as its answer has equal ones beyond these.
+ * A loaded window replaces imported rows with a date within it, and those without a date whose span is loaded then. Other imported rows
+ * without a date may be of the window or not: `replacedEvents` decides.
  */
 export function remainderWriter(lake: Lake, clock: Clock, limits = defaultLimits): WithRemainder {
   return async (slice, replacement, use) => {

@@ -50,11 +50,11 @@ export function compareEvents<T extends Window>(
 }
 
 /**
- * Which of some equal imported events without a date a loaded window replaces, besides those whose span is loaded: as many of those
- * that may be of the window as its answer has of them beyond these, and of those the most alike.
+ * Which of some equal imported events without a date a loaded window replaces. Each may be of the window or not: the ones whose
+ * span is most like the window are replaced.
  *
- * @param events those that reach into the window, and whose span is not loaded
- * @param number how many the answer has beyond the replaced ones
+ * @param events those that reach into the window, and whose span is not loaded; the window replaces the others anyway
+ * @param number how many equal events the window's answer has, less those that it replaces anyway
  */
 export function replacedEvents<T extends Window>(events: readonly T[], number: number, window: Window): readonly T[] {
   const alike = events.toSorted((a, b) => likeness(b, window) - likeness(a, window) || byEnd(a, b));

@@ -16,11 +16,11 @@ export interface Envelope {
 const mostWork = 128;
 
 /**
- * Scans a JSON text, like `scan`, or what can be read of it. Invalid strings are repaired. With an envelope an element of the
- * text's outermost array that can't be read is left out, a hole: reading resumes at the first comma behind it, or the end of the
- * array, from which the rest is valid to its end, or to the next key of the envelope, or at that key. Elements between two that can't be read are kept where they
- * have the same keys as one that is certainly an element. `tape.repairs` reports both, and `tape.bytes` is valid JSON. The time
- * grows with the length alone.
+ * Scans a JSON text, like `scan`, or what can be read of it. Invalid strings are repaired. With an envelope, an element of the
+ * text's outermost array that can't be read is a hole, and is left out. Reading resumes at the first comma behind it from which the
+ * rest of the array is valid; where there is none, at the end of the array or at the next key of the envelope. Elements between two
+ * holes are kept where they have the same keys as one that is certainly an element. `tape.repairs` reports both, and `tape.bytes` is
+ * valid JSON. The time grows with the length alone.
  *
  * @throws SyntaxFault where no rest can be read; LedgerlakeError TOO_LARGE
  */

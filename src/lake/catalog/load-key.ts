@@ -32,8 +32,8 @@ export interface LoadedSpan extends Window {
 }
 
 /**
- * An event that couldn't be read: of a page of the API, or of a line of an imported file. Numbers from 0. Or all of what a load key
- * names, which the API refuses to return behind a number of results: the lake has the rows of an earlier read, if any.
+ * What couldn't be read: an event on a page of the API, or in a line of an imported file; numbers count from 0. With `refusedAfter` it is all
+ * that the load key names: the API refuses to return more than that number of results. The lake has the rows of an earlier read, if any.
  */
 export type EventHole =
   | { readonly page: number; readonly byte: number; readonly requestId?: string }
