@@ -4,7 +4,7 @@
 --
 -- amount: a decimal text; part: Base, Tax or Promo of a fee, Total of a line that has several.
 WITH amounts_ AS (
-  SELECT amount_.*, transaction_.marketplace, shipment_id, refund_id, fulfillment_network,
+  SELECT amount_.*, transaction_.marketplace, transaction_.shipment_id, transaction_.refund_id, entry_.fulfillment_network,
     amount_name(event_list, amount_.name) AS label_,
     event_list IN ('ProductAdsPayment', 'CouponPayment', 'SellerDealPayment', 'NetworkComminglingTransaction') AS is_joined_
   FROM paid_amounts AS amount_
