@@ -5,11 +5,13 @@ import {
   createFinancesClient,
   openLake,
   type AccountOptions,
+  type BackfillOptions,
   type FinancesClient,
   type FinancesOperation,
   type FinancesParameters,
   type RunEvent,
 } from '../../src/index.js';
+import { apis, financesApis } from '../../src/sources/finances/finances-apis.js';
 import { secrets } from '../engine/auth/token-endpoint.js';
 import { from, servedShop, to } from './served.js';
 
@@ -21,6 +23,21 @@ async function clientFor(
   onTestFinished(() => client.close());
   return client;
 }
+
+test('programs are told of every operation and every API that there is', () => {
+  const operations: Readonly<Record<FinancesOperation, true>> = {
+    ...{ ListFinancialEventGroups: true, ListFinancialEvents: true, ListFinancialEventsByGroupId: true },
+    ...{ ListFinancialEventsByOrderId: true, listTransactions: true, listSummary: true, listPayouts: true },
+  };
+  const known = financesApis.flatMap((api) => Object.keys(api.operations));
+  expect(Object.keys(operations).toSorted()).toEqual(known.toSorted());
+  const named: Readonly<Record<NonNullable<BackfillOptions['api']>, true>> = {
+    v0: true,
+    '2024-06-19': true,
+    both: true,
+  };
+  expect(Object.keys(named).toSorted()).toEqual([...apis].toSorted());
+});
 
 const posted = { PostedAfter: from, PostedBefore: to.toISOString() };
 

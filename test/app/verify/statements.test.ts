@@ -5,8 +5,7 @@ import { lakeTables } from '../../../src/app/query/lake-files.js';
 import { viewStatements } from '../../../src/app/query/views.js';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import { statementsOf } from '../../../src/core/duckdb/sql-statements.js';
-import type { Table } from '../../../src/core/columns/table.js';
-import { createViews } from '../../../src/core/duckdb/views.js';
+import { createViews, type ViewedTable } from '../../../src/core/duckdb/views.js';
 
 const eventsOf: Readonly<Record<string, string>> = {
   entries: 'events',
@@ -30,7 +29,7 @@ const parameters: Readonly<Record<string, string | number>> = {
 };
 
 /** Tables of entries that have the columns of their events too, as a later version may store them. */
-const widerTables = lakeTables.map((table): Table => {
+const widerTables = lakeTables.map((table): ViewedTable => {
   const events = lakeTables.find(({ name }) => name === eventsOf[table.name]);
   const more = events?.columns.filter(
     ({ name }) => !ofReads.has(name) && table.columns.every((own) => own.name !== name),
