@@ -10,10 +10,11 @@ import { none, type AttributeColumn, type SliceRows } from '../model/slice-rows.
 
 /** The events as batches. `memory`: of their columns; left out: each has its own. */
 export function finishedSlice(finished: Finished<SliceRows>, memory?: ColumnMemory): FinishedSlice {
+  const marketplaces = marketplaceIds(finished.rows);
   return {
     ...finished,
-    eventBatch: (table, order) => eventBatch(table, finished, order, memory),
-    entryBatch: (table, order) => entryBatch(table, finished, order, memory),
+    eventBatch: (table, order) => eventBatch(table, finished, order, memory, marketplaces),
+    entryBatch: (table, order) => entryBatch(table, finished, order, memory, marketplaces),
   };
 }
 
@@ -23,11 +24,11 @@ export function eventBatch(
   finished: Finished<SliceRows>,
   order: readonly number[],
   memory?: ColumnMemory,
+  marketplaces = marketplaceIds(finished.rows),
 ): RecordBatch {
   const { rows } = finished;
   const { events } = rows;
   const chosen = new EventArrays(rows, order, memory);
-  const marketplaces = marketplaceIds(rows);
   return recordBatch(table, order.length, {
     ...chosen.shared(finished),
     ...attributeColumns(table, rows, ({ values, numbers }) => chosen.texts(values, numbers)),
@@ -43,12 +44,12 @@ export function entryBatch(
   finished: Finished<SliceRows>,
   order: readonly number[],
   memory?: ColumnMemory,
+  marketplaces = marketplaceIds(finished.rows),
 ): RecordBatch {
   const { rows } = finished;
   const { events, entries, items, amountPaths } = rows;
   const chosen = new EntryArrays(rows, order, memory);
   const { arrays } = chosen;
-  const marketplaces = marketplaceIds(rows);
   return recordBatch(table, chosen.length, {
     ...chosen.shared(finished),
     ...attributeColumns(table, rows, ({ values, numbers, items: ofItems }) =>
