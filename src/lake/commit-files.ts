@@ -2,14 +2,7 @@ import { derivedAdd, type DataFile } from './delta/data-file.js';
 import type { Add } from './delta/actions.js';
 import { groupBy } from '../core/group-by.js';
 import type { Table } from '../core/columns/table.js';
-import {
-  accountOf,
-  lakePathOf,
-  removedFile,
-  type Change,
-  type RemovedFile,
-  type TableChange,
-} from './catalog/change.js';
+import { lakePathOf, removedFile, type Change, type RemovedFile, type TableChange } from './catalog/change.js';
 import { grownSchema } from './catalog/grown-schema.js';
 import type { Snapshot } from './catalog/snapshot.js';
 import { dataFilePath } from './data-files.js';
@@ -104,7 +97,7 @@ export function withDerived(snapshot: Snapshot, main: string, adds: readonly Dat
   for (const add of adds) {
     note({ table: main, add });
     for (const table of snapshot.tables.keys()) {
-      for (const derived of new TableSnapshot(snapshot, table).derivedFrom(accountOf(add), lakePathOf(main, add)))
+      for (const derived of new TableSnapshot(snapshot, table).derivedFrom(add.account, lakePathOf(main, add)))
         note({ table, add: derived });
     }
   }

@@ -165,8 +165,8 @@ function changedPartitions(
   const [addedBy, removedBy] = [groupBy(added, folderOf), groupBy(removed, folderOf)];
   return [...new Set([...addedBy.keys(), ...removedBy.keys()])].toSorted().map((folder) => {
     const files = { added: addedBy.get(folder) ?? [], removed: removedBy.get(folder) ?? [] };
-    const { account: owner, month } = [...files.added, ...files.removed][0]?.partitionValues ?? {};
-    return { account: owner ?? '', month: month ?? '', ...files };
+    const { account: owner = '', month = '' } = [...files.added, ...files.removed][0] ?? {};
+    return { account: owner, month, ...files };
   });
 }
 

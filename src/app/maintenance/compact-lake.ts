@@ -110,10 +110,7 @@ async function commitMerge(
 
 /** The bundles by account and month, in order. */
 function partitionsOf(bundles: readonly Bundle[]): Map<string, Bundle[]> {
-  const partitions = groupBy(bundles, ({ main }) => {
-    const { account, month } = main.partitionValues;
-    return `${account ?? ''}/${month ?? ''}`;
-  });
+  const partitions = groupBy(bundles, ({ main: { account, month } }) => `${account}/${month}`);
   return new Map([...partitions].toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 

@@ -6,7 +6,7 @@ import { messageOf } from '../../core/errors.js';
 import { footerTexts } from '../../core/parquet/footer.js';
 import { loadKeysText } from '../../lake/files/load-key-rows.js';
 import type { Table, PipelineTables } from '../../core/columns/table.js';
-import { accountOf, lakePathOf } from '../../lake/catalog/change.js';
+import { lakePathOf } from '../../lake/catalog/change.js';
 import type { Snapshot } from '../../lake/catalog/snapshot.js';
 import { withDerived, type CommitResult, type FileCommit, type NewFile } from '../../lake/commit-files.js';
 import { TableSnapshot } from '../../lake/catalog/table-snapshot.js';
@@ -69,7 +69,7 @@ export class UnseenBundles {
 
   /** Leaves out what has come in the place of a bundle, where the run has written it. */
   leaveOut({ main }: Bundle, isOwn: (bundle: Bundle) => boolean): void {
-    for (const live of bundlesOf(this.#run.lake, this.#pipeline, accountOf(main))) {
+    for (const live of bundlesOf(this.#run.lake, this.#pipeline, main.account)) {
       if (isOwn(live)) this.#seen.add(bundleKey(live));
     }
   }
@@ -82,7 +82,7 @@ function derivedFiles(
 ): Bundle['derived'] {
   return derived.flatMap((table) =>
     new TableSnapshot(snapshot, table.name)
-      .derivedFrom(accountOf(main), lakePathOf(name, main))
+      .derivedFrom(main.account, lakePathOf(name, main))
       .map((add) => ({ table, add })),
   );
 }
@@ -90,11 +90,10 @@ function derivedFiles(
 /** The target of new files with some load keys of a main file. */
 export function fileTargetOf(
   pipeline: PipelineTables,
-  { partitionValues }: DataFile,
+  { account, month }: DataFile,
   loadKeys: readonly string[],
 ): FileTarget {
-  const { account, month } = partitionValues;
-  return { pipeline, account: account ?? '', month: month ?? '', loadKeys };
+  return { pipeline, account, month, loadKeys };
 }
 
 /** A pipeline's tables that have files in some bundles, with these files; the main table is last. */

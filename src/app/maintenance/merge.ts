@@ -23,7 +23,7 @@ export async function mergedFiles(
 ): Promise<NewFile[]> {
   const { workspace, pipeline, clock } = rewriting;
   const { database } = workspace;
-  const { account, month } = bundles[0]?.main.partitionValues ?? {};
+  const { account = '', month = '' } = bundles[0]?.main ?? {};
   const mains = bundles.map(({ main }) => main);
   const paths = await fetchFiles(rewriting, pipeline.main, mains);
   const loadKeys = await loadKeysIn(
@@ -31,7 +31,7 @@ export async function mergedFiles(
     [...new Set(mains.flatMap(({ loadKeys }) => loadKeys))].toSorted(),
     paths,
   );
-  const target = { pipeline, account: account ?? '', month: month ?? '', loadKeys };
+  const target = { pipeline, account, month, loadKeys };
   const metadata = metadataOf(target);
   const now = clock.now();
   const files: NewFile[] = [];

@@ -13,7 +13,6 @@ import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import type { Table, PipelineTables } from '../../core/columns/table.js';
-
 import type { NewFile } from '../commit-files.js';
 import { type LocalParquet, rowsIn } from './local-parquet.js';
 import { firstStart, loadKeysLabel } from './load-key-rows.js';
@@ -66,7 +65,8 @@ async function hashed(path: string): Promise<AddedFile['content']> {
 }
 
 /**
- * A local file as a new file of the lake, named by the start of its windows, else by its month. *
+ * A local file as a new file of the lake, named by the start of its windows, else by its month.
+ *
  * @param origin prefix of its name, and whether its rows are new to the lake; left out: they aren't
  */
 export async function newFile(

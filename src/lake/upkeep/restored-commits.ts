@@ -220,9 +220,8 @@ function replacedKeys(state: Snapshot, { tables = {}, keys }: Change): LoadKey[]
     for (const { path } of remove) {
       const add = state.file(table, path);
       if (add === undefined) continue;
-      const account = add.account;
-      const pipeline = add.pipeline;
-      for (const key of add.loadKeys) {
+      const { account, pipeline, loadKeys } = add;
+      for (const key of loadKeys) {
         const id = { account, pipeline, key };
         const stored = state.key(id);
         if (stored !== undefined && !isDeleted(id)) found.set(JSON.stringify(id), { ...stored, ...id });

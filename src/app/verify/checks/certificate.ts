@@ -108,8 +108,8 @@ export class CertificateBuilder {
   }
 
   #tallyOf(check: CheckDefinition): Tally {
-    const tally = this.#tallies.get(check) ?? newTally();
-    this.#tallies.set(check, tally);
+    let tally = this.#tallies.get(check);
+    if (tally === undefined) this.#tallies.set(check, (tally = newTally()));
     return tally;
   }
 }

@@ -82,7 +82,7 @@ export function settlementForecast<S extends Slice>(
   const [first, last] = [monthOf(job.range.start), monthOf(job.range.end - 1)];
   const loaded = job.lake
     .files(pipeline, table, job.account)
-    .filter(({ partitionValues: { month } }) => month != null && month >= first && month <= last)
+    .filter(({ month }) => month >= first && month <= last)
     .reduce((sum, add) => sum + add.loadKeys.length, 0);
   const lacking = Math.max(0, count - (job.refresh ? 0 : loaded));
   const slices = Array.from({ length: lacking }, (_, number) => sliceOf(String(number + 1)));
