@@ -276,17 +276,23 @@ test('a page that comes twice with a token of its own counts once', async () => 
   figures.held('pages that come twice', ended);
 });
 
-test('tokens that come round for every window: the windows are split, but not below a day', async () => {
-  let asked = 0;
-  const endpoint = await serving((response) => {
-    asked++;
+test('tokens that come round for every window: the windows are split into days, and not further', async () => {
+  const windows = new Map<string, number>();
+  const endpoint = await serving((response, { url = '' }) => {
+    const asked = new URL(url, 'http://x').searchParams;
+    const [after, before] = [asked.get('postedAfter') ?? '', asked.get('postedBefore') ?? ''];
+    windows.set(`${after} ${before}`, Date.parse(before) - Date.parse(after));
     response.end(transactionsBody(`[${transaction('"1"')}]`, '"a"'));
   });
-  // Where the clock runs much faster, tokens expire on a busy machine, and pages are asked for again.
   const ended = await backfill('transactions', endpoint, { to: '2026-11-21', speed: 50 });
   await expectHeld(ended, { code: 1, says: /repeats its pages/ });
-  // Twenty days and what they were split from, three requests each.
-  expect(asked).toBeLessThan(3 * 2 * 20);
+  // Windows are counted, not requests: a token that expires on a busy machine has its window read again.
+  const spans = [...windows.values()];
+  const day = 86_400_000;
+  // Twenty days, and the 17 windows that three slices were split into before.
+  expect(spans.filter((span) => span >= day)).toHaveLength(37);
+  // Days that are in flight when the first one fails are tried in halves once.
+  expect(new Set(spans.filter((span) => span < day))).toEqual(new Set([day / 2]));
   figures.held('tokens that come round for every window', ended);
 });
 
