@@ -5,6 +5,7 @@ export const questionNames = [
   'profit-by-marketplace',
   'profit-by-sku',
   'unprofitable-skus',
+  'costs-to-check',
   'fee-rate',
   'largest-fees',
   'storage-fees',

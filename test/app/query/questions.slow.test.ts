@@ -134,9 +134,32 @@ async function askerOf(location: string, costs?: string) {
   return ask;
 }
 
+/** Costs of one SKU as it is, and of others that match none: by case, by currency, and of no seller. */
+async function expectCostsToCheck(lake: string, figures: readonly (readonly [string, Figures])[]): Promise<void> {
+  const sold = figures.flatMap(([key, { units }]) => (key.startsWith('USD ') && units > 0n ? [key.slice(4)] : []));
+  const [right = '', lower = '', other = ''] = sold;
+  const typed = lower.toLowerCase().replaceAll('-', ' ');
+  const costs = join(await temporaryFolder(), 'costs.csv');
+  const lines = [`${right},,1,USD`, `${typed},,1,USD`, `${other},,1,ISK`, 'nobody,,1,USD'];
+  await writeFile(costs, ['sku,from,unit_cost,currency', ...lines].join('\n'));
+  const { rows } = await (await askerOf(lake, costs))('costs-to-check');
+  const cells = rows.map((row) => ['account', 'sku', 'currency', 'problem', 'similar'].map((name) => row[name]));
+  expect(cells).toContainEqual([null, 'nobody', 'USD', 'no units of this SKU', null]);
+  expect(cells).toContainEqual([null, typed, 'USD', 'no units of this SKU', lower]);
+  const unused: unknown = expect.stringMatching(/^units in (.*, )?USD(, .*)? only$/);
+  expect(cells).toContainEqual([null, other, 'ISK', unused, null]);
+  expect(cells).toContainEqual(['shop', lower, 'USD', 'cost: none of this SKU', typed]);
+  expect(cells).toContainEqual(['shop', other, 'USD', 'cost: in ISK only', null]);
+  expect(cells.filter(([, sku, currency]) => sku === right && currency === 'USD')).toEqual([]);
+  const lacking = new Set(
+    cells.flatMap(([account, sku, currency]) => (account !== null && currency === 'USD' ? [sku] : [])),
+  );
+  for (const sku of sold.slice(1)) expect(lacking).toContain(sku);
+}
+
 /** Questions that may have no answer over a lake of one load without faults. */
 const mayBeEmpty = new Set([
-  ...['late-events', 'changed-months', 'unknown-amounts', 'unprofitable-skus', 'days-not-loaded'],
+  ...['late-events', 'changed-months', 'unknown-amounts', 'unprofitable-skus', 'days-not-loaded', 'costs-to-check'],
 ]);
 
 test.each(['v0', '2024-06-19', 'both'] as const)('every question has an answer over a lake of %s', async (api) => {
@@ -161,6 +184,8 @@ test.each(['v0', '2024-06-19', 'both'] as const)('every question has an answer o
     expect(names[0]).toBe('account');
     expect(columns.filter(({ type }) => type === 'DOUBLE')).toEqual([]);
   }
+
+  await expectCostsToCheck(lake, [...(await figuresOf(seller))]);
 
   // By SKU, against the seller's own events.
   const { rows, notes } = await ask('profit-by-sku', { limit: '1000' });
