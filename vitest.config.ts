@@ -14,7 +14,7 @@ const smallAndLong = [
     '/app/forget-crash.',
     '/app/missing-lake.',
     '/app/s3-odd-services.',
-    '/import/sellers-ledger.',
+    '/import/sellers-events.',
   ],
   ...['/import/overlapping-inputs.', '/verify/several-accounts.', '/transactions/releases.', '/transactions/nights.'],
   ...['/docs/api-pages.', '/parquet/encoder-pages.', '/pipelines/any-order.', '/lake/s3-run.'],

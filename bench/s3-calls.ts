@@ -15,7 +15,7 @@ async function run(): Promise<void> {
   server.delayMs = Number(process.argv[2] ?? 0);
   Object.assign(process.env, server.environment);
   const service = await startService({
-    ledger: createSeller({ seed: 1, events: 20_000, profile: 'edge-cases' }, clock),
+    backend: createSeller({ seed: 1, events: 20_000, profile: 'edge-cases' }, clock),
     clock,
   });
   try {

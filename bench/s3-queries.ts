@@ -25,8 +25,8 @@ async function run(): Promise<void> {
   const [delayMs = 0, events = 20_000] = process.argv.slice(2).map(Number);
   const server = await startS3Server('bucket');
   Object.assign(process.env, server.environment);
-  const ledger = createSeller({ seed: 1, events, profile: 'edge-cases' }, systemClock);
-  const service = await startService({ ledger, clock: systemClock });
+  const backend = createSeller({ seed: 1, events, profile: 'edge-cases' }, systemClock);
+  const service = await startService({ backend, clock: systemClock });
   const day = (ago: number) => new Date(systemClock.now() - ago * 86_400_000).toISOString().slice(0, 10);
   const range = { from: day(90), to: day(1), account: 'shop', endpoint: service.url };
   await backfill(

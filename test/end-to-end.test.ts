@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createSeller, type Seller } from '../src/emulator/seller/seller.js';
-import type { LedgerPage } from '../src/serve/operation/ledger-page.js';
+import type { BackendPage } from '../src/serve/operation/backend-page.js';
 import { startService, type RunningService } from '../src/serve/http/server.js';
 import { clockAt, database, fileHashes, ran, serving, temporaryFolder, type Ran } from './app/lake-run.js';
 import { booksOf } from './emulator/seller/seller-books.js';
@@ -18,7 +18,7 @@ function newSeller(): Seller {
 
 async function loaded(options: Parameters<typeof ran>[0] = {}) {
   const seller = newSeller();
-  const endpoint = await serving({ ledger: seller, clock });
+  const endpoint = await serving({ backend: seller, clock });
   const lake = await temporaryFolder();
   const given = { lake, endpoint, account: 'shop', ...dates, ...options };
   return { seller, lake, given, run: await ran(given, { clock }) };
@@ -28,7 +28,7 @@ async function loaded(options: Parameters<typeof ran>[0] = {}) {
 let whole: { readonly seller: Seller; readonly lake: string; readonly run: Ran; readonly service: RunningService };
 beforeAll(async () => {
   const seller = newSeller();
-  const service = await startService({ ledger: seller, clock });
+  const service = await startService({ backend: seller, clock });
   const lake = await mkdtemp(join(tmpdir(), 'ledgerlake-whole-'));
   const run = await ran({ lake, endpoint: service.url, account: 'shop', ...dates }, { clock });
   whole = { seller, lake, run, service };
@@ -56,7 +56,7 @@ function tally(things: Iterable<string>): Map<string, number> {
   return counts;
 }
 
-async function everyItem(ask: (cursor: string | undefined) => Promise<LedgerPage>): Promise<string[]> {
+async function everyItem(ask: (cursor: string | undefined) => Promise<BackendPage>): Promise<string[]> {
   const items: string[] = [];
   for (let cursor: string | undefined; ;) {
     const page = await ask(cursor);

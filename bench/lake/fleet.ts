@@ -120,7 +120,7 @@ async function eachAccount(
 ): Promise<void> {
   for (let number = worker; number <= last; number += workers) {
     const seller = createSeller({ seed: number, events: fleet.events, profile: 'edge-cases' }, clock);
-    const service = await startService({ ledger: seller, clock });
+    const service = await startService({ backend: seller, clock });
     try {
       const quota = { rate: 1e6, burst: 1e6 };
       await load({ lake: lakeOf(fleet), endpoint: service.url, account: accountOf(number), ...quota }, seller, number);

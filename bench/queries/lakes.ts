@@ -21,7 +21,7 @@ const context: RunContext = {
 
 /** Loads 90 days of a synthetic seller as a first backfill does, from a service that isn't throttled. */
 export async function landedLake(lake: string, events: number, seed: number): Promise<void> {
-  const service = await startService({ ledger: createSeller({ seed, events, profile: 'edge-cases' }, clock), clock });
+  const service = await startService({ backend: createSeller({ seed, events, profile: 'edge-cases' }, clock), clock });
   const range = { from: undefined, to: undefined, refresh: false, pipelines: [], orders: undefined };
   const upstream = { endpoint: service.url, account: 'shop', rate: 1e6, burst: 1e6 };
   await backfill({ lake, ...range, ...upstream }, context);

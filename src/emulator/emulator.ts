@@ -4,13 +4,13 @@ import { startService, type RunningService } from '../serve/http/server.js';
 import { FaultInjector } from './faults/fault-injector.js';
 import type { Faults } from './faults/fault-settings.js';
 import { unknownList } from './faults/faulty-events.js';
-import { faultyLedger } from './faults/faulty-ledger.js';
+import { faultyBackend } from './faults/faulty-backend.js';
 import { createRequestFaults } from './faults/request-faults.js';
 import { createSeller } from './seller/seller.js';
 
 /** Starts the upstream of a first run: the service over a synthetic seller, on loopback, without throttling. */
 export function startEmbeddedService(clock: Clock): Promise<RunningService> {
-  return startService({ ledger: createSeller({ seed: 1, events: 20_000, profile: 'plausible' }, clock), clock });
+  return startService({ backend: createSeller({ seed: 1, events: 20_000, profile: 'plausible' }, clock), clock });
 }
 
 /**
@@ -19,14 +19,14 @@ export function startEmbeddedService(clock: Clock): Promise<RunningService> {
  * @throws LedgerlakeError USAGE for faults that are invalid
  */
 export function faultInjection(faults: Faults): FaultInjection {
-  return ({ clock, ledger, seed, hit, signIn }) => {
+  return ({ clock, backend, seed, hit, signIn }) => {
     const injector = new FaultInjector({ faults, seed, now: () => clock.now(), hit, signIn });
     const minutes = (kind: 'clock-fast' | 'clock-slow') => (injector.has(kind) ? injector.amount(kind) : 0);
     const offsetMs = (minutes('clock-fast') - minutes('clock-slow')) * 60_000;
     return {
       // The time is shifted, and passes at the usual speed.
       clock: { now: () => clock.now() + offsetMs, sleep: (ms, signal) => clock.sleep(ms, signal) },
-      ledger: faultyLedger(ledger, injector),
+      backend: faultyBackend(backend, injector),
       lists: injector.has('unknown-list') ? [unknownList] : [],
       request: createRequestFaults(injector),
     };

@@ -8,7 +8,7 @@ import { report } from '../../src/app/report/report.js';
 import { status } from '../../src/app/status/status.js';
 import { seal } from '../../src/lake/catalog/commit.js';
 import { openServedLake } from '../../src/cli/serve/serve-lake.js';
-import { arrayLedger } from '../serve/http/array-ledger.js';
+import { arrayBackend } from '../serve/http/array-backend.js';
 import { Kept } from '../core/text/streams.js';
 import { ran, serving } from './lake-run.js';
 import { compacted } from './maintenance/kept-lake.js';
@@ -48,7 +48,7 @@ test('a damaged checkpoint is said once by each command that opens the lake, unt
         log,
       ),
     serve: async (_, emit) => {
-      (await openServedLake(root, undefined, clock, emit)).ledger.close();
+      (await openServedLake(root, undefined, clock, emit)).backend.close();
     },
     forget: (_, emit) =>
       forget(
@@ -57,7 +57,7 @@ test('a damaged checkpoint is said once by each command that opens the lake, unt
       ).catch((error: unknown) => error),
     compact: (log) => compacted({ lake: root }, { clock, log }),
     backfill: async (log) => {
-      const endpoint = await serving({ ledger: arrayLedger([]), clock });
+      const endpoint = await serving({ backend: arrayBackend([]), clock });
       const range = { from: '2025-03-01', to: '2025-03-02' };
       const { logged } = await ran(
         { lake: root, endpoint, account: 'shop', pipelines: ['financial-events'], ...range },

@@ -20,8 +20,8 @@ interface Shop {
 async function shop(oddity: OddityName | undefined): Promise<Shop> {
   const server = await servedBucket();
   server.oddity = oddity;
-  const ledger = createSeller({ seed: 3, events: 60, profile: 'edge-cases' }, clock);
-  const endpoint = await serving({ ledger, clock });
+  const backend = createSeller({ seed: 3, events: 60, profile: 'edge-cases' }, clock);
+  const endpoint = await serving({ backend, clock });
   const folder = await temporaryFolder();
   const command: Shop['command'] = (words, more) =>
     builtCommand([...words, '--lake', lake], { folder, environment: { ...server.environment, HOME: folder, ...more } });

@@ -16,7 +16,7 @@ import { temporaryFolder } from './lake-run.js';
 async function signedInService(faults?: Faults): Promise<{ service: RunningService; tokens: ReadonlySet<string> }> {
   const clock = runningClock('2026-03-20T12:00:00Z');
   const service = await startEmulator({
-    ledger: createSeller({ seed: 2, events: 400, profile: 'edge-cases' }, clock),
+    backend: createSeller({ seed: 2, events: 400, profile: 'edge-cases' }, clock),
     clock,
     faults,
     signIn: { ...secrets, refreshTokens: [secrets.refreshToken] },

@@ -16,7 +16,7 @@ describe.runIf(hasTerminal)('the shell on a terminal', () => {
     const folder = await temporaryFolder();
     const clock = clockAt('2026-03-15T12:00:00Z');
     const endpoint = await serving({
-      ledger: createSeller({ seed: 5, events: 300, profile: 'edge-cases' }, clock),
+      backend: createSeller({ seed: 5, events: 300, profile: 'edge-cases' }, clock),
       clock,
     });
     const lake = join(folder, 'lake');

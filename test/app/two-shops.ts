@@ -1,9 +1,9 @@
 import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
-import { arrayLedger, type DatedItem } from '../serve/http/array-ledger.js';
+import { arrayBackend, type DatedItem } from '../serve/http/array-backend.js';
 import { arrayTransactions } from '../serve/http/array-transactions.js';
-import type { TransactionLedger } from '../../src/serve/api-2024-06-19/transaction-ledger.js';
+import type { TransactionBackend } from '../../src/serve/api-2024-06-19/transaction-backend.js';
 import { startService, type RunningService } from '../../src/serve/http/server.js';
 import { clockAt, ran, temporaryFolder } from './lake-run.js';
 
@@ -31,7 +31,7 @@ export function orderId(shop: Shop, number: number): string {
 /** Days on which orders were posted: the fourth on a last of April, the others around. */
 const days = ['2025-04-03', '2025-04-20', '2025-05-09', '2025-05-28', '2025-06-02', '2025-06-21'];
 
-function ledgerOf(shop: Shop): DatedItem[] {
+function backendOf(shop: Shop): DatedItem[] {
   const letter = shop === 'shop-a' ? 'A' : 'B';
   const periods = [
     ['2025-04-01T00:00:00Z', '2025-04-15T00:00:00Z'],
@@ -78,7 +78,7 @@ function ledgerOf(shop: Shop): DatedItem[] {
 }
 
 /** The same orders as transactions, each of a settlement of its own that was paid at once. */
-function transactionsOf(shop: Shop): TransactionLedger {
+function transactionsOf(shop: Shop): TransactionBackend {
   const letter = shop === 'shop-a' ? 'A' : 'B';
   return arrayTransactions(
     days.map((day, number) => ({
@@ -102,8 +102,8 @@ export async function shopsTemplate(): Promise<ShopsTemplate> {
   const template = await mkdtemp(join(tmpdir(), 'ledgerlake-test-'));
   const services = new Map<Shop, RunningService>();
   for (const shop of ['shop-a', 'shop-b'] as const) {
-    const ledger = { ...arrayLedger(ledgerOf(shop)), byTransaction: transactionsOf(shop) };
-    services.set(shop, await startService({ ledger, clock }));
+    const backend = { ...arrayBackend(backendOf(shop)), byTransaction: transactionsOf(shop) };
+    services.set(shop, await startService({ backend, clock }));
   }
   const load = async (lake: string, shop: Shop): Promise<number> => {
     const orders = { text: days.map((_, number) => orderId(shop, number)).join('\n'), source: 'orders' };

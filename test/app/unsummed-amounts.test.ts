@@ -6,7 +6,7 @@ import { Kept } from '../core/text/streams.js';
 import { arrayTransactions } from '../serve/http/array-transactions.js';
 import { database, ran, serving } from './lake-run.js';
 import { loadedLake, type LoadedLake } from './verify/loaded-lake.js';
-import { fee, range, shipment, smallItems, smallLedger } from './verify/small-ledger.js';
+import { fee, range, shipment, smallItems, smallBackend } from './verify/small-backend.js';
 import { found, verified } from './verify/verified.js';
 
 const noise = '0.30000000000000004';
@@ -17,12 +17,12 @@ const items = [
   { ...fee('2025-03-07T06:00:00Z', '1234567890123', 'GROUP-2') },
 ].map((item) => ({ ...item, json: item.json.replace('"USD","CurrencyAmount":1234', '"JPY","CurrencyAmount":1234') }));
 const sale = { at: Date.parse('2025-03-07T07:00:00Z'), order: 'O', settlement: 'S', sku: 'A', amount: noise };
-const ledger = { ...smallLedger(items), byTransaction: arrayTransactions([sale]) };
+const backend = { ...smallBackend(items), byTransaction: arrayTransactions([sale]) };
 const pipelines = ['financial-events', 'transactions'];
 
 let lake: LoadedLake;
 beforeAll(async () => {
-  lake = await loadedLake(ledger, [{ pipelines }]);
+  lake = await loadedLake(backend, [{ pipelines }]);
 });
 afterAll(() => {
   lake.remove();
@@ -34,7 +34,7 @@ const reading = (output: Kept) => ({
 
 test('the summary of a run says how many amounts no sum has, and of which currency', async () => {
   const copy = lake.copy();
-  const endpoint = await serving({ ledger, clock: lake.clock });
+  const endpoint = await serving({ backend, clock: lake.clock });
   const run = { pipelines, lake: copy.root, account: 'shop', endpoint, refresh: true, ...range };
   const { printed, summary } = await ran(run, { clock: lake.clock });
   copy.remove();

@@ -20,9 +20,9 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../src/core/clock.js';
 import { startService } from '../../src/serve/http/server.js';
-import { settlement, shipment } from '../app/verify/small-ledger.js';
+import { settlement, shipment } from '../app/verify/small-backend.js';
 import { sharedOut } from '../campaign.js';
-import { arrayLedger, type DatedItem } from '../serve/http/array-ledger.js';
+import { arrayBackend, type DatedItem } from '../serve/http/array-backend.js';
 import { arrayTransactions, type Sale } from '../serve/http/array-transactions.js';
 import { parcelService, shipmentsOf, token } from '../sources/custom/parcel-service.js';
 import { canariesOf, plantCanaries, secretsIn, touched } from './canaries.js';
@@ -118,8 +118,8 @@ async function seeded(): Promise<Seed> {
   };
   const range = ['--from', date(0), '--to', date(days)];
   for (const [account, sku] of Object.entries(skus)) {
-    const ledger = { ...arrayLedger(itemsOf(start, sku)), byTransaction: arrayTransactions(salesOf(start, sku)) };
-    services[account] = await startService({ ledger, clock: systemClock });
+    const backend = { ...arrayBackend(itemsOf(start, sku)), byTransaction: arrayTransactions(salesOf(start, sku)) };
+    services[account] = await startService({ backend, clock: systemClock });
     const lake = join(folder, account === 'outside' ? 'shadow' : 'lake');
     const own = ['--pipelines', definitions, '--account', account, '--from', date(0), '--to', date(4)];
     for (const words of [

@@ -5,7 +5,7 @@ import { startService } from '../../src/serve/http/server.js';
 import { trialsOf } from '../campaign.js';
 import { hostileRequests } from '../core/http-server/hostile-requests.js';
 import { exchange, statusesOf } from '../core/http-server/raw-client.js';
-import { arrayLedger, event } from '../serve/http/array-ledger.js';
+import { arrayBackend, event } from '../serve/http/array-backend.js';
 import { handClock } from '../serve/http/hand-clock.js';
 
 const clock = handClock('2026-03-20T12:00:00Z');
@@ -30,7 +30,7 @@ const servers: Readonly<
   },
   service: (onFault) =>
     startService({
-      ...{ ledger: arrayLedger([event('2026-02-01', 1)]), clock, allowedHosts: [], onFault },
+      ...{ backend: arrayBackend([event('2026-02-01', 1)]), clock, allowedHosts: [], onFault },
       signIn: { clientId: 'id', clientSecret: 'a secret of some length' },
     }),
 };

@@ -149,8 +149,8 @@ async function rowFaults(lake: string, clock: Clock, bodies: readonly string[]):
 /** Everything that goes wrong when a service answers so, from the first load to a replica of the lake. */
 async function faultsOf(kind: ValueKind | EnvelopeKind, own: number): Promise<string[]> {
   const clock = wakingClock('2025-06-01T00:05:00Z');
-  const ledger = createSeller({ seed: own % 1000, events: 250, days: 60, profile: 'edge-cases' }, clock);
-  const upstream = await serving({ ledger, clock });
+  const backend = createSeller({ seed: own % 1000, events: 250, days: 60, profile: 'edge-cases' }, clock);
+  const upstream = await serving({ backend, clock });
   const bodies: string[] = [];
   const endpoint = await mutating(upstream, (text, path) => {
     if (kind in valueKinds) {

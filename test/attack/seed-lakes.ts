@@ -8,8 +8,8 @@ import { startService } from '../../src/serve/http/server.js';
 import { fetchedBodies } from '../app/import/imported.js';
 import { childRun } from '../engine/run/child-run.js';
 import { parcelService, shipmentsOf, token } from '../sources/custom/parcel-service.js';
-import { arrayLedger, type DatedItem } from '../serve/http/array-ledger.js';
-import { fee, settlement, shipment } from '../app/verify/small-ledger.js';
+import { arrayBackend, type DatedItem } from '../serve/http/array-backend.js';
+import { fee, settlement, shipment } from '../app/verify/small-backend.js';
 import { CommandProcess } from './command-process.js';
 
 const dayMs = 86_400_000;
@@ -62,10 +62,10 @@ export async function seedLakes(): Promise<SeedLakes> {
   const folder = mkdtempSync(join(tmpdir(), 'ledgerlake-damage-'));
   const start = Math.floor(Date.now() / dayMs) * dayMs - 62 * dayMs;
   const date = (day: number): string => new Date(start + day * dayMs).toISOString().slice(0, 10);
-  const ledgerItems = items(start);
+  const backendItems = items(start);
   // Comes late: a refresh finds it.
-  const late = ledgerItems.splice(28, 3);
-  const service = await startService({ ledger: arrayLedger(ledgerItems), clock: systemClock });
+  const late = backendItems.splice(28, 3);
+  const service = await startService({ backend: arrayBackend(backendItems), clock: systemClock });
   const parcels = await parcelService(shipmentsOf(`${date(0)}T00:00:00Z`, 4, 9));
   const environment = { PARCELS_URL: parcels.url, PARCELS_TOKEN: token };
   const process = new CommandProcess({ folder, environment, hangMs: 120_000 });
@@ -99,7 +99,7 @@ export async function seedLakes(): Promise<SeedLakes> {
   for (let day = 0; day < 22; day++) await run(daily, backfill(day, day + 1, 'financial-events'));
   const merged = join(folder, 'merged');
   cpSync(daily, merged, { recursive: true });
-  ledgerItems.push(...late);
+  backendItems.push(...late);
   await run(daily, backfill(12, 15, 'financial-events', '--refresh'));
 
   await run(merged, backfill(0, days));
@@ -125,7 +125,7 @@ export async function seedLakes(): Promise<SeedLakes> {
   let sellersNow = start + 26 * dayMs;
   const sellersClock = { ...systemClock, now: () => sellersNow };
   const seller = createSeller({ seed: 16, events: 300, days: 60, profile: 'plausible' }, sellersClock);
-  const successor = await startService({ ledger: seller, clock: systemClock });
+  const successor = await startService({ backend: seller, clock: systemClock });
   const newer = ['--account', account, '--endpoint', successor.url, '--rate', '1000', '--burst', '1000'];
   const read = (from: number, to: number, ...more: string[]): string[] => {
     return ['backfill', ...more, ...newer, '--from', date(from), '--to', date(to)];

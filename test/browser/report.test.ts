@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { database } from '../app/lake-run.js';
 import { reported, reportedItems, shown } from '../app/report/reported-lake.js';
 import { loadedLake, type LoadedLake } from '../app/verify/loaded-lake.js';
-import { smallLedger } from '../app/verify/small-ledger.js';
+import { smallBackend } from '../app/verify/small-backend.js';
 import { opened, startBrowser } from './chromium.js';
 
 let browser: Browser;
@@ -18,7 +18,7 @@ let file: string;
 beforeAll(async () => {
   // A type that is known: Reimbursements is the longest name in a chart.
   const items = reportedItems().map((item) => ({ ...item, json: item.json.replace('"X"', '"WAREHOUSE_LOST"') }));
-  lake = await loadedLake(smallLedger(items), [{}]);
+  lake = await loadedLake(smallBackend(items), [{}]);
   folder = await mkdtemp(join(tmpdir(), 'ledgerlake-browser-'));
   file = join(folder, 'report.html');
   writeFileSync(file, (await reported(lake)).html);

@@ -12,7 +12,7 @@ async function configured(folder: string): Promise<void> {
   const endpoint = async (seed: number): Promise<string> => {
     const clock = clockAt('2025-02-01T12:00:00Z');
     return serving({
-      ledger: createSeller({ seed, events: 40, days: 27, profile: 'plausible' }, clock),
+      backend: createSeller({ seed, events: 40, days: 27, profile: 'plausible' }, clock),
       clock,
       quota: { rate: 100, burst: 100 },
     });

@@ -34,7 +34,7 @@ async function configured(): Promise<{ folder: string; times: Map<string, Times>
       return false;
     };
     const endpoint = await serving({
-      ledger: createSeller({ seed, events: 60, days: 90, profile: 'plausible' }, systemClock),
+      backend: createSeller({ seed, events: 60, days: 90, profile: 'plausible' }, systemClock),
       ...{ clock: systemClock, quota: { rate: 10, burst: 5 }, faults: { 'server-error': { when } } },
     });
     accounts[name] = name === 'lima' ? { region: 'eu' } : { endpoint };

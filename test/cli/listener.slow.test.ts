@@ -23,7 +23,7 @@ function linesOf(errors: string): Line[] {
 /** A service with throttles and faults, that a run needs some seconds for. */
 async function faultyService(): Promise<string> {
   return serving({
-    ledger: createSeller({ seed: 4, events: 1500, profile: 'edge-cases' }, systemClock),
+    backend: createSeller({ seed: 4, events: 1500, profile: 'edge-cases' }, systemClock),
     clock: systemClock,
     quota: { rate: 12, burst: 5 },
     latencyMs: { least: 5, most: 5 },

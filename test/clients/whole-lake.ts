@@ -4,7 +4,7 @@ import { startService } from '../../src/serve/http/server.js';
 import { database } from '../app/lake-run.js';
 import { steppingClock } from '../app/maintenance/kept-lake.js';
 import { makeLake } from '../app/maintenance/made-lake.js';
-import { lakeLedger } from '../serve/lake/served-lake.js';
+import { lakeBackend } from '../serve/lake/served-lake.js';
 import { handClock } from '../serve/http/hand-clock.js';
 
 /** What is asked, in no client's own words. */
@@ -51,7 +51,7 @@ export async function expectWholeLake(connect: (replica: Replica) => Ask): Promi
   const clock = handClock('2026-03-15T12:00:00Z');
   const credentials = { id: 'amzn1.application-oa2-client.test', secret: 'amzn1.oa2-cs.v1.test' };
   const service = await startService({
-    ledger: await lakeLedger(made.lake, clock),
+    backend: await lakeBackend(made.lake, clock),
     clock,
     quota: { rate: 0.5, burst: 4 },
     signIn: { clientId: credentials.id, clientSecret: credentials.secret },

@@ -19,7 +19,7 @@ test('every query runs, and those of the README, docs/queries.md and docs/comman
   // Like the lake of a first run, which is loaded after any instant that a page could name, and has a transfer that failed.
   const clock = clockAt('2026-03-10T02:00:00Z');
   const endpoint = await serving({
-    ledger: createSeller({ seed: 5, events: 1500, profile: 'plausible' }, clock),
+    backend: createSeller({ seed: 5, events: 1500, profile: 'plausible' }, clock),
     clock,
   });
   const lake = await temporaryFolder();

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/core/clock.js';
 import { createSeller } from '../../src/emulator/seller/seller.js';
-import type { Ledger } from '../../src/serve/served-apis.js';
-import type { LedgerPage } from '../../src/serve/operation/ledger-page.js';
+import type { Backend } from '../../src/serve/served-apis.js';
+import type { BackendPage } from '../../src/serve/operation/backend-page.js';
 import { database, temporaryFolder } from '../app/lake-run.js';
 import { watchedService, type WatchedService } from '../engine/run/watched-service.js';
 
@@ -14,7 +14,7 @@ const dayMs = 86_400_000;
 export interface Sellers {
   readonly names: readonly string[];
   readonly services: ReadonlyMap<string, WatchedService>;
-  readonly ledgers: ReadonlyMap<string, Ledger>;
+  readonly backends: ReadonlyMap<string, Backend>;
   /** When each was asked something, by `performance.now()`. */
   readonly times: ReadonlyMap<string, number[]>;
   readonly lake: string;
@@ -51,19 +51,19 @@ export async function startSellers({
   const folder = await temporaryFolder();
   const names = Array.from({ length: count }, (_, n) => `shop-${String(n).padStart(3, '0')}`);
   const services = new Map<string, WatchedService>();
-  const ledgers = new Map<string, Ledger>();
+  const backends = new Map<string, Backend>();
   const times = new Map<string, number[]>();
   for (const [n, name] of names.entries()) {
-    const ledger = createSeller({ seed: n + 1, events, profile: 'edge-cases' }, systemClock);
+    const backend = createSeller({ seed: n + 1, events, profile: 'edge-cases' }, systemClock);
     // A busy machine delivers a request late, and the next one comes closer to it than it was sent.
-    const service = await watchedService(ledger, systemClock, { quota: { ...quota, burst: quota.burst + 1 } });
+    const service = await watchedService(backend, systemClock, { quota: { ...quota, burst: quota.burst + 1 } });
     service.slowness = latencyMs;
     const asked: number[] = [];
     service.onRequest = () => asked.push(performance.now());
     times.set(name, asked);
     onTestFinished(() => service.close());
     services.set(name, service);
-    ledgers.set(name, ledger);
+    backends.set(name, backend);
   }
   const { lake = join(folder, 'lake'), settings = {} } = more;
   const config = join(folder, 'ledgerlake.config.json');
@@ -73,7 +73,7 @@ export async function startSellers({
   };
   await mkdir(folder, { recursive: true });
   await configure(names);
-  return { names, services, ledgers, times, lake, folder, config, from: daysAgo(30), to: daysAgo(10), configure };
+  return { names, services, backends, times, lake, folder, config, from: daysAgo(30), to: daysAgo(10), configure };
 }
 
 /** A date, as it is given on the command line. */
@@ -81,28 +81,28 @@ export function daysAgo(days: number): string {
   return new Date(Math.floor(Date.now() / dayMs - days) * dayMs).toISOString().slice(0, 10);
 }
 
-/** Every event of a ledger in a range, as it stands there. */
-async function eventsIn(ledger: Ledger, from: string, to: string): Promise<string[]> {
+/** Every event of a seller in a range, as it stands there. */
+async function eventsIn(backend: Backend, from: string, to: string): Promise<string[]> {
   const found: string[] = [];
   const range = { from: Date.parse(from), to: Date.parse(to) };
   for (let cursor: string | undefined; ;) {
-    const page: LedgerPage = await ledger.events(range, { limit: 100, cursor, asOf: Date.now() });
+    const page: BackendPage = await backend.events(range, { limit: 100, cursor, asOf: Date.now() });
     found.push(...page.items.map(({ json }) => json));
     cursor = page.next;
     if (cursor === undefined) return found;
   }
 }
 
-/** Each seller's lake holds, of the range, each event of its ledger, as often as that, and nothing else. */
-export async function expectWholeLakes({ names, ledgers, lake, from, to }: Sellers): Promise<void> {
+/** Each seller's lake holds, of the range, each event of its backend, as often as that, and nothing else. */
+export async function expectWholeLakes({ names, backends, lake, from, to }: Sellers): Promise<void> {
   const query = `SELECT account, raw FROM events WHERE window_start >= '${from}' AND window_end <= '${to}'`;
   const rows = await (await database(lake, systemClock, query)).rows(query);
   const held = new Map<string, string[]>();
   for (const { account, raw } of rows) held.set(String(account), [...(held.get(String(account)) ?? []), String(raw)]);
   for (const name of names) {
-    const ledger = ledgers.get(name);
-    if (ledger === undefined) throw new Error(`there is no ${name}`);
-    const wanted = await eventsIn(ledger, from, to);
+    const backend = backends.get(name);
+    if (backend === undefined) throw new Error(`there is no ${name}`);
+    const wanted = await eventsIn(backend, from, to);
     expect(wanted.length, name).toBeGreaterThan(0);
     expect((held.get(name) ?? []).toSorted(), name).toEqual(wanted.toSorted());
   }

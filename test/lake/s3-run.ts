@@ -87,7 +87,7 @@ async function differences(one: string, other: string): Promise<bigint> {
  */
 export async function s3LakeRun(location: string): Promise<number> {
   const endpoint = await serving({
-    ledger: createSeller({ seed: 3, events: 600, profile: 'edge-cases' }, clock),
+    backend: createSeller({ seed: 3, events: 600, profile: 'edge-cases' }, clock),
     clock,
   });
   const onDisk = await temporaryFolder();

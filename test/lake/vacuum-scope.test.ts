@@ -16,7 +16,7 @@ async function lakeWithLeftover() {
   const lake = await temporaryFolder();
   const emitted: RunEvent[] = [];
   const endpoint = await serving({
-    ledger: createSeller({ seed: 3, events: 300, profile: 'edge-cases' }, clock),
+    backend: createSeller({ seed: 3, events: 300, profile: 'edge-cases' }, clock),
     clock,
   });
   const load = (account: string, more = {}) => ran({ lake, endpoint, account, ...dates, ...more }, { clock, emitted });
@@ -48,7 +48,7 @@ test('a run that fails leaves word, and the next one of any account clears up ev
   // A service that lets nobody in.
   const signIn = { clientId: 'id', clientSecret: 'secret' };
   const closed = await serving({
-    ledger: createSeller({ seed: 3, events: 0, profile: 'edge-cases' }, clock),
+    backend: createSeller({ seed: 3, events: 0, profile: 'edge-cases' }, clock),
     clock,
     signIn,
   });

@@ -12,7 +12,7 @@ export const to = new Date(from.getTime() + 12 * 86_400_000);
 
 /** A service of its own for the test that runs, over a synthetic seller, without a quota; and what a run over it is given. */
 export async function servedShop({ seed = 3, ...options }: Partial<EmulatorOptions> & { seed?: number } = {}) {
-  const ledger = createSeller({ seed, events: 3000, profile: 'edge-cases' }, systemClock);
-  const endpoint = await serving({ ledger, clock: systemClock, ...options });
+  const backend = createSeller({ seed, events: 3000, profile: 'edge-cases' }, systemClock);
+  const endpoint = await serving({ backend, clock: systemClock, ...options });
   return { endpoint, account: 'shop', rate: 1000, burst: 1000, lake: await temporaryFolder() };
 }

@@ -33,22 +33,22 @@ const anyAccount = { marketplaceIds: undefined, accountType: undefined };
 
 /** What the service has of what these pipelines read. */
 async function owned(shop: Shop) {
-  const { ledger, clock } = shop;
+  const { backend, clock } = shop;
   const now = clock.now();
   const settlements = new Set(await shop.texts('transactions', "coalesce(settlement_id, '')"));
   settlements.delete('');
   const summaries: string[] = [];
   for (const settlementId of settlements) {
     const question = { ...anyAccount, settlementId, days: undefined };
-    summaries.push(...(await allOf((query) => ledger.summaries(question, query), now)));
+    summaries.push(...(await allOf((query) => backend.summaries(question, query), now)));
   }
   const ofOrders: string[] = [];
   for (const orderId of loaded.orders) {
     const question = { ...postedIn({ start: -Infinity, end: Infinity }), orderId };
-    ofOrders.push(...(await allOf((query) => ledger.transactions(question, query), now)));
+    ofOrders.push(...(await allOf((query) => backend.transactions(question, query), now)));
   }
   const question = { ...anyAccount, range: { from: range.start, to: range.end }, payoutId: undefined };
-  const payouts = await allOf((query) => ledger.payouts(question, query), now);
+  const payouts = await allOf((query) => backend.payouts(question, query), now);
   return { summaries: summaries.toSorted(), payouts, orders: ofOrders.toSorted() };
 }
 
@@ -128,7 +128,7 @@ test.each([
     if (expected === undefined) expect(failure).toBeUndefined();
     else expect(failure).toMatchObject(expected);
     const now = shop.clock.now();
-    const posted = await allOf((query) => shop.ledger.transactions(postedIn(range), query), now);
+    const posted = await allOf((query) => shop.backend.transactions(postedIn(range), query), now);
     expect(posted).not.toEqual(before);
     expect(await shop.texts('transactions', 'raw')).toEqual(expected === undefined ? posted : before);
     expect(await shop.texts('transactions', "window_start || ' ' || window_end")).toEqual(windows);

@@ -111,7 +111,7 @@ export async function synchronized(lake: string, faults: Faults | undefined, isR
     expect(failure).toBeUndefined();
     if (isReshaped) continue;
     const posted = await allOf(
-      (query) => shop.ledger.transactions(postedIn({ start: range.start, end: until }), query),
+      (query) => shop.backend.transactions(postedIn({ start: range.start, end: until }), query),
       shop.clock.now(),
     );
     expect(await shop.texts('transactions', 'raw')).toEqual(posted);

@@ -116,7 +116,7 @@ export async function virtualRun(scenario: Scenario): Promise<Outcome> {
   const slow = countedClock(clock);
   const client = { clientId: 'client', clientSecret: 'its secret' };
   const service = await startEmulator({
-    ledger: seller,
+    backend: seller,
     clock: slow.clock,
     quota,
     latencyMs,

@@ -18,9 +18,9 @@ import { defaultLimits, withWorkspace } from '../../src/lake/files/workspace.js'
 import { Lake } from '../../src/lake/lake.js';
 import { openStore } from '../../src/lake/store/open-store.js';
 import { signInPath } from '../../src/serve/http/sign-in.js';
-import type { Ledger } from '../../src/serve/served-apis.js';
-import type { LedgerPage, LedgerQuery } from '../../src/serve/operation/ledger-page.js';
-import type { TransactionLedger } from '../../src/serve/api-2024-06-19/transaction-ledger.js';
+import type { Backend } from '../../src/serve/served-apis.js';
+import type { BackendPage, BackendQuery } from '../../src/serve/operation/backend-page.js';
+import type { TransactionBackend } from '../../src/serve/api-2024-06-19/transaction-backend.js';
 import { connectFinances } from '../../src/sources/finances/connect-finances.js';
 import { tables } from '../../src/sources/finances/lake-tables.js';
 import { verdictOn } from '../../src/sources/finances/selling-partner/refusals.js';
@@ -29,7 +29,7 @@ import { countedClock, movedUntil, requestsUnderWay, WholeClock } from './virtua
 
 export interface ShopOptions {
   /** What it sells, by the shop's clock. */
-  readonly seller: (clock: WholeClock) => Ledger;
+  readonly seller: (clock: WholeClock) => Backend;
   /** ISO 8601. */
   readonly now: string;
   /** A lake to begin with; left out: an empty one. */
@@ -52,7 +52,7 @@ export interface Shop extends AsyncDisposable {
   /** Requests that a fault hit. */
   readonly struck: (kind?: FaultKind) => number;
   /** What is sold by now. While a run is under way it is what it was when the run began. */
-  readonly ledger: TransactionLedger;
+  readonly backend: TransactionBackend;
   /** Runs to the end, moving the clock on. */
   load(load: Load): Promise<{ summaries: readonly PipelineCounts[]; failure: unknown; emptied: number }>;
   /** A column of a table's committed rows, as text, in order. */
@@ -66,14 +66,14 @@ export async function openShop({ seller, now, lake, faults }: ShopOptions): Prom
   const clock = new WholeClock(now);
   const slow = countedClock(clock);
   let until = Infinity;
-  const ledger = heldStill(seller(clock), () => until);
-  const { byTransaction } = ledger;
+  const backend = heldStill(seller(clock), () => until);
+  const { byTransaction } = backend;
   if (byTransaction === undefined) throw new Error('the seller has no transactions');
   const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-shop-'));
   if (lake !== undefined) await cp(lake, folder, { recursive: true });
   const quota = { rate: 0.5, burst: 10 };
   const signIn = { clientId: 'client', clientSecret: 'its secret' };
-  const served = { ledger, clock: slow.clock, quota, latencyMs: 50, signIn };
+  const served = { backend, clock: slow.clock, quota, latencyMs: 50, signIn };
   const service = await startEmulator({ ...served, ...(faults && { faults }) });
   const requests = requestsUnderWay();
   const store = openStore(folder, { clock });
@@ -113,7 +113,7 @@ export async function openShop({ seller, now, lake, faults }: ShopOptions): Prom
   }
 
   return {
-    ...{ clock, folder, ledger: byTransaction, struck: (kind) => service.counts.faults(kind) },
+    ...{ clock, folder, backend: byTransaction, struck: (kind) => service.counts.faults(kind) },
     load: async (load) => {
       until = clock.now();
       return movedUntil(run(load), clock, silentMs * 1.5, () => requests.count() > slow.sleeping());
@@ -138,12 +138,12 @@ export async function openShop({ seller, now, lake, faults }: ShopOptions): Prom
   };
 }
 
-/** A ledger that shows nothing of what happens later than an instant. */
-function heldStill(ledger: Ledger, until: () => number): Ledger {
-  const { byTransaction } = ledger;
-  const at = (query: LedgerQuery) => ({ ...query, asOf: Math.min(query.asOf, until()) });
+/** A backend that shows nothing of what happens later than an instant. */
+function heldStill(backend: Backend, until: () => number): Backend {
+  const { byTransaction } = backend;
+  const at = (query: BackendQuery) => ({ ...query, asOf: Math.min(query.asOf, until()) });
   return {
-    ...ledger,
+    ...backend,
     byTransaction: byTransaction && {
       transactions: (question, query) => byTransaction.transactions(question, at(query)),
       summaries: (question, query) => byTransaction.summaries(question, at(query)),
@@ -152,8 +152,8 @@ function heldStill(ledger: Ledger, until: () => number): Ledger {
   };
 }
 
-/** Everything that a ledger has for a question, as JSON, in the order of their bytes. */
-export async function allOf(ask: (query: LedgerQuery) => Promise<LedgerPage>, asOf: number): Promise<string[]> {
+/** Everything that a backend has for a question, as JSON, in the order of their bytes. */
+export async function allOf(ask: (query: BackendQuery) => Promise<BackendPage>, asOf: number): Promise<string[]> {
   const { items } = await ask({ cursor: undefined, limit: 1e6, asOf });
   return items.map(({ json }) => json).toSorted();
 }

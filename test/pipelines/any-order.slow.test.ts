@@ -19,8 +19,8 @@ interface Loaded {
 
 /** A lake that all pipelines have loaded from a service with faults; `orders`: ids, one a line. */
 async function loaded(faults: Faults | undefined, orders?: string): Promise<Loaded> {
-  const ledger = createSeller({ seed: 5, events: 1500, profile: 'plausible' }, clock);
-  const endpoint = await serving({ ledger, clock, ...(faults && { faults }) });
+  const backend = createSeller({ seed: 5, events: 1500, profile: 'plausible' }, clock);
+  const endpoint = await serving({ backend, clock, ...(faults && { faults }) });
   const lake = await temporaryFolder();
   await ran({ ...options, lake, endpoint, api: 'both' }, { clock });
   const asked = orders ?? (await ordersIn(await database(lake, clock)));

@@ -7,7 +7,7 @@ import { ran, serving, temporaryFolder } from '../app/lake-run.js';
 import { copied } from '../lake/s3-run.js';
 import { compacted } from '../app/maintenance/kept-lake.js';
 import { servedBucket } from '../s3-server/served-bucket.js';
-import { hidingLedger, lot, setClock } from '../app/load/synced.js';
+import { hidingBackend, lot, setClock } from '../app/load/synced.js';
 import { clickhouseLines } from './clickhouse.js';
 import { expectSameLake } from './lake-contents.js';
 import { booksOf } from '../emulator/seller/seller-books.js';
@@ -19,7 +19,7 @@ test('ClickHouse reads what DuckDB does, through all that becomes of a lake', as
   const seller = createSeller({ seed: 7, events: 900, profile: 'edge-cases' }, clock);
   // One in nine events comes late, and one in ten goes again.
   let hidden = 9;
-  const endpoint = await serving({ ledger: hidingLedger(seller, (item) => lot(item, hidden) === 0), clock });
+  const endpoint = await serving({ backend: hidingBackend(seller, (item) => lot(item, hidden) === 0), clock });
   const lake = await temporaryFolder();
   const log = join(lake, 'entries', '_delta_log');
   const same = () => expectSameLake(lake, clock, (table) => `deltaLakeLocal('${join(lake, table)}')`);
@@ -67,7 +67,7 @@ test('ClickHouse reads what DuckDB does, through all that becomes of a lake', as
 test('ClickHouse reads what the seller has booked: every event byte for byte, every amount, every sum', async () => {
   const clock = setClock('2026-03-15T12:00:00Z');
   const seller = createSeller({ seed: 11, events: 900, profile: 'edge-cases' }, clock);
-  const endpoint = await serving({ ledger: seller, clock });
+  const endpoint = await serving({ backend: seller, clock });
   const lake = await temporaryFolder();
   await ran({ lake, endpoint, account: 'shop', ...dates }, { clock });
   const range = { from: Date.parse(dates.from), to: Date.parse(dates.to) };
@@ -106,7 +106,7 @@ test('ClickHouse reads what the seller has booked: every event byte for byte, ev
 test('ClickHouse reads a lake whose superseded checkpoints were removed', async () => {
   const clock = setClock('2026-03-15T12:00:00Z');
   const endpoint = await serving({
-    ledger: createSeller({ seed: 7, events: 300, profile: 'edge-cases' }, clock),
+    backend: createSeller({ seed: 7, events: 300, profile: 'edge-cases' }, clock),
     clock,
   });
   const lake = await temporaryFolder();
@@ -131,7 +131,7 @@ test('ClickHouse reads a lake whose superseded checkpoints were removed', async 
 test('ClickHouse reads a lake on S3', async () => {
   const clock = setClock('2026-03-15T12:00:00Z');
   const endpoint = await serving({
-    ledger: createSeller({ seed: 3, events: 300, profile: 'edge-cases' }, clock),
+    backend: createSeller({ seed: 3, events: 300, profile: 'edge-cases' }, clock),
     clock,
   });
   const server = await servedBucket();

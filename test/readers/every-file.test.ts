@@ -21,7 +21,7 @@ const ofWindows = ['event_id', 'window_start', 'window_end', 'position'];
 test('hyparquet and parquet-wasm read in every file of a lake what the answers come to, whatever becomes of it', async () => {
   const clock = setClock('2026-03-15T12:00:00Z');
   const seller = createSeller({ seed: 7, events: 900, profile: 'edge-cases' }, clock);
-  const { url, chains } = await recording(await serving({ ledger: seller, clock }));
+  const { url, chains } = await recording(await serving({ backend: seller, clock }));
   const lake = await temporaryFolder();
   await ran({ lake, endpoint: url, account: 'shop', ...dates, api: 'both' }, { clock });
   const answers = chains();

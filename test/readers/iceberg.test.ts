@@ -21,7 +21,7 @@ const hashes = (table: string) =>
 test('ClickHouse reads the same sums from Iceberg metadata and from the log', async () => {
   const clock = setClock(start);
   const seller = createSeller({ seed: 7, events: 900, profile: 'edge-cases' }, clock);
-  const endpoint = await serving({ ledger: seller, clock });
+  const endpoint = await serving({ backend: seller, clock });
   const lake = await temporaryFolder();
   const figures = (from: string) => [
     sums(from.replace('TABLE', 'entries')),
@@ -50,7 +50,7 @@ test('ClickHouse reads the same sums from Iceberg metadata and from the log', as
 test('ClickHouse reads Iceberg metadata on S3, and of the instants that are asked for only the files', async () => {
   const clock = setClock(start);
   const seller = createSeller({ seed: 3, events: 300, profile: 'edge-cases' }, clock);
-  const endpoint = await serving({ ledger: seller, clock });
+  const endpoint = await serving({ backend: seller, clock });
   const server = await servedBucket();
   const lake = 's3://bucket/lake';
   const { accessKeyId, secretAccessKey } = server.credentials;
@@ -90,7 +90,7 @@ test('DuckDB reads the same sums from Iceberg metadata, where its extension is t
   }
   const clock = setClock(start);
   const seller = createSeller({ seed: 3, events: 300, profile: 'edge-cases' }, clock);
-  const endpoint = await serving({ ledger: seller, clock });
+  const endpoint = await serving({ backend: seller, clock });
   const lake = await temporaryFolder();
   for (const account of ['shop', 'other'])
     await ran({ lake, endpoint, account, ...dates, export: ['iceberg'] }, { clock });

@@ -46,7 +46,7 @@ const own: Readonly<Partial<Record<ColumnType, (value: bigint) => string>>> = {
 test.skipIf(!isInstalled)('icebird reads from Iceberg metadata what the answers come to', async () => {
   const clock = setClock('2026-03-15T12:00:00Z');
   const seller = createSeller({ seed: 7, events: 300, profile: 'edge-cases' }, clock);
-  const { url, chains } = await recording(await serving({ ledger: seller, clock }));
+  const { url, chains } = await recording(await serving({ backend: seller, clock }));
   const lake = await temporaryFolder();
   for (const account of ['shop', 'other']) {
     const range = { from: '2026-01-24', to: '2026-03-10' };

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { createSeller } from '../../src/emulator/seller/seller.js';
 import { ran, serving, temporaryFolder } from '../app/lake-run.js';
 import { compacted } from '../app/maintenance/kept-lake.js';
-import { hidingLedger, lot, setClock } from '../app/load/synced.js';
+import { hidingBackend, lot, setClock } from '../app/load/synced.js';
 import { clickhouseAnswers, clickhouseLines, type Answer } from './clickhouse.js';
 
 const dates = { from: '2026-01-24', to: '2026-03-10' };
@@ -16,7 +16,7 @@ test('a snapshot from before a refresh can be read within the retention, as Delt
   const seller = createSeller({ seed: 7, events: 600, profile: 'edge-cases' }, clock);
   // One in nine events comes late, and one in ten goes again.
   let hidden = 9;
-  const endpoint = await serving({ ledger: hidingLedger(seller, (item) => lot(item, hidden) === 0), clock });
+  const endpoint = await serving({ backend: hidingBackend(seller, (item) => lot(item, hidden) === 0), clock });
   const lake = await temporaryFolder();
   const load = (refresh: boolean) =>
     ran({ lake, endpoint, account: 'shop', pipelines: ['financial-events'], ...dates, ...kept, refresh }, { clock });

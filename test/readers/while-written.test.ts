@@ -37,7 +37,7 @@ function byAccount({ text }: { readonly text: string }): Map<string, string> {
 async function lakeOfOne(kept: Pick<BackfillCommand, 'retentionHours' | 'export'> = {}) {
   const clock = setClock('2026-03-15T12:00:00Z');
   const endpoint = await serving({
-    ledger: createSeller({ seed: 7, events: 900, profile: 'edge-cases' }, clock),
+    backend: createSeller({ seed: 7, events: 900, profile: 'edge-cases' }, clock),
     clock,
   });
   const lake = await temporaryFolder();

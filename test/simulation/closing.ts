@@ -1,4 +1,4 @@
-import type { InstantRange } from '../../src/serve/operation/ledger-page.js';
+import type { InstantRange } from '../../src/serve/operation/backend-page.js';
 import { dayMs, hourMs, type Window } from '../../src/core/windows.js';
 import { Violation } from '../lake/simulation/violation.js';
 import { multisetOf } from './world/answers.js';
@@ -8,7 +8,7 @@ import { noStoreFaults } from './world/store.js';
 
 const calm = { upstream: [], store: noStoreFaults, beside: undefined, crash: undefined, seed: 1, machine: 0 } as const;
 
-/** The end of a seed: all is loaded once more without any fault, and compared with the sellers' ledgers. */
+/** The end of a seed: all is loaded once more without any fault, and compared with the sellers' backends. */
 export async function closing(simulation: Simulation): Promise<void> {
   const { world, machines, requestWatch, plan, upstreams, rowWatch, watch, firstDay } = simulation;
   requestWatch.active = new Set();
@@ -42,10 +42,10 @@ export async function closing(simulation: Simulation): Promise<void> {
   watch.atTheEnd();
   await compareKnown(simulation, simulation.known);
   if (plan.seed % 4 === 0) await verifyAtTheEnd(simulation);
-  for (const [name, { ledger }] of upstreams) {
+  for (const [name, { backend }] of upstreams) {
     const compared = [
-      ['financial-events', 'events', (given: InstantRange) => ledger.texts(given, world.now())],
-      ['transactions', 'transactions', (given: InstantRange) => ledger.transactionTexts(given, world.now())],
+      ['financial-events', 'events', (given: InstantRange) => backend.texts(given, world.now())],
+      ['transactions', 'transactions', (given: InstantRange) => backend.transactionTexts(given, world.now())],
     ] as const;
     const from = forgottenBefore(simulation, name);
     for (const [pipeline, table, texts] of compared) {
@@ -61,7 +61,7 @@ export async function closing(simulation: Simulation): Promise<void> {
       const truth = multisetOf(await texts(all));
       const stored = rowWatch.totalWithin(name, table, all.from, all.to);
       if (stored.key() !== truth.key())
-        throw new Violation(`the lake has ${stored.key()} ${table} of ${name}, its ledger ${truth.key()}`);
+        throw new Violation(`the lake has ${stored.key()} ${table} of ${name}, its backend ${truth.key()}`);
     }
   }
 }

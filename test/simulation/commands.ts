@@ -16,7 +16,7 @@ import { Secret } from '../../src/engine/auth/secret.js';
 import { Lake } from '../../src/lake/lake.js';
 import type { Store } from '../../src/lake/store/store.js';
 import { signInPath } from '../../src/serve/http/sign-in.js';
-import type { LedgerItem } from '../../src/serve/operation/ledger-page.js';
+import type { BackendItem } from '../../src/serve/operation/backend-page.js';
 import { tables } from '../../src/sources/finances/lake-tables.js';
 import type { Command } from './plan.js';
 import { quota, signIn, type Upstream } from './world/upstream.js';
@@ -128,7 +128,7 @@ async function savedFiles(
     const from = firstDay + (fromDay + at) * dayMs;
     const to = Math.min(from + days * dayMs, world.now());
     const items =
-      to <= from ? [] : await upstream.ledger.items({ from, to }, Math.max(to, world.now() - (files - at) * dayMs));
+      to <= from ? [] : await upstream.backend.items({ from, to }, Math.max(to, world.now() - (files - at) * dayMs));
     const pages = Array.from({ length: Math.ceil(items.length / 100) }, (_, page) =>
       items.slice(page * 100, page * 100 + 100),
     );
@@ -140,7 +140,7 @@ async function savedFiles(
   return paths;
 }
 
-function pageBody(items: readonly LedgerItem[], token: string | undefined): string {
+function pageBody(items: readonly BackendItem[], token: string | undefined): string {
   const lists = new Map<string, string[]>();
   for (const { list, json } of items) lists.set(list, [...(lists.get(list) ?? []), json]);
   const text = [...lists].map(([list, events]) => `${JSON.stringify(list)}:[${events.join(',')}]`).join(',');

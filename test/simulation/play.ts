@@ -130,7 +130,7 @@ function simulationOf(plan: Plan, world: World, folder: string): Simulation & { 
   const rowWatch: RowWatch = new RowWatch({
     ...{ rows, files: store.files, damaged: watch.damaged, inheritedMs: hourMs },
     isStruck: (process) => requestWatch.isStruck(process),
-    answersOf: (account) => upstreamOf(upstreams, account).ledger.answers,
+    answersOf: (account) => upstreamOf(upstreams, account).backend.answers,
     textsOf: (account, { start: from, end: to }, asOf) => upstreamOf(upstreams, account).texts({ from, to }, asOf),
   });
   const machines = Array.from({ length: plan.machines }, (_, at): Machine => {

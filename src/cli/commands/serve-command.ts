@@ -60,15 +60,15 @@ const { getReports, getReportDocument } = reportOperations;
 const ratesText = `${financesApis[0].limits.rate}; ${getReports.rate} for getReports, ${getReportDocument.rate} for getReportDocument`;
 const servedBurstsText = `${burstsText}, and for getReports; ${getReportDocument.burst} for getReportDocument`;
 
-/** The options of one of the two ledgers, which are errors with the other one. */
-const ledgerOptions = { lake: ['account'], seller: ['events', 'profile', 'seed'] } as const;
+/** The options of one of the two backends, which are errors with the other one. */
+const backendOptions = { lake: ['account'], seller: ['events', 'profile', 'seed'] } as const;
 
-function refuseOptionsOfOtherLedger(args: CommandArguments, served: keyof typeof ledgerOptions): void {
+function refuseOptionsOfOtherBackend(args: CommandArguments, served: keyof typeof backendOptions): void {
   const [other, reason] =
     served === 'lake' ? (['seller', 'without --lake'] as const) : (['lake', 'with --lake'] as const);
   // The seed also draws the faults of a lake's answers.
   const isIntended = (option: string): boolean => option === 'seed' && args.text('faults') !== undefined;
-  const name = ledgerOptions[other].find((option) => args.text(option) !== undefined && !isIntended(option));
+  const name = backendOptions[other].find((option) => args.text(option) !== undefined && !isIntended(option));
   if (name !== undefined) throw usageError(`expected --${name} only ${reason}; leave it out`);
 }
 
@@ -140,7 +140,7 @@ export const serveCommand: CommandDefinition = {
   ],
   run: async (args, { clock, signal, emit }) => {
     const lake = args.text('lake');
-    refuseOptionsOfOtherLedger(args, lake === undefined ? 'seller' : 'lake');
+    refuseOptionsOfOtherBackend(args, lake === undefined ? 'seller' : 'lake');
     const seed = wholeNumber('--seed', args.text('seed') ?? '1', 0);
     const events = wholeNumber('--events', args.text('events') ?? '20000', 0);
     const profile = optional(args.text('profile'), profileOf) ?? 'plausible';
@@ -167,9 +167,9 @@ export const serveCommand: CommandDefinition = {
     const serving = { service, signal, print: printResult, emit };
     if (lake === undefined) {
       const { createSeller } = await import('../../emulator/seller/seller.js');
-      const ledger = createSeller({ seed, events, profile }, clock);
+      const backend = createSeller({ seed, events, profile }, clock);
       const checkHealth = () => Promise.resolve({ serves: 'seller' });
-      await serve({ ...serving, served: { ledger, name: 'a synthetic seller', checkHealth } });
+      await serve({ ...serving, served: { backend, name: 'a synthetic seller', checkHealth } });
       return 0;
     }
     const { openServedLake } = await import('../serve/serve-lake.js');
@@ -178,7 +178,7 @@ export const serveCommand: CommandDefinition = {
       const name = `a lake, account ${account}`;
       await serve({ ...serving, service: { ...service, quotaOf: 'service' }, served: { ...served, name } });
     } finally {
-      served.ledger.close();
+      served.backend.close();
     }
     return 0;
   },

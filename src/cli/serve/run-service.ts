@@ -2,23 +2,23 @@ import type { Emit } from '../../core/events/run-event.js';
 import { messageOf } from '../../core/errors.js';
 import { accessLine, startService, type ServiceOptions } from '../../serve/http/server.js';
 import { isLoopbackHost } from '../../core/http-server/host-rule.js';
-import type { Ledger } from '../../serve/served-apis.js';
+import type { Backend } from '../../serve/served-apis.js';
 import { frontPage, healthPage, reportPage, type Health } from '../../serve/http/side-pages.js';
 import { untilAborted } from '../../app/context.js';
 
 export interface ServeOptions {
   readonly served: {
-    readonly ledger: Ledger;
-    /** Description of the ledger for the pages of the service. */
+    readonly backend: Backend;
+    /** Description of the backend for the pages of the service. */
     readonly name: string;
-    /** The contents of `/healthz`; throws where the ledger can't be read. */
+    /** The contents of `/healthz`; throws where the backend can't be read. */
     readonly checkHealth: () => Promise<Health>;
-    /** The HTML report of the ledger; undefined: none. */
+    /** The HTML report of the backend; undefined: none. */
     readonly report?: () => Promise<string>;
-    /** The cause of an error of the ledger; undefined: the error itself. */
+    /** The cause of an error of the backend; undefined: the error itself. */
     readonly explainFault?: (error: unknown) => Promise<unknown>;
   };
-  readonly service: Omit<ServiceOptions, 'ledger' | 'sidePages' | 'onFault' | 'onAccess'>;
+  readonly service: Omit<ServiceOptions, 'backend' | 'sidePages' | 'onFault' | 'onAccess'>;
   /** Ends the service when it aborts. */
   readonly signal: AbortSignal;
   /** Receives each line of standard output, without its line end. */
@@ -38,7 +38,7 @@ export async function serve({ served, service, signal, print, emit }: ServeOptio
   const faultLog = new FaultLog(emit, served.explainFault);
   const running = await startService({
     ...service,
-    ledger: served.ledger,
+    backend: served.backend,
     // On another address than loopback clients may use a host name that this machine doesn't know.
     allowedHosts: allowedHosts ?? (isLoopbackHost(host) ? [] : undefined),
     sidePages: sidePagesOf(served, isOpen, faultLog),
@@ -86,7 +86,7 @@ class FaultLog {
     this.#emit({ event: 'message', message: `${what} failed: ${messageOf(fault).replaceAll(/\s*\n\s*/g, ' ')}` });
   }
 
-  /** Logs the cause of an error of the ledger, in order of occurrence. */
+  /** Logs the cause of an error of the backend, in order of occurrence. */
   explain(what: string, fault: unknown): void {
     const explainFault = this.#explainFault;
     if (explainFault === undefined) {

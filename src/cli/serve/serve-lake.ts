@@ -9,14 +9,14 @@ import { Lake } from '../../lake/lake.js';
 import { openStore } from '../../lake/store/open-store.js';
 import { cacheOf } from '../../app/configuration/settings.js';
 import { readAccountName } from '../../app/configuration/account.js';
-import { openLakeLedger, type LakeLedger } from '../../serve/served-apis.js';
+import { openLakeBackend, type LakeBackend } from '../../serve/served-apis.js';
 import { MainTables } from '../../serve/lake/committed-files.js';
 import type { Health } from '../../serve/http/side-pages.js';
 import type { ServeOptions } from './run-service.js';
 
-/** A lake as a ledger. Its health and its report are those of the newest version. */
-interface ServedLake extends Required<Omit<ServeOptions['served'], 'ledger' | 'name'>> {
-  readonly ledger: LakeLedger;
+/** A lake as a backend. Its health and its report are those of the newest version. */
+interface ServedLake extends Required<Omit<ServeOptions['served'], 'backend' | 'name'>> {
+  readonly backend: LakeBackend;
   readonly account: string;
 }
 
@@ -46,9 +46,9 @@ export async function openServedLake(
     await tables.refresh();
     return { serves: 'lake', account: served, tables: tables.versions() };
   };
-  const ledger = await openLakeLedger(tables, served, cacheOf());
+  const backend = await openLakeBackend(tables, served, cacheOf());
   const report = reportCache(location, served, clock, tables);
-  return { ledger, account: served, checkHealth, report, explainFault: faultExplainer(location, clock) };
+  return { backend, account: served, checkHealth, report, explainFault: faultExplainer(location, clock) };
 }
 
 /** Explains each SQL error once per message, as clients retry and the search for a damaged file may read all files. */

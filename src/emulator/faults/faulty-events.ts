@@ -1,8 +1,8 @@
 import { parseInstant } from '../../core/numeric/instant.js';
 import { scan } from '../../core/json/scan.js';
 import { Tape } from '../../core/json/tape.js';
-import type { InstantRange, LedgerItem, LedgerPage, LedgerQuery } from '../../serve/operation/ledger-page.js';
-import type { EventLedger } from '../../serve/api-v0/event-ledger.js';
+import type { InstantRange, BackendItem, BackendPage, BackendQuery } from '../../serve/operation/backend-page.js';
+import type { EventBackend } from '../../serve/api-v0/event-backend.js';
 import { dayMs, hourMs } from '../../core/windows.js';
 import type { FaultInjector } from './fault-injector.js';
 import type { FaultKind } from './fault-settings.js';
@@ -34,7 +34,7 @@ export function withoutMember(json: string, name: string): string {
   return `{${others.map((key) => `${tape.text(key)}:${tape.text(key + 1)}`).join(',')}}`;
 }
 
-/** The faults that change the events and groups of a ledger. */
+/** The faults that change the events and groups of a backend. */
 const eventFaults: readonly FaultKind[] = [
   'deferred-events',
   'recent-incomplete',
@@ -49,65 +49,65 @@ const eventFaults: readonly FaultKind[] = [
  * request, so that all pages of a chain are consistent and all operations hide the same events. An event without a date is
  * never late or too old. A page may have fewer items than requested.
  */
-export function faultyEvents(ledger: EventLedger, injector: FaultInjector): EventLedger {
-  const faulty = eventFaults.some((kind) => injector.has(kind)) ? withFaults(ledger, injector) : ledger;
+export function faultyEvents(backend: EventBackend, injector: FaultInjector): EventBackend {
+  const faulty = eventFaults.some((kind) => injector.has(kind)) ? withFaults(backend, injector) : backend;
   const order = itemOrder(injector);
   return order === undefined ? faulty : withOrder(faulty, order);
 }
 
-function withFaults(ledger: EventLedger, injector: FaultInjector): EventLedger {
+function withFaults(backend: EventBackend, injector: FaultInjector): EventBackend {
   /** Requests the page of a range without what is older than the history limit. */
   async function recent(
     { from, to }: InstantRange,
-    { asOf }: LedgerQuery,
-    ask: (range: InstantRange) => Promise<LedgerPage>,
-  ): Promise<LedgerPage> {
+    { asOf }: BackendQuery,
+    ask: (range: InstantRange) => Promise<BackendPage>,
+  ): Promise<BackendPage> {
     const range = { from: Math.max(from, injector.oldest(asOf)), to };
     if (range.from > from) injector.count('history-limit');
     return range.from < to ? ask(range) : { items: [], next: undefined };
   }
 
-  const sentEvents = ({ items, next }: LedgerPage, { asOf }: LedgerQuery) => ({
+  const sentEvents = ({ items, next }: BackendPage, { asOf }: BackendQuery) => ({
     items: items.filter((item) => !isHidden(injector, item, asOf)).map((item) => sentEvent(injector, item)),
     next,
   });
   return {
     groups: async (range, query) => {
-      const page = await recent(range, query, (instants) => ledger.groups(instants, query));
+      const page = await recent(range, query, (instants) => backend.groups(instants, query));
       return { ...page, items: page.items.map((item) => sentGroup(injector, item, query.asOf)) };
     },
     events: async (range, query) =>
-      sentEvents(await recent(range, query, (instants) => ledger.events(instants, query)), query),
+      sentEvents(await recent(range, query, (instants) => backend.events(instants, query)), query),
     eventsOfGroup: async (groupId, query, range) => {
-      const page = await ledger.eventsOfGroup(groupId, query, range);
+      const page = await backend.eventsOfGroup(groupId, query, range);
       return page && sentEvents(page, query);
     },
     eventsOfOrder: async (orderId, query) => {
-      const page = await ledger.eventsOfOrder(orderId, query);
+      const page = await backend.eventsOfOrder(orderId, query);
       return page && sentEvents(page, query);
     },
   };
 }
 
-function withOrder(ledger: EventLedger, order: ItemOrder): EventLedger {
+function withOrder(backend: EventBackend, order: ItemOrder): EventBackend {
   return {
-    groups: (range, query) => reordered(order, query, (each) => ledger.groups(range, each)),
-    events: (range, query) => reordered(order, query, (each) => ledger.events(range, each)),
+    groups: (range, query) => reordered(order, query, (each) => backend.groups(range, each)),
+    events: (range, query) => reordered(order, query, (each) => backend.events(range, each)),
     eventsOfGroup: async (groupId, query, range) => {
-      const first = await ledger.eventsOfGroup(groupId, { ...query, cursor: undefined }, range);
-      const ask = async (each: LedgerQuery) => (await ledger.eventsOfGroup(groupId, each, range)) ?? empty;
+      const first = await backend.eventsOfGroup(groupId, { ...query, cursor: undefined }, range);
+      const ask = async (each: BackendQuery) => (await backend.eventsOfGroup(groupId, each, range)) ?? empty;
       return first && reordered(order, query, ask);
     },
     eventsOfOrder: async (orderId, query) => {
-      const first = await ledger.eventsOfOrder(orderId, { ...query, cursor: undefined });
-      return first && reordered(order, query, async (each) => (await ledger.eventsOfOrder(orderId, each)) ?? empty);
+      const first = await backend.eventsOfOrder(orderId, { ...query, cursor: undefined });
+      return first && reordered(order, query, async (each) => (await backend.eventsOfOrder(orderId, each)) ?? empty);
     },
   };
 }
 
-const empty: LedgerPage = { items: [], next: undefined };
+const empty: BackendPage = { items: [], next: undefined };
 
-function isHidden(injector: FaultInjector, { list, json }: LedgerItem, asOf: number): boolean {
+function isHidden(injector: FaultInjector, { list, json }: BackendItem, asOf: number): boolean {
   const hiding = ['deferred-events', 'recent-incomplete', 'history-limit'] as const;
   if (!hiding.some((kind) => injector.has(kind))) return false;
   const date = instantIn(membersOf(json), dateNames);
@@ -120,13 +120,13 @@ function isHidden(injector: FaultInjector, { list, json }: LedgerItem, asOf: num
   return isDeferred || injector.hidesRecent(key, date, asOf);
 }
 
-function sentEvent(injector: FaultInjector, item: LedgerItem): LedgerItem {
+function sentEvent(injector: FaultInjector, item: BackendItem): BackendItem {
   if (!injector.hitsItem('unknown-list', item.list + item.json)) return item;
   injector.count('unknown-list');
   return { ...item, list: unknownList };
 }
 
-function sentGroup(injector: FaultInjector, item: LedgerItem, asOf: number): LedgerItem {
+function sentGroup(injector: FaultInjector, item: BackendItem, asOf: number): BackendItem {
   if (!injector.has('total-missing')) return item;
   const members = membersOf(item.json);
   const end = instantIn(members, ['FinancialEventGroupEnd']);

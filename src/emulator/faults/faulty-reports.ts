@@ -1,5 +1,5 @@
 import { dayMs } from '../../core/windows.js';
-import type { ReportLedger, SettlementReport } from '../../serve/reports-2021-06-30/report-ledger.js';
+import type { ReportBackend, SettlementReport } from '../../serve/reports-2021-06-30/report-backend.js';
 import type { FaultInjector } from './fault-injector.js';
 import type { FaultKind } from './fault-settings.js';
 import {
@@ -25,7 +25,7 @@ const edits = [
   ['dotted-dates', dottedDates],
 ] as const satisfies readonly (readonly [FaultKind, SettlementEdit])[];
 
-/** The faults that change the reports of a ledger. */
+/** The faults that change the reports of a backend. */
 const reportFaults: readonly FaultKind[] = [
   ...edits.map(([kind]) => kind),
   ...(['reports-overlap', 'report-restated', 'report-missing', 'windows-1252'] as const),
@@ -37,22 +37,22 @@ interface FaultyReport extends SettlementReport {
 }
 
 /**
- * A ledger's settlement reports with everything that is known of Amazon's: documents that overlap, settlements that come again, and the forms
+ * A backend's settlement reports with everything that is known of Amazon's: documents that overlap, settlements that come again, and the forms
  * of other marketplaces. A fault hits a settlement in all documents alike, by its id.
  */
-export function faultyReports(ledger: ReportLedger, injector: FaultInjector): ReportLedger {
-  if (!reportFaults.some((kind) => injector.has(kind))) return ledger;
+export function faultyReports(backend: ReportBackend, injector: FaultInjector): ReportBackend {
+  if (!reportFaults.some((kind) => injector.has(kind))) return backend;
   const negative = new Map<string, boolean>();
 
   async function isNegative(report: SettlementReport): Promise<boolean> {
-    const found = negative.get(report.id) ?? totalOf((await ledger.documentOf(report)).text).startsWith('-');
+    const found = negative.get(report.id) ?? totalOf((await backend.documentOf(report)).text).startsWith('-');
     negative.set(report.id, found);
     return found;
   }
 
   async function reports(asOf: number): Promise<readonly FaultyReport[]> {
     const found: FaultyReport[] = [];
-    for (const report of await ledger.reports(asOf)) {
+    for (const report of await backend.reports(asOf)) {
       if (injector.hitsItem('report-missing', report.id) && (await isNegative(report)))
         injector.count('report-missing');
       else found.push({ ...report, of: report });
@@ -62,7 +62,7 @@ export function faultyReports(ledger: ReportLedger, injector: FaultInjector): Re
 
   /** The lines of the settlement of a report. */
   async function linesOf({ id, of }: FaultyReport): Promise<string> {
-    const settlement = settlementIn((await ledger.documentOf(of)).text);
+    const settlement = settlementIn((await backend.documentOf(of)).text);
     const isEarlier = id === of.id && injector.hitsItem('report-restated', id);
     const kinds = edits.filter(([kind]) => injector.hitsItem(kind, of.id));
     for (const [kind] of kinds) injector.count(kind);
@@ -81,7 +81,7 @@ export function faultyReports(ledger: ReportLedger, injector: FaultInjector): Re
         isOverlapping ? Math.max(0, at + 1 - injector.amount('reports-overlap')) : at,
         at + 1,
       );
-      const { text, encoding } = await ledger.documentOf(all[at]?.of ?? asked);
+      const { text, encoding } = await backend.documentOf(all[at]?.of ?? asked);
       const [names = ''] = text.split('\n', 1);
       const blocks: string[] = [];
       for (const settlement of settlements) blocks.push(await linesOf(settlement));

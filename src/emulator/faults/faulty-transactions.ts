@@ -2,8 +2,8 @@ import { scan } from '../../core/json/scan.js';
 import { Tape } from '../../core/json/tape.js';
 import { parseInstant, shortInstant } from '../../core/numeric/instant.js';
 import { dayMs } from '../../core/windows.js';
-import type { LedgerItem, LedgerPage } from '../../serve/operation/ledger-page.js';
-import type { TransactionLedger } from '../../serve/api-2024-06-19/transaction-ledger.js';
+import type { BackendItem, BackendPage } from '../../serve/operation/backend-page.js';
+import type { TransactionBackend } from '../../serve/api-2024-06-19/transaction-backend.js';
 import type { FaultInjector } from './fault-injector.js';
 import type { FaultKind } from './fault-settings.js';
 import { itemOrder, reordered } from './item-order.js';
@@ -57,7 +57,7 @@ const rewriters: readonly (readonly [FaultKind, () => MemberRewriter])[] = [
   ['status-case', () => statusCase],
 ];
 
-/** The faults that change the transactions of a ledger. */
+/** The faults that change the transactions of a backend. */
 const transactionFaults: readonly FaultKind[] = [
   ...rewriters.map(([kind]) => kind),
   ...(['recent-incomplete', 'history-limit', 'early-release', 'withdrawn', 'no-transactions'] as const),
@@ -69,12 +69,12 @@ const maturity = /("maturityDate":")([^"]+)/;
 const releasedId = /"relatedIdentifierName":"DEFERRED_TRANSACTION_ID","relatedIdentifierValue":"([^"]+)"/;
 
 /**
- * A ledger with the live service's worst behaviour: transactions in shapes that its model lacks, recent ones late, old
+ * A backend with the live service's worst behaviour: transactions in shapes that its model lacks, recent ones late, old
  * ones missing, or none at all. Whether a transaction is hidden depends on its id and the instant of the chain's first
  * request.
  */
-export function faultyTransactions(ledger: TransactionLedger, injector: FaultInjector): TransactionLedger {
-  const faulty = transactionFaults.some((kind) => injector.has(kind)) ? withFaults(ledger, injector) : ledger;
+export function faultyTransactions(backend: TransactionBackend, injector: FaultInjector): TransactionBackend {
+  const faulty = transactionFaults.some((kind) => injector.has(kind)) ? withFaults(backend, injector) : backend;
   const order = itemOrder(injector);
   if (order === undefined) return faulty;
   return {
@@ -84,8 +84,8 @@ export function faultyTransactions(ledger: TransactionLedger, injector: FaultInj
   };
 }
 
-function withFaults(ledger: TransactionLedger, injector: FaultInjector): TransactionLedger {
-  const unlessNone = async (ask: () => Promise<LedgerPage>): Promise<LedgerPage> => {
+function withFaults(backend: TransactionBackend, injector: FaultInjector): TransactionBackend {
+  const unlessNone = async (ask: () => Promise<BackendPage>): Promise<BackendPage> => {
     if (!injector.has('no-transactions')) return ask();
     injector.count('no-transactions');
     return { items: [], next: undefined };
@@ -93,16 +93,16 @@ function withFaults(ledger: TransactionLedger, injector: FaultInjector): Transac
   return {
     transactions: (question, query) =>
       unlessNone(async () => {
-        const { items, next } = await ledger.transactions(question, query);
+        const { items, next } = await backend.transactions(question, query);
         const visible = items.filter((item) => !isHidden(injector, item, query.asOf));
         return { items: visible.map((item) => sentTransaction(injector, item)), next };
       }),
-    summaries: (question, query) => unlessNone(() => ledger.summaries(question, query)),
-    payouts: (question, query) => unlessNone(() => ledger.payouts(question, query)),
+    summaries: (question, query) => unlessNone(() => backend.summaries(question, query)),
+    payouts: (question, query) => unlessNone(() => backend.payouts(question, query)),
   };
 }
 
-function isHidden(injector: FaultInjector, item: LedgerItem, asOf: number): boolean {
+function isHidden(injector: FaultInjector, item: BackendItem, asOf: number): boolean {
   const hiding = ['withdrawn', 'history-limit', 'recent-incomplete'] as const;
   if (!hiding.some((kind) => injector.has(kind))) return false;
   const { transactionId, postedDate } = JSON.parse(item.json) as Readonly<Record<string, unknown>>;
@@ -114,7 +114,7 @@ function isHidden(injector: FaultInjector, item: LedgerItem, asOf: number): bool
 }
 
 /** Whether a deferred sale is withdrawn by an instant; the transaction that would have released it never appears. */
-function isWithdrawn(injector: FaultInjector, { json }: LedgerItem, id: string, asOf: number): boolean {
+function isWithdrawn(injector: FaultInjector, { json }: BackendItem, id: string, asOf: number): boolean {
   const released = releasedId.exec(json)?.[1];
   const matures = parseInstant(maturity.exec(json)?.[2] ?? '');
   if (matures === undefined || !injector.hitsItem('withdrawn', released ?? id)) return false;
@@ -123,7 +123,7 @@ function isWithdrawn(injector: FaultInjector, { json }: LedgerItem, id: string, 
   return isGone;
 }
 
-function sentTransaction(injector: FaultInjector, original: LedgerItem): LedgerItem {
+function sentTransaction(injector: FaultInjector, original: BackendItem): BackendItem {
   const item = injector.has('early-release') ? withLaterMaturity(injector, original) : original;
   const hits = rewriters.filter(([kind]) => injector.hitsItem(kind, item.json));
   for (const [kind] of hits) injector.count(kind);
@@ -131,7 +131,7 @@ function sentTransaction(injector: FaultInjector, original: LedgerItem): LedgerI
 }
 
 /** A sale with a maturity date after that of its release. */
-function withLaterMaturity(injector: FaultInjector, item: LedgerItem): LedgerItem {
+function withLaterMaturity(injector: FaultInjector, item: BackendItem): BackendItem {
   const { transactionId } = JSON.parse(item.json) as Readonly<Record<string, unknown>>;
   const [, before = '', date = ''] = maturity.exec(item.json) ?? [];
   const matures = parseInstant(date);

@@ -1,13 +1,13 @@
-import type { LedgerItem, LedgerPage, LedgerQuery } from '../../serve/operation/ledger-page.js';
+import type { BackendItem, BackendPage, BackendQuery } from '../../serve/operation/backend-page.js';
 import type { FaultInjector } from './fault-injector.js';
 
 /** Items read at once. */
 const mostItems = 500;
 
 /** Another order of all items of a question than by instant. */
-export type ItemOrder = (items: readonly LedgerItem[]) => readonly LedgerItem[];
+export type ItemOrder = (items: readonly BackendItem[]) => readonly BackendItem[];
 
-/** The order that a fault gives to the items of a ledger: the newest first, or shuffled; undefined: their own. */
+/** The order that a fault gives to the items of a backend: the newest first, or shuffled; undefined: their own. */
 export function itemOrder(injector: FaultInjector): ItemOrder | undefined {
   const kind = (['newest-first', 'shuffled'] as const).find((candidate) => injector.has(candidate));
   if (kind === undefined) return undefined;
@@ -27,10 +27,10 @@ export function itemOrder(injector: FaultInjector): ItemOrder | undefined {
  */
 export async function reordered(
   order: ItemOrder,
-  { cursor, limit, asOf }: LedgerQuery,
-  ask: (query: LedgerQuery) => Promise<LedgerPage>,
-): Promise<LedgerPage> {
-  const items: LedgerItem[] = [];
+  { cursor, limit, asOf }: BackendQuery,
+  ask: (query: BackendQuery) => Promise<BackendPage>,
+): Promise<BackendPage> {
+  const items: BackendItem[] = [];
   let next: string | undefined;
   do {
     const page = await ask({ cursor: next, limit: mostItems, asOf });

@@ -13,7 +13,7 @@ export interface SettlementTable {
   readonly lines: readonly ReportRow[];
 }
 
-/** Reads a document as the ledger writes it. */
+/** Reads a document as the backend writes it. */
 export function settlementIn(text: string): SettlementTable {
   const [names = [], header = [], ...lines] = text
     .trimEnd()

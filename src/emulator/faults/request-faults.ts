@@ -10,7 +10,7 @@ import {
 } from '../../serve/operation/outcome.js';
 import type { CheckedRequest } from '../../serve/operation/served-operation.js';
 import { addressExpired, documentRefusal } from '../../serve/reports-2021-06-30/document-addresses.js';
-import type { LedgerItem } from '../../serve/operation/ledger-page.js';
+import type { BackendItem } from '../../serve/operation/backend-page.js';
 import { HttpRefusal } from '../../core/http-server/refusal.js';
 import {
   faultlessPage,
@@ -109,7 +109,7 @@ export function createRequestFaults(
       return true;
     };
     /** The groups without about one in N, at least without the first one. */
-    const withMissing = (groups: readonly LedgerItem[]): readonly LedgerItem[] => {
+    const withMissing = (groups: readonly BackendItem[]): readonly BackendItem[] => {
       const share = 1 / injector.amount('groups-missing');
       const listed = groups.filter(({ json }) => injector.chance('groups-missing', request.number, json) >= share);
       return listed.length < groups.length ? listed : groups.slice(1);

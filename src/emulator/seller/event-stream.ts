@@ -1,4 +1,4 @@
-import type { InstantRange } from '../../serve/operation/ledger-page.js';
+import type { InstantRange } from '../../serve/operation/backend-page.js';
 import type { EventListName } from '../../sources/finances/api-v0/event-records.js';
 import { accountWriters } from './account-writers.js';
 import { dayMs } from '../../core/windows.js';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isoInstant } from '../../core/numeric/instant.js';
-import type { ReportDocument, ReportLedger, SettlementReport } from '../../serve/reports-2021-06-30/report-ledger.js';
+import type { ReportDocument, ReportBackend, SettlementReport } from '../../serve/reports-2021-06-30/report-backend.js';
 import { reportFields } from '../../sources/finances/settlement-reports/report-fields.js';
 import { reportLimits } from '../../sources/finances/settlement-reports/report-operations.js';
 import type { EventListName } from '../../sources/finances/api-v0/event-records.js';
@@ -52,7 +52,7 @@ function instantText(ms: number): string {
  * A seller's closed settlements as settlement reports: one document each, written from the events when it is asked for, so that memory holds
  * no document.
  */
-export class ReportBooks implements ReportLedger {
+export class ReportBooks implements ReportBackend {
   readonly #books: SellerBooks;
   readonly #settlements: SettlementBooks;
   readonly #sink = new ReportSink();

@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/clock.js';
 import { usageError } from '../../core/errors.js';
-import type { InstantRange, LedgerItem, LedgerPage, LedgerQuery } from '../../serve/operation/ledger-page.js';
-import type { Ledger } from '../../serve/served-apis.js';
+import type { InstantRange, BackendItem, BackendPage, BackendQuery } from '../../serve/operation/backend-page.js';
+import type { Backend } from '../../serve/served-apis.js';
 import { createEventStream, type EventFacts, type EventStream, type SellerHistory, historyAt } from './event-stream.js';
 import { JsonSink } from './json-sink.js';
 import { edgeCases } from '../profiles/edge-cases-profile.js';
@@ -32,8 +32,8 @@ const profiles = { plausible, 'edge-cases': edgeCases } as const satisfies Recor
 
 export type ProfileName = keyof typeof profiles;
 
-/** A synthetic seller: a ledger for the service, and its events, with which tests compare a lake. */
-export interface Seller extends Ledger {
+/** A synthetic seller: a backend for the service, and its events, with which tests compare a lake. */
+export interface Seller extends Backend {
   readonly byReport: ReportBooks;
   readonly stream: EventStream;
   /** The events up to now. */
@@ -100,13 +100,13 @@ export function createSeller(options: SellerOptions, clock: Clock): Seller {
   const key = seedKey(seed);
   const stream = createEventStream(seed, count, days, profiles[options.profile]);
   const sums = createPeriodSums(stream);
-  const historyOf = ({ asOf }: LedgerQuery) => historyAt(stream, days, Math.min(asOf, clock.now()));
+  const historyOf = ({ asOf }: BackendQuery) => historyAt(stream, days, Math.min(asOf, clock.now()));
   const { profile, periods } = stream;
   const sink = new JsonSink(stream.orderIds, profile);
 
-  function eventPage(found: Iterable<EventFacts>, { limit }: LedgerQuery): LedgerPage {
+  function eventPage(found: Iterable<EventFacts>, { limit }: BackendQuery): BackendPage {
     const { first, last } = firstItems(found, limit);
-    const items = first.map((event): LedgerItem => {
+    const items = first.map((event): BackendItem => {
       stream.write(event, sink);
       return { list: event.list, json: sink.finish() };
     });
@@ -122,7 +122,7 @@ export function createSeller(options: SellerOptions, clock: Clock): Seller {
     return { beginningBalance, total: beginningBalance + (await sums.netOf(period, until)) };
   }
 
-  async function groupItem(period: Period, until: number): Promise<LedgerItem> {
+  async function groupItem(period: Period, until: number): Promise<BackendItem> {
     const balances = await balancesOf(period, until);
     const facts = { id: periods.idOf(period), period, isOpen: period.end > until, ...balances };
     return { list: '', json: groupJson(key, profile, facts) };
@@ -142,7 +142,7 @@ export function createSeller(options: SellerOptions, clock: Clock): Seller {
       }
       const found = history.periods.slice(position + 1).filter(({ start }) => start >= from && start < to);
       const { first, last } = firstItems(found, limit);
-      const items: LedgerItem[] = [];
+      const items: BackendItem[] = [];
       for (const period of first) items.push(await groupItem(period, history.until));
       return { items, next: last && periods.idOf(last) };
     },

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { shortInstant } from '../../core/numeric/instant.js';
 import { dayMs } from '../../core/windows.js';
-import type { LedgerPage, LedgerQuery } from '../../serve/operation/ledger-page.js';
+import type { BackendPage, BackendQuery } from '../../serve/operation/backend-page.js';
 import type {
   PayoutQuestion,
   SummaryQuestion,
-  TransactionLedger,
-} from '../../serve/api-2024-06-19/transaction-ledger.js';
+  TransactionBackend,
+} from '../../serve/api-2024-06-19/transaction-backend.js';
 import { hash } from '../profiles/seeded-random.js';
 import type { SellerMarketplace } from '../profiles/seller-profile.js';
 import type { Period } from './event-calendar.js';
@@ -22,7 +22,7 @@ export interface SellerBooks {
   readonly key: number;
   readonly events: EventStream;
   readonly sums: PeriodSums;
-  readonly historyOf: (query: LedgerQuery) => SellerHistory;
+  readonly historyOf: (query: BackendQuery) => SellerHistory;
   /** The beginning balance of a settlement, and its total with it, in millionths. */
   readonly balancesOf: (
     period: Period,
@@ -37,7 +37,7 @@ export interface FoundItem {
 }
 
 /** A page of the first `limit` items, with the cursor of the next page. */
-export async function pageOf(found: AsyncIterable<FoundItem>, limit: number): Promise<LedgerPage> {
+export async function pageOf(found: AsyncIterable<FoundItem>, limit: number): Promise<BackendPage> {
   const items: { list: string; json: string }[] = [];
   let last = '';
   for await (const { cursor, write } of found) {
@@ -64,7 +64,7 @@ export async function* itemsAfter(
 export type Identifiers = readonly (readonly [name: string, value: string])[];
 
 /** A seller's settlements as the newer API has them: their ids, their totals, and their payouts. */
-export class SettlementBooks implements Pick<TransactionLedger, 'summaries' | 'payouts'> {
+export class SettlementBooks implements Pick<TransactionBackend, 'summaries' | 'payouts'> {
   readonly sellerId: string;
   readonly #books: SellerBooks;
 
@@ -75,7 +75,7 @@ export class SettlementBooks implements Pick<TransactionLedger, 'summaries' | 'p
     this.sellerId = `A${letters.slice(0, 13).toUpperCase()}`;
   }
 
-  summaries(question: SummaryQuestion, query: LedgerQuery): Promise<LedgerPage> {
+  summaries(question: SummaryQuestion, query: BackendQuery): Promise<BackendPage> {
     const history = this.#books.historyOf(query);
     const found =
       question.settlementId === undefined
@@ -84,7 +84,7 @@ export class SettlementBooks implements Pick<TransactionLedger, 'summaries' | 'p
     return pageOf(itemsAfter(found, query.cursor), query.limit);
   }
 
-  payouts(question: PayoutQuestion, query: LedgerQuery): Promise<LedgerPage> {
+  payouts(question: PayoutQuestion, query: BackendQuery): Promise<BackendPage> {
     const found = this.#payoutsFor(question, this.#books.historyOf(query));
     return pageOf(itemsAfter(found, query.cursor), query.limit);
   }

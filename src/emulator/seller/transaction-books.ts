@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { usageError } from '../../core/errors.js';
 import { dayMs } from '../../core/windows.js';
-import type { LedgerPage, LedgerQuery } from '../../serve/operation/ledger-page.js';
+import type { BackendPage, BackendQuery } from '../../serve/operation/backend-page.js';
 import type {
   PayoutQuestion,
   SummaryQuestion,
-  TransactionLedger,
+  TransactionBackend,
   TransactionQuestion,
-} from '../../serve/api-2024-06-19/transaction-ledger.js';
+} from '../../serve/api-2024-06-19/transaction-backend.js';
 import type { EventListName } from '../../sources/finances/api-v0/event-records.js';
 import { hash } from '../profiles/seeded-random.js';
 import type { Period } from './event-calendar.js';
@@ -103,7 +103,7 @@ const eventCursor = /^E(?<ordinal>-?\d+)(?<stage>[dc])$/;
  * The seller's events as transactions with the same amounts: each event once, and a deferred sale a second time with
  * the id and date that it had while it was deferred. The status follows from the seed and the instant of the request.
  */
-export class TransactionBooks implements TransactionLedger {
+export class TransactionBooks implements TransactionBackend {
   readonly #books: SellerBooks;
   readonly #settlements: SettlementBooks;
   readonly #sink: TransactionSink;
@@ -114,15 +114,15 @@ export class TransactionBooks implements TransactionLedger {
     this.#sink = new TransactionSink(books.events.profile);
   }
 
-  transactions(question: TransactionQuestion, query: LedgerQuery): Promise<LedgerPage> {
+  transactions(question: TransactionQuestion, query: BackendQuery): Promise<BackendPage> {
     return pageOf(this.#found(question, this.#books.historyOf(query), query.cursor), query.limit);
   }
 
-  summaries(question: SummaryQuestion, query: LedgerQuery): Promise<LedgerPage> {
+  summaries(question: SummaryQuestion, query: BackendQuery): Promise<BackendPage> {
     return this.#settlements.summaries(question, query);
   }
 
-  payouts(question: PayoutQuestion, query: LedgerQuery): Promise<LedgerPage> {
+  payouts(question: PayoutQuestion, query: BackendQuery): Promise<BackendPage> {
     return this.#settlements.payouts(question, query);
   }
 

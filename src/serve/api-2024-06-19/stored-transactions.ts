@@ -17,15 +17,20 @@ import {
   type Selection,
   type SqlQuery,
 } from '../lake/stored-rows.js';
-import type { InstantRange } from '../operation/ledger-page.js';
+import type { InstantRange } from '../operation/backend-page.js';
 import { invalidInput } from '../operation/outcome.js';
-import type { PayoutQuestion, SummaryQuestion, TransactionLedger, TransactionQuestion } from './transaction-ledger.js';
+import type {
+  PayoutQuestion,
+  SummaryQuestion,
+  TransactionBackend,
+  TransactionQuestion,
+} from './transaction-backend.js';
 
 /** An instant after every record, milliseconds since 1970. */
 const latestMs = Date.parse('9999-12-31');
 
 /** The transactions, summaries and payouts of a lake. */
-export function storedTransactions(pages: LakePages): TransactionLedger {
+export function storedTransactions(pages: LakePages): TransactionBackend {
   const transactions = pages.filesOf(tables.transactions);
   const orderTransactions = pages.filesOf(tables.orderTransactions);
   const settlementSummaries = pages.filesOf(tables.settlementSummaries);

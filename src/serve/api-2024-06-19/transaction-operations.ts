@@ -8,8 +8,8 @@ import {
 } from '../../sources/finances/api-2024-06-19/operations.js';
 import { HttpRefusal } from '../../core/http-server/refusal.js';
 import { dayMs } from '../../core/windows.js';
-import type { InstantRange, LedgerPage } from '../operation/ledger-page.js';
-import type { TransactionLedger, WithTransactionLedger } from './transaction-ledger.js';
+import type { InstantRange, BackendPage } from '../operation/backend-page.js';
+import type { TransactionBackend, WithTransactionBackend } from './transaction-backend.js';
 import { invalidInput, pageTooLarge } from '../operation/outcome.js';
 import { type Bound, boundOf, queryValues } from '../operation/query-parameters.js';
 import {
@@ -147,15 +147,15 @@ function rangeOf({ after, before, asOf }: Chain, { range }: TransactionOperation
   return from < upper ? { from, to: upper } : undefined;
 }
 
-const emptyPage: LedgerPage = { items: [], next: undefined };
+const emptyPage: BackendPage = { items: [], next: undefined };
 
 function accountsIn({ parameters: values = {} }: Chain) {
   return { marketplaceIds: values['marketplaceIds']?.split(','), accountType: values['accountType'] };
 }
 
-/** The question to the ledger for each operation. */
-const questions: Readonly<Record<TransactionOperationName, ReadPage<TransactionLedger>>> = {
-  listTransactions: async (ledger, chain, query) => {
+/** The question to the backend for each operation. */
+const questions: Readonly<Record<TransactionOperationName, ReadPage<TransactionBackend>>> = {
+  listTransactions: async (backend, chain, query) => {
     const { parameters: values = {} } = chain;
     const related = (name: (typeof transactionOperations.listTransactions.relatedIdentifiers)[number]) =>
       values[parameters.relatedIdentifierName] === name ? values[parameters.relatedIdentifierValue] : undefined;
@@ -168,9 +168,9 @@ const questions: Readonly<Record<TransactionOperationName, ReadPage<TransactionL
       orderId: related('ORDER_ID'),
       groupId: related('FINANCIAL_EVENT_GROUP_ID'),
     };
-    return ledger.transactions(question, query);
+    return backend.transactions(question, query);
   },
-  listSummary: (ledger, chain, query) => {
+  listSummary: (backend, chain, query) => {
     const { parameters: values = {}, after, before } = chain;
     const dayOf = (midnight: number | undefined) => (midnight === undefined ? undefined : midnight / dayMs);
     const first = dayOf(after ?? before);
@@ -179,12 +179,12 @@ const questions: Readonly<Record<TransactionOperationName, ReadPage<TransactionL
       settlementId: values[parameters.relatedIdentifierValue],
       days: first === undefined ? undefined : { first, last: dayOf(before) },
     };
-    return ledger.summaries(question, query);
+    return backend.summaries(question, query);
   },
-  listPayouts: async (ledger, chain, query) => {
+  listPayouts: async (backend, chain, query) => {
     const range = rangeOf(chain, transactionOperations.listPayouts);
     if (range === undefined) return emptyPage;
-    return ledger.payouts({ ...accountsIn(chain), range, payoutId: chain.parameters?.['payoutId'] }, query);
+    return backend.payouts({ ...accountsIn(chain), range, payoutId: chain.parameters?.['payoutId'] }, query);
   },
 };
 
@@ -196,7 +196,7 @@ function bodyOf({ hasPayload, result }: TransactionOperation, { items, nextToken
 }
 
 /** The operations of Finances 2024-06-19 and the listing of payouts. */
-export const servedTransactionOperations: readonly ServedOperation<WithTransactionLedger>[] =
+export const servedTransactionOperations: readonly ServedOperation<WithTransactionBackend>[] =
   Object.values<TransactionOperation>(transactionOperations).map((operation) => ({
     name: operation.name,
     path: operation.path,
@@ -207,9 +207,9 @@ export const servedTransactionOperations: readonly ServedOperation<WithTransacti
     rate: transactionLimits.rate,
     burst: transactionLimits.burst,
     read: (request) => readTransactionRequest(operation, request),
-    pageOf: async ({ byTransaction: ledger }, { chain, cursor }) => {
+    pageOf: async ({ byTransaction: backend }, { chain, cursor }) => {
       const query = { cursor, limit: chain.pageSize, asOf: chain.asOf };
-      return ledger === undefined ? emptyPage : questions[operation.name](ledger, chain, query);
+      return backend === undefined ? emptyPage : questions[operation.name](backend, chain, query);
     },
     bodyOf: (contents) => bodyOf(operation, contents),
     tooLarge: pageTooLarge,

@@ -7,8 +7,8 @@ import {
   type PathParameter,
 } from '../../sources/finances/api-v0/operations.js';
 import { eventLists } from '../../sources/finances/api-v0/event-records.js';
-import type { InstantRange, LedgerItem, LedgerPage } from '../operation/ledger-page.js';
-import type { EventLedger } from './event-ledger.js';
+import type { InstantRange, BackendItem, BackendPage } from '../operation/backend-page.js';
+import type { EventBackend } from './event-backend.js';
 import { invalidInput, requestRefusal } from '../operation/outcome.js';
 import { type Bound, boundOf, queryValues, percentDecoded } from '../operation/query-parameters.js';
 import {
@@ -147,42 +147,42 @@ const emptyRange: InstantRange = { from: 0, to: 0 };
 function inRange(
   { range }: { range: NonNullable<EventOperation['range']> },
   table: 'groups' | 'events',
-): ReadPage<EventLedger> {
-  return async (ledger, chain, query) => {
+): ReadPage<EventBackend> {
+  return async (backend, chain, query) => {
     const instants = rangeOf(chain, range);
-    return instants === undefined ? { items: [], next: undefined } : ledger[table](instants, query);
+    return instants === undefined ? { items: [], next: undefined } : backend[table](instants, query);
   };
 }
 
 async function requirePage(
-  page: Promise<LedgerPage | undefined>,
+  page: Promise<BackendPage | undefined>,
   { name }: PathParameter,
   subject: string,
-): Promise<LedgerPage> {
+): Promise<BackendPage> {
   const found = await page;
   if (found === undefined) throw requestRefusal(404, `There is no resource with this ${name}.`, subject);
   return found;
 }
 
-/** The question to the ledger for each operation. */
-const questions: Readonly<Record<EventOperationName, ReadPage<EventLedger>>> = {
+/** The question to the backend for each operation. */
+const questions: Readonly<Record<EventOperationName, ReadPage<EventBackend>>> = {
   ListFinancialEventGroups: inRange(eventOperations.ListFinancialEventGroups, 'groups'),
   ListFinancialEvents: inRange(eventOperations.ListFinancialEvents, 'events'),
-  ListFinancialEventsByGroupId: (ledger, chain, query) => {
+  ListFinancialEventsByGroupId: (backend, chain, query) => {
     const { subject = '' } = chain;
     const { pathParameter, range: rules } = eventOperations.ListFinancialEventsByGroupId;
     // Without bounds it is the whole group, with events newer than the default upper bound.
     const range = chain.after === undefined ? undefined : (rangeOf(chain, rules) ?? emptyRange);
-    return requirePage(ledger.eventsOfGroup(subject, query, range), pathParameter, subject);
+    return requirePage(backend.eventsOfGroup(subject, query, range), pathParameter, subject);
   },
-  ListFinancialEventsByOrderId: (ledger, { subject = '' }, query) => {
+  ListFinancialEventsByOrderId: (backend, { subject = '' }, query) => {
     const { pathParameter } = eventOperations.ListFinancialEventsByOrderId;
-    return requirePage(ledger.eventsOfOrder(subject, query), pathParameter, subject);
+    return requirePage(backend.eventsOfOrder(subject, query), pathParameter, subject);
   },
 };
 
 /** `{"list":[event,…],…}`: every list of the model in the model's order, then the lists unknown to it. */
-function eventsJson(items: readonly LedgerItem[], additionalLists: readonly string[]): string {
+function eventsJson(items: readonly BackendItem[], additionalLists: readonly string[]): string {
   const lists = new Map<string, string[]>([...Object.keys(eventLists), ...additionalLists].map((list) => [list, []]));
   for (const { list, json } of items) {
     const events = lists.get(list);
@@ -193,12 +193,12 @@ function eventsJson(items: readonly LedgerItem[], additionalLists: readonly stri
 }
 
 /**
- * The body of a page: `{"payload":{"NextToken"?,…}}`. Each item's JSON is sent as the ledger has it, byte for byte, in
- * the ledger's order. `additionalLists`: lists that a body of events has even when they are empty.
+ * The body of a page: `{"payload":{"NextToken"?,…}}`. Each item's JSON is sent as the backend has it, byte for byte, in
+ * the backend's order. `additionalLists`: lists that a body of events has even when they are empty.
  */
 export function pageBody(
   result: EventOperation['result'],
-  items: readonly LedgerItem[],
+  items: readonly BackendItem[],
   nextToken: string | undefined,
   additionalLists: readonly string[] = [],
 ): string {
@@ -209,7 +209,7 @@ export function pageBody(
 }
 
 /** The operations of Finances v0 (specification, sections 4 and 8). */
-export const servedEventOperations: readonly ServedOperation<EventLedger>[] = Object.values<EventOperation>(
+export const servedEventOperations: readonly ServedOperation<EventBackend>[] = Object.values<EventOperation>(
   eventOperations,
 ).map((operation) => ({
   name: operation.name,
@@ -221,8 +221,8 @@ export const servedEventOperations: readonly ServedOperation<EventLedger>[] = Ob
   rate: eventLimits.rate,
   burst: eventLimits.burst,
   read: (request) => readEventRequest(operation, request),
-  pageOf: (ledger, { chain, cursor }) =>
-    questions[operation.name](ledger, chain, { cursor, limit: chain.pageSize, asOf: chain.asOf }),
+  pageOf: (backend, { chain, cursor }) =>
+    questions[operation.name](backend, chain, { cursor, limit: chain.pageSize, asOf: chain.asOf }),
   bodyOf: ({ items = [], nextToken }: PageContents, { lists }) =>
     pageBody(operation.result, items, nextToken ?? undefined, lists),
   tooLarge: (results) =>

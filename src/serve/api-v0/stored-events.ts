@@ -13,11 +13,11 @@ import {
   type PageStart,
   type SqlQuery,
 } from '../lake/stored-rows.js';
-import type { EventLedger } from './event-ledger.js';
+import type { EventBackend } from './event-backend.js';
 import { OrderIndex } from './order-index.js';
 
 /** The groups and events of a lake. */
-export function storedEvents(pages: LakePages): EventLedger {
+export function storedEvents(pages: LakePages): EventBackend {
   const groups = pages.filesOf(tables.groups, 'started_at');
   const events = pages.filesOf(tables.events);
   const groupEvents = pages.filesOf(tables.groupEvents);

@@ -17,7 +17,7 @@ import {
   type ServiceFaults,
   withoutFaults,
 } from './fault-injection.js';
-import { servedOperations, type Ledger } from '../served-apis.js';
+import { servedOperations, type Backend } from '../served-apis.js';
 import { type ServiceQuota, Quotas } from './quota-meters.js';
 import { serverFailure, HttpRefusal } from '../../core/http-server/refusal.js';
 import { parseTarget } from '../../core/http-server/host-rule.js';
@@ -25,7 +25,7 @@ import { SignInService, signInPath, type SignInOptions } from './sign-in.js';
 import { NextTokens } from '../operation/signed-tokens.js';
 import { DocumentAddresses } from '../reports-2021-06-30/document-addresses.js';
 
-const operationByName = new Map<FaultRequest['operation'], ServedOperation<Ledger>>(
+const operationByName = new Map<FaultRequest['operation'], ServedOperation<Backend>>(
   servedOperations.map((operation) => [operation.name, operation]),
 );
 
@@ -67,7 +67,7 @@ export class Arrivals {
 }
 
 export interface AnswerOptions {
-  readonly ledger: Ledger;
+  readonly backend: Backend;
   readonly clock: Clock;
   /** The quota of each operation; undefined: no throttling, and no rate is announced. */
   readonly quota?: ServiceQuota | undefined;
@@ -111,7 +111,7 @@ function emptyExchange(): Exchange {
 /**
  * The Financial Events Service without sockets: answers a method and a request target (specification, sections 4 and
  * 8), with no headers and an empty body unless `exchange` has them. `tally` counts requests and answers. The promise
- * never rejects; an error of the ledger is answered with 500. Every request of an authorised caller to an operation
+ * never rejects; an error of the backend is answered with 500. Every request of an authorised caller to an operation
  * uses the quota, even if it is invalid or meets a fault; a throttled request uses none.
  *
  * @throws LedgerlakeError USAGE for options that are invalid
@@ -194,7 +194,7 @@ class Service {
     state.rate = undefined;
     const number = this.#arrive(state, 'Download', query);
     await this.#latency(number, request.signal);
-    const { byReport } = this.#faults.ledger;
+    const { byReport } = this.#faults.backend;
     return state.faults.replacement() ?? this.#documents.answer({ request, path, query, now }, byReport);
   }
 
@@ -212,7 +212,7 @@ class Service {
   }
 
   /** The outcome that replaces a page, decided before the query is read; undefined: none. */
-  #outcomeBeforeRead(state: RequestState, { operation }: Route<Ledger>, now: number): Outcome | undefined {
+  #outcomeBeforeRead(state: RequestState, { operation }: Route<Backend>, now: number): Outcome | undefined {
     const { request, faults } = state;
     const unauthorised = this.#signIn?.refusal(request, now);
     if (unauthorised !== undefined) return refused(unauthorised);
@@ -226,7 +226,7 @@ class Service {
 
   async #page(
     { request: exchange, faults }: RequestState,
-    route: Route<Ledger>,
+    route: Route<Backend>,
     query: string,
     now: number,
   ): Promise<Outcome> {
@@ -235,7 +235,7 @@ class Service {
     const rules = { tokens: this.#tokens, tokenLifeMs, isTokenSufficient: () => faults.isTokenSufficient() };
     const request = operation.read({ rawSubject, query, rules, now });
     faults.check(request);
-    const page = faults.page(request, await operation.pageOf(this.#faults.ledger, request));
+    const page = faults.page(request, await operation.pageOf(this.#faults.backend, request));
     const { items, hasList = true } = page;
     const nextToken = this.#nextToken(request, page);
     const body = operation.bodyOf(

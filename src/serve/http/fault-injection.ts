@@ -3,8 +3,8 @@ import type { OperationName } from '../../sources/finances/finances-apis.js';
 import type { HttpAnswer } from '../../core/http-server/answer.js';
 import type { Outcome } from '../operation/outcome.js';
 import type { CheckedRequest } from '../operation/served-operation.js';
-import type { Ledger } from '../served-apis.js';
-import type { LedgerItem, LedgerPage } from '../operation/ledger-page.js';
+import type { Backend } from '../served-apis.js';
+import type { BackendItem, BackendPage } from '../operation/backend-page.js';
 import { usageError } from '../../core/errors.js';
 import { createHash } from 'node:crypto';
 
@@ -25,7 +25,7 @@ export interface FaultRequest {
 
 /** A page as it is sent, with the continuation of its chain. */
 export interface SentPage {
-  readonly items: readonly LedgerItem[];
+  readonly items: readonly BackendItem[];
   /** Where the next page starts: a cursor that needs a token, or a token that was already issued. */
   readonly next: { readonly cursor: string | undefined } | { readonly token: string } | undefined;
   /** Token of the last page: null, or, by default, no member. */
@@ -51,7 +51,7 @@ export interface RequestFaults {
    *
    * @throws Refusal (400) for one that the specification allows
    */
-  page(request: CheckedRequest, page: LedgerPage): SentPage;
+  page(request: CheckedRequest, page: BackendPage): SentPage;
   /** @throws Refusal (400) for a body that the specification allows */
   checkBody(body: string): void;
   /** The answer as it is sent. */
@@ -64,8 +64,8 @@ export interface RequestIdentity {
   readonly accessToken: string | undefined;
 }
 
-/** The ledger's page, without faults. */
-export function faultlessPage({ items, next }: LedgerPage): SentPage {
+/** The backend's page, without faults. */
+export function faultlessPage({ items, next }: BackendPage): SentPage {
   return { items, next: next === undefined ? undefined : { cursor: next } };
 }
 
@@ -84,7 +84,7 @@ export const noFaults: RequestFaults = {
 /** A service's dependencies with faults applied. */
 export interface ServiceFaults {
   readonly clock: Clock;
-  readonly ledger: Ledger;
+  readonly backend: Backend;
   /** Lists in every body of events that the model doesn't have. */
   readonly lists: readonly string[];
   /** The faults of one request. */
@@ -94,7 +94,7 @@ export interface ServiceFaults {
 /** A service's dependencies without faults. */
 interface ServiceDependencies {
   readonly clock: Clock;
-  readonly ledger: Ledger;
+  readonly backend: Backend;
   /** Seed of all random faults. */
   readonly seed: number;
   /** Receives the kind of each fault that hits. */
@@ -107,8 +107,8 @@ interface ServiceDependencies {
 export type FaultInjection = (service: ServiceDependencies) => ServiceFaults;
 
 /** The fault injection of a service without faults. */
-export function withoutFaults({ clock, ledger }: ServiceDependencies): ServiceFaults {
-  return { clock, ledger, lists: [], request: () => noFaults };
+export function withoutFaults({ clock, backend }: ServiceDependencies): ServiceFaults {
+  return { clock, backend, lists: [], request: () => noFaults };
 }
 
 /** A pseudo-random number from 0 (included) to 1 (excluded) that depends only on the seed and the key. */

@@ -28,7 +28,7 @@ export interface RunningService extends RunningHttpServer {
 const liveHostNames = /^(?:[a-z0-9-]+\.)*amazon\.com$/;
 
 /**
- * Serves a ledger as the Financial Events Service over HTTP (specification, sections 4 and 8) until it is closed.
+ * Serves a backend as the Financial Events Service over HTTP (specification, sections 4 and 8) until it is closed.
  *
  * @throws LedgerlakeError USAGE where it can't listen on the address, and for a quota that is invalid
  */

@@ -25,9 +25,9 @@ export function healthPage(checkHealth: () => Promise<Health>, onFault: (fault: 
 }
 
 /** The page `/`, which names the service and its paths. It contains nothing of any event, as it needs no sign-in. */
-export function frontPage(ledgerName: string, notice = ''): SidePage {
+export function frontPage(backendName: string, notice = ''): SidePage {
   const paths = servedOperations.map(({ path }) => `GET ${path}\n`);
-  const body = `Ledgerlake ${version}: the Financial Events Service over ${ledgerName}.\n\n${paths.join('')}GET /healthz\n${notice}`;
+  const body = `Ledgerlake ${version}: the Financial Events Service over ${backendName}.\n\n${paths.join('')}GET /healthz\n${notice}`;
   return () => Promise.resolve({ status: 200, body, headers: { 'Content-Type': 'text/plain; charset=utf-8' } });
 }
 
@@ -37,10 +37,10 @@ export function frontPage(ledgerName: string, notice = ''): SidePage {
  */
 export function reportPage(
   createReport: () => Promise<string>,
-  ledgerName: string,
+  backendName: string,
   onFault: (fault: unknown) => void,
 ): SidePage {
-  const plain = frontPage(ledgerName, "\nThe report can't be shown: see the log of the service.\n");
+  const plain = frontPage(backendName, "\nThe report can't be shown: see the log of the service.\n");
   const headers = {
     'Content-Type': 'text/html; charset=utf-8',
     'Cache-Control': 'no-store',

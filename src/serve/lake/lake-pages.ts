@@ -5,7 +5,7 @@ import { isFileMissing } from '../../core/duckdb/views.js';
 import type { Table } from '../../core/columns/table.js';
 import { refusedAfter } from '../../lake/catalog/load-key.js';
 import { FileCache, type CacheSettings } from '../../lake/files/file-cache.js';
-import type { InstantRange, LedgerPage, LedgerQuery } from '../operation/ledger-page.js';
+import type { InstantRange, BackendPage, BackendQuery } from '../operation/backend-page.js';
 import { CommittedFiles, nearestFiles, type CommittedFile, type MainTables } from './committed-files.js';
 import { Readers } from './readers.js';
 import {
@@ -93,7 +93,7 @@ export class LakePages {
   }
 
   /** The page of a question, which is asked again where a commit has replaced its files meanwhile. */
-  async page({ cursor, limit }: LedgerQuery, ask: () => PagedQuestion): Promise<LedgerPage> {
+  async page({ cursor, limit }: BackendQuery, ask: () => PagedQuestion): Promise<BackendPage> {
     const after = cursor === undefined ? undefined : readCursor(cursor);
     for (let attempt = 1; ; attempt++) {
       await this.#tables.refresh(attempt > 1);
@@ -106,7 +106,7 @@ export class LakePages {
     }
   }
 
-  async #pageOf(question: PagedQuestion, after: RowCursor | undefined, limit: number): Promise<LedgerPage> {
+  async #pageOf(question: PagedQuestion, after: RowCursor | undefined, limit: number): Promise<BackendPage> {
     const keyAt = (cursor: RowCursor | undefined) =>
       `${question.key} ${cursor === undefined ? '' : cursorText(cursor)}`;
     const cached = this.#ahead.remove(keyAt(after));

@@ -1,6 +1,6 @@
 import { requestRefusal, invalidInput, tokenExpired } from './outcome.js';
 import type { HttpRefusal } from '../../core/http-server/refusal.js';
-import type { LedgerItem, LedgerPage, LedgerQuery } from './ledger-page.js';
+import type { BackendItem, BackendPage, BackendQuery } from './backend-page.js';
 import type { OperationName } from '../../sources/finances/finances-apis.js';
 import { percentDecoded } from './query-parameters.js';
 import type { Chain, ChainPosition, NextTokens } from './signed-tokens.js';
@@ -40,13 +40,13 @@ export function firstRequest(chain: Chain): CheckedRequest {
 /** The contents of a page's body. */
 export interface PageContents {
   /** Undefined: the body has no list of results. */
-  readonly items: readonly LedgerItem[] | undefined;
+  readonly items: readonly BackendItem[] | undefined;
   /** Undefined or, where the body says so, null: there is no next page. */
   readonly nextToken: string | null | undefined;
 }
 
-/** Reads a page of a chain from the part of the ledger that an API reads. */
-export type ReadPage<L> = (ledger: L, chain: Chain, query: LedgerQuery) => Promise<LedgerPage>;
+/** Reads a page of a chain from the part of the backend that an API reads. */
+export type ReadPage<L> = (backend: L, chain: Chain, query: BackendQuery) => Promise<BackendPage>;
 
 /** What a body may have besides its page. */
 export interface BodyContext {
@@ -56,7 +56,7 @@ export interface BodyContext {
   readonly addressOf: (documentId: string) => string;
 }
 
-/** An operation of the service: the differences between the APIs. `L`: the part of the ledger that it reads. */
+/** An operation of the service: the differences between the APIs. `L`: the part of the backend that it reads. */
 export interface ServedOperation<L> {
   readonly name: OperationName;
   /** Path with the path parameter in braces. */
@@ -80,12 +80,12 @@ export interface ServedOperation<L> {
    */
   read(request: UncheckedRequest): CheckedRequest;
   /**
-   * The ledger's page for a checked request.
+   * The backend's page for a checked request.
    *
-   * @throws Refusal (404) for a subject that the ledger doesn't have
+   * @throws Refusal (404) for a subject that the backend doesn't have
    */
-  pageOf(ledger: L, request: CheckedRequest): Promise<LedgerPage>;
-  /** The JSON of a page. Each item's JSON is sent as the ledger has it, byte for byte, in the ledger's order. */
+  pageOf(backend: L, request: CheckedRequest): Promise<BackendPage>;
+  /** The JSON of a page. Each item's JSON is sent as the backend has it, byte for byte, in the backend's order. */
   bodyOf(contents: PageContents, context: BodyContext): string;
   /** The refusal of a page that is too large. */
   tooLarge(results: number): HttpRefusal;

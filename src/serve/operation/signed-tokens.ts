@@ -57,7 +57,7 @@ export interface Chain {
 /** A position in a chain of pages, which a NextToken encodes. */
 export interface ChainPosition {
   readonly chain: Chain;
-  /** The ledger's cursor; undefined: the start. */
+  /** The backend's cursor; undefined: the start. */
   readonly cursor: string | undefined;
   /** Number of pages of the chain that precede it. */
   readonly pages: number;

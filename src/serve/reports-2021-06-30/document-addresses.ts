@@ -4,7 +4,7 @@ import type { Outcome } from '../operation/outcome.js';
 import { percentDecoded } from '../operation/query-parameters.js';
 import { DocumentSignatures } from '../operation/signed-tokens.js';
 import { bytesOf } from './document-bytes.js';
-import { findReport, type ReportLedger } from './report-ledger.js';
+import { findReport, type ReportBackend } from './report-backend.js';
 
 const documentsPath = '/documents/';
 const signatureParameter = 'X-Amz-Signature';
@@ -54,7 +54,7 @@ export class DocumentAddresses {
   }
 
   /** The document that an address names: it takes no credentials besides its signature. */
-  async answer({ request, path, query, now }: DocumentRequest, ledger: ReportLedger | undefined): Promise<Outcome> {
+  async answer({ request, path, query, now }: DocumentRequest, backend: ReportBackend | undefined): Promise<Outcome> {
     const { method, headers } = request;
     if (method !== 'GET') return documentRefusal(405, 'MethodNotAllowed', 'The method is not allowed.');
     if ((headers['x-amz-access-token'] ?? headers['authorization']) !== undefined) {
@@ -67,11 +67,11 @@ export class DocumentAddresses {
     if (state === 'unknown') {
       return documentRefusal(403, 'SignatureDoesNotMatch', 'The signature of the address is wrong.');
     }
-    const report = ledger && (await findReport(ledger, id, now));
-    if (ledger === undefined || report === undefined) {
+    const report = backend && (await findReport(backend, id, now));
+    if (backend === undefined || report === undefined) {
       return documentRefusal(404, 'NoSuchKey', 'The specified key does not exist.');
     }
-    const document = await ledger.documentOf(report);
+    const document = await backend.documentOf(report);
     const body = await bytesOf(document, report.isCompressed);
     return { status: 200, body, headers: { 'Content-Type': `text/plain; charset=${document.encoding}` } };
   }

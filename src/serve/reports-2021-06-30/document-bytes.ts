@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { decodeLine, type ReportEncoding } from '../../sources/finances/settlement-reports/report-encodings.js';
-import type { ReportDocument } from './report-ledger.js';
+import type { ReportDocument } from './report-backend.js';
 
 /** Characters with the bytes that an encoding has for them. */
 type Codes = ReadonlyMap<string, readonly number[]>;

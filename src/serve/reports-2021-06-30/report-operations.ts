@@ -5,7 +5,7 @@ import {
   settlementReportType,
 } from '../../sources/finances/settlement-reports/report-operations.js';
 import { shortInstant } from '../../core/numeric/instant.js';
-import type { LedgerItem, LedgerPage } from '../operation/ledger-page.js';
+import type { BackendItem, BackendPage } from '../operation/backend-page.js';
 import { invalidInput, pageTooLarge, requestRefusal } from '../operation/outcome.js';
 import { type Bound, boundOf, percentDecoded, queryValues } from '../operation/query-parameters.js';
 import {
@@ -17,7 +17,7 @@ import {
   type UncheckedRequest,
 } from '../operation/served-operation.js';
 import type { Chain } from '../operation/signed-tokens.js';
-import { findReport, type ReportLedger, type SettlementReport, type WithReportLedger } from './report-ledger.js';
+import { findReport, type ReportBackend, type SettlementReport, type WithReportBackend } from './report-backend.js';
 
 const { getReports, getReportDocument } = operations;
 const { after, before } = getReports.range;
@@ -100,23 +100,23 @@ function reportJson(report: SettlementReport, asOf: number): string {
 }
 
 /** The reports of a question, the newest first. */
-async function selected(ledger: ReportLedger, chain: Chain): Promise<readonly SettlementReport[]> {
+async function selected(backend: ReportBackend, chain: Chain): Promise<readonly SettlementReport[]> {
   const { asOf, after: since = asOf - limits.keptMs, before: until = asOf, parameters = {} } = chain;
   if (listOf(parameters, reportTypes)?.includes(settlementReportType) !== true) return [];
   const ofMarketplaces = listOf(parameters, marketplaceIds);
   const ofStatuses = listOf(parameters, statuses);
-  return (await ledger.reports(asOf))
+  return (await backend.reports(asOf))
     .filter((report) => report.createdAt >= since && report.createdAt <= until)
     .filter((report) => ofMarketplaces === undefined || report.marketplaceIds.some((id) => ofMarketplaces.includes(id)))
     .filter((report) => ofStatuses?.includes(statusOf(report, asOf)) !== false)
     .toSorted((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? -1 : 1));
 }
 
-async function listingPage(ledger: ReportLedger, { chain, cursor }: CheckedRequest): Promise<LedgerPage> {
-  const reports = await selected(ledger, chain);
+async function listingPage(backend: ReportBackend, { chain, cursor }: CheckedRequest): Promise<BackendPage> {
+  const reports = await selected(backend, chain);
   const start = cursor === undefined ? 0 : reports.findIndex(({ id }) => id === cursor) + 1;
   const shown = reports.slice(start, start + chain.pageSize);
-  const items = shown.map((report): LedgerItem => ({ list: '', json: reportJson(report, chain.asOf) }));
+  const items = shown.map((report): BackendItem => ({ list: '', json: reportJson(report, chain.asOf) }));
   return { items, next: start + shown.length < reports.length ? shown.at(-1)?.id : undefined };
 }
 
@@ -130,9 +130,9 @@ function readDocument({ rawSubject = '', query, now }: UncheckedRequest): Checke
   return firstRequest({ operation, subject, after: undefined, before: undefined, pageSize: 1, asOf: now });
 }
 
-async function documentPage(ledger: ReportLedger | undefined, { chain }: CheckedRequest): Promise<LedgerPage> {
+async function documentPage(backend: ReportBackend | undefined, { chain }: CheckedRequest): Promise<BackendPage> {
   const { subject = '', asOf } = chain;
-  const report = ledger && (await findReport(ledger, subject, asOf));
+  const report = backend && (await findReport(backend, subject, asOf));
   if (report === undefined) throw requestRefusal(404, 'There is no document with this reportDocumentId.', subject);
   const { documentId: reportDocumentId, isCompressed } = report;
   const json = JSON.stringify({ reportDocumentId, ...(isCompressed && { compressionAlgorithm: 'GZIP' }) });
@@ -152,7 +152,7 @@ function documentBody({ items = [] }: PageContents, addressOf: (documentId: stri
 }
 
 /** The operations of Reports 2021-06-30 that read settlement reports. */
-export const settlementReportOperations: readonly ServedOperation<WithReportLedger>[] = [
+export const settlementReportOperations: readonly ServedOperation<WithReportBackend>[] = [
   {
     name: getReports.name,
     path: getReports.path,

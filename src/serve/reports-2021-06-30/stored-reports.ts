@@ -3,13 +3,13 @@ import { loadKeyFor } from '../../lake/catalog/load-key.js';
 import { settlementLines, settlementReports } from '../../sources/finances/settlement-reports/report-tables.js';
 import type { LakePages } from '../lake/lake-pages.js';
 import { rowsAfter } from '../lake/stored-rows.js';
-import type { ReportLedger, SettlementReport } from './report-ledger.js';
+import type { ReportBackend, SettlementReport } from './report-backend.js';
 
 /** More rows than a settlement has. */
 const allRows = 10_000_000;
 
 /** The settlement reports of a lake, each with a document of its own. A report is as old as the end of its settlement. */
-export function storedReports(pages: LakePages): ReportLedger {
+export function storedReports(pages: LakePages): ReportBackend {
   const reports = pages.filesOf(settlementReports, 'started_at');
   const lines = pages.filesOf(settlementLines, 'started_at');
 

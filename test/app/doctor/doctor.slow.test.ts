@@ -28,13 +28,13 @@ import { clockAt, ran, serving, temporaryFolder } from '../lake-run.js';
 
 const dayMs = 86_400_000;
 const daysAgo = (days: number) => new Date(Math.floor(Date.now() / dayMs - days) * dayMs).toISOString();
-const ledger = createSeller({ seed: 3, events: 400, profile: 'edge-cases' }, systemClock);
+const backend = createSeller({ seed: 3, events: 400, profile: 'edge-cases' }, systemClock);
 
 /** A lake of `shop` that is loaded up to now, without the runs' state. */
 const whole = join(tmpdir(), `ledgerlake-doctor-${process.pid}`);
 beforeAll(async () => {
   const { startEmulator } = await import('../../emulator/emulator.js');
-  const service = await startEmulator({ ledger, clock: systemClock });
+  const service = await startEmulator({ backend, clock: systemClock });
   await ran({ lake: whole, endpoint: service.url, account: 'shop', from: daysAgo(20) }, { clock: systemClock });
   await service.close();
 });
@@ -48,7 +48,7 @@ interface Setup {
 /** A folder with a configuration of `shop`, its service, its token endpoint, and a copy of the lake. */
 async function setUp({ faults, answer }: Setup = {}) {
   const folder = await temporaryFolder();
-  const endpoint = await serving({ ledger, clock: systemClock, faults });
+  const endpoint = await serving({ backend, clock: systemClock, faults });
   const tokens = await tokenEndpoint(answer);
   const shop = { endpoint, tokenEndpoint: tokens.url, ...secrets };
   const settings = { lake: 'lake', rate: 1000, burst: 1000 };
@@ -291,7 +291,7 @@ test.each([
 test('gaps, and data that is too old, are faults with the one command that loads them', async () => {
   const folder = await temporaryFolder();
   const lake = join(folder, 'lake');
-  const endpoint = await serving({ ledger, clock: systemClock });
+  const endpoint = await serving({ backend, clock: systemClock });
   for (const [from, to] of [
     [30, 28],
     [20, 5],

@@ -16,7 +16,7 @@ const opened = {
 };
 
 async function sellers() {
-  const url = await serving({ ledger: createSeller({ seed: 7, events: 6000, profile: 'edge-cases' }, clock), clock });
+  const url = await serving({ backend: createSeller({ seed: 7, events: 6000, profile: 'edge-cases' }, clock), clock });
   // Where an event without a date stands depends on its page, so both read the same pages.
   const events: string[] = [];
   for (const { start, end } of cut({ start: Date.parse(range.from), end: Date.parse(range.to) }, 7)) {

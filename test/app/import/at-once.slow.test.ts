@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { builtCommand } from '../built-command.js';
 import { clockAt, database, temporaryFolder } from '../lake-run.js';
-import { shipment } from '../load/ledger-items.js';
+import { shipment } from '../load/backend-items.js';
 import { found, verified } from '../verify/verified.js';
 import { eventsBody, fileOf } from './imported.js';
 

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { clockAt, database, fileHashes, temporaryFolder } from '../lake-run.js';
-import { shipment } from '../load/ledger-items.js';
+import { shipment } from '../load/backend-items.js';
 import { eventsBody, fileOf, imported, value } from './imported.js';
 
 const clock = clockAt('2025-03-20T00:00:00Z');

@@ -7,8 +7,8 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { importLimits } from '../../../src/app/import/chunk-threads.js';
 import { clockAt, database, temporaryFolder } from '../lake-run.js';
 import { compacted } from '../maintenance/kept-lake.js';
-import type { DatedItem } from '../../serve/http/array-ledger.js';
-import { shipment } from '../load/ledger-items.js';
+import type { DatedItem } from '../../serve/http/array-backend.js';
+import { shipment } from '../load/backend-items.js';
 import { found, verified } from '../verify/verified.js';
 import { eventsBody, fileOf, imported } from './imported.js';
 

@@ -4,7 +4,7 @@ import { Chunk, ChunkEncoder, type PlacedChunk } from '../../../src/app/import/c
 import { importLimits } from '../../../src/app/import/chunk-threads.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import { clockAt, database, fileContents, temporaryFolder } from '../lake-run.js';
-import { shipment } from '../load/ledger-items.js';
+import { shipment } from '../load/backend-items.js';
 import { found, verified } from '../verify/verified.js';
 import { eventsBody, fileOf, imported, value } from './imported.js';
 

@@ -5,7 +5,7 @@ import { messageOf } from '../../../src/core/errors.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import { clockAt, database, temporaryFolder } from '../lake-run.js';
 import { failingStore } from '../maintenance/failing-store.js';
-import { shipment } from '../load/ledger-items.js';
+import { shipment } from '../load/backend-items.js';
 import { found, verified } from '../verify/verified.js';
 import { eventsBody, fileOf, imported, value } from './imported.js';
 

@@ -20,7 +20,7 @@ const days = { PostedAfter: '2025-04-20T00:00:00Z', PostedBefore: '2025-05-20T00
 
 test('an import into a lake on S3 writes what one on disk gets', async () => {
   await servedBucket();
-  const url = await serving({ ledger: createSeller({ seed: 7, events: 3000, profile: 'edge-cases' }, clock), clock });
+  const url = await serving({ backend: createSeller({ seed: 7, events: 3000, profile: 'edge-cases' }, clock), clock });
   const file = await fileOf(await fetchedBodies(url, '/finances/v0/financialEvents', days));
   const limits = { ...importLimits, chunkBytes: 300_000, thread: { from: 0, script: builtChunkThread } };
   const onDisk = await temporaryFolder();
@@ -53,7 +53,7 @@ async function areMixed(root: string): Promise<boolean> {
 test('an import beside a running backfill: each day is of one of them, and nothing is lost or doubled', async () => {
   const now = '2025-06-01T00:05:00Z';
   const seller = createSeller({ seed: 7, events: 3000, profile: 'edge-cases' }, clock);
-  const url = await serving({ ledger: seller, clock });
+  const url = await serving({ backend: seller, clock });
   const bodies = await fetchedBodies(url, '/finances/v0/financialEvents', days);
   // A file for every few pages, each with commits of its own.
   const pages = Array.from({ length: Math.ceil(bodies.length / 2) }, (_, at) => bodies.slice(at * 2, at * 2 + 2));
@@ -66,7 +66,7 @@ test('an import beside a running backfill: each day is of one of them, and nothi
   // The backfill waits for its later slices until half of the files are there, and goes on beside the other half.
   const goOn = new AbortController();
   const half = once(goOn.signal, 'abort');
-  const ledger: typeof seller = {
+  const backend: typeof seller = {
     ...seller,
     events: async (window, query) => {
       if (window.to > Date.parse('2025-05-10')) await half;
@@ -74,7 +74,7 @@ test('an import beside a running backfill: each day is of one of them, and nothi
     },
   };
   const options = { pipelines: ['financial-events'], account: 'demo', from: '2025-05-01', to: '2025-05-20' };
-  const endpoint = await serving({ ledger, clock: runningClock(now) });
+  const endpoint = await serving({ backend, clock: runningClock(now) });
   const backfill = ran({ ...options, lake: root, endpoint }, { clock: runningClock(now) });
   await vi.waitUntil(isBegun, 600_000);
   const middle = files.length >> 1;
@@ -94,7 +94,7 @@ test('an import beside a running backfill: each day is of one of them, and nothi
 });
 
 test('a lake whose last run is said to have read from nowhere is imported into all the same', async () => {
-  const url = await serving({ ledger: createSeller({ seed: 7, events: 300, profile: 'edge-cases' }, clock), clock });
+  const url = await serving({ backend: createSeller({ seed: 7, events: 300, profile: 'edge-cases' }, clock), clock });
   const file = await fileOf(await fetchedBodies(url, '/finances/v0/financialEvents', days));
   const root = await temporaryFolder();
   await imported({ root, clock }, [file]);

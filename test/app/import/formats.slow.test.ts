@@ -2,7 +2,7 @@ import * as zlib from 'node:zlib';
 import { expect, test } from 'vitest';
 import { messageOf } from '../../../src/core/errors.js';
 import { clockAt, database, temporaryFolder } from '../lake-run.js';
-import { settlement, shipment } from '../load/ledger-items.js';
+import { settlement, shipment } from '../load/backend-items.js';
 import { eventsBody, fileOf, groupsBody, imported, value } from './imported.js';
 
 const clock = clockAt('2025-03-20T00:00:00Z');

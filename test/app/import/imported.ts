@@ -6,7 +6,7 @@ import type { ImportPagesOptions } from '../../../src/app/import/import-run.js';
 import type { Database } from '../../../src/core/duckdb/connection.js';
 import { ended } from '../ended.js';
 import { temporaryFolder } from '../lake-run.js';
-import type { DatedItem } from '../../serve/http/array-ledger.js';
+import type { DatedItem } from '../../serve/http/array-backend.js';
 import { plainLog } from '../../../src/observe/log/plain-log.js';
 
 /** What a service answered on every page of a question, asked with nothing but `fetch`. */

@@ -5,8 +5,8 @@ import { status } from '../../../src/app/status/status.js';
 import type { Clock } from '../../../src/core/clock.js';
 import { clockAt, database, ran, serving, temporaryFolder } from '../lake-run.js';
 import { Kept } from '../../core/text/streams.js';
-import { arrayLedger, type DatedItem } from '../../serve/http/array-ledger.js';
-import { settlement, shipment } from '../load/ledger-items.js';
+import { arrayBackend, type DatedItem } from '../../serve/http/array-backend.js';
+import { settlement, shipment } from '../load/backend-items.js';
 import { synced } from '../load/synced.js';
 import { found, verified } from '../verify/verified.js';
 import { eventsBody, fileOf, groupsBody, imported, value } from './imported.js';
@@ -39,7 +39,7 @@ async function importedLake(): Promise<Lake> {
 }
 
 async function backfilled(lake: Lake, from: string, to: string, items = shipments('2.00')): Promise<void> {
-  const endpoint = await serving({ ledger: arrayLedger(items), clock });
+  const endpoint = await serving({ backend: arrayBackend(items), clock });
   await ran({ pipelines: ['financial-events'], lake: lake.root, account: 'shop', endpoint, from, to }, { clock });
 }
 
@@ -95,7 +95,7 @@ test('a loaded window takes the place of the imported days that it covers, and o
 });
 
 async function syncedAll(lake: Lake): Promise<void> {
-  const endpoint = await serving({ ledger: arrayLedger(shipments('2.00')), clock });
+  const endpoint = await serving({ backend: arrayBackend(shipments('2.00')), clock });
   const given = { pipelines: ['financial-events'], account: 'shop', endpoint, lake: lake.root };
   expect((await synced(given, { clock })).failure).toBeUndefined();
 }
@@ -184,7 +184,7 @@ test('groups are imported by the day on which they opened, each once and in its 
   expect(await list()).toBe('G1 Closed,G2 Closed,G3 Open');
   await expectWhole(lake);
 
-  const endpoint = await serving({ ledger: arrayLedger([open]), clock });
+  const endpoint = await serving({ backend: arrayBackend([open]), clock });
   const range = { from: '2025-03-08', to: '2025-03-08T15:00:00Z' };
   await ran({ pipelines: ['financial-event-groups'], lake: lake.root, account: 'shop', endpoint, ...range }, { clock });
   expect(await list()).toBe('G1 Closed,G2 Open,G3 Open');
@@ -193,7 +193,7 @@ test('groups are imported by the day on which they opened, each once and in its 
 
 test('imported days of which the service has nothing stay, unless they are given up', async () => {
   const lake = await importedLake();
-  const endpoint = await serving({ ledger: arrayLedger(shipments('2.00').slice(0, 16)), clock });
+  const endpoint = await serving({ backend: arrayBackend(shipments('2.00').slice(0, 16)), clock });
   const options = { pipelines: ['financial-events'], lake: lake.root, account: 'shop', endpoint };
   const range = { from: '2025-03-01', to: '2025-03-17' };
   await expect(ran({ ...options, ...range }, { clock })).rejects.toMatchObject({

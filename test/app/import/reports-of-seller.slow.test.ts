@@ -26,7 +26,7 @@ test.each(['plausible', 'edge-cases'] as const)(
       {
         ...defaults,
         lake: root,
-        endpoint: await serving({ ledger: seller, clock }),
+        endpoint: await serving({ backend: seller, clock }),
         account: 'demo',
         from: '2025-01-01',
       },

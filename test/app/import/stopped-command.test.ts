@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryFolder } from '../lake-run.js';
 import { threadLimits } from '../../../src/core/worker-thread.js';
-import { shipment } from '../load/ledger-items.js';
+import { shipment } from '../load/backend-items.js';
 import { eventsBody, fileOf } from './imported.js';
 
 /** Bodies of so many bytes in all, a thousand events an hour. */

@@ -5,7 +5,7 @@ import { threadLimitsOf } from '../../../src/core/worker-thread.js';
 import { builtCommand } from '../built-command.js';
 import { clockAt, database, fileContents, fileHashes, temporaryFolder } from '../lake-run.js';
 import { builtChunkThread, scripted } from '../../core/built-thread.js';
-import { shipment } from '../load/ledger-items.js';
+import { shipment } from '../load/backend-items.js';
 import { found, verified } from '../verify/verified.js';
 import { eventsBody, fileOf, imported, value } from './imported.js';
 

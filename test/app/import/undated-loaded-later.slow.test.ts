@@ -11,8 +11,8 @@ import type { Store } from '../../../src/lake/store/store.js';
 import { clockAt, database, ran, serving, temporaryFolder } from '../lake-run.js';
 import { failingStore } from '../maintenance/failing-store.js';
 import { compacted, copied } from '../maintenance/kept-lake.js';
-import { arrayLedger, type DatedItem } from '../../serve/http/array-ledger.js';
-import { shipment } from '../load/ledger-items.js';
+import { arrayBackend, type DatedItem } from '../../serve/http/array-backend.js';
+import { shipment } from '../load/backend-items.js';
 import { found, verified } from '../verify/verified.js';
 import { eventsBody, fileOf, imported } from './imported.js';
 
@@ -49,7 +49,7 @@ async function lakeOf(fees: readonly Fee[], size: number) {
 }
 
 async function endpointOf(fees: readonly Fee[]): Promise<string> {
-  return serving({ ledger: arrayLedger([...shipments, ...fees.map(feeItem)]), clock });
+  return serving({ backend: arrayBackend([...shipments, ...fees.map(feeItem)]), clock });
 }
 
 interface Backfill {

@@ -7,9 +7,9 @@ import { exportJournal, type JournalOptions } from '../../../src/app/journal/exp
 import type { Clock } from '../../../src/core/clock.js';
 import { millionths } from '../../../src/core/numeric/decimal.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
-import type { Ledger } from '../../../src/serve/served-apis.js';
+import type { Backend } from '../../../src/serve/served-apis.js';
 import { ran, serving, temporaryFolder } from '../lake-run.js';
-import { hidingLedger, lot, setClock, synced, type Hides } from '../load/synced.js';
+import { hidingBackend, lot, setClock, synced, type Hides } from '../load/synced.js';
 import { plainLog } from '../../../src/observe/log/plain-log.js';
 
 const defaults = { basis: 'paid', for: 'generic' } as const;
@@ -50,10 +50,10 @@ function sumsOf(rows: readonly Record<string, string>[]): Record<string, bigint>
   return Object.fromEntries(Object.entries(sums).filter(([, sum]) => sum !== 0n));
 }
 
-/** The ledger, which shows an item in nine only from an instant on, and another only before it. */
-function changingLedger(seller: Ledger, at: number): Ledger {
+/** The backend, which shows an item in nine only from an instant on, and another only before it. */
+function changingBackend(seller: Backend, at: number): Backend {
   const hides: Hides = (item, asOf) => (lot(item, 9) === 0 ? asOf < at : lot(item, 9) === 1 && asOf >= at);
-  return hidingLedger(seller, hides);
+  return hidingBackend(seller, hides);
 }
 
 test.each(['v0', '2024-06-19', 'both'] as const)(
@@ -61,7 +61,7 @@ test.each(['v0', '2024-06-19', 'both'] as const)(
   async (api) => {
     const clock = setClock('2026-02-03T02:00:00Z');
     const seller = createSeller({ seed: 5, events: 1500, profile: 'plausible' }, clock);
-    const endpoint = await serving({ ledger: changingLedger(seller, Date.parse('2026-02-10')), clock });
+    const endpoint = await serving({ backend: changingBackend(seller, Date.parse('2026-02-10')), clock });
     const lake = await temporaryFolder();
     const run = { lake, endpoint, account: 'shop', api };
     await ran({ ...run, from: '2025-12-01' }, { clock });
@@ -115,7 +115,7 @@ test.each(['v0', '2024-06-19', 'both'] as const)(
 test('what was booked after any load and its adjustments are the journals of now', async () => {
   const clock = setClock('2026-02-08T02:00:00Z');
   const seller = createSeller({ seed: 5, events: 400, profile: 'plausible' }, clock);
-  const endpoint = await serving({ ledger: seller, clock });
+  const endpoint = await serving({ backend: seller, clock });
   const lake = await temporaryFolder();
   const run = { lake, endpoint, account: 'shop' };
   const [listing, byDate, ofGroups] = ['financial-event-groups', 'financial-events', 'group-events'];
@@ -154,7 +154,7 @@ test('what was booked after any load and its adjustments are the journals of now
 test('the files of programs, another chart, and what it does not name', async () => {
   const clock = setClock('2026-02-03T02:00:00Z');
   const endpoint = await serving({
-    ledger: createSeller({ seed: 5, events: 1500, profile: 'plausible' }, clock),
+    backend: createSeller({ seed: 5, events: 1500, profile: 'plausible' }, clock),
     clock,
   });
   const lake = await temporaryFolder();

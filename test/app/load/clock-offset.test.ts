@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import { status } from '../../../src/app/status/status.js';
 import { Kept } from '../../core/text/streams.js';
-import { arrayLedger } from '../../serve/http/array-ledger.js';
+import { arrayBackend } from '../../serve/http/array-backend.js';
 import { serving, temporaryFolder } from '../lake-run.js';
-import { shipment } from './ledger-items.js';
+import { shipment } from './backend-items.js';
 import { setClock, synced, type SetClock } from './synced.js';
 
 async function shop(serviceClock: SetClock) {
   const items = [shipment('2026-03-17T12:00:00Z', 'order-17'), shipment('2026-03-19T12:00:00Z', 'order-19')];
-  const endpoint = await serving({ ledger: arrayLedger(items), clock: serviceClock });
+  const endpoint = await serving({ backend: arrayBackend(items), clock: serviceClock });
   return { lake: await temporaryFolder(), endpoint, account: 'shop', pipelines: ['financial-events'] };
 }
 

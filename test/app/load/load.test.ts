@@ -7,7 +7,10 @@ import { clockAt, ran, serving, temporaryFolder } from '../lake-run.js';
 
 test('an end in the future is drawn back to the present, and the run says so', async () => {
   const clock = clockAt('2025-06-01T00:05:00Z');
-  const endpoint = await serving({ ledger: createSeller({ seed: 7, events: 50, profile: 'plausible' }, clock), clock });
+  const endpoint = await serving({
+    backend: createSeller({ seed: 7, events: 50, profile: 'plausible' }, clock),
+    clock,
+  });
   const options = { endpoint, account: 'shop', pipelines: ['financial-events'], from: '2025-05-31' };
   for (const to of ['2030-01-01', '2025-06-01', undefined]) {
     const { logged } = await ran({ ...options, lake: await temporaryFolder(), to }, { clock });
@@ -19,7 +22,10 @@ test('an end in the future is drawn back to the present, and the run says so', a
 test('a run beside another one of its account says so first; beside one of another account it has nothing to say', async () => {
   const clock = clockAt('2025-06-01T00:05:00Z');
   const lake = join(await temporaryFolder(), 'lake');
-  const endpoint = await serving({ ledger: createSeller({ seed: 7, events: 50, profile: 'plausible' }, clock), clock });
+  const endpoint = await serving({
+    backend: createSeller({ seed: 7, events: 50, profile: 'plausible' }, clock),
+    clock,
+  });
   const options = { lake, endpoint, account: 'shop', from: '2025-05-01', to: '2025-05-03' };
   const purpose = { command: 'sync', pipelines: ['financial-events'] };
   for (const account of ['shop', 'other']) {

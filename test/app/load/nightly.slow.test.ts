@@ -6,7 +6,7 @@ import { createSeller } from '../../../src/emulator/seller/seller.js';
 import { trialsOf } from '../../campaign.js';
 import { ran, serving, temporaryFolder } from '../lake-run.js';
 import { verified } from '../verify/verified.js';
-import { hidingLedger, lot, postedAt, setClock, synced } from './synced.js';
+import { hidingBackend, lot, postedAt, setClock, synced } from './synced.js';
 
 const dayMs = 86_400_000;
 /** `make torture` has all of them. */
@@ -43,11 +43,11 @@ test(`${nights} nights over a seller whose events come late end with the lake of
   const clock = setClock(new Date(begin + (longNight - 30) * dayMs).toISOString());
   const seller = createSeller({ seed: 11, events: 2500, profile: 'edge-cases' }, clock);
   // One in twelve comes up to 30 days late, as deferred transactions do.
-  const deferred = hidingLedger(seller, (item, asOf) => {
+  const deferred = hidingBackend(seller, (item, asOf) => {
     const posted = postedAt(item);
     return posted !== undefined && lot(item, 12) === 0 && asOf < posted + (1 + (lot(item, 300) % 30)) * dayMs;
   });
-  const endpoint = await serving({ ledger: deferred, clock });
+  const endpoint = await serving({ backend: deferred, clock });
   const lake = await temporaryFolder();
   const given = { lake, endpoint, account: 'shop' };
   await ran({ ...given, from: '2026-01-01' }, { clock });

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
 import { fileHashes, ran, serving, temporaryFolder } from '../lake-run.js';
-import { arrayLedger, type DatedItem } from '../../serve/http/array-ledger.js';
-import { shipment } from './ledger-items.js';
+import { arrayBackend, type DatedItem } from '../../serve/http/array-backend.js';
+import { shipment } from './backend-items.js';
 import { setClock, synced } from './synced.js';
 
 // Real sockets, on machines that have others to do.
@@ -19,7 +19,7 @@ describe.each([
   test.each(['plausible', 'edge-cases'] as const)('ends before it replaces or adds anything (%s)', async (profile) => {
     const clock = setClock(begin);
     const [endpoint, other] = await Promise.all(
-      [7, 8].map((seed) => serving({ ledger: createSeller({ seed, events: 2500, days: 60, profile }, clock), clock })),
+      [7, 8].map((seed) => serving({ backend: createSeller({ seed, events: 2500, days: 60, profile }, clock), clock })),
     );
     const lake = await temporaryFolder();
     const journal = join(await temporaryFolder(), 'journal');
@@ -60,7 +60,7 @@ describe('a shop with an order a day', () => {
   test('loses at most a few days to another seller, which the history keeps', async () => {
     const clock = setClock(begin);
     const [endpoint, other] = await Promise.all(
-      ['order', 'other'].map((prefix) => serving({ ledger: arrayLedger(days(prefix)), clock })),
+      ['order', 'other'].map((prefix) => serving({ backend: arrayBackend(days(prefix)), clock })),
     );
     const given = { lake: await temporaryFolder(), endpoint, account: 'shop', pipelines: ['financial-events'] };
     await synced(given, { clock });
@@ -72,7 +72,7 @@ describe('a shop with an order a day', () => {
   test('may have days of which every order is another one, as long as others are the same', async () => {
     const clock = setClock(begin);
     const items = days('order');
-    const endpoint = await serving({ ledger: arrayLedger(items), clock });
+    const endpoint = await serving({ backend: arrayBackend(items), clock });
     const given = { lake: await temporaryFolder(), endpoint, account: 'shop', pipelines: ['financial-events'] };
     await synced(given, { clock });
     items.splice(12, 6, ...days('other').slice(12, 18));

@@ -2,13 +2,13 @@ import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { openStore } from '../../../src/lake/store/open-store.js';
-import type { LedgerItem } from '../../../src/serve/operation/ledger-page.js';
+import type { BackendItem } from '../../../src/serve/operation/backend-page.js';
 import { database, fileHashes, ran, serving, temporaryFolder } from '../lake-run.js';
 import { failingStore } from '../maintenance/failing-store.js';
 import { copied } from '../maintenance/kept-lake.js';
-import { arrayLedger, type DatedItem } from '../../serve/http/array-ledger.js';
+import { arrayBackend, type DatedItem } from '../../serve/http/array-backend.js';
 import { HandClock } from '../../core/clock.js';
-import { settlement, shipment } from './ledger-items.js';
+import { settlement, shipment } from './backend-items.js';
 import { setClock, synced, type SetClock } from './synced.js';
 
 /** A shipment at noon of each of some days of March 2026. */
@@ -20,7 +20,7 @@ function days(from: number, to: number): DatedItem[] {
 }
 
 async function shop(items: DatedItem[], clock: SetClock, pipelines: string[] = ['financial-events']) {
-  const endpoint = await serving({ ledger: arrayLedger(items), clock });
+  const endpoint = await serving({ backend: arrayBackend(items), clock });
   const lake = await temporaryFolder();
   return { items, given: { lake, endpoint, account: 'shop', pipelines }, lake };
 }
@@ -464,7 +464,7 @@ test('a sync that dies at any change is continued by the next one, and the histo
   const clock = setClock('2026-03-20T14:00:00Z');
   const { given, lake, items } = await shop(days(17, 21), clock);
   await ran({ ...given, from: '2026-03-17' }, { clock });
-  const late: LedgerItem & DatedItem = shipment('2026-03-20T10:00:00Z', 'order-late');
+  const late: BackendItem & DatedItem = shipment('2026-03-20T10:00:00Z', 'order-late');
   items.push(late);
   items.splice(2, 1, shipment('2026-03-19T12:00:00Z', 'order-19', '1.11'));
   clock.set('2026-03-22T02:00:00Z');

@@ -1,11 +1,11 @@
-import { withTransactions } from '../../serve/http/array-ledger.js';
+import { withTransactions } from '../../serve/http/array-backend.js';
 import { startEmbeddedService } from '../../../src/emulator/emulator.js';
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../../src/core/clock.js';
 import { sync, type SyncCommand } from '../../../src/app/load/sync.js';
 import { ended } from '../ended.js';
-import type { Ledger } from '../../../src/serve/served-apis.js';
-import type { LedgerItem, LedgerPage, LedgerQuery } from '../../../src/serve/operation/ledger-page.js';
+import type { Backend } from '../../../src/serve/served-apis.js';
+import type { BackendItem, BackendPage, BackendQuery } from '../../../src/serve/operation/backend-page.js';
 import { plainLog } from '../../../src/observe/log/plain-log.js';
 
 /** A clock that a test sets; who sleeps on it sleeps until its signal wakes it. */
@@ -85,21 +85,21 @@ export async function synced(
   return { printed, logged: logged.join('\n'), failure, summary: summary as Synced['summary'] };
 }
 
-/** What a ledger hides at an instant. */
-export type Hides = (item: LedgerItem, asOf: number) => boolean;
+/** What a backend hides at an instant. */
+export type Hides = (item: BackendItem, asOf: number) => boolean;
 
-/** A ledger that leaves out some of what another one has, for as long as it hides it. */
-export function hidingLedger(ledger: Ledger, hides: Hides): Ledger {
-  const shown = async <P extends LedgerPage | undefined>(answer: Promise<P>, { asOf }: LedgerQuery): Promise<P> => {
+/** A backend that leaves out some of what another one has, for as long as it hides it. */
+export function hidingBackend(backend: Backend, hides: Hides): Backend {
+  const shown = async <P extends BackendPage | undefined>(answer: Promise<P>, { asOf }: BackendQuery): Promise<P> => {
     const page = await answer;
     return page && { ...page, items: page.items.filter((item) => !hides(item, asOf)) };
   };
-  const { byTransaction } = ledger;
+  const { byTransaction } = backend;
   return {
-    groups: (range, query) => ledger.groups(range, query),
-    events: (range, query) => shown(ledger.events(range, query), query),
-    eventsOfGroup: (id, query) => shown(ledger.eventsOfGroup(id, query), query),
-    eventsOfOrder: (id, query) => shown(ledger.eventsOfOrder(id, query), query),
+    groups: (range, query) => backend.groups(range, query),
+    events: (range, query) => shown(backend.events(range, query), query),
+    eventsOfGroup: (id, query) => shown(backend.eventsOfGroup(id, query), query),
+    eventsOfOrder: (id, query) => shown(backend.eventsOfOrder(id, query), query),
     byTransaction:
       byTransaction &&
       withTransactions(byTransaction, (question, query) => shown(byTransaction.transactions(question, query), query)),
@@ -107,12 +107,12 @@ export function hidingLedger(ledger: Ledger, hides: Hides): Ledger {
 }
 
 /** When an event was posted, as its JSON says; undefined for one without a date. */
-export function postedAt({ json }: LedgerItem): number | undefined {
+export function postedAt({ json }: BackendItem): number | undefined {
   const [, text] = /"(?:PostedDate|postedDate|TransactionPostedDate)":"([^"]+)"/.exec(json) ?? [];
   return text === undefined ? undefined : Date.parse(text);
 }
 
 /** A number from 0 on, below `below`, that is always the same for an event. */
-export function lot({ list, json }: LedgerItem, below: number): number {
+export function lot({ list, json }: BackendItem, below: number): number {
   return createHash('sha256').update(`${list} ${json}`).digest().readUInt32BE(0) % below;
 }

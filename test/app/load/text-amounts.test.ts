@@ -2,10 +2,10 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { startService } from '../../../src/serve/http/server.js';
 import { HandClock } from '../../core/clock.js';
-import { arrayLedger } from '../../serve/http/array-ledger.js';
+import { arrayBackend } from '../../serve/http/array-backend.js';
 import { arrayTransactions } from '../../serve/http/array-transactions.js';
 import { database, ran, temporaryFolder } from '../lake-run.js';
-import { clockStart, range, settlement, shipment } from '../verify/small-ledger.js';
+import { clockStart, range, settlement, shipment } from '../verify/small-backend.js';
 import { found, verified } from '../verify/verified.js';
 
 /** Strings that are numbers of JSON, each with the amount that it is. */
@@ -41,7 +41,7 @@ test(
       ...{ at: start + at * 7_200_000, order: `O-${at}`, settlement: `S-${at}`, sku: `SKU-${at}`, amount: text },
     }));
     const service = await startService({
-      ledger: { ...arrayLedger(items), byTransaction: arrayTransactions(sales) },
+      backend: { ...arrayBackend(items), byTransaction: arrayTransactions(sales) },
       clock,
     });
     onTestFinished(() => service.close());

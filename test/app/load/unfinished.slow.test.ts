@@ -49,8 +49,8 @@ const beginnings = ['PostedAfter', 'postedAfter', 'FinancialEventGroupStartedAft
 async function shop(api: Api, location?: string): Promise<Shop> {
   const clock = briefClock(begin);
   const of: Pick<Shop, 'from' | 'watch'> = { from: -Infinity, watch: () => undefined };
-  const ledger = createSeller({ seed: 7, events: 600, days: 130, profile: 'plausible' }, clock);
-  const service = await serving({ ledger, clock });
+  const backend = createSeller({ seed: 7, events: 600, days: 130, profile: 'plausible' }, clock);
+  const service = await serving({ backend, clock });
   const proxy = createServer((request, response) => {
     // The clock of the machine is not that of the test.
     response.sendDate = false;

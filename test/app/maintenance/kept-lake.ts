@@ -38,7 +38,7 @@ export const dates = { from: '2026-01-24', to: '2026-03-10' };
 /** A synthetic seller behind a service, for the tests of one file: call `close` behind the last. */
 export async function sellerService(clock: Clock, events = 300): Promise<{ endpoint: string; close(): Promise<void> }> {
   const seller = createSeller({ seed: 7, events, profile: 'edge-cases' }, clock);
-  const service = await startService({ ledger: seller, clock });
+  const service = await startService({ backend: seller, clock });
   return { endpoint: service.url, close: () => service.close() };
 }
 

@@ -26,7 +26,7 @@ async function files(
   count = 1000,
 ): Promise<{ events: Uint8Array; path: string; counts: { events: number; rows: number } }> {
   const url = await serving({
-    ledger: createSeller({ seed: 11, events: count, days: 40, profile: 'edge-cases' }, clock),
+    backend: createSeller({ seed: 11, events: count, days: 40, profile: 'edge-cases' }, clock),
     clock,
   });
   const lake = join(await temporaryFolder(), 'lake');

@@ -20,8 +20,8 @@ export async function loadAccount(
     pipelines,
   }: { readonly seed: number; readonly to?: string; readonly pipelines?: string[] },
 ): Promise<void> {
-  const ledger = createSeller({ seed, events: 150, days: 50, profile: 'edge-cases' }, clock);
-  const seller = await startEmulator({ ledger, clock, faults: { 'labels-renamed': {} } });
+  const backend = createSeller({ seed, events: 150, days: 50, profile: 'edge-cases' }, clock);
+  const seller = await startEmulator({ backend, clock, faults: { 'labels-renamed': {} } });
   const run = { lake, account, endpoint: seller.url, from: '2026-01-28', to };
   try {
     await ran({ ...run, ...(pipelines === undefined ? { api: 'both' } : { pipelines }) }, { clock });

@@ -29,8 +29,8 @@ let hashes: readonly ReadonlyMap<string, string>[];
 
 // A lake with February; a plan of the three months after it; and then the three months.
 beforeAll(async () => {
-  const ledger = createSeller({ seed: 5, events: 24_000, days: 200, profile: 'edge-cases' }, clock);
-  service = await startService({ ledger, clock });
+  const backend = createSeller({ seed: 5, events: 24_000, days: 200, profile: 'edge-cases' }, clock);
+  service = await startService({ backend, clock });
   lake = await mkdtemp(join(tmpdir(), 'ledgerlake-plan-test-'));
   common = { lake, endpoint: service.url, account: 'shop' };
   await ran({ ...common, ...fast, from: '2026-02-01', to: '2026-03-01' }, { clock });

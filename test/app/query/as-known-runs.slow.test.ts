@@ -4,8 +4,13 @@ import { openDatabase, type Database } from '../../../src/core/duckdb/connection
 import { createViews } from '../../../src/core/duckdb/views.js';
 import { openLakeReader } from '../../../src/app/query/lake-files.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
-import type { InstantRange, LedgerItem, LedgerPage, LedgerQuery } from '../../../src/serve/operation/ledger-page.js';
-import type { Ledger } from '../../../src/serve/served-apis.js';
+import type {
+  InstantRange,
+  BackendItem,
+  BackendPage,
+  BackendQuery,
+} from '../../../src/serve/operation/backend-page.js';
+import type { Backend } from '../../../src/serve/served-apis.js';
 import { randomOf } from '../../lake/simulation/random.js';
 import { ran, serving, temporaryFolder } from '../lake-run.js';
 import { lot, setClock, synced } from '../load/synced.js';
@@ -29,7 +34,7 @@ class AnswerLog {
   /** By the window that was asked for last. */
   #held: { readonly range: InstantRange; readonly items: readonly string[] }[] = [];
 
-  note(range: InstantRange, { cursor }: LedgerQuery, { items, next }: LedgerPage): void {
+  note(range: InstantRange, { cursor }: BackendQuery, { items, next }: BackendPage): void {
     const key = `${range.from}/${range.to}`;
     const before = cursor === undefined ? undefined : this.#reading.get(key);
     const all = [...(before?.items ?? []), ...items.map(({ json }) => json)];
@@ -48,14 +53,14 @@ class AnswerLog {
   }
 }
 
-/** The ledger, which shows some items late, and some only for a while. */
-function playedLedger(seller: Ledger, answers: AnswerLog): Ledger {
-  const isHidden = (item: LedgerItem, { asOf }: LedgerQuery) => {
+/** The backend, which shows some items late, and some only for a while. */
+function playedBackend(seller: Backend, answers: AnswerLog): Backend {
+  const isHidden = (item: BackendItem, { asOf }: BackendQuery) => {
     const since = begin + (lot(item, 12) - 2) * dayMs;
     if (lot(item, 9) === 0) return asOf < since;
     return lot(item, 9) === 1 && asOf >= since;
   };
-  const shown = async (query: LedgerQuery, answer: Promise<LedgerPage>) => {
+  const shown = async (query: BackendQuery, answer: Promise<BackendPage>) => {
     const page = await answer;
     return { ...page, items: page.items.filter((item) => !isHidden(item, query)) };
   };
@@ -99,7 +104,7 @@ test.each([1, 2])(
     const clock = setClock(new Date(begin).toISOString());
     const seller = createSeller({ seed, events: 400, profile: 'edge-cases' }, clock);
     const answers = new AnswerLog();
-    const endpoint = await serving({ ledger: playedLedger(seller, answers), clock });
+    const endpoint = await serving({ backend: playedBackend(seller, answers), clock });
     const lake = await temporaryFolder();
     const given = { lake, endpoint, account: 'shop', pipelines: ['financial-events', 'transactions'] };
     const database = await openDatabase();

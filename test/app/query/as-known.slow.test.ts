@@ -15,13 +15,13 @@ import { createSeller } from '../../../src/emulator/seller/seller.js';
 import { tables } from '../../../src/sources/finances/lake-tables.js';
 import { database, ran, serving, temporaryFolder } from '../lake-run.js';
 import { eventsBody, fileOf, imported } from '../import/imported.js';
-import { arrayLedger } from '../../serve/http/array-ledger.js';
+import { arrayBackend } from '../../serve/http/array-backend.js';
 import { compacted } from '../maintenance/kept-lake.js';
 import { shipment, shipments, smallLake, within } from '../maintenance/small-lake.js';
 import { setClock, synced } from '../load/synced.js';
 import { refreshed } from '../reconcile/revised-lake.js';
 import { commitsOf, writeCommits } from '../verify/damage.js';
-import { fee, shipment as shipmentItem } from '../verify/small-ledger.js';
+import { fee, shipment as shipmentItem } from '../verify/small-backend.js';
 
 const scopeOf = (statement: string) => new StatementScopes([]).of(statement);
 
@@ -111,7 +111,7 @@ test('transactions are as they were, each with its status and its amounts, also 
   const begin = Date.parse('2026-03-01T02:00:00Z');
   const moving = setClock(new Date(begin).toISOString());
   const seller = createSeller({ seed: 5, events: 1500, profile: 'plausible' }, moving);
-  const endpoint = await serving({ ledger: seller, clock: moving });
+  const endpoint = await serving({ backend: seller, clock: moving });
   const lake = await temporaryFolder();
   const given = { lake, endpoint, account: 'shop', api: '2024-06-19' as const };
   await ran({ ...given, from: '2026-02-01' }, { clock: moving });
@@ -249,7 +249,7 @@ test('imported rows are known since their import, and rows that were compared wi
     { at: Date.parse(within(1, 20)), list: 'ShipmentEventList', json: second },
     { at: Date.parse(within(1, 2000)), list: 'ShipmentEventList', json: other },
   ];
-  const endpoint = await serving({ ledger: arrayLedger(items), clock: moving });
+  const endpoint = await serving({ backend: arrayBackend(items), clock: moving });
   const loaded = { pipelines: ['financial-events'], account: 'shop', from: '2026-01-01', to: '2026-01-08' };
   await ran({ ...loaded, lake: root, endpoint }, { clock: moving });
   expect(await countsAt([1, 3, 5])).toEqual([
@@ -267,7 +267,7 @@ test('an event without a date that moves as its window grows is known since it w
   const lake = await temporaryFolder();
   const clock = setClock('2025-03-04T03:05:00Z');
   const items = [fee('2025-03-04T02:00:00Z', '-1.00', 'GROUP')];
-  const endpoint = await serving({ ledger: arrayLedger(items), clock });
+  const endpoint = await serving({ backend: arrayBackend(items), clock });
   const { database, read } = await asKnownOf(lake, clock);
   const run = async (): Promise<void> => {
     await synced({ lake, endpoint, account: 'shop' }, { clock });

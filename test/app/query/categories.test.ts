@@ -5,8 +5,8 @@ import { literal } from '../../../src/core/duckdb/literals.js';
 import { openDatabase, type Database } from '../../../src/core/duckdb/connection.js';
 import { breakdownKind } from '../../../src/sources/finances/api-2024-06-19/breakdown-kinds.js';
 import { eventLists, records } from '../../../src/sources/finances/api-v0/event-records.js';
-import type { InstantRange } from '../../../src/serve/operation/ledger-page.js';
-import { arrayLedger, type DatedItem } from '../../serve/http/array-ledger.js';
+import type { InstantRange } from '../../../src/serve/operation/backend-page.js';
+import { arrayBackend, type DatedItem } from '../../serve/http/array-backend.js';
 import { arrayTransactions } from '../../serve/http/array-transactions.js';
 import { database, ran, serving, temporaryFolder } from '../lake-run.js';
 import { setClock } from '../load/synced.js';
@@ -193,7 +193,7 @@ test.each(['v0', '2024-06-19'] as const)(
       transactions: ({ range }: { readonly range: InstantRange }) =>
         Promise.resolve({ items: transactionsIn(range).map((json) => ({ list: '', json })), next: undefined }),
     };
-    const endpoint = await serving({ ledger: { ...arrayLedger(eventsOfV0()), byTransaction }, clock });
+    const endpoint = await serving({ backend: { ...arrayBackend(eventsOfV0()), byTransaction }, clock });
     const lake = await temporaryFolder();
     const pipelines = [api === 'v0' ? 'financial-events' : 'transactions'];
     await ran({ lake, endpoint, account: 'shop', from: '2026-10-01', pipelines }, { clock });
@@ -269,7 +269,7 @@ test('an adjustment whose items have no breakdowns belongs to the category that 
       return Promise.resolve({ items: isIn ? all.map((json) => ({ list: '', json })) : [], next: undefined });
     },
   };
-  const endpoint = await serving({ ledger: { ...arrayLedger([]), byTransaction }, clock });
+  const endpoint = await serving({ backend: { ...arrayBackend([]), byTransaction }, clock });
   const lake = await temporaryFolder();
   await ran({ lake, endpoint, account: 'shop', from: '2026-10-05', pipelines: ['transactions'] }, { clock });
   const rows = await (

@@ -25,7 +25,7 @@ test.each(cases)(
   async ({ profile, faults }) => {
     const seller = createSeller({ seed: 5, events: 800, profile, days: 60 }, clock);
     const root = await temporaryFolder();
-    const endpoint = await serving({ ledger: seller, clock, faults });
+    const endpoint = await serving({ backend: seller, clock, faults });
     const run = { lake: root, endpoint, account: 'demo', from: first };
     await ran({ ...run, api: 'both' }, { clock });
     await ran({ ...run, pipelines: ['settlement-reports'] }, { clock });

@@ -15,7 +15,7 @@ const clock = setClock('2026-03-10T02:00:00Z');
 
 test('in a plain DuckDB the exported views have the rows of `ledgerlake sql`', async () => {
   const seller = createSeller({ seed: 5, events: 1000, profile: 'plausible' }, clock);
-  const endpoint = await serving({ ledger: seller, clock });
+  const endpoint = await serving({ backend: seller, clock });
   const lake = await temporaryFolder();
   const run = { lake, endpoint, account: 'shop' };
   await ran({ ...run, from: '2026-01-01', api: 'both' }, { clock });
@@ -71,7 +71,7 @@ test('in a plain DuckDB the exported views have the rows of `ledgerlake sql`', a
 test('where the lake keeps replaced files, the exported views name the committed ones', async () => {
   const clock = setClock('2026-03-10T10:00:00Z');
   const endpoint = await serving({
-    ledger: createSeller({ seed: 5, events: 1000, profile: 'plausible' }, clock),
+    backend: createSeller({ seed: 5, events: 1000, profile: 'plausible' }, clock),
     clock,
   });
   const lake = await temporaryFolder();

@@ -10,7 +10,7 @@ import { tables } from '../../../src/sources/finances/lake-tables.js';
 import { computeOnce, database, ran, serving, temporaryFolder } from '../lake-run.js';
 import { setClock } from '../load/synced.js';
 import { loadedLake } from '../verify/loaded-lake.js';
-import { settlement, smallLedger } from '../verify/small-ledger.js';
+import { settlement, smallBackend } from '../verify/small-backend.js';
 
 const scopeOf = (statement: string) => new StatementScopes([]).of(statement);
 
@@ -19,7 +19,7 @@ const sums = 'account, month, currency';
 
 test.each(['v0', 'both'] as const)('months, fees and payouts are the net amounts of the lake, of %s', async (api) => {
   const seller = createSeller({ seed: 5, events: 2000, profile: 'plausible' }, clock);
-  const endpoint = await serving({ ledger: seller, clock });
+  const endpoint = await serving({ backend: seller, clock });
   const lake = await temporaryFolder();
   await ran({ lake, endpoint, account: 'shop', from: '2025-12-01', api }, { clock });
   const lakes = await database(lake, clock);
@@ -99,7 +99,7 @@ test('a settlement leads to the payout that carried it, through every transfer t
       payout: { status, at: day(at + 2) },
     });
   const lake = await loadedLake(
-    smallLedger([
+    smallBackend([
       closed('ONE', 0, ['0', '10.5'], 'Failed'),
       closed('TWO', 1, ['10.5', '-3'], 'Failed'),
       closed('THREE', 2, ['-3', '20'], 'Succeeded'),
@@ -136,7 +136,7 @@ test('a settlement leads to the payout that carried it, through every transfer t
 
 test('reconciliation leads from the net amounts by date to what the bank got, and names each step', async () => {
   const seller = createSeller({ seed: 5, events: 4000, profile: 'plausible' }, clock);
-  const endpoint = await serving({ ledger: seller, clock });
+  const endpoint = await serving({ backend: seller, clock });
   const lake = await temporaryFolder();
   await ran({ lake, endpoint, account: 'shop', from: '2025-12-10' }, { clock });
   const lakes = await database(lake, clock);
@@ -187,7 +187,7 @@ test('reconciliation leads from the net amounts by date to what the bank got, an
 
 test('reconciliation adds up where the events of settlements are not loaded, and payout_lines says that they lack', async () => {
   const seller = createSeller({ seed: 3, events: 1500, profile: 'plausible' }, clock);
-  const endpoint = await serving({ ledger: seller, clock });
+  const endpoint = await serving({ backend: seller, clock });
   const lake = await temporaryFolder();
   const run = { lake, endpoint, account: 'shop' };
   await ran({ ...run, from: '2025-12-10', pipelines: ['financial-event-groups', 'financial-events'] }, { clock });
@@ -216,7 +216,7 @@ test('reconciliation adds up where the events of settlements are not loaded, and
 test.each(['plausible', 'edge-cases'] as const)(
   'both services have the same money, under the kinds that the documentation names (%s)',
   async (profile) => {
-    const endpoint = await serving({ ledger: createSeller({ seed: 5, events: 2000, profile }, clock), clock });
+    const endpoint = await serving({ backend: createSeller({ seed: 5, events: 2000, profile }, clock), clock });
     const lake = await temporaryFolder();
     const pipelines = ['financial-events', 'transactions'];
     await ran({ lake, endpoint, account: 'shop', from: '2025-12-01', pipelines }, { clock });
@@ -275,8 +275,8 @@ const adjustmentColumns: Readonly<Record<string, string>> = {
 };
 
 /** The lakes of a seller by either service, whose months are equal. */
-async function equalMonths(ledger: Seller) {
-  const endpoint = await serving({ ledger, clock });
+async function equalMonths(backend: Seller) {
+  const endpoint = await serving({ backend, clock });
   const loaded = async (pipeline: string) => {
     const lake = await temporaryFolder();
     await ran({ lake, endpoint, account: 'shop', from: '2025-12-01', pipelines: [pipeline] }, { clock });
@@ -373,7 +373,7 @@ test('both services have the same columns of every month, and the earned basis i
 
 test('settlements are reconciled from transactions where they alone are loaded, as from v0', async () => {
   const seller = createSeller({ seed: 5, events: 4000, profile: 'plausible' }, clock);
-  const endpoint = await serving({ ledger: seller, clock });
+  const endpoint = await serving({ backend: seller, clock });
   const loaded = async (api: 'v0' | '2024-06-19') => {
     const lake = await temporaryFolder();
     // Some settlements begin before that day.

@@ -9,7 +9,7 @@ const clock = setClock('2026-03-10T02:00:00Z');
 const page = await readFile('docs/queries.md', 'utf8');
 
 async function lakeOf(profile: 'plausible' | 'edge-cases') {
-  const endpoint = await serving({ ledger: createSeller({ seed: 5, events: 3000, profile }, clock), clock });
+  const endpoint = await serving({ backend: createSeller({ seed: 5, events: 3000, profile }, clock), clock });
   const lake = await temporaryFolder();
   await ran({ lake, endpoint, account: 'shop', from: '2025-12-01', pipelines: ['financial-events'] }, { clock });
   return database(lake, clock);

@@ -17,7 +17,7 @@ import {
   type Json,
   type JsonObject,
 } from '../../emulator/seller/reading.js';
-import { hidingLedger, lot, setClock, synced, type Hides } from '../load/synced.js';
+import { hidingBackend, lot, setClock, synced, type Hides } from '../load/synced.js';
 import { database, ran, serving, temporaryFolder } from '../lake-run.js';
 import { reported } from '../report/reported-lake.js';
 
@@ -170,7 +170,7 @@ test.each(['v0', '2024-06-19', 'both'] as const)('every question has an answer o
     dollars.map(({ since, cost }) => `${sku},${since},${String(cost).replace(/(\d{6})$/, '.$1')},USD`),
   );
   await writeFile(costs, ['sku,from,unit_cost,currency', ...lines].join('\n'));
-  const endpoint = await serving({ ledger: seller, clock });
+  const endpoint = await serving({ backend: seller, clock });
   const lake = await temporaryFolder();
   await ran({ lake, endpoint, account: 'shop', from, api }, { clock });
   const ask = await askerOf(lake, costs);
@@ -250,7 +250,7 @@ test('orders not paid at a date are those that a lake of that date has', async (
     clock.set('2026-03-10T02:00:00Z');
   });
   const seller = createSeller({ seed: 7, events: 1500, profile: 'plausible' }, clock);
-  const endpoint = await serving({ ledger: seller, clock });
+  const endpoint = await serving({ backend: seller, clock });
   const answers: Readonly<Record<string, unknown>>[][] = [];
   for (const now of [`${date}T00:05:00Z`, '2026-03-10T02:00:00Z']) {
     clock.set(now);
@@ -303,7 +303,7 @@ test('what late events changed in net_proceeds is the difference of pnl_by_month
   const late = Date.parse('2026-03-11T00:00:00Z');
   const seller = createSeller({ seed: 6, events: 900, profile: 'plausible' }, clock);
   const hides: Hides = (item, asOf) => asOf < late && lot(item, 7) === 0;
-  const endpoint = await serving({ ledger: hidingLedger(seller, hides), clock });
+  const endpoint = await serving({ backend: hidingBackend(seller, hides), clock });
   const lake = await temporaryFolder();
   const of = { lake, endpoint, account: 'shop', api: 'both' } as const;
   const profit = async () => {

@@ -35,13 +35,13 @@ beforeAll(async () => {
   // Every other address is behind a proxy that doesn't answer.
   const proxy = 'http://127.0.0.1:9';
   environment = { ...server.environment, HOME: folder, HTTP_PROXY: proxy, HTTPS_PROXY: proxy, NO_PROXY: '127.0.0.1' };
-  const ledger = () => createSeller({ seed: 3, events: 300, days: 90, profile: 'edge-cases' }, clock);
+  const backend = () => createSeller({ seed: 3, events: 300, days: 90, profile: 'edge-cases' }, clock);
   for (const [place, accounts] of [
     [lake, ['shop', 'second shop']],
     [local, ['shop', 'second shop']],
   ] as const) {
     for (const account of accounts) {
-      const seller = await startEmulator({ ledger: ledger(), clock });
+      const seller = await startEmulator({ backend: backend(), clock });
       const range = { pipelines: ['financial-events', 'financial-event-groups'], from: '2025-12-20', to: '2026-03-10' };
       await ran({ lake: place, endpoint: seller.url, account: account.replace(' ', '-'), ...range }, { clock });
       await seller.close();
@@ -248,7 +248,7 @@ test('copies of an account that is forgotten go at the next use', async () => {
   const cache = join(folder, 'cache-forgotten');
   const place = 's3://bucket/other';
   const seller = await startEmulator({
-    ledger: createSeller({ seed: 4, events: 60, profile: 'plausible' }, clock),
+    backend: createSeller({ seed: 4, events: 60, profile: 'plausible' }, clock),
     clock,
   });
   const range = { pipelines: ['financial-events'], from: '2026-01-01', to: '2026-02-01' };

@@ -9,7 +9,7 @@ const clock = setClock('2026-03-10T02:00:00Z');
 test('docs/settlements.md: its queries follow a settlement from the deposit to the lines of its report', async () => {
   const page = await readFile('docs/settlements.md', 'utf8');
   const endpoint = await serving({
-    ledger: createSeller({ seed: 5, events: 3000, profile: 'plausible' }, clock),
+    backend: createSeller({ seed: 5, events: 3000, profile: 'plausible' }, clock),
     clock,
   });
   const lake = await temporaryFolder();

@@ -23,7 +23,7 @@ function sumsOf(rows: readonly (readonly [key: string, amount: string])[]): Reco
 test('views, report and exported views have the months of the zone, as the instants of the ledger give them', async () => {
   const zone = 'Asia/Tokyo';
   const endpoint = await serving({
-    ledger: createSeller({ seed: 5, events: 2000, profile: 'plausible' }, clock),
+    backend: createSeller({ seed: 5, events: 2000, profile: 'plausible' }, clock),
     clock,
   });
   const lake = await temporaryFolder();

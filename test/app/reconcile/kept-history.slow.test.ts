@@ -7,8 +7,8 @@ import { database, serving, temporaryFolder } from '../lake-run.js';
 import { filesBelow } from '../two-shops.js';
 import { compacted, dataFiles } from '../maintenance/kept-lake.js';
 import { Kept } from '../../core/text/streams.js';
-import { arrayLedger } from '../../serve/http/array-ledger.js';
-import { shipment } from '../load/ledger-items.js';
+import { arrayBackend } from '../../serve/http/array-backend.js';
+import { shipment } from '../load/backend-items.js';
 import { setClock, synced } from '../load/synced.js';
 import { found, verified } from '../verify/verified.js';
 
@@ -24,7 +24,7 @@ async function lakeWithHistory(): Promise<string> {
     clock.set('2026-03-20T02:00:00Z');
     const at = (day: string, order: string) => shipment(`2026-03-${day}T12:00:00Z`, `${number}-${order}`);
     const items = [at('03', 'old-gone'), at('03', 'old'), at('19', 'new-gone'), at('19', 'new')];
-    const endpoint = await serving({ ledger: arrayLedger(items), clock });
+    const endpoint = await serving({ backend: arrayBackend(items), clock });
     const given = { lake, endpoint, account, pipelines: ['financial-events'] };
     await synced(given, { clock });
     items.splice(2, 1);

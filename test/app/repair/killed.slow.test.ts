@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { childRun } from '../../engine/run/child-run.js';
 import { database } from '../lake-run.js';
 import { loadedLake, type LoadedLake } from '../verify/loaded-lake.js';
-import { clockStart } from '../verify/small-ledger.js';
+import { clockStart } from '../verify/small-backend.js';
 import { verified } from '../verify/verified.js';
 import { repaired } from './repaired.js';
 

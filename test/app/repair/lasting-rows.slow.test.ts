@@ -12,7 +12,7 @@ import { compacted, dataFiles, steppingClock } from '../maintenance/kept-lake.js
 import { shipment, shipments, smallLake, within } from '../maintenance/small-lake.js';
 import { historyOf, refreshed, rowsOf } from '../reconcile/revised-lake.js';
 import { loadedLake } from '../verify/loaded-lake.js';
-import { clockStart, range, smallItems, smallLedger } from '../verify/small-ledger.js';
+import { clockStart, range, smallItems, smallBackend } from '../verify/small-backend.js';
 import { verified } from '../verify/verified.js';
 import { loaded, ownClock, shipmentsFrom } from '../../sources/custom/custom-run.js';
 import { parcelService, shipmentsOf } from '../../sources/custom/parcel-service.js';
@@ -70,7 +70,7 @@ test.each([readable, ...lost])('a file of imported rows whose %s is damaged', as
 
   // What an import has lost is a gap that the service fills, as long as it has the days.
   await ran(
-    { lake: root, endpoint: await serving({ ledger: smallLedger(), clock }), account: 'shop', ...range },
+    { lake: root, endpoint: await serving({ backend: smallBackend(), clock }), account: 'shop', ...range },
     { clock },
   );
   expect(await count()).toBe(BigInt(smallItems().filter(({ list }) => list !== '').length));
@@ -138,7 +138,7 @@ test('windows of a day that were merged are adopted as loaded where an event wit
   const root = await temporaryFolder();
   const clock = setClock(clockStart);
   const lake = { root, clock };
-  const endpoint = await serving({ ledger: smallLedger(), clock });
+  const endpoint = await serving({ backend: smallBackend(), clock });
   const undated = smallItems().filter(({ list, json }) => list !== '' && !json.includes('PostedDate'));
   const days = new Set(undated.map(({ at }) => Math.floor(at / 86_400_000) * 86_400_000));
   expect(days.size).toBeGreaterThan(0);
@@ -208,7 +208,7 @@ test('one’s own table whose description is lost is loaded again', async () => 
 
 test('a checkpoint of which an account’s block is damaged is no obstacle to reading, and is repaired', async () => {
   const clock = setClock(clockStart);
-  const young = await loadedLake(smallLedger());
+  const young = await loadedLake(smallBackend());
   const lake = { root: young.root, clock };
   const opened = await Lake.open(diskStore(young.root), tables, clock);
   for (let hours = 1; hours <= 25; hours++) await opened.setRetention(hours);
@@ -232,7 +232,7 @@ test('loads that contradict each other, or the files, are named and become gaps;
   const root = await temporaryFolder();
   const clock = setClock(clockStart);
   const lake = { root, clock };
-  const endpoint = await serving({ ledger: smallLedger(), clock });
+  const endpoint = await serving({ backend: smallBackend(), clock });
   for (const account of ['other', 'shop']) await ran({ lake: root, endpoint, account, ...range }, { clock });
   const opened = await Lake.open(diskStore(root), tables, clock);
   const windows = [...opened.loadKeys('financial-events', 'shop').values()];

@@ -7,7 +7,7 @@ import { startService } from '../../../src/serve/http/server.js';
 import { tables } from '../../../src/sources/finances/lake-tables.js';
 import { database, ran } from '../lake-run.js';
 import { loadedLake, type LoadedLake } from '../verify/loaded-lake.js';
-import { smallLedger } from '../verify/small-ledger.js';
+import { smallBackend } from '../verify/small-backend.js';
 import { addsOf, changeAdd } from '../verify/damage.js';
 import { verified } from '../verify/verified.js';
 import { compacted, everyHash } from '../maintenance/kept-lake.js';
@@ -26,7 +26,7 @@ beforeAll(async () => {
   const lake = await Lake.open(diskStore(old.root), tables, old.clock);
   for (let hours = 1; hours <= 25; hours++) await lake.setRetention(hours);
   await lake.setRetention(0);
-  service = await startService({ ledger: smallLedger(), clock: young.clock });
+  service = await startService({ backend: smallBackend(), clock: young.clock });
 });
 afterAll(async () => {
   await service.close();

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { ran, serving } from '../lake-run.js';
 import { addOf, pathOf } from '../verify/damage.js';
 import { loadedLake } from '../verify/loaded-lake.js';
-import { range, smallLedger } from '../verify/small-ledger.js';
+import { range, smallBackend } from '../verify/small-backend.js';
 import { verified } from '../verify/verified.js';
 import { repaired } from './repaired.js';
 
@@ -31,7 +31,7 @@ test('of a settlement’s month repair requests, and the command of verify reads
       '2025-02-20 to 2025-02-21 of group-events for shop is not loaded, though a backfill requested it',
     ]);
 
-    const endpoint = await serving({ ledger: smallLedger(), clock });
+    const endpoint = await serving({ backend: smallBackend(), clock });
     await ran({ lake: root, endpoint, account: 'shop', ...range, from: '2025-02-20', to: '2025-02-21' }, { clock });
     expect(await verified(lake, true)).toMatchObject({ code: 0, problems: [] });
   } finally {

@@ -2,9 +2,9 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { clockAt, database, ran, serving, temporaryFolder } from '../lake-run.js';
 import { sumOf } from '../../../src/app/report/report-amounts.js';
 import { eventsBody, fileOf, imported } from '../import/imported.js';
-import { arrayLedger } from '../../serve/http/array-ledger.js';
+import { arrayBackend } from '../../serve/http/array-backend.js';
 import { loadedLake, type LoadedLake } from '../verify/loaded-lake.js';
-import { clockStart, settlement, shipment, smallItems, smallLedger } from '../verify/small-ledger.js';
+import { clockStart, settlement, shipment, smallItems, smallBackend } from '../verify/small-backend.js';
 import { longSku, manyCurrencies, read, reported } from './reported-lake.js';
 
 let lake: LoadedLake | undefined;
@@ -24,7 +24,7 @@ test('an empty lake says how to load it', async () => {
 });
 
 test('without a settlement that was listed, there is nothing to hold against', async () => {
-  lake = await loadedLake(smallLedger(), [{ pipelines: ['financial-events'] }]);
+  lake = await loadedLake(smallBackend(), [{ pipelines: ['financial-events'] }]);
   const { page } = await reported(lake);
   expect(page.texts(`#${page.chapter('USD')}-settlements`)).toEqual([
     'Settlements, USD No settlement in USD overlaps this period or had its transfer in it.',
@@ -33,7 +33,7 @@ test('without a settlement that was listed, there is nothing to hold against', a
 });
 
 test('a settlement whose entries are not loaded is told, not judged', async () => {
-  lake = await loadedLake(smallLedger(), [{ pipelines: ['financial-event-groups', 'financial-events'] }]);
+  lake = await loadedLake(smallBackend(), [{ pipelines: ['financial-event-groups', 'financial-events'] }]);
   const { page } = await reported(lake);
   const section = `${page.chapter('USD')}-settlements`;
   expect(page.texts(`#${section} .verdict`)).toEqual(['○ still open', '– entries not loaded']);
@@ -41,7 +41,7 @@ test('a settlement whose entries are not loaded is told, not judged', async () =
 });
 
 test('settlements alone make a chapter of their currency', async () => {
-  lake = await loadedLake(smallLedger(), [{ pipelines: ['financial-event-groups'] }]);
+  lake = await loadedLake(smallBackend(), [{ pipelines: ['financial-event-groups'] }]);
   const { page } = await reported(lake);
   expect(page.texts(`#${page.chapter('USD')} > .none`)).toEqual([
     'No amount in USD was loaded by date in this period.',
@@ -49,7 +49,7 @@ test('settlements alone make a chapter of their currency', async () => {
 });
 
 test('one day is a report too, and gaps stand in the calendar and as a list', async () => {
-  lake = await loadedLake(smallLedger(), [
+  lake = await loadedLake(smallBackend(), [
     { from: '2025-02-22', to: '2025-02-23' },
     { from: '2025-02-26', to: '2025-02-27T06:00:00Z' },
   ]);
@@ -88,7 +88,7 @@ test('imported days are told apart from loaded ones', async () => {
 });
 
 test('accounts stand one after the other, and one of them alone', async () => {
-  lake = await loadedLake(smallLedger(), [{}, { account: 'other', pipelines: ['financial-events'] }]);
+  lake = await loadedLake(smallBackend(), [{}, { account: 'other', pipelines: ['financial-events'] }]);
   const both = await reported(lake);
   expect(both.page.texts('h2')).toEqual(['Account other', 'Account shop', 'What the words mean']);
   expect(both.page.texts('header .lead')[1]).toBe('The lake holds 2 accounts, each by itself: other, shop.');
@@ -104,7 +104,7 @@ test('accounts stand one after the other, and one of them alone', async () => {
 
 test('twenty currencies have a chapter each, and a month that lost money is below zero', async () => {
   const codes = Array.from('ABCDEFGHIJKLMNOPQRST', (letter) => `X${letter}${letter}`);
-  lake = await loadedLake(arrayLedger(manyCurrencies(codes)));
+  lake = await loadedLake(arrayBackend(manyCurrencies(codes)));
   const { page, currencies } = await reported(lake);
   expect(currencies).toBe(21);
   expect(page.texts('nav a').slice(1, 21)).toEqual(codes);
@@ -125,7 +125,7 @@ describe('what was read again', () => {
   test('and had changed is told by month, by run and by event, with what the net changed by', async () => {
     const root = `${await temporaryFolder()}/lake`;
     const items = smallItems();
-    const endpoint = await serving({ ledger: arrayLedger(items), clock });
+    const endpoint = await serving({ backend: arrayBackend(items), clock });
     await ran({ ...dates, lake: root, endpoint }, { clock });
     const vanished = items.findIndex(({ order }) => order?.endsWith('0000015') === true);
     items.splice(vanished, 1);
@@ -179,7 +179,7 @@ test('a file stays small whatever the lake holds, and says what it leaves out', 
     ).map((item, nth) => ({ ...item, json: item.json.replace('"Commission"', `"Fee ${nth}"`) }));
   });
   // Only the first three are loaded by settlement: the oldest ones.
-  lake = await loadedLake(arrayLedger([...groups, ...sales]), [
+  lake = await loadedLake(arrayBackend([...groups, ...sales]), [
     { to: '2025-02-20T03:00:00Z' },
     { pipelines: ['financial-event-groups', 'financial-events'] },
   ]);
@@ -228,7 +228,7 @@ test('three years of months are charted and listed', async () => {
     const day = new Date(Date.UTC(2022, at, 15)).toISOString();
     return shipment(day, String(at), at % 5 === 0 ? '-20' : '30', '-4', 'GROUP-1');
   });
-  lake = await loadedLake(arrayLedger(items), [
+  lake = await loadedLake(arrayBackend(items), [
     { pipelines: ['financial-events'], from: '2022-01-01', to: '2025-02-01' },
   ]);
   const { page } = await reported(lake);

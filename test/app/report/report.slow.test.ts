@@ -3,7 +3,7 @@ import type { Database } from '../../../src/core/duckdb/connection.js';
 import { lakeName } from '../../../src/app/report/html.js';
 import { database } from '../lake-run.js';
 import { loadedLake, type LoadedLake } from '../verify/loaded-lake.js';
-import { settlement, shipment, smallLedger } from '../verify/small-ledger.js';
+import { settlement, shipment, smallBackend } from '../verify/small-backend.js';
 import { sumOf } from '../../../src/app/report/report-amounts.js';
 import { hostile, longSku, read, reported, reportedItems, shown, type Reported } from './reported-lake.js';
 
@@ -11,7 +11,7 @@ let lake: LoadedLake;
 let report: Reported;
 
 beforeAll(async () => {
-  lake = await loadedLake(smallLedger(reportedItems()));
+  lake = await loadedLake(smallBackend(reportedItems()));
   report = await reported(lake);
 });
 afterAll(() => {
@@ -169,7 +169,7 @@ test('the closed settlements are summed up below them', async () => {
   const payout = (status: string) => ({ status, at: '2025-02-25T00:00:00Z' });
   const day = (of: number) => `2025-02-2${of}T00:00:00Z`;
   const own = await loadedLake(
-    smallLedger([
+    smallBackend([
       shipment(`2025-02-20T09:00:00Z`, '1', '20', '-4.5', 'ONE'),
       shipment(`2025-02-21T09:00:00Z`, '2', '30', '-6', 'TWO'),
       settlement({ id: 'ONE', start: day(0), end: day(1), beginning: '1', total: '16.5', payout: payout('Failed') }),

@@ -5,8 +5,8 @@ import { tables } from '../../../src/sources/finances/lake-tables.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import { lakeReport, type Report, type ReportQuestion } from '../../../src/app/report/report.js';
-import type { DatedItem } from '../../serve/http/array-ledger.js';
-import { fee, settlement, shipment, smallItems } from '../verify/small-ledger.js';
+import type { DatedItem } from '../../serve/http/array-backend.js';
+import { fee, settlement, shipment, smallItems } from '../verify/small-backend.js';
 
 /** What a text of the lake may hold to break out of a page. */
 export const hostile = `</script><img src=x onerror=alert(1)>"'&amp;\u202e`;
@@ -16,7 +16,7 @@ function money(amount: string, currency: string): string {
   return `{"CurrencyCode":"${currency}","CurrencyAmount":${amount}}`;
 }
 
-/** A refund of an order of the small ledger. */
+/** A refund of an order of the small backend. */
 function refund(at: string, id: string, charge: string, commission: string, group: string): DatedItem {
   const order = `111-0000000-${id.padStart(7, '0')}`;
   const json =
@@ -40,7 +40,7 @@ function event(at: string, list: string, group: string, json: string): DatedItem
 }
 
 /**
- * The small ledger, two settlements in dollars of which the first adds up, and beside it: refunds, settlements in yen and
+ * The small backend, two settlements in dollars of which the first adds up, and beside it: refunds, settlements in yen and
  * euros of which one is 0.01 apart, SKUs and names that would break a careless page, and all that a run notices.
  */
 export function reportedItems(): DatedItem[] {

@@ -12,7 +12,7 @@ async function loaded(
   first = from,
 ): Promise<{ root: string; clock: typeof clock }> {
   const endpoint = await serving({
-    ledger: createSeller({ seed: 5, events: 900, profile: 'plausible' }, clock),
+    backend: createSeller({ seed: 5, events: 900, profile: 'plausible' }, clock),
     clock,
   });
   const root = await temporaryFolder();

@@ -12,7 +12,7 @@ import { sellerReports } from '../../emulator/seller/report-of.js';
 import { imported } from '../import/imported.js';
 import { clockAt, database, defaults, ran, serving, temporaryFolder } from '../lake-run.js';
 import { verified } from '../verify/verified.js';
-import { arrayLedger, type DatedItem } from '../../serve/http/array-ledger.js';
+import { arrayBackend, type DatedItem } from '../../serve/http/array-backend.js';
 import { plainLog } from '../../../src/observe/log/plain-log.js';
 
 const clock = clockAt('2025-03-20T00:00:00Z');
@@ -45,11 +45,11 @@ async function readBack({ dir, names }: { readonly dir: string; readonly names: 
 
 /** A lake of a seller. */
 async function lakeOf(profile: 'plausible' | 'edge-cases', api: Api) {
-  const ledger = createSeller({ seed: 5, events: 3000, profile, days: 60 }, clock);
+  const backend = createSeller({ seed: 5, events: 3000, profile, days: 60 }, clock);
   const lake = await temporaryFolder();
-  const endpoint = await serving({ ledger, clock });
+  const endpoint = await serving({ backend, clock });
   await ran({ ...defaults, lake, endpoint, account: 'demo', from: '2025-01-01', api }, { clock });
-  return { lake, ledger };
+  return { lake, backend };
 }
 
 /** Rows as texts, in their order. */
@@ -145,10 +145,10 @@ function linesIn(text: string): Readonly<Record<string, string>>[] {
 }
 
 test('reports written from transactions have the lines of the reports that the seller writes', async () => {
-  const { lake, ledger } = await lakeOf('plausible', '2024-06-19');
+  const { lake, backend } = await lakeOf('plausible', '2024-06-19');
   const { dir, names } = await exported(lake);
   const texts = await Promise.all(names.map((name) => readFile(join(dir, name), 'utf8')));
-  const reports = (await sellerReports(ledger)).map((text) => linesIn(text));
+  const reports = (await sellerReports(backend)).map((text) => linesIn(text));
   const written = texts.map((text) => linesIn(text));
   const all = [
     'settlement-id',
@@ -215,7 +215,7 @@ async function lakeWith(
   pipelines = ['financial-event-groups', 'group-events'],
 ) {
   const lake = await temporaryFolder();
-  const endpoint = await serving({ ledger: arrayLedger(items), clock });
+  const endpoint = await serving({ backend: arrayBackend(items), clock });
   await ran({ ...defaults, lake, endpoint, account: 'shop', from: '2025-02-01', to, pipelines }, { clock });
   return { lake, endpoint };
 }

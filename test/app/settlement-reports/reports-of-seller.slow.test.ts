@@ -59,9 +59,9 @@ test.each([
   ['edge-cases', faults],
 ] as const)('the pipeline reads the reports of the %s seller, with faults %#', async (profile, given) => {
   const clock = runningClock(now, 20);
-  const ledger = createSeller({ seed: 5, events: 900, profile, days: 50 }, clock);
+  const backend = createSeller({ seed: 5, events: 900, profile, days: 50 }, clock);
   const lake = await temporaryFolder();
-  const endpoint = await serving({ ledger, clock, faults: given });
+  const endpoint = await serving({ backend, clock, faults: given });
   await ran({ ...defaults, lake, endpoint, account: 'shop', pipelines: [pipeline], from: '2024-12-01' }, { clock });
 
   const reader = await database(lake, clock);

@@ -9,7 +9,7 @@ import { plan } from '../../../src/app/plan/plan.js';
 import type { LakeStatus } from '../../../src/app/results.js';
 import { status, type StatusCommand } from '../../../src/app/status/status.js';
 import { Kept } from '../../core/text/streams.js';
-import { settlement as ledgerGroup } from '../load/ledger-items.js';
+import { settlement as backendGroup } from '../load/backend-items.js';
 import { repaired } from '../repair/repaired.js';
 import type { Finding } from '../../../src/app/doctor/findings.js';
 import { examineLake } from '../../../src/app/doctor/lake-findings.js';
@@ -506,9 +506,9 @@ describe('a lake with reports', () => {
       report('R1', '2026-01-13T00:00:00Z', settlement('1', ['1.00'], ending('2026-01-12'))),
     ]);
     const groups = [
-      ledgerGroup('G1', '2026-01-01T00:00:00Z', '2026-01-10T00:00:00Z'),
-      ledgerGroup('G2', '2026-01-02T00:00:00Z', '2026-01-12T00:00:03Z'),
-      ledgerGroup('G3', '2026-03-01T00:00:00Z', '2026-03-12T00:00:00Z'),
+      backendGroup('G1', '2026-01-01T00:00:00Z', '2026-01-10T00:00:00Z'),
+      backendGroup('G2', '2026-01-02T00:00:00Z', '2026-01-12T00:00:03Z'),
+      backendGroup('G3', '2026-03-01T00:00:00Z', '2026-03-12T00:00:00Z'),
     ];
     state.first = ({ url = '' }, response) => {
       if (!url.includes('financialEventGroups')) return false;

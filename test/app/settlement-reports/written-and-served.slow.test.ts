@@ -48,11 +48,11 @@ test.each([
   'the lake explains each report of the %s seller by %j, also with every known fault, and each that is written from them',
   async (profile, sources) => {
     const lake = await temporaryFolder();
-    const ledger = createSeller({ seed: 5, events: 1000, profile, days: 60 }, clock);
+    const backend = createSeller({ seed: 5, events: 1000, profile, days: 60 }, clock);
     const run = { ...defaults, lake, account: 'demo', from: '2024-11-01' };
-    const endpoint = await serving({ ledger, clock });
+    const endpoint = await serving({ backend, clock });
     await ran({ ...run, endpoint, pipelines: ['financial-event-groups', ...sources] }, { clock });
-    const faulty = await serving({ ledger, clock, faults });
+    const faulty = await serving({ backend, clock, faults });
     await ran({ ...run, endpoint: faulty, pipelines: ['settlement-reports'] }, { clock });
     const served = await differencesOf(lake);
     const bySource = (of: readonly string[], reasons: readonly string[]) =>

@@ -14,12 +14,12 @@ import { noteRequestedRanges } from '../../../src/lake/upkeep/requested-ranges.j
 import { HandClock } from '../../core/clock.js';
 import { Kept } from '../../core/text/streams.js';
 import { loadedLake, type LoadedLake } from '../verify/loaded-lake.js';
-import { smallLedger } from '../verify/small-ledger.js';
+import { smallBackend } from '../verify/small-backend.js';
 
 let gaps: LoadedLake;
 let extra: LoadedLake | undefined;
 beforeAll(async () => {
-  gaps = await loadedLake(smallLedger(), [
+  gaps = await loadedLake(smallBackend(), [
     { to: '2025-02-25' },
     { pipelines: ['financial-events'], from: '2025-02-27T06:00:00Z' },
   ]);
@@ -112,7 +112,7 @@ test('loads what is missing when its own command is run', async () => {
   const { command } =
     (JSON.parse(await shown(gaps, { format: 'json' })) as { accounts: { command: string }[] }).accounts[0] ?? {};
   const [, from, to] = / --from (\S+) --to (\S+)$/.exec(command ?? '') ?? [];
-  extra = await loadedLake(smallLedger(), [
+  extra = await loadedLake(smallBackend(), [
     { to: '2025-02-25' },
     { pipelines: ['financial-events'], from: '2025-02-27T06:00:00Z' },
     { from, to },
@@ -123,7 +123,7 @@ test('loads what is missing when its own command is run', async () => {
 });
 
 test('tells groups that are listed and not loaded, and names only the pipelines that lack something', async () => {
-  extra = await loadedLake(smallLedger(), [
+  extra = await loadedLake(smallBackend(), [
     { to: '2025-03-01' },
     { pipelines: ['financial-event-groups', 'financial-events'] },
   ]);
@@ -133,7 +133,7 @@ test('tells groups that are listed and not loaded, and names only the pipelines 
 });
 
 test('of several accounts each has a line of its own at the end', async () => {
-  extra = await loadedLake(smallLedger(), [{ account: 'other' }, { to: '2025-02-25' }, { from: '2025-02-27' }]);
+  extra = await loadedLake(smallBackend(), [{ account: 'other' }, { to: '2025-02-25' }, { from: '2025-02-27' }]);
   expect(await shown(extra)).toContain(
     'other  loaded up to 2025-03-08, no gap\n' +
       'shop   loaded up to 2025-02-25, complete from 2025-02-27 to 2025-03-08, ' +
@@ -145,7 +145,7 @@ test.each([
   ['the newest run', '2025-03-08T00:10:00.000Z'],
   ['an earlier run', '2025-03-08T00:01:00.000Z'],
 ])('of several accounts one that failed is told of with its error, where that was %s', async (_name, endedAt) => {
-  extra = await loadedLake(smallLedger(), [{ account: 'other' }, {}]);
+  extra = await loadedLake(smallBackend(), [{ account: 'other' }, {}]);
   const error = { failure: 'it was refused', code: 'SIGN_IN_REFUSED' };
   noteRun(extra, { command: 'sync', account: 'other', status: 'failed', startedAt: endedAt, endedAt, ...error });
   const isNewest = endedAt > '2025-03-08T00:05';
@@ -185,7 +185,7 @@ test.each([
 });
 
 test('says which pipelines have loaded nothing yet', async () => {
-  extra = await loadedLake(smallLedger(), [{ pipelines: ['financial-events'] }]);
+  extra = await loadedLake(smallBackend(), [{ pipelines: ['financial-events'] }]);
   const text = await shown(extra);
   expect(text).toContain('Nothing loaded yet of: financial-event-groups, group-events\n');
   expect(text).toContain('No gap: every pipeline that has begun is loaded');
@@ -240,7 +240,7 @@ describe('the range', () => {
 
   test('ends with the pipeline that was loaded first, where others follow within a day', async () => {
     const pipelines = ['financial-events'];
-    extra = await loadedLake(smallLedger(), [
+    extra = await loadedLake(smallBackend(), [
       { to: '2025-03-07T12:00:00Z' },
       { pipelines, from: '2025-03-07T12:00:00Z', to: '2025-03-07T12:00:18Z' },
     ]);
@@ -248,7 +248,7 @@ describe('the range', () => {
     expect(text).toContain('shop, 2025-02-20 to 2025-03-07T12:00:00Z\n');
     expect(text).not.toContain('Gaps:');
     extra.remove();
-    extra = await loadedLake(smallLedger(), [
+    extra = await loadedLake(smallBackend(), [
       { to: '2025-03-06T12:00:00Z' },
       { pipelines, from: '2025-03-06T12:00:00Z', to: '2025-03-07T12:00:18Z' },
     ]);
@@ -342,7 +342,7 @@ describe('runs', () => {
   });
 
   test('that ended early leave no word of "no gap": the command has every pipeline that was asked for', async () => {
-    extra = await loadedLake(smallLedger(), [{ pipelines: ['financial-events'] }]);
+    extra = await loadedLake(smallBackend(), [{ pipelines: ['financial-events'] }]);
     expect(await shown(extra)).toContain('No gap: every pipeline that has begun is loaded');
     const asked = ['financial-event-groups', 'financial-events', 'group-events'];
     noteRun(extra, { status: 'failed', failure: 'stopped', from: '2025-02-20T00:00:00.000Z', requested: asked });
@@ -539,7 +539,7 @@ test('gaps and age are measured from where the configuration lets syncs begin', 
 });
 
 test('--max-lag fails where a run was asked for settlements that are not loaded, and names what loads them', async () => {
-  extra = await loadedLake(smallLedger(), [{ pipelines: ['financial-events', 'financial-event-groups'] }]);
+  extra = await loadedLake(smallBackend(), [{ pipelines: ['financial-events', 'financial-event-groups'] }]);
   expect(await shown(extra, { maxLag: '100d' })).toContain('No gap');
   const purpose = {
     command: 'backfill',

@@ -14,7 +14,7 @@ const clock = setClock('2026-03-10T02:00:00Z');
 
 async function loaded(): Promise<{ lake: string; endpoint: string; database: Database }> {
   const seller = createSeller({ seed: 5, events: 3000, profile: 'plausible' }, clock);
-  const endpoint = await serving({ ledger: seller, clock });
+  const endpoint = await serving({ backend: seller, clock });
   const lake = await temporaryFolder();
   await ran({ lake, endpoint, account: 'shop', from: '2025-12-01', api: 'both' }, { clock });
   const database = await openDatabase();
@@ -113,8 +113,8 @@ test('orders are read one by one', async () => {
 
 test('a sync that leaves out what the lake holds of the other API says how to load it, unless its API was said', async () => {
   const clock = setClock('2026-03-10T02:00:00Z');
-  const ledger = createSeller({ seed: 5, events: 300, profile: 'plausible' }, clock);
-  const given = { endpoint: await serving({ ledger, clock }), account: 'shop', lookBack: 0 };
+  const backend = createSeller({ seed: 5, events: 300, profile: 'plausible' }, clock);
+  const given = { endpoint: await serving({ backend, clock }), account: 'shop', lookBack: 0 };
   const loadedBy = async (api: 'both' | '2024-06-19') => {
     const lake = await temporaryFolder();
     await ran({ ...given, lake, from: '2026-03-08', api }, { clock });

@@ -9,7 +9,7 @@ const range = { from: '2025-12-15', to: '2026-03-01' };
 
 test('wherever transactions begin, the ledger has each event once, those of v0 without a date too', async () => {
   const endpoint = await serving({
-    ledger: createSeller({ seed: 3, events: 900, profile: 'edge-cases' }, clock),
+    backend: createSeller({ seed: 3, events: 900, profile: 'edge-cases' }, clock),
     clock,
   });
   const v0 = await temporaryFolder();

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { rewritten } from '../../../src/emulator/faults/faulty-transactions.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
-import type { Ledger } from '../../../src/serve/served-apis.js';
-import type { TransactionLedger } from '../../../src/serve/api-2024-06-19/transaction-ledger.js';
-import { withTransactions } from '../../serve/http/array-ledger.js';
+import type { Backend } from '../../../src/serve/served-apis.js';
+import type { TransactionBackend } from '../../../src/serve/api-2024-06-19/transaction-backend.js';
+import { withTransactions } from '../../serve/http/array-backend.js';
 import { database, ran, serving, temporaryFolder } from '../lake-run.js';
 import { setClock } from '../load/synced.js';
 import { forget } from '../../../src/app/forget/forget.js';
@@ -32,10 +32,10 @@ function read(json: string) {
 }
 
 /** The same seller, whose transactions come as a function makes them; undefined: not at all. */
-function changed(ledger: Ledger, change: (json: string) => string | undefined): Ledger {
-  const { byTransaction } = ledger;
+function changed(backend: Backend, change: (json: string) => string | undefined): Backend {
+  const { byTransaction } = backend;
   if (byTransaction === undefined) throw new Error('the seller has no transactions');
-  const transactions: TransactionLedger['transactions'] = async (question, query) => {
+  const transactions: TransactionBackend['transactions'] = async (question, query) => {
     const { items, next } = await byTransaction.transactions(question, query);
     return {
       next,
@@ -44,17 +44,17 @@ function changed(ledger: Ledger, change: (json: string) => string | undefined): 
       ),
     };
   };
-  return { ...ledger, byTransaction: withTransactions(byTransaction, transactions) };
+  return { ...backend, byTransaction: withTransactions(byTransaction, transactions) };
 }
 
 /** Orders that consist of one sale, deferred and released between two instants. */
-async function released(ledger: Ledger, from: number, to: number): Promise<string[]> {
+async function released(backend: Backend, from: number, to: number): Promise<string[]> {
   const range = { from: from - 60 * dayMs, to: clock.now() };
   const narrow = { status: undefined, marketplaceId: undefined, orderId: undefined, groupId: undefined };
   const orders = new Map<string, ReturnType<typeof read>[]>();
   let cursor: string | undefined;
   do {
-    const page = await ledger.byTransaction?.transactions(
+    const page = await backend.byTransaction?.transactions(
       { range, ...narrow },
       { cursor, limit: 500, asOf: clock.now() },
     );
@@ -78,7 +78,7 @@ test('each difference between both APIs has its reason, and verify says which se
     Date.parse('2026-02-10'),
   );
   const [late = ''] = await released(seller, clock.now() - 2 * dayMs, clock.now());
-  const ledger = changed(seller, (json) => {
+  const backend = changed(seller, (json) => {
     const { order, status, isRelease } = read(json);
     if (order === absent || (order === late && isRelease) || (order === deferred && isRelease)) return undefined;
     if (order === late) return json;
@@ -89,7 +89,7 @@ test('each difference between both APIs has its reason, and verify says which se
     });
   });
   const lake = await temporaryFolder();
-  const endpoint = await serving({ ledger, clock });
+  const endpoint = await serving({ backend, clock });
   await ran({ ...loaded, lake, endpoint }, { clock });
   await ran({ ...loaded, lake, endpoint, pipelines: ['settlement-summaries'] }, { clock });
   const views = await database(lake, clock);
@@ -117,7 +117,7 @@ test('each difference between both APIs has its reason, and verify says which se
 
 test('verify does not compare settlements of which transactions were forgotten', async () => {
   const endpoint = await serving({
-    ledger: createSeller({ seed: 5, events: 800, profile: 'plausible' }, clock),
+    backend: createSeller({ seed: 5, events: 800, profile: 'plausible' }, clock),
     clock,
   });
   const lake = await temporaryFolder();
@@ -135,7 +135,7 @@ test('verify does not compare settlements of which transactions were forgotten',
 
 test('an account that Finances 2024-06-19 has nothing of is a finding', async () => {
   const seller = createSeller({ seed: 5, events: 800, profile: 'plausible' }, clock);
-  const endpoint = await serving({ ledger: changed(seller, () => undefined), clock });
+  const endpoint = await serving({ backend: changed(seller, () => undefined), clock });
   const lake = await temporaryFolder();
   await ran({ ...loaded, lake, endpoint }, { clock });
   const result = await verified({ root: lake, clock });

@@ -13,7 +13,7 @@ const night = (number: number): number => Date.parse(begin) + number * dayMs;
 
 async function shop(faults: Faults, clock: SetClock, { days = 90, events = 600 } = {}) {
   const seller = createSeller({ seed: 7, events, days, profile: 'plausible' }, clock);
-  const service = await startEmulator({ ledger: seller, clock, faults });
+  const service = await startEmulator({ backend: seller, clock, faults });
   onTestFinished(() => service.close());
   const lake = await temporaryFolder();
   return { seller, service, lake, given: { lake, endpoint: service.url, account: 'shop' } };
@@ -116,7 +116,7 @@ test('no-transactions: what the lake holds stays when the newer API answers noth
   const before = await held();
   for (const [, rows] of before) expect(rows.length).toBeGreaterThan(0);
 
-  const silent = await serving({ ledger: seller, clock, faults: { 'no-transactions': {} } });
+  const silent = await serving({ backend: seller, clock, faults: { 'no-transactions': {} } });
   for (const number of [1, 2]) {
     clock.set(night(number));
     const { failure, summary } = await synced({ ...given, endpoint: silent, pipelines }, { clock });

@@ -11,7 +11,7 @@ const loading = 'ledgerlake backfill transactions --account shop --from 2026-02-
 
 test('days that v0 has and transactions lack are told of wherever figures are read, until they are loaded', async () => {
   const endpoint = await serving({
-    ledger: createSeller({ seed: 5, events: 900, profile: 'plausible' }, clock),
+    backend: createSeller({ seed: 5, events: 900, profile: 'plausible' }, clock),
     clock,
   });
   const lake = await temporaryFolder();
@@ -55,8 +55,8 @@ test('days that v0 has and transactions lack are told of wherever figures are re
 });
 
 test('api_differences, verify and the report say which days the two APIs are compared for', async () => {
-  const ledger = createSeller({ seed: 5, events: 900, profile: 'plausible' }, clock);
-  const shop = { lake: await temporaryFolder(), endpoint: await serving({ ledger, clock }), account: 'shop' };
+  const backend = createSeller({ seed: 5, events: 900, profile: 'plausible' }, clock);
+  const shop = { lake: await temporaryFolder(), endpoint: await serving({ backend, clock }), account: 'shop' };
   const load = (pipeline: string, from: string, to: string) =>
     ran({ ...shop, pipelines: [pipeline], from, to }, { clock });
   const notes = async () => (await openLakeReader(shop.lake, clock)).notesOn('SELECT * FROM api_differences');

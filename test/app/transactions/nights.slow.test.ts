@@ -1,10 +1,10 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { withTransactions } from '../../serve/http/array-ledger.js';
+import { withTransactions } from '../../serve/http/array-backend.js';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import { createViews } from '../../../src/core/duckdb/views.js';
 import { lakeTables, openLakeReader } from '../../../src/app/query/lake-files.js';
 import { createSeller, type Seller } from '../../../src/emulator/seller/seller.js';
-import type { Ledger } from '../../../src/serve/served-apis.js';
+import type { Backend } from '../../../src/serve/served-apis.js';
 import { ran, serving, temporaryFolder } from '../lake-run.js';
 import { setClock, synced } from '../load/synced.js';
 
@@ -22,7 +22,7 @@ const sellers: readonly (readonly [number, number])[] =
     : [[Number(process.env['LEDGERLAKE_TEST_NIGHTS'] ?? 60), 30 * Number(deferred)]];
 
 /** A seller whose transactions have no amounts but their total: a twentieth of the entries. */
-function withTotalsOnly(seller: Seller): Ledger {
+function withTotalsOnly(seller: Seller): Backend {
   const { byTransaction } = seller;
   if (byTransaction === undefined) return seller;
   return {
@@ -52,7 +52,7 @@ test.each(sellers)(
       { seed: 3, events: Math.round((events * days) / 90), days, profile: 'plausible' },
       clock,
     );
-    const endpoint = await serving({ ledger: deferred === undefined ? seller : withTotalsOnly(seller), clock });
+    const endpoint = await serving({ backend: deferred === undefined ? seller : withTotalsOnly(seller), clock });
     const lake = await temporaryFolder();
     const given = { lake, endpoint, account: 'shop', api: '2024-06-19' as const };
     const from = '2026-01-20';

@@ -3,7 +3,7 @@ import { openLakeReader } from '../../../src/app/query/lake-files.js';
 import { dayMs } from '../../../src/core/windows.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
 import { hash, seedKey } from '../../../src/emulator/profiles/seeded-random.js';
-import type { Ledger } from '../../../src/serve/served-apis.js';
+import type { Backend } from '../../../src/serve/served-apis.js';
 import { reported } from '../report/reported-lake.js';
 import { database, ran, serving, temporaryFolder } from '../lake-run.js';
 import { setClock } from '../load/synced.js';
@@ -17,7 +17,7 @@ interface Deferred {
 }
 
 /** What the seller's own books have as deferred at an instant: transactions and their sum in cents, by currency. */
-async function deferredAt(ledger: Ledger, instant: number): Promise<Map<string, readonly [number, number]>> {
+async function deferredAt(backend: Backend, instant: number): Promise<Map<string, readonly [number, number]>> {
   const sums = new Map<string, readonly [number, number]>();
   const question = { status: 'DEFERRED', marketplaceId: undefined, orderId: undefined, groupId: undefined };
   // What happens in the instant itself is after it.
@@ -25,7 +25,7 @@ async function deferredAt(ledger: Ledger, instant: number): Promise<Map<string, 
   let cursor: string | undefined;
   do {
     const range = { from: instant - 60 * dayMs, to: instant };
-    const page = await ledger.byTransaction?.transactions({ range, ...question }, { cursor, limit: 500, asOf });
+    const page = await backend.byTransaction?.transactions({ range, ...question }, { cursor, limit: 500, asOf });
     for (const { json } of page?.items ?? []) {
       const { currencyCode, currencyAmount } = (JSON.parse(json) as Deferred).totalAmount;
       const [count, sum] = sums.get(currencyCode) ?? [0, 0];
@@ -37,7 +37,7 @@ async function deferredAt(ledger: Ledger, instant: number): Promise<Map<string, 
 }
 
 async function loaded(from: string, to?: string): Promise<string> {
-  const endpoint = await serving({ ledger: seller, clock });
+  const endpoint = await serving({ backend: seller, clock });
   const lake = await temporaryFolder();
   await ran({ lake, endpoint, account: 'shop', pipelines: ['transactions'], from, to }, { clock });
   return lake;
@@ -124,7 +124,7 @@ test('an instant that the loaded transactions do not answer for is told of', asy
   );
   expect(outstanding('now()')).toEqual([]);
 
-  const endpoint = await serving({ ledger: seller, clock });
+  const endpoint = await serving({ backend: seller, clock });
   const parts = await loaded('2026-01-01', '2026-01-08');
   expect((await openLakeReader(parts, clock)).notesOn("FROM outstanding_at('2026-01-05')")[0]).toMatch(
     /from 2026-01-01 on, until 2026-01-08: a sale that was deferred before and is paid after that is not in the lake/,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Ledger } from '../../../src/serve/served-apis.js';
-import type { TransactionQuestion } from '../../../src/serve/api-2024-06-19/transaction-ledger.js';
+import type { Backend } from '../../../src/serve/served-apis.js';
+import type { TransactionQuestion } from '../../../src/serve/api-2024-06-19/transaction-backend.js';
 import { pageTooLarge } from '../../../src/serve/operation/outcome.js';
 import { database, fileHashes, ran, serving, temporaryFolder } from '../lake-run.js';
 import { setClock, synced } from '../load/synced.js';
@@ -79,7 +79,7 @@ async function twoNights(odd: Odd = () => undefined, more: readonly Sale[] = [])
   const asked: TransactionQuestion[] = [];
   const nothing = async () => Promise.resolve({ items: [], next: undefined });
   let isOdd = false;
-  const ledger: Ledger = {
+  const backend: Backend = {
     ...{ groups: nothing, events: nothing, eventsOfGroup: nothing, eventsOfOrder: nothing },
     byTransaction: {
       ...{ summaries: nothing, payouts: nothing },
@@ -100,7 +100,7 @@ async function twoNights(odd: Odd = () => undefined, more: readonly Sale[] = [])
     },
   };
   const given = { lake: await temporaryFolder(), account: 'shop', pipelines: ['transactions'], from: '2026-02-20' };
-  const endpoint = await serving({ ledger, clock });
+  const endpoint = await serving({ backend, clock });
   await ran({ ...given, endpoint }, { clock });
   clock.set(second);
   asked.length = 0;
@@ -229,7 +229,7 @@ test('what comes again in another order is no change, and nothing is written', a
   const nothing = async () => Promise.resolve({ items: [], next: undefined });
   const steady = Array.from({ length: 200 }, (_, at) => jsonOf({ id: `steady-${at}`, posted: hour(at) }, clock.now()));
   let order = steady;
-  const ledger: Ledger = {
+  const backend: Backend = {
     ...{ groups: nothing, events: nothing, eventsOfGroup: nothing, eventsOfOrder: nothing },
     byTransaction: {
       ...{ summaries: nothing, payouts: nothing },
@@ -240,7 +240,7 @@ test('what comes again in another order is no change, and nothing is written', a
       },
     },
   };
-  const endpoint = await serving({ ledger, clock });
+  const endpoint = await serving({ backend, clock });
   const lake = await temporaryFolder();
   const given = { lake, endpoint, account: 'shop', pipelines: ['transactions'], from: '2026-02-20', to: '2026-03-01' };
   await ran(given, { clock });

@@ -24,7 +24,7 @@ test.each<[string, Faults, number, string]>([
   async (_what, faults, events, from) => {
     const clock = setClock(new Date(begin).toISOString());
     const seller = createSeller({ seed: 3, events, days: 90 + nights, profile: 'plausible' }, clock);
-    const endpoint = await serving({ ledger: seller, clock, faults });
+    const endpoint = await serving({ backend: seller, clock, faults });
     const given = { endpoint, account: 'shop', pipelines: ['transactions'] };
     const lake = await temporaryFolder();
     await ran({ ...given, lake, from }, { clock });

@@ -11,7 +11,7 @@ test('a sync reads the summaries that are new and those that may have changed, a
   const clock = setClock('2026-03-01T02:00:00Z');
   const seller = createSeller({ seed: 5, events: 2000, profile: 'plausible' }, clock);
   const lake = await temporaryFolder();
-  const given = { lake, endpoint: await serving({ ledger: seller, clock }), account: 'shop' };
+  const given = { lake, endpoint: await serving({ backend: seller, clock }), account: 'shop' };
   await ran({ ...given, from, api: '2024-06-19' }, { clock });
   const pipelines = ['settlement-summaries'];
   const foretold = of(await planned({ ...given, pipelines, from }, clock), 'settlement-summaries');

@@ -9,7 +9,7 @@ import { forget } from '../../../src/app/forget/forget.js';
 import { tables } from '../../../src/sources/finances/lake-tables.js';
 import { ran, serving } from '../lake-run.js';
 import { loadedLake, type LoadedLake } from './loaded-lake.js';
-import { smallLedger } from './small-ledger.js';
+import { smallBackend } from './small-backend.js';
 import { found, verified } from './verified.js';
 
 let loaded: LoadedLake;
@@ -49,7 +49,7 @@ test('every version is proved by its hash, also a week later, and none by anothe
   const { catalog } = await verified(lake);
   expect(catalog?.version).toBeGreaterThan(25);
   const line = `${catalog?.version}:${catalog?.hash}`;
-  const endpoint = await serving({ ledger: smallLedger(), clock: lake.clock });
+  const endpoint = await serving({ backend: smallBackend(), clock: lake.clock });
   const range = { from: '2025-02-20', to: '2025-03-08', refresh: true };
   await ran({ lake: lake.root, endpoint, account: 'shop', pipelines: ['financial-event-groups'], ...range }, lake);
   expect(await verified(lake, false, line)).toMatchObject({ code: 0, problems: [] });

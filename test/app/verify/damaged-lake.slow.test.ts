@@ -9,7 +9,7 @@ import { diskStore } from '../../../src/lake/store/disk.js';
 import { acquireLease } from '../../../src/lake/leases.js';
 import { addOf, changeAdd, changeTags, commitByHand, pathOf, removeByHand, rewrite, sealed } from './damage.js';
 import { ran, serving } from '../lake-run.js';
-import { smallLedger } from './small-ledger.js';
+import { smallBackend } from './small-backend.js';
 import { loadedLake, type LoadedLake } from './loaded-lake.js';
 import { found, verified } from './verified.js';
 
@@ -90,7 +90,7 @@ test('a file that is gone is loaded again by the command that comes with it', as
   const words = problem?.command?.split(' ') ?? [];
   const given = (name: string): string => words[words.indexOf(`--${name}`) + 1] ?? '';
   const { clock, root } = lake;
-  const endpoint = await serving({ ledger: smallLedger(), clock });
+  const endpoint = await serving({ backend: smallBackend(), clock });
   const range = { from: given('from'), to: given('to'), account: given('account') };
   await ran({ lake: root, endpoint, pipelines: [words[2] ?? ''], refresh: true, ...range }, { clock });
   expect(await verified(lake)).toMatchObject({ code: 0, verdict: 'whole', problems: [] });

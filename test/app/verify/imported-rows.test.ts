@@ -4,7 +4,7 @@ import { Lake } from '../../../src/lake/lake.js';
 import { tables } from '../../../src/sources/finances/lake-tables.js';
 import { clockAt, temporaryFolder } from '../lake-run.js';
 import { eventsBody, fileOf, imported } from '../import/imported.js';
-import { shipment } from '../load/ledger-items.js';
+import { shipment } from '../load/backend-items.js';
 import { found, verified } from './verified.js';
 
 const clock = clockAt('2025-03-20T00:00:00Z');

@@ -4,7 +4,7 @@ import { forget } from '../../../src/app/forget/forget.js';
 import { rebuild } from '../../../src/app/maintenance/rebuild-lake.js';
 import { addsOf } from './damage.js';
 import { loadedLake, type LoadedLake } from './loaded-lake.js';
-import { shipment, smallItems, smallLedger } from './small-ledger.js';
+import { shipment, smallItems, smallBackend } from './small-backend.js';
 import { found, verified } from './verified.js';
 
 const orders = { text: '111-0000000-0000001\n111-0000000-0000014\n', source: 'orders.txt' };
@@ -41,7 +41,7 @@ test('a lake stays whole when it is read again, compacted and made again', async
 test('an event that two windows hold stays upstream’s fault when their files are merged', async () => {
   const twice = shipment('2025-03-02T00:00:00Z', '77', '1', '-1', 'GROUP-0');
   const items = [...smallItems(), twice, { ...twice, at: Date.parse('2025-03-04T00:00:00Z') }];
-  lake = await loadedLake(smallLedger(items), [
+  lake = await loadedLake(smallBackend(items), [
     { pipelines: ['financial-events'], to: '2025-03-03' },
     { pipelines: ['financial-events'], from: '2025-03-03' },
   ]);
@@ -72,7 +72,7 @@ test('nor is a group of which all events were forgotten', async () => {
 
 test('a group that begins before the lake is compared where nothing was forgotten', async () => {
   lake = await loadedLake(
-    smallLedger(smallItems().filter(({ at, list }) => list === '' || at >= Date.parse('2025-03-01T00:00:00Z'))),
+    smallBackend(smallItems().filter(({ at, list }) => list === '' || at >= Date.parse('2025-03-01T00:00:00Z'))),
   );
   const result = await verified(lake);
   expect(found(result)).toContain('group-totals finding');

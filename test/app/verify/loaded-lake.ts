@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { backfill, type BackfillCommand } from '../../../src/app/load/backfill.js';
 import type { Clock } from '../../../src/core/clock.js';
 import { startService } from '../../../src/serve/http/server.js';
-import type { Ledger } from '../../../src/serve/served-apis.js';
+import type { Backend } from '../../../src/serve/served-apis.js';
 import { HandClock } from '../../core/clock.js';
-import { clockStart, range, smallLedger } from './small-ledger.js';
+import { clockStart, range, smallBackend } from './small-backend.js';
 
 export interface LoadedLake {
   readonly root: string;
@@ -31,16 +31,16 @@ function lakeAt(root: string, top: string, clock: Clock): LoadedLake {
   };
 }
 
-/** A lake that real runs have loaded from a ledger over HTTP; several runs one after the other. */
+/** A lake that real runs have loaded from a backend over HTTP; several runs one after the other. */
 export async function loadedLake(
-  ledger: Ledger = smallLedger(),
+  backend: Backend = smallBackend(),
   runs: readonly Partial<BackfillCommand>[] = [{}],
   account = 'shop',
 ): Promise<LoadedLake> {
   const clock = new HandClock(clockStart);
   const top = mkdtempSync(join(tmpdir(), 'ledgerlake-lake-'));
   const root = join(top, 'lake');
-  const service = await startService({ ledger, clock });
+  const service = await startService({ backend, clock });
   try {
     for (const run of runs) {
       await backfill(

@@ -18,7 +18,7 @@ import { arrayTransactions } from '../../serve/http/array-transactions.js';
 import { temporaryFolder } from '../lake-run.js';
 import { addOf, rewrite } from './damage.js';
 import { loadedLake, type LoadedLake } from './loaded-lake.js';
-import { smallItems, smallLedger } from './small-ledger.js';
+import { smallItems, smallBackend } from './small-backend.js';
 import { found, verified } from './verified.js';
 
 const day = 86_400_000;
@@ -30,10 +30,10 @@ const sales = [3, 1, 2].map((number) => ({
 let whole: LoadedLake;
 beforeAll(async () => {
   // The newest settlement comes first.
-  const ledger = { ...smallLedger(smallItems().toReversed()), byTransaction: arrayTransactions(sales) };
+  const backend = { ...smallBackend(smallItems().toReversed()), byTransaction: arrayTransactions(sales) };
   const pipelines = ['financial-event-groups', 'financial-events', 'group-events'];
   const others = ['transactions', 'settlement-summaries', 'payouts'];
-  whole = await loadedLake(ledger, [{ pipelines }, { pipelines: others }]);
+  whole = await loadedLake(backend, [{ pipelines }, { pipelines: others }]);
 });
 afterAll(() => {
   whole.remove();

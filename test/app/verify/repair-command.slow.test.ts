@@ -13,7 +13,7 @@ import { compacted, rebuilt } from '../maintenance/kept-lake.js';
 import { database, ran } from '../lake-run.js';
 import { addOf, changeAdd, changeTags, commitByHand, pathOf, removeByHand, rewrite, sealed } from './damage.js';
 import { loadedLake, type LoadedLake } from './loaded-lake.js';
-import { smallLedger } from './small-ledger.js';
+import { smallBackend } from './small-backend.js';
 import { verified } from './verified.js';
 
 const orders = { text: '111-0000000-0000001\n111-0000000-0000014\n', source: 'orders.txt' };
@@ -23,7 +23,7 @@ let whole: LoadedLake;
 let service: Awaited<ReturnType<typeof startService>>;
 beforeAll(async () => {
   whole = await loadedLake(undefined, [{}, { pipelines: ['order-events'], orders }]);
-  service = await startService({ ledger: smallLedger(), clock: whole.clock });
+  service = await startService({ backend: smallBackend(), clock: whole.clock });
 });
 afterAll(async () => {
   await service.close();

@@ -14,7 +14,7 @@ interface Changed {
   readonly lines?: readonly string[];
 }
 
-/** The report of GROUP-1, computed by hand from the small ledger. */
+/** The report of GROUP-1, computed by hand from the small backend. */
 export function smallReport({ total = '228.71', header = {}, lines = [] }: Changed = {}): string {
   const sales = Array.from({ length: 14 }, (_, number) => {
     const day = new Date(Date.UTC(2025, 1, 20 + number, 2)).toISOString();

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Ledger } from '../../../src/serve/served-apis.js';
-import type { DatedItem } from '../../serve/http/array-ledger.js';
+import type { Backend } from '../../../src/serve/served-apis.js';
+import type { DatedItem } from '../../serve/http/array-backend.js';
 import { addOf } from './damage.js';
 import { loadedLake, type LoadedLake } from './loaded-lake.js';
-import { fee, settlement, shipment, smallItems, smallLedger } from './small-ledger.js';
+import { fee, settlement, shipment, smallItems, smallBackend } from './small-backend.js';
 import { found, verified } from './verified.js';
 
 let lake: LoadedLake | undefined;
@@ -11,9 +11,9 @@ afterEach(() => {
   lake?.remove();
 });
 
-/** Loads all of a ledger and verifies it, with --strict and without: a finding fails only with. */
-async function findings(ledger: Ledger, runs?: Parameters<typeof loadedLake>[1]) {
-  lake = await loadedLake(ledger, runs);
+/** Loads all of a backend and verifies it, with --strict and without: a finding fails only with. */
+async function findings(backend: Backend, runs?: Parameters<typeof loadedLake>[1]) {
+  lake = await loadedLake(backend, runs);
   const result = await verified(lake);
   expect(result.code).toBe(0);
   expect((await verified(lake, true)).code).toBe(
@@ -34,7 +34,7 @@ describe('a closed group', () => {
     ['whose beginning balance is a cent off', { beginning: '10.01', total: '228.71' }, /0\.010000 apart/],
     ['without a total', { beginning: '10.00' }, /has no OriginalTotal/],
   ])('%s is a finding', async (_name, money, problem) => {
-    const result = await findings(smallLedger(withGroup({ ...closed, ...money })));
+    const result = await findings(smallBackend(withGroup({ ...closed, ...money })));
     expect(found(result)).toEqual(['group-totals finding']);
     expect(result).toMatchObject({ verdict: 'findings' });
     expect(result.problems).toEqual([
@@ -53,7 +53,7 @@ describe('a closed group', () => {
   test('with an amount in another currency is a finding', async () => {
     const more = ',"DirectPaymentList":[{"DirectPaymentAmount":{"CurrencyCode":"EUR","CurrencyAmount":1}}]';
     const result = await findings(
-      smallLedger([...smallItems(), shipment('2025-03-01T00:00:00Z', '99', '1', '-1', 'GROUP-1', more)]),
+      smallBackend([...smallItems(), shipment('2025-03-01T00:00:00Z', '99', '1', '-1', 'GROUP-1', more)]),
     );
     expect(result.problems).toMatchObject([
       { check: 'group-totals', problem: expect.stringMatching(/in USD and has net amounts in EUR/) as string },
@@ -62,7 +62,7 @@ describe('a closed group', () => {
 
   test('with an amount that no decimal holds cannot be added up', async () => {
     const result = await findings(
-      smallLedger([...smallItems(), shipment('2025-03-01T00:00:00Z', '99', '1e-7', '0', 'GROUP-1')]),
+      smallBackend([...smallItems(), shipment('2025-03-01T00:00:00Z', '99', '1e-7', '0', 'GROUP-1')]),
     );
     const note = { check: 'amounts', kind: 'note', problem: expect.stringMatching(/^1 amount is in no sum/) as string };
     expect(result.problems).toMatchObject([
@@ -73,19 +73,19 @@ describe('a closed group', () => {
   });
 
   test('that is not loaded by group is not compared', async () => {
-    const ledger = smallLedger(withGroup({ ...closed, beginning: '0', total: '1' }));
-    const result = await findings(ledger, [{ pipelines: ['financial-events', 'financial-event-groups'] }]);
+    const backend = smallBackend(withGroup({ ...closed, beginning: '0', total: '1' }));
+    const result = await findings(backend, [{ pipelines: ['financial-events', 'financial-event-groups'] }]);
     expect(result.problems).toEqual([]);
     expect(result.checks.find(({ check }) => check === 'group-totals')).toMatchObject({ checked: 0, result: 'none' });
   });
 });
 
 describe('events by date and by group', () => {
-  /** A ledger whose answers by date, or by group, leave out what `hides` says. */
-  function hiding(what: 'events' | 'eventsOfGroup', hides: (json: string) => boolean): Ledger {
-    const ledger = smallLedger();
-    const shown = smallLedger(smallItems().filter(({ json }) => !hides(json)));
-    return { ...ledger, [what]: shown[what].bind(shown) };
+  /** A backend whose answers by date, or by group, leave out what `hides` says. */
+  function hiding(what: 'events' | 'eventsOfGroup', hides: (json: string) => boolean): Backend {
+    const backend = smallBackend();
+    const shown = smallBackend(smallItems().filter(({ json }) => !hides(json)));
+    return { ...backend, [what]: shown[what].bind(shown) };
   }
 
   test('an event that came by group only is a finding', async () => {
@@ -107,8 +107,8 @@ describe('events by date and by group', () => {
   test('two equal fees of which one came by date are a finding: they are compared as multisets', async () => {
     const items = smallItems();
     const last = items.findLastIndex(({ list }) => list === 'ServiceFeeEventList');
-    const byDate = smallLedger(items.toSpliced(last, 1));
-    const result = await findings({ ...smallLedger(items), events: byDate.events.bind(byDate) });
+    const byDate = smallBackend(items.toSpliced(last, 1));
+    const result = await findings({ ...smallBackend(items), events: byDate.events.bind(byDate) });
     expect(result.problems.map(({ check, problem }) => [check, problem.slice(0, 21)])).toEqual([
       ['date-against-group', 'by date lacks 1 event'],
     ]);
@@ -125,8 +125,8 @@ describe('events by date and by group', () => {
   });
 
   test('of a group that begins before what is loaded by date are not compared', async () => {
-    const ledger = hiding('events', (json) => json.includes('SKU-3"'));
-    const result = await findings(ledger, [
+    const backend = hiding('events', (json) => json.includes('SKU-3"'));
+    const result = await findings(backend, [
       { pipelines: ['group-events'] },
       { pipelines: ['financial-events'], from: '2025-02-21' },
     ]);
@@ -140,7 +140,7 @@ const byDateOnly = [{ pipelines: ['financial-events'] }];
 test('an event by date from outside of its window is a finding', async () => {
   const outside = shipment('2025-02-01T00:00:00Z', '77', '1', '-1', 'GROUP-0');
   const result = await findings(
-    smallLedger([...smallItems(), { ...outside, at: Date.parse('2025-03-02T00:00:00Z') }]),
+    smallBackend([...smallItems(), { ...outside, at: Date.parse('2025-03-02T00:00:00Z') }]),
     byDateOnly,
   );
   expect(found(result)).toEqual(['event-dates finding']);
@@ -150,7 +150,7 @@ test('an event by date from outside of its window is a finding', async () => {
 test('an event that two windows hold, in one of which it does not lie, is upstream’s fault', async () => {
   const twice = shipment('2025-03-02T00:00:00Z', '77', '1', '-1', 'GROUP-0');
   const items = [...smallItems(), twice, { ...twice, at: Date.parse('2025-02-26T00:00:00Z') }];
-  const result = await findings(smallLedger(items), byDateOnly);
+  const result = await findings(smallBackend(items), byDateOnly);
   expect(found(result)).toEqual(['unique-ids finding', 'event-dates finding']);
 });
 
@@ -165,7 +165,7 @@ test('what is odd but legal JSON is no problem', async () => {
     ',"J\\"CurrencyAmount":1,"K":"\\"CurrencyAmount\\":5","__proto__":{"CurrencyCode":"USD","CurrencyAmount":3}',
   ].map((more, index) => shipment(`2025-03-0${index + 1}T01:00:00Z`, String(50 + index), '1', '-1', 'GROUP-0', more));
   const result = await findings(
-    smallLedger([...smallItems(), ...odd, fee('2025-03-01T01:00:00Z', '1e2', 'GROUP-0')]),
+    smallBackend([...smallItems(), ...odd, fee('2025-03-01T01:00:00Z', '1e2', 'GROUP-0')]),
     byDateOnly,
   );
   const problem = '2 amounts are in no sum, because DECIMAL(18,6) cannot hold them: 2 in USD';

@@ -5,7 +5,7 @@ import { verify, type VerifyCommand } from '../../../src/app/verify/verify.js';
 import { Kept } from '../../core/text/streams.js';
 import { addOf } from './damage.js';
 import { loadedLake, type LoadedLake } from './loaded-lake.js';
-import { settlement, smallItems, smallLedger } from './small-ledger.js';
+import { settlement, smallItems, smallBackend } from './small-backend.js';
 
 let lake: LoadedLake;
 let missing: string;
@@ -18,7 +18,7 @@ beforeAll(async () => {
     total: '1',
   };
   const items = [...smallItems().filter(({ list, group: of }) => list !== '' || of !== 'GROUP-1'), settlement(group)];
-  lake = await loadedLake(smallLedger(items));
+  lake = await loadedLake(smallBackend(items));
   missing = `events/${addOf(lake.root, 'events', 'month=2025-03').path}`;
   rmSync(join(lake.root, missing));
 });
@@ -91,7 +91,7 @@ test('an account that the lake does not hold is refused', async () => {
 
 test('of many damaged files three are shown, with one command for all of a folder; JSON has each', async () => {
   const days = ['21', '22', '23', '24', '25'].map((day) => ({ to: `2025-02-${day}`, pipelines: ['financial-events'] }));
-  const daily = await loadedLake(smallLedger(), days);
+  const daily = await loadedLake(smallBackend(), days);
   try {
     for (const table of ['events', 'entries']) {
       const folder = join(daily.root, table, 'account=shop/month=2025-02');

@@ -13,7 +13,7 @@ const clock = setClock('2026-03-10T02:00:00Z');
 test('ask lists the questions, answers one, and prints its query, which sql runs', async () => {
   const folder = await temporaryFolder();
   const seller = createSeller({ seed: 5, events: 300, profile: 'plausible' }, clock);
-  const endpoint = await serving({ ledger: seller, clock });
+  const endpoint = await serving({ backend: seller, clock });
   await ran({ lake: join(folder, 'lake'), endpoint, account: 'shop', from: '2026-01-01' }, { clock });
   const run = (...words: string[]) => builtCommand([...words, '--lake', 'lake'], { folder });
 

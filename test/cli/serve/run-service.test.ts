@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { serve, type ServeOptions } from '../../../src/cli/serve/run-service.js';
-import { arrayLedger, event } from '../../serve/http/array-ledger.js';
+import { arrayBackend, event } from '../../serve/http/array-backend.js';
 import { paths, start } from '../../serve/http/client.js';
 import { gate } from '../../serve/http/gate.js';
 import { handClock } from '../../serve/http/hand-clock.js';
 import { plainLog } from '../../../src/observe/log/plain-log.js';
 
 const served = {
-  ledger: arrayLedger([event('2025-06-01', 1)]),
+  backend: arrayBackend([event('2025-06-01', 1)]),
   name: 'an array',
   checkHealth: () => Promise.resolve({ serves: 'array' }),
 };

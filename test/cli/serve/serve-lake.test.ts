@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { openServedLake } from '../../../src/cli/serve/serve-lake.js';
 import { serve } from '../../../src/cli/serve/run-service.js';
 import { clockAt, ran, serving, temporaryFolder } from '../../app/lake-run.js';
-import { arrayLedger, event } from '../../serve/http/array-ledger.js';
+import { arrayBackend, event } from '../../serve/http/array-backend.js';
 import { paths } from '../../serve/http/client.js';
 import { gate } from '../../serve/http/gate.js';
 import { plainLog } from '../../../src/observe/log/plain-log.js';
@@ -17,17 +17,17 @@ async function servedLake() {
   const lake = `${await temporaryFolder()}/lake`;
   const at = Date.parse('2026-02-01T10:00:00Z');
   const item = event(at, 0, { json: JSON.stringify({ id: 1, PostedDate: new Date(at).toISOString() }) });
-  const endpoint = await serving({ ledger: arrayLedger([item]), clock });
+  const endpoint = await serving({ backend: arrayBackend([item]), clock });
   const options = { from: '2026-02-01', to: '2026-02-03', pipelines: ['financial-events'] };
   await ran({ lake, endpoint, account: 'shop', ...options }, { clock });
 
   const logged: string[] = [];
   const emit = plainLog((line) => logged.push(line));
-  const { ledger, ...served } = await openServedLake(lake, undefined, clock, emit);
+  const { backend, ...served } = await openServedLake(lake, undefined, clock, emit);
   const stop = new AbortController();
   const listening = gate<string>();
   const running = serve({
-    served: { ledger, name: 'a lake', ...served },
+    served: { backend, name: 'a lake', ...served },
     service: { clock },
     signal: stop.signal,
     print: listening.open,
@@ -39,7 +39,7 @@ async function servedLake() {
   };
   onTestFinished(async () => {
     await stopped();
-    ledger.close();
+    backend.close();
   });
   const url = (await listening.opened).replace('listening on ', '');
   const get = async (path: string) => {

@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/core/clock.js';
 import { serveMetrics } from '../../../src/observe/metrics/metrics-server.js';
 import { startService } from '../../../src/serve/http/server.js';
-import { arrayLedger } from '../../serve/http/array-ledger.js';
+import { arrayBackend } from '../../serve/http/array-backend.js';
 import { answered, exchange, socketTo, startedServer, statusesOf } from './raw-client.js';
 
 const second = 'GET /second HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n';
@@ -143,7 +143,7 @@ const servers: Readonly<Record<string, () => Promise<{ readonly port: number; re
     return { port: server.port, targets: () => accesses.flatMap(({ target }) => (target === '' ? [] : [target])) };
   },
   'the service': async () => {
-    const service = await startService({ ledger: arrayLedger([]), clock: systemClock, allowedHosts: [] });
+    const service = await startService({ backend: arrayBackend([]), clock: systemClock, allowedHosts: [] });
     onTestFinished(() => service.close());
     return service;
   },

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { accessTokenExpired } from '../../../src/serve/operation/outcome.js';
-import { event, group } from '../../serve/http/array-ledger.js';
+import { event, group } from '../../serve/http/array-backend.js';
 import { firstToken, paths, start, startClient } from '../../serve/http/client.js';
 import { handClock } from '../../serve/http/hand-clock.js';
 

@@ -11,7 +11,7 @@ import {
   faultRules,
 } from '../../../src/emulator/faults/fault-settings.js';
 import { FaultInjector } from '../../../src/emulator/faults/fault-injector.js';
-import { arrayLedger, event, group } from '../../serve/http/array-ledger.js';
+import { arrayBackend, event, group } from '../../serve/http/array-backend.js';
 import { pages, paths, start, startClient } from '../../serve/http/client.js';
 import { handClock } from '../../serve/http/hand-clock.js';
 
@@ -158,7 +158,7 @@ describe('settings', () => {
     [{ 'deferred-events': { when: () => true } }, /single requests/],
     [{ unheard: {} } as Faults, /expected a fault that exists, got "unheard"/],
   ])('%j can not be', async (faults, message) => {
-    const starting = startEmulator({ ledger: arrayLedger([]), clock: handClock(start), faults });
+    const starting = startEmulator({ backend: arrayBackend([]), clock: handClock(start), faults });
     await expect(starting).rejects.toMatchObject({ code: 'USAGE', message: expect.stringMatching(message) as string });
   });
 });

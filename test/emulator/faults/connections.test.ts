@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { FaultKind } from '../../../src/emulator/faults/fault-settings.js';
-import { event } from '../../serve/http/array-ledger.js';
+import { event } from '../../serve/http/array-backend.js';
 import { paths, startClient } from '../../serve/http/client.js';
 
 const items = [event('2025-06-01', 1, { json: `{"id":1,"text":"${'é'.repeat(500)}"}` })];

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { event } from '../../serve/http/array-ledger.js';
+import { event } from '../../serve/http/array-backend.js';
 import { type Client, firstToken, pages, paths, startClient } from '../../serve/http/client.js';
 
 const at = Date.parse('2025-06-01');

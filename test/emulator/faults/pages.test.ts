@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { withoutMember } from '../../../src/emulator/faults/faulty-events.js';
-import { faultyLedger } from '../../../src/emulator/faults/faulty-ledger.js';
+import { faultyBackend } from '../../../src/emulator/faults/faulty-backend.js';
 import { FaultInjector } from '../../../src/emulator/faults/fault-injector.js';
-import { arrayLedger, event, group } from '../../serve/http/array-ledger.js';
+import { arrayBackend, event, group } from '../../serve/http/array-backend.js';
 import { type Client, firstToken, pages, paths, start, startClient } from '../../serve/http/client.js';
 import { handClock } from '../../serve/http/hand-clock.js';
 
@@ -175,10 +175,10 @@ describe('unknown-list', () => {
   });
 });
 
-test('a ledger without such faults is the ledger itself', () => {
-  const ledger = arrayLedger([]);
+test('a backend without such faults is the backend itself', () => {
+  const backend = arrayBackend([]);
   const injector = (faults: object) =>
     new FaultInjector({ faults, seed: 1, now: () => handClock(start).now(), hit: () => undefined, signIn: false });
-  expect(faultyLedger(ledger, injector({ throttled: {}, 'groups-missing': {} }))).toBe(ledger);
-  expect(faultyLedger(ledger, injector({ 'unknown-list': {} }))).not.toBe(ledger);
+  expect(faultyBackend(backend, injector({ throttled: {}, 'groups-missing': {} }))).toBe(backend);
+  expect(faultyBackend(backend, injector({ 'unknown-list': {} }))).not.toBe(backend);
 });

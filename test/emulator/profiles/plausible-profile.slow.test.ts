@@ -18,7 +18,7 @@ async function loaded(
 ): Promise<Database & { seller: Seller }> {
   const clock = clockAt(now);
   const seller = createSeller({ seed, events, profile: 'plausible' }, clock);
-  const endpoint = await serving({ ledger: seller, clock });
+  const endpoint = await serving({ backend: seller, clock });
   const lake = await temporaryFolder();
   // Its history goes back to the beginning of the settlements that ran 90 days before.
   const from = new Date(clock.now() - 105 * 86_400_000).toISOString();

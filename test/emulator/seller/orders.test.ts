@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createOrderIds } from '../../../src/emulator/profiles/seeded-random.js';
-import type { LedgerItem } from '../../../src/serve/operation/ledger-page.js';
+import type { BackendItem } from '../../../src/serve/operation/backend-page.js';
 import {
   dateOf,
   day,
@@ -19,7 +19,7 @@ import {
 import { booksOf } from './seller-books.js';
 
 interface Placed {
-  readonly item: LedgerItem;
+  readonly item: BackendItem;
   readonly at: number;
 }
 

@@ -1,19 +1,19 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { LedgerItem } from '../../../src/serve/operation/ledger-page.js';
+import type { BackendItem } from '../../../src/serve/operation/backend-page.js';
 import { cycle, day, ever, noon, open, parse, readAll, type Shop, text, textOf } from './reading.js';
 import { booksOf } from './seller-books.js';
 
 const instants = fc.integer({ min: noon - 110 * day, max: noon + 5 * day });
 const limits = fc.array(fc.integer({ min: 1, max: 100 }), { minLength: 1 });
 
-const sorted = (items: readonly LedgerItem[]) => items.map(text).sort();
+const sorted = (items: readonly BackendItem[]) => items.map(text).sort();
 const groupIdsOf = async ({ seller }: Shop, asOf = noon) =>
   (await readAll((query) => seller.groups(ever, query), { asOf })).map(({ json }) =>
     textOf(parse(json)['FinancialEventGroupId']),
   );
-async function byGroups(shop: Shop, limit?: () => number): Promise<LedgerItem[]> {
-  const items: LedgerItem[] = [];
+async function byGroups(shop: Shop, limit?: () => number): Promise<BackendItem[]> {
+  const items: BackendItem[] = [];
   for (const id of await groupIdsOf(shop)) {
     items.push(...(await readAll((query) => shop.seller.eventsOfGroup(id, query), limit && { limit })));
   }
@@ -54,7 +54,7 @@ describe('pages', () => {
   test('of groups hold each group that opened in the range once, by its start', async () => {
     const { seller } = open({ seed: 32, events: 90 });
     const all = await readAll((query) => seller.groups(ever, query));
-    const startOf = ({ json }: LedgerItem) => Date.parse(textOf(parse(json)['FinancialEventGroupStart']));
+    const startOf = ({ json }: BackendItem) => Date.parse(textOf(parse(json)['FinancialEventGroupStart']));
     expect(all.map(startOf)).toEqual(all.map(startOf).sort((a, b) => a - b));
     await fc.assert(
       fc.asyncProperty(instants, instants, limits, async (a, b, sizes) => {

@@ -1,6 +1,6 @@
 import { type EventListName, recordOf, type Role } from '../../../src/sources/finances/api-v0/event-records.js';
 import { createSeller, type Seller, type SellerOptions } from '../../../src/emulator/seller/seller.js';
-import type { LedgerItem, LedgerPage, LedgerQuery } from '../../../src/serve/operation/ledger-page.js';
+import type { BackendItem, BackendPage, BackendQuery } from '../../../src/serve/operation/backend-page.js';
 import { type HandClock, handClock } from '../../serve/http/hand-clock.js';
 
 export const day = 86_400_000;
@@ -21,10 +21,10 @@ export function open(options: Omit<SellerOptions, 'profile'> & Partial<SellerOpt
 
 /** All pages of one question. Throws where there is nothing to ask. */
 export async function readAll(
-  ask: (query: LedgerQuery) => Promise<LedgerPage | undefined>,
+  ask: (query: BackendQuery) => Promise<BackendPage | undefined>,
   { limit = () => 100, asOf = noon }: { limit?: () => number; asOf?: number } = {},
-): Promise<LedgerItem[]> {
-  const items: LedgerItem[] = [];
+): Promise<BackendItem[]> {
+  const items: BackendItem[] = [];
   let cursor: string | undefined;
   do {
     const most = limit();
@@ -81,7 +81,7 @@ export interface ReadAmount {
 }
 
 /** The amounts in an event's JSON, in its order, with their roles from the table of records. */
-export function amountsOf({ list, json }: LedgerItem): ReadAmount[] {
+export function amountsOf({ list, json }: BackendItem): ReadAmount[] {
   return amountsIn(list, parse(json));
 }
 
@@ -101,18 +101,18 @@ export function amountsIn(list: string, event: JsonObject): ReadAmount[] {
   return found;
 }
 
-export function netOf(item: LedgerItem): bigint {
+export function netOf(item: BackendItem): bigint {
   return amountsOf(item).reduce((sum, { role, micros }) => (role === 'net' ? sum + micros : sum), 0n);
 }
 
 /** The event's own date in milliseconds since 1970, or undefined where its list has none. */
-export function dateOf({ list, json }: LedgerItem): number | undefined {
+export function dateOf({ list, json }: BackendItem): number | undefined {
   const field = recordOf(list)?.date;
   return field === undefined ? undefined : Date.parse(textOf(parse(json)[field]));
 }
 
 /** The order ids of 3-7-7 digits in an event. */
-export function orderIdsOf({ list, json }: LedgerItem): string[] {
+export function orderIdsOf({ list, json }: BackendItem): string[] {
   const event = parse(json);
   const ids = recordOf(list)?.orderIds.map((field) => event[field]) ?? [];
   return [...new Set(ids.filter((id): id is string => typeof id === 'string' && /^\d{3}-\d{7}-\d{7}$/.test(id)))];
@@ -125,7 +125,7 @@ export function cycle(numbers: readonly number[]): () => number {
 }
 
 /** What tells an item from others. */
-export function text({ list, json }: LedgerItem): string {
+export function text({ list, json }: BackendItem): string {
   return `${list} ${json}`;
 }
 

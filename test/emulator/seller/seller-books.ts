@@ -3,7 +3,7 @@ import type { EventFacts } from '../../../src/emulator/seller/event-stream.js';
 import type { EventSink, EventLineKind, Weight } from '../../../src/emulator/seller/event-writer.js';
 import type { Seller } from '../../../src/emulator/seller/seller.js';
 import { SumSink } from '../../../src/emulator/seller/settlement-groups.js';
-import type { InstantRange } from '../../../src/serve/operation/ledger-page.js';
+import type { InstantRange } from '../../../src/serve/operation/backend-page.js';
 import type { EventListName } from '../../../src/sources/finances/api-v0/event-records.js';
 
 const ignore = () => undefined;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { LedgerItem } from '../../../src/serve/operation/ledger-page.js';
+import type { BackendItem } from '../../../src/serve/operation/backend-page.js';
 import {
   amountsOf,
   dateOf,
@@ -24,7 +24,7 @@ const groupsOf = async ({ seller }: Shop, asOf = noon) =>
 const eventsOf = async ({ seller }: Shop, group: JsonObject) =>
   readAll((query) => seller.eventsOfGroup(textOf(group['FinancialEventGroupId']), query));
 const currencyOf = (money: Json | undefined) => (money as JsonObject)['CurrencyCode'];
-const sum = (items: readonly LedgerItem[]) => items.reduce((total, item) => total + netOf(item), 0n);
+const sum = (items: readonly BackendItem[]) => items.reduce((total, item) => total + netOf(item), 0n);
 const start = (group: JsonObject) => Date.parse(textOf(group['FinancialEventGroupStart']));
 const end = (group: JsonObject) => Date.parse(textOf(group['FinancialEventGroupEnd']));
 

@@ -1,18 +1,18 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { LedgerItem } from '../../../src/serve/operation/ledger-page.js';
-import type { TransactionLedger, TransactionQuestion } from '../../../src/serve/api-2024-06-19/transaction-ledger.js';
+import type { BackendItem } from '../../../src/serve/operation/backend-page.js';
+import type { TransactionBackend, TransactionQuestion } from '../../../src/serve/api-2024-06-19/transaction-backend.js';
 import { SumSink } from '../../../src/emulator/seller/settlement-groups.js';
 import { idOf, isPaid, listIn, micros, sum, totalOf } from '../../serve/transactions/seller-service.js';
 import { cycle, day, type JsonObject, noon, open, parse, readAll, type Shop } from './reading.js';
 
 const any = { status: undefined, marketplaceId: undefined, orderId: undefined, groupId: undefined };
 
-function bookOf({ seller: { byTransaction } }: Shop): TransactionLedger {
+function bookOf({ seller: { byTransaction } }: Shop): TransactionBackend {
   return byTransaction ?? expect.fail('expected a seller with transactions');
 }
 
-async function all(shop: Shop, question: TransactionQuestion, limit?: () => number): Promise<LedgerItem[]> {
+async function all(shop: Shop, question: TransactionQuestion, limit?: () => number): Promise<BackendItem[]> {
   return readAll((query) => bookOf(shop).transactions(question, query), limit && { limit });
 }
 

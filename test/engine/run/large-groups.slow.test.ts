@@ -5,9 +5,9 @@ import { Kept } from '../../core/text/streams.js';
 import { database, ran, temporaryFolder } from '../../app/lake-run.js';
 import { runningClock } from '../../running-clock.js';
 import { verified } from '../../app/verify/verified.js';
-import { settlement } from '../../app/load/ledger-items.js';
-import { hidingLedger, postedAt, setClock, synced } from '../../app/load/synced.js';
-import { evenLedger } from './even-ledger.js';
+import { settlement } from '../../app/load/backend-items.js';
+import { hidingBackend, postedAt, setClock, synced } from '../../app/load/synced.js';
+import { evenBackend } from './even-backend.js';
 import { watchedService } from './watched-service.js';
 
 const clock = runningClock('2026-03-20T12:00:00Z', 100);
@@ -25,8 +25,8 @@ test.each([
   async ({ settlementDays, tooLarge, rate, fine }) => {
     let isLimited = true;
     const faults = { 'group-limit': { amount: 150, when: () => isLimited } };
-    const ledger = evenLedger(range.from, days, perDay, settlementDays);
-    const service = await watchedService(ledger, clock, { faults });
+    const backend = evenBackend(range.from, days, perDay, settlementDays);
+    const service = await watchedService(backend, clock, { faults });
     onTestFinished(() => service.close());
     const lake = await temporaryFolder();
     const given = { lake, endpoint: service.url, account: 'shop', ...range, rate };
@@ -64,8 +64,8 @@ describe('a settlement that is refused behind more than 10,000 events', () => {
   async function oneSettlement(start: string) {
     const clock = setClock(start);
     const pausing = { now: () => clock.now(), sleep: () => new Promise<void>((resolve) => setImmediate(resolve)) };
-    const even = evenLedger(begins, 14, 750, 14);
-    const shown = hidingLedger(even, (item, asOf) => (postedAt(item) ?? 0) >= asOf);
+    const even = evenBackend(begins, 14, 750, 14);
+    const shown = hidingBackend(even, (item, asOf) => (postedAt(item) ?? 0) >= asOf);
     const end = Date.parse('2026-02-15');
     const groups: typeof even.groups = ({ from, to }) => {
       const [first, last] = [begins, '2026-02-15'].map((day) => `${day}T00:00:00.000Z`);

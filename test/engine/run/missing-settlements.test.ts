@@ -5,7 +5,7 @@ import { status } from '../../../src/app/status/status.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
 import type { RunningService } from '../../../src/serve/http/server.js';
 import type { Faults } from '../../../src/emulator/faults/fault-settings.js';
-import type { Ledger } from '../../../src/serve/served-apis.js';
+import type { Backend } from '../../../src/serve/served-apis.js';
 import { database, ran, temporaryFolder } from '../../app/lake-run.js';
 import { Kept } from '../../core/text/streams.js';
 import { setClock, synced, type SetClock } from '../../app/load/synced.js';
@@ -15,14 +15,14 @@ const pipelines = ['financial-event-groups'];
 
 async function shop(faults: Faults | undefined, clock: SetClock) {
   const seller = createSeller({ seed: 5, events: 900, days: 150, profile: 'edge-cases' }, clock);
-  const service = await startEmulator({ ledger: seller, clock, faults });
+  const service = await startEmulator({ backend: seller, clock, faults });
   onTestFinished(() => service.close());
   const lake = await temporaryFolder();
   return { seller, service, lake, given: { lake, endpoint: service.url, account: 'shop', pipelines } };
 }
 
 /** The ids of the seller's settlements, in order. */
-async function owned(seller: Ledger, clock: SetClock): Promise<string[]> {
+async function owned(seller: Backend, clock: SetClock): Promise<string[]> {
   const range = { from: Date.parse(from), to: clock.now() };
   const { items } = await seller.groups(range, { cursor: undefined, limit: 1000, asOf: clock.now() });
   return items.map(({ json }) => (JSON.parse(json) as { FinancialEventGroupId: string }).FinancialEventGroupId).sort();
@@ -71,7 +71,7 @@ test('the first settlement of all is found, where a listing leaves it out, and a
     let left = hidden;
     let struck = 0;
     // An account that began in February: nothing opened before.
-    const ledger: Ledger = {
+    const backend: Backend = {
       ...seller,
       groups: async (asked, query) => {
         const page = await seller.groups({ ...asked, from: Math.max(asked.from, range.from) }, query);
@@ -80,7 +80,7 @@ test('the first settlement of all is found, where a listing leaves it out, and a
         return { ...page, items: page.items.filter(({ json }) => !isFirst(json)) };
       },
     };
-    const service = await startEmulator({ ledger, clock });
+    const service = await startEmulator({ backend, clock });
     onTestFinished(() => service.close());
     const lake = await temporaryFolder();
     const given = { lake, endpoint: service.url, account: 'shop', pipelines };
@@ -117,14 +117,14 @@ test('settlements that stay away are told, by each run and by status, and sync l
   const range = { from: Date.parse('2026-03-02'), to: Date.parse('2026-03-20') };
   const { items } = await seller.groups(range, { cursor: undefined, limit: 1000, asOf: clock.now() });
   let hidden = items[0]?.json;
-  const ledger: Ledger = {
+  const backend: Backend = {
     ...seller,
     groups: async (...asked) => {
       const page = await seller.groups(...asked);
       return { ...page, items: page.items.filter(({ json }) => json !== hidden) };
     },
   };
-  const service = await startEmulator({ ledger, clock });
+  const service = await startEmulator({ backend, clock });
   onTestFinished(() => service.close());
   const lake = await temporaryFolder();
   const given = { lake, endpoint: service.url, account: 'shop', pipelines };

@@ -2,21 +2,21 @@ import type { EmulatorOptions } from '../../emulator/emulator.js';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { database, ran, temporaryFolder } from '../../app/lake-run.js';
 import { runningClock } from '../../running-clock.js';
-import { arrayLedger, type DatedItem } from '../../serve/http/array-ledger.js';
-import { settlement, shipment } from '../../app/load/ledger-items.js';
-import { evenLedger } from './even-ledger.js';
+import { arrayBackend, type DatedItem } from '../../serve/http/array-backend.js';
+import { settlement, shipment } from '../../app/load/backend-items.js';
+import { evenBackend } from './even-backend.js';
 import { watchedService, type WatchedService } from './watched-service.js';
-import type { Ledger } from '../../../src/serve/served-apis.js';
+import type { Backend } from '../../../src/serve/served-apis.js';
 
 const now = '2026-03-20T12:00:00Z';
 const dayMs = 86_400_000;
 
 async function serviceOver(
-  ledger: Ledger,
+  backend: Backend,
   clock = runningClock(now),
   more: Partial<EmulatorOptions> = {},
 ): Promise<WatchedService> {
-  const service = await watchedService(ledger, clock, more);
+  const service = await watchedService(backend, clock, more);
   onTestFinished(() => service.close());
   return service;
 }
@@ -43,7 +43,7 @@ describe('no rows', () => {
     const items = Array.from({ length: 21 }, (_, number) =>
       shipment(new Date(Date.parse(now) - (number + 1) * 10 * dayMs).toISOString(), `order-${number}`),
     );
-    const service = await serviceOver(arrayLedger(items));
+    const service = await serviceOver(arrayBackend(items));
     const lake = await temporaryFolder();
     const given = { lake, endpoint: service.url, account: 'shop', rate, pipelines: ['financial-events'] };
     await ran({ ...given, from: '2025-08-20' }, { clock: runningClock(now) });
@@ -56,7 +56,7 @@ describe('no rows', () => {
   });
 
   test('in a range that has nothing at all: it is said, with what to check, and not once the lake has it', async () => {
-    const service = await serviceOver(arrayLedger([]));
+    const service = await serviceOver(arrayBackend([]));
     const lake = await temporaryFolder();
     const given = { lake, endpoint: service.url, account: 'shop', from: '2026-03-01', to: '2026-03-10' };
     const first = await ran(given, { clock: runningClock(now) });
@@ -72,7 +72,7 @@ describe('no rows', () => {
   });
 
   test('in a range before the first event: the account’s first one is named', async () => {
-    const service = await serviceOver(arrayLedger([shipment('2026-03-05T10:00:00Z', 'order-1')]));
+    const service = await serviceOver(arrayBackend([shipment('2026-03-05T10:00:00Z', 'order-1')]));
     const lake = await temporaryFolder();
     const given = { lake, endpoint: service.url, account: 'shop' };
     const first = await ran({ ...given, from: '2026-03-01' }, { clock: runningClock(now) });
@@ -91,7 +91,7 @@ describe('no rows', () => {
   });
 
   test('in the minutes since the last run: no warning, since the lake shows that the account has sales', async () => {
-    const service = await serviceOver(arrayLedger([shipment('2026-03-05T10:00:00Z', 'order-1')]));
+    const service = await serviceOver(arrayBackend([shipment('2026-03-05T10:00:00Z', 'order-1')]));
     const lake = await temporaryFolder();
     const given = { lake, endpoint: service.url, account: 'shop', from: '2026-03-01' };
     const first = await ran({ ...given, to: '2026-03-10' }, { clock: runningClock(now) });
@@ -108,7 +108,7 @@ describe('no rows', () => {
     ['five minutes fast', { 'clock-fast': { amount: 5 } }],
   ])('is not what bounds lead to by a clock that is %s: they stay behind', async (_what, faults) => {
     const clock = runningClock(now);
-    const service = await serviceOver(evenLedger('2026-03-14', 7, 24, 7), clock, { faults });
+    const service = await serviceOver(evenBackend('2026-03-14', 7, 24, 7), clock, { faults });
     const lake = await temporaryFolder();
     const { summary } = await ran({ lake, endpoint: service.url, account: 'shop', from: '2026-03-14' }, { clock });
     expect(summary.pipelines['financial-events']).toMatchObject({ retries: 0, events: 6 * 24 + 12 });
@@ -118,7 +118,7 @@ describe('no rows', () => {
   test('is waited for where the service’s clock is further behind than the margin', async () => {
     const clock = runningClock(now, 600);
     const faults = { 'clock-slow': { amount: 6 } };
-    const service = await serviceOver(evenLedger('2026-03-14', 7, 24, 7), clock, { faults });
+    const service = await serviceOver(evenBackend('2026-03-14', 7, 24, 7), clock, { faults });
     const lake = await temporaryFolder();
     const given = { lake, endpoint: service.url, account: 'shop', from: '2026-03-19' };
     const { summary } = await ran({ ...given, pipelines: ['financial-events'] }, { clock });
@@ -134,10 +134,10 @@ describe('no rows', () => {
       ),
     ];
     let isEmpty = false;
-    const full = arrayLedger(items);
+    const full = arrayBackend(items);
     const service = await serviceOver({
-      groups: (...asked) => (isEmpty ? arrayLedger([]) : full).groups(...asked),
-      events: (...asked) => (isEmpty ? arrayLedger([]) : full).events(...asked),
+      groups: (...asked) => (isEmpty ? arrayBackend([]) : full).groups(...asked),
+      events: (...asked) => (isEmpty ? arrayBackend([]) : full).events(...asked),
       eventsOfGroup: (...asked) =>
         isEmpty ? Promise.resolve({ items: [], next: undefined }) : full.eventsOfGroup(...asked),
       eventsOfOrder: (...asked) => full.eventsOfOrder(...asked),

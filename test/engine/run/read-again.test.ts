@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { database, ran, temporaryFolder } from '../../app/lake-run.js';
 import { runningClock } from '../../running-clock.js';
-import { evenLedger } from './even-ledger.js';
+import { evenBackend } from './even-backend.js';
 import { watchedService } from './watched-service.js';
 
 const clock = runningClock('2026-03-20T12:00:00Z', 100);
@@ -9,9 +9,9 @@ const range = { from: '2026-02-01', to: '2026-02-15' };
 
 /** Loads settlements of 420 events, of whose follow-up requests so many find their tokens expired. */
 async function loadedThrough(times: number) {
-  const ledger = evenLedger(`${range.from}T00:00:00Z`, 14, 60, 7);
+  const backend = evenBackend(`${range.from}T00:00:00Z`, 14, 60, 7);
   const faults = { 'token-expired': { times } };
-  const service = await watchedService(ledger, clock, { faults });
+  const service = await watchedService(backend, clock, { faults });
   onTestFinished(() => service.close());
   const lake = await temporaryFolder();
   const logged: string[] = [];
@@ -23,7 +23,7 @@ async function loadedThrough(times: number) {
   const [row] = await (
     await database(lake, clock)
   ).rows('SELECT count(*) AS n, count(DISTINCT raw) AS raws FROM group_events');
-  return { failure, logged: logged.join('\n'), rows: row, all: BigInt(ledger.items.length) };
+  return { failure, logged: logged.join('\n'), rows: row, all: BigInt(backend.items.length) };
 }
 
 test('a settlement whose place is lost, as its tokens die one after the other, is read again from its beginning', async () => {

@@ -9,7 +9,7 @@ import { runPipelines } from '../../../src/engine/run/runner.js';
 import { Secret } from '../../../src/engine/auth/secret.js';
 import { database, ran, temporaryFolder } from '../../app/lake-run.js';
 import { runningClock } from '../../running-clock.js';
-import { evenLedger } from './even-ledger.js';
+import { evenBackend } from './even-backend.js';
 import { watchedService } from './watched-service.js';
 
 const now = '2026-03-20T12:00:00Z';
@@ -32,8 +32,8 @@ async function lostOrDoubled(
 
 test('at fifty times the rate: full pages, no 429, pipelines side by side, and the next run knows what is spent', async () => {
   const clock = runningClock(now);
-  const ledger = evenLedger('2026-01-18T00:00:00Z', days + 14, perDay, 7);
-  const service = await watchedService(ledger, clock, { quota, latencyMs: { least: 0, most: 20 } });
+  const backend = evenBackend('2026-01-18T00:00:00Z', days + 14, perDay, 7);
+  const service = await watchedService(backend, clock, { quota, latencyMs: { least: 0, most: 20 } });
   onTestFinished(() => service.close());
   const lake = await temporaryFolder();
   const given = { lake, endpoint: service.url, account: 'shop', ...quota };
@@ -62,14 +62,14 @@ test('at fifty times the rate: full pages, no 429, pipelines side by side, and t
   expect(next.summary.pipelines['financial-events']).toMatchObject({ throttled: 0, events: 14 * perDay });
   expect(service.counts.requests(undefined, 429)).toBe(0);
   const all = { rows: (days + 14) * perDay, raws: (days + 14) * perDay, missing: 0 };
-  expect(await lostOrDoubled(lake, 'events', ledger.items)).toEqual(all);
+  expect(await lostOrDoubled(lake, 'events', backend.items)).toEqual(all);
 });
 
 test('with a fault on every tenth request, the service itself fifty times as fast: all is read, nothing lost or doubled', async () => {
   const clock = runningClock(now, 50);
-  const ledger = evenLedger('2026-02-01T00:00:00Z', days, perDay / 2, 7);
+  const backend = evenBackend('2026-02-01T00:00:00Z', days, perDay / 2, 7);
   const faults = { all: { share: 0.1 } };
-  const service = await watchedService(ledger, clock, { quota: { rate: 0.5, burst: 30 }, latencyMs: 400, faults });
+  const service = await watchedService(backend, clock, { quota: { rate: 0.5, burst: 30 }, latencyMs: 400, faults });
   onTestFinished(() => service.close());
   const folder = await temporaryFolder();
   const lake = await Lake.open(openStore(folder, { clock }), tables, clock);
@@ -102,16 +102,16 @@ test('with a fault on every tenth request, the service itself fifty times as fas
   expect(failure).toBeUndefined();
   expect(service.counts.faults()).toBeGreaterThan(5);
   expect(summaries.reduce((sum, { retries }) => sum + retries, 0)).toBeGreaterThan(0);
-  const all = { rows: ledger.items.length, raws: ledger.items.length, missing: 0 };
-  expect(await lostOrDoubled(folder, 'events', ledger.items)).toEqual(all);
-  expect(await lostOrDoubled(folder, 'group_events', ledger.items)).toEqual(all);
+  const all = { rows: backend.items.length, raws: backend.items.length, missing: 0 };
+  expect(await lostOrDoubled(folder, 'events', backend.items)).toEqual(all);
+  expect(await lostOrDoubled(folder, 'group_events', backend.items)).toEqual(all);
 });
 
 test('two accounts side by side on one service: each has its own quota and its own journal, on one lake', async () => {
   const clock = runningClock(now);
-  const ledger = evenLedger('2026-02-01T00:00:00Z', 14, perDay, 7);
+  const backend = evenBackend('2026-02-01T00:00:00Z', 14, perDay, 7);
   const client = { clientId: 'a-client', clientSecret: 'a-secret' };
-  const service = await watchedService(ledger, clock, { quota, signIn: client });
+  const service = await watchedService(backend, clock, { quota, signIn: client });
   onTestFinished(() => service.close());
   const lake = await temporaryFolder();
   const runs = ['one', 'two'].map((account) => {
@@ -130,13 +130,13 @@ test('two accounts side by side on one service: each has its own quota and its o
   });
   const ended = await Promise.all(runs);
   for (const { summary } of ended) {
-    expect(summary.pipelines['financial-events']).toMatchObject({ throttled: 0, events: ledger.items.length });
+    expect(summary.pipelines['financial-events']).toMatchObject({ throttled: 0, events: backend.items.length });
   }
   expect(service.counts.requests(undefined, 429)).toBe(0);
   const rows = await (
     await database(lake, clock)
   ).rows('SELECT account, count(*) AS n, count(DISTINCT raw) AS raws FROM events GROUP BY account ORDER BY account');
-  const n = BigInt(ledger.items.length);
+  const n = BigInt(backend.items.length);
   expect(rows).toEqual([
     { account: 'one', n, raws: n },
     { account: 'two', n, raws: n },

@@ -9,7 +9,7 @@ const dayMs = 86_400_000;
 
 async function shop(faults: Faults, clock: SetClock, days: number, events = 300) {
   const seller = createSeller({ seed: 7, events, days, profile: 'edge-cases' }, clock);
-  const service = await startEmulator({ ledger: seller, clock, faults });
+  const service = await startEmulator({ backend: seller, clock, faults });
   onTestFinished(() => service.close());
   const lake = await temporaryFolder();
   return { seller, service, lake, given: { lake, endpoint: service.url, account: 'shop' } };

@@ -15,8 +15,8 @@ import { runPipelines } from '../../../src/engine/run/runner.js';
 import { dayMs, type Window } from '../../../src/core/windows.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
 import { createAnswers } from '../../../src/serve/http/answers.js';
-import type { Ledger } from '../../../src/serve/served-apis.js';
-import type { LedgerPage } from '../../../src/serve/operation/ledger-page.js';
+import type { Backend } from '../../../src/serve/served-apis.js';
+import type { BackendPage } from '../../../src/serve/operation/backend-page.js';
 import { clockAt } from '../../app/lake-run.js';
 
 export const clock: Clock = clockAt('2026-03-20T12:00:00Z');
@@ -25,36 +25,36 @@ export const clock: Clock = clockAt('2026-03-20T12:00:00Z');
 export const range: Window = { start: Date.UTC(2026, 1, 25), end: Date.UTC(2026, 2, 11) };
 
 /** A seller with so few events that a whole run takes a tenth of a second. */
-export function smallSeller(): Ledger {
+export function smallSeller(): Backend {
   return createSeller({ seed: 3, events: 600, profile: 'edge-cases' }, clock);
 }
 
 /** The seller some time later: every fifth event is gone, and every seventh has something more to it. */
-export function changed(ledger: Ledger): Ledger {
-  const page = (from: LedgerPage): LedgerPage => ({
+export function changed(backend: Backend): Backend {
+  const page = (from: BackendPage): BackendPage => ({
     next: from.next,
     items: from.items
       .filter(({ list, json }) => list === '' || json.length % 5 !== 0)
       .map((item) => (item.json.length % 7 === 0 ? { ...item, json: `{"Later":1,${item.json.slice(1)}` } : item)),
   });
   return {
-    groups: async (...asked) => page(await ledger.groups(...asked)),
-    events: async (...asked) => page(await ledger.events(...asked)),
+    groups: async (...asked) => page(await backend.groups(...asked)),
+    events: async (...asked) => page(await backend.events(...asked)),
     eventsOfGroup: async (...asked) => {
-      const found = await ledger.eventsOfGroup(...asked);
+      const found = await backend.eventsOfGroup(...asked);
       return found && page(found);
     },
     eventsOfOrder: async (...asked) => {
-      const found = await ledger.eventsOfOrder(...asked);
+      const found = await backend.eventsOfOrder(...asked);
       return found && page(found);
     },
   };
 }
 
-/** The service over a ledger at an instant as pipelines see it, without sockets. */
-export function upstreamOf(ledger: Ledger, at: Clock = clock): FinancesUpstream {
+/** The service over a backend at an instant as pipelines see it, without sockets. */
+export function upstreamOf(backend: Backend, at: Clock = clock): FinancesUpstream {
   const options = { endpoint: 'http://127.0.0.1', quota: undefined, cursorLifeMs: 180_000 };
-  const answer = createAnswers({ ledger, clock: at });
+  const answer = createAnswers({ backend, clock: at });
   const bodies = new Map<string, Promise<Uint8Array>>();
   const body = async (path: string): Promise<Uint8Array> => Buffer.from((await answer('GET', path)).body);
   const clientOf = <Q extends Query, P extends ApiPage>(api: PagedApi<Q, P>) => ({

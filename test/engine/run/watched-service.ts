@@ -1,7 +1,7 @@
 import { startEmulator, type EmulatorOptions } from '../../emulator/emulator.js';
-import type { Ledger } from '../../../src/serve/served-apis.js';
-import type { LedgerPage, LedgerQuery } from '../../../src/serve/operation/ledger-page.js';
-import { withTransactions } from '../../serve/http/array-ledger.js';
+import type { Backend } from '../../../src/serve/served-apis.js';
+import type { BackendPage, BackendQuery } from '../../../src/serve/operation/backend-page.js';
+import { withTransactions } from '../../serve/http/array-backend.js';
 import type { RunningService } from '../../../src/serve/http/server.js';
 import type { Clock } from '../../../src/core/clock.js';
 
@@ -16,13 +16,13 @@ export interface WatchedService extends RunningService {
 
 /** A service of its own that tells what it is asked for; `more`: its quota, latency, faults. */
 export async function watchedService(
-  ledger: Ledger,
+  backend: Backend,
   clock: Clock,
   more: Partial<EmulatorOptions> = {},
 ): Promise<WatchedService> {
   const asked: string[] = [];
   const iso = (ms: number) => new Date(ms).toISOString();
-  const answer = async <T>(unit: string, { cursor }: LedgerQuery, work: () => Promise<T>): Promise<T> => {
+  const answer = async <T>(unit: string, { cursor }: BackendQuery, work: () => Promise<T>): Promise<T> => {
     asked.push(`${unit}#${cursor ?? ''}`);
     service.onRequest();
     if (service.slowness === Infinity) return new Promise(() => undefined);
@@ -30,8 +30,8 @@ export async function watchedService(
     return work();
   };
   const window = ({ from, to }: { from: number; to: number }) => `window/${iso(from)}/${iso(to)}`;
-  const { byTransaction } = ledger;
-  const watched: Ledger = {
+  const { byTransaction } = backend;
+  const watched: Backend = {
     byTransaction:
       byTransaction &&
       withTransactions(byTransaction, (question, query) =>
@@ -39,13 +39,13 @@ export async function watchedService(
           byTransaction.transactions(question, query),
         ),
       ),
-    groups: (range, query): Promise<LedgerPage> =>
-      answer(`financial-event-groups/${window(range)}`, query, () => ledger.groups(range, query)),
-    events: (range, query) => answer(`financial-events/${window(range)}`, query, () => ledger.events(range, query)),
-    eventsOfGroup: (id, query) => answer(`group-events/group/${id}`, query, () => ledger.eventsOfGroup(id, query)),
-    eventsOfOrder: (id, query) => answer(`order-events/order/${id}`, query, () => ledger.eventsOfOrder(id, query)),
+    groups: (range, query): Promise<BackendPage> =>
+      answer(`financial-event-groups/${window(range)}`, query, () => backend.groups(range, query)),
+    events: (range, query) => answer(`financial-events/${window(range)}`, query, () => backend.events(range, query)),
+    eventsOfGroup: (id, query) => answer(`group-events/group/${id}`, query, () => backend.eventsOfGroup(id, query)),
+    eventsOfOrder: (id, query) => answer(`order-events/order/${id}`, query, () => backend.eventsOfOrder(id, query)),
   };
-  const running = await startEmulator({ ...more, ledger: watched, clock });
+  const running = await startEmulator({ ...more, backend: watched, clock });
   const service: WatchedService = { ...running, asked, slowness: 0, onRequest: () => undefined };
   return service;
 }

@@ -12,7 +12,7 @@ import { lakeTables } from '../../../src/app/query/lake-files.js';
 import { compacted } from '../../app/maintenance/kept-lake.js';
 import { load, open, shipment, shipments, within } from '../../app/maintenance/small-lake.js';
 import { database, ran, serving, temporaryFolder } from '../../app/lake-run.js';
-import { lot, hidingLedger, setClock } from '../../app/load/synced.js';
+import { lot, hidingBackend, setClock } from '../../app/load/synced.js';
 import { servedBucket } from '../../s3-server/served-bucket.js';
 
 const noon = '2026-03-15T12:00:00Z';
@@ -75,7 +75,7 @@ test('the manifests name the files of the Delta snapshot, and DuckDB reads its r
   const clock = setClock(noon);
   const seller = createSeller({ seed: 7, events: 900, profile: 'edge-cases' }, clock);
   let hidden = 9;
-  const endpoint = await serving({ ledger: hidingLedger(seller, (item) => lot(item, hidden) === 0), clock });
+  const endpoint = await serving({ backend: hidingBackend(seller, (item) => lot(item, hidden) === 0), clock });
   const lake = await temporaryFolder();
   const pipelines = ['financial-events'];
   /** Through the manifests: folders are the partition's columns, as the engines have them. */
@@ -197,7 +197,7 @@ test('the tables for Redshift have every column of the files with its type, and 
   await servedBucket();
   const lake = 's3://bucket/lake';
   const seller = createSeller({ seed: 3, events: 300, profile: 'edge-cases' }, clock);
-  const endpoint = await serving({ ledger: seller, clock });
+  const endpoint = await serving({ backend: seller, clock });
   await ran({ lake, endpoint, account: 'shop', ...dates }, { clock });
   await runExport({ lake, format: 'symlinks' }, { ...command, clock });
   const statements = (await redshiftTables({ lake }, { clock })).split(';');

@@ -39,9 +39,9 @@ async function onTerminal(words: string, environment: Record<string, string>, ke
 
 /** A backfill of some seconds, for the terminal; where its lake is. */
 async function words(more = ''): Promise<string> {
-  const ledger = createSeller({ seed: 4, events: 2000, profile: 'edge-cases' }, systemClock);
+  const backend = createSeller({ seed: 4, events: 2000, profile: 'edge-cases' }, systemClock);
   const quota = { rate: 8, burst: 4 };
-  const url = await serving({ ledger, clock: systemClock, quota, faults: { throttled: { share: 0.1 } } });
+  const url = await serving({ backend, clock: systemClock, quota, faults: { throttled: { share: 0.1 } } });
   const lake = join(await temporaryFolder(), 'lake');
   return `backfill financial-events --endpoint ${url} --account shop --lake ${lake} --rate 8 --burst 4 ${more}`;
 }

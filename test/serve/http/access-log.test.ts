@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Access } from '../../../src/core/http-server/answer.js';
 import { accessLine } from '../../../src/serve/http/server.js';
 import { startClient } from './client.js';
-import { event } from './array-ledger.js';
+import { event } from './array-backend.js';
 
 const access: Access = {
   method: 'GET',

@@ -2,15 +2,15 @@ import { describe, expect, test } from 'vitest';
 import { createLatency } from '../../../src/serve/http/fault-injection.js';
 import { startService } from '../../../src/serve/http/server.js';
 import { HandClock, settled } from '../../core/clock.js';
-import { arrayLedger, event } from './array-ledger.js';
+import { arrayBackend, event } from './array-backend.js';
 import { paths, start } from './client.js';
 
-const ledger = arrayLedger([event('2025-06-01', 1)]);
+const backend = arrayBackend([event('2025-06-01', 1)]);
 
 /** A service whose clock only a test moves, and requests to it. */
 async function slow(latencyMs: number) {
   const clock = new HandClock(start);
-  const service = await startService({ ledger, clock, latencyMs });
+  const service = await startService({ backend, clock, latencyMs });
   const ask = () => fetch(service.url + paths.events);
   const asleep = async (count: number) => {
     while (clock.sleeping < count) await settled();
@@ -88,7 +88,7 @@ describe('a range', () => {
   });
 
   test.each([-1, NaN, Infinity, { least: 2, most: 1 }])('%j can not be', async (latencyMs) => {
-    const starting = startService({ ledger, clock: new HandClock(start), latencyMs });
+    const starting = startService({ backend, clock: new HandClock(start), latencyMs });
     await expect(starting).rejects.toMatchObject({ code: 'USAGE' });
   });
 });

@@ -1,5 +1,5 @@
-import type { InstantRange } from '../../../src/serve/operation/ledger-page.js';
-import type { TransactionLedger } from '../../../src/serve/api-2024-06-19/transaction-ledger.js';
+import type { InstantRange } from '../../../src/serve/operation/backend-page.js';
+import type { TransactionBackend } from '../../../src/serve/api-2024-06-19/transaction-backend.js';
 
 /** One sale of one item that was paid at once, by a settlement of its own. */
 export interface Sale {
@@ -15,7 +15,7 @@ const hours = 3_600_000;
 const iso = (instant: number): string => new Date(instant).toISOString();
 
 /** The transaction, the settlement's summary and the payout of each sale. */
-export function arrayTransactions(sales: readonly Sale[]): TransactionLedger {
+export function arrayTransactions(sales: readonly Sale[]): TransactionBackend {
   const page = (items: readonly object[]) =>
     Promise.resolve({ items: items.map((item) => ({ list: '', json: JSON.stringify(item) })), next: undefined });
   const within = ({ from, to }: InstantRange): readonly Sale[] => sales.filter(({ at }) => at >= from && at < to);

@@ -1,7 +1,7 @@
 import { startEmulator, type EmulatorOptions } from '../../emulator/emulator.js';
 import { onTestFinished } from 'vitest';
 import { handClock, type HandClock } from './hand-clock.js';
-import { arrayLedger, type DatedItem } from './array-ledger.js';
+import { arrayBackend, type DatedItem } from './array-backend.js';
 import type { RunningService } from '../../../src/serve/http/server.js';
 
 /** The public answer's envelope, as far as tests look at it. */
@@ -54,7 +54,7 @@ export async function startClient(
   options: Partial<Omit<EmulatorOptions, 'clock'>> & { readonly clock?: HandClock } = {},
 ): Promise<Client> {
   const { clock = handClock(start) } = options;
-  const service = await startEmulator({ ledger: arrayLedger(items), ...options, clock });
+  const service = await startEmulator({ backend: arrayBackend(items), ...options, clock });
   onTestFinished(() => service.close());
 
   async function raw(target: string, init?: RequestInit): Promise<Reply> {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { event, group } from './array-ledger.js';
+import { event, group } from './array-backend.js';
 import { paths, start, startClient } from './client.js';
 
 const now = Date.parse(start);

@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Access } from '../../../src/core/http-server/answer.js';
 import { startService, type ServiceOptions } from '../../../src/serve/http/server.js';
-import { arrayLedger, event } from './array-ledger.js';
+import { arrayBackend, event } from './array-backend.js';
 import { paths, start } from './client.js';
 import { handClock } from './hand-clock.js';
 import { socketTo } from './socket-to.js';
@@ -15,7 +15,7 @@ const large = [event('2025-06-01', 1, { json: JSON.stringify({ text: 'x'.repeat(
 async function started(options: Partial<ServiceOptions> = {}) {
   const accesses: Access[] = [];
   const onAccess = (access: Access) => accesses.push(access);
-  const service = await startService({ ledger: arrayLedger(large), clock, onAccess, ...options });
+  const service = await startService({ backend: arrayBackend(large), clock, onAccess, ...options });
   onTestFinished(() => service.close());
   return { service, accesses };
 }
@@ -73,7 +73,7 @@ describe('a client that is too slow', () => {
 
 describe('a Host', () => {
   const status = async (head: string, allowedHosts?: readonly string[]) => {
-    const { service } = await started({ ledger: arrayLedger([]), allowedHosts });
+    const { service } = await started({ backend: arrayBackend([]), allowedHosts });
     const answer = await answerTo(service.port, head);
     expect(answer).toMatch(/\r\nx-amzn-RequestId: [0-9a-f-]{36}\r\n/);
     return Number(answer.slice(9, 12));

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { startService } from '../../../src/serve/http/server.js';
-import { arrayLedger, event } from './array-ledger.js';
+import { arrayBackend, event } from './array-backend.js';
 import { firstToken, paths, start, startClient } from './client.js';
 import { handClock } from './hand-clock.js';
 
@@ -112,7 +112,7 @@ describe('the life of a token', () => {
   });
 
   test('must be above 0', async () => {
-    const options = { ledger: arrayLedger([]), clock: handClock(start) };
+    const options = { backend: arrayBackend([]), clock: handClock(start) };
     await expect(startService({ ...options, tokenLifeMs: 0 })).rejects.toMatchObject({ code: 'USAGE' });
     await expect(startService({ ...options, tokenLifeMs: NaN })).rejects.toMatchObject({ code: 'USAGE' });
   });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { event, group } from './array-ledger.js';
+import { event, group } from './array-backend.js';
 import { firstToken, pages, paths, type Query, type Reply, start, startClient } from './client.js';
 
 const now = Date.parse(start);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { eventOperations } from '../../../src/sources/finances/api-v0/operations.js';
-import { event, group } from './array-ledger.js';
+import { event, group } from './array-backend.js';
 import { paths, startClient } from './client.js';
 
 const order = '902-1845936-5435065';

@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { eventLists } from '../../../src/sources/finances/api-v0/event-records.js';
-import { event, group } from './array-ledger.js';
+import { event, group } from './array-backend.js';
 import { paths, startClient } from './client.js';
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
@@ -70,7 +70,7 @@ describe('the body of events', () => {
     expect(text).toMatch(/"PerformanceBondRefundEventList":\[\{"id":0\}\],"__proto__":\[\{"id":1\}\],"Q\\"uoted":\[/);
   });
 
-  test('keeps the ledger order within a list, between others', async () => {
+  test('keeps the backend order within a list, between others', async () => {
     const list = (index: number) => (index % 2 === 0 ? 'RefundEventList' : 'ShipmentEventList');
     const { get } = await startClient(
       [0, 1, 2, 3, 4, 5].map((index) => event(`2025-06-0${index + 1}`, index, { list: list(index) })),
@@ -78,7 +78,7 @@ describe('the body of events', () => {
     expect((await get(paths.events)).ids).toEqual([1, 3, 5, 0, 2, 4]);
   });
 
-  test('has the bytes of each item as the ledger has them', async () => {
+  test('has the bytes of each item as the backend has them', async () => {
     const json = '{ "Amount" : 25.10,"b":7E1,\t"c":-0.00,"c":"\\u00e9é😀","d":12345678901234567890.000001}';
     const { get } = await startClient([
       event('2025-06-02T00:00:00Z', 1, { json }),

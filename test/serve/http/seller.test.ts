@@ -7,7 +7,7 @@ const bounds = { PostedAfter: '2025-06-01T00:00:00Z', PostedBefore: '2025-06-04T
 
 function sellerClient() {
   const clock = handClock(start);
-  return startClient([], { ledger: createSeller({ seed: 7, events: 5_000, profile: 'edge-cases' }, clock), clock });
+  return startClient([], { backend: createSeller({ seed: 7, events: 5_000, profile: 'edge-cases' }, clock), clock });
 }
 
 /** The text of every event of a body, list by list. */

@@ -3,37 +3,37 @@ import { Agent, request } from 'node:http';
 import { type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { Ledger } from '../../../src/serve/served-apis.js';
+import type { Backend } from '../../../src/serve/served-apis.js';
 import { startService } from '../../../src/serve/http/server.js';
-import { arrayLedger, event } from './array-ledger.js';
+import { arrayBackend, event } from './array-backend.js';
 import { paths, start, startClient } from './client.js';
 import { gate } from './gate.js';
 import { handClock } from './hand-clock.js';
 import { socketTo } from './socket-to.js';
 
 const items = [event('2025-06-01', 1), event('2025-06-02', 2)];
-const options = { ledger: arrayLedger(items), clock: handClock(start) };
+const options = { backend: arrayBackend(items), clock: handClock(start) };
 const order = '902-1845936-5435065';
 
-/** A ledger that answers no question until it is told to, and says when one has come. */
-function heldLedger() {
+/** A backend that answers no question until it is told to, and says when one has come. */
+function heldBackend() {
   const asked = gate<undefined>();
   const answer = gate<undefined>();
-  const ledger: Ledger = {
-    ...arrayLedger(items),
+  const backend: Backend = {
+    ...arrayBackend(items),
     events: async (...question) => {
       asked.open(undefined);
       await answer.opened;
-      return arrayLedger(items).events(...question);
+      return arrayBackend(items).events(...question);
     },
   };
   const release = () => {
     answer.open(undefined);
   };
-  return { ledger, asked: asked.opened, answer: release };
+  return { backend, asked: asked.opened, answer: release };
 }
 
-function failingLedger(): Ledger {
+function failingBackend(): Backend {
   const fail = () => Promise.reject(new Error('the disk at /secret/place is gone'));
   return {
     groups: () => {
@@ -83,11 +83,11 @@ describe('where it listens', () => {
   });
 });
 
-describe('a ledger that fails', () => {
+describe('a backend that fails', () => {
   test('is answered with 500 InternalFailure that says nothing of the cause', async () => {
     const faults: [unknown, string][] = [];
     const onFault = (fault: unknown, requestId: string) => faults.push([fault, requestId]);
-    const { get } = await startClient([], { ledger: failingLedger(), quota: { rate: 0.5, burst: 30 }, onFault });
+    const { get } = await startClient([], { backend: failingBackend(), quota: { rate: 0.5, burst: 30 }, onFault });
     for (const path of [paths.groups, paths.events, paths.ofGroup('G'), paths.ofOrder(order)]) {
       const reply = await get(path);
       expect(reply).toMatchObject({ status: 500, code: 'InternalFailure' });
@@ -102,11 +102,11 @@ describe('a ledger that fails', () => {
 
   test('does not stop the service', async () => {
     let broken = true;
-    const ledger: Ledger = {
-      ...arrayLedger(items),
-      events: (...question) => (broken ? failingLedger() : arrayLedger(items)).events(...question),
+    const backend: Backend = {
+      ...arrayBackend(items),
+      events: (...question) => (broken ? failingBackend() : arrayBackend(items)).events(...question),
     };
-    const { get } = await startClient([], { ledger });
+    const { get } = await startClient([], { backend });
     expect((await get(paths.events)).status).toBe(500);
     broken = false;
     expect((await get(paths.events)).ids).toEqual([1, 2]);
@@ -179,8 +179,8 @@ describe('odd requests', () => {
   });
 
   test('a client that leaves before its answer does no harm', async () => {
-    const { ledger, asked, answer } = heldLedger();
-    const { service, get } = await startClient([], { ledger });
+    const { backend, asked, answer } = heldBackend();
+    const { service, get } = await startClient([], { backend });
     const socket = await socketTo(service.port);
     socket.write(`GET ${paths.events} HTTP/1.1\r\nHost: x\r\n\r\n`);
     await asked;
@@ -211,8 +211,8 @@ describe('close', () => {
   });
 
   test('finishes the requests that are running, then their connections', async () => {
-    const { ledger, asked, answer } = heldLedger();
-    const service = await startService({ ...options, ledger });
+    const { backend, asked, answer } = heldBackend();
+    const service = await startService({ ...options, backend });
     const socket = await socketTo(service.port);
     socket.write(`GET ${paths.events} HTTP/1.1\r\nHost: x\r\n\r\n`);
     const received = text(socket);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { startService } from '../../../src/serve/http/server.js';
 import { IssuedAccessTokens } from '../../../src/serve/operation/signed-tokens.js';
 import type { SignInOptions } from '../../../src/serve/http/sign-in.js';
-import { arrayLedger, event } from './array-ledger.js';
+import { arrayBackend, event } from './array-backend.js';
 import { paths, start, startClient } from './client.js';
 import { gate } from './gate.js';
 import { handClock } from './hand-clock.js';
@@ -146,7 +146,7 @@ describe('the sign-in', () => {
   });
 
   test.each([{ clientId: '' }, { clientSecret: '' }, { accessTokenLifeMs: 0 }])('%j can not be', async (wrong) => {
-    const options = { ledger: arrayLedger([]), clock: handClock(start), signIn: { ...signIn, ...wrong } };
+    const options = { backend: arrayBackend([]), clock: handClock(start), signIn: { ...signIn, ...wrong } };
     await expect(startService(options)).rejects.toMatchObject({ code: 'USAGE' });
   });
 });

@@ -3,14 +3,14 @@ import { expect, onTestFinished, test } from 'vitest';
 import { openLakeReader } from '../../../src/app/query/lake-files.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import { cacheOf } from '../../../src/app/configuration/settings.js';
-import { openLakeLedger } from '../../../src/serve/served-apis.js';
+import { openLakeBackend } from '../../../src/serve/served-apis.js';
 import { MainTables } from '../../../src/serve/lake/committed-files.js';
 import { ran, serving, temporaryFolder } from '../../app/lake-run.js';
 import { compacted, steppingClock } from '../../app/maintenance/kept-lake.js';
-import type { LedgerItem, LedgerQuery } from '../../../src/serve/operation/ledger-page.js';
-import { arrayLedger, event, type DatedItem } from '../http/array-ledger.js';
-import { settlement } from '../../app/verify/small-ledger.js';
-import { allPages, lakeLedger, sorted } from './served-lake.js';
+import type { BackendItem, BackendQuery } from '../../../src/serve/operation/backend-page.js';
+import { arrayBackend, event, type DatedItem } from '../http/array-backend.js';
+import { settlement } from '../../app/verify/small-backend.js';
+import { allPages, lakeBackend, sorted } from './served-lake.js';
 
 const clock = steppingClock();
 const asOf = Date.parse('2026-03-15T12:00:00Z');
@@ -36,7 +36,7 @@ function someItems(): DatedItem[] {
 
 async function loadedLake() {
   const items = someItems();
-  const endpoint = await serving({ ledger: arrayLedger(items), clock });
+  const endpoint = await serving({ backend: arrayBackend(items), clock });
   const lake = await temporaryFolder();
   const load = (options: Parameters<typeof ran>[0]) =>
     ran({ lake, endpoint, account: 'shop', pipelines: ['financial-events'], ...options }, { clock });
@@ -51,7 +51,7 @@ async function loadedLake() {
 test('what stays comes once while windows are read again and merged', async () => {
   const { items, lake, load } = await loadedLake();
   const before = sorted(items);
-  const ledger = await lakeLedger(lake, clock);
+  const backend = await lakeBackend(lake, clock);
   const changes = [
     // What comes newly stands before others of its instant, and moves them on.
     async () => {
@@ -75,7 +75,7 @@ test('what stays comes once while windows are read again and merged', async () =
   const got: { list: string; json: string }[] = [];
   let cursor: string | undefined;
   for (let turn = 0; turn === 0 || cursor !== undefined; turn++) {
-    const page = await ledger.events(range, { cursor, limit: 3, asOf });
+    const page = await backend.events(range, { cursor, limit: 3, asOf });
     got.push(...page.items);
     cursor = page.next;
     if (turn % 4 === 2) await changes.shift()?.();
@@ -105,7 +105,7 @@ test('so does what is asked for by settlement and by order, and the list of sett
     event(range.from + nth * 12 * hour + hour, 0, { json: `{"fee":${nth % 2}}`, group: `G${nth}` }),
   ]);
   const kept = [...items];
-  const endpoint = await serving({ ledger: arrayLedger(items), clock });
+  const endpoint = await serving({ backend: arrayBackend(items), clock });
   const lake = await temporaryFolder();
   const orders = { text: order, source: 'orders' };
   const load = async (refresh: boolean, changed: { groups: boolean }) => {
@@ -117,21 +117,21 @@ test('so does what is asked for by settlement and by order, and the list of sett
     }
   };
   await load(false, { groups: true });
-  const ledger = await lakeLedger(lake, clock);
+  const backend = await lakeBackend(lake, clock);
   const chains = [
     {
-      ask: (query: LedgerQuery) => ledger.groups(range, query),
+      ask: (query: BackendQuery) => backend.groups(range, query),
       stays: kept.filter(({ list }) => list === ''),
     },
     {
-      ask: (query: LedgerQuery) => ledger.eventsOfGroup('G5', query),
+      ask: (query: BackendQuery) => backend.eventsOfGroup('G5', query),
       stays: kept.filter(({ list, group }) => list !== '' && group === 'G5'),
     },
     {
-      ask: (query: LedgerQuery) => ledger.eventsOfOrder(order, query),
+      ask: (query: BackendQuery) => backend.eventsOfOrder(order, query),
       stays: kept.filter((item) => item.order === order),
     },
-  ].map((chain) => ({ ...chain, got: [] as LedgerItem[], cursor: undefined as string | undefined, isOver: false }));
+  ].map((chain) => ({ ...chain, got: [] as BackendItem[], cursor: undefined as string | undefined, isOver: false }));
   const changes = [
     async () => {
       items.unshift(groupOf(5, 'new'), ...nths.map((nth) => eventOf(nth, 'new')));
@@ -165,13 +165,13 @@ test('files that are gone by the time they are opened are looked for in the newe
   const { items, lake } = await loadedLake();
   // So old may be what it knows that it reads no log until it has lost a file.
   const tables = await MainTables.open(openStore(lake), clock, Infinity);
-  const ledger = await openLakeLedger(tables, 'shop', cacheOf());
+  const backend = await openLakeBackend(tables, 'shop', cacheOf());
   onTestFinished(() => {
-    ledger.close();
+    backend.close();
   });
   const files = (await (await openLakeReader(lake, clock)).lakeFiles()).get('events') ?? [];
   const known = tables.versions();
-  const ofOrder = () => allPages((query) => ledger.eventsOfOrder(order, query), asOf, [5]);
+  const ofOrder = () => allPages((query) => backend.eventsOfOrder(order, query), asOf, [5]);
   const story = sorted(items.filter(({ json }) => json.includes(order)));
   expect(sorted((await ofOrder()).flat())).toEqual(story);
   await compacted({ lake }, { clock });
@@ -180,7 +180,7 @@ test('files that are gone by the time they are opened are looked for in the newe
   await tables.refresh();
   expect(tables.versions()).toEqual(known);
 
-  const pages = await allPages((query) => ledger.events(range, query), asOf, [13]);
+  const pages = await allPages((query) => backend.events(range, query), asOf, [13]);
   expect(sorted(pages.flat())).toEqual(sorted(items));
   expect(tables.versions()).not.toEqual(known);
   expect(story).toHaveLength(24);
@@ -189,10 +189,10 @@ test('files that are gone by the time they are opened are looked for in the newe
 
 test('several clients read at once, each its own chain', async () => {
   const { items, lake } = await loadedLake();
-  const ledger = await lakeLedger(lake, clock);
+  const backend = await lakeBackend(lake, clock);
   const chains = Array.from({ length: 12 }, (_, at) => {
     const own = { from: range.from + (at % 3) * 86_400_000, to: range.to };
-    return allPages((query) => ledger.events(own, query), asOf, [5 + at]);
+    return allPages((query) => backend.events(own, query), asOf, [5 + at]);
   });
   for (const [at, pages] of (await Promise.all(chains)).entries()) {
     const from = range.from + (at % 3) * 86_400_000;

@@ -4,7 +4,7 @@ import { openServedLake } from '../../../src/cli/serve/serve-lake.js';
 import { cacheSize, clearCache } from '../../../src/lake/files/file-cache.js';
 import { clockAt, ran, serving, temporaryFolder } from '../../app/lake-run.js';
 import { servedBucket } from '../../s3-server/served-bucket.js';
-import { arrayLedger, event } from '../http/array-ledger.js';
+import { arrayBackend, event } from '../http/array-backend.js';
 import { allPages, sorted } from './served-lake.js';
 
 const clock = clockAt('2026-03-15T12:00:00Z');
@@ -18,18 +18,18 @@ test('a lake on S3 is served from copies in the cache, which the next service sh
     const at = Date.parse('2026-02-01') + number * 3_600_000;
     return event(at, number, { json: JSON.stringify({ id: number, PostedDate: new Date(at).toISOString() }) });
   });
-  const endpoint = await serving({ ledger: arrayLedger(items), clock });
+  const endpoint = await serving({ backend: arrayBackend(items), clock });
   const options = { from: '2026-02-01', to: '2026-02-03', pipelines: ['financial-events'] };
   await ran({ lake, endpoint, account: 'shop', ...options }, { clock });
 
   const range = { from: 0, to: clock.now() };
   const answered = async () => {
     const before = server.calls.length;
-    const { ledger } = await openServedLake(lake, undefined, clock, () => undefined);
+    const { backend } = await openServedLake(lake, undefined, clock, () => undefined);
     onTestFinished(() => {
-      ledger.close();
+      backend.close();
     });
-    const pages = await allPages((query) => ledger.events(range, query), clock.now(), [7]);
+    const pages = await allPages((query) => backend.events(range, query), clock.now(), [7]);
     return { rows: sorted(pages.flat()), fetched: server.calls.slice(before).filter(({ key }) => isEvents(key)) };
   };
   const first = await answered();

@@ -7,7 +7,7 @@ import { sellerReports } from '../../emulator/seller/report-of.js';
 import { handClock } from '../http/hand-clock.js';
 import { addressOf, documentOf, reportsOf, rowsOf } from '../reports/report-client.js';
 import { startOver } from '../transactions/seller-service.js';
-import { lakeLedger } from './served-lake.js';
+import { lakeBackend } from './served-lake.js';
 
 const now = '2025-03-20T00:00:00Z';
 const clock = clockAt(now);
@@ -19,7 +19,7 @@ test('a lake serves the settlement reports that it has read, line for line', asy
   const files = await Promise.all(texts.map((text, at) => fileOf(Buffer.from(text), `report-${at}.txt`)));
   expect((await imported({ root, clock }, files)).failure).toBeUndefined();
 
-  const service = await startOver(await lakeLedger(root, clock), handClock(now));
+  const service = await startOver(await lakeBackend(root, clock), handClock(now));
   const reports = await reportsOf(service);
   expect(reports).toHaveLength(texts.length);
   const read = [];
@@ -49,7 +49,7 @@ test('a lake without settlement reports lists none', async () => {
   const root = await temporaryFolder();
   const event = '{"payload":{"FinancialEvents":{"RetrochargeEventList":[{"PostedDate":"2025-03-01T00:00:00Z"}]}}}';
   await imported({ root, clock }, [await fileOf([event])]);
-  const service = await startOver(await lakeLedger(root, clock), handClock(now));
+  const service = await startOver(await lakeBackend(root, clock), handClock(now));
   expect(await reportsOf(service)).toEqual([]);
   const answer = await service.get('/reports/2021-06-30/documents/1');
   expect(answer.status).toBe(404);

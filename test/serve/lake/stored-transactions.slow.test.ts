@@ -4,8 +4,8 @@ import { createSeller } from '../../../src/emulator/seller/seller.js';
 import { schemaChange } from '../../../src/lake/commit-files.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { diskStore } from '../../../src/lake/store/disk.js';
-import type { Ledger } from '../../../src/serve/served-apis.js';
-import type { LedgerItem } from '../../../src/serve/operation/ledger-page.js';
+import type { Backend } from '../../../src/serve/served-apis.js';
+import type { BackendItem } from '../../../src/serve/operation/backend-page.js';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import {
   orderTransactions,
@@ -32,7 +32,7 @@ import {
   statusOf,
 } from '../transactions/seller-service.js';
 import { clockAt, ran, serving, temporaryFolder } from '../../app/lake-run.js';
-import { lakeLedger } from './served-lake.js';
+import { lakeBackend } from './served-lake.js';
 
 const range = { from: start - 60 * day, to: start };
 const month = { postedAfter: iso(range.from), postedBefore: iso(start - day) };
@@ -46,7 +46,7 @@ function marketplaceOf({ marketplaceDetails, partnerMetadata }: JsonObject): str
 }
 
 /** Rows as a pipeline would write them, as far as they are asked for. */
-function transactionRow({ json }: LedgerItem, position: number): string {
+function transactionRow({ json }: BackendItem, position: number): string {
   const one = parse(json);
   const columns = {
     content_hash: quoted(idOf(one)),
@@ -66,7 +66,7 @@ function transactionRow({ json }: LedgerItem, position: number): string {
     .join(', ')}`;
 }
 
-function payoutRow({ json }: LedgerItem): string {
+function payoutRow({ json }: BackendItem): string {
   const one = parse(json);
   return (
     `SELECT ${quoted(textOf(one['id']))} AS payout_id, 'Standard Orders' AS account_type, ${quoted(marketplaceOf(one))} AS ` +
@@ -74,7 +74,7 @@ function payoutRow({ json }: LedgerItem): string {
   );
 }
 
-function summaryRow({ json }: LedgerItem): string {
+function summaryRow({ json }: BackendItem): string {
   const one = parse(json);
   return (
     `SELECT ${quoted(identifier(one, 'SETTLEMENT_ID'))} AS settlement_id, 'Standard Orders' AS account_type, ` +
@@ -126,7 +126,7 @@ async function lakeOfTransactions() {
   await commit(transactions, 'second', rows.slice(200));
   await commit(payouts, 'payouts', paid.map(payoutRow));
   await commit(settlementSummaries, 'summaries', summaries.map(summaryRow));
-  const service = await startOver(await lakeLedger(folder.root, clock), clock);
+  const service = await startOver(await lakeBackend(folder.root, clock), clock);
   return { service, all, paid, summaries, settlementId };
 }
 
@@ -138,7 +138,7 @@ async function resultsOf(service: SellerService, query: Query): Promise<string[]
 
 test('a lake answers the operations from its stored bytes', async () => {
   const { service, all, paid, summaries, settlementId } = await lakeOfTransactions();
-  const posted = ({ json }: LedgerItem) => Date.parse(textOf(parse(json)['postedDate']));
+  const posted = ({ json }: BackendItem) => Date.parse(textOf(parse(json)['postedDate']));
   const expected = all.filter((item) => posted(item) < start - day);
   expect(expected.length).toBeGreaterThan(500);
 
@@ -193,9 +193,9 @@ test('a lake answers the operations from its stored bytes', async () => {
 test('a lake that is loaded from a lake over this API has the same rows, byte for byte', async () => {
   const clock = clockAt('2026-03-10T02:00:00Z');
   const seller = createSeller({ seed: 5, events: 1500, profile: 'edge-cases' }, clock);
-  const load = async (ledger: Ledger, orders: readonly string[]): Promise<string> => {
+  const load = async (backend: Backend, orders: readonly string[]): Promise<string> => {
     const lake = await temporaryFolder();
-    const given = { lake, endpoint: await serving({ ledger, clock }), account: 'shop', from: '2026-01-10' };
+    const given = { lake, endpoint: await serving({ backend, clock }), account: 'shop', from: '2026-01-10' };
     const pipelines = ['transactions', 'payouts', 'settlement-summaries'];
     await ran({ ...given, pipelines }, { clock });
     const order = { text: orders.join('\n'), source: 'orders' };
@@ -214,7 +214,7 @@ test('a lake that is loaded from a lake over this API has the same rows, byte fo
   const orders = [...new Set(items.flatMap(({ json }) => identifier(parse(json), 'ORDER_ID') ?? []))].slice(0, 30);
 
   const lake = await load(seller, orders);
-  const replica = await load(await lakeLedger(lake, clock), orders);
+  const replica = await load(await lakeBackend(lake, clock), orders);
   const database = await openDatabase();
   onTestFinished(() => {
     database.close();

@@ -1,7 +1,7 @@
 import { startEmulator, type EmulatorOptions } from '../../emulator/emulator.js';
 import { onTestFinished } from 'vitest';
 import { createSeller, type SellerOptions } from '../../../src/emulator/seller/seller.js';
-import type { Ledger } from '../../../src/serve/served-apis.js';
+import type { Backend } from '../../../src/serve/served-apis.js';
 import type { RunningService } from '../../../src/serve/http/server.js';
 import {
   amountsIn,
@@ -42,7 +42,7 @@ export interface SellerService {
   readonly raw: (target: string, init?: RequestInit) => Promise<Answer>;
 }
 
-type Options = Partial<SellerOptions> & Partial<Omit<EmulatorOptions, 'ledger' | 'clock'>>;
+type Options = Partial<SellerOptions> & Partial<Omit<EmulatorOptions, 'backend' | 'clock'>>;
 
 export const start = Date.parse('2025-06-15T12:34:56Z');
 
@@ -52,13 +52,13 @@ export async function startSeller(options: Options = {}, clock = handClock(start
   return startOver(createSeller({ seed, events, profile }, clock), clock, rest);
 }
 
-/** A real service over a ledger, until the test is over. */
+/** A real service over a backend, until the test is over. */
 export async function startOver(
-  ledger: Ledger,
+  backend: Backend,
   clock: HandClock,
-  options: Partial<Omit<EmulatorOptions, 'ledger' | 'clock'>> = {},
+  options: Partial<Omit<EmulatorOptions, 'backend' | 'clock'>> = {},
 ): Promise<SellerService> {
-  const service = await startEmulator({ ...options, ledger, clock });
+  const service = await startEmulator({ ...options, backend, clock });
   onTestFinished(() => service.close());
   async function raw(target: string, init?: RequestInit): Promise<Answer> {
     const response = await fetch(service.url + target, init);

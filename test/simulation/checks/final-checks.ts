@@ -71,13 +71,13 @@ export async function compareKnown({ world, store, folder }: Simulation, known: 
   }
 }
 
-/** Before all is loaded again: nothing is in the lake more often than a ledger ever had it. */
+/** Before all is loaded again: nothing is in the lake more often than a backend ever had it. */
 export async function checkDoubles({ world, store, watch, upstreams, firstDay, plan }: Simulation): Promise<void> {
-  for (const [account, { ledger }] of upstreams) {
+  for (const [account, { backend }] of upstreams) {
     // A sync of a lake from which all was forgotten loads 90 days.
     const counts = new Map<string, number>();
     const range = { from: firstDay - (plan.history + 100) * dayMs, to: world.now() };
-    for (const text of await ledger.texts(range, world.now())) counts.set(text, (counts.get(text) ?? 0) + 1);
+    for (const text of await backend.texts(range, world.now())) counts.set(text, (counts.get(text) ?? 0) + 1);
     for (const file of watch.truth.filesOf('events', account).values()) {
       const path = lakePathOf('events', file);
       const bytes = store.files.get(path);

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { LedgerPage, LedgerQuery } from '../../../src/serve/operation/ledger-page.js';
+import type { BackendPage, BackendQuery } from '../../../src/serve/operation/backend-page.js';
 
 /** A multiset of texts, as their number and a sum of their hashes: two are equal where both are. */
 export class Multiset {
@@ -35,18 +35,18 @@ export function multisetOf(texts: Iterable<string>): Multiset {
   return set;
 }
 
-/** A chain of pages, as the ledger has answered it. */
+/** A chain of pages, as the backend has answered it. */
 interface Chain {
   readonly asOf: number;
   readonly pages: Map<string, { readonly texts: readonly string[]; readonly next: string | undefined }>;
 }
 
-/** What a ledger has answered, by question and chain. */
+/** What a backend has answered, by question and chain. */
 export class AnswerLog {
   readonly #chains = new Map<string, Chain[]>();
 
   /** @param question such as `events START/END` */
-  note(question: string, { cursor = '', asOf }: LedgerQuery, { items, next }: LedgerPage): void {
+  note(question: string, { cursor = '', asOf }: BackendQuery, { items, next }: BackendPage): void {
     const chains = this.#chains.get(question) ?? [];
     this.#chains.set(question, chains);
     let chain = chains.find((one) => one.asOf === asOf);

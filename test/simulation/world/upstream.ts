@@ -4,9 +4,9 @@ import { faultInjection } from '../../../src/emulator/emulator.js';
 import type { FaultKind, Faults } from '../../../src/emulator/faults/fault-settings.js';
 import type { HttpAnswer } from '../../../src/core/http-server/answer.js';
 import type { Network } from './network.js';
-import type { InstantRange } from '../../../src/serve/operation/ledger-page.js';
-import type { Ledger } from '../../../src/serve/served-apis.js';
-import { allItems, notingLedger, playedLedger, type PlayedLedger, type SellerTraits } from './played-ledger.js';
+import type { InstantRange } from '../../../src/serve/operation/backend-page.js';
+import type { Backend } from '../../../src/serve/served-apis.js';
+import { allItems, notingBackend, playedBackend, type PlayedBackend, type SellerTraits } from './played-backend.js';
 import { currentProcess, serviceClock, type Process, type World } from './world.js';
 
 export interface UpstreamTraits extends SellerTraits {
@@ -34,7 +34,7 @@ export interface Served {
 
 export interface Upstream extends Pick<UpstreamTraits, 'account' | 'latencyMs'> {
   readonly origin: string;
-  readonly ledger: PlayedLedger;
+  readonly backend: PlayedBackend;
   /** All that the service would answer for a range of events at an instant, with its faults. */
   texts(range: InstantRange, asOf: number): Promise<string[]>;
 }
@@ -42,7 +42,7 @@ export interface Upstream extends Pick<UpstreamTraits, 'account' | 'latencyMs'> 
 export const quota = { rate: 0.5, burst: 10 };
 export const signIn = { clientId: 'client', clientSecret: 'its secret' };
 
-/** Serves a seller's ledger on the network, with the faults of the live service. */
+/** Serves a seller's backend on the network, with the faults of the live service. */
 export function serveUpstream(
   world: World,
   network: Network,
@@ -51,17 +51,17 @@ export function serveUpstream(
 ): Upstream {
   const clock = serviceClock(world);
   const { account } = traits;
-  const ledger = playedLedger(traits, clock);
+  const backend = playedBackend(traits, clock);
   const origin = `http://${account}.test`;
   const passing = Object.entries(traits.passing).map(([kind, settings]) => {
     const when = (): boolean => hits(kind as FaultKind);
     return [kind, { ...settings, when }] as const;
   });
   const inject = faultInjection({ ...traits.faults, ...Object.fromEntries(passing) });
-  let answered: Ledger = ledger;
+  let answered: Backend = backend;
   const answer = createAnswers({
     ...{
-      ledger,
+      backend,
       clock,
       quota,
       signIn,
@@ -76,10 +76,10 @@ export function serveUpstream(
         service.hit(kind);
       };
       const faults = inject({ ...service, hit });
-      answered = faults.ledger;
+      answered = faults.backend;
       return {
         ...faults,
-        ledger: notingLedger(faults.ledger, ledger.answers),
+        backend: notingBackend(faults.backend, backend.answers),
         request: (request, identity) => {
           const hits: string[] = [];
           const noting = <T>(step: () => T): T => {
@@ -104,7 +104,7 @@ export function serveUpstream(
   network.serve(origin, answer);
   const texts = async (range: InstantRange, asOf: number) =>
     (await allItems((query) => answered.events(range, query), asOf)).map(({ json }) => json);
-  return { account, latencyMs: traits.latencyMs, origin, ledger, texts };
+  return { account, latencyMs: traits.latencyMs, origin, backend, texts };
 }
 
 /** The faults of a request, with each step noted. */

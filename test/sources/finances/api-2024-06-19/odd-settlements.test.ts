@@ -10,8 +10,8 @@ const range = { from: '2025-04-01', to: '2025-06-01', account: 'shop' };
 const odd = ['..', 'x'.repeat(20_000), '../../etc/passwd', 'a\u0000\n\u001b[2J', '1&relatedIdentifierName=x', '😀'];
 
 test('settlements that transactions name by ids that no service gives are left open, and the summaries of the others load', async () => {
-  const ledger = createSeller({ seed: 5, events: 200, days: 60, profile: 'plausible' }, clock);
-  const upstream = await serving({ ledger, clock });
+  const backend = createSeller({ seed: 5, events: 200, days: 60, profile: 'plausible' }, clock);
+  const upstream = await serving({ backend, clock });
   let renamed = 0;
   const asked: string[] = [];
   const endpoint = await mutating(upstream, (text, path) => {

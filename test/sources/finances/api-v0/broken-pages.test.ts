@@ -27,7 +27,7 @@ function wakingClock(): Clock {
 async function backfilled(isBroken: (path: string) => boolean, pipelines: string[]) {
   const clock = wakingClock();
   const seller = createSeller({ seed: 5, events: 600, days: 90, profile: 'plausible' }, clock);
-  const upstream = await serving({ ledger: seller, clock });
+  const upstream = await serving({ backend: seller, clock });
   const endpoint = await mutating(upstream, (text, path) => (isBroken(path) ? '{"payload":null}' : text));
   const lake = join(await temporaryFolder(), 'lake');
   const logged: string[] = [];

@@ -4,7 +4,7 @@ import { eachEvent } from '../../../../src/sources/finances/api-v0/finances-page
 import { readPages } from '../../../../src/engine/paging/paginator.js';
 import { ReadFailure } from '../../../../src/engine/retry/read-failure.js';
 import { setup } from '../../../engine/paging/scripted-service.js';
-import { rowOf, simulatedLedger, type SmallEvent, type Troubles } from './simulated-ledger.js';
+import { rowOf, simulatedBackend, type SmallEvent, type Troubles } from './simulated-backend.js';
 
 const from = Date.parse('2025-06-01T00:00:00Z');
 const query = {
@@ -30,17 +30,17 @@ const busy: fc.Arbitrary<Troubles> = fc
   .tuple(quiet, fc.array(fc.tuple(requestNumber, anyEvent), { maxLength: 6 }))
   .map(([troubles, arrivals]) => ({ ...troubles, arrivals: new Map(arrivals) }));
 
-/** One server for all the ledgers of a test: each has its turn. */
+/** One server for all the backends of a test: each has its turn. */
 async function reader(pageSize: number) {
-  let current = simulatedLedger([], { deaths: new Set(), arrivals: new Map(), gaps: new Set(), shuffle: 0 });
+  let current = simulatedBackend([], { deaths: new Set(), arrivals: new Map(), gaps: new Set(), shuffle: 0 });
   let before = 0;
   const of = await setup((number, request) => current.answer(number - before, request));
   return {
     requests: () => of.server.requests.length - before,
-    /** The rows that a chain gives, sorted; undefined where the place was lost; and what the ledger holds afterwards. */
+    /** The rows that a chain gives, sorted; undefined where the place was lost; and what the backend holds afterwards. */
     read: async (events: readonly SmallEvent[], troubles: Troubles, size = pageSize) => {
       before = of.server.requests.length;
-      current = simulatedLedger(events, troubles);
+      current = simulatedBackend(events, troubles);
       const rows: string[] = [];
       try {
         for await (const page of readPages(query, { ...of, api: { ...of.api, pageSizes: [size, 1] } })) {
@@ -48,9 +48,9 @@ async function reader(pageSize: number) {
         }
       } catch (error) {
         if (!(error instanceof ReadFailure) || error.kind !== 'cursor-expired') throw error;
-        return { rows: undefined, ledger: current.ledger };
+        return { rows: undefined, backend: current.backend };
       }
-      return { rows: rows.sort(), ledger: current.ledger };
+      return { rows: rows.sort(), backend: current.backend };
     },
   };
 }
@@ -66,7 +66,7 @@ function without(rows: readonly string[], others: readonly string[]): string[] {
 }
 
 describe('a chain whose tokens die on the way gives every row once, or says that it can not', () => {
-  test.each([1, 2, 3, 5])('on a ledger full of twins, ties and events without a date (%d a page)', async (size) => {
+  test.each([1, 2, 3, 5])('on a backend full of twins, ties and events without a date (%d a page)', async (size) => {
     const { read } = await reader(size);
     let whole = 0;
     await fc.assert(
@@ -87,10 +87,10 @@ describe('a chain whose tokens die on the way gives every row once, or says that
       const { read } = await reader(size);
       await fc.assert(
         fc.asyncProperty(fc.array(anyEvent, { maxLength: 24 }), busy, async (events, troubles) => {
-          const { rows, ledger } = await read(events, troubles);
+          const { rows, backend } = await read(events, troubles);
           if (rows === undefined) return;
           expect(without(events.map(rowOf), rows)).toEqual([]);
-          expect(without(rows, ledger.map(rowOf))).toEqual([]);
+          expect(without(rows, backend.map(rowOf))).toEqual([]);
         }),
         { numRuns: 300 },
       );
@@ -100,7 +100,7 @@ describe('a chain whose tokens die on the way gives every row once, or says that
 
 describe('a place that only seems to be the right one', () => {
   /** Events in order; an undated one is `U`, all of whose kind are equal, and a dated one anything else. */
-  const ledger = (...instants: readonly (readonly [name: string, second: number])[]): SmallEvent[] =>
+  const backend = (...instants: readonly (readonly [name: string, second: number])[]): SmallEvent[] =>
     instants.map(([name, second], index) => ({
       at: from + second * 1000,
       dated: name !== 'U',
@@ -112,14 +112,14 @@ describe('a place that only seems to be the right one', () => {
   test('an event without a date that a page begins with has a twin behind the page', async () => {
     // Second page: U c d. From the date of c on: c d U, which is the same, but behind another U.
     const { read } = await reader(3);
-    const events = ledger(['a', 1], ['a', 2], ['a', 3], ['U', 4], ['c', 5], ['d', 6], ['U', 7], ['e', 8]);
+    const events = backend(['a', 1], ['a', 2], ['a', 3], ['U', 4], ['c', 5], ['d', 6], ['U', 7], ['e', 8]);
     expect((await read(events, dyingBefore3)).rows).toEqual(events.map(rowOf).sort());
   });
 
   test('an event without a date that a page ends with has a twin on the page before, at the instant where it begins', async () => {
     // First page: a b U. Second page: c d U. From the date of c on: U c d, with the first page's U.
     const { read } = await reader(3);
-    const events = ledger(['a', 1], ['a', 2], ['d', 6], ['U', 5], ['c', 5], ['U', 7], ['e', 8]);
+    const events = backend(['a', 1], ['a', 2], ['d', 6], ['U', 5], ['c', 5], ['U', 7], ['e', 8]);
     const asked = await read(events, dyingBefore3);
     expect(asked.rows ?? 'lost').toBe('lost');
   });

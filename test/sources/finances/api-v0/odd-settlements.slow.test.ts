@@ -4,7 +4,7 @@ import { messageOf } from '../../../../src/core/errors.js';
 import { createSeller } from '../../../../src/emulator/seller/seller.js';
 import { clockAt, database, ran, serving, temporaryFolder } from '../../../app/lake-run.js';
 import { compacted } from '../../../app/maintenance/kept-lake.js';
-import { allPages, lakeLedger } from '../../../serve/lake/served-lake.js';
+import { allPages, lakeBackend } from '../../../serve/lake/served-lake.js';
 import { found, verified } from '../../../app/verify/verified.js';
 import { mutating } from './odd-answers.js';
 
@@ -66,7 +66,7 @@ const odd: readonly (readonly [string, (group: Group) => unknown, string])[] = [
 
 test.each(odd)('a settlement whose id %s is left open with a reason, and the others load', async (_what, make, why) => {
   const seller = await serving({
-    ledger: createSeller({ seed: 5, events: 200, days: 60, profile: 'edge-cases' }, clock),
+    backend: createSeller({ seed: 5, events: 200, days: 60, profile: 'edge-cases' }, clock),
     clock,
   });
   const all = new Set<string>();
@@ -101,7 +101,7 @@ test.each(odd)('a settlement whose id %s is left open with a reason, and the oth
 test('settlements without an id stay what they are when they are listed again and merged, and are served', async () => {
   const lake = join(await temporaryFolder(), 'lake');
   const upstream = await serving({
-    ledger: createSeller({ seed: 5, events: 200, days: 60, profile: 'edge-cases' }, clock),
+    backend: createSeller({ seed: 5, events: 200, days: 60, profile: 'edge-cases' }, clock),
     clock,
   });
   const endpoint = await renaming(upstream, (group) => ({ ...group, FinancialEventGroupId: undefined }));
@@ -118,9 +118,9 @@ test('settlements without an id stay what they are when they are listed again an
   expect(await rows()).toEqual(before);
   expect(found(await verified({ root: lake, clock })).filter((check) => check.endsWith('failed'))).toEqual([]);
 
-  const ledger = await lakeLedger(lake, clock);
+  const backend = await lakeBackend(lake, clock);
   const whole = { from: Date.parse('2025-01-01'), to: Date.parse('2025-07-01') };
-  const pages = await allPages((query) => ledger.groups(whole, query), clock.now(), [2]);
+  const pages = await allPages((query) => backend.groups(whole, query), clock.now(), [2]);
   expect(
     pages
       .flat()

@@ -16,7 +16,7 @@ const holders = {
 test("the seller's SKU and the fulfilment network's are columns of their own, in every list", async () => {
   const lake = join(await temporaryFolder(), 'lake');
   const endpoint = await serving({
-    ledger: createSeller({ seed: 5, events: 1500, days: 40, profile: 'edge-cases' }, clock),
+    backend: createSeller({ seed: 5, events: 1500, days: 40, profile: 'edge-cases' }, clock),
     clock,
   });
   await ran({ lake, endpoint, account: 'shop', from: '2025-05-01', to: '2025-06-01' }, { clock });

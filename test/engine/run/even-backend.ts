@@ -1,16 +1,21 @@
-import type { InstantRange, LedgerItem, LedgerPage, LedgerQuery } from '../../../src/serve/operation/ledger-page.js';
-import type { Ledger } from '../../../src/serve/served-apis.js';
-import { settlement, shipment } from '../../app/load/ledger-items.js';
+import type {
+  InstantRange,
+  BackendItem,
+  BackendPage,
+  BackendQuery,
+} from '../../../src/serve/operation/backend-page.js';
+import type { Backend } from '../../../src/serve/served-apis.js';
+import { settlement, shipment } from '../../app/load/backend-items.js';
 
 const dayMs = 86_400_000;
 
-export interface EvenLedger extends Ledger {
+export interface EvenBackend extends Backend {
   /** Every event, in order. */
-  readonly items: readonly LedgerItem[];
+  readonly items: readonly BackendItem[];
 }
 
 /** A seller whose days are all alike: so many small events on each, in settlements of so many days. */
-export function evenLedger(from: string, days: number, perDay: number, settlementDays: number): EvenLedger {
+export function evenBackend(from: string, days: number, perDay: number, settlementDays: number): EvenBackend {
   const start = Date.parse(from);
   const iso = (ms: number) => new Date(ms).toISOString();
   const idOf = (day: number) => `GROUP-${Math.floor(day / settlementDays)}`;
@@ -24,7 +29,7 @@ export function evenLedger(from: string, days: number, perDay: number, settlemen
   });
   const byGroup = new Map(groups.map(({ group }) => [group, items.filter((item) => item.group === group)]));
 
-  function page(all: readonly LedgerItem[], { cursor = '0', limit }: LedgerQuery): LedgerPage {
+  function page(all: readonly BackendItem[], { cursor = '0', limit }: BackendQuery): BackendPage {
     const end = Number(cursor) + limit;
     return { items: all.slice(Number(cursor), end), next: end < all.length ? String(end) : undefined };
   }

@@ -1,4 +1,4 @@
-import type { DatedItem } from '../../serve/http/array-ledger.js';
+import type { DatedItem } from '../../serve/http/array-backend.js';
 
 /** A shipment of an order, and of a settlement where one is given. */
 export function shipment(at: string, order: string, price = '12.34', group?: string): DatedItem {

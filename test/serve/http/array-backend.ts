@@ -1,9 +1,9 @@
-import type { Ledger } from '../../../src/serve/served-apis.js';
-import type { LedgerItem, LedgerPage, LedgerQuery } from '../../../src/serve/operation/ledger-page.js';
-import type { TransactionLedger } from '../../../src/serve/api-2024-06-19/transaction-ledger.js';
+import type { Backend } from '../../../src/serve/served-apis.js';
+import type { BackendItem, BackendPage, BackendQuery } from '../../../src/serve/operation/backend-page.js';
+import type { TransactionBackend } from '../../../src/serve/api-2024-06-19/transaction-backend.js';
 
 /** A result and where it stands; one with an empty list name is a group. */
-export interface DatedItem extends LedgerItem {
+export interface DatedItem extends BackendItem {
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly group?: string;
@@ -19,12 +19,12 @@ export function group(at: number | string, id: string): DatedItem {
   return event(at, id, { list: '', group: id, json: `{"FinancialEventGroupId":${JSON.stringify(id)}}` });
 }
 
-/** A ledger over an array, which tests may add to while they read: items go by instant, then by place in the array. */
-export function arrayLedger(items: readonly DatedItem[]): Ledger {
+/** A backend over an array, which tests may add to while they read: items go by instant, then by place in the array. */
+export function arrayBackend(items: readonly DatedItem[]): Backend {
   const numbered = () =>
     items.map((item, index) => ({ item, index })).sort((a, b) => a.item.at - b.item.at || a.index - b.index);
 
-  function page(wanted: (item: DatedItem) => boolean, { cursor, limit, asOf }: LedgerQuery): LedgerPage {
+  function page(wanted: (item: DatedItem) => boolean, { cursor, limit, asOf }: BackendQuery): BackendPage {
     const [lastAt = -Infinity, lastIndex = -1] = cursor?.split('/').map(Number) ?? [];
     const rest = numbered().filter(
       ({ item, index }) =>
@@ -35,7 +35,7 @@ export function arrayLedger(items: readonly DatedItem[]): Ledger {
     const next = rest.length > limit && last !== undefined ? `${last.item.at}/${last.index}` : undefined;
     return { items: shown.map(({ item }) => item), next };
   }
-  const answer = (found: LedgerPage | undefined) => Promise.resolve(found);
+  const answer = (found: BackendPage | undefined) => Promise.resolve(found);
   const isEvent = (item: DatedItem) => item.list !== '';
 
   return {
@@ -52,14 +52,14 @@ export function arrayLedger(items: readonly DatedItem[]): Ledger {
   };
 }
 
-/** A ledger whose transactions come from another function; the rest is as it was. */
+/** A backend whose transactions come from another function; the rest is as it was. */
 export function withTransactions(
-  ledger: TransactionLedger,
-  transactions: TransactionLedger['transactions'],
-): TransactionLedger {
+  backend: TransactionBackend,
+  transactions: TransactionBackend['transactions'],
+): TransactionBackend {
   return {
     transactions,
-    summaries: (question, query) => ledger.summaries(question, query),
-    payouts: (question, query) => ledger.payouts(question, query),
+    summaries: (question, query) => backend.summaries(question, query),
+    payouts: (question, query) => backend.payouts(question, query),
   };
 }

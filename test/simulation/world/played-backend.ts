@@ -2,9 +2,14 @@ import { hash } from 'node:crypto';
 import { createSeller, type ProfileName } from '../../../src/emulator/seller/seller.js';
 import type { Clock } from '../../../src/core/clock.js';
 import { dayMs } from '../../../src/core/windows.js';
-import type { Ledger } from '../../../src/serve/served-apis.js';
-import type { LedgerItem, LedgerPage, LedgerQuery, InstantRange } from '../../../src/serve/operation/ledger-page.js';
-import type { TransactionQuestion } from '../../../src/serve/api-2024-06-19/transaction-ledger.js';
+import type { Backend } from '../../../src/serve/served-apis.js';
+import type {
+  BackendItem,
+  BackendPage,
+  BackendQuery,
+  InstantRange,
+} from '../../../src/serve/operation/backend-page.js';
+import type { TransactionQuestion } from '../../../src/serve/api-2024-06-19/transaction-backend.js';
 import { AnswerLog } from './answers.js';
 
 /** What a seller is like. */
@@ -20,25 +25,25 @@ export interface SellerTraits {
   readonly mostDays: number;
 }
 
-export interface PlayedLedger extends Ledger {
+export interface PlayedBackend extends Backend {
   readonly answers: AnswerLog;
-  /** All events of a range as the ledger has them at an instant. */
+  /** All events of a range as the backend has them at an instant. */
   texts(range: InstantRange, asOf: number): Promise<string[]>;
   /** All transactions of a range. */
   transactionTexts(range: InstantRange, asOf: number): Promise<string[]>;
   /** Events with their lists. */
-  items(range: InstantRange, asOf: number): Promise<LedgerItem[]>;
+  items(range: InstantRange, asOf: number): Promise<BackendItem[]>;
 }
 
-/** A ledger of a synthetic seller, some of whose events arrive late, change, or vanish; it notes what it has answered. */
-export function playedLedger(
+/** A backend of a synthetic seller, some of whose events arrive late, change, or vanish; it notes what it has answered. */
+export function playedBackend(
   { seed, perDay, historyDays, profile, oneIn, mostDays }: SellerTraits,
   clock: Clock,
-): PlayedLedger {
+): PlayedBackend {
   const seller = createSeller({ seed, events: Math.round(perDay * historyDays), days: historyDays, profile }, clock);
 
   /** The event as it is at an instant; undefined where it isn't there. */
-  const shown = (item: LedgerItem, asOf: number): LedgerItem | undefined => {
+  const shown = (item: BackendItem, asOf: number): BackendItem | undefined => {
     if (oneIn === 0) return item;
     const digest = Buffer.from(hash('md5', `${seed} ${item.list} ${item.json}`), 'hex');
     const kind = digest.readUInt32LE(0) % oneIn;
@@ -50,11 +55,12 @@ export function playedLedger(
     if (kind === 1) return asOf >= turn ? undefined : item;
     return asOf >= turn ? { ...item, json: item.json.replace(/\}$/, ',"Note":"changed"}') } : item;
   };
-  const shownPage = ({ items, next }: LedgerPage, { asOf }: LedgerQuery): LedgerPage => ({
+  const shownPage = ({ items, next }: BackendPage, { asOf }: BackendQuery): BackendPage => ({
     items: items.flatMap((item) => shown(item, asOf) ?? []),
     next,
   });
-  const events = async (range: InstantRange, query: LedgerQuery) => shownPage(await seller.events(range, query), query);
+  const events = async (range: InstantRange, query: BackendQuery) =>
+    shownPage(await seller.events(range, query), query);
 
   return {
     ...seller,
@@ -64,29 +70,33 @@ export function playedLedger(
     transactionTexts: async (range, asOf) => {
       const question = { range, status: undefined, marketplaceId: undefined, orderId: undefined, groupId: undefined };
       const none = { items: [], next: undefined };
-      const ask = async (query: LedgerQuery) => (await seller.byTransaction?.transactions(question, query)) ?? none;
+      const ask = async (query: BackendQuery) => (await seller.byTransaction?.transactions(question, query)) ?? none;
       return (await allItems(ask, asOf)).map(({ json }) => json);
     },
     items: (range, asOf) => allItems((query) => events(range, query), asOf),
   };
 }
 
-/** The same ledger, which notes what it answers. */
-export function notingLedger(ledger: Ledger, answers: AnswerLog): Ledger {
-  const noted = async <T extends LedgerPage | undefined>(question: string, query: LedgerQuery, answer: Promise<T>) => {
+/** The same backend, which notes what it answers. */
+export function notingBackend(backend: Backend, answers: AnswerLog): Backend {
+  const noted = async <T extends BackendPage | undefined>(
+    question: string,
+    query: BackendQuery,
+    answer: Promise<T>,
+  ) => {
     const page = await answer;
     if (page !== undefined) answers.note(question, query, page);
     return page;
   };
-  const { byTransaction } = ledger;
+  const { byTransaction } = backend;
   return {
-    groups: (range, query) => noted(`groups ${range.from}/${range.to}`, query, ledger.groups(range, query)),
-    events: (range, query) => noted(`events ${range.from}/${range.to}`, query, ledger.events(range, query)),
+    groups: (range, query) => noted(`groups ${range.from}/${range.to}`, query, backend.groups(range, query)),
+    events: (range, query) => noted(`events ${range.from}/${range.to}`, query, backend.events(range, query)),
     eventsOfGroup: (id, query, range) => {
-      const answer = ledger.eventsOfGroup(id, query, range);
+      const answer = backend.eventsOfGroup(id, query, range);
       return range === undefined ? noted(`group ${id}`, query, answer) : answer;
     },
-    eventsOfOrder: (id, query) => ledger.eventsOfOrder(id, query),
+    eventsOfOrder: (id, query) => backend.eventsOfOrder(id, query),
     byTransaction: byTransaction && {
       transactions: (question, query) =>
         noted(transactionsQuestion(question), query, byTransaction.transactions(question, query)),
@@ -101,8 +111,11 @@ function transactionsQuestion({ range, status, orderId, groupId }: TransactionQu
 }
 
 /** All items of a question. */
-export async function allItems(ask: (query: LedgerQuery) => Promise<LedgerPage>, asOf: number): Promise<LedgerItem[]> {
-  const all: LedgerItem[] = [];
+export async function allItems(
+  ask: (query: BackendQuery) => Promise<BackendPage>,
+  asOf: number,
+): Promise<BackendItem[]> {
+  const all: BackendItem[] = [];
   let cursor: string | undefined;
   do {
     const { items, next } = await ask({ cursor, limit: 500, asOf });

@@ -2,7 +2,7 @@ import { isoInstant } from '../../../../src/core/numeric/instant.js';
 import type { Recorded } from '../../../engine/http/recording-server.js';
 import { invalidInput, type Scripted } from '../../../engine/paging/scripted-service.js';
 
-/** An event of a small ledger. Few values and few instants: many are equal, and many stand at the same instant. */
+/** An event of a small backend. Few values and few instants: many are equal, and many stand at the same instant. */
 export interface SmallEvent {
   /** Where it stands: milliseconds since 1970. */
   readonly at: number;
@@ -29,16 +29,16 @@ export function rowOf({ at, dated, list, value }: SmallEvent): string {
 }
 
 /**
- * The events of a ledger by dates: in order of time from page to page, list by list on each page. A token names the last
+ * The events of a backend by dates: in order of time from page to page, list by list on each page. A token names the last
  * event that was given, so that arrivals neither shift nor repeat others.
  */
-export function simulatedLedger(initial: readonly SmallEvent[], troubles: Troubles) {
-  const ledger = [...initial];
+export function simulatedBackend(initial: readonly SmallEvent[], troubles: Troubles) {
+  const backend = [...initial];
   let born = 0;
   let chains = 0;
   const answer = (number: number, { url }: Recorded): Scripted => {
     const arrived = troubles.arrivals.get(number);
-    if (arrived !== undefined) ledger.push(arrived);
+    if (arrived !== undefined) backend.push(arrived);
     if (troubles.deaths.has(number)) born = number;
     const query = new URL(url, 'http://host').searchParams;
     const size = Number(query.get('MaxResultsPerPage'));
@@ -48,7 +48,7 @@ export function simulatedLedger(initial: readonly SmallEvent[], troubles: Troubl
     if (token !== null && birth <= born) return invalidInput('Token is not valid, token duration is 3 minutes.');
     const after = token === null ? Date.parse(query.get('PostedAfter') ?? '') : from;
     const before = token === null ? Date.parse(query.get('PostedBefore') ?? '') : to;
-    const rest = ledger
+    const rest = backend
       .map((event, index) => ({ event, rank: ((index + 1) * (chain * troubles.shuffle + 1) * 7919) % 10_007 }))
       .filter(({ event, rank }) => event.at > lastAt || (event.at === lastAt && rank > lastRank))
       .filter(({ event }) => event.at >= after && event.at < before)
@@ -64,7 +64,7 @@ export function simulatedLedger(initial: readonly SmallEvent[], troubles: Troubl
       ),
     };
   };
-  return { answer, ledger };
+  return { answer, backend };
 }
 
 function bodyOf(events: readonly SmallEvent[], next: string | undefined): string {

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Database } from '../../../src/core/duckdb/connection.js';
-import type { LedgerItem } from '../../../src/serve/operation/ledger-page.js';
+import type { BackendItem } from '../../../src/serve/operation/backend-page.js';
 import { database, ran, serving, temporaryFolder } from '../../app/lake-run.js';
 import { eventsBody, fileOf, imported } from '../../app/import/imported.js';
 import { steppingClock } from '../../app/maintenance/kept-lake.js';
 import { makeLake, type MadeLake } from '../../app/maintenance/made-lake.js';
-import { arrayLedger, event, group, type DatedItem } from '../http/array-ledger.js';
-import { allPages, lakeLedger, sorted } from './served-lake.js';
+import { arrayBackend, event, group, type DatedItem } from '../http/array-backend.js';
+import { allPages, lakeBackend, sorted } from './served-lake.js';
 
 const clock = steppingClock();
 const asOf = Date.parse('2026-03-15T12:00:00Z');
@@ -25,19 +25,19 @@ async function held(duckdb: Database, sql: string): Promise<string[]> {
   return rows.map(({ list, raw }) => `${String(list)} ${String(raw)}`).sort();
 }
 
-function flat(pages: readonly (readonly LedgerItem[])[]): LedgerItem[] {
+function flat(pages: readonly (readonly BackendItem[])[]): BackendItem[] {
   return pages.flat();
 }
 
 /** A lake that was loaded from items, each at its date, and the DuckDB that reads it. */
 async function lakeOf(items: readonly DatedItem[], options: Parameters<typeof ran>[0] = {}) {
-  const endpoint = await serving({ ledger: arrayLedger(items), clock });
+  const endpoint = await serving({ backend: arrayBackend(items), clock });
   const lake = await temporaryFolder();
   const range = { from: '2026-02-01', to: '2026-02-03' };
   const load = (more: Parameters<typeof ran>[0] = {}) =>
     ran({ lake, endpoint, account: 'shop', ...range, ...options, ...more }, { clock });
   await load();
-  return { lake, load, ledger: await lakeLedger(lake, clock) };
+  return { lake, load, backend: await lakeBackend(lake, clock) };
 }
 
 function dated(at: string, id: string, more: Partial<DatedItem> = {}): DatedItem {
@@ -48,9 +48,9 @@ function ofOrder(at: string, id: string): DatedItem {
   return event(at, id, { order, json: `{"id":"${id}","AmazonOrderId":"${order}","PostedDate":"${at}"}` });
 }
 
-describe('a lake as a ledger', () => {
+describe('a lake as a backend', () => {
   test('any range in pages of any size holds what SQL finds in it, each once', async () => {
-    const ledger = await lakeLedger(made.lake, clock);
+    const backend = await lakeBackend(made.lake, clock);
     const duckdb = await database(made.lake, clock);
     const first = Date.parse('2026-01-23T00:00:00Z');
     const hours = fc.integer({ min: 0, max: 48 * 24 });
@@ -60,7 +60,7 @@ describe('a lake as a ledger', () => {
       fc.asyncProperty(hours, hours, sizes, isEvents, async (from, length, limits, events) => {
         const range = { from: first + from * 3_600_000, to: first + (from + length) * 3_600_000 };
         const pages = await allPages(
-          (query) => (events ? ledger.events(range, query) : ledger.groups(range, query)),
+          (query) => (events ? backend.events(range, query) : backend.groups(range, query)),
           asOf,
           limits,
         );
@@ -79,12 +79,12 @@ describe('a lake as a ledger', () => {
   });
 
   test('a group’s events, list by list in the order of receipt', async () => {
-    const ledger = await lakeLedger(made.lake, clock);
+    const backend = await lakeBackend(made.lake, clock);
     const duckdb = await database(made.lake, clock);
     const groups = await duckdb.rows('SELECT group_id, count(*) AS events FROM group_events GROUP BY ALL ORDER BY ALL');
     expect(groups.length).toBeGreaterThan(3);
     for (const { group_id: id } of groups) {
-      const pages = await allPages((query) => ledger.eventsOfGroup(String(id), query), asOf, [70, 100]);
+      const pages = await allPages((query) => backend.eventsOfGroup(String(id), query), asOf, [70, 100]);
       const sql = `SELECT event_list AS list, raw FROM group_events WHERE group_id = '${String(id)}'`;
       expect(sorted(flat(pages))).toEqual(await held(duckdb, sql));
       const positions = new Map(
@@ -101,14 +101,14 @@ describe('a lake as a ledger', () => {
   });
 
   test('a group’s events by date: ranges that adjoin hold each once, those without a date too', async () => {
-    const ledger = await lakeLedger(made.lake, clock);
+    const backend = await lakeBackend(made.lake, clock);
     const duckdb = await database(made.lake, clock);
     const groups = await duckdb.rows(`SELECT group_id AS id, epoch_ms(median(effective_at)) AS middle FROM group_events
       GROUP BY ALL ORDER BY count(*) FILTER (posted_at IS NULL) DESC, id LIMIT 3`);
     for (const { id, middle } of groups) {
       const cut = Number(middle);
       const rangePages = (from: number, to: number) =>
-        allPages((query) => ledger.eventsOfGroup(String(id), query, { from, to }), asOf, [7, 100]);
+        allPages((query) => backend.eventsOfGroup(String(id), query, { from, to }), asOf, [7, 100]);
       const before = flat(await rangePages(0, cut));
       const after = flat(await rangePages(cut, asOf));
       expect(before.length * after.length).toBeGreaterThan(0);
@@ -120,7 +120,7 @@ describe('a lake as a ledger', () => {
   });
 
   test('an order that was asked for, one that only came by date, and one that nobody knows', async () => {
-    const ledger = await lakeLedger(made.lake, clock);
+    const backend = await lakeBackend(made.lake, clock);
     const duckdb = await database(made.lake, clock);
     const [asked = ''] = made.orders;
     const [other] = await duckdb.rows(`SELECT amazon_order_id AS id FROM events WHERE amazon_order_id LIKE '___-%'
@@ -129,15 +129,15 @@ describe('a lake as a ledger', () => {
       [asked, 'order_events', 'requested_order_id'],
       [String(other?.['id']), 'events', 'amazon_order_id'],
     ] as const) {
-      const pages = await allPages((query) => ledger.eventsOfOrder(id, query), asOf, [1]);
+      const pages = await allPages((query) => backend.eventsOfOrder(id, query), asOf, [1]);
       const sql = `SELECT event_list AS list, raw FROM ${table} WHERE ${column} = '${id}'`;
       const expected = await held(duckdb, sql);
       expect(expected.length).toBeGreaterThan(0);
       expect(sorted(flat(pages))).toEqual(expected);
     }
     const query = { cursor: undefined, limit: 100, asOf };
-    expect(await ledger.eventsOfOrder('999-0000000-0000000', query)).toBeUndefined();
-    expect(await ledger.eventsOfGroup('nobody', query)).toBeUndefined();
+    expect(await backend.eventsOfOrder('999-0000000-0000000', query)).toBeUndefined();
+    expect(await backend.eventsOfGroup('nobody', query)).toBeUndefined();
   });
 });
 
@@ -147,14 +147,14 @@ describe('an order that both tables have events of', () => {
   test('has each as often as the table that has more, and what was posted since it was asked for', async () => {
     const items = [twin, twin, ofOrder('2026-02-01T11:00:00Z', 'one'), dated('2026-02-01T12:00:00Z', 'not of it')];
     const orders = { text: order, source: 'orders' };
-    const { load, ledger, lake } = await lakeOf(items, { pipelines: ['order-events'], orders });
+    const { load, backend, lake } = await lakeOf(items, { pipelines: ['order-events'], orders });
     items.push(ofOrder('2026-02-02T10:00:00Z', 'later'));
     await load({ pipelines: ['financial-events'], orders: undefined });
     const duckdb = await database(lake, clock);
     const counted = 'SELECT (SELECT count(*) FROM order_events) AS asked, (SELECT count(*) FROM events) AS dated';
     expect(await duckdb.rows(counted)).toEqual([{ asked: 3n, dated: 5n }]);
     for (const size of [1, 2, 100]) {
-      const pages = await allPages((query) => ledger.eventsOfOrder(order, query), asOf, [size]);
+      const pages = await allPages((query) => backend.eventsOfOrder(order, query), asOf, [size]);
       expect(pages.flat().map(({ json }) => (JSON.parse(json) as { id: string }).id)).toEqual([
         'twin',
         'twin',
@@ -169,26 +169,26 @@ describe('an order that both tables have events of', () => {
       ofOrder(new Date(Date.UTC(2026, 1, 1, 0, nth)).toISOString(), `e${nth}`),
     );
     items.push(dated('2026-02-01T12:00:00Z', 'not of it'));
-    const { ledger } = await lakeOf(items, { pipelines: ['financial-events'] });
-    const pages = await allPages((query) => ledger.eventsOfOrder(order, query), asOf, [100]);
+    const { backend } = await lakeOf(items, { pipelines: ['financial-events'] });
+    const pages = await allPages((query) => backend.eventsOfOrder(order, query), asOf, [100]);
     expect(sorted(pages.flat())).toEqual(sorted(items.slice(0, -1)));
   });
 
   test('without any event is an order, if it was asked for', async () => {
     const orders = { text: `${order}\n902-0000000-0000000`, source: 'orders' };
-    const { ledger } = await lakeOf([twin], { pipelines: ['order-events'], orders });
+    const { backend } = await lakeOf([twin], { pipelines: ['order-events'], orders });
     const query = { cursor: undefined, limit: 100, asOf };
-    expect(await ledger.eventsOfOrder('902-0000000-0000000', query)).toEqual({ items: [], next: undefined });
-    expect(await ledger.eventsOfOrder('902-0000000-0000001', query)).toBeUndefined();
+    expect(await backend.eventsOfOrder('902-0000000-0000000', query)).toEqual({ items: [], next: undefined });
+    expect(await backend.eventsOfOrder('902-0000000-0000001', query)).toBeUndefined();
   });
 });
 
 test('an event without a date is in every range that covers its window, at its instant and nowhere else', async () => {
   const undated = event('2026-02-01T09:30:00Z', 'fee', { list: 'ServiceFeeEventList', json: '{"id":"fee"}' });
-  const { ledger } = await lakeOf([dated('2026-02-01T09:00:00Z', 'a'), undated, dated('2026-02-02T10:00:00Z', 'b')]);
+  const { backend } = await lakeOf([dated('2026-02-01T09:00:00Z', 'a'), undated, dated('2026-02-02T10:00:00Z', 'b')]);
   const ids = async (from: string, to: string) => {
     const range = { from: Date.parse(from), to: Date.parse(to) };
-    const { items } = await ledger.events(range, { cursor: undefined, limit: 100, asOf });
+    const { items } = await backend.events(range, { cursor: undefined, limit: 100, asOf });
     return items.map(({ json }) => (JSON.parse(json) as { id: string }).id);
   };
   expect(await ids('2026-02-01T00:00:00Z', '2026-02-03T00:00:00Z')).toEqual(['a', 'b', 'fee']);
@@ -199,10 +199,10 @@ test('an event without a date is in every range that covers its window, at its i
 
 test('identical events are all delivered, also where they are cut apart by pages', async () => {
   const twin = dated('2026-02-01T10:00:00Z', 'twin');
-  const { ledger } = await lakeOf([twin, twin, twin, twin, twin, dated('2026-02-01T10:00:00Z', 'other')]);
+  const { backend } = await lakeOf([twin, twin, twin, twin, twin, dated('2026-02-01T10:00:00Z', 'other')]);
   const range = { from: Date.parse('2026-02-01'), to: Date.parse('2026-02-03') };
   for (const size of [1, 2, 3, 4, 5]) {
-    const pages = await allPages((query) => ledger.events(range, query), asOf, [size]);
+    const pages = await allPages((query) => backend.events(range, query), asOf, [size]);
     expect(pages.map(({ length }) => length)).toEqual(
       Array.from({ length: Math.ceil(6 / size) }, (_, at) => Math.min(size, 6 - at * size)),
     );
@@ -212,19 +212,19 @@ test('identical events are all delivered, also where they are cut apart by pages
 
 test('a group that is listed and whose events were not loaded is none, instead of an empty one', async () => {
   const items = [group('2026-02-01T00:00:00Z', 'G'), dated('2026-02-01T10:00:00Z', 'a', { group: 'G' })];
-  const { ledger, load } = await lakeOf(items, { pipelines: ['financial-event-groups'] });
+  const { backend, load } = await lakeOf(items, { pipelines: ['financial-event-groups'] });
   const query = { cursor: undefined, limit: 100, asOf };
-  expect((await ledger.groups({ from: 0, to: asOf }, query)).items).toHaveLength(1);
-  expect(await ledger.eventsOfGroup('G', query)).toBeUndefined();
+  expect((await backend.groups({ from: 0, to: asOf }, query)).items).toHaveLength(1);
+  expect(await backend.eventsOfGroup('G', query)).toBeUndefined();
   await load({ pipelines: ['group-events'] });
-  expect((await ledger.eventsOfGroup('G', query))?.items).toHaveLength(1);
+  expect((await backend.eventsOfGroup('G', query))?.items).toHaveLength(1);
 });
 
 test('imported events are served like loaded ones', async () => {
   const root = await temporaryFolder();
   const items = [dated('2024-02-29T10:00:00Z', 'a'), dated('2024-03-01T10:00:00Z', 'b')];
   await imported({ root, clock }, [await fileOf([eventsBody(items)])]);
-  const ledger = await lakeLedger(root, clock);
-  const { items: found } = await ledger.events({ from: 0, to: asOf }, { cursor: undefined, limit: 100, asOf });
+  const backend = await lakeBackend(root, clock);
+  const { items: found } = await backend.events({ from: 0, to: asOf }, { cursor: undefined, limit: 100, asOf });
   expect(found.map(({ json }) => json)).toEqual(items.map(({ json }) => json));
 });

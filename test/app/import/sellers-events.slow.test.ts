@@ -53,8 +53,8 @@ test.each([
       [8.25, 11],
     ],
   ],
-] as const)('files of a seller that overlap bring what its ledger has: %s', async (_, batches, loads) => {
-  const url = await serving({ ledger: createSeller({ seed: 11, events: 9000, profile: 'plausible' }, clock), clock });
+] as const)('files of a seller that overlap bring what the seller has: %s', async (_, batches, loads) => {
+  const url = await serving({ backend: createSeller({ seed: 11, events: 9000, profile: 'plausible' }, clock), clock });
   const truth = await temporaryFolder();
   await backfilled(truth, url, 0, days);
   const expected = await contentsOf(truth);

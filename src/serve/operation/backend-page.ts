@@ -1,13 +1,13 @@
 /** One result as it is sent: an event with the name of its list, or a result of another kind, whose `list` is empty. */
-export interface LedgerItem {
+export interface BackendItem {
   /** Such as `ShipmentEventList`. */
   readonly list: string;
   /** The result's JSON, UTF-8. */
   readonly json: string;
 }
 
-export interface LedgerPage {
-  readonly items: readonly LedgerItem[];
+export interface BackendPage {
+  readonly items: readonly BackendItem[];
   /**
    * Cursor of the next page; undefined after the last one. Opaque to the service. It names the last item delivered, not
    * an offset, so that items added meanwhile neither shift nor repeat others.
@@ -15,7 +15,7 @@ export interface LedgerPage {
   readonly next: string | undefined;
 }
 
-export interface LedgerQuery {
+export interface BackendQuery {
   /** `next` of the previous page of the same question; undefined for the first page. */
   readonly cursor: string | undefined;
   /** Largest number of items, 1 to 500. */

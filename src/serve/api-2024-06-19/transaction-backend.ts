@@ -1,4 +1,4 @@
-import type { InstantRange, LedgerPage, LedgerQuery } from '../operation/ledger-page.js';
+import type { InstantRange, BackendPage, BackendQuery } from '../operation/backend-page.js';
 
 /** A selection of transactions; an undefined member doesn't restrict it. */
 export interface TransactionQuestion {
@@ -32,19 +32,19 @@ export interface PayoutQuestion extends AccountQuestion {
 }
 
 /**
- * A ledger's transactions, summaries and payouts (`transaction-operations.ts`). Each item appears exactly once in the pages of
+ * A backend's transactions, summaries and payouts (`transaction-operations.ts`). Each item appears exactly once in the pages of
  * a question; a page may be empty without being the last one. An unknown id has no items.
  */
-export interface TransactionLedger {
+export interface TransactionBackend {
   /** Transactions in no particular order. */
-  transactions(question: TransactionQuestion, query: LedgerQuery): Promise<LedgerPage>;
-  summaries(question: SummaryQuestion, query: LedgerQuery): Promise<LedgerPage>;
+  transactions(question: TransactionQuestion, query: BackendQuery): Promise<BackendPage>;
+  summaries(question: SummaryQuestion, query: BackendQuery): Promise<BackendPage>;
   /** Payouts, newest first. */
-  payouts(question: PayoutQuestion, query: LedgerQuery): Promise<LedgerPage>;
+  payouts(question: PayoutQuestion, query: BackendQuery): Promise<BackendPage>;
 }
 
-/** A ledger that may have transactions. */
-export interface WithTransactionLedger {
+/** A backend that may have transactions. */
+export interface WithTransactionBackend {
   /** Undefined: no transactions, as for an account that the newer API answers with nothing. */
-  readonly byTransaction?: TransactionLedger | undefined;
+  readonly byTransaction?: TransactionBackend | undefined;
 }

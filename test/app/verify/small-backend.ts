@@ -1,5 +1,5 @@
-import type { Ledger } from '../../../src/serve/served-apis.js';
-import { arrayLedger, type DatedItem } from '../../serve/http/array-ledger.js';
+import type { Backend } from '../../../src/serve/served-apis.js';
+import { arrayBackend, type DatedItem } from '../../serve/http/array-backend.js';
 
 const dayMs = 86_400_000;
 
@@ -74,6 +74,6 @@ export function smallItems(): DatedItem[] {
   return items;
 }
 
-export function smallLedger(items: readonly DatedItem[] = smallItems()): Ledger {
-  return arrayLedger(items);
+export function smallBackend(items: readonly DatedItem[] = smallItems()): Backend {
+  return arrayBackend(items);
 }

@@ -21,25 +21,25 @@ export interface ReportDocument {
   readonly encoding: ReportEncoding;
 }
 
-/** A ledger's settlement reports (`report-operations.ts`). */
-export interface ReportLedger {
+/** A backend's settlement reports (`report-operations.ts`). */
+export interface ReportBackend {
   /** The reports that are created by an instant and still kept, in any order. */
   reports(asOf: number): Promise<readonly SettlementReport[]>;
   documentOf(report: SettlementReport): Promise<ReportDocument>;
 }
 
-/** A ledger that may have settlement reports. */
-export interface WithReportLedger {
+/** A backend that may have settlement reports. */
+export interface WithReportBackend {
   /** Undefined: no reports, as for an account without a closed settlement. */
-  readonly byReport?: ReportLedger | undefined;
+  readonly byReport?: ReportBackend | undefined;
 }
 
-/** The report with a document; undefined where the ledger has none that is ready. */
+/** The report with a document; undefined where the backend has none that is ready. */
 export async function findReport(
-  ledger: ReportLedger,
+  backend: ReportBackend,
   documentId: string,
   asOf: number,
 ): Promise<SettlementReport | undefined> {
-  const reports = await ledger.reports(asOf);
+  const reports = await backend.reports(asOf);
   return reports.find((report) => report.documentId === documentId && report.doneAt <= asOf);
 }
