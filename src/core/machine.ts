@@ -3,7 +3,7 @@ import { availableParallelism, totalmem } from 'node:os';
 import { join } from 'node:path';
 
 /** The resources of the container, or of the machine without one. */
-export interface Machine {
+interface Machine {
   /** Cores that threads can use at once, at least 1. */
   readonly cores: number;
   readonly memoryBytes: number;

@@ -7,7 +7,7 @@ import { namingOptions } from './task.js';
 type SettingsByName = SettingValues<typeof settingDefinitions>;
 
 /** Options of a call: those with the name of a setting have its type, but `pipelines`, which are names. */
-export type SettingOptions = {
+type SettingOptions = {
   readonly [Name in Exclude<keyof SettingsByName, 'pipelines'>]?: SettingsByName[Name] | Date | undefined;
 } & {
   readonly pipelineFolder?: SettingsByName['pipelines'];

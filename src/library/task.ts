@@ -2,7 +2,7 @@ import { LedgerlakeError } from '../core/errors.js';
 import type { Emit, RunEvent } from '../core/events/run-event.js';
 
 /** A task that signals can stop. */
-export interface StoppableTask {
+interface StoppableTask {
   /** Aborts with the reason of the stop. */
   readonly signal: AbortSignal;
   /** Passes events to the listener. Never throws. */

@@ -34,7 +34,7 @@ import type { AddedRows } from './import-summary.js';
 import type { UndatedEvents } from './undated-lines.js';
 
 /** The events without a date of an input. */
-export interface UndatedInput {
+interface UndatedInput {
   readonly undated: UndatedEvents;
   /** The spans of its pages. */
   readonly spans: PageSpans;
@@ -44,7 +44,7 @@ export interface UndatedInput {
   readonly isShared: boolean;
 }
 
-export interface AddedUndated extends AddedRows {
+interface AddedUndated extends AddedRows {
   readonly undecided: number;
 }
 

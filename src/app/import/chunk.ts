@@ -133,7 +133,7 @@ export interface PlacedEvents {
   readonly months: readonly PlacedMonth[];
 }
 
-export interface PlacedMonth extends Omit<FlatMonth, 'fingerprints'> {
+interface PlacedMonth extends Omit<FlatMonth, 'fingerprints'> {
   /** The metadata of its files. */
   readonly metadata: ReadonlyMap<string, string>;
 }

@@ -28,7 +28,7 @@ export interface InputMonth extends EncodedStage {
 }
 
 /** What the lake lacks of a month. */
-export interface MonthUnion {
+interface MonthUnion {
   readonly stored: StoredRows;
   readonly added: readonly StagedMonth[];
   /** How many events the lake has as often. */

@@ -107,7 +107,7 @@ export async function withStoredFiles<T>(
 }
 
 /** Imported files to commit. */
-export interface ImportedFiles {
+interface ImportedFiles {
   /** What the lake had when they were chosen. */
   readonly stored: StoredRows;
   readonly files: readonly NewFile[];

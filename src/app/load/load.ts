@@ -55,7 +55,7 @@ export interface LoadPlan {
 }
 
 /** How far a run has come: what isn't known yet is left out. */
-export interface LoadProgress<Plan extends LoadPlan> {
+interface LoadProgress<Plan extends LoadPlan> {
   lake?: Lake;
   plan?: Plan;
 }

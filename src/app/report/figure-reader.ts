@@ -13,7 +13,7 @@ const readers = {
 type Columns = Readonly<Record<string, keyof typeof readers>>;
 
 /** A statement with a small result, and the type of each column that is read: `seenAt` is the column `seen_at`. */
-export interface Statement<C extends Columns> {
+interface Statement<C extends Columns> {
   readonly text: string;
   readonly columns: C;
 }

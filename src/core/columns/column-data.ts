@@ -31,7 +31,7 @@ export function isNull({ nullCount, nullBitmap, offset }: Nulls, row: number): b
 }
 
 /** A column's texts as they are in memory, with or without a dictionary. */
-export interface Texts {
+interface Texts {
   readonly nulls: Nulls;
   readonly bytes: Uint8Array;
   /** The start of each text in the bytes, and the end of the last one. */
@@ -66,7 +66,7 @@ export function textsOf(data: Data): Texts | undefined {
 }
 
 /** A column's numbers as they are in memory. */
-export interface Numbers {
+interface Numbers {
   readonly nulls: Nulls;
   /** Type and scale, such as `microseconds`: numbers of different units are never equal. */
   readonly unit: string;

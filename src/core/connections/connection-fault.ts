@@ -2,7 +2,7 @@ import { systemCode } from '../errors.js';
 import type { Proxy } from './proxies.js';
 
 /** What happened to a connection that was never established, and what to do. */
-export interface ConnectionFault {
+interface ConnectionFault {
   readonly what: string;
   readonly todo: string;
 }

@@ -7,7 +7,7 @@ import { messageOf } from '../errors.js';
 import { proxyFault } from './connection-fault.js';
 import { readProxies, type Proxy } from './proxies.js';
 
-export interface ConnectorOptions {
+interface ConnectorOptions {
   /** Milliseconds until a connection is established. */
   readonly timeoutMs: number;
   /** Has the variables of proxies; left out: the process's. */
@@ -84,7 +84,7 @@ function openTunnel(proxy: Proxy, target: string, timeoutMs: number): Promise<So
   });
 }
 
-export interface ConnectionPoolOptions extends ConnectorOptions {
+interface ConnectionPoolOptions extends ConnectorOptions {
   /** Milliseconds from a request to the end of its answer's headers. */
   readonly headersTimeoutMs: number;
   /** Milliseconds between two chunks of a body. */

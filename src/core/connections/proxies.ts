@@ -13,7 +13,7 @@ export interface Proxy {
 }
 
 /** The host that a connection leads to. */
-export interface ProxiedTarget {
+interface ProxiedTarget {
   readonly isSecure: boolean;
   /** Name or address; IPv6 with or without brackets. */
   readonly hostname: string;

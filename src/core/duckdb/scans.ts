@@ -5,7 +5,7 @@ import { literal } from './literals.js';
 import { statementsOf } from './sql-statements.js';
 
 /** A scan of Parquet files in the plan of a statement. */
-export interface ParquetScan {
+interface ParquetScan {
   /** Columns that it reads, as the views call them; empty for a number of rows. */
   readonly columns: readonly string[];
   /** Conditions on `filename`, joined without a word between them; undefined: it reads all files. */

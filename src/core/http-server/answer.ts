@@ -57,7 +57,7 @@ function hangUp(response: ServerResponse): void {
   response.socket?.destroySoon();
 }
 
-export interface DeliveryOptions {
+interface DeliveryOptions {
   /** Aborts when nobody waits any more for an answer that never ends. */
   readonly signal: AbortSignal;
   /** Milliseconds without progress after which a client loses the rest of a whole answer. */

@@ -10,7 +10,7 @@ export function isLoopbackHost(host: string): boolean {
 }
 
 /** The host that a request names. */
-export interface AskedHost {
+interface AskedHost {
   readonly httpVersion: string;
   /** Its `Host` headers. */
   readonly hosts: readonly string[];
@@ -47,7 +47,7 @@ export function hostRefusal(
   return new HttpRefusal(421, `This service does not accept that host name; ${answered.advice}.`, foreign);
 }
 
-export interface RequestTarget {
+interface RequestTarget {
   /** The host that an absolute-form target names, with its port; undefined in origin form. */
   readonly authority: string | undefined;
   /** Percent-encoded, as in the address. */

@@ -30,7 +30,7 @@ export interface ServerLimits {
 }
 
 /** Counts requests. */
-export interface Watch {
+interface Watch {
   begin(): void;
   end(): void;
   /** A request was refused without calling `answer`. */

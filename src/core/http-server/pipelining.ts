@@ -73,14 +73,14 @@ interface PipelinedConnection {
 }
 
 /** An answer that its client has not received yet. */
-export interface PendingAnswer {
+interface PendingAnswer {
   bytes: number;
   /** When sending began, by `now`; undefined while the answer is computed. */
   since: number | undefined;
   readonly drop: () => void;
 }
 
-export interface UndeliveredOptions {
+interface UndeliveredOptions {
   /** Maximum bytes of pending answers in memory. */
   readonly most: number;
   /** While others wait for memory, an answer that has been sent for longer, in milliseconds, is dropped. */

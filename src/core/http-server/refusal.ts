@@ -16,7 +16,7 @@ const codes = {
   503: 'ServiceUnavailable',
 } as const;
 
-export type HttpRefusalStatus = keyof typeof codes;
+type HttpRefusalStatus = keyof typeof codes;
 
 /** Maximum characters of `details`. */
 const mostDetails = 200;

@@ -23,7 +23,7 @@ export function isSpreadOut(beginning: Buffer): boolean {
 }
 
 /** A JSON document of a longer text. */
-export interface JsonDocument {
+interface JsonDocument {
   /** The number of the line on which it begins, from 1. */
   readonly line: number;
   /** Undefined for one that is too long. */

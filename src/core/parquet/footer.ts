@@ -122,7 +122,7 @@ export function uncompressedBytes(footer: ThriftStruct): number {
 }
 
 /** The texts of a Parquet file's footer. */
-export interface FooterTexts {
+interface FooterTexts {
   readonly createdBy: string;
   readonly metadata: ReadonlyMap<string, string>;
 }

@@ -96,7 +96,7 @@ function sumOfBlocks(packed: Uint8Array): number {
 }
 
 /** The pages of a file, as far as its reader must know them. */
-export interface CheckedPages {
+interface CheckedPages {
   /** Bytes of the largest dictionary of the chosen columns: each row may have its longest value. */
   readonly largestDictionary: number;
 }

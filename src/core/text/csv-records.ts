@@ -7,12 +7,12 @@ export interface CsvPlace {
   readonly column: number;
 }
 
-export interface CsvField extends CsvPlace {
+interface CsvField extends CsvPlace {
   readonly text: string;
 }
 
 /** A record of a CSV file by the names of its columns; of an optional column that the file lacks the text is empty. */
-export interface CsvRecord<Name extends string> {
+interface CsvRecord<Name extends string> {
   readonly start: CsvPlace;
   readonly of: (name: Name) => CsvField;
 }

@@ -105,7 +105,7 @@ export async function* chunksOf(...rows: readonly ResultRows[]): AsyncGenerator<
   for (const chunk of rows) yield await Promise.resolve(chunk);
 }
 
-export interface CsvOptions {
+interface CsvOptions {
   /** Puts an apostrophe before each text that a spreadsheet would interpret as a formula; numbers stay numbers. */
   readonly isSafe?: boolean;
   /** Replaces unsafe characters by escapes, for a terminal; otherwise each field is exactly its cell. */

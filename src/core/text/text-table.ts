@@ -222,7 +222,7 @@ function same(one: Layout, other: Layout): boolean {
 }
 
 /** The columns that a table shows, and their widths in cells. */
-export interface Layout {
+interface Layout {
   /** Indices of the columns shown, ascending; a column with an ellipsis replaces those that are left out. */
   readonly shown: readonly number[];
   /** For every column, shown or not. */
@@ -230,7 +230,7 @@ export interface Layout {
 }
 
 /** The preferred widths of columns in cells: those of their names and of their widest cells. */
-export interface PreferredWidths {
+interface PreferredWidths {
   readonly names: readonly number[];
   readonly cells: readonly number[];
   /** Which columns have a value that isn't NULL. */

@@ -4,10 +4,10 @@ import type { ReportField } from '../../sources/finances/settlement-reports/repo
 import { reportAmountText } from '../seller/report-books.js';
 
 /** A line of a document by column. */
-export type ReportRow = ReadonlyMap<ReportField, string>;
+type ReportRow = ReadonlyMap<ReportField, string>;
 
 /** A document of one settlement. */
-export interface SettlementTable {
+interface SettlementTable {
   readonly names: readonly ReportField[];
   readonly header: ReportRow;
   readonly lines: readonly ReportRow[];

@@ -4,7 +4,7 @@ import type { ReportAmount, ReportSink } from './report-sink.js';
 import { netFee } from './transaction-json.js';
 
 /** Transaction type, amount type, amount description. */
-export type Labels = readonly [transactionType: string, amountType: string, description: string];
+type Labels = readonly [transactionType: string, amountType: string, description: string];
 
 /** An amount of a report. */
 export interface LabelledAmount {

@@ -2,7 +2,7 @@ import type { Spellings } from '../profiles/seller-profile.js';
 import type { EventLineKind, EventSink, Weight } from './event-writer.js';
 
 /** The part of an event that an amount is in: a component of a list, or a member of the event itself. */
-export type AmountPart = 'charge' | 'fee' | 'withheld' | 'promotion' | 'points' | 'direct' | 'member';
+type AmountPart = 'charge' | 'fee' | 'withheld' | 'promotion' | 'points' | 'direct' | 'member';
 
 /** The item that an amount belongs to. */
 interface ReportItem {

@@ -49,7 +49,7 @@ export interface PageContents {
 export type ReadPage<L> = (backend: L, chain: Chain, query: BackendQuery) => Promise<BackendPage>;
 
 /** What a body may have besides its page. */
-export interface BodyContext {
+interface BodyContext {
   /** Lists of events besides the model's. */
   readonly lists: readonly string[];
   /** The address of a document for the client of the request. */

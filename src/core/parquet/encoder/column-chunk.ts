@@ -25,7 +25,7 @@ const pageBytes = 1_000_000;
 /** Maximum distinct values of a dictionary of integers: with more, it isn't worth its lookups. */
 const mostDistinct = 1 << 16;
 
-export interface EncodedPage {
+interface EncodedPage {
   /** Offset within the chunk. */
   readonly offset: number;
   readonly size: number;

@@ -3,7 +3,7 @@ import type { ByteBuffer } from './byte-buffer.js';
 import type { TextValues } from './column-values.js';
 
 /** Numbers of a column's values: the distinct values are numbered in order of first occurrence. */
-export interface Numbered {
+interface Numbered {
   readonly count: number;
   readonly numbers: Int32Array;
 }
@@ -13,7 +13,7 @@ export interface NumberedTexts extends Numbered {
   readonly used: Int32Array;
 }
 
-export interface NumberedWords extends Numbered {
+interface NumberedWords extends Numbered {
   readonly words: Int32Array;
 }
 

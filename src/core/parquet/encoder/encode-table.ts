@@ -28,7 +28,7 @@ interface RowGroup {
 }
 
 /** A Parquet file and its statistics in Delta's JSON form. */
-export interface EncodedTable {
+interface EncodedTable {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly stats: string;
 }

@@ -4,7 +4,7 @@ import type { RowNulls } from './column-values.js';
 import { writeRun } from './rle.js';
 
 /** Runs of rows that share a value or are null, split at the ends of row groups and pages. */
-export interface RowRuns {
+interface RowRuns {
   /** Length of each run in rows. */
   readonly lengths: Int32Array;
   /** The number of each run's value among the non-null ones; -1 for null. */
@@ -52,7 +52,7 @@ export function cutRuns(
 }
 
 /** The runs of a page. */
-export interface PageRuns extends RowRuns {
+interface PageRuns extends RowRuns {
   /** The page has the runs from `from` to before `to`. */
   readonly from: number;
   readonly to: number;
