@@ -135,7 +135,9 @@ async function runCommand(
       accounts.length < 2
         ? (await runOnce(args, command, context)).exitCode
         : await runAccounts(accounts, {
-            ...{ args, command, signal: processContext.signal },
+            args,
+            command,
+            signal: processContext.signal,
             run: (of, oneOfSeveral) => runOnce(of, command, context, oneOfSeveral),
           });
   } catch (error) {
@@ -209,8 +211,12 @@ async function runOnce(
       await notify(args, { command: command.name, exitCode, runs: [run] }, processContext);
     };
     const context = {
-      ...{ ...processContext, print, setFailedResult, emit },
-      ...{ printCompletion, notify: notifyJob },
+      ...processContext,
+      print,
+      setFailedResult,
+      emit,
+      printCompletion,
+      notify: notifyJob,
     };
     const result = await command.run(args, context);
     if (typeof result === 'number') {

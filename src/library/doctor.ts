@@ -6,7 +6,13 @@ import { runTask } from './task.js';
 
 const { lake, config, signal, account, endpoint, api, pipelineFolder } = syncKinds;
 const doctorKinds = {
-  ...{ lake, config, signal, account, endpoint, api, pipelineFolder },
+  lake,
+  config,
+  signal,
+  account,
+  endpoint,
+  api,
+  pipelineFolder,
   /** The age of data that is a fault: `90m`, `2h`, `1d`; default: `2d`. Where it is given, a missing lake is a fault. */
   maxLag: text(),
 };

@@ -141,7 +141,10 @@ export async function openLake(path: string, options: LakeOptions = {}): Promise
   const configured = await readCallSettings({ lake: path, config });
   const reader = await runTask({ onEvent, names }, ({ emit }) =>
     openLakeReader(path, systemClock, {
-      ...{ ...configured, emit, scope: { lake: path, config }, accounts },
+      ...configured,
+      emit,
+      scope: { lake: path, config },
+      accounts,
     }),
   );
   const database = await openDatabase();

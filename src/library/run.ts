@@ -74,7 +74,9 @@ function summaryOf<Summary extends RunSummary>(
     const { setFailedResult, failed } = keptResult({ summary: {} });
     try {
       const { summary } = await run({
-        ...{ clock: systemClock, signal, setFailedResult },
+        clock: systemClock,
+        signal,
+        setFailedResult,
         emit: withStoppingEvent(emit, signal),
       });
       return summary;

@@ -90,7 +90,8 @@ export async function addUndated(
     const staged = await encodeEvents(options, pipeline, resources, inputs, compared.added);
     const files = await newFilesOf(options, pipeline, staged);
     const { isCommitted, ...written } = await commitImported(options, pipeline, {
-      ...{ files, loadKeys: loadKeysOfStaged(staged) },
+      files,
+      loadKeys: loadKeysOfStaged(staged),
       stored: {
         ...stored,
         isCurrent: (snapshot) => stored.isCurrent(snapshot) && since?.stored.isCurrent(snapshot) !== false,

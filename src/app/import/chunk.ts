@@ -198,8 +198,13 @@ export class Chunk {
     const holes = new Map([...received.repaired].map(([line, body]) => [line, body.repairs.holes]));
     const { groups, hasNext } = received;
     return {
-      ...{ events: this.#rows.events.length, dates: this.#dates(lines.starts.length, hasNext) },
-      ...{ broken, repaired, holes, groups, warnings },
+      events: this.#rows.events.length,
+      dates: this.#dates(lines.starts.length, hasNext),
+      broken,
+      repaired,
+      holes,
+      groups,
+      warnings,
       ...this.#place(spans, memory),
     };
   }
@@ -290,13 +295,16 @@ export class Chunk {
     for (const row of undated) isDated[row] = 0;
     const memory = new SharedArrays(given);
     const copies = {
-      ...{ memory: rows.copy(this.#lines, memory), hashes: ids.copy(memory) },
+      memory: rows.copy(this.#lines, memory),
+      hashes: ids.copy(memory),
       instants: memory.int64s(instants),
     };
     const inOrder = [...months].toSorted(([a], [b]) => compare(a, b));
     const times = ids.times((row) => isDated[row] === 1);
     const flat: FlatEvents = {
-      ...{ starts, ends, times },
+      starts,
+      ends,
+      times,
       months: inOrder.map(([name, ofMonth]) => ({
         month: name,
         rows: Int32Array.from(ofMonth),

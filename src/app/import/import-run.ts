@@ -61,8 +61,14 @@ export async function runImport(
     await lake.publish();
     await lake.setRetention(options.retentionHours);
     emit({
-      ...{ event: 'run-started', run: lease.id, command: 'import', account, lake: options.lake },
-      ...{ pipelines: importedPipelines.map(({ name }) => name), from: null, to: null },
+      event: 'run-started',
+      run: lease.id,
+      command: 'import',
+      account,
+      lake: options.lake,
+      pipelines: importedPipelines.map(({ name }) => name),
+      from: null,
+      to: null,
     });
     emitDamage(lake, emit);
     let failure: unknown;

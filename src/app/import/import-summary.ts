@@ -82,7 +82,9 @@ export function importObject(report: RunReport, summaries: ImportSummaries): obj
   });
   return {
     ...summaryObject(report),
-    ...{ skipped_lines: skippedLines, undecided, imported: Object.fromEntries(left) },
+    skipped_lines: skippedLines,
+    undecided,
+    imported: Object.fromEntries(left),
   };
 }
 

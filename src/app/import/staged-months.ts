@@ -81,7 +81,10 @@ export async function stageMonths(
     const fingerprints = months[at]?.fingerprints;
     if (files === undefined || fingerprints === undefined) throw new Error(`expected the files of ${month}, got none`);
     staged.push({
-      ...{ month, spans, net: files.net, fingerprints },
+      month,
+      spans,
+      net: files.net,
+      fingerprints,
       events: await stagedFile(workspace, files.events),
       entries: files.entries && (await stagedFile(workspace, files.entries)),
     });

@@ -129,7 +129,8 @@ export async function connectPipelines(
       const mostMisses = isProven ? Infinity : firstMisses;
       const connection = await connectPipeline(pipeline, location, account, {
         ...context,
-        ...{ mostMisses, hasAnswered: isProven },
+        mostMisses,
+        hasAnswered: isProven,
       });
       connections.push(connection);
       connected.push(customPipeline(pipeline.loaded, connection));
@@ -158,8 +159,11 @@ async function connectPipeline(
   const state =
     api.quota !== undefined && isWorthPacing(api.quota.rate)
       ? await openState(location, account, {
-          ...{ quota: quotaName(name, address), pages: `${pagesFolder}/${name}` },
-          ...{ clock, cursorLifeMs: cursorLifeMs(loaded), warn: stateWarning(location, account, emit) },
+          quota: quotaName(name, address),
+          pages: `${pagesFolder}/${name}`,
+          clock,
+          cursorLifeMs: cursorLifeMs(loaded),
+          warn: stateWarning(location, account, emit),
         })
       : { kept: undefined, journal: undefined };
   return connectCustom(loaded, { address, clock, random: Math.random, emit, mostMisses, hasAnswered, ...state });

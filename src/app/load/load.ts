@@ -234,9 +234,14 @@ async function startRun<Plan extends LoadPlan>(
   progress.plan = plan;
   await noteRequestedRanges(lake.store, account, lease.id, plan.requested, notes);
   emit({
-    ...{ event: 'run-started', run: lease.id, command, account, lake: options.lake },
+    event: 'run-started',
+    run: lease.id,
+    command,
+    account,
+    lake: options.lake,
     pipelines: withNeeds(plan.pipelines).map(({ name }) => name),
-    ...{ from: isoInstant(plan.job.range.start), to: isoInstant(plan.job.range.end) },
+    from: isoInstant(plan.job.range.start),
+    to: isoInstant(plan.job.range.end),
   });
   if (options.endpoint === undefined && !job.isCustomOnly) emit({ event: 'message', message: syntheticSellerText });
   emitDamage(lake, emit);

@@ -167,7 +167,10 @@ function pipelineObject(counts: PipelineCounts): RunSummary['pipelines'][string]
   return {
     ...requests,
     ...countsOf(counts.rows),
-    ...{ files, bytes, seconds, rows },
+    files,
+    bytes,
+    seconds,
+    rows,
     warnings: Object.fromEntries([...warnings].map(([kind, times]) => [kind, Object.fromEntries(times)])),
     left_open: leftOpen.map(({ label, reason }) => ({ slice: label, reason })),
   };

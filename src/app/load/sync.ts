@@ -93,7 +93,13 @@ export async function sync(options: SyncCommand, context: RunContext): Promise<C
         const chosen = [...named, ...reportsToSync(lake, account, options, unfinished)];
         const lookBacks = await readLookBacks(lake.store, account);
         const given: SyncQuestion['given'] = {
-          ...{ kind: 'sync', account, lake, refresh: true, orders: job.orders, options, now },
+          kind: 'sync',
+          account,
+          lake,
+          refresh: true,
+          orders: job.orders,
+          options,
+          now,
           requestedLookBackFrom: typeof lookBack === 'number' ? end - lookBack * dayMs : Infinity,
           requested: [...unfinished, ...configured],
           isInTurns: inTurns !== undefined,
@@ -194,7 +200,14 @@ function planSync(question: SyncQuestion, emit: Emit): SyncLoad {
   const start = Math.min(end, ...[...missing.values()].flatMap(([first]) => first?.start ?? []));
   const job: SyncJob = { ...given, range: { start, end }, lookBackFrom };
   return {
-    ...{ pipelines: chosen, job, lookBack, lookBacks, missing, days, isRereading, isBegun: lake.isEmpty },
+    pipelines: chosen,
+    job,
+    lookBack,
+    lookBacks,
+    missing,
+    days,
+    isRereading,
+    isBegun: lake.isEmpty,
     requested: [...configured, ...initialRanges(chosen, job, missing)],
   };
 }

@@ -10,7 +10,10 @@ import deferredText from './deferred.sql';
 
 const basis = statement(basisText, { since: 'textOrNull', isBefore: 'count' });
 const deferredSums = statement(deferredText, {
-  ...{ currency: 'text', times: 'count', total: 'decimal', matures: 'textOrNull' },
+  currency: 'text',
+  times: 'count',
+  total: 'decimal',
+  matures: 'textOrNull',
 });
 
 /** The services of an account's amounts, and its deferred amounts. */

@@ -10,13 +10,19 @@ import { perHundred, sumOf } from './report-amounts.js';
 type CategoryAmounts = Readonly<Record<CategoryId, string>>;
 
 const monthSums = statement(monthText, {
-  ...{ currency: 'text', month: 'text', category: 'text' },
-  ...{ lines: 'count', total: 'decimal', unsummed: 'count' },
+  currency: 'text',
+  month: 'text',
+  category: 'text',
+  lines: 'count',
+  total: 'decimal',
+  unsummed: 'count',
 });
 const basesSums = statement(basesText, { currency: 'text', deferred: 'decimal', released: 'decimal' });
 const monthOrders = statement(refundText, {
-  ...{ currency: 'text', ofMonth: 'textOrNull' },
-  ...{ shipped: 'count', refunded: 'count' },
+  currency: 'text',
+  ofMonth: 'textOrNull',
+  shipped: 'count',
+  refunded: 'count',
 });
 
 /** Net amounts, with their sums. */
@@ -58,9 +64,11 @@ export async function readFigures(rows: FigureReader): Promise<CurrencyFigures[]
   const orders = groupBy(await rows(monthOrders), ({ currency }) => currency);
   return [...sums]
     .map(([currency, ofCurrency]) => ({
-      ...{ currency, ...amountsOf(ofCurrency) },
+      currency,
+      ...amountsOf(ofCurrency),
       months: [...groupBy(ofCurrency, ({ month }) => month)].map(([month, ofMonth]) => ({
-        ...{ month, ...amountsOf(ofMonth) },
+        month,
+        ...amountsOf(ofMonth),
       })),
       deferred: bases.get(currency)?.deferred ?? '0',
       released: bases.get(currency)?.released ?? '0',

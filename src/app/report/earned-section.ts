@@ -13,9 +13,11 @@ export const earnedSection: Section = {
   sheet: {
     name: 'earned',
     columns: sheetColumns({
-      ...{ month: 'text', earned: 'amount' },
+      month: 'text',
+      earned: 'amount',
       ...Object.fromEntries(categories.map(({ id }) => [id, 'amount' as const])),
-      ...{ unsummed: 'number', net_proceeds: 'amount' },
+      unsummed: 'number',
+      net_proceeds: 'amount',
     }),
   },
   read: ({ chapters, basis }) => ({
@@ -23,9 +25,12 @@ export const earnedSection: Section = {
       chapter.figures && html`${monthsHtml(chapter.figures)}${totalsHtml(chapter, chapter.figures, basis)}`,
     rows: chapters.flatMap(({ currency, figures }) =>
       (figures?.months ?? []).map(({ month, amounts, earned, net, unsummed }) => [
-        ...[currency, month, earned],
+        currency,
+        month,
+        earned,
         ...categories.map(({ id }) => amounts[id]),
-        ...[unsummed, net],
+        unsummed,
+        net,
       ]),
     ),
   }),
@@ -62,11 +67,13 @@ function totalsHtml(
   const left = difference(net, paidOut);
   const totals = [
     {
-      ...{ label: 'Earned, paid basis', total: earned },
+      label: 'Earned, paid basis',
+      total: earned,
       about: html`When Amazon released it: <code>earned</code> of <code>pnl_by_month</code>`,
     },
     {
-      ...{ label: 'Earned, earned basis', total: difference(sumOf([earned, deferred]), released) },
+      label: 'Earned, earned basis',
+      total: difference(sumOf([earned, deferred]), released),
       about:
         since === null
           ? html`The same, as Finances v0 does not show a sale before its release: <code>pnl_by_month_earned</code>`
@@ -75,12 +82,14 @@ function totalsHtml(
               <code>pnl_by_month_earned</code>`,
     },
     {
-      ...{ label: 'Net proceeds', total: net },
+      label: 'Net proceeds',
+      total: net,
       about: html`Earned on the paid basis, with ${amount(amounts.loans_and_transfers)} of loans and transfers and
         ${amount(amounts.unknown)} of unknown amounts: <code>net_proceeds</code> of <code>pnl_by_month</code>`,
     },
     settlements.length > 0 && {
-      ...{ label: 'Paid out', total: paidOut },
+      label: 'Paid out',
+      total: paidOut,
       about: html`Payouts of the <a href="#${id}-settlements">settlements</a> below: the net proceeds without
         ${amount(left)} that is in open settlements, was carried over, or belongs to settlements or days that are not
         here: see the <a href="#${id}-bank">reconciliation</a>`,

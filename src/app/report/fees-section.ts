@@ -10,8 +10,12 @@ import { amountsIn, currencyText, perHundred, shownIn, timesOf } from './report-
 import { sheetColumns, type Section } from './section.js';
 
 const fees = statement(text, {
-  ...{ currency: 'text', fee: 'textOrNull', list: 'textOrNull' },
-  ...{ fees: 'count', times: 'count', total: 'decimal' },
+  currency: 'text',
+  fee: 'textOrNull',
+  list: 'textOrNull',
+  fees: 'count',
+  times: 'count',
+  total: 'decimal',
 });
 
 type Fee = FigureRow<typeof fees>;
@@ -31,7 +35,11 @@ export const feesSection: Section = {
       ofCurrency: ({ figures }) => figures && feesHtml(figures, byCurrency.get(figures.currency) ?? []),
       rows: chapters.flatMap(({ currency }) =>
         (byCurrency.get(currency) ?? []).map(({ fee, list, fees: others, times, total }) => [
-          ...[currency, fee ?? `${others} other fees`, list, times, total],
+          currency,
+          fee ?? `${others} other fees`,
+          list,
+          times,
+          total,
         ]),
       ),
     };
@@ -61,6 +69,6 @@ function feesHtml({ currency, amounts: totals }: CurrencyFigures, fees: readonly
         numberColumn('Amount', ({ total }) => amount(total)),
         numberColumn('Of each 100 of sales', ({ total }) => share(total)),
       ],
-      [...['All fees', '', formatCount(timesOf(fees))], ...[amount(totals.fees), share(totals.fees)]],
+      ['All fees', '', formatCount(timesOf(fees)), amount(totals.fees), share(totals.fees)],
     )}`;
 }

@@ -13,7 +13,7 @@ const readers = {
 type Columns = Readonly<Record<string, keyof typeof readers>>;
 
 /** A statement with a small result, and the type of each column that is read: `seenAt` is the column `seen_at`. */
-interface Statement<C extends Columns> {
+export interface Statement<C extends Columns> {
   readonly text: string;
   readonly columns: C;
 }
@@ -56,7 +56,8 @@ export function figureReader(
     const named = known.filter(([name]) => new RegExp(String.raw`\$${name}\b`).test(text));
     const rows = await database.rows(text, { signal, parameters: Object.fromEntries(named) });
     const fields = Object.entries(columns).map(([name, kind]) => ({
-      ...{ name, read: readers[kind] },
+      name,
+      read: readers[kind],
       column: name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
     }));
     return rows.map(

@@ -19,16 +19,30 @@ import { shownIn, currencyText, minuteText, moneyText } from './report-amounts.j
 import type { Section } from './section.js';
 
 const lateRuns = statement(runText, {
-  ...{ seenAt: 'text', appeared: 'count', vanished: 'count', earliest: 'text', latest: 'text' },
-  ...{ runs: 'count', changes: 'count' },
+  seenAt: 'text',
+  appeared: 'count',
+  vanished: 'count',
+  earliest: 'text',
+  latest: 'text',
+  runs: 'count',
+  changes: 'count',
 });
 const lateMonths = statement(monthText, {
-  ...{ currency: 'text', month: 'text', appeared: 'count', vanished: 'count' },
-  ...{ changed: 'decimal', lastSeen: 'text' },
+  currency: 'text',
+  month: 'text',
+  appeared: 'count',
+  vanished: 'count',
+  changed: 'decimal',
+  lastSeen: 'text',
 });
 const lateEvents = statement(eventText, {
-  ...{ change: 'text', seenAt: 'text', effectiveAt: 'text', eventList: 'text' },
-  ...{ amazonOrderId: 'textOrNull', currency: 'textOrNull', net: 'textOrNull' },
+  change: 'text',
+  seenAt: 'text',
+  effectiveAt: 'text',
+  eventList: 'text',
+  amazonOrderId: 'textOrNull',
+  currency: 'textOrNull',
+  net: 'textOrNull',
 });
 
 /** Largest numbers of listed runs and events; the newest ones are shown. */

@@ -3,8 +3,12 @@ import payoutLinesText from './payout-lines.sql';
 import { sheetColumns, type Section } from './section.js';
 
 const payoutLines = statement(payoutLinesText, {
-  ...{ groupId: 'text', currency: 'text', category: 'text', name: 'textOrNull' },
-  ...{ times: 'count', amount: 'decimal' },
+  groupId: 'text',
+  currency: 'text',
+  category: 'text',
+  name: 'textOrNull',
+  times: 'count',
+  amount: 'decimal',
 });
 
 /** The lines of each settlement, which the page has in the settlement: in a table for other programs only. */
@@ -22,8 +26,12 @@ export const payoutLinesSection: Section = {
       rows: (await rows(payoutLines))
         .filter(({ groupId }) => shown.has(groupId))
         .map(({ currency, groupId, category, name, times, amount }) => [
-          ...[currency, groupId, category, name],
-          ...[times, amount],
+          currency,
+          groupId,
+          category,
+          name,
+          times,
+          amount,
         ]),
     };
   },

@@ -43,7 +43,14 @@ const clearedLines: Readonly<Record<string, string>> = {
 
 /** The account's rows of the tables and views that the view reads, so that it reads no other account's. */
 const tables = [
-  ...['groups', 'events', 'entries', 'group_events', 'group_entries', 'transactions', 'paid_amounts', 'ledger_amounts'],
+  'groups',
+  'events',
+  'entries',
+  'group_events',
+  'group_entries',
+  'transactions',
+  'paid_amounts',
+  'ledger_amounts',
 ].map(
   // A materialised CTE would keep all columns of its rows.
   (table) => `${table} AS NOT MATERIALIZED (FROM main.${table} WHERE account = $account)`,
@@ -95,7 +102,8 @@ function clearedIn(found: readonly ReconciliationLine[]): ReconciliationLine[] {
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
     .flatMap(([currency, lines]) =>
       Object.keys(clearedLines).map((line) => ({
-        ...{ currency, line },
+        currency,
+        line,
         amount: lines.find((row) => row.line === line)?.amount ?? '0.000000',
       })),
     );

@@ -18,7 +18,10 @@ export const refundsSection: Section = {
     // An order may be in two months, so that the row of all months isn't a sum.
     rows: chapters.flatMap(({ currency, figures }) =>
       (figures?.orders ?? []).map((row) => [
-        ...[currency, row.ofMonth ?? 'all', row.shipped, row.refunded],
+        currency,
+        row.ofMonth ?? 'all',
+        row.shipped,
+        row.refunded,
         refundRate(row) ?? null,
       ]),
     ),

@@ -274,7 +274,11 @@ export async function lakeReport(question: ReportQuestion): Promise<Report> {
       const id = `a${at + 1}`;
       chapters.push(
         await readSections({
-          ...{ account: name, id, report: facts, rows, settlements },
+          account: name,
+          id,
+          report: facts,
+          rows,
+          settlements,
           status: accountCoverage({ lake, location, account: name, range, lastRuns, unfinishedRanges, now }),
           basis: {
             ...(await readBasis(rows)),
@@ -309,7 +313,8 @@ function currencyChapters(
   const known = figures.map(({ currency }) => currency);
   const others = [...byCurrency.keys()].filter((currency) => !known.includes(currency)).toSorted();
   return [...known, ...others].map((currency, at) => ({
-    ...{ id: `${id}-c${at + 1}`, currency },
+    id: `${id}-c${at + 1}`,
+    currency,
     figures: figures[at],
     settlements: byCurrency.get(currency) ?? [],
   }));
@@ -340,12 +345,10 @@ async function withViews<T>(
     const folders = [fetched?.folder ?? lake.store.address('')];
     const database = await openDatabase({ folders, settings: { memory_limit: memoryLimit } });
     const views = new LakeDatabase({
-      ...{
-        database,
-        signal,
-        tables: lakeTables,
-        macrosFor: (statement) => scopes.of(statement).definitions,
-      },
+      database,
+      signal,
+      tables: lakeTables,
+      macrosFor: (statement) => scopes.of(statement).definitions,
       lakeFiles: async () => {
         if (isRead) await lake.refresh();
         isRead = true;

@@ -20,14 +20,31 @@ import reportsText from './settlement-reports.sql';
 import linesText from './unexplained-lines.sql';
 
 const reports = statement(reportsText, {
-  ...{ settlementId: 'text', currency: 'text', startedAt: 'textOrNull', endedAt: 'textOrNull', source: 'text' },
-  ...{ total: 'decimal', lake: 'decimal' },
-  ...{ explained: 'count', notInV0: 'count', notLoaded: 'count', unexplained: 'count', apart: 'decimal' },
+  settlementId: 'text',
+  currency: 'text',
+  startedAt: 'textOrNull',
+  endedAt: 'textOrNull',
+  source: 'text',
+  total: 'decimal',
+  lake: 'decimal',
+  explained: 'count',
+  notInV0: 'count',
+  notLoaded: 'count',
+  unexplained: 'count',
+  apart: 'decimal',
 });
 
 const unexplainedLines = statement(linesText, {
-  ...{ currency: 'text', settlementId: 'text', source: 'text', orderId: 'textOrNull', postedOn: 'textOrNull' },
-  ...{ name: 'textOrNull', reportAmount: 'decimal', lakeAmount: 'decimal', difference: 'decimal', lines: 'text' },
+  currency: 'text',
+  settlementId: 'text',
+  source: 'text',
+  orderId: 'textOrNull',
+  postedOn: 'textOrNull',
+  name: 'textOrNull',
+  reportAmount: 'decimal',
+  lakeAmount: 'decimal',
+  difference: 'decimal',
+  lines: 'text',
 });
 
 type ReportFigures = FigureRow<typeof reports>;
@@ -45,9 +62,17 @@ export const settlementReportsSection: Section = {
   sheet: {
     name: 'settlement_reports',
     columns: sheetColumns({
-      ...{ settlement: 'text', started_at: 'text', ended_at: 'text', source: 'text' },
-      ...{ report_total: 'amount', lake_total: 'amount', difference: 'amount' },
-      ...{ explained: 'number', not_in_v0: 'number', not_loaded: 'number', unexplained: 'number' },
+      settlement: 'text',
+      started_at: 'text',
+      ended_at: 'text',
+      source: 'text',
+      report_total: 'amount',
+      lake_total: 'amount',
+      difference: 'amount',
+      explained: 'number',
+      not_in_v0: 'number',
+      not_loaded: 'number',
+      unexplained: 'number',
       unexplained_amount: 'amount',
     }),
   },
@@ -62,9 +87,19 @@ export const settlementReportsSection: Section = {
       ofCurrency: ({ currency }) => reportsHtml(currency, byCurrency.get(currency) ?? [], linesOf.get(currency) ?? []),
       currencyConcerns: (chapter) => [unexplainedConcern(chapter, byCurrency.get(chapter.currency) ?? [])],
       rows: all.map((row) => [
-        ...[row.currency, row.settlementId, row.startedAt, row.endedAt, row.source],
-        ...[row.total, row.lake, difference(row.total, row.lake)],
-        ...[row.explained, row.notInV0, row.notLoaded, row.unexplained, row.apart],
+        row.currency,
+        row.settlementId,
+        row.startedAt,
+        row.endedAt,
+        row.source,
+        row.total,
+        row.lake,
+        difference(row.total, row.lake),
+        row.explained,
+        row.notInV0,
+        row.notLoaded,
+        row.unexplained,
+        row.apart,
       ]),
     };
   },

@@ -23,22 +23,42 @@ import netText from './settlement-nets.sql';
 import { difference, signOf, sumOf, timesOf } from './report-amounts.js';
 
 const netSums = statement(netText, {
-  ...{ groupId: 'text', currency: 'textOrNull', net: 'textOrNull' },
-  ...{ inexact: 'count', unknown: 'count', times: 'count' },
+  groupId: 'text',
+  currency: 'textOrNull',
+  net: 'textOrNull',
+  inexact: 'count',
+  unknown: 'count',
+  times: 'count',
 });
 const brokenSettlements = statement(brokenText, { groupId: 'text' });
 const laterPayments = statement(laterPaymentText, { groupId: 'text', paidBy: 'text', paidAt: 'textOrNull' });
 const transfers = statement(transferText, {
-  ...{ groupId: 'text', traceId: 'textOrNull', convertedTotal: 'textOrNull', convertedCurrency: 'textOrNull' },
+  groupId: 'text',
+  traceId: 'textOrNull',
+  convertedTotal: 'textOrNull',
+  convertedCurrency: 'textOrNull',
 });
 const entryLines = statement(lineText, {
-  ...{ groupId: 'text', currency: 'text', eventList: 'textOrNull', kind: 'textOrNull', name: 'textOrNull' },
-  ...{ lines: 'count', times: 'count', total: 'decimal' },
+  groupId: 'text',
+  currency: 'text',
+  eventList: 'textOrNull',
+  kind: 'textOrNull',
+  name: 'textOrNull',
+  lines: 'count',
+  times: 'count',
+  total: 'decimal',
 });
 const largestInstants = statement(largestAtText, { micros: 'text' });
 const largestAmounts = statement(largestText, {
-  ...{ groupId: 'text', effectiveAt: 'text', eventList: 'text', kind: 'text', name: 'textOrNull' },
-  ...{ amazonOrderId: 'textOrNull', sku: 'textOrNull', amount: 'decimal', currency: 'text' },
+  groupId: 'text',
+  effectiveAt: 'text',
+  eventList: 'text',
+  kind: 'text',
+  name: 'textOrNull',
+  amazonOrderId: 'textOrNull',
+  sku: 'textOrNull',
+  amount: 'decimal',
+  currency: 'text',
 });
 
 /**

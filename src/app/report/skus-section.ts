@@ -8,9 +8,19 @@ import { sheetColumns, type Section } from './section.js';
 import text from './skus.sql';
 
 const skus = statement(text, {
-  ...{ currency: 'text', sku: 'textOrNull', skus: 'count', orders: 'count' },
-  ...{ sales: 'decimal', promotions: 'decimal', fees: 'decimal', taxes: 'decimal', refunds: 'decimal' },
-  ...{ reimbursements: 'decimal', loans_and_transfers: 'decimal', unknown: 'decimal', net: 'decimal' },
+  currency: 'text',
+  sku: 'textOrNull',
+  skus: 'count',
+  orders: 'count',
+  sales: 'decimal',
+  promotions: 'decimal',
+  fees: 'decimal',
+  taxes: 'decimal',
+  refunds: 'decimal',
+  reimbursements: 'decimal',
+  loans_and_transfers: 'decimal',
+  unknown: 'decimal',
+  net: 'decimal',
 });
 
 type Sku = FigureRow<typeof skus>;
@@ -25,7 +35,8 @@ export const skusSection: Section = {
   sheet: {
     name: 'skus',
     columns: sheetColumns({
-      ...{ sku: 'text', orders: 'number' },
+      sku: 'text',
+      orders: 'number',
       ...Object.fromEntries(categories.map(({ id }) => [id, 'amount' as const])),
       net: 'amount',
     }),
@@ -39,7 +50,9 @@ export const skusSection: Section = {
       // What names no SKU comes last, so that the rows of a currency add up to its net proceeds.
       rows: chapters.flatMap(({ currency }) =>
         (all?.get(currency) ?? []).map((row) => [
-          ...[currency, row.sku ?? 'no SKU', row.sku === null ? null : row.orders],
+          currency,
+          row.sku ?? 'no SKU',
+          row.sku === null ? null : row.orders,
           ...categories.map(({ id }) => row[id]),
           row.net,
         ]),

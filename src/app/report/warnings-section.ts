@@ -24,8 +24,15 @@ import type { Section } from './section.js';
 import text from './warnings.sql';
 
 const placesWithWarnings = statement(text, {
-  ...{ warning: 'text', currency: 'text', eventList: 'text', path: 'text', name: 'text', role: 'text' },
-  ...{ times: 'count', total: 'decimal', example: 'textOrNull' },
+  warning: 'text',
+  currency: 'text',
+  eventList: 'text',
+  path: 'text',
+  name: 'text',
+  role: 'text',
+  times: 'count',
+  total: 'decimal',
+  example: 'textOrNull',
 });
 const lists = statement(listText, { eventList: 'text', events: 'count', groupEvents: 'count' });
 

@@ -43,7 +43,10 @@ export const changesCommand: CommandDefinition = {
     const options = {
       ...(await readLakeSettings(args)),
       since: since === undefined ? undefined : readSince(since),
-      ...{ tables: args.repeated('table'), account: args.text('account'), format, file },
+      tables: args.repeated('table'),
+      account: args.text('account'),
+      format,
+      file,
       exclude: args.text('exclude')?.split(',') ?? [],
     };
     const result = await changes(options, { ...context, output: process.stdout });

@@ -152,8 +152,11 @@ async function exportSettlementReports(
   return write(
     {
       ...(await readLakeSettings(args)),
-      ...{ dir: readDir(args), settlements: args.repeated('settlement') },
-      ...{ account: args.text('account'), from: args.text('from'), to: args.text('to') },
+      dir: readDir(args),
+      settlements: args.repeated('settlement'),
+      account: args.text('account'),
+      from: args.text('from'),
+      to: args.text('to'),
     },
     context,
   );
@@ -171,8 +174,11 @@ async function exportJournal(args: CommandArguments, context: ExportContext): Pr
   return write(
     {
       ...settings,
-      ...{ output, account: args.text('account') },
-      ...{ month: args.text('month'), from: args.text('from'), to: args.text('to') },
+      output,
+      account: args.text('account'),
+      month: args.text('month'),
+      from: args.text('from'),
+      to: args.text('to'),
       since: since === undefined ? undefined : wholeNumber('--since', since, 0),
       basis: args.text('basis') === 'earned' ? 'earned' : 'paid',
       for: journalFormatNames.find((name) => name === args.text('for')) ?? 'generic',

@@ -129,8 +129,13 @@ class Shell {
     const stopping = signal && { signal };
     if (!this.#isInteractive) return createInterface({ input, terminal: false, crlfDelay: Infinity, ...stopping });
     return createInterface({
-      ...{ input, output: this.#screen, terminal: true, prompt },
-      ...{ history: this.#history?.newestFirst ?? [], historySize: historyLines, removeHistoryDuplicates: true },
+      input,
+      output: this.#screen,
+      terminal: true,
+      prompt,
+      history: this.#history?.newestFirst ?? [],
+      historySize: historyLines,
+      removeHistoryDuplicates: true,
       completer: (line) => this.#complete(line).catch((): CompleterResult => [[], line]),
       ...stopping,
     });

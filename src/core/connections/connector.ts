@@ -60,8 +60,13 @@ function createConnector({
 function openTunnel(proxy: Proxy, target: string, timeoutMs: number): Promise<Socket> {
   const { address, authorization } = proxy;
   const options: ClientRequestArgs = {
-    ...{ host: address.hostname.replace(/^\[(.*)\]$/, '$1'), port: address.port },
-    ...{ method: 'CONNECT', path: target, agent: false, timeout: timeoutMs, ...families },
+    host: address.hostname.replace(/^\[(.*)\]$/, '$1'),
+    port: address.port,
+    method: 'CONNECT',
+    path: target,
+    agent: false,
+    timeout: timeoutMs,
+    ...families,
     headers: { host: target, ...(authorization !== undefined && { 'proxy-authorization': authorization }) },
   };
   return new Promise((resolve, reject) => {

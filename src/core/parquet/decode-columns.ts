@@ -135,7 +135,10 @@ interface DecodedPage {
 }
 
 const noValues: DecodedPage = {
-  ...{ count: 0, bytes: new Uint8Array(), starts: new Int32Array(), ends: new Int32Array() },
+  count: 0,
+  bytes: new Uint8Array(),
+  starts: new Int32Array(),
+  ends: new Int32Array(),
   integers: new BigInt64Array(),
 };
 

@@ -15,8 +15,13 @@ export function textNode(expected: string): z.ZodString {
 
 /** What a value's schema is built with. Their package loads slowly, so they are passed to forms of values. */
 export const schemaNodes = {
-  ...{ array: z.array, boolean: z.boolean, enum: z.enum, number: z.number, string: z.string },
-  ...{ object, text: textNode },
+  array: z.array,
+  boolean: z.boolean,
+  enum: z.enum,
+  number: z.number,
+  string: z.string,
+  object,
+  text: textNode,
 };
 
 export type SchemaNodes = typeof schemaNodes;

@@ -76,16 +76,19 @@ const descriptions = {
 } as const;
 
 const dollar = marketplaceIn('USD', {
-  ...{ index: 0, level: 1 },
+  index: 0,
+  level: 1,
   stores: all('Northwind Outdoor', 'Müller & Söhne "Radhaus"', 'Café Olé ☕', 'Pixel Pantry 🛒'),
 });
 const canadian = marketplaceIn('CAD', {
-  ...{ index: 1, level: 1 },
+  index: 1,
+  level: 1,
   stores: all('Érable & Fils', 'Northwind Outdoor Canada', 'Boutique « Chez Zoé »'),
 });
-const peso = marketplaceIn('MXN', { ...{ index: 2, level: 17 }, stores: all('Tienda El Niño', 'Peña Artesanías 🌵') });
+const peso = marketplaceIn('MXN', { index: 2, level: 17, stores: all('Tienda El Niño', 'Peña Artesanías 🌵') });
 const yen = marketplaceIn('JPY', {
-  ...{ index: 3, level: 1 },
+  index: 3,
+  level: 1,
   stores: all('山田商店', 'ノースウィンド・アウトドア 東京店', 'Yamada Shōten'),
 });
 

@@ -35,7 +35,10 @@ export async function serveMetrics(
   { host, port, clock, onFault }: MetricsServerOptions,
 ): Promise<MetricsServer> {
   const server = await startHttpServer({
-    ...{ host, port, limits, onFault },
+    host,
+    port,
+    limits,
+    onFault,
     now: () => clock.now(),
     // On any other host the server can't know the names under which clients reach it.
     hosts: isLoopbackHost(host) ? { isAllowed: () => false, advice: 'ask for localhost' } : undefined,

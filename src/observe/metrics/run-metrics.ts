@@ -20,7 +20,10 @@ export interface RunMetrics {
 export function createRunMetrics(clock: Clock, run?: { account: string; command: string }): RunMetrics {
   const registry = new Registry();
   const metric: MetricOptions = (name, help, labelNames) => ({
-    ...{ name: `ledgerlake_${name}`, help, labelNames, registers: [registry] },
+    name: `ledgerlake_${name}`,
+    help,
+    labelNames,
+    registers: [registry],
   });
   const current: CurrentRun = { account: '', command: '', ...run };
   const groups = [

@@ -40,7 +40,11 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   const tally = new RequestTally();
   const answerTo = createAnswers(options, tally);
   const server = await startHttpServer({
-    ...{ host, port, limits, onAccess, onFault },
+    host,
+    port,
+    limits,
+    onAccess,
+    onFault,
     now: () => clock.now(),
     hosts: allowedHosts && {
       isAllowed: (name) => liveHostNames.test(name) || allowedHosts.includes(name),

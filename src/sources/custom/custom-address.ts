@@ -134,7 +134,8 @@ function readSignIn(definition: SignInDefinition, options: AddressOptions): Sign
     clientId: new Secret(read('clientId', clientId)),
     clientSecret: new Secret(read('clientSecret', clientSecret)),
     ...(refreshToken && { refreshToken: new Secret(read('refreshToken', refreshToken)) }),
-    ...{ scope, authentication },
+    scope,
+    authentication,
   };
 }
 

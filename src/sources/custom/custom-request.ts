@@ -24,7 +24,13 @@ export const credentialHeaders: ReadonlySet<string> = new Set([
 
 /** Headers of the transport, which a definition must not set. */
 const transportHeaders: ReadonlySet<string> = new Set([
-  ...['host', 'connection', 'content-length', 'content-type', 'transfer-encoding', 'accept-encoding', 'expect'],
+  'host',
+  'connection',
+  'content-length',
+  'content-type',
+  'transfer-encoding',
+  'accept-encoding',
+  'expect',
 ]);
 
 /**

@@ -125,7 +125,14 @@ export function columnChunk(
   const pages = Array.from(content.pages, (page) => writeDataPage(bytes, content, page));
   const { pieces, size, uncompressedSize } = bytes;
   return {
-    ...{ pieces, pages, size, uncompressedSize, dataOffset, bounds, rows: end - start, nulls },
+    pieces,
+    pages,
+    size,
+    uncompressedSize,
+    dataOffset,
+    bounds,
+    rows: end - start,
+    nulls,
     codec: isCompressed ? codec.zstd : codec.uncompressed,
     encoding: writer.encoding,
     bloom:
@@ -175,7 +182,11 @@ function rowContent(column: Column, data: Data, start: number, end: number): Chu
   const base = valueContent(column, rows, rows.values.count);
   const { writer } = base;
   const pages = mapped(cutPages(rows, end - start, writer), ({ firstRow, endRow, first, last }) => ({
-    ...{ firstRow, rows: endRow - firstRow, nulls: endRow - firstRow - (last - first), first, last },
+    firstRow,
+    rows: endRow - firstRow,
+    nulls: endRow - firstRow - (last - first),
+    first,
+    last,
     write: (to: ByteBuffer) => {
       if (column.nullable) {
         writeLevels(to, (into) => {

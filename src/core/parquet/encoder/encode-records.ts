@@ -113,7 +113,8 @@ function columnOf(field: RecordField, above: readonly string[], levels: Levels):
     }
   };
   return {
-    ...{ name, leaves },
+    name,
+    leaves,
     add: (value, repetition, definition) => {
       const isPresent = isRepeated ? Array.isArray(value) && value.length > 0 : value !== undefined && value !== null;
       if (!isPresent) {
@@ -212,15 +213,22 @@ class Leaf {
     this.#values.clear();
     const isCompressed = content.length >= leastCompressed;
     const [header, bytes] = packedPage(content.written, isCompressed ? compress : (raw) => raw, {
-      ...{ type: pageType.data, count: this.#count, encoding: encoding.plain },
+      type: pageType.data,
+      count: this.#count,
+      encoding: encoding.plain,
     });
     const { offset, length } = to.append(header);
     to.append(bytes);
     const chunk: ChunkMetadata = {
-      ...{ path: this.#path, type: physicalTypes[this.#type], encoding: encoding.plain },
+      path: this.#path,
+      type: physicalTypes[this.#type],
+      encoding: encoding.plain,
       codec: isCompressed ? codec.zstd : codec.uncompressed,
-      ...{ values: this.#count, nulls: this.#nulls, dataOffset: offset },
-      ...{ size: length + bytes.length, uncompressedSize: length + content.length },
+      values: this.#count,
+      nulls: this.#nulls,
+      dataOffset: offset,
+      size: length + bytes.length,
+      uncompressedSize: length + content.length,
     };
     this.#count = 0;
     this.#nulls = 0;

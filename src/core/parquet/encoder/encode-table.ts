@@ -57,9 +57,15 @@ export async function encodeTable(
   writePageIndexes(file, groups);
   const { columns } = table;
   const bytes = file.end({
-    ...{ schema: columns.map(schemaElement), fields: columns.length, metadata, createdBy, hasBounds: true },
+    schema: columns.map(schemaElement),
+    fields: columns.length,
+    metadata,
+    createdBy,
+    hasBounds: true,
     groups: groups.map(({ rows, chunks }) => ({
-      ...{ rows, chunks: chunks.map(chunkMetadata), offset: chunks[0]?.offset },
+      rows,
+      chunks: chunks.map(chunkMetadata),
+      offset: chunks[0]?.offset,
     })),
   });
   return { bytes, stats: logStatistics(table, rowCount, groups) };
@@ -157,14 +163,17 @@ function schemaElement(column: Column): SchemaElement {
       return { ...element, converted: convertedType.utf8, logical: (to) => to.struct(logicalType.string, empty) };
     case 'instant':
       return {
-        ...{ ...element, converted: convertedType.timestampMicros },
+        ...element,
+        converted: convertedType.timestampMicros,
         // UTC; the second member of the unit is microseconds.
         logical: (to) =>
           to.struct(logicalType.timestamp, (time) => time.boolean(1, true).struct(2, (unit) => unit.struct(2, empty))),
       };
     case 'decimal':
       return {
-        ...{ ...element, converted: convertedType.decimal, digits },
+        ...element,
+        converted: convertedType.decimal,
+        digits,
         logical: (to) =>
           to.struct(logicalType.decimal, (decimal) => decimal.i32(1, digits.scale).i32(2, digits.precision)),
       };
@@ -199,8 +208,14 @@ function physicalTypeOf({ type }: Column): number {
 function chunkMetadata({ column, chunk, offset, bloom, columnIndex, offsetIndex }: WrittenChunk): ChunkMetadata {
   const { rows, pages, dataOffset, ...others } = chunk;
   return {
-    ...{ ...others, bloom, columnIndex, offsetIndex },
-    ...{ path: [column.name], type: physicalTypeOf(column), values: rows, dataPages: pages.length },
+    ...others,
+    bloom,
+    columnIndex,
+    offsetIndex,
+    path: [column.name],
+    type: physicalTypeOf(column),
+    values: rows,
+    dataPages: pages.length,
     dataOffset: offset + dataOffset,
     dictionaryOffset: dataOffset > 0 ? offset : undefined,
   };
