@@ -182,17 +182,18 @@ export class Catalog {
 
   async #commitGroup(group: CommitGroup): Promise<void> {
     // The first attempt asks nobody whether there are newer versions: the claim says it.
-    for (let isFirst = true; !group.isSettled; isFirst = false) {
+    for (let isFirst = true; ; isFirst = false) {
       const base = this.#snapshot;
       this.#checkMayCommit(base);
       const change = await group.decide(base, this.#rules.completed);
       if (change !== undefined) {
-        if (!(await this.#claimNext(group, base, change))) await this.refresh();
-        continue;
+        if (await this.#claimNext(group, base, change)) return;
+        await this.refresh();
+      } else if (!isFirst || (await this.refresh()) === base) {
+        // That there is nothing to do counts where it was decided on a version read since.
+        group.settle(undefined);
+        return;
       }
-      // That there is nothing to do counts where it was decided on a version read since; a missing file may be replaced by now.
-      const isFinal = !isFirst && !group.metMissingFile;
-      if (isFinal || (await this.refresh()) === base) group.settle(undefined);
     }
   }
 

@@ -1,4 +1,3 @@
-import { DamagedFile } from '../delta/data-file.js';
 import { joinedChange, type Change } from './change.js';
 import type { SealedCommit } from './commit.js';
 import type { Snapshot } from './snapshot.js';
@@ -16,14 +15,10 @@ interface Member {
   decision: MemberDecision;
 }
 
-/** Attempts of a decision that meets a missing or damaged file, while other runs commit. */
-const missingFileAttempts = 20;
-
 /** Changes of one operation that are ready together in a process, and become one commit. */
 export class CommitGroup {
   readonly operation: string;
   #members: readonly Member[] = [];
-  #missingFileAttempts = 0;
 
   constructor(operation: string) {
     this.operation = operation;
@@ -34,18 +29,6 @@ export class CommitGroup {
     return new Promise((resolve, reject) => {
       this.#members = [...this.#members, { decide, resolve, reject, decision: 'nothing' }];
     });
-  }
-
-  /** Whether every member has its answer. */
-  get isSettled(): boolean {
-    return this.#members.length === 0;
-  }
-
-  /** Whether a member met a missing file, which another run may have replaced, and is to decide again where one has committed. */
-  get metMissingFile(): boolean {
-    return (
-      this.#missingFileAttempts < missingFileAttempts && this.#members.some(({ decision }) => isMissingFile(decision))
-    );
   }
 
   /** Lets each member decide on the snapshot with the changes before it; undefined where nobody has one. */
@@ -64,33 +47,20 @@ export class CommitGroup {
         member.decision = { error };
       }
     }
-    if (this.metMissingFile) this.#missingFileAttempts++;
     return changes.length === 0 ? undefined : joinedChange(changes, (id) => base.key(id) !== undefined);
   }
 
-  /**
-   * Answers the members: with the commit, or undefined where nobody had a change. One that met a missing file stays where
-   * there is a commit: another run may have replaced the file, and it decides again.
-   */
+  /** Answers each member: with the commit, with undefined where it had no change, or with its error. */
   settle(commit: SealedCommit | undefined): void {
-    const left: Member[] = [];
-    for (const member of this.#members) {
-      const { decision } = member;
-      if (decision === 'nothing') member.resolve(undefined);
-      else if ('change' in decision) member.resolve(commit);
-      else if (commit !== undefined && isMissingFile(decision) && this.metMissingFile) left.push(member);
-      else member.reject(decision.error);
+    for (const { decision, resolve, reject } of this.#members) {
+      if (decision === 'nothing') resolve(undefined);
+      else if ('change' in decision) resolve(commit);
+      else reject(decision.error);
     }
-    this.#members = left;
   }
 
-  /** Answers all members that are left with an error. */
+  /** Answers all members with an error. */
   reject(error: unknown): void {
     for (const member of this.#members) member.reject(error);
-    this.#members = [];
   }
-}
-
-function isMissingFile(decision: MemberDecision): boolean {
-  return decision !== 'nothing' && 'error' in decision && decision.error instanceof DamagedFile;
 }

@@ -292,9 +292,13 @@ export class SmallLake {
     operation: string,
     decide: (snapshot: Snapshot) => Promise<Change | undefined>,
   ): Promise<SealedCommit | undefined> {
+    const { version } = this.catalog.snapshot;
     try {
       return await this.catalog.commit(operation, decide);
     } catch (error) {
+      // Another run may have replaced the file that is missing.
+      if (error instanceof DamagedFile && (await this.catalog.refresh()).version > version)
+        return this.#claim(operation, decide);
       if (!(error instanceof FencedRun) || !this.#options.habits.has('goes on where it is fenced')) throw error;
       // Under a new name, with the files of the old one.
       this.catalog = await this.#options.open();
