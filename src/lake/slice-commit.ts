@@ -22,14 +22,14 @@ export interface SliceFile extends FileFigures {
 
 /** A slice that was read completely. */
 export interface SliceCommit extends SliceLoads, Pick<PipelineTables, 'main' | 'derived'> {
-  /** Prefix of its files' names. */
+  /** Prefix of its files' names: letters, digits, `-`, `.` and `_`. */
   readonly name: string;
   readonly files: readonly SliceFile[];
-  /** Whether a re-read is noted even where nothing has changed. */
+  /** Whether the read is recorded even if nothing has changed. */
   readonly noted?: boolean | undefined;
-  /** Whether new rows are expected, as of an open settlement. */
+  /** Whether a re-read is expected to bring new rows, as of an open settlement. */
   readonly grows?: boolean | undefined;
-  /** Whether a slice without rows may replace imported rows. */
+  /** Whether an answer without rows, or one that lacks some, may replace stored rows. */
   readonly acceptsEmpty?: boolean | undefined;
 }
 

@@ -92,7 +92,7 @@ export async function openShop({ seller, now, lake, faults }: ShopOptions): Prom
     try {
       return await withWorkspace(defaultLimits, store, async (workspace) => {
         const isCompared = refresh || range === undefined;
-        const revisions = new EventRevisions(workspace, { clock, acceptEmpty: false });
+        const revisions = new EventRevisions(workspace, clock);
         const opened = await Lake.open(store, tables, clock, isCompared ? revisions : undefined);
         const end = latestBound(clock.now());
         const loaded = loadedWindows(opened, 'transactions', 'shop');

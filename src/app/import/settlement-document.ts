@@ -95,7 +95,7 @@ export async function addSettlements(
     summaries.refused.push(reason);
     emit({ event: 'line-left-out', reason });
   };
-  const revisions = new EventRevisions(workspace, { clock, acceptEmpty: true });
+  const revisions = new EventRevisions(workspace, clock);
   const writer = new SliceWriter(lake, clock, revisions);
   const { settlements, faults } = settlementsIn(lines);
   for (const { line, found } of faults) refuse(line, found);

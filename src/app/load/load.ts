@@ -108,9 +108,8 @@ export async function load<Summary extends object, Plan extends LoadPlan>(
   const known = { account: job.account, lake: options.lake, ...bounds };
   const context = withFailedResult(given, known, () => failedMembers?.(load.progress) ?? {});
   const store = await checkedStore(request, context);
-  const comparing = { clock: context.clock, acceptEmpty: options.acceptEmpty === true };
   return withWorkspace(defaultLimits, store, (workspace) =>
-    loadInto(store, new EventRevisions(workspace, comparing), load, context),
+    loadInto(store, new EventRevisions(workspace, context.clock), load, context),
   );
 }
 

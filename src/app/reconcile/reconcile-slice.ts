@@ -34,12 +34,6 @@ import { timestampLiteral } from '../../core/duckdb/literals.js';
 import { uncovered } from '../../core/windows.js';
 import { faultOf } from '../../lake/files/local-file.js';
 
-interface RevisionOptions {
-  readonly clock: Clock;
-  /** Accepts empty answers for load keys with stored rows. */
-  readonly acceptEmpty: boolean;
-}
-
 /** Stored orders that a pipeline's slices must have before the share of returned ones is checked. */
 const leastOrders = 5;
 /** Share of the stored orders that an answer must have, or it is another account's: orders change late, but don't vanish. */
@@ -55,7 +49,7 @@ const leastReturned = 0.05;
  */
 export class EventRevisions implements Revisions {
   readonly #workspace: Workspace;
-  readonly #options: RevisionOptions;
+  readonly #clock: Clock;
   readonly #files: CheckedFiles;
   /** The orders of all compared slices, by pipeline. */
   readonly #orders = new Map<string, KnownOrders>();
@@ -67,9 +61,9 @@ export class EventRevisions implements Revisions {
   };
   readonly #mutex = new Mutex();
 
-  constructor(workspace: Workspace, options: RevisionOptions) {
+  constructor(workspace: Workspace, clock: Clock) {
     this.#workspace = workspace;
-    this.#options = options;
+    this.#clock = clock;
     this.#files = new CheckedFiles(workspace);
   }
 
@@ -111,7 +105,7 @@ export class EventRevisions implements Revisions {
     const rows = rowsOf(mains);
     const isShared = replacement.mixed.length > 0;
     const emptied = { pipeline, load_keys: loadKeys, rows, lacking: rows, ...(isShared && { atMost: true as const }) };
-    if (isEmptied && !this.#options.acceptEmpty) {
+    if (isEmptied && slice.acceptsEmpty !== true) {
       this.#findings.emptied.push({ ...emptied, accepted: false });
       return { verdict: 'refused' };
     }
@@ -169,7 +163,7 @@ export class EventRevisions implements Revisions {
       this.#findings.emptied.push({ ...answer, lacking, ...others, ...holes, accepted: false });
       return { verdict: 'refused' };
     };
-    if (isEmptied && !this.#options.acceptEmpty) return refuse(storedRows);
+    if (isEmptied && slice.acceptsEmpty !== true) return refuse(storedRows);
     const maySkip = async () => mayStay && (await this.#isSame([mainStates, ...derived]));
     if (rowKey(compared) === undefined) {
       if (await maySkip()) return { verdict: 'same' };
@@ -189,11 +183,11 @@ export class EventRevisions implements Revisions {
     // The service omits settlements from a listing, different ones each time, and the history doesn't keep them. An event that
     // can't be read now is in the service still.
     const isDoubtful = hasHoles(slice) || !keepsHistory(compared);
-    if (found.vanished > 0 && isDoubtful && !this.#options.acceptEmpty) return refuse(found.vanished, found.appeared);
+    if (found.vanished > 0 && isDoubtful && slice.acceptsEmpty !== true) return refuse(found.vanished, found.appeared);
     const isChanged = found.rows + found.released + found.grown > 0;
     if (!isChanged && (await maySkip())) return { verdict: 'same' };
     const entries = derived.find(({ table }) => hasColumn(table, 'entry'));
-    const now = this.#options.clock.now();
+    const now = this.#clock.now();
     const hasHistory = (isChanged || found.moved > 0) && keepsHistory(compared);
     const history = hasHistory ? await historyFiles(this.#workspace, compared, slice, entries, now) : [];
     return revision(slice, replacement, { files: history, isCompared: keepsHistory(compared) }, () => {
@@ -210,7 +204,7 @@ export class EventRevisions implements Revisions {
   #refuseOtherAccount(slice: SliceCommit, orders: KnownOrders): void {
     const all = this.#addOrders(slice.pipeline, orders);
     const isOther = all.stored >= leastOrders && all.returned < all.stored * leastReturned;
-    if (!isOther || this.#options.acceptEmpty) return;
+    if (!isOther || slice.acceptsEmpty === true) return;
     this.#otherAccount = otherAccountFailure(slice, all);
     throw this.#otherAccount;
   }

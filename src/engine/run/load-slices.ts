@@ -258,7 +258,7 @@ async function* encoded(
 
 /** What is committed of a slice: the whole slice, or each of its parts. */
 interface PartCommit {
-  readonly part: Omit<SlicePart, 'warnings'>;
+  readonly part: Slice;
   readonly files: readonly SliceFile[];
   readonly warnings: Warnings;
 }
@@ -301,17 +301,14 @@ async function commitSlice<Upstream>(whole: WholeSlice, pass: Pass<Upstream>): P
 
 function commitPart<Upstream>(
   { part, files }: PartCommit,
-  { open: { slice }, collector }: WholeSlice,
+  { collector }: WholeSlice,
   { pipeline, job, withRemainder }: Pass<Upstream>,
 ): Promise<CommitResult> {
-  const { name, loadKeys, noted } = part;
-  const { excludes, window, grows } = slice;
   return job.lake.commit(
     {
       ...{ pipeline: pipeline.name, account: job.account, main: pipeline.main, derived: pipeline.derived, files },
-      ...{ name, loadKeys, replaces: replacedBy(part, job), excludes, window, noted, grows },
+      ...{ ...part, replaces: replacedBy(part, job), holes: holesByKey(collector.holes, part.loadKeys) },
       acceptsEmpty: job.options?.acceptEmpty,
-      holes: holesByKey(collector.holes, loadKeys),
     },
     withRemainder,
   );

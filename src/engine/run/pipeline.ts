@@ -100,16 +100,7 @@ export interface Batch extends TableBatch, FileFigures {
 }
 
 /** A part of a slice that is committed by itself, where only its pages show which load keys it has. */
-export interface SlicePart {
-  /** Prefix of its file names. */
-  readonly name: string;
-  /** For people. */
-  readonly label: string;
-  readonly loadKeys: readonly string[];
-  /** As `Slice.replaces`. */
-  readonly replaces?: readonly string[];
-  /** Whether the read is recorded even if nothing has changed. */
-  readonly noted?: boolean;
+export interface SlicePart extends Slice {
   /** Unexpected data of the part. */
   readonly warnings: Warnings;
 }

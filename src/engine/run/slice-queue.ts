@@ -1,24 +1,11 @@
 import type { Stretch } from './concurrency-plan.js';
 import type { Window } from '../../core/windows.js';
+import type { SliceCommit } from '../../lake/slice-commit.js';
 
 /** The unit of reading, retrying and committing: its rows become one file per table, in one commit. */
-export interface Slice {
-  /** Prefix of its file names: letters, digits, `-`, `.` and `_`. */
-  readonly name: string;
+export interface Slice extends Pick<SliceCommit, 'name' | 'loadKeys' | 'replaces' | 'window' | 'noted' | 'grows'> {
   /** For people. */
   readonly label: string;
-  /** Loaded once it is committed: `window/…`, `group/…`, `order/…`. */
-  readonly loadKeys: readonly string[];
-  /** Loaded load keys whose rows it replaces (`SliceLoads`); a refresh replaces its own, too. Left out: none. */
-  readonly replaces?: readonly string[];
-  /** Whether the read is recorded even if nothing has changed. */
-  readonly noted?: boolean;
-  /** Whether a re-read is expected to bring new rows, as of an open settlement. */
-  readonly grows?: boolean;
-  /** Whether another load key can't be loaded beside these, as they overlap. */
-  readonly excludes?: (loadKey: string) => boolean;
-  /** The window of dates that it reads. */
-  readonly window?: Window;
 }
 
 /** Results on a full page. */

@@ -2,7 +2,7 @@ import { loadKeyFor, spanIn } from '../../lake/catalog/load-key.js';
 import type { Lake } from '../../lake/lake.js';
 import type { Sample } from './volume-estimate.js';
 import type { Slice } from '../run/slice-queue.js';
-import { type Window, overlap } from '../../core/windows.js';
+import type { Window } from '../../core/windows.js';
 import { parseImportedKey } from '../../lake/loads/imported-spans.js';
 import { LoadKeyWindows } from '../../lake/loads/load-keys.js';
 import { isoInstant } from '../../core/numeric/instant.js';
@@ -62,18 +62,13 @@ export function loadedSamples(lake: Lake, pipeline: string, table: string, accou
 export function windowSlice(window: Window, replaces: readonly Window[] = []): WindowSlice {
   const start = isoInstant(window.start);
   const end = isoInstant(window.end);
-  const key = windowKey(window);
   const replaced = replaces.map(windowKey);
   return {
     window,
     name: `${compact(start)}-${compact(end)}`,
     label: `${start}/${end}`,
-    loadKeys: [key],
+    loadKeys: [windowKey(window)],
     ...(replaced.length > 0 && { replaces: replaced }),
-    excludes: (loadKey) => {
-      const other = loadKey === key ? undefined : readWindow(loadKey);
-      return other !== undefined && overlap(other, window);
-    },
   };
 }
 

@@ -3,7 +3,7 @@ import type { Change } from '../catalog/change.js';
 import { refusedAfter, spanIn, type EventHole, type LoadKey } from '../catalog/load-key.js';
 import type { Snapshot } from '../catalog/snapshot.js';
 import type { TableSnapshot } from '../catalog/table-snapshot.js';
-import type { Window } from '../../core/windows.js';
+import { overlap, type Window } from '../../core/windows.js';
 import { joinedSince } from './loaded-spans.js';
 
 /** The load keys that a slice has read. */
@@ -19,11 +19,9 @@ export interface SliceLoads {
   readonly replaces?: readonly string[] | undefined;
   /** Events that could not be read, by load key: rows that the slice lacks may be these. */
   readonly holes?: ReadonlyMap<string, readonly EventHole[]> | undefined;
-  /** Whether another load key conflicts with the slice: an overlapping window. */
-  readonly excludes?: ((loadKey: string) => boolean) | undefined;
   /** Where its rows are from; left out: `api`. */
   readonly origin?: LoadKey['origin'] | undefined;
-  /** The window whose imported rows the slice replaces. */
+  /** The window of dates that it reads: it replaces imported rows there, and no other loaded window may overlap it. */
   readonly window?: Window | undefined;
 }
 
@@ -43,12 +41,17 @@ export function replacedKeys({
 /** Whether another run has loaded the slice's load keys or conflicting ones. */
 export function hasConflict(
   snapshot: Snapshot,
-  { pipeline, account, loadKeys, excludes, replaces = [] }: SliceLoads,
+  { pipeline, account, loadKeys, window, replaces = [] }: SliceLoads,
 ): boolean {
   const read = snapshot.keysOf(account, pipeline);
   const conflicts = (loadKey: string): boolean => !replaces.includes(loadKey);
   if (loadKeys.some((loadKey) => read.has(loadKey) && conflicts(loadKey))) return true;
-  return excludes !== undefined && [...read.keys()].some((loadKey) => excludes(loadKey) && conflicts(loadKey));
+  if (window === undefined) return false;
+  const overlaps = (loadKey: string): boolean => {
+    const other = loadKeys.includes(loadKey) ? undefined : spanIn('window', loadKey);
+    return other !== undefined && overlap(other, window);
+  };
+  return [...read.keys()].some((loadKey) => overlaps(loadKey) && conflicts(loadKey));
 }
 
 interface ReplacedKeys {

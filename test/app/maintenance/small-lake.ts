@@ -35,12 +35,18 @@ export function within(number: number, minute = 0): string {
   return new Date(window(number).window.start + minute * 60_000).toISOString();
 }
 
+interface SmallLoad {
+  readonly refresh?: boolean;
+  readonly acceptEmpty?: boolean;
+  readonly withRemainder?: WithRemainder;
+}
+
 /** Loads a window with events, as if a service had answered with them. */
 export async function load(
   lake: Lake,
   number: number,
   events: readonly string[],
-  { refresh = false, withRemainder }: { refresh?: boolean; withRemainder?: WithRemainder } = {},
+  { refresh = false, acceptEmpty = false, withRemainder }: SmallLoad = {},
 ): Promise<void> {
   const slice = window(number);
   const body = Buffer.from(`{"payload":{"FinancialEvents":{"ShipmentEventList":[${events.join(',')}]}}}`);
@@ -56,7 +62,15 @@ export async function load(
     },
   };
   const { failure } = await runPipelines([pipeline], {
-    job: { kind: 'backfill', account: 'shop', range: slice.window, lake, refresh, orders: [] },
+    job: {
+      kind: 'backfill',
+      account: 'shop',
+      range: slice.window,
+      lake,
+      refresh,
+      orders: [],
+      options: { acceptEmpty },
+    },
     upstream: noUpstream,
     clock: systemClock,
     signal: new AbortController().signal,

@@ -23,10 +23,10 @@ export async function refreshed(
 ): Promise<Findings> {
   const store = typeof place === 'string' ? openStore(place) : place;
   return withWorkspace(defaultLimits, store, async (workspace) => {
-    const revisions = new EventRevisions(workspace, { clock, acceptEmpty });
+    const revisions = new EventRevisions(workspace, clock);
     const lake = await Lake.open(store, tables, clock, revisions);
     for (const [number, events] of windows) {
-      await load(lake, number, events, { refresh: true, withRemainder: remainderWriter(lake, clock) });
+      await load(lake, number, events, { refresh: true, acceptEmpty, withRemainder: remainderWriter(lake, clock) });
     }
     return revisions.findings;
   });
