@@ -152,7 +152,7 @@ const registry = 'pipelines/all-pipelines.ts';
 /** Sources of commands that name something else which has the name of a pipeline. */
 const namesOthers = new Set([
   // The list that transactions stand in, which their table has no column for.
-  ...['src/app/reconcile/event-history.ts', 'src/app/verify/checks/event-rules.ts'],
+  ...['src/app/reconcile/event-history.ts', 'src/app/verify/common/event-rules.ts'],
   // Tables that statements read.
   ...['src/app/query/query-notes.ts', 'src/app/report/reconciliation-section.ts'],
   // A column of a statement, and a question.

@@ -22,8 +22,8 @@ import { readStatus, type StatusQuery } from '../status/status.js';
 import { firstLoad, nextSync, type Suggestion } from '../status/suggestions.js';
 import { unreadText } from '../unread-events.js';
 import { catalogChainCheck, checkCatalog, publishedLogsCheck } from '../verify/checks/catalog-chain.js';
-import { CertificateBuilder } from '../verify/checks/certificate.js';
-import { problemRemedy } from '../verify/checks/problem-remedy.js';
+import { CertificateBuilder } from '../verify/common/certificate.js';
+import { problemRemedy } from '../verify/problem-remedy.js';
 import type { AddFinding, Finding } from './findings.js';
 
 interface FreshnessQuery extends StatusQuery {

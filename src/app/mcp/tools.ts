@@ -5,7 +5,7 @@ import { groupBy } from '../../core/group-by.js';
 import { withCommandsIn } from '../command-text.js';
 import { isMacro, viewComment, views } from '../query/views.js';
 import { readStatus, statusObject } from '../status/status.js';
-import { checks } from '../verify/checks/check-list.js';
+import { checks } from '../verify/check-list.js';
 import { certify } from '../verify/verify.js';
 import { explainDifference } from './explain-difference.js';
 import type { LakeSession } from './lake-session.js';

@@ -11,23 +11,23 @@ import type { Lake } from '../../lake/lake.js';
 import { readRuns } from '../../lake/leases.js';
 import { readUnfinished, type UnfinishedRange } from '../coverage/unfinished-ranges.js';
 import { loadedSettlements } from '../settlements/settlements.js';
-import { checks } from './checks/check-list.js';
+import { checks } from './check-list.js';
 import type { CatalogVersion } from '../results.js';
-import { CertificateBuilder } from './checks/certificate.js';
+import { CertificateBuilder } from './common/certificate.js';
 import {
   countUnsummed,
   hasEntries,
   type CheckContext,
   type ComparedContents,
   type ReadableBundle,
-} from './checks/check.js';
-import { checkEvents } from './checks/event-entries.js';
+} from './common/check.js';
+import { checkEvents } from './event-entries.js';
 import { checkBytes, type LocalFile } from './checks/file-bytes.js';
 import { forgottenIn, wholeSettlements } from './checks/group-totals.js';
-import { IndexTables } from './checks/index-tables.js';
-import { checkedBundles, logFiles, type CheckedBundle, type LogFile } from './checks/log-files.js';
+import { IndexTables } from './common/index-tables.js';
+import { checkedBundles, logFiles, type CheckedBundle, type LogFile } from './common/log-files.js';
 import { parquetCheck } from './checks/parquet.js';
-import type { ReadableFile } from './checks/readable-files.js';
+import type { ReadableFile } from './common/readable-files.js';
 import { isCompared } from './checks/report-lines.js';
 
 export interface VerifyLakeOptions {

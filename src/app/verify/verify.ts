@@ -21,11 +21,11 @@ import type {
   CheckDefinition,
   FoundProblem,
   ProblemKind,
-} from './checks/certificate.js';
+} from './common/certificate.js';
 import { fileBytesCheck } from './checks/file-bytes.js';
 import { groupTotalsCheck } from './checks/group-totals.js';
 import { remedyCommand, remedyRanks, type Remedy } from '../remedy.js';
-import { backupRemedy, problemRemedy } from './checks/problem-remedy.js';
+import { backupRemedy, problemRemedy } from './problem-remedy.js';
 import { requestedRangesCheck } from './checks/requested-ranges.js';
 import { rowCountsCheck } from './checks/statistics.js';
 import { uniqueIdsCheck } from './checks/unique-ids.js';

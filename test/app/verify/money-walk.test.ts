@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readDecimal } from '../../../src/core/numeric/decimal.js';
-import { Places } from '../../../src/app/verify/checks/money-places.js';
-import { eventMoney, fitsDecimal, normalised, walkMoney } from '../../../src/app/verify/checks/money-walk.js';
+import { Places } from '../../../src/app/verify/common/money-places.js';
+import { eventMoney, fitsDecimal, normalised, walkMoney } from '../../../src/app/verify/common/money-walk.js';
 
 const walked = (raw: string) => walkMoney(raw, eventMoney, () => new Places('other').root(''));
 

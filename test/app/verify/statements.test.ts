@@ -56,11 +56,11 @@ test.each([
   await database.execute(
     `CREATE VIEW entry_texts AS SELECT 0 AS bundle, event_id, '[]' AS text, 0 AS file, amount_text FROM entries`,
   );
-  const session = 'src/app/verify/checks/session-tables.sql';
+  const session = 'src/app/verify/statements/session-tables.sql';
   for (const statement of statementsOf(await readFile(session, 'utf8'))) await database.execute(statement);
 
   const files: string[] = [];
-  for (const folder of ['settlements', 'settlement-reports', 'verify/checks', 'report'].map((name) =>
+  for (const folder of ['settlements', 'settlement-reports', 'verify/statements', 'report'].map((name) =>
     join('src/app', name),
   ))
     files.push(...(await readdir(folder)).map((name) => join(folder, name)));

@@ -2,8 +2,8 @@ import { compare } from '../../../core/compare.js';
 import { formatCount } from '../../../core/text/amounts.js';
 import { derivedRowsRemedy } from '../../coverage/damaged-rows.js';
 import { unsummedText } from '../../unsummed-amounts.js';
-import type { StagedCheck, Comparison, ReadEvent } from './check.js';
-import { fitsDecimal, normalised, type EntryRow, type Walked, type WalkedAmount } from './money-walk.js';
+import type { StagedCheck, Comparison, ReadEvent } from '../common/check.js';
+import { fitsDecimal, normalised, type EntryRow, type Walked, type WalkedAmount } from '../common/money-walk.js';
 
 export const amountsCheck: StagedCheck = {
   name: 'amounts',

@@ -5,8 +5,8 @@ import { loadedWindows } from '../../../engine/slicing/window-slices.js';
 import { apiWith } from '../../../sources/finances/finances-apis.js';
 import { comparedText, comparedWindows } from '../../coverage/both-apis.js';
 import { datedWindows } from '../../settlements/settlements.js';
-import type { StagedCheck, Comparison } from './check.js';
-import eventsOfBoth from './events-of-both.sql';
+import type { StagedCheck, Comparison } from '../common/check.js';
+import eventsOfBoth from '../statements/events-of-both.sql';
 
 const { events, transactions } = roles;
 

@@ -2,7 +2,7 @@ import { zstd } from '../../../core/parquet/encoder/zstd.js';
 import { CatalogFiles } from '../../../lake/catalog/catalog-files.js';
 import { chainDown, readCheckpoints, type ChainLink } from '../../../lake/catalog/chain.js';
 import { publishedFaults } from '../../../lake/publish/published-logs.js';
-import type { CatalogContext, StagedCheck } from './check.js';
+import type { CatalogContext, StagedCheck } from '../common/check.js';
 
 export const catalogChainCheck: StagedCheck = {
   name: 'catalog-chain',

@@ -5,10 +5,10 @@ import type { ResultCell } from '../../../core/text/rows.js';
 import { joined, type Window } from '../../../core/windows.js';
 import { roles } from '../../../../pipelines/all-pipelines.js';
 import { datedWindows, isAlone, isSettlementCovered, type Settlement } from '../../settlements/settlements.js';
-import type { StagedCheck, Comparison } from './check.js';
-import { groupKey } from './index-tables.js';
-import lackingByDate from './lacking-by-date.sql';
-import lackingByGroup from './lacking-by-group.sql';
+import type { StagedCheck, Comparison } from '../common/check.js';
+import { groupKey } from '../common/index-tables.js';
+import lackingByDate from '../statements/lacking-by-date.sql';
+import lackingByGroup from '../statements/lacking-by-group.sql';
 
 const { events } = roles;
 

@@ -1,4 +1,4 @@
-import type { StagedCheck } from './check.js';
+import type { StagedCheck } from '../common/check.js';
 
 export const derivedFilesCheck: StagedCheck = {
   name: 'derived-files',

@@ -1,7 +1,7 @@
 import { formatCount } from '../../../core/text/amounts.js';
-import type { StagedCheck, Comparison } from './check.js';
-import eventCounts from './event-counts.sql';
-import outsideEvents from './outside-events.sql';
+import type { StagedCheck, Comparison } from '../common/check.js';
+import eventCounts from '../statements/event-counts.sql';
+import outsideEvents from '../statements/outside-events.sql';
 
 export const eventDatesCheck: StagedCheck = {
   name: 'event-dates',

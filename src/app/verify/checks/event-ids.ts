@@ -7,11 +7,18 @@ import { importedKey } from '../../../lake/loads/imported-spans.js';
 import { settlementReports } from '../../../sources/finances/settlement-reports/report-tables.js';
 import { damagedFileRemedy } from '../../coverage/damaged-rows.js';
 import { loadKeyKindOf } from '../../coverage/stored-pipelines.js';
-import { derivedOf, isTable, type StagedCheck, type CheckContext, type ReadEvent, type TableRows } from './check.js';
-import contentHashes from './content-hashes.sql';
-import type { LogFile } from './log-files.js';
-import { fileOf, pathsOf, statementOver, type ReadableFile } from './readable-files.js';
-import reportIds from './report-ids.sql';
+import {
+  derivedOf,
+  isTable,
+  type StagedCheck,
+  type CheckContext,
+  type ReadEvent,
+  type TableRows,
+} from '../common/check.js';
+import contentHashes from '../statements/content-hashes.sql';
+import type { LogFile } from '../common/log-files.js';
+import { fileOf, pathsOf, statementOver, type ReadableFile } from '../common/readable-files.js';
+import reportIds from '../statements/report-ids.sql';
 
 export const eventIdsCheck: StagedCheck = {
   name: 'event-ids',

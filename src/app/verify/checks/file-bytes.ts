@@ -2,9 +2,9 @@ import { mkdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { readContent } from '../../../lake/files/local-file.js';
 import { damagedFileRemedy } from '../../coverage/damaged-rows.js';
-import type { CheckDefinition } from './certificate.js';
-import type { CheckContext } from './check.js';
-import type { LogFile } from './log-files.js';
+import type { CheckDefinition } from '../common/certificate.js';
+import type { CheckContext } from '../common/check.js';
+import type { LogFile } from '../common/log-files.js';
 
 /** A file whose bytes match the log, at a path that DuckDB can read. */
 export interface LocalFile {

@@ -5,7 +5,7 @@ import type { Lake } from '../../../lake/lake.js';
 import { groupEntries, groups } from '../../../sources/finances/api-v0/event-tables.js';
 import { settlementsFrom, totalFault, type NetSum, type Settlement } from '../../settlements/settlements.js';
 import settlementRows from '../../settlements/settlements.sql';
-import type { CertificateBuilder } from './certificate.js';
+import type { CertificateBuilder } from '../common/certificate.js';
 import {
   isTable,
   type StagedCheck,
@@ -13,11 +13,11 @@ import {
   type Comparison,
   type Forgotten,
   type TableRows,
-} from './check.js';
-import groupNets from './group-nets.sql';
-import { groupKey, rowsOfAccount, type IndexTables } from './index-tables.js';
-import nets from './nets.sql';
-import { statementOver } from './readable-files.js';
+} from '../common/check.js';
+import groupNets from '../statements/group-nets.sql';
+import { groupKey, rowsOfAccount, type IndexTables } from '../common/index-tables.js';
+import nets from '../statements/nets.sql';
+import { statementOver } from '../common/readable-files.js';
 
 export const groupTotalsCheck: StagedCheck = {
   name: 'group-totals',

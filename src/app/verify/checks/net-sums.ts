@@ -1,9 +1,9 @@
 import { groupBy } from '../../../core/group-by.js';
 import { rowsWithSource } from '../../../lake/files/local-parquet.js';
 import { derivedRowsRemedy } from '../../coverage/damaged-rows.js';
-import { derivedOf, hasEntries, type StagedCheck, type CheckContext, type TableRows } from './check.js';
-import fileSums from './net-sums.sql';
-import { pathsOf, statementOver } from './readable-files.js';
+import { derivedOf, hasEntries, type StagedCheck, type CheckContext, type TableRows } from '../common/check.js';
+import fileSums from '../statements/net-sums.sql';
+import { pathsOf, statementOver } from '../common/readable-files.js';
 
 export const netSumsCheck: StagedCheck = {
   name: 'net-sums',

@@ -4,14 +4,14 @@ import { loadKeyFor } from '../../../lake/catalog/load-key.js';
 import { rowsIn } from '../../../lake/files/local-parquet.js';
 import { settlementSummaries, transactions } from '../../../sources/finances/api-2024-06-19/transaction-tables.js';
 import { settlementsByDate, totalFault } from '../../settlements/settlements.js';
-import { isTable, type StagedCheck, type CheckContext, type Comparison, type TableRows } from './check.js';
-import groupPayments from './group-payments.sql';
+import { isTable, type StagedCheck, type CheckContext, type Comparison, type TableRows } from '../common/check.js';
+import groupPayments from '../statements/group-payments.sql';
 import { netSumsOf } from './group-totals.js';
-import { groupKey } from './index-tables.js';
-import paid from './paid.sql';
-import { statementOver } from './readable-files.js';
-import settlementPayments from './settlement-payments.sql';
-import summaryRows from './summaries.sql';
+import { groupKey } from '../common/index-tables.js';
+import paid from '../statements/paid.sql';
+import { statementOver } from '../common/readable-files.js';
+import settlementPayments from '../statements/settlement-payments.sql';
+import summaryRows from '../statements/summaries.sql';
 
 export const paidTotalsCheck: StagedCheck = {
   name: 'paid-totals',

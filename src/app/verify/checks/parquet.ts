@@ -2,8 +2,8 @@ import { sqlType } from '../../../core/columns/table.js';
 import { LedgerlakeError } from '../../../core/errors.js';
 import { misfitIn } from '../../../lake/files/local-parquet.js';
 import { damagedFileRemedy } from '../../coverage/damaged-rows.js';
-import type { StagedCheck } from './check.js';
-import { pathsOf } from './readable-files.js';
+import type { StagedCheck } from '../common/check.js';
+import { pathsOf } from '../common/readable-files.js';
 
 /** Also found where another check can't read a file. */
 export const parquetCheck: StagedCheck = {

@@ -10,11 +10,11 @@ import { countRows, rowsWithSource, sourceColumn } from '../../../lake/files/loc
 import { importedKey, loadedOf, parseImportedKey } from '../../../lake/loads/imported-spans.js';
 import { damagedFileRemedy } from '../../coverage/damaged-rows.js';
 import { loadKeyKindOf } from '../../coverage/stored-pipelines.js';
-import { RowFaults } from './certificate.js';
-import type { StagedCheck, CheckContext } from './check.js';
-import { isWithinMonth } from './loaded-windows.js';
-import type { LogFile } from './log-files.js';
-import { fileOf, pathsOf, type ReadableFile } from './readable-files.js';
+import { RowFaults } from '../common/certificate.js';
+import type { StagedCheck, CheckContext } from '../common/check.js';
+import { isWithinMonth } from './windows.js';
+import type { LogFile } from '../common/log-files.js';
+import { fileOf, pathsOf, type ReadableFile } from '../common/readable-files.js';
 
 export const partitionsCheck: StagedCheck = {
   name: 'partitions',

@@ -1,8 +1,8 @@
 import { rowsWithSource, sourceColumn } from '../../../lake/files/local-parquet.js';
 import { damagedFileRemedy } from '../../coverage/damaged-rows.js';
 import { loadKeyKindOf } from '../../coverage/stored-pipelines.js';
-import { hasEntries, type StagedCheck, type CheckContext } from './check.js';
-import { fileOf, pathsOf, type ReadableFile } from './readable-files.js';
+import { hasEntries, type StagedCheck, type CheckContext } from '../common/check.js';
+import { fileOf, pathsOf, type ReadableFile } from '../common/readable-files.js';
 
 export const positionsCheck: StagedCheck = {
   name: 'positions',

@@ -1,11 +1,11 @@
 import { rowsWithSource, sourceColumn } from '../../../lake/files/local-parquet.js';
 import { damagedFileRemedy } from '../../coverage/damaged-rows.js';
-import { RowFaults } from './certificate.js';
-import type { StagedCheck, CheckContext, TableRows } from './check.js';
-import { Places } from './money-places.js';
-import { walkedOf } from './money-walk.js';
-import { rawColumnsFault, rawColumnsSql, recordRules, textsJson } from './raw-column-rules.js';
-import { fileOf, pathsOf } from './readable-files.js';
+import { RowFaults } from '../common/certificate.js';
+import type { StagedCheck, CheckContext, TableRows } from '../common/check.js';
+import { Places } from '../common/money-places.js';
+import { walkedOf } from '../common/money-walk.js';
+import { rawColumnsFault, rawColumnsSql, recordRules, textsJson } from '../common/raw-column-rules.js';
+import { fileOf, pathsOf } from '../common/readable-files.js';
 
 export const rawColumnsCheck: StagedCheck = {
   name: 'raw-columns',

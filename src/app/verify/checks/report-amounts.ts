@@ -1,8 +1,8 @@
 import { groupBy } from '../../../core/group-by.js';
 import { millionths, millionthsText } from '../../../core/numeric/decimal.js';
-import type { StagedCheck, Comparison, SettlementTotal } from './check.js';
-import { groupKey } from './index-tables.js';
-import namedGroups from './named-groups.sql';
+import type { StagedCheck, Comparison, SettlementTotal } from '../common/check.js';
+import { groupKey } from '../common/index-tables.js';
+import namedGroups from '../statements/named-groups.sql';
 
 export const reportAmountsCheck: StagedCheck = {
   name: 'report-amounts',

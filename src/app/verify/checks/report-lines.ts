@@ -8,10 +8,10 @@ import { lakeTables } from '../../query/lake-files.js';
 import { StatementScopes } from '../../query/statement-scope.js';
 import { viewStatements } from '../../query/views.js';
 import { settlementsByDate } from '../../settlements/settlements.js';
-import type { StagedCheck, Comparison } from './check.js';
-import { groupKey } from './index-tables.js';
-import type { LogFile } from './log-files.js';
-import lineDifferences from './report-lines.sql';
+import type { StagedCheck, Comparison } from '../common/check.js';
+import { groupKey } from '../common/index-tables.js';
+import type { LogFile } from '../common/log-files.js';
+import lineDifferences from '../statements/report-lines.sql';
 
 export const reportLinesCheck: StagedCheck = {
   name: 'report-lines',

@@ -4,9 +4,9 @@ import { formatCount } from '../../../core/text/amounts.js';
 import { numberOrNull, textOrNull } from '../../../core/text/rows.js';
 import { rowsIn } from '../../../lake/files/local-parquet.js';
 import { settlementReports } from '../../../sources/finances/settlement-reports/report-tables.js';
-import { isTable, type StagedCheck, type CheckContext, type TableRows } from './check.js';
-import { pathsOf, statementOver } from './readable-files.js';
-import totals from './report-totals.sql';
+import { isTable, type StagedCheck, type CheckContext, type TableRows } from '../common/check.js';
+import { pathsOf, statementOver } from '../common/readable-files.js';
+import totals from '../statements/report-totals.sql';
 
 export const reportTotalsCheck: StagedCheck = {
   name: 'report-totals',

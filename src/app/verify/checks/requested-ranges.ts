@@ -4,7 +4,7 @@ import { joined, spanOf } from '../../../core/windows.js';
 import { storedPipelines } from '../../coverage/stored-pipelines.js';
 import type { UnfinishedRange } from '../../coverage/unfinished-ranges.js';
 import type { Remedy } from '../../remedy.js';
-import type { CatalogContext, StagedCheck } from './check.js';
+import type { CatalogContext, StagedCheck } from '../common/check.js';
 
 export const requestedRangesCheck: StagedCheck = {
   name: 'requested-ranges',

@@ -1,5 +1,5 @@
 import { derivedRowsRemedy } from '../../coverage/damaged-rows.js';
-import type { StagedCheck } from './check.js';
+import type { StagedCheck } from '../common/check.js';
 
 export const rolesCheck: StagedCheck = {
   name: 'roles',

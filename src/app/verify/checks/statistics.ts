@@ -2,9 +2,9 @@ import { sqlType } from '../../../core/columns/table.js';
 import { identifier, literal } from '../../../core/duckdb/literals.js';
 import { formatCount } from '../../../core/text/amounts.js';
 import { rowsWithSource, sourceColumn } from '../../../lake/files/local-parquet.js';
-import type { StagedCheck, CheckContext } from './check.js';
-import type { LogFile } from './log-files.js';
-import { fileOf, pathsOf, type ReadableFile } from './readable-files.js';
+import type { StagedCheck, CheckContext } from '../common/check.js';
+import type { LogFile } from '../common/log-files.js';
+import { fileOf, pathsOf, type ReadableFile } from '../common/readable-files.js';
 
 /** Found by `statistics`, whose statement counts the rows. */
 export const rowCountsCheck: StagedCheck = {

@@ -1,8 +1,8 @@
 import { formatCount } from '../../../core/text/amounts.js';
 import { derivingPipeline } from '../../coverage/damaged-rows.js';
-import { derivedOf, hasEntries, type StagedCheck, type Comparison } from './check.js';
-import eventCounts from './event-counts.sql';
-import repeatedIds from './repeated-ids.sql';
+import { derivedOf, hasEntries, type StagedCheck, type Comparison } from '../common/check.js';
+import eventCounts from '../statements/event-counts.sql';
+import repeatedIds from '../statements/repeated-ids.sql';
 
 export const uniqueIdsCheck: StagedCheck = {
   name: 'unique-ids',

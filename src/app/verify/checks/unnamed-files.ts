@@ -1,6 +1,6 @@
 import { isDataFile } from '../../../lake/data-files.js';
 import { formatCount, formatSpan } from '../../../core/text/amounts.js';
-import type { CatalogContext, StagedCheck } from './check.js';
+import type { CatalogContext, StagedCheck } from '../common/check.js';
 
 const maybeRunning = 'the log does not name it; it may belong to a running run';
 const orphanText = 'the log does not name it: left by a dead run, the next run or compact deletes it';

@@ -1,7 +1,7 @@
 import { storedPipelines } from '../../coverage/stored-pipelines.js';
 import { holeText } from '../../unread-events.js';
-import type { StagedCheck } from './check.js';
-import { locationIn } from './loaded-windows.js';
+import type { StagedCheck } from '../common/check.js';
+import { locationIn } from './windows.js';
 
 export const unreadEventsCheck: StagedCheck = {
   name: 'unread-events',

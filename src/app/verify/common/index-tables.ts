@@ -7,10 +7,10 @@ import type { ProblemLocation } from './certificate.js';
 import { rowsIn, rowsWithSource, sourceColumn } from '../../../lake/files/local-parquet.js';
 import { pathsOf, statementOver, type ReadableFile } from './readable-files.js';
 import type { LogFile } from './log-files.js';
-import groupPositions from './group-positions.sql';
-import oldestByAccount from './oldest.sql';
-import seenEvents from './seen.sql';
-import sessionTables from './session-tables.sql';
+import groupPositions from '../statements/group-positions.sql';
+import oldestByAccount from '../statements/oldest.sql';
+import seenEvents from '../statements/seen.sql';
+import sessionTables from '../statements/session-tables.sql';
 
 /**
  * Tables in DuckDB for what must be compared across files: a few numbers and ids for each event, and net sums for each

@@ -2,10 +2,10 @@ import { readWindow } from '../../../engine/slicing/window-slices.js';
 import type { Lake } from '../../../lake/lake.js';
 import { parseImportedKey } from '../../../lake/loads/imported-spans.js';
 import { dayMs, dayStart, monthOf, type Window } from '../../../core/windows.js';
-import type { ProblemLocation } from './certificate.js';
-import type { CatalogContext, StagedCheck } from './check.js';
+import type { ProblemLocation } from '../common/certificate.js';
+import type { CatalogContext, StagedCheck } from '../common/check.js';
 import { loadKeyKindOf, storedPipelines, type StoredPipeline } from '../../coverage/stored-pipelines.js';
-import type { LogFile } from './log-files.js';
+import type { LogFile } from '../common/log-files.js';
 
 interface ReadWindow extends Window {
   readonly loadKey: string;

@@ -1,16 +1,22 @@
-import type { ResultCell } from '../../../core/text/rows.js';
-import { rowsWithSource, sourceColumn } from '../../../lake/files/local-parquet.js';
-import { amountsCheck } from './amounts.js';
-import { RowFaults } from './certificate.js';
-import { countUnsummed, type StagedCheck, type CheckContext, type ReadableBundle, type ReadEvent } from './check.js';
-import eventEntries from './event-entries.sql';
-import { rulesOf, type EventRules } from './event-rules.js';
-import type { LogFile } from './log-files.js';
-import { Places, remembered, type Place } from './money-places.js';
-import { walkedOf, type EntryRow, type Walked } from './money-walk.js';
-import { rawColumnsSql, textsJson } from './raw-column-rules.js';
-import { fileOf, pathsOf, statementOver } from './readable-files.js';
-import { uniqueIdsCheck } from './unique-ids.js';
+import type { ResultCell } from '../../core/text/rows.js';
+import { rowsWithSource, sourceColumn } from '../../lake/files/local-parquet.js';
+import { amountsCheck } from './checks/amounts.js';
+import { RowFaults } from './common/certificate.js';
+import {
+  countUnsummed,
+  type StagedCheck,
+  type CheckContext,
+  type ReadableBundle,
+  type ReadEvent,
+} from './common/check.js';
+import eventEntries from './statements/event-entries.sql';
+import { rulesOf, type EventRules } from './common/event-rules.js';
+import type { LogFile } from './common/log-files.js';
+import { Places, remembered, type Place } from './common/money-places.js';
+import { walkedOf, type EntryRow, type Walked } from './common/money-walk.js';
+import { rawColumnsSql, textsJson } from './common/raw-column-rules.js';
+import { fileOf, pathsOf, statementOver } from './common/readable-files.js';
+import { uniqueIdsCheck } from './checks/unique-ids.js';
 
 /**
  * Reads the events of bundles of one table with their entries, and checks each event: hash and id from `raw`, and each money object of

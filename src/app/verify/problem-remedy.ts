@@ -1,8 +1,8 @@
-import type { Lake } from '../../../lake/lake.js';
-import { hasFile } from '../../../lake/store/store.js';
-import type { Remedy } from '../../remedy.js';
-import type { FoundProblem } from './certificate.js';
-import { fileBytesCheck } from './file-bytes.js';
+import type { Lake } from '../../lake/lake.js';
+import { hasFile } from '../../lake/store/store.js';
+import type { Remedy } from '../remedy.js';
+import type { FoundProblem } from './common/certificate.js';
+import { fileBytesCheck } from './checks/file-bytes.js';
 
 /** What repairs a problem: its own remedy, else that of its check; undefined where nothing is known. */
 export function problemRemedy(problem: FoundProblem, lake: Lake): Remedy | undefined {
