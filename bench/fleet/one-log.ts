@@ -1,6 +1,6 @@
 import type { Store } from '../../src/lake/store/store.js';
 import { HandClock } from '../../test/core/clock.js';
-import { opened, sliceOf } from '../../test/lake/small-table.js';
+import { committed, opened, sliceOf } from '../../test/lake/small-table.js';
 import { memoryStore } from '../../test/lake/memory-store.js';
 
 /** What so many writers of one log come to. */
@@ -36,7 +36,7 @@ export async function commitToOneLog(writers: number, callMs: number, commits: n
       yield* held.list(folder, after);
     },
   };
-  await (await opened(held, clock)).commit(sliceOf('first'));
+  await committed(await opened(held, clock), sliceOf('first'), clock);
   let left = commits;
   let longest = 0;
   const began = clock.now();
@@ -45,7 +45,7 @@ export async function commitToOneLog(writers: number, callMs: number, commits: n
     for (let slice = 0; left > 0; slice++) {
       left--;
       const wished = clock.now();
-      await lake.commit(sliceOf(`${writer}-${slice}`));
+      await committed(lake, sliceOf(`${writer}-${slice}`), clock);
       longest = Math.max(longest, clock.now() - wished);
     }
   };

@@ -9,6 +9,7 @@ import { zstd } from '../../src/core/parquet/encoder/zstd.js';
 import { Catalog } from '../../src/lake/catalog/catalog.js';
 import { DeltaPublisher } from '../../src/lake/publish/publisher.js';
 import { Lake } from '../../src/lake/lake.js';
+import { SliceWriter } from '../../src/lake/slice-writer.js';
 import { entries, events } from '../../src/sources/finances/api-v0/event-tables.js';
 import { diskStore } from '../../src/lake/store/disk.js';
 import type { Store, StoredFile } from '../../src/lake/store/store.js';
@@ -185,12 +186,13 @@ async function sliceCommits(time: VirtualTime, writers: number): Promise<string>
   let longest = 0;
   const began = time.now;
   await Promise.all(
-    lakes.map(async (lake, writer) => {
+    lakes.map(async (lake, number) => {
+      const writer = new SliceWriter(lake, clock);
       for (let day = 0; left > 0; day++) {
         left--;
-        const { file, key } = dayOf(accountOf(writer), day);
+        const { file, key } = dayOf(accountOf(number), day);
         const start = time.now;
-        await lake.commit({
+        await writer.commit({
           ...{
             pipeline: key.pipeline,
             account: key.account,

@@ -28,20 +28,14 @@ import { copyUnfinished, unfinishedCopy } from './leases.js';
 import { LakeTable } from './lake-table.js';
 import { filesOf } from './loads/load-keys.js';
 import { DeltaPublisher } from './publish/publisher.js';
-import type { Revisions, SliceCommit } from './slice-commit.js';
-import { SliceWriter, type WithRemainder } from './slice-writer.js';
 import type { Store } from './store/store.js';
 import { describedTables } from './table-descriptions.js';
-
-export type { SliceCommit, SliceFile } from './slice-commit.js';
-export type { WithRemainder } from './slice-writer.js';
 
 /** The tables of a lake in one store, and the catalog that says what they have. */
 export class Lake {
   readonly store: Store;
   readonly #clock: Clock;
   readonly #tables: ReadonlyMap<string, LakeTable>;
-  readonly #slices: SliceWriter;
   #catalog: Catalog;
   #publisher: DeltaPublisher;
   #files = 0;
@@ -57,13 +51,11 @@ export class Lake {
     tables: readonly Table[],
     described: readonly Table[],
     clock: Clock,
-    revisions: Revisions | undefined,
   ) {
     this.store = store;
     this.#catalog = catalog;
     this.#publisher = new DeltaPublisher(store, catalog);
     this.#clock = clock;
-    this.#slices = new SliceWriter(this, clock, revisions);
     this.described = described;
     const names = new Set(tables.map(({ name }) => name));
     const all = [...tables, ...described.filter(({ name }) => !names.has(name))];
@@ -74,13 +66,12 @@ export class Lake {
   /**
    * Opens the newest version of a lake, or an empty location. It has the given tables, and those that the catalog describes.
    *
-   * @param revisions compares re-read slices with the stored ones; without it a refresh replaces the rows and keeps no history
    *
    * @throws LedgerlakeError LAKE_STORE where the location can't be read, LAKE_LOG where its catalog can't, USAGE where it
    * is the folder of a lake's table
    */
-  static async open(store: Store, tables: readonly Table[], clock: Clock, revisions?: Revisions): Promise<Lake> {
-    const lake = await Lake.openLost(store, tables, clock, revisions);
+  static async open(store: Store, tables: readonly Table[], clock: Clock): Promise<Lake> {
+    const lake = await Lake.openLost(store, tables, clock);
     if (lake.isEmpty) {
       const names = lake.tables.map(({ schema }) => schema.name);
       const { lostFile, hasRunTraces } = await inspectLocation(store, names);
@@ -92,10 +83,10 @@ export class Lake {
   }
 
   /** The same where the catalog may be lost: the data files that it has named may still be there. */
-  static async openLost(store: Store, tables: readonly Table[], clock: Clock, revisions?: Revisions): Promise<Lake> {
+  static async openLost(store: Store, tables: readonly Table[], clock: Clock): Promise<Lake> {
     const catalog = await openCatalog(store, tables, clock);
     const described = await describedTables(catalog.snapshot, store.location);
-    return new Lake(store, catalog, tables, described, clock, revisions);
+    return new Lake(store, catalog, tables, described, clock);
   }
 
   /** The newest version read, which `refresh` makes a newer one, or that of `goTo`; with the accounts of `limitTo`. */
@@ -376,22 +367,6 @@ export class Lake {
     const fence = { before: firstVersionOf(this.run), runs };
     await this.#catalog.erase(operation, () => this.publish(), fence);
     await this.#publisher.eraseOlder();
-  }
-
-  /**
-   * Writes and commits a slice's files: readers see either the whole slice or nothing of it.
-   *
-   * Of a file that also holds other load keys `withRemainder` writes what stays, for the same commit.
-   *
-   * Differences from the stored rows are added to an append-only table (see `Revisions`) in the same commit. Of two writers that
-   * compared the same rows the first wins, and the other compares again.
-   *
-   * @returns what changed; nothing where another run has committed conflicting load keys, or `Revisions` refused the slice
-   * @throws LedgerlakeError LAKE_STORE, LAKE_UNCLEAR; UPSTREAM_EMPTY where it has no rows and would replace imported ones;
-   * LAKE_CONFLICT where a file that it replaces has other load keys whose rows can't be told apart; DamagedFile where such a file can't be read
-   */
-  commit(slice: SliceCommit, withRemainder?: WithRemainder): Promise<CommitResult> {
-    return this.#slices.commit(slice, withRemainder);
   }
 
   /** Removes files that no version has. */

@@ -2,10 +2,7 @@ import type { PipelineTables, Table } from '../core/columns/table.js';
 import type { Add } from './delta/actions.js';
 import { addOf, contentOf, type FileFigures } from './delta/data-file.js';
 import type { SliceLoads } from './loads/load-keys.js';
-import type { Snapshot } from './catalog/snapshot.js';
-import type { LakeTable } from './lake-table.js';
-import type { SliceReplacement } from './slice-replacement.js';
-import type { Store } from './store/store.js';
+import type { Remainder, SliceReplacement } from './slice-replacement.js';
 
 /** One file of a slice, not yet in the lake. */
 export interface SliceFile extends FileFigures {
@@ -36,10 +33,12 @@ export interface SliceCommit extends SliceLoads, Pick<PipelineTables, 'main' | '
 /** The log entry of a slice's file, without the end of its name (`NewFile.add`). `now`: milliseconds since 1970. */
 export function sliceAdd(slice: SliceCommit, file: SliceFile, now: number): Add {
   const { account, loadKeys } = slice;
-  const { month, rows, stats, net, groups, pipeline = slice.pipeline } = file;
+  const { table, month, rows, stats, net, groups, pipeline = slice.pipeline } = file;
+  // Several main tables add to an append-only one.
+  const name = table.appendOnly === true ? `${slice.main.name}-${slice.name}` : slice.name;
   return addOf(
     {
-      path: `account=${account}/month=${month}/${slice.name}`,
+      path: `account=${account}/month=${month}/${name}`,
       ...{ account, month, rows, stats, net, groups, loadKeys },
       dataChange: true,
       content: contentOf(file.bytes),
@@ -49,30 +48,10 @@ export function sliceAdd(slice: SliceCommit, file: SliceFile, now: number): Add 
   );
 }
 
-/** A lake for comparing re-read slices. */
-export interface ComparedLake {
-  readonly store: Store;
-  readonly snapshot: Snapshot;
-  table(name: string): LakeTable;
-  /** Reads newer commits. */
-  refresh(): Promise<void>;
-}
-
-/** The result of comparing a re-read slice with the stored rows. */
-export type Revision =
-  /** The stored rows are equal: nothing is written. */
-  | { readonly verdict: 'same' }
-  /** The stored rows stay, because an empty slice must not replace them. */
-  | { readonly verdict: 'refused' }
-  | RevisionToCommit;
-
-/** The slice replaces the stored rows, and the differences are added to append-only tables in the same transaction. */
-export interface RevisionToCommit {
-  readonly verdict: 'changed';
-  /** The files with the differences, which name their pipeline. */
+/** What is committed with a slice that replaces the stored rows. */
+export interface Revision {
+  /** Files of append-only tables with the differences, which name their pipeline. */
   readonly files: readonly SliceFile[];
-  /** Prefix of the files' names. */
-  readonly name: string;
   /** Whether these files have every difference, so that one can tell what the lake had before. */
   readonly isCompared: boolean;
   /** What the slice was compared with. */
@@ -81,8 +60,23 @@ export interface RevisionToCommit {
   committed(): void;
 }
 
-/** Compares re-read slices with the stored rows. */
+/** What the writer of slices leaves to a reader of their rows. */
 export interface Revisions {
-  /** Repeated where another run has committed the same load keys meanwhile. */
-  compare(lake: ComparedLake, slice: SliceCommit): Promise<Revision>;
+  /**
+   * Compares a slice that is read again with the stored rows, once more where another run has committed the same load keys meanwhile.
+   *
+   * @returns `same` where they are equal, and nothing is written; `refused` where they must stay
+   */
+  compare(slice: SliceCommit): Promise<Revision | 'same' | 'refused'>;
+  /**
+   * Writes what stays of the files of the slice's main table that have rows which the slice replaces and others, and calls `use` with it.
+   *
+   * @returns what `use` returns; undefined where another run has replaced one of the files meanwhile
+   * @throws DamagedFile for a file that can't be read; what `use` throws
+   */
+  withRemainder<T>(
+    slice: SliceCommit,
+    replacement: SliceReplacement,
+    use: (remainder: Remainder) => Promise<T>,
+  ): Promise<T | undefined>;
 }

@@ -4,16 +4,10 @@ import { LedgerlakeError } from '../core/errors.js';
 import { Mutex } from '../core/mutex.js';
 import { lakePathOf } from './catalog/change.js';
 import { TableSnapshot } from './catalog/table-snapshot.js';
-import { notCommitted, type CommitResult, type FileCommit } from './commit-files.js';
+import { notCommitted, type CommitResult } from './commit-files.js';
 import { hasConflict } from './loads/load-keys.js';
-import {
-  sliceAdd,
-  type ComparedLake,
-  type RevisionToCommit,
-  type Revisions,
-  type SliceCommit,
-  type SliceFile,
-} from './slice-commit.js';
+import type { Lake } from './lake.js';
+import { sliceAdd, type Revision, type Revisions, type SliceCommit, type SliceFile } from './slice-commit.js';
 import {
   appliedReplacement,
   hasSameRows,
@@ -24,43 +18,38 @@ import {
   type SliceReplacement,
 } from './slice-replacement.js';
 
-/**
- * Writes what stays of the files of the slice's main table that have rows which the slice replaces and others, and calls `use` with it.
- *
- * @returns what `use` returns; undefined where another run has replaced one of the files meanwhile
- * @throws DamagedFile for a file that can't be read; what `use` throws
- */
-export type WithRemainder = <T>(
-  slice: SliceCommit,
-  replacement: SliceReplacement,
-  use: (remainder: Remainder) => Promise<T>,
-) => Promise<T | undefined>;
-
-/** A lake that slices are committed to. */
-interface WrittenLake extends ComparedLake {
-  commitFiles(commit: FileCommit): Promise<CommitResult>;
-}
-
-/** Commits slices to a lake: see `Lake.commit`. */
+/** Commits slices to a lake, each as a whole: readers see either all of its files or none. */
 export class SliceWriter {
-  readonly #lake: WrittenLake;
+  readonly #lake: Lake;
   readonly #clock: Clock;
-  readonly #revisions: Revisions | undefined;
+  readonly #revisions: Partial<Revisions>;
   readonly #rewriting = new Mutex();
 
-  constructor(lake: WrittenLake, clock: Clock, revisions: Revisions | undefined) {
+  /**
+   * @param revisions without `compare` rows that are read again are replaced, and no history is kept; without `withRemainder` slices fail
+   * that replace a part of a file
+   */
+  constructor(lake: Lake, clock: Clock, revisions: Partial<Revisions> = {}) {
     this.#lake = lake;
     this.#clock = clock;
     this.#revisions = revisions;
   }
 
-  async commit(slice: SliceCommit, withRemainder?: WithRemainder): Promise<CommitResult> {
+  /**
+   * Writes and commits a slice's files, with the differences from the stored rows and what stays of files that have other rows, too. Of
+   * two writers that compared the same rows the first wins, and the other compares again.
+   *
+   * @returns what changed; nothing where another run has committed conflicting load keys, or the comparison refused the slice
+   * @throws LedgerlakeError LAKE_STORE, LAKE_UNCLEAR; UPSTREAM_EMPTY where it has no rows and would replace imported ones;
+   * LAKE_CONFLICT where a file that it replaces has other load keys whose rows can't be told apart; DamagedFile where such a file can't be read
+   */
+  async commit(slice: SliceCommit): Promise<CommitResult> {
     for (let attempt = 1; ; attempt++) {
       const replaces = (slice.replaces ?? []).length > 0;
-      const revision = replaces ? await this.#revisions?.compare(this.#lake, slice) : undefined;
-      if (revision?.verdict === 'same') return { isCommitted: true, files: 0, bytes: 0 };
-      if (revision?.verdict === 'refused') return notCommitted;
-      const committed = await this.#replace(slice, revision, withRemainder);
+      const revision = replaces ? await this.#revisions.compare?.(slice) : undefined;
+      if (revision === 'same') return { isCommitted: true, files: 0, bytes: 0 };
+      if (revision === 'refused') return notCommitted;
+      const committed = await this.#replace(slice, revision);
       if (committed?.isCommitted === true) revision?.committed();
       if (committed !== undefined) return committed;
       if (attempt < mostAttempts) continue;
@@ -75,18 +64,15 @@ export class SliceWriter {
   }
 
   /** Commits a slice with what it replaces; undefined where that isn't what it was compared with, or what its remainder is of. */
-  async #replace(
-    slice: SliceCommit,
-    revision: RevisionToCommit | undefined,
-    withRemainder: WithRemainder | undefined,
-  ): Promise<CommitResult | undefined> {
+  async #replace(slice: SliceCommit, revision: Revision | undefined): Promise<CommitResult | undefined> {
     const replacement = this.#replacementOf(slice);
-    if (withRemainder === undefined || replacement.mixed.length + replacement.partialFiles.length === 0)
+    if (this.#revisions.withRemainder === undefined || replacement.mixed.length + replacement.partialFiles.length === 0)
       return this.#commitOne(slice, revision, replacement, noRemainder);
     // Slices of one merged file replace it one after the other, because each would copy all of it, all but one in vain.
-    return this.#rewriting.run(() => {
+    return this.#rewriting.run(async () => {
       const newest = this.#replacementOf(slice);
-      return withRemainder(slice, newest, (remainder) => this.#commitOne(slice, revision, newest, remainder));
+      const commit = (remainder: Remainder) => this.#commitOne(slice, revision, newest, remainder);
+      return this.#revisions.withRemainder?.(slice, newest, commit);
     });
   }
 
@@ -113,7 +99,7 @@ export class SliceWriter {
 
   async #commitOne(
     slice: SliceCommit,
-    revision: RevisionToCommit | undefined,
+    revision: Revision | undefined,
     replacement: SliceReplacement,
     remainder: Remainder,
   ): Promise<CommitResult | undefined> {
@@ -125,19 +111,15 @@ export class SliceWriter {
     const applied = appliedReplacement(replacement, slice, {
       ...{ remainder, isCompared: revision?.isCompared === true, now },
     });
-    const newFile = (file: SliceFile, name: string) => ({
+    const newFile = (file: SliceFile) => ({
       table: file.table,
-      add: sliceAdd({ ...slice, name }, file, now),
+      add: sliceAdd(slice, file, now),
       read: () => Promise.resolve(file.bytes),
     });
     const committed = await this.#lake.commitFiles({
       operation: 'WRITE',
       main: slice.main,
-      files: [
-        ...slice.files.map((file) => newFile(file, slice.name)),
-        ...(revision?.files ?? []).map((file) => newFile(file, revision?.name ?? slice.name)),
-        ...remainder.files,
-      ],
+      files: [...[...slice.files, ...(revision?.files ?? [])].map(newFile), ...remainder.files],
       decide: (snapshot) => {
         if (hasConflict(snapshot, slice)) return undefined;
         return isSameReplacement(replacementOf(snapshot, slice), replacement) ? applied : undefined;

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import type { Clock } from '../../src/core/clock.js';
 import { LedgerlakeError } from '../../src/core/errors.js';
 import type { RunEvent } from '../../src/core/events/run-event.js';
-import type { Lake, SliceCommit } from '../../src/lake/lake.js';
-import type { Revisions } from '../../src/lake/slice-commit.js';
+import type { Lake } from '../../src/lake/lake.js';
+import type { Revisions, SliceCommit } from '../../src/lake/slice-commit.js';
 import { replacementOf } from '../../src/lake/slice-replacement.js';
 import { diskStore } from '../../src/lake/store/disk.js';
 import type { Store } from '../../src/lake/store/store.js';
@@ -12,7 +12,7 @@ import { vacuumLake } from '../../src/lake/upkeep/vacuum.js';
 import { temporaryFolder } from '../app/lake-run.js';
 import { HandClock } from '../core/clock.js';
 import { memoryStore, watched, type MemoryStore } from './memory-store.js';
-import { changes, opened, parts, sliceFile, sliceOf, standing, things, window } from './small-table.js';
+import { changes, committed, opened, parts, sliceFile, sliceOf, standing, things, window } from './small-table.js';
 
 const hourMs = 3_600_000;
 const isCommit = (path: string) => path.startsWith('_catalog/0');
@@ -59,17 +59,15 @@ async function vacuumed(store: Store, clock: Clock = new HandClock(standing.now(
 }
 
 /** Every re-read slice differs from what is stored. */
-const revisions: Revisions = {
-  compare: (lake, slice) =>
+const comparing = (lake: Lake): Partial<Revisions> => ({
+  compare: (slice) =>
     Promise.resolve({
-      verdict: 'changed',
       files: [sliceFile(changes, `changes of ${slice.loadKeys.join()}`)],
-      name: 'changes',
       isCompared: true,
       replacement: replacementOf(lake.snapshot, slice),
       committed: () => undefined,
     }),
-};
+});
 
 const refreshOf = (key: string, text: string): SliceCommit =>
   sliceOf(key, { replaces: [key], files: [sliceFile(parts, `parts of ${text}`), sliceFile(things, text)] });
@@ -80,11 +78,12 @@ describe.each<[string, () => Promise<Store>]>([
 ])('a slice %s', (_, place) => {
   test('is one commit, with its derived rows and its history, and one version of each of their logs', async () => {
     const store = await place();
-    const lake = await opened(store, standing, revisions);
-    await lake.commit(sliceOf('k'));
+    const lake = await opened(store);
+    await committed(lake, sliceOf('k'));
     const before = { version: lake.snapshot.version, things: (await published(store, 'things')).version };
     expect(await published(store, 'parts')).toMatchObject({ texts: ['parts of k'] });
-    expect(await lake.commit(refreshOf('k', 'new'))).toMatchObject({ isCommitted: true, files: 3 });
+    const refreshed = await committed(lake, refreshOf('k', 'new'), standing, comparing(lake));
+    expect(refreshed).toMatchObject({ isCommitted: true, files: 3 });
     const { snapshot } = await opened(store);
     // The table of changes is created before the first file of it is written.
     expect(snapshot.version).toBe(before.version + 2);
@@ -102,7 +101,7 @@ describe.each<[string, () => Promise<Store>]>([
   test('that two runs have read is of the first, and nothing of the second stays', async () => {
     const store = await place();
     const [one, other] = [await opened(store), await opened(store)];
-    const results = [await one.commit(sliceOf('k')), await other.commit(sliceOf('k'))];
+    const results = [await committed(one, sliceOf('k')), await committed(other, sliceOf('k'))];
     expect(results.map(({ isCommitted }) => isCommitted)).toEqual([true, false]);
     const found: string[] = [];
     for await (const { path } of store.list('')) if (isData(path)) found.push(path);
@@ -114,10 +113,10 @@ describe.each<[string, () => Promise<Store>]>([
 test('slices that are ready together are one commit', async () => {
   const store = memoryStore();
   const lake = await opened(store);
-  await lake.commit(sliceOf('first'));
+  await committed(lake, sliceOf('first'));
   const { version } = lake.snapshot;
   const keys = Array.from({ length: 16 }, (_, at) => `k${at}`);
-  const results = await Promise.all(keys.map((key) => lake.commit(sliceOf(key))));
+  const results = await Promise.all(keys.map((key) => committed(lake, sliceOf(key))));
   expect(results.every(({ isCommitted }) => isCommitted)).toBe(true);
   expect(lake.snapshot.version).toBe(version + 1);
   expect((await published(store, 'things')).texts).toEqual(['first', ...keys].toSorted());
@@ -129,7 +128,7 @@ test('a file that another slice of the same commit replaces is deleted, with a r
     const store = memoryStore();
     const lake = await opened(store);
     await lake.setRetention(hours);
-    await lake.commit(sliceOf('other'));
+    await committed(lake, sliceOf('other'));
     const add = (text: string, replaced: boolean) =>
       lake.commitFiles({
         operation: 'WRITE',
@@ -159,7 +158,7 @@ function newAdd(text: string) {
 describe('a commit that fails', () => {
   test('before it has a version leaves nothing that it wrote, and everything of others', async () => {
     const memory = memoryStore();
-    await (await opened(memory)).commit(sliceOf('k'));
+    await committed(await opened(memory), sliceOf('k'));
     const before = dataFiles(memory);
     let isFailing = true;
     const store = watched(memory, {
@@ -168,11 +167,11 @@ describe('a commit that fails', () => {
       },
     });
     const lake = await opened(store);
-    await expect(lake.commit(sliceOf('new'))).rejects.toThrow('no disk');
+    await expect(committed(lake, sliceOf('new'))).rejects.toThrow('no disk');
     expect(dataFiles(memory)).toEqual(before);
     expect(lake.isUnclear).toBe(false);
     isFailing = false;
-    expect(await lake.commit(sliceOf('new'))).toMatchObject({ isCommitted: true });
+    expect(await committed(lake, sliceOf('new'))).toMatchObject({ isCommitted: true });
   });
 
   test.each([
@@ -180,14 +179,14 @@ describe('a commit that fails', () => {
     ['the deletion of what it replaces', 'remove', 'things/account='],
   ])('at %s, once it has one, stays with all of its files, and the next run completes it', async (_, call, prefix) => {
     const memory = memoryStore();
-    await (await opened(memory)).commit(sliceOf('k'));
+    await committed(await opened(memory), sliceOf('k'));
     const store = watched(memory, {
       before: ({ method, path }) => {
         if (method === call && path.startsWith(prefix)) throw new LedgerlakeError('LAKE_STORE', 'no disk');
       },
     });
     const failing = await opened(store);
-    await expect(failing.commit(refreshOf('k', 'new'))).rejects.toThrow('no disk');
+    await expect(committed(failing, refreshOf('k', 'new'))).rejects.toThrow('no disk');
     const next = await opened(memory);
     expect(next.snapshot.version).toBe(failing.snapshot.version);
     for (const path of pathsIn(next)) expect(memory.files.has(path), path).toBe(true);
@@ -201,13 +200,13 @@ describe('a commit that fails', () => {
     ['not landed', false],
   ])('and may exist deletes nothing, where it has in fact %s', async (_, hasLanded) => {
     const memory = memoryStore();
-    await (await opened(memory)).commit(sliceOf('k'));
+    await committed(await opened(memory), sliceOf('k'));
     const before = dataFiles(memory);
     const unclear = ({ method, path }: { method: string; path: string }) => {
       if (method === 'create' && isCommit(path)) throw new LedgerlakeError('LAKE_UNCLEAR', 'no answer');
     };
     const lake = await opened(watched(memory, hasLanded ? { after: unclear } : { before: unclear }));
-    await expect(lake.commit(refreshOf('k', 'new'))).rejects.toMatchObject({ code: 'LAKE_UNCLEAR' });
+    await expect(committed(lake, refreshOf('k', 'new'))).rejects.toMatchObject({ code: 'LAKE_UNCLEAR' });
     expect(lake.isUnclear).toBe(true);
     expect(dataFiles(memory)).toHaveLength(before.length + 2);
     // A vacuum fences the run where it deletes its files, so that a claim that is still on its way fails.
@@ -221,7 +220,7 @@ describe('a commit that fails', () => {
 
 test('replaced files are deleted when every log without them is published, and no earlier', async () => {
   const memory = memoryStore();
-  await (await opened(memory)).commit(sliceOf('k'));
+  await committed(await opened(memory), sliceOf('k'));
   const calls: string[] = [];
   const store = watched(memory, {
     before: ({ method, path }) => {
@@ -229,7 +228,7 @@ test('replaced files are deleted when every log without them is published, and n
       calls.push(`${method} ${path.replace(/\/(account=|\d).*/, '')}`);
     },
   });
-  await (await opened(store)).commit(refreshOf('k', 'new'));
+  await committed(await opened(store), refreshOf('k', 'new'));
   const removals = ['remove things', 'remove parts'].toSorted();
   expect(calls[0]).toBe('create _catalog');
   expect(calls.slice(1, 3).toSorted()).toEqual(['create parts/_delta_log', 'create things/_delta_log']);
@@ -241,9 +240,9 @@ test('with a retention they stay so long, whatever the clock of whoever looks, a
   const store = memoryStore();
   const lake = await opened(store, clock);
   await lake.setRetention(2);
-  await lake.commit(sliceOf('k'));
+  await committed(lake, sliceOf('k'), clock);
   const old = dataFiles(store);
-  await lake.commit(refreshOf('k', 'new'));
+  await committed(lake, refreshOf('k', 'new'), clock);
   await clock.advance(2 * hourMs - 1);
   expect(await vacuumed(store, clock)).toEqual([]);
   expect(dataFiles(store)).toEqual([...old, ...pathsIn(await opened(store, clock))].toSorted());
@@ -261,7 +260,7 @@ test('with a retention they stay so long, whatever the clock of whoever looks, a
 describe('a vacuum', () => {
   test('fences a dead run before it deletes what that one has written, and its late commit fails', async () => {
     const memory = memoryStore();
-    await (await opened(memory)).commit(sliceOf('k'));
+    await committed(await opened(memory), sliceOf('k'));
     let wake: () => void = () => undefined;
     const sleep = new Promise<void>((resolve) => (wake = resolve));
     const asleep: Store = {
@@ -272,7 +271,7 @@ describe('a vacuum', () => {
       },
     };
     const sleeper = await opened(asleep);
-    const late = sleeper.commit(sliceOf('late'));
+    const late = committed(sleeper, sliceOf('late'));
     await new Promise((resolve) => setImmediate(resolve));
     expect(dataFiles(memory).filter((path) => path.includes(sleeper.run))).toHaveLength(2);
     const events = await vacuumed(memory);
@@ -280,14 +279,14 @@ describe('a vacuum', () => {
     expect(events).toContainEqual({ event: 'orphans-deleted', table: 'things', files: 1 });
     wake();
     await expect(late).rejects.toMatchObject({ code: 'LAKE_CONFLICT' });
-    await expect(sleeper.commit(sliceOf('later'))).rejects.toThrow('another run took it for dead and fenced it');
+    await expect(committed(sleeper, sliceOf('later'))).rejects.toThrow('another run took it for dead and fenced it');
     expect((await published(memory, 'things')).texts).toEqual(['k']);
     expect(dataFiles(memory)).toEqual(pathsIn(await opened(memory)));
   });
 
   test('leaves the files of a run that lives', async () => {
     const memory = memoryStore();
-    await (await opened(memory)).commit(sliceOf('k'));
+    await committed(await opened(memory), sliceOf('k'));
     const other = await opened(memory);
     const lease = await acquireLease(other, new HandClock(standing.now()));
     const path = `things/account=a/month=2025-06/x-${other.run}-0.parquet`;
@@ -303,11 +302,11 @@ describe('a vacuum', () => {
   test('leaves what it doesn’t know where the lake’s logs are an older copy beside newer files', async () => {
     const memory = memoryStore();
     const lake = await opened(memory);
-    await lake.commit(sliceOf('k'));
+    await committed(lake, sliceOf('k'));
     const older = new Map(memory.files);
-    await lake.commit(sliceOf('more'));
+    await committed(lake, sliceOf('more'));
     const next = await opened(memory);
-    await next.commit(sliceOf('newer'));
+    await committed(next, sliceOf('newer'));
     const copy = memoryStore(new Map([...older, ...[...memory.files].filter(([path]) => isData(path))]));
     const dead = await acquireLease(next, new HandClock(standing.now()));
     await dead.release();
@@ -324,7 +323,7 @@ describe('a lake doesn’t open', () => {
   async function filled(): Promise<MemoryStore> {
     const store = memoryStore();
     const lake = await opened(store);
-    for (const key of ['a', 'b', 'c']) await lake.commit(sliceOf(key));
+    for (const key of ['a', 'b', 'c']) await committed(lake, sliceOf(key));
     return store;
   }
   function lose(store: MemoryStore, isLost: (path: string) => boolean): void {
@@ -357,15 +356,15 @@ describe('after an erasure', () => {
     const sleeper = await opened(store);
     const { run } = sleeper;
     const lake = await opened(store);
-    for (const key of ['a', 'b']) await lake.commit(sliceOf(key));
+    for (const key of ['a', 'b']) await committed(lake, sliceOf(key));
     const eraser = await opened(store);
     await eraser.erase('ERASE');
     await sleeper.refresh();
     expect([sleeper.run, sleeper.snapshot.hash]).toEqual([run, eraser.snapshot.hash]);
     expect(pathsIn(sleeper)).toEqual(pathsIn(eraser));
-    await expect(sleeper.commit(sliceOf('late'))).rejects.toMatchObject({ code: 'LAKE_CONFLICT' });
-    expect(await eraser.commit(sliceOf('own'))).toMatchObject({ isCommitted: true });
-    expect(await (await opened(store)).commit(sliceOf('next'))).toMatchObject({ isCommitted: true });
+    await expect(committed(sleeper, sliceOf('late'))).rejects.toMatchObject({ code: 'LAKE_CONFLICT' });
+    expect(await committed(eraser, sliceOf('own'))).toMatchObject({ isCommitted: true });
+    expect(await committed(await opened(store), sliceOf('next'))).toMatchObject({ isCommitted: true });
     expect(dataFiles(store)).toEqual(pathsIn(await opened(store)));
   });
 
@@ -373,7 +372,7 @@ describe('after an erasure', () => {
     const store = memoryStore();
     for (const key of ['a', 'b', 'c']) {
       const dead = await opened(store);
-      await dead.commit(sliceOf(key));
+      await committed(dead, sliceOf(key));
       await store.write(`things/account=a/month=2025-06/x-${dead.run}-9.parquet`, Buffer.from('x'));
       await vacuumed(store);
     }
@@ -398,11 +397,11 @@ describe('a load key', () => {
   test('has its window, when it was read last and since when its rows are there', async () => {
     const clock = new HandClock('2025-06-10T00:00:00Z');
     const store = memoryStore();
-    const lake = await opened(store, clock, revisions);
-    await lake.commit(sliceOf(window(1, 2)));
-    await lake.commit(sliceOf('settlement/1'));
+    const lake = await opened(store, clock);
+    await committed(lake, sliceOf(window(1, 2)), clock);
+    await committed(lake, sliceOf('settlement/1'), clock);
     await clock.advance(hourMs);
-    await lake.commit({ ...refreshOf(window(1, 2), 'new') });
+    await committed(lake, refreshOf(window(1, 2), 'new'), clock, comparing(lake));
     const span = { start: Date.UTC(2025, 5, 1), end: Date.UTC(2025, 5, 2) };
     expect(await keysOf(store)).toEqual([
       { key: window(1, 2), window: span, readAt: t1, since: t0, origin: 'api' },
@@ -413,13 +412,13 @@ describe('a load key', () => {
   test('that takes the place of others has since when each of its parts is there', async () => {
     const clock = new HandClock('2025-06-10T00:00:00Z');
     const store = memoryStore();
-    const lake = await opened(store, clock, revisions);
+    const lake = await opened(store, clock);
     const day = (number: number) => Date.UTC(2025, 5, number);
-    await lake.commit(sliceOf(window(1, 2)));
+    await committed(lake, sliceOf(window(1, 2)), clock);
     await clock.advance(hourMs);
-    await lake.commit(sliceOf(window(3, 4)));
+    await committed(lake, sliceOf(window(3, 4)), clock);
     await clock.advance(hourMs);
-    await lake.commit(sliceOf(window(1, 5), { replaces: [window(1, 2), window(3, 4)] }));
+    await committed(lake, sliceOf(window(1, 5), { replaces: [window(1, 2), window(3, 4)] }), clock, comparing(lake));
     const joined = {
       ...{ key: window(1, 5), window: { start: day(1), end: day(5) }, readAt: t2, origin: 'api' },
       since: [
@@ -434,8 +433,8 @@ describe('a load key', () => {
     expect((await published(store, 'things')).texts).toEqual([window(1, 5)]);
     // It stays so where it is read again, and in a checkpoint.
     await clock.advance(hourMs);
-    const next = await opened(store, clock, revisions);
-    await next.commit(refreshOf(window(1, 5), 'new'));
+    const next = await opened(store, clock);
+    await committed(next, refreshOf(window(1, 5), 'new'), clock, comparing(next));
     await next.erase('ERASE');
     expect(await keysOf(store)).toEqual([{ ...joined, readAt: (t2 ?? 0) + hourMs }]);
   });

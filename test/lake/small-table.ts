@@ -1,8 +1,10 @@
 import type { Clock } from '../../src/core/clock.js';
 import type { Table } from '../../src/core/columns/table.js';
 import type { Add } from '../../src/lake/delta/actions.js';
-import { Lake, type SliceCommit, type SliceFile } from '../../src/lake/lake.js';
-import type { Revisions } from '../../src/lake/slice-commit.js';
+import type { CommitResult } from '../../src/lake/commit-files.js';
+import { Lake } from '../../src/lake/lake.js';
+import type { Revisions, SliceCommit, SliceFile } from '../../src/lake/slice-commit.js';
+import { SliceWriter } from '../../src/lake/slice-writer.js';
 import type { Store } from '../../src/lake/store/store.js';
 
 const column = (name: string) =>
@@ -25,8 +27,18 @@ export const changes: Table = {
 export const standing: Clock = { now: () => 1_750_000_000_000, sleep: () => Promise.resolve() };
 
 /** The lake of these tables as one more process would have it. */
-export function opened(store: Store, clock: Clock = standing, revisions?: Revisions): Promise<Lake> {
-  return Lake.open(store, [things, parts, changes], clock, revisions);
+export function opened(store: Store, clock: Clock = standing): Promise<Lake> {
+  return Lake.open(store, [things, parts, changes], clock);
+}
+
+/** Commits a slice as a run of the lake does. */
+export function committed(
+  lake: Lake,
+  slice: SliceCommit,
+  clock: Clock = standing,
+  revisions?: Partial<Revisions>,
+): Promise<CommitResult> {
+  return new SliceWriter(lake, clock, revisions).commit(slice);
 }
 
 export function file(name: string): Add {

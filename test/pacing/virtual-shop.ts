@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { latestBound } from '../../src/app/configuration/range.js';
 import { choosePipelines } from '../../src/app/configuration/chosen-pipelines.js';
-import { remainderWriter } from '../../src/app/maintenance/remainder.js';
 import { EventRevisions } from '../../src/app/reconcile/reconcile-slice.js';
 import { openDatabase } from '../../src/core/duckdb/connection.js';
 import type { Window } from '../../src/core/windows.js';
@@ -92,8 +91,8 @@ export async function openShop({ seller, now, lake, faults }: ShopOptions): Prom
     try {
       return await withWorkspace(defaultLimits, store, async (workspace) => {
         const isCompared = refresh || range === undefined;
-        const revisions = new EventRevisions(workspace, clock);
-        const opened = await Lake.open(store, tables, clock, isCompared ? revisions : undefined);
+        const opened = await Lake.open(store, tables, clock);
+        const revisions = new EventRevisions(opened, clock, workspace);
         const end = latestBound(clock.now());
         const loaded = loadedWindows(opened, 'transactions', 'shop');
         const kind = range === undefined ? syncUntil(end, clock.now()) : ({ kind: 'backfill' } as const);
@@ -103,7 +102,11 @@ export async function openShop({ seller, now, lake, faults }: ShopOptions): Prom
             range: range ?? { start: missingWindows(loaded, end)[0]?.start ?? end, end },
           },
           ...{ upstream: connection.upstream, clock, signal: new AbortController().signal, emit: () => undefined },
-          ...{ openSlices: 4, judge: verdictOn, withRemainder: remainderWriter(opened, clock) },
+          ...{
+            openSlices: 4,
+            judge: verdictOn,
+            revisions: isCompared ? revisions : { withRemainder: revisions.withRemainder },
+          },
         });
         return { summaries, failure, emptied: revisions.findings.emptied.length };
       });

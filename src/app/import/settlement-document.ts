@@ -20,7 +20,6 @@ import {
   type SettlementRows,
 } from '../../sources/finances/settlement-reports/report-rows.js';
 import { settlementSlice } from '../../sources/finances/selling-partner/subject-ids.js';
-import { remainderWriter } from '../maintenance/remainder.js';
 import { findingsText } from '../reconcile/findings.js';
 import { EventRevisions } from '../reconcile/reconcile-slice.js';
 import type { ImportSummaries } from './import-summary.js';
@@ -95,7 +94,7 @@ export async function addSettlements(
     summaries.refused.push(reason);
     emit({ event: 'line-left-out', reason });
   };
-  const revisions = new EventRevisions(workspace, clock);
+  const revisions = new EventRevisions(lake, clock, workspace);
   const writer = new SliceWriter(lake, clock, revisions);
   const { settlements, faults } = settlementsIn(lines);
   for (const { line, found } of faults) refuse(line, found);
@@ -108,7 +107,7 @@ export async function addSettlements(
     }
     const slice = await sliceOf(rows, options.account);
     const committed = await untilCommitted(options, `settlement ${rows.id}`, async () => {
-      const result = await writer.commit(slice, remainderWriter(lake, clock, workspace.limits));
+      const result = await writer.commit(slice);
       if (!result.isCommitted) await lake.refresh();
       return result.isCommitted ? result : undefined;
     });

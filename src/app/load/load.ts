@@ -16,8 +16,7 @@ import { isEmpty, missingText, refuseFile } from '../../lake/existing-lake.js';
 import { openStore } from '../../lake/store/open-store.js';
 import type { Store } from '../../lake/store/store.js';
 import { vacuumLake } from '../../lake/upkeep/vacuum.js';
-import { remainderWriter } from '../maintenance/remainder.js';
-import { defaultLimits, withWorkspace } from '../../lake/files/workspace.js';
+import { defaultLimits, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
 import { demoAccount, refuseMixing } from '../configuration/account.js';
 import { withNeeds } from '../configuration/chosen-pipelines.js';
 import type { OptionalSettings } from '../configuration/settings.js';
@@ -108,9 +107,7 @@ export async function load<Summary extends object, Plan extends LoadPlan>(
   const known = { account: job.account, lake: options.lake, ...bounds };
   const context = withFailedResult(given, known, () => failedMembers?.(load.progress) ?? {});
   const store = await checkedStore(request, context);
-  return withWorkspace(defaultLimits, store, (workspace) =>
-    loadInto(store, new EventRevisions(workspace, context.clock), load, context),
-  );
+  return withWorkspace(defaultLimits, store, (workspace) => loadInto(store, workspace, load, context));
 }
 
 /** A load that has begun. */
@@ -130,7 +127,7 @@ async function checkedStore({ options, job }: LoadTask, { clock, emit }: RunCont
 
 async function loadInto<Summary extends object, Plan extends LoadPlan>(
   store: Store,
-  revisions: EventRevisions,
+  workspace: Workspace,
   load: ActiveLoad<Summary, Plan>,
   context: RunContext,
 ): Promise<CommandResult<Summary>> {
@@ -144,7 +141,8 @@ async function loadInto<Summary extends object, Plan extends LoadPlan>(
   };
   const serviceNow = (): number => clock.now() + (clockOffsetSeconds ?? 0) * 1000;
   const customTables = job.custom.flatMap(tablesOf);
-  const lake = await Lake.open(store, [...tables, ...customTables], clock, revisions);
+  const lake = await Lake.open(store, [...tables, ...customTables], clock);
+  const revisions = new EventRevisions(lake, clock, workspace);
   // A run that judges the age of a lake begins none: the disk of the lake may not be mounted.
   if (options.maxLag !== undefined && lake.isEmpty && (await isEmpty(store)))
     throw usageError(missingText(options.lake));
@@ -159,7 +157,7 @@ async function loadInto<Summary extends object, Plan extends LoadPlan>(
     tuneForComputation();
     const startedAt = clock.now();
     const { plan, requested, hasNotes } = await startRun(lake, lease, load, context);
-    const ran = await runConnected(lake, { ...plan, requested }, load, { ...context, emit });
+    const ran = await runConnected(lake, revisions, { ...plan, requested }, load, { ...context, emit });
     if (ran.failure === undefined) {
       await vacuumLake(lake, lease, { clock, emit, account });
       lease.cleared();
@@ -254,6 +252,7 @@ async function startRun<Plan extends LoadPlan>(
 /** Runs the pipelines with their APIs connected, and removes the saved pages that the next run does not need. */
 async function runConnected(
   lake: Lake,
+  revisions: EventRevisions,
   { pipelines, job, requested }: LoadPlan,
   { options, job: { isCustomOnly } }: LoadTask,
   { clock, signal, closing, emit }: RunContext,
@@ -278,7 +277,7 @@ async function runConnected(
         emit: emitWithWatermarks,
         openSlices,
         judge: verdictOn,
-        withRemainder: remainderWriter(lake, clock),
+        revisions,
       });
       for (const connection of [finances, connected]) {
         if (ran.failure === undefined) await connection.sweep();

@@ -3,7 +3,7 @@ import type { Clock } from '../../core/clock.js';
 import { usageError } from '../../core/errors.js';
 import { variableOf } from '../../core/environment.js';
 import { customPipeline, type CustomPipeline } from '../../sources/custom/custom-pipeline.js';
-import { tables } from '../../sources/finances/lake-tables.js';
+import { historyPipeline, tables } from '../../sources/finances/lake-tables.js';
 import { demoAccount, readCustomAccount } from '../configuration/account.js';
 import {
   accountEnvironment,
@@ -21,7 +21,6 @@ import {
   type Settings,
 } from '../configuration/settings.js';
 import { views } from '../query/views.js';
-import { historyPipeline } from '../reconcile/event-history.js';
 import type { CustomLocation, EmbeddedService } from './connections.js';
 
 /** What a run that asks the service is given. */

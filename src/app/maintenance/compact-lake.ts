@@ -1,7 +1,7 @@
 import { isRewritten } from '../../lake/files/new-file.js';
 import { DataFile } from '../../lake/delta/data-file.js';
 import { count } from '../../core/count.js';
-import { historyPipeline } from '../reconcile/event-history.js';
+import { historyPipeline } from '../../sources/finances/lake-tables.js';
 import { pipelines } from '../../../pipelines/all-pipelines.js';
 import type { CommandResult } from '../command-result.js';
 import type { RunContext } from '../context.js';

@@ -4,7 +4,7 @@ import { tablesOf, type PipelineTables, type Table } from '../../core/columns/ta
 import { encodeFile } from '../../core/parquet/encode-file.js';
 import type { Window } from '../../core/windows.js';
 import { columnList, rowsIn } from '../../lake/files/local-parquet.js';
-import { monthRows } from '../../lake/files/month-files.js';
+import { monthRows, sameRows } from '../../lake/files/month-files.js';
 import { hasColumn, mainOrder, sortedFile } from '../../lake/files/sorted-file.js';
 import type { Workspace } from '../../lake/files/workspace.js';
 import type { NewFile } from '../../lake/commit-files.js';
@@ -14,7 +14,6 @@ import { refuseChanged } from '../../sources/custom/custom-table.js';
 import { scanned } from '../../sources/records/json-node.js';
 import { callDefinition, type LoadedDefinition } from '../../sources/custom/load-definitions.js';
 import { definitionError } from '../../sources/records/definition-error.js';
-import { sameRows } from '../reconcile/differing-rows.js';
 import type { MaintenanceRun } from './command.js';
 import {
   countReplacement,

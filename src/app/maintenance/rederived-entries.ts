@@ -18,7 +18,7 @@ import type { ParquetSource } from '../../core/parquet/parquet-source.js';
 import type { Derivation, DerivedBatch } from '../../engine/run/derivation.js';
 import { loadKeysLabel } from '../../lake/files/load-key-rows.js';
 import { rowsIn, type LocalParquet } from '../../lake/files/local-parquet.js';
-import { sameRows } from '../reconcile/differing-rows.js';
+import { sameRows } from '../../lake/files/month-files.js';
 import { derivationOf } from '../../sources/finances/finances-apis.js';
 import { pipelineNamed } from '../../../pipelines/all-pipelines.js';
 

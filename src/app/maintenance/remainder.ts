@@ -8,8 +8,8 @@ import { countRows, columnList, checkRowCount, rowsIn } from '../../lake/files/l
 import { LedgerlakeError } from '../../core/errors.js';
 import type { NewFile } from '../../lake/commit-files.js';
 import { TableSnapshot } from '../../lake/catalog/table-snapshot.js';
-import type { Lake, WithRemainder } from '../../lake/lake.js';
-import type { SliceCommit } from '../../lake/slice-commit.js';
+import type { Lake } from '../../lake/lake.js';
+import type { Revisions, SliceCommit } from '../../lake/slice-commit.js';
 import { noRemainder, storedFiles, type Remainder, type SliceReplacement } from '../../lake/slice-replacement.js';
 import { importedKey, parseImportedKey } from '../../lake/loads/imported-spans.js';
 import {
@@ -34,7 +34,7 @@ import { replacedEvents } from '../spans/undated-events.js';
  * A loaded window replaces imported rows with a date within it, and those without a date whose span is loaded then. Other imported rows
  * without a date may be of the window or not: `replacedEvents` decides.
  */
-export function remainderWriter(lake: Lake, clock: Clock, limits = defaultLimits): WithRemainder {
+export function remainderWriter(lake: Lake, clock: Clock, limits = defaultLimits): Revisions['withRemainder'] {
   return async (slice, replacement, use) => {
     const pipeline = { name: slice.pipeline, main: slice.main, derived: slice.derived };
     const bundles = mixedBundles(lake, pipeline, slice, replacement);

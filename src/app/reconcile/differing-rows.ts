@@ -218,29 +218,3 @@ function exampleOf(row: Readonly<Record<string, unknown>>): ChangeExample {
     posted_at: text('posted_at'),
   };
 }
-
-/** Columns that identify what a row was read for: a window, a settlement or an order. */
-const sourceColumns = ['window_start', 'group_id', 'requested_order_id'];
-
-/**
- * Whether two queries return the same rows of a table, in any order: the sums of the rows' hashes, of 64 bits, are compared, which
- * needs no memory. Where the id is a hash of `raw`, `raw` isn't compared, and rows may have swapped positions: an API without a
- * defined order may answer in a different one each time.
- */
-export async function sameRows(database: Database, table: Table, a: string, b: string): Promise<boolean> {
-  const isHashed = hasColumn(table, 'content_hash');
-  const names = table.columns.map(({ name }) => name);
-  // Of a settlement that several documents have, either one will do.
-  const isOrigin = (name: string) => name === 'document' && table.customPipeline === undefined;
-  const compared = names.filter((name) => !(isHashed && (name === 'raw' || name === 'position')) && !isOrigin(name));
-  const isSame = async (columns: readonly string[]): Promise<boolean> => {
-    const list = [...columns.map(identifier), 'month_'].join(', ');
-    // The hash of several values mixes the last one too little for a sum.
-    const sumOf = (rows: string) => `(SELECT {rows: count(*), sum: sum(hash(hash(${list})))} FROM (${rows}))`;
-    const [found] = await database.rows(`SELECT ${sumOf(a)} = ${sumOf(b)} AS same`);
-    return found?.['same'] === true;
-  };
-  if (!(await isSame(compared))) return false;
-  const positionColumns = names.filter((name) => name === 'position' || sourceColumns.includes(name));
-  return !isHashed || !positionColumns.includes('position') || isSame(positionColumns);
-}

@@ -1,8 +1,8 @@
 import { readFile, rm } from 'node:fs/promises';
-import { sqlType, type Table, type Column, type PipelineTables } from '../../core/columns/table.js';
+import { sqlType, type Table, type Column } from '../../core/columns/table.js';
 import type { Database } from '../../core/duckdb/connection.js';
-import { eventHistory } from '../../sources/finances/lake-tables.js';
-import type { SliceCommit, SliceFile } from '../../lake/lake.js';
+import { eventHistory, historyPipeline } from '../../sources/finances/lake-tables.js';
+import type { SliceCommit, SliceFile } from '../../lake/slice-commit.js';
 import { copyRows, mostGroupRows } from '../../lake/files/local-parquet.js';
 import { hasColumn } from '../../lake/files/sorted-file.js';
 import { loadKeysLabel } from '../../lake/files/load-key-rows.js';
@@ -153,6 +153,3 @@ function packedType(table: Table): Readonly<Record<string, string>> {
     extraColumns(table).map((column) => [column.name, column.type === 'decimal' ? 'VARCHAR' : sqlType(column)]),
   );
 }
-
-/** The history's name for `compact`: it belongs to no single pipeline. */
-export const historyPipeline: PipelineTables = { name: 'event-history', main: eventHistory, derived: [] };

@@ -4,7 +4,8 @@ import type { Clock } from '../../core/clock.js';
 import type { Table } from '../../core/columns/table.js';
 import type { LedgerlakeError } from '../../core/errors.js';
 import { lakePathOf } from '../../lake/catalog/change.js';
-import type { SliceCommit, ComparedLake, Revision, Revisions, RevisionToCommit } from '../../lake/slice-commit.js';
+import type { Lake } from '../../lake/lake.js';
+import type { Revision, Revisions, SliceCommit } from '../../lake/slice-commit.js';
 import { replacementOf, storedFiles, type SliceReplacement } from '../../lake/slice-replacement.js';
 import { hasColumn } from '../../lake/files/sorted-file.js';
 import { canSelectRows, loadKeyCondition } from '../../lake/files/load-key-rows.js';
@@ -18,7 +19,6 @@ import {
   countStored,
   findDiffering,
   rowKey,
-  sameRows,
   type States,
 } from './differing-rows.js';
 import {
@@ -26,9 +26,11 @@ import {
   isUnreadable,
   overNewest,
   monthRows,
+  sameRows,
   withSliceFiles,
   type MonthFiles,
 } from '../../lake/files/month-files.js';
+import { remainderWriter } from '../maintenance/remainder.js';
 import { historyFiles, keepsHistory } from './event-history.js';
 import { timestampLiteral } from '../../core/duckdb/literals.js';
 import { uncovered } from '../../core/windows.js';
@@ -48,8 +50,10 @@ const leastReturned = 0.05;
  * the run. Where nothing differs, nothing is written. A damaged file of the lake can't be compared: it is replaced.
  */
 export class EventRevisions implements Revisions {
-  readonly #workspace: Workspace;
+  readonly withRemainder: Revisions['withRemainder'];
+  readonly #lake: Lake;
   readonly #clock: Clock;
+  readonly #workspace: Workspace;
   readonly #files: CheckedFiles;
   /** The orders of all compared slices, by pipeline. */
   readonly #orders = new Map<string, KnownOrders>();
@@ -61,9 +65,11 @@ export class EventRevisions implements Revisions {
   };
   readonly #mutex = new Mutex();
 
-  constructor(workspace: Workspace, clock: Clock) {
-    this.#workspace = workspace;
+  constructor(lake: Lake, clock: Clock, workspace: Workspace) {
+    this.#lake = lake;
     this.#clock = clock;
+    this.#workspace = workspace;
+    this.withRemainder = remainderWriter(lake, clock, workspace.limits);
     this.#files = new CheckedFiles(workspace);
   }
 
@@ -73,31 +79,30 @@ export class EventRevisions implements Revisions {
   }
 
   /** Compares one slice at a time: comparisons share a database. */
-  compare(lake: ComparedLake, slice: SliceCommit): Promise<Revision> {
-    return this.#mutex.run(() => this.#compare(lake, slice));
+  compare(slice: SliceCommit): ReturnType<Revisions['compare']> {
+    return this.#mutex.run(() => this.#compare(slice));
   }
 
-  async #compare(lake: ComparedLake, slice: SliceCommit): Promise<Revision> {
+  async #compare(slice: SliceCommit): ReturnType<Revisions['compare']> {
     if (this.#otherAccount !== undefined) throw this.#otherAccount;
-    const replacement = () => replacementOf(lake.snapshot, slice);
+    const replacement = () => replacementOf(this.#lake.snapshot, slice);
     const stored = () => replacement().stored.map(({ add }) => add);
     try {
-      return await overNewest(lake, stored, () => this.#revisionOf(lake, slice, replacement()));
+      return await overNewest(this.#lake, stored, () => this.#revisionOf(slice, replacement()));
     } catch (error) {
       if (!isUnreadable(error)) throw error;
       // The slice replaces the file, so only the fault is reported, without the remedy of a damaged file.
       const reason = error instanceof DamagedFile ? error.found : error.message;
-      return this.#revisionByLog(lake, slice, replacement(), reason);
+      return this.#revisionByLog(slice, replacement(), reason);
     }
   }
 
   /** The revision of a slice whose stored rows can't be read, by the log alone. */
   async #revisionByLog(
-    lake: ComparedLake,
     slice: SliceCommit,
     replacement: SliceReplacement,
     reason: string,
-  ): Promise<Revision> {
+  ): ReturnType<Revisions['compare']> {
     const { pipeline, loadKeys, main } = slice;
     const mains = storedFiles(replacement, main);
     // A load key without rows has no file.
@@ -107,37 +112,37 @@ export class EventRevisions implements Revisions {
     const emptied = { pipeline, load_keys: loadKeys, rows, lacking: rows, ...(isShared && { atMost: true as const }) };
     if (isEmptied && slice.acceptsEmpty !== true) {
       this.#findings.emptied.push({ ...emptied, accepted: false });
-      return { verdict: 'refused' };
+      return 'refused';
     }
     // A commit doesn't rewrite a file that the log has with the same content.
-    await repairFiles(lake, slice, replacement);
-    return revision(slice, replacement, uncompared, () => {
+    await repairFiles(this.#lake, slice, replacement);
+    return revision(replacement, uncompared, () => {
       if (isEmptied) this.#findings.emptied.push({ ...emptied, accepted: true });
       this.#findings.uncompared.push({ pipeline, load_keys: loadKeys, reason });
     });
   }
 
-  async #revisionOf(lake: ComparedLake, slice: SliceCommit, replacement: SliceReplacement): Promise<Revision> {
+  async #revisionOf(slice: SliceCommit, replacement: SliceReplacement): ReturnType<Revisions['compare']> {
     const { pipeline, loadKeys, main } = slice;
     const stored = replacement.snapshot.keysOf(slice.account, pipeline);
     const isKnown = (loadKey: string) => stored.has(loadKey);
     const known = replacement.reread.filter(isKnown);
     // Nothing is replaced.
-    if (known.length === 0) return revision(slice, replacement, { files: [], isCompared: true });
-    if (!canSelectRows(main, slice.derived, known)) return revision(slice, replacement, uncompared);
+    if (known.length === 0) return revision(replacement, { files: [], isCompared: true });
+    if (!canSelectRows(main, slice.derived, known)) return revision(replacement, uncompared);
 
     const hasSameHoles = loadKeys.every((key) => slice.holes?.get(key)?.length === stored.get(key)?.holes?.length);
     const mayStay = hasSameHoles && loadKeys.every(isKnown) && known.length === loadKeys.length && slice.noted !== true;
     if (mayStay && replacement.mixed.length === 0 && sameFiles(slice, replacement)) {
       const rows = rowsOf(storedFiles(replacement, main));
       this.#addOrders(pipeline, { stored: rows, returned: rows });
-      for (const reason of await repairFiles(lake, slice, replacement)) {
+      for (const reason of await repairFiles(this.#lake, slice, replacement)) {
         this.#findings.uncompared.push({ pipeline, load_keys: slice.loadKeys, reason });
       }
-      return { verdict: 'same' };
+      return 'same';
     }
     return withSliceFiles(this.#workspace, slice, async (files) => {
-      const states = await this.#states(lake, slice, replacement, known, files);
+      const states = await this.#states(slice, replacement, known, files);
       return this.#compareStates(slice, replacement, states, { known, mayStay });
     });
   }
@@ -148,7 +153,7 @@ export class EventRevisions implements Revisions {
     replacement: SliceReplacement,
     { main: mainStates, derived }: SliceStates,
     { known, mayStay }: { readonly known: readonly string[]; readonly mayStay: boolean },
-  ): Promise<Revision> {
+  ): ReturnType<Revisions['compare']> {
     const { database } = this.#workspace;
     // What is compared of settlements is their lines.
     const lineStates = derived.find(({ table }) => table.linesOf !== undefined && keepsHistory(table));
@@ -157,18 +162,18 @@ export class EventRevisions implements Revisions {
     const { rows: storedRows, orders } = await countStored(database, rowStates);
     const answer = { pipeline: slice.pipeline, load_keys: known, rows: storedRows };
     const isEmptied = storedRows > 0 && !slice.files.some(({ table }) => table === mainStates.table);
-    const refuse = (lacking: number, appeared = 0): Revision => {
+    const refuse = (lacking: number, appeared = 0): 'refused' => {
       const others = lacking === storedRows && appeared > 0 ? { others: appeared } : {};
       const holes = hasHoles(slice) && { holes: true as const };
       this.#findings.emptied.push({ ...answer, lacking, ...others, ...holes, accepted: false });
-      return { verdict: 'refused' };
+      return 'refused';
     };
     if (isEmptied && slice.acceptsEmpty !== true) return refuse(storedRows);
     const maySkip = async () => mayStay && (await this.#isSame([mainStates, ...derived]));
     if (rowKey(compared) === undefined) {
-      if (await maySkip()) return { verdict: 'same' };
+      if (await maySkip()) return 'same';
       const counts = await countDifferingRows(database, [mainStates, ...derived], knownWindowsCondition(slice, known));
-      return revision(slice, replacement, uncompared, () => {
+      return revision(replacement, uncompared, () => {
         const rows = counts.appeared + counts.vanished;
         const change = { ...counts, differ: 0, released: 0, grown: 0, rows, examples: [] };
         if (rows > 0) this.#findings.changes.push({ pipeline: slice.pipeline, load_keys: known, ...change });
@@ -185,12 +190,12 @@ export class EventRevisions implements Revisions {
     const isDoubtful = hasHoles(slice) || !keepsHistory(compared);
     if (found.vanished > 0 && isDoubtful && slice.acceptsEmpty !== true) return refuse(found.vanished, found.appeared);
     const isChanged = found.rows + found.released + found.grown > 0;
-    if (!isChanged && (await maySkip())) return { verdict: 'same' };
+    if (!isChanged && (await maySkip())) return 'same';
     const entries = derived.find(({ table }) => hasColumn(table, 'entry'));
     const now = this.#clock.now();
     const hasHistory = (isChanged || found.moved > 0) && keepsHistory(compared);
     const history = hasHistory ? await historyFiles(this.#workspace, compared, slice, entries, now) : [];
-    return revision(slice, replacement, { files: history, isCompared: keepsHistory(compared) }, () => {
+    return revision(replacement, { files: history, isCompared: keepsHistory(compared) }, () => {
       if (isEmptied) this.#findings.emptied.push({ ...answer, lacking: storedRows, accepted: true });
       if (isChanged) this.#findings.changes.push({ pipeline: slice.pipeline, load_keys: known, ...found });
     });
@@ -217,7 +222,6 @@ export class EventRevisions implements Revisions {
   }
 
   async #states(
-    lake: ComparedLake,
     slice: SliceCommit,
     replacement: SliceReplacement,
     known: readonly string[],
@@ -225,7 +229,7 @@ export class EventRevisions implements Revisions {
   ): Promise<SliceStates> {
     const states = async (table: Table, condition: string): Promise<States> => ({
       table,
-      stored: monthRows(table, await this.#files.of(lake, table, storedFiles(replacement, table)), condition),
+      stored: monthRows(table, await this.#files.of(this.#lake, table, storedFiles(replacement, table)), condition),
       incoming: monthRows(table, files.get(table) ?? [], 'true'),
     });
     const mainStates = await states(slice.main, loadKeyCondition(known));
@@ -292,12 +296,11 @@ const uncompared = { files: [], isCompared: false };
 
 /** The revision that replaces the stored rows, unless another run has replaced them since. */
 function revision(
-  { main, name }: SliceCommit,
   replacement: SliceReplacement,
-  history: Pick<RevisionToCommit, 'files' | 'isCompared'>,
+  history: Pick<Revision, 'files' | 'isCompared'>,
   committed: () => void = () => undefined,
-): RevisionToCommit {
-  return { verdict: 'changed', ...history, name: `${main.name}-${name}`, replacement, committed };
+): Revision {
+  return { ...history, replacement, committed };
 }
 
 /**
@@ -306,7 +309,7 @@ function revision(
  * @returns the fault of each rewritten file
  * @throws LedgerlakeError LAKE_STORE
  */
-async function repairFiles(lake: ComparedLake, slice: SliceCommit, { stored }: SliceReplacement): Promise<string[]> {
+async function repairFiles(lake: Lake, slice: SliceCommit, { stored }: SliceReplacement): Promise<string[]> {
   const incoming = new Map(slice.files.map(({ bytes }) => [contentOf(bytes).sha256, bytes]));
   const repaired: string[] = [];
   for (const { table, add } of stored) {

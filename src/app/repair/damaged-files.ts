@@ -21,7 +21,7 @@ import { retentionDays } from '../../sources/finances/selling-partner/history-li
 import { reportLimits } from '../../sources/finances/settlement-reports/report-operations.js';
 import { bundlesOf, fileTargetOf, writeBundle, writeFiltered } from '../maintenance/file-bundles.js';
 import { remainderWriter } from '../maintenance/remainder.js';
-import { historyPipeline } from '../reconcile/event-history.js';
+import { historyPipeline } from '../../sources/finances/lake-tables.js';
 import { readWindow } from '../../engine/slicing/window-slices.js';
 import { hasColumn } from '../../lake/files/sorted-file.js';
 import { parseImportedKey } from '../../lake/loads/imported-spans.js';

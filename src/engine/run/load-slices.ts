@@ -8,7 +8,8 @@ import { LedgerlakeError, messageOf } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
 import type { CommitResult } from '../../lake/commit-files.js';
 import { encodeFile } from '../../core/parquet/encode-file.js';
-import type { SliceFile, WithRemainder } from '../../lake/lake.js';
+import type { Revisions, SliceFile } from '../../lake/slice-commit.js';
+import { SliceWriter } from '../../lake/slice-writer.js';
 import { oversizedPages } from './concurrency-plan.js';
 import { addSlice, type PipelineCounts, type SliceFigures } from './pipeline-counts.js';
 import type { Batch, Collector, Job, Pipeline, Reading, SlicePart, SliceVerdict, Warnings } from './pipeline.js';
@@ -28,8 +29,8 @@ export interface PipelineRunOptions<Upstream> {
   readonly openSlices: number;
   /** The verdict on a slice that can't be read, by its error. */
   readonly judge: (error: unknown) => SliceVerdict;
-  /** Splits files that contain more than the replaced rows; without it such a slice fails. */
-  readonly withRemainder?: WithRemainder;
+  /** Left out: as for `SliceWriter`. */
+  readonly revisions?: Partial<Revisions> | undefined;
 }
 
 /** One pass over the slices of a pipeline: the state shared by its stages. */
@@ -37,6 +38,7 @@ interface Pass<Upstream> extends PipelineRunOptions<Upstream> {
   readonly pipeline: Pipeline<Upstream>;
   readonly queue: SliceQueue;
   readonly scheduler: Scheduler<Slice>;
+  readonly writer: SliceWriter;
   readonly summary: PipelineCounts;
   /** What each slice has added to the summary, by name: a second read replaces it. */
   readonly counted: Map<string, Pick<SliceFigures, 'rows' | 'warnings'>>;
@@ -59,10 +61,11 @@ export async function loadSlices<Upstream>(
   options: PipelineRunOptions<Upstream>,
   summary: PipelineCounts,
 ): Promise<number> {
-  const { upstream, clock, signal, closing, openSlices } = options;
+  const { job, upstream, clock, signal, closing, openSlices, revisions } = options;
   const pace = () => pipeline.client(upstream)?.pace(pipeline.operation);
   const scheduler = new Scheduler({ queue, pace, unpaced: openSlices, clock, signal, closing });
-  const pass: Pass<Upstream> = { ...options, pipeline, queue, scheduler, summary, counted: new Map() };
+  const writer = new SliceWriter(job.lake, clock, revisions);
+  const pass: Pass<Upstream> = { ...options, pipeline, queue, scheduler, writer, summary, counted: new Map() };
   const before = summary.conflicts;
   await streamPipeline(
     Readable.from(scheduler.slices(), { highWaterMark: 0 }),
@@ -302,16 +305,13 @@ async function commitSlice<Upstream>(whole: WholeSlice, pass: Pass<Upstream>): P
 function commitPart<Upstream>(
   { part, files }: PartCommit,
   { collector }: WholeSlice,
-  { pipeline, job, withRemainder }: Pass<Upstream>,
+  { pipeline, job, writer }: Pass<Upstream>,
 ): Promise<CommitResult> {
-  return job.lake.commit(
-    {
-      ...{ pipeline: pipeline.name, account: job.account, main: pipeline.main, derived: pipeline.derived, files },
-      ...{ ...part, replaces: replacedBy(part, job), holes: holesByKey(collector.holes, part.loadKeys) },
-      acceptsEmpty: job.options?.acceptEmpty,
-    },
-    withRemainder,
-  );
+  return writer.commit({
+    ...{ pipeline: pipeline.name, account: job.account, main: pipeline.main, derived: pipeline.derived, files },
+    ...{ ...part, replaces: replacedBy(part, job), holes: holesByKey(collector.holes, part.loadKeys) },
+    acceptsEmpty: job.options?.acceptEmpty,
+  });
 }
 
 function countCommit<Upstream>(

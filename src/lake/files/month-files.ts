@@ -1,10 +1,13 @@
 import type { DataFile } from '../delta/data-file.js';
 import { rm } from 'node:fs/promises';
 import { sqlType, type Column, type Table } from '../../core/columns/table.js';
+import type { Database } from '../../core/duckdb/connection.js';
 import { identifier, literal } from '../../core/duckdb/literals.js';
 import { LedgerlakeError } from '../../core/errors.js';
-import type { ComparedLake, SliceCommit } from '../slice-commit.js';
+import type { Lake } from '../lake.js';
+import type { SliceCommit } from '../slice-commit.js';
 import { checkedFile } from './local-file.js';
+import { hasColumn } from './sorted-file.js';
 import { rowsIn } from './local-parquet.js';
 import { type Workspace, defaultLimits, withWorkspace } from './workspace.js';
 import { loadKeyCondition } from './load-key-rows.js';
@@ -30,7 +33,7 @@ export class CheckedFiles {
    *
    * @throws LedgerlakeError LAKE_STORE for one that is missing or isn't what its commit says
    */
-  async of(lake: ComparedLake, table: Table, adds: readonly DataFile[]): Promise<MonthFiles[]> {
+  async of(lake: Lake, table: Table, adds: readonly DataFile[]): Promise<MonthFiles[]> {
     const months = new Map<string, string[]>();
     for (const add of adds) {
       const month = add.month;
@@ -39,7 +42,7 @@ export class CheckedFiles {
     return [...months].map(([month, paths]) => ({ month, paths }));
   }
 
-  async #path(lake: ComparedLake, table: Table, add: DataFile): Promise<string> {
+  async #path(lake: Lake, table: Table, add: DataFile): Promise<string> {
     const delta = lake.table(table.name);
     const address = lake.store.address(delta.pathOf(add));
     const known = this.#local.get(address);
@@ -80,6 +83,32 @@ export function monthRows({ columns }: Table, files: readonly MonthFiles[], cond
   return `SELECT * REPLACE (${typed}) FROM (${[none, ...months].join(' UNION ALL BY NAME ')})`;
 }
 
+/** Columns that identify what a row was read for: a window, a settlement or an order. */
+const sourceColumns = ['window_start', 'group_id', 'requested_order_id'];
+
+/**
+ * Whether two queries of `monthRows` return the same rows of a table, in any order: the sums of the rows' hashes, of 64 bits, are compared, which
+ * needs no memory. Where the id is a hash of `raw`, `raw` isn't compared, and rows may have swapped positions: an API without a
+ * defined order may answer in a different one each time.
+ */
+export async function sameRows(database: Database, table: Table, a: string, b: string): Promise<boolean> {
+  const isHashed = hasColumn(table, 'content_hash');
+  const names = table.columns.map(({ name }) => name);
+  // Of a settlement that several documents have, either one will do.
+  const isOrigin = (name: string) => name === 'document' && table.customPipeline === undefined;
+  const compared = names.filter((name) => !(isHashed && (name === 'raw' || name === 'position')) && !isOrigin(name));
+  const isSame = async (columns: readonly string[]): Promise<boolean> => {
+    const list = [...columns.map(identifier), 'month_'].join(', ');
+    // The hash of several values mixes the last one too little for a sum.
+    const sumOf = (rows: string) => `(SELECT {rows: count(*), sum: sum(hash(hash(${list})))} FROM (${rows}))`;
+    const [found] = await database.rows(`SELECT ${sumOf(a)} = ${sumOf(b)} AS same`);
+    return found?.['same'] === true;
+  };
+  if (!(await isSame(compared))) return false;
+  const positionColumns = names.filter((name) => name === 'position' || sourceColumns.includes(name));
+  return !isHashed || !positionColumns.includes('position') || isSame(positionColumns);
+}
+
 /** Whether an error says that a stored file is missing, has changed, or can't be read. */
 export function isUnreadable(error: unknown): error is LedgerlakeError {
   return error instanceof LedgerlakeError && ['LAKE_STORE', 'SQL'].includes(error.code);
@@ -95,7 +124,7 @@ const mostAttempts = 5;
  * @throws what the step throws where the files are still the same: they are damaged
  */
 export async function overNewest<T>(
-  lake: Pick<ComparedLake, 'refresh'>,
+  lake: Pick<Lake, 'refresh'>,
   choose: () => readonly DataFile[],
   step: (adds: readonly DataFile[]) => Promise<T>,
 ): Promise<T> {
@@ -121,7 +150,7 @@ function pathsOf(adds: readonly DataFile[]): string {
  * @throws LedgerlakeError LAKE_STORE for a file that is missing or isn't what its commit says
  */
 export async function storedRaws(
-  lake: ComparedLake,
+  lake: Lake,
   table: Table,
   choose: () => readonly DataFile[],
   loadKeys: readonly string[],
@@ -144,7 +173,7 @@ export async function storedRaws(
  * @throws LedgerlakeError LAKE_STORE for a file that is missing or isn't what its commit says
  */
 export function queryFiles(
-  lake: ComparedLake,
+  lake: Lake,
   table: Table,
   choose: () => readonly DataFile[],
   condition: string,

@@ -1,6 +1,5 @@
-import { tablesOf, type Table } from '../../core/columns/table.js';
+import { column, tablesOf, type PipelineTables, type Table } from '../../core/columns/table.js';
 import { financesApis } from './finances-apis.js';
-import { column } from '../../core/columns/table.js';
 import { filtered, nullable } from './model/columns.js';
 import { orderEvents } from './api-v0/event-tables.js';
 import { settlementReportTables } from './settlement-reports/report-tables.js';
@@ -29,6 +28,9 @@ export const eventHistory: Table = {
   appendOnly: true,
   agedBy: 'effective_at',
 };
+
+/** The history's name for `compact`: it belongs to no single pipeline. */
+export const historyPipeline: PipelineTables = { name: 'event-history', main: eventHistory, derived: [] };
 
 /** Every table that a pipeline or an import of this package fills. */
 export const tables: readonly Table[] = [

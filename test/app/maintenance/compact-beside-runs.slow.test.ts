@@ -72,9 +72,8 @@ describe('a compaction beside other runs', () => {
       const opened = await open(lake, clock);
       // A run without one counts as dead.
       const lease = await acquireLease(opened, clock);
-      const withRemainder = remainderWriter(opened, clock);
-      for (const number of [1, 2, 3, 2, 1])
-        await load(opened, number, shipments(number), { refresh: true, withRemainder });
+      const revisions = { withRemainder: remainderWriter(opened, clock) };
+      for (const number of [1, 2, 3, 2, 1]) await load(opened, number, shipments(number), { refresh: true, revisions });
       lease.cleared();
       await lease.release();
     };

@@ -6,7 +6,8 @@ import { systemClock, type Clock } from '../../../src/core/clock.js';
 import { scanPage } from '../../../src/sources/finances/api-v0/finances-page.js';
 import { windowSource } from '../../../src/sources/finances/model/slice-rows.js';
 import { tables } from '../../../src/sources/finances/lake-tables.js';
-import { Lake, type WithRemainder } from '../../../src/lake/lake.js';
+import { Lake } from '../../../src/lake/lake.js';
+import type { Revisions } from '../../../src/lake/slice-commit.js';
 import { noUpstream } from '../../../src/sources/finances/connect-finances.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import type { Store } from '../../../src/lake/store/store.js';
@@ -38,7 +39,7 @@ export function within(number: number, minute = 0): string {
 interface SmallLoad {
   readonly refresh?: boolean;
   readonly acceptEmpty?: boolean;
-  readonly withRemainder?: WithRemainder;
+  readonly revisions?: Partial<Revisions>;
 }
 
 /** Loads a window with events, as if a service had answered with them. */
@@ -46,7 +47,7 @@ export async function load(
   lake: Lake,
   number: number,
   events: readonly string[],
-  { refresh = false, acceptEmpty = false, withRemainder }: SmallLoad = {},
+  { refresh = false, acceptEmpty = false, revisions }: SmallLoad = {},
 ): Promise<void> {
   const slice = window(number);
   const body = Buffer.from(`{"payload":{"FinancialEvents":{"ShipmentEventList":[${events.join(',')}]}}}`);
@@ -77,7 +78,7 @@ export async function load(
     emit: () => undefined,
     openSlices: 1,
     judge: () => 'abort',
-    ...(withRemainder && { withRemainder }),
+    revisions,
   });
   if (failure !== undefined) throw failure as Error;
 }

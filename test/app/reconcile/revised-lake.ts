@@ -6,7 +6,6 @@ import { Lake } from '../../../src/lake/lake.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import type { Store } from '../../../src/lake/store/store.js';
 import { defaultLimits, withWorkspace } from '../../../src/lake/files/workspace.js';
-import { remainderWriter } from '../../../src/app/maintenance/remainder.js';
 import { database } from '../lake-run.js';
 import { load } from '../maintenance/small-lake.js';
 
@@ -23,10 +22,10 @@ export async function refreshed(
 ): Promise<Findings> {
   const store = typeof place === 'string' ? openStore(place) : place;
   return withWorkspace(defaultLimits, store, async (workspace) => {
-    const revisions = new EventRevisions(workspace, clock);
-    const lake = await Lake.open(store, tables, clock, revisions);
+    const lake = await Lake.open(store, tables, clock);
+    const revisions = new EventRevisions(lake, clock, workspace);
     for (const [number, events] of windows) {
-      await load(lake, number, events, { refresh: true, acceptEmpty, withRemainder: remainderWriter(lake, clock) });
+      await load(lake, number, events, { refresh: true, acceptEmpty, revisions });
     }
     return revisions.findings;
   });
