@@ -1,4 +1,4 @@
-import type { Api, ApiName } from '../src/sources/finances/finances-apis.js';
+import type { Api, ApiName } from '../src/sources/finances/api-names.js';
 import type { FinancesPipeline } from '../src/sources/finances/connect-finances.js';
 import { financialEventGroups } from './financial-event-groups.js';
 import { financialEvents } from './financial-events.js';

@@ -5,7 +5,7 @@ import { dateOrInstant } from '../core/numeric/instant.js';
 import { loadCommands } from '../engine/run/load-options.js';
 import { formatCount } from '../core/text/amounts.js';
 import { shellWord } from '../core/text/shell-word.js';
-import type { Api } from '../sources/finances/finances-apis.js';
+import type { Api } from '../sources/finances/api-names.js';
 
 /** The arguments of a printed load command. Those that are undefined it doesn't name. */
 export interface LoadArguments {

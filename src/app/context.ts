@@ -4,7 +4,6 @@ import type { Emit } from '../core/events/run-event.js';
 import type { Output } from '../core/text/sink.js';
 import type { Lake } from '../lake/lake.js';
 import type { SetFailedResult } from './command-result.js';
-import { leaseText, type RunLease } from '../lake/leases.js';
 
 /** A command's clock, its signal and its outputs. */
 export interface CommandContext {
@@ -44,17 +43,6 @@ export function emitDamage(
 ): void {
   for (const file of damagedCheckpoints) {
     emit({ event: 'checkpoint-damaged', file, reason: 'its bytes have changed', rewritten });
-  }
-}
-
-/** Reports other active runs on the lake, except those of other accounts. */
-export function emitOtherRuns({ others }: RunLease, account: string | undefined, emit: Emit): void {
-  for (const other of others) {
-    const otherAccount = other.purpose?.account;
-    // Workers load many accounts into one lake at once.
-    if (otherAccount !== undefined && account !== undefined && otherAccount !== account) continue;
-    const message = `another run is active on the lake (${leaseText(other)}); both continue, and what both load counts once`;
-    emit({ event: 'message', message });
   }
 }
 

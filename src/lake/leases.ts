@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { hostname } from 'node:os';
 import type { Clock } from '../core/clock.js';
+import type { Emit } from '../core/events/run-event.js';
 import { LedgerlakeError } from '../core/errors.js';
 import { parseNote, type Store } from './store/store.js';
 import { isAlive as isRunning, thisWriter } from './store/writer-name.js';
@@ -140,6 +141,17 @@ export function leaseText({ host, pid, startedAt, purpose }: Lease): string {
   const account = purpose?.account === undefined ? '' : ` of ${purpose.account}`;
   const what = purpose === undefined ? '' : `${purpose.command}${account}, `;
   return `${what}process ${pid} on ${host}, since ${isoInstant(startedAt)}`;
+}
+
+/** Reports other active runs on the lake, except those of other accounts. */
+export function emitOtherRuns({ others }: RunLease, account: string | undefined, emit: Emit): void {
+  for (const other of others) {
+    const otherAccount = other.purpose?.account;
+    // Workers load many accounts into one lake at once.
+    if (otherAccount !== undefined && account !== undefined && otherAccount !== account) continue;
+    const message = `another run is active on the lake (${leaseText(other)}); both continue, and what both load counts once`;
+    emit({ event: 'message', message });
+  }
 }
 
 /** The lease of a dead run as text, and what becomes of what it has left. */

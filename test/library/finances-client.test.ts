@@ -11,7 +11,8 @@ import {
   type FinancesParameters,
   type RunEvent,
 } from '../../src/index.js';
-import { apis, financesApis } from '../../src/sources/finances/finances-apis.js';
+import { apis } from '../../src/sources/finances/api-names.js';
+import { financesApis } from '../../src/sources/finances/finances-apis.js';
 import { secrets } from '../engine/auth/token-endpoint.js';
 import { from, servedShop, to } from './served.js';
 

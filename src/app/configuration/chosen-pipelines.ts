@@ -1,4 +1,4 @@
-import { defaultApi, type Api } from '../../sources/finances/finances-apis.js';
+import { defaultApi, type Api } from '../../sources/finances/api-names.js';
 import { defaultPipelines, pipelines } from '../../../pipelines/all-pipelines.js';
 import { tablesOf, type PipelineTables } from '../../core/columns/table.js';
 import { usageError } from '../../core/errors.js';

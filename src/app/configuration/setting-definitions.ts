@@ -6,7 +6,7 @@ import { remoteForm, remoteNames } from '../../lake/store/open-store.js';
 import { sseAlgorithms } from '../../lake/store/store.js';
 import { logFormats } from '../../observe/log/plain-log.js';
 import { eventLimits } from '../../sources/finances/api-v0/operations.js';
-import { apiNames, apis, burstsText, defaultApi, type Api } from '../../sources/finances/finances-apis.js';
+import { apiNames, apis, burstsText, defaultApi, type Api } from '../../sources/finances/api-names.js';
 import { exportFormats, type ExportFormat } from '../export/export-formats.js';
 import { nameOfAccount, accountPattern } from './account.js';
 import {

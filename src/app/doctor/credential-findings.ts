@@ -21,7 +21,7 @@ import {
   type FinancesPipeline,
   type FinancesUpstream,
 } from '../../sources/finances/connect-finances.js';
-import { defaultApi } from '../../sources/finances/finances-apis.js';
+import { defaultApi } from '../../sources/finances/api-names.js';
 import { withNeeds } from '../configuration/chosen-pipelines.js';
 import { latestBound } from '../configuration/range.js';
 import { isLoadedFromApi } from '../coverage/stored-pipelines.js';

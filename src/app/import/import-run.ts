@@ -1,5 +1,5 @@
 import { fail, underLease, type CommandResult } from '../command-result.js';
-import { emitDamage, emitOtherRuns, type RunContext } from '../context.js';
+import { emitDamage, type RunContext } from '../context.js';
 import { exportAfterRun, type AfterRunExport } from '../export/export-after-run.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { formatCount } from '../../core/text/amounts.js';
@@ -12,7 +12,7 @@ import { importedPipelines, ImportSummaries, importObject, importText } from './
 import { catalogVersion } from '../catalog-version.js';
 import { Lake } from '../../lake/lake.js';
 import { readLastRuns } from '../../lake/upkeep/last-run.js';
-import { acquireLease } from '../../lake/leases.js';
+import { acquireLease, emitOtherRuns } from '../../lake/leases.js';
 import { refuseFile } from '../../lake/existing-lake.js';
 import { openStore } from '../../lake/store/open-store.js';
 import type { Store } from '../../lake/store/store.js';

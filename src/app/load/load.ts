@@ -1,5 +1,5 @@
 import { tablesOf, type Table } from '../../core/columns/table.js';
-import { emitDamage, emitOtherRuns, type RunContext } from '../context.js';
+import { emitDamage, type RunContext } from '../context.js';
 import { messageOf, usageError, type LedgerlakeError } from '../../core/errors.js';
 import { tuneForComputation } from '../../core/v8-flags.js';
 import type { Emit } from '../../core/events/run-event.js';
@@ -11,7 +11,7 @@ import { type Findings, emptyFailure, isOtherAccount } from '../reconcile/findin
 import { EventRevisions } from '../reconcile/reconcile-slice.js';
 import { Lake } from '../../lake/lake.js';
 import { noteRequestedRanges, readRequestedRanges, type RequestedRange } from '../../lake/upkeep/requested-ranges.js';
-import { acquireLease, type RunLease } from '../../lake/leases.js';
+import { acquireLease, emitOtherRuns, type RunLease } from '../../lake/leases.js';
 import { isEmpty, missingText, refuseFile } from '../../lake/existing-lake.js';
 import { openStore } from '../../lake/store/open-store.js';
 import type { Store } from '../../lake/store/store.js';

@@ -20,7 +20,7 @@ import { isLoadedFromApi } from '../coverage/stored-pipelines.js';
 import { configuredRanges } from '../coverage/unfinished-ranges.js';
 import type { RequestedRange } from '../../lake/upkeep/requested-ranges.js';
 import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
-import { apiNames, defaultApi, type Api } from '../../sources/finances/finances-apis.js';
+import { apiNames, defaultApi, type Api } from '../../sources/finances/api-names.js';
 import type { CommandResult } from '../command-result.js';
 import type { RunContext } from '../context.js';
 import type { SyncSummary } from '../results.js';

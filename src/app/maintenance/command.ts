@@ -1,5 +1,5 @@
 import { fail, underLease, type CommandResult } from '../command-result.js';
-import { emitDamage, emitOtherRuns, type RunContext } from '../context.js';
+import { emitDamage, type RunContext } from '../context.js';
 import type { LedgerlakeError } from '../../core/errors.js';
 import { catalogVersion } from '../catalog-version.js';
 import type { CatalogVersion } from '../results.js';
@@ -14,7 +14,7 @@ import type { OptionalSettings } from '../configuration/settings.js';
 import { countsOf } from '../row-counts.js';
 import { existingLake, type LakeAddress } from '../../lake/existing-lake.js';
 import type { Lake } from '../../lake/lake.js';
-import { acquireLease, type RunLease } from '../../lake/leases.js';
+import { acquireLease, emitOtherRuns, type RunLease } from '../../lake/leases.js';
 import { vacuumLake } from '../../lake/upkeep/vacuum.js';
 import { customPipelinesOf, type PipelineTables } from '../../core/columns/table.js';
 import type { Limits } from '../../lake/files/workspace.js';

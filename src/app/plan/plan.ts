@@ -38,7 +38,8 @@ import { estimate, type OperationQuota } from './estimate.js';
 import { planColumns, planObject, planRows, planSummary, planText, type PlanReport } from './plan-output.js';
 import type { CommandScope } from '../command-text.js';
 import { pipelineNamed } from '../../../pipelines/all-pipelines.js';
-import { burstOf, defaultApi } from '../../sources/finances/finances-apis.js';
+import { defaultApi } from '../../sources/finances/api-names.js';
+import { burstOf } from '../../sources/finances/finances-apis.js';
 import { readJob, type JobOptions, type LoadJob } from '../load/load-job.js';
 import { firstPages, pagesJson, writePages, type FirstPage as ShownPage } from '../load/first-page.js';
 

@@ -1,6 +1,6 @@
 import type { GroupSpan } from '../../lake/delta/data-file.js';
 import type { LoadKeyKind } from '../../lake/catalog/load-key.js';
-import { apiNames, defaultApi, type Api } from '../../sources/finances/finances-apis.js';
+import { apiNames, defaultApi, type Api } from '../../sources/finances/api-names.js';
 import { defaultPipelines, pipelineNamed, pipelines as allPipelines, roles } from '../../../pipelines/all-pipelines.js';
 import { listingGaps, type ListingGap } from '../../sources/finances/api-v0/listing-gaps.js';
 import type { Lake } from '../../lake/lake.js';

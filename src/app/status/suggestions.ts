@@ -3,7 +3,7 @@ import { defaultPipelines, pipelineNamed, roles } from '../../../pipelines/all-p
 import type { Window } from '../../core/windows.js';
 import { endpointToName, newestRun, type LastRun, type LastRuns } from '../../lake/upkeep/last-run.js';
 import type { Lease } from '../../lake/leases.js';
-import { apis, defaultApi, type Api } from '../../sources/finances/finances-apis.js';
+import { apis, defaultApi, type Api } from '../../sources/finances/api-names.js';
 import { loadCommand, type LoadArguments } from '../command-text.js';
 import { accountPattern, demoAccount } from '../configuration/account.js';
 import { withNeeds } from '../configuration/chosen-pipelines.js';

@@ -3,7 +3,8 @@ import type { FaultInjection, Latency } from '../../serve/http/fault-injection.j
 import { usageError } from '../../core/errors.js';
 import { positiveNumber, wholeNumber } from '../../core/text/value-forms.js';
 import { isLoopbackHost } from '../../core/http-server/host-rule.js';
-import { burstsText, financesApis } from '../../sources/finances/finances-apis.js';
+import { burstsText } from '../../sources/finances/api-names.js';
+import { eventLimits } from '../../sources/finances/api-v0/operations.js';
 import { reportOperations } from '../../sources/finances/settlement-reports/report-operations.js';
 import { remoteForm } from '../../lake/store/open-store.js';
 import { quoted } from '../../core/http-server/refusal.js';
@@ -57,7 +58,7 @@ function optional<T>(text: string | undefined, read: (text: string) => T): T | u
 
 const { getReports, getReportDocument } = reportOperations;
 /** Default rates and bursts, for the help. */
-const ratesText = `${financesApis[0].limits.rate}; ${getReports.rate} for getReports, ${getReportDocument.rate} for getReportDocument`;
+const ratesText = `${eventLimits.rate}; ${getReports.rate} for getReports, ${getReportDocument.rate} for getReportDocument`;
 const servedBurstsText = `${burstsText}, and for getReports; ${getReportDocument.burst} for getReportDocument`;
 
 /** The options of one of the two backends, which are errors with the other one. */

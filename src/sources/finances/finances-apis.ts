@@ -1,6 +1,7 @@
 import type { Derivation } from '../../engine/run/derivation.js';
 import { finances20240619 } from './api-2024-06-19/finances-api.js';
 import { financesV0 } from './api-v0/finances-api.js';
+import type { ApiName } from './api-names.js';
 import type { ApiOperation, FinancesApi, FinancesReader, PagedFinancesApi } from './selling-partner/finances-api.js';
 import {
   reportOperations,
@@ -8,8 +9,12 @@ import {
   type ReportOperationName,
 } from './settlement-reports/report-operations.js';
 
+const apiByName = { v0: financesV0, '2024-06-19': finances20240619 } as const satisfies {
+  readonly [Name in ApiName]: FinancesApi & { readonly name: Name };
+};
+
 /** The Finances APIs, the oldest first. */
-export const financesApis = [financesV0, finances20240619] as const satisfies readonly FinancesApi[];
+export const financesApis = Object.values(apiByName);
 
 type NameOfOperation<A> = A extends FinancesApi ? keyof A['operations'] : never;
 /** An operation of any of the APIs, or of the Reports API. */
@@ -45,18 +50,3 @@ type ClientOf<Paged> = Paged extends PagedFinancesApi<infer Q, infer P> ? Financ
 export type FinancesClients = {
   readonly [A in (typeof financesApis)[number] as A['name']]: ClientOf<ReturnType<A['paged']>>;
 };
-
-export type ApiName = (typeof financesApis)[number]['name'];
-export const apiNames: readonly ApiName[] = financesApis.map(({ name }) => name);
-
-/** Values of `--api`: an API, or all of them. */
-export const apis = [...apiNames, 'both'] as const;
-export type Api = (typeof apis)[number];
-
-/** The API whose pipelines run by default. */
-export const defaultApi: ApiName = 'v0';
-
-/** Default bursts, for the help. */
-export const burstsText = financesApis
-  .map(({ name, limits }) => `${limits.burst}${name === defaultApi ? '' : ` for ${name}`}`)
-  .join('; ');

@@ -8,7 +8,7 @@ import {
   type Configuration,
   configurationJsonSchema,
 } from '../../../src/app/configuration/configuration.js';
-import { defaultApi } from '../../../src/sources/finances/finances-apis.js';
+import { defaultApi } from '../../../src/sources/finances/api-names.js';
 import { eventLimits } from '../../../src/sources/finances/api-v0/operations.js';
 import { resolveSettings } from '../../../src/app/configuration/settings.js';
 import { builtCommand } from '../built-command.js';

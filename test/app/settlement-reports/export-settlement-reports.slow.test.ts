@@ -7,7 +7,7 @@ import {
 } from '../../../src/app/settlement-reports/export-settlement-reports.js';
 import type { Database } from '../../../src/core/duckdb/connection.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
-import type { Api } from '../../../src/sources/finances/finances-apis.js';
+import type { Api } from '../../../src/sources/finances/api-names.js';
 import { sellerReports } from '../../emulator/seller/report-of.js';
 import { imported } from '../import/imported.js';
 import { clockAt, database, defaults, ran, serving, temporaryFolder } from '../lake-run.js';

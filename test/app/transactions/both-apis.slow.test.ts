@@ -5,7 +5,7 @@ import { lakeTables, openLakeReader } from '../../../src/app/query/lake-files.js
 import { createSeller } from '../../../src/emulator/seller/seller.js';
 import { ran, serving, temporaryFolder } from '../lake-run.js';
 import { Kept } from '../../core/text/streams.js';
-import type { Api } from '../../../src/sources/finances/finances-apis.js';
+import type { Api } from '../../../src/sources/finances/api-names.js';
 import { status } from '../../../src/app/status/status.js';
 import { setClock, synced } from '../load/synced.js';
 import { verified } from '../verify/verified.js';

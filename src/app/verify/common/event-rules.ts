@@ -1,7 +1,8 @@
 import { isObject } from '../../../lake/delta/actions.js';
 import { millionths, millionthsText } from '../../../core/numeric/decimal.js';
 import type { Table } from '../../../core/columns/table.js';
-import { financesApis, type ApiName } from '../../../sources/finances/finances-apis.js';
+import type { ApiName } from '../../../sources/finances/api-names.js';
+import { financesApis } from '../../../sources/finances/finances-apis.js';
 import { recordOf } from '../../../sources/finances/api-v0/event-records.js';
 import type { Place } from './money-places.js';
 import { eventMoney, laterMoney, type Decimal, type EntryRow, type MoneyRules, type Walked } from './money-walk.js';
