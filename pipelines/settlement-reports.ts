@@ -1,8 +1,12 @@
 import { financesPipeline } from '../src/sources/finances/finances-pipeline.js';
 import { touchingSettlements } from '../src/sources/finances/api-v0/slicing/listing-slicing.js';
-import { reportsVerdict, documentPages } from '../src/sources/finances/settlement-reports/reports-api.js';
 import { keptReportDays, reportOperations } from '../src/sources/finances/settlement-reports/report-operations.js';
-import { reportCollector, reportSlicing } from '../src/sources/finances/settlement-reports/report-slicing.js';
+import {
+  documentPages,
+  reportCollector,
+  reportSlicing,
+  reportsVerdict,
+} from '../src/sources/finances/settlement-reports/report-slicing.js';
 import { settlementReportTables } from '../src/sources/finances/settlement-reports/report-tables.js';
 import { financialEventGroups } from './financial-event-groups.js';
 

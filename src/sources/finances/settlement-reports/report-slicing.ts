@@ -8,13 +8,16 @@ import type {
   UnreadSlice,
   Reading,
   SlicePart,
+  SliceVerdict,
   Slicing,
 } from '../../../engine/run/pipeline.js';
+import { ReadFailure } from '../../../engine/retry/read-failure.js';
 import { listQueue, type Slice } from '../../../engine/run/slice-queue.js';
 import { loadKeyFor } from '../../../lake/catalog/load-key.js';
 import { readRequestedRanges } from '../../../lake/upkeep/requested-ranges.js';
 import { settlementForecast } from '../api-2024-06-19/settlement-slicing.js';
-import { settlementSlice } from '../selling-partner/subject-ids.js';
+import { settlementVerdict } from '../selling-partner/refusals.js';
+import { settlementSlice, unaskable } from '../selling-partner/subject-ids.js';
 import { settlementsIn } from './report-document.js';
 import { decodedLines } from './report-encodings.js';
 import { reportLimits } from './report-operations.js';
@@ -223,4 +226,24 @@ export function reportCollector({ report, label, lookup }: ReportSlice): Collect
       read.flatMap(({ part, rows: { batches, month } }) => batches.map((batch) => ({ ...batch, month, part }))),
     ...{ reach: undefined, warnings: {}, holes: [], leftOpen },
   };
+}
+
+/** The document of a report, as the only page of its slice. */
+export async function* documentPages(
+  { id, documentId = '' }: ListedReport,
+  reading: Reading<WithReports>,
+): AsyncGenerator<ReceivedDocument> {
+  const why = unaskable(documentId, { inPath: true });
+  if (why !== undefined)
+    throw new ReadFailure(
+      'unaskable',
+      'UPSTREAM_BODY',
+      `expected report ${id} to have a document that can be requested, but ${why}`,
+    );
+  yield await reading.upstream.reports.document(documentId, reading);
+}
+
+/** The verdict on a slice that failed with an error. Without access to reports all else can still be loaded. */
+export function reportsVerdict(error: unknown): SliceVerdict {
+  return error instanceof ReadFailure && error.kind === 'denied' ? 'skip' : settlementVerdict(error);
 }

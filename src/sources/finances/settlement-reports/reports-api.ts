@@ -9,11 +9,10 @@ import { isWorthPacing } from '../../../engine/rate-limit/request-queue.js';
 import { ApiRefusal, type RefusedAnswer } from '../../../engine/retry/api-refusal.js';
 import { ReadFailure } from '../../../engine/retry/read-failure.js';
 import { RetryPolicy, waitWarning } from '../../../engine/retry/retry-policy.js';
-import type { Reading, RequestClient, SliceVerdict } from '../../../engine/run/pipeline.js';
+import type { Reading, RequestClient } from '../../../engine/run/pipeline.js';
 import { scanned, type JsonNode } from '../../records/json-node.js';
 import { refusedQuery, type FinancesApiOptions } from '../selling-partner/finances-api.js';
-import { financesRefusal, settlementVerdict } from '../selling-partner/refusals.js';
-import { unaskable } from '../selling-partner/subject-ids.js';
+import { financesRefusal } from '../selling-partner/refusals.js';
 import { isReportNames, mostDocumentBytes } from './report-document.js';
 import { withoutByteOrderMark } from './report-encodings.js';
 import { readEndpoint } from '../../../engine/http/address.js';
@@ -116,26 +115,6 @@ export function connectReports(options: ReportsOptions): ReportsClient {
     pace: (operation) => documents.pace(operation),
     begun: (operation) => documents.begun(operation),
   };
-}
-
-/** The document of a report, as the only page of its slice. */
-export async function* documentPages(
-  { id, documentId = '' }: ListedReport,
-  reading: Reading<WithReports>,
-): AsyncGenerator<ReceivedDocument> {
-  const why = unaskable(documentId, { inPath: true });
-  if (why !== undefined)
-    throw new ReadFailure(
-      'unaskable',
-      'UPSTREAM_BODY',
-      `expected report ${id} to have a document that can be requested, but ${why}`,
-    );
-  yield await reading.upstream.reports.document(documentId, reading);
-}
-
-/** The verdict on a slice that failed with an error. Without access to reports all else can still be loaded. */
-export function reportsVerdict(error: unknown): SliceVerdict {
-  return error instanceof ReadFailure && error.kind === 'denied' ? 'skip' : settlementVerdict(error);
 }
 
 /** Addresses of one document that are requested, at most. */
