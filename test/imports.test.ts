@@ -185,3 +185,25 @@ test('a type, and whatever else is exported, has a name that no other file decla
 function textOf(file: string): Promise<string> {
   return readFile(file, 'utf8');
 }
+
+/** What a source loads with itself: its `import` statements that are not of types, and theirs. */
+async function loadedWith(file: string, loaded = new Set<string>()): Promise<Set<string>> {
+  if (loaded.has(file)) return loaded;
+  loaded.add(file);
+  if (!imports.has(file)) return loaded;
+  const statement = /^(?:import|export) (?!type )(?:[\w\s{},*]+ from )?'([^']+)'/gm;
+  for (const [, path = ''] of (await textOf(file)).matchAll(statement)) {
+    await loadedWith(path.startsWith('.') ? normalize(join(dirname(file), path.replace(/js$/, 'ts'))) : path, loaded);
+  }
+  return loaded;
+}
+
+test.each([
+  ['every command loads', 'src/cli/command-line.ts', ['yargs'], /^src\/core\/(?:columns|json)\//],
+  ['who knows the pipelines loads', 'pipelines/all-pipelines.ts', ['zod'], /^src\/engine\/http\/transport/],
+])('%s no source and no package that it can do without', async (_, file, packages, unused) => {
+  const loaded = [...(await loadedWith(file))];
+  expect(loaded.length).toBeGreaterThan(30);
+  expect(loaded.filter((path) => !imports.has(path) && !path.startsWith('node:')).toSorted()).toEqual(packages);
+  expect(loaded.filter((path) => unused.test(path))).toEqual([]);
+});
