@@ -47,11 +47,6 @@ export interface SideBySide {
   view?: ReturnType<typeof liveView>;
 }
 
-interface Verbosity {
-  readonly verbose: boolean;
-  readonly quiet: boolean;
-}
-
 /**
  * Opens the log and the metrics that the command line, the environment and the configuration select, and warns of misspelt
  * variables that are not in `reported` yet. Throws a USAGE error for an invalid setting, and where metrics can't be served.
@@ -162,7 +157,7 @@ interface LogOptions extends Partial<Pick<ListenerContext, 'account' | 'sideBySi
 /** Opens the log of a command. */
 export async function openLog(
   format: LogFormat,
-  { verbose, quiet }: Verbosity,
+  { verbose, quiet }: { readonly verbose: boolean; readonly quiet: boolean },
   clock: Clock,
   { complete = (text) => text, account, sideBySide = {} }: LogOptions = {},
 ): Promise<Listener> {

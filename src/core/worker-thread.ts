@@ -37,11 +37,6 @@ type Reply<Answer> = { readonly id: number } & (
   { readonly answer: Answer } | { readonly message: string; readonly code: ErrorCode }
 );
 
-interface Waiting<Answer> {
-  readonly resolve: (answer: Answer) => void;
-  readonly reject: (error: unknown) => void;
-}
-
 /**
  * A thread that answers questions in turn. If it ends, all open questions fail with ENCODER. It starts with the first
  * question at the latest.
@@ -49,7 +44,10 @@ interface Waiting<Answer> {
 export class WorkerThread<Question, Answer> {
   readonly #script: URL;
   readonly #signal: AbortSignal;
-  readonly #waiting = new Map<number, Waiting<Answer>>();
+  readonly #waiting = new Map<
+    number,
+    { readonly resolve: (answer: Answer) => void; readonly reject: (error: unknown) => void }
+  >();
   #worker: Worker | undefined;
   #asked = 0;
   #ended: { readonly reason: unknown } | undefined;

@@ -44,10 +44,6 @@ interface UndatedInput {
   readonly isShared: boolean;
 }
 
-interface AddedUndated extends AddedRows {
-  readonly undecided: number;
-}
-
 type Resources = ImportResources & StoredReading;
 
 /** An event of an input. */
@@ -67,7 +63,7 @@ export async function addUndated(
   pipeline: PipelineTables,
   resources: Resources,
   inputs: readonly UndatedInput[],
-): Promise<AddedUndated> {
+): Promise<AddedRows & { readonly undecided: number }> {
   const extents = inputs.flatMap(({ undated, spans }) =>
     undated.pages.length === 0 ? [] : [extentOf(undated, spans)],
   );
@@ -162,19 +158,12 @@ function mayHaveUndated({ statistics }: DataFile): boolean {
   return statistics.nullCount['posted_at'] !== 0;
 }
 
-interface ComparedInputs {
-  readonly added: readonly UndatedEvent[];
-  readonly known: number;
-  readonly undecided: number;
-  readonly leftOut: Map<number, number>;
-}
-
 function compareInputs(
   inputs: readonly UndatedInput[],
   isShared: (input: number) => boolean,
   { loaded }: StoredRows,
   equal: Map<string, EqualEvents>,
-): ComparedInputs {
+) {
   const added: UndatedEvent[] = [];
   const leftOut = new Map<number, number>();
   let [known, undecided] = [0, 0];

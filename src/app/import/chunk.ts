@@ -130,12 +130,10 @@ export interface PlacedEvents {
   readonly times: Int32Array<ArrayBuffer>;
   /** The position of each event in its span. */
   readonly positions: Int32Array<ArrayBuffer>;
-  readonly months: readonly PlacedMonth[];
-}
-
-interface PlacedMonth extends Omit<FlatMonth, 'fingerprints'> {
-  /** The metadata of its files. */
-  readonly metadata: ReadonlyMap<string, string>;
+  readonly months: readonly (Omit<FlatMonth, 'fingerprints'> & {
+    /** The metadata of its files. */
+    readonly metadata: ReadonlyMap<string, string>;
+  })[];
 }
 
 /** A month of a chunk as files. */

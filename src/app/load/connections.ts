@@ -96,13 +96,8 @@ export async function openUpstream(
 /** Answers without a record after which a definition that has never found any is reported as wrong. */
 const firstMisses = 3;
 
-/** The pipelines of a run, with custom ones connected to their APIs until `close`. */
-interface ConnectedPipelines extends Omit<SourceConnection, 'upstream'> {
-  readonly pipelines: readonly FinancesPipeline[];
-}
-
 /**
- * Connects custom pipelines to their APIs; other pipelines are unchanged.
+ * Connects custom pipelines to their APIs until `close`; other pipelines are unchanged.
  *
  * @throws LedgerlakeError USAGE where the variable of an address or a header is missing
  */
@@ -111,7 +106,7 @@ export async function connectPipelines(
   location: CustomLocation,
   account: string,
   { lake, ...context }: ConnectionContext & { readonly lake: Lake },
-): Promise<ConnectedPipelines> {
+): Promise<Omit<SourceConnection, 'upstream'> & { readonly pipelines: readonly FinancesPipeline[] }> {
   const connections: CustomConnection[] = [];
   const onEach = (step: 'sweep' | 'clear' | 'close') => async () => {
     for (const connection of connections) await connection[step]();

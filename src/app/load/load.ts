@@ -206,22 +206,19 @@ async function prepareLake(lake: Lake, customTables: readonly Table[], { retenti
   await lake.growTables(customTables);
 }
 
-/** A run whose plan is noted in the lake. */
-interface StartedRun<Plan extends LoadPlan> {
-  readonly plan: Plan;
-  /** The ranges that this run or earlier ones were requested to load, as far as they weren't loaded when it began. */
-  readonly requested: readonly RequestedRange[];
-  /** Whether the lake has notes of requested ranges. */
-  readonly hasNotes: boolean;
-}
-
 /** Plans the load, notes the requested ranges, and reports the start of the run. */
 async function startRun<Plan extends LoadPlan>(
   lake: Lake,
   lease: RunLease,
   { command, options, job, plan: planOf, progress }: ActiveLoad<object, Plan>,
   { emit }: RunContext,
-): Promise<StartedRun<Plan>> {
+): Promise<{
+  readonly plan: Plan;
+  /** The ranges that this run or earlier ones were requested to load, as far as they weren't loaded when it began. */
+  readonly requested: readonly RequestedRange[];
+  /** Whether the lake has notes of requested ranges. */
+  readonly hasNotes: boolean;
+}> {
   const { account } = job;
   const notes = await readRequestedRanges(lake.store, account, (file) => {
     emit({ event: 'note-passed-over', file });

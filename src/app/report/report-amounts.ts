@@ -2,17 +2,14 @@ import { html, type Html, type HtmlValue } from './html.js';
 import { currencyPlaces, roundedDecimal, trimmedDecimal } from '../../core/text/money.js';
 import { millionths, millionthsText } from '../../core/numeric/decimal.js';
 
-/** Formats amounts of one currency as text. */
-type AmountText = (text: string) => string;
-
 /** Formats amounts of one currency as HTML. */
 export type AmountFormat = (text: string) => HtmlValue;
 
 /**
- * The exact format of a currency's amounts: with thousands separators, and with as few decimal places as possible, but at least
+ * The exact format of a currency's amounts as text: with thousands separators, and with as few decimal places as possible, but at least
  * those of the currency (`1,234.50`, `-0.005`). The minus sign is ASCII, which spreadsheets accept.
  */
-export function amountsIn(currency: string): AmountText {
+export function amountsIn(currency: string): (text: string) => string {
   const least = currencyPlaces(currency);
   return (text) => {
     const trimmed = trimmedDecimal(text, least);

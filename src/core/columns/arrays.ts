@@ -177,13 +177,6 @@ export class Int64Values {
   }
 }
 
-/** Millionths as columns of 32-bit halves; `exact` is 1 where there is a value. */
-interface DecimalHalves {
-  readonly exact: Int32Array;
-  readonly low: Int32Array;
-  readonly high: Int32Array;
-}
-
 /** Builds columns whose rows refer to values by number; below 0 is null. All arrays are allocated from one memory. */
 export class IndexedArrays {
   readonly #memory: ColumnMemory;
@@ -260,7 +253,11 @@ export class IndexedArrays {
     return arrow().makeData({ type: new (arrow().Int64)(), length: numbers.length, data, ...validity.nulls });
   }
 
-  decimals({ exact, low, high }: DecimalHalves, numbers: Int32Array): Data {
+  /** Of millionths in 32-bit halves; `exact` is 1 where there is a value. */
+  decimals(
+    { exact, low, high }: { readonly exact: Int32Array; readonly low: Int32Array; readonly high: Int32Array },
+    numbers: Int32Array,
+  ): Data {
     const halves = this.#memory.int32s(numbers.length * 2);
     const validity = new Validity(numbers.length, this.#memory);
     for (let row = 0; row < numbers.length; row++) {

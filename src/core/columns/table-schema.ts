@@ -48,9 +48,10 @@ const tableFields = {
   sort: z.array(columnName, { error: 'a list of columns' }),
 };
 
-type TableFields = z.output<z.ZodObject<typeof tableFields>>;
-
-function checkNames({ columns, sort }: Pick<TableFields, 'columns' | 'sort'>, context: z.RefinementCtx): void {
+function checkNames(
+  { columns, sort }: Pick<z.output<z.ZodObject<typeof tableFields>>, 'columns' | 'sort'>,
+  context: z.RefinementCtx,
+): void {
   const names = columns.map((one) => one.name);
   const twice = names.findIndex((one, at) => names.indexOf(one) !== at);
   if (twice !== -1) context.addIssue({ code: 'custom', path: ['columns', twice], message: 'each column once' });

@@ -1,12 +1,6 @@
 import { systemCode } from '../errors.js';
 import type { Proxy } from './proxies.js';
 
-/** What happened to a connection that was never established, and what to do. */
-interface ConnectionFault {
-  readonly what: string;
-  readonly todo: string;
-}
-
 const proxyCode = 'PROXY_FAILED';
 
 /** The error of a proxy that gives no connection. Its text names the proxy, without user and password. */
@@ -24,7 +18,7 @@ export function isCertificateFault(error: unknown): boolean {
 }
 
 /** The description of a connection that a proxy refused, or whose certificate isn't trusted; undefined for any other error. */
-export function connectionFaultOf(error: unknown): ConnectionFault | undefined {
+export function connectionFaultOf(error: unknown): { readonly what: string; readonly todo: string } | undefined {
   const code = codeOf(error);
   if (code === proxyCode && error instanceof Error) {
     return { what: error.message, todo: 'check the proxy, or name this host in NO_PROXY' };

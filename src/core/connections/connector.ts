@@ -89,13 +89,6 @@ function openTunnel(proxy: Proxy, target: string, timeoutMs: number): Promise<So
   });
 }
 
-interface ConnectionPoolOptions extends ConnectorOptions {
-  /** Milliseconds from a request to the end of its answer's headers. */
-  readonly headersTimeoutMs: number;
-  /** Milliseconds between two chunks of a body. */
-  readonly bodyTimeoutMs: number;
-}
-
 /** Persistent connections of undici, by origin. */
 export type ConnectionPool = Pick<Agent, 'request' | 'close'>;
 
@@ -104,7 +97,12 @@ export function openConnectionPool({
   headersTimeoutMs,
   bodyTimeoutMs,
   ...options
-}: ConnectionPoolOptions): ConnectionPool {
+}: ConnectorOptions & {
+  /** Milliseconds from a request to the end of its answer's headers. */
+  readonly headersTimeoutMs: number;
+  /** Milliseconds between two chunks of a body. */
+  readonly bodyTimeoutMs: number;
+}): ConnectionPool {
   return new Agent({
     connect: createConnector(options),
     headersTimeout: headersTimeoutMs,

@@ -13,19 +13,17 @@ export interface CutText {
   readonly holes: readonly (Hole & { readonly cut: number })[];
 }
 
-/** A text with the elements that were found in its holes. */
-interface RecoveredText {
-  readonly text: Buffer;
-  readonly holes: readonly Hole[];
-}
-
 /**
  * Puts elements of holes back: objects between commas that have the same keys as another element of the array. An object within
  * an element has other keys.
  *
  * @param tape has the nodes of the text without the holes
  */
-export function recoveredElements(source: Buffer, { bytes, holes }: CutText, tape: Tape): RecoveredText {
+export function recoveredElements(
+  source: Buffer,
+  { bytes, holes }: CutText,
+  tape: Tape,
+): { readonly text: Buffer; readonly holes: readonly Hole[] } {
   const pieces: Buffer[] = [];
   const left: Hole[] = [];
   let copied = 0;

@@ -7,18 +7,15 @@ const escapes = Array.from({ length: 0x20 }, (_, character) =>
 );
 const escapedBackslash = Buffer.from('\\\\');
 
-/** A JSON text with valid strings. */
-interface RepairedStrings {
-  readonly bytes: Buffer;
-  /** Where the repaired ones begin in it. */
-  readonly strings: readonly number[];
-}
-
 /**
  * Repairs the strings of a text whose structure is valid: the backslash of an unknown escape becomes two, a control character its
  * escape, and invalid UTF-8 U+FFFD, as a decoder of the web does (WHATWG Encoding, "UTF-8 decoder").
  */
-export function repairStrings(source: Buffer): RepairedStrings {
+export function repairStrings(source: Buffer): {
+  readonly bytes: Buffer;
+  /** Where the repaired ones begin in it. */
+  readonly strings: readonly number[];
+} {
   const view = new DataView(source.buffer, source.byteOffset, source.length);
   const hasInvalid = !isUtf8(source);
   const output = new RepairedText(source);

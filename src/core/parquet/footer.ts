@@ -121,14 +121,10 @@ export function uncompressedBytes(footer: ThriftStruct): number {
   }, 0);
 }
 
-/** The texts of a Parquet file's footer. */
-interface FooterTexts {
-  readonly createdBy: string;
-  readonly metadata: ReadonlyMap<string, string>;
-}
-
 /** Throws an Error where the source is no Parquet file. */
-export async function footerTexts(source: ParquetSource): Promise<FooterTexts> {
+export async function footerTexts(
+  source: ParquetSource,
+): Promise<{ readonly createdBy: string; readonly metadata: ReadonlyMap<string, string> }> {
   const footer = await readFooter(await blobOf(source));
   const pairs = structFields(footer, 5).map((pair) => [textField(pair, 1) ?? '', textField(pair, 2) ?? ''] as const);
   return { createdBy: textField(footer, 6) ?? '', metadata: new Map(pairs) };

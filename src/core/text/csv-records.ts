@@ -11,12 +11,6 @@ interface CsvField extends CsvPlace {
   readonly text: string;
 }
 
-/** A record of a CSV file by the names of its columns; of an optional column that the file lacks the text is empty. */
-interface CsvRecord<Name extends string> {
-  readonly start: CsvPlace;
-  readonly of: (name: Name) => CsvField;
-}
-
 /** A fault in a user's CSV file. */
 export function csvFault(file: string, { line, column }: CsvPlace, expected: string, got: string): Error {
   return usageError(`${printable(file)}, line ${line}, column ${column}: expected ${expected}, got ${printable(got)}`);
@@ -27,6 +21,7 @@ export function csvFault(file: string, { line, column }: CsvPlace, expected: str
  * outside of quotes lose the white space around them.
  *
  * @param file its name in errors
+ * @param optional the text of one that the file lacks is empty
  * @throws LedgerlakeError USAGE with the line and the column of the first fault
  */
 export function csvRecords<Name extends string>(
@@ -34,7 +29,7 @@ export function csvRecords<Name extends string>(
   file: string,
   columns: readonly Name[],
   optional: readonly Name[] = [],
-): readonly CsvRecord<Name>[] {
+): readonly { readonly start: CsvPlace; readonly of: (name: Name) => CsvField }[] {
   const fault = (place: CsvPlace, expected: string, got: string): Error => csvFault(file, place, expected, got);
   const [header = [], ...lines] = recordsOf(text, fault);
   const names = header.map((field) => field.text);

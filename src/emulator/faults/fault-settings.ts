@@ -109,7 +109,13 @@ interface FaultRule {
   readonly shareOf: 'requests' | 'events' | 'groups' | 'transactions' | 'reports' | 'none';
   /** Default share. */
   readonly share: number;
-  readonly amount?: FaultAmount;
+  readonly amount?: {
+    readonly unit: string;
+    /** Default amount. */
+    readonly default: number;
+    /** Whether amounts are whole numbers from 1 on; else any number above 0. */
+    readonly whole: boolean;
+  };
   /** Length of a spell in milliseconds, by its amount; left out: the fault hits single requests. */
   readonly spellMs?: (amount: number) => number;
   /** Whether it hits one request alone, which succeeds when it is sent again: `all` draws among these kinds. */
@@ -118,14 +124,6 @@ interface FaultRule {
   readonly anyRequest?: true;
   /** The operations that it can hit; left out: any. */
   readonly only?: readonly FaultRequest['operation'][];
-}
-
-interface FaultAmount {
-  readonly unit: string;
-  /** Default amount. */
-  readonly default: number;
-  /** Whether amounts are whole numbers from 1 on; else any number above 0. */
-  readonly whole: boolean;
 }
 
 /** The default amount of a fault, in its unit: a whole number, or any number above 0. */

@@ -120,9 +120,7 @@ const marketplaceFacts = {
   JPY: { name: 'Amazon.co.jp', id: 'A1VC38T7YXB528', country: 'JP', dollars: 6_789n },
 } as const;
 
-type SellerFacts = Pick<SellerMarketplace, 'index' | 'level' | 'stores'>;
-
-export function marketplaceIn<T extends SellerFacts>(
+export function marketplaceIn<T extends Pick<SellerMarketplace, 'index' | 'level' | 'stores'>>(
   currency: keyof typeof marketplaceFacts,
   sellerFacts: T,
 ): SellerMarketplace & T {

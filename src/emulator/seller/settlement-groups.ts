@@ -39,16 +39,17 @@ function statusOf({ oddities, isCarriedOver }: Profile, { marketplace, index }: 
   return isCarriedOver(marketplace, index) ? 'Failed' : 'Succeeded';
 }
 
-/** The transfer of a closed settlement's money. */
-interface FundTransfer {
+/** The transfer at the end of a settlement period. */
+export function fundTransferOf(
+  key: number,
+  profile: Profile,
+  period: Period,
+): {
   readonly status: (typeof statuses)[number];
   readonly traceId: string;
   /** The last digits of the bank account. */
   readonly accountTail: string;
-}
-
-/** The transfer at the end of a settlement period. */
-export function fundTransferOf(key: number, profile: Profile, period: Period): FundTransfer {
+} {
   const { marketplaces } = profile;
   const { marketplace, index } = period;
   const number = index * marketplaces.length + marketplace.index;

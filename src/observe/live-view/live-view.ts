@@ -12,13 +12,6 @@ interface ViewedProcess {
   kill(pid: number, signal: string): unknown;
 }
 
-interface LiveViewOptions {
-  readonly terminal: Terminal & Pick<ViewedProcess, 'on' | 'off'>;
-  readonly process: ViewedProcess;
-  readonly clock: Clock;
-  readonly paint: Paint;
-}
-
 /** The view of one run. */
 export interface RunView {
   /** Draws the view from `run-started` to `run-ended`. */
@@ -29,16 +22,24 @@ export interface RunView {
   close(): void;
 }
 
-interface LiveView extends RunView {
-  /** The view of a run beside this one, drawn below it. */
-  beside(): RunView;
-}
-
 /** Milliseconds between two redraws. */
 const frameMs = 200;
 
 /** A view of the runs of a command in the last lines of a terminal. It restores the terminal however the process ends, except by SIGKILL. */
-export function liveView({ terminal, process, clock, paint }: LiveViewOptions): LiveView {
+export function liveView({
+  terminal,
+  process,
+  clock,
+  paint,
+}: {
+  readonly terminal: Terminal & Pick<ViewedProcess, 'on' | 'off'>;
+  readonly process: ViewedProcess;
+  readonly clock: Clock;
+  readonly paint: Paint;
+}): RunView & {
+  /** The view of a run beside this one, drawn below it. */
+  beside(): RunView;
+} {
   const screen = new Screen(terminal);
   /** Those that run, in order of their starts. */
   const runs = new Set<RunProgress>();

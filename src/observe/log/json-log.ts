@@ -4,7 +4,16 @@ import { printableLines } from '../../core/printable.js';
 import { levels, type LogLevel, type Emit } from '../../core/events/run-event.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 
-interface JsonLogOptions {
+/**
+ * Logs a run as one JSON object a line: `level`, `time`, `event`, `account` and `run` (null until they are known) and
+ * the event's fields. Each line is written before `Emit` returns, so that none is lost however the process ends.
+ */
+export function jsonLog({
+  fd,
+  clock,
+  least,
+  account: named,
+}: {
   /** A file descriptor. */
   readonly fd: number;
   readonly clock: Clock;
@@ -12,13 +21,7 @@ interface JsonLogOptions {
   readonly least: LogLevel;
   /** The account, where it is known from the beginning. */
   readonly account: string | null;
-}
-
-/**
- * Logs a run as one JSON object a line: `level`, `time`, `event`, `account` and `run` (null until they are known) and
- * the event's fields. Each line is written before `Emit` returns, so that none is lost however the process ends.
- */
-export function jsonLog({ fd, clock, least, account: named }: JsonLogOptions): Emit {
+}): Emit {
   const lines = destination({ fd, sync: true });
   // A log that can't be written, such as a closed pipe, must not end the run.
   lines.on('error', () => undefined);

@@ -6,13 +6,6 @@ import { isLoopbackHost, parseTarget } from '../../core/http-server/host-rule.js
 import { startHttpServer } from '../../core/http-server/http-server.js';
 import type { RunMetrics } from './run-metrics.js';
 
-interface MetricsServer {
-  /** `http://127.0.0.1:PORT/metrics` */
-  readonly address: string;
-  /** Stops accepting requests, and closes within `limits.closeMs`. */
-  close(): void;
-}
-
 interface MetricsServerOptions {
   readonly host: string;
   /** 0: any free port. */
@@ -33,7 +26,12 @@ const limits = { connections: 32, closeMs: 100 };
 export async function serveMetrics(
   metrics: Pick<RunMetrics, 'text' | 'contentType'>,
   { host, port, clock, onFault }: MetricsServerOptions,
-): Promise<MetricsServer> {
+): Promise<{
+  /** `http://127.0.0.1:PORT/metrics` */
+  readonly address: string;
+  /** Stops accepting requests, and closes within `limits.closeMs`. */
+  close(): void;
+}> {
   const server = await startHttpServer({
     host,
     port,

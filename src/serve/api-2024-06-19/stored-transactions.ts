@@ -118,19 +118,16 @@ function transactionsByDate(
   return rowsInOrder(files, { where: inRange(range) + where, parameters }, page, "''");
 }
 
-/** Files with an order's transactions: those that were loaded by date, and those that were loaded by order. */
-interface FilesByLoad {
-  readonly dated: readonly string[];
-  readonly requested: readonly string[];
-}
-
 /**
  * The transactions of an order that were posted within the range, and those without a date. Of a transaction that was loaded by
  * date and by order, the version that is no longer deferred is the newer one; else both are equal.
+ *
+ * @param dated files that were loaded by date
+ * @param requested files that were loaded by order
  */
 function transactionsOfOrder(
   orderId: string,
-  { dated, requested }: FilesByLoad,
+  { dated, requested }: { readonly dated: readonly string[]; readonly requested: readonly string[] },
   range: InstantBounds,
   filters: Filters,
   page: PageStart,

@@ -99,17 +99,17 @@ function boundsOf(add: DataFile, column: string): Pick<CommittedFile, 'least' | 
     : { least: earliest, greatest: latest };
 }
 
-/** The files with the first rows of a range. Before the instant `until` no other file has rows of the range. */
-interface NearestFiles {
-  readonly files: readonly CommittedFile[];
-  readonly until: bigint;
-}
-
 /**
  * The files to read for the first `rows` rows from `from` (included) to `to` (excluded): as few as the log's statistics
- * allow, so that a page of a large lake opens two or three files and not all of them.
+ * allow, so that a page of a large lake opens two or three files and not all of them. Before the instant `until` no other file has
+ * rows of the range.
  */
-export function nearestFiles(files: readonly CommittedFile[], from: bigint, to: bigint, rows: number): NearestFiles {
+export function nearestFiles(
+  files: readonly CommittedFile[],
+  from: bigint,
+  to: bigint,
+  rows: number,
+): { readonly files: readonly CommittedFile[]; readonly until: bigint } {
   const overlapping = files
     .filter(({ least, greatest }) => greatest >= from && least < to)
     .toSorted((a, b) => compare(a.greatest, b.greatest));

@@ -48,14 +48,6 @@ export interface PageContents {
 /** Reads a page of a chain from the part of the backend that an API reads. */
 export type ReadPage<L> = (backend: L, chain: Chain, query: BackendQuery) => Promise<BackendPage>;
 
-/** What a body may have besides its page. */
-interface BodyContext {
-  /** Lists of events besides the model's. */
-  readonly lists: readonly string[];
-  /** The address of a document for the client of the request. */
-  readonly addressOf: (documentId: string) => string;
-}
-
 /** An operation of the service: the differences between the APIs. `L`: the part of the backend that it reads. */
 export interface ServedOperation<L> {
   readonly name: OperationName;
@@ -86,14 +78,17 @@ export interface ServedOperation<L> {
    */
   pageOf(backend: L, request: CheckedRequest): Promise<BackendPage>;
   /** The JSON of a page. Each item's JSON is sent as the backend has it, byte for byte, in the backend's order. */
-  bodyOf(contents: PageContents, context: BodyContext): string;
+  bodyOf(
+    contents: PageContents,
+    context: {
+      /** Lists of events besides the model's. */
+      readonly lists: readonly string[];
+      /** The address of a document for the client of the request. */
+      readonly addressOf: (documentId: string) => string;
+    },
+  ): string;
   /** The refusal of a page that is too large. */
   tooLarge(results: number): HttpRefusal;
-}
-
-/** The operation and path that a token must belong to. */
-interface TokenOwner extends Pick<Chain, 'operation' | 'subject'> {
-  readonly parameter: string;
 }
 
 /**
@@ -101,7 +96,12 @@ interface TokenOwner extends Pick<Chain, 'operation' | 'subject'> {
  *
  * @throws Refusal (400) for a token of another operation or path, or an expired one
  */
-export function positionOf(token: string, owner: TokenOwner, rules: TokenRules, now: number): ChainPosition {
+export function positionOf(
+  token: string,
+  owner: Pick<Chain, 'operation' | 'subject'> & { readonly parameter: string },
+  rules: TokenRules,
+  now: number,
+): ChainPosition {
   const position = rules.tokens.read(token);
   if (position?.chain.operation !== owner.operation || position.chain.subject !== owner.subject) {
     throw invalidInput(

@@ -6,12 +6,6 @@ import { definitionError } from '../records/definition-error.js';
 /** Segments `..`, also escaped: a server may resolve what a URL doesn't. */
 const dotSegments = /(?:\/|%2f|%5c)(?:\.|%2e){2}(?:\/|%2f|%5c|$)/i;
 
-/** The base of requests: `https://host:port`, and the path before theirs. */
-interface RequestBase {
-  readonly origin: string;
-  readonly prefix: string;
-}
-
 export const defaultPageSize = 100;
 
 /** Headers with credentials, whatever the source of their text. */
@@ -36,12 +30,13 @@ const transportHeaders: ReadonlySet<string> = new Set([
 /**
  * The HTTP request for a definition's request.
  *
+ * @param prefix the path before that of a request
  * @param from path and query of the page with the link
  * @throws LedgerlakeError DEFINITION for an invalid request, and for a link out of the address, which must not get the headers
  */
 export function pageRequest(
   file: string,
-  { origin, prefix }: RequestBase,
+  { origin, prefix }: { readonly origin: string; readonly prefix: string },
   request: ApiRequest | string,
   from = '',
 ): PageRequest {

@@ -57,20 +57,18 @@ export interface ColumnChunk {
 interface ValueWriter {
   readonly encoding: number;
   /** The distinct values, where there is a dictionary. */
-  readonly dictionary?: ChunkDictionary;
+  readonly dictionary?: {
+    readonly count: number;
+    /** The dictionary number of each value. */
+    readonly numbers: Int32Array;
+    /** Bits of a dictionary number. */
+    readonly width: number;
+    readonly write: (to: ByteBuffer) => void;
+  };
   /** Writes the values from `start` to before `end`. */
   readonly write: (to: ByteBuffer, start: number, end: number) => void;
   /** Bytes of a value by its number; left out where values are small. */
   readonly bytesOf?: (value: number) => number;
-}
-
-interface ChunkDictionary {
-  readonly count: number;
-  /** The dictionary number of each value. */
-  readonly numbers: Int32Array;
-  /** Bits of a dictionary number. */
-  readonly width: number;
-  readonly write: (to: ByteBuffer) => void;
 }
 
 /** The content of a chunk, before its pages are written. */

@@ -13,10 +13,6 @@ export interface NumberedTexts extends Numbered {
   readonly used: Int32Array;
 }
 
-interface NumberedWords extends Numbered {
-  readonly words: Int32Array;
-}
-
 /** Renumbers texts, without those that no value has. */
 export function numberTexts({ offsets, numbers }: TextValues, memory: ColumnMemory): NumberedTexts {
   const newNumbers = memory.int32s(Math.max(0, offsets.length - 1)).fill(-1);
@@ -45,7 +41,7 @@ export function numberWords(
   size: 1 | 2,
   most: number,
   memory: ColumnMemory,
-): NumberedWords | undefined {
+): (Numbered & { readonly words: Int32Array }) | undefined {
   const values = words.length / size;
   const into = memory.int32s(values);
   const distinct = memory.int32s(Math.min(values, most) * size);

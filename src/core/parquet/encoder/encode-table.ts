@@ -27,24 +27,19 @@ interface RowGroup {
   readonly chunks: readonly WrittenChunk[];
 }
 
-/** A Parquet file and its statistics in Delta's JSON form. */
-interface EncodedTable {
-  readonly bytes: Uint8Array<ArrayBuffer>;
-  readonly stats: string;
-}
-
 /**
  * Encodes rows as one Parquet file (parquet-format 2.11): dictionaries, runs and deltas straight from the arrays, zstd,
  * statistics, page indexes and Bloom filters. The same rows and metadata give the same bytes.
  *
  * @param createdBy names the writer in the footer
+ * @returns the file, and its statistics in Delta's JSON form
  * @throws Error where an array isn't of its column's type, or a page would exceed 2 GiB
  */
 export async function encodeTable(
   batch: TableBatch,
   metadata: ReadonlyMap<string, string>,
   createdBy: string,
-): Promise<EncodedTable> {
+): Promise<{ readonly bytes: Uint8Array<ArrayBuffer>; readonly stats: string }> {
   const { table, rows } = batch;
   const rowCount = rows.numRows;
   const { compress } = await zstd();

@@ -110,15 +110,12 @@ export class FileWriter {
   }
 }
 
-/** What the header of a page says of its values. */
-interface PageValues {
-  readonly type: (typeof pageType)[keyof typeof pageType];
-  readonly count: number;
-  readonly encoding: number;
-}
-
 /** The header (`PageHeader` of `parquet.thrift`) and the packed bytes of a page. */
-export function packedPage(raw: Uint8Array, compress: Compress, page: PageValues): readonly [Uint8Array, Uint8Array] {
+export function packedPage(
+  raw: Uint8Array,
+  compress: Compress,
+  page: { readonly type: (typeof pageType)[keyof typeof pageType]; readonly count: number; readonly encoding: number },
+): readonly [Uint8Array, Uint8Array] {
   const bytes = compress(raw);
   const header = new ByteBuffer(64);
   writeStruct(header, (to) => {

@@ -3,9 +3,6 @@ import { ByteReader, type ByteBuffer } from './byte-buffer.js';
 /** Types of the compact protocol. */
 const wireType = { true: 1, false: 2, i8: 3, i16: 4, i32: 5, i64: 6, binary: 8, list: 9, struct: 12 } as const;
 
-/** Writes the content of a field. Undefined leaves the field out. */
-type Write = ((to: StructWriter) => unknown) | undefined;
-
 /**
  * Writes a struct in Thrift's compact protocol (thrift-compact-protocol.md), the format of footers, page headers and
  * page indexes. Fields must be written in the order of their numbers.
@@ -42,7 +39,8 @@ export class StructWriter {
     return this;
   }
 
-  struct(field: number, write: Write): this {
+  /** @param write writes the content; undefined leaves the field out */
+  struct(field: number, write: ((to: StructWriter) => unknown) | undefined): this {
     if (write === undefined) return this;
     this.#field(field, wireType.struct);
     writeStruct(this.#to, write);
