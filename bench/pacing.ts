@@ -29,7 +29,7 @@ async function run(seeds: number, latencies: readonly number[], pipelines: reado
               pipelines: [pipeline],
               latencyMs,
               seed,
-              ...(share === 0 ? {} : { timeoutMs: 3000, service: { faults: { all: { share } } } }),
+              ...(share === 0 ? {} : { timeoutMs: 3000, server: { faults: { all: { share } } } }),
             });
             if (failure instanceof Error) console.log(failure.message);
             const cells = [

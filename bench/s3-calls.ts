@@ -1,6 +1,6 @@
 import { backfill } from '../src/app/load/backfill.js';
 import { createSeller } from '../src/emulator/seller/seller.js';
-import { startService } from '../src/serve/http/server.js';
+import { startApiServer } from '../src/serve/http/server.js';
 import { systemClock } from '../src/core/clock.js';
 import { startS3Server } from '../test/s3-server/server.js';
 
@@ -14,7 +14,7 @@ async function run(): Promise<void> {
   const server = await startS3Server('bucket');
   server.delayMs = Number(process.argv[2] ?? 0);
   Object.assign(process.env, server.environment);
-  const service = await startService({
+  const apiServer = await startApiServer({
     backend: createSeller({ seed: 1, events: 20_000, profile: 'edge-cases' }, clock),
     clock,
   });
@@ -27,7 +27,7 @@ async function run(): Promise<void> {
           pipelines: [],
           lake: 's3://bucket/lake',
           account: 'shop',
-          endpoint: service.url,
+          endpoint: apiServer.url,
           refresh: false,
           from: new Date(clock.now() - 90 * 86_400_000).toISOString().slice(0, 10),
           to: new Date(clock.now() - 86_400_000).toISOString().slice(0, 10),
@@ -48,7 +48,7 @@ async function run(): Promise<void> {
       }
     }
   } finally {
-    await service.close();
+    await apiServer.close();
     await server.close();
   }
 }

@@ -9,7 +9,7 @@ import { report } from '../src/app/report/report.js';
 import { systemClock } from '../src/core/clock.js';
 import { openDatabase } from '../src/core/duckdb/connection.js';
 import { createSeller } from '../src/emulator/seller/seller.js';
-import { startService } from '../src/serve/http/server.js';
+import { startApiServer } from '../src/serve/http/server.js';
 import { startS3Server } from '../test/s3-server/server.js';
 
 const lake = 's3://bucket/lake';
@@ -26,14 +26,14 @@ async function run(): Promise<void> {
   const server = await startS3Server('bucket');
   Object.assign(process.env, server.environment);
   const backend = createSeller({ seed: 1, events, profile: 'edge-cases' }, systemClock);
-  const service = await startService({ backend, clock: systemClock });
+  const apiServer = await startApiServer({ backend, clock: systemClock });
   const day = (ago: number) => new Date(systemClock.now() - ago * 86_400_000).toISOString().slice(0, 10);
-  const range = { from: day(90), to: day(1), account: 'shop', endpoint: service.url };
+  const range = { from: day(90), to: day(1), account: 'shop', endpoint: apiServer.url };
   await backfill(
     { pipelines: [], lake, refresh: false, rate: 10_000, burst: 10_000, orders: undefined, ...range },
     quiet,
   );
-  await service.close();
+  await apiServer.close();
   server.delayMs = delayMs;
   const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-bench-'));
   const cache = { cacheFolder: folder, cacheBytes: 1e10 };

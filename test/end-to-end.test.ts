@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createSeller, type Seller } from '../src/emulator/seller/seller.js';
 import type { BackendPage } from '../src/serve/operation/backend-page.js';
-import { startService, type RunningService } from '../src/serve/http/server.js';
+import { startApiServer, type RunningApiServer } from '../src/serve/http/server.js';
 import { clockAt, database, fileHashes, ran, serving, temporaryFolder, type Ran } from './app/lake-run.js';
 import { booksOf } from './emulator/seller/seller-books.js';
 
@@ -25,23 +25,23 @@ async function loaded(options: Parameters<typeof ran>[0] = {}) {
 }
 
 /** The whole range, loaded once: tests that change it copy it first. */
-let whole: { readonly seller: Seller; readonly lake: string; readonly run: Ran; readonly service: RunningService };
+let whole: { readonly seller: Seller; readonly lake: string; readonly run: Ran; readonly server: RunningApiServer };
 beforeAll(async () => {
   const seller = newSeller();
-  const service = await startService({ backend: seller, clock });
+  const server = await startApiServer({ backend: seller, clock });
   const lake = await mkdtemp(join(tmpdir(), 'ledgerlake-whole-'));
-  const run = await ran({ lake, endpoint: service.url, account: 'shop', ...dates }, { clock });
-  whole = { seller, lake, run, service };
+  const run = await ran({ lake, endpoint: server.url, account: 'shop', ...dates }, { clock });
+  whole = { seller, lake, run, server };
 });
 afterAll(async () => {
-  await whole.service.close();
+  await whole.server.close();
   await rm(whole.lake, { recursive: true });
 });
 
 async function copyOfWhole() {
   const lake = await temporaryFolder();
   await cp(whole.lake, lake, { recursive: true });
-  return { lake, run: whole.run, given: { lake, endpoint: whole.service.url, account: 'shop', ...dates } };
+  return { lake, run: whole.run, given: { lake, endpoint: whole.server.url, account: 'shop', ...dates } };
 }
 
 /** Decimal text as millionths. */

@@ -50,14 +50,14 @@ const syncedDays = 90;
 const newestDays = 14;
 
 /** Makes the accounts: which are how large, when they join, and which are refused. */
-export function accountsOf({ seed, start, accounts, days, population, service }: Scenario): Account[] {
+export function accountsOf({ seed, start, accounts, days, population, server }: Scenario): Account[] {
   return Array.from({ length: accounts }, (_, id): Account => {
     const chance = new Chance(seed, id);
     const { medianEvents, spread, mostEvents, historyDays, latecomers, denied } = population;
     const eventsPerDay = Math.min(mostEvents, chance.logNormal(medianEvents, spread)) / 30;
     const markets = 1 + (chance.happens(0.3) ? 1 : 0) + (chance.happens(0.1) ? 3 : 0);
     const joinsAt = chance.happens(latecomers) ? start + chance.share() * (days - 2) * dayMs : start;
-    const bucket = (): Bucket => ({ tokenMs: 1000 / service.rate, burst: service.burst, fullAt: 0 });
+    const bucket = (): Bucket => ({ tokenMs: 1000 / server.rate, burst: server.burst, fullAt: 0 });
     return {
       id,
       name: `account-${id}`,

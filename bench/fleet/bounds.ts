@@ -13,7 +13,7 @@ export interface Bounds {
 }
 
 /** To be asked before the accounts are worked on. */
-export function boundsOf(accounts: readonly Account[], { workers, places, service, costs }: Scenario): Bounds {
+export function boundsOf(accounts: readonly Account[], { workers, places, server, costs }: Scenario): Bounds {
   const alone = new Map<Account, number>();
   let cpu = 0;
   let place = 0;
@@ -24,7 +24,7 @@ export function boundsOf(accounts: readonly Account[], { workers, places, servic
       'backfill',
       account.backfill,
       0,
-      service.latency * 1000,
+      server.latency * 1000,
       costs,
       undefined,
     );

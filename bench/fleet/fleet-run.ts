@@ -29,7 +29,7 @@ const lookMs = 5000;
  * to queue, workers and Redis calls each other in circles, over one state.
  */
 export function runFleet(scenario: Scenario, accounts: readonly Account[], told: Told): Outcome {
-  const { seed, start, days, workers: workerCount, places, rules, night, service, costs, troubles } = scenario;
+  const { seed, start, days, workers: workerCount, places, rules, night, server, costs, troubles } = scenario;
   const end = start + days * dayMs;
   const timeline = new Timeline(start);
   const queue = new QueueModel<AccountJob>();
@@ -140,7 +140,7 @@ export function runFleet(scenario: Scenario, accounts: readonly Account[], told:
     const work = workOf(job) ?? 'backfill';
     if (work === 'sync') job.isSyncAsked = false;
     const backlogs = work === 'sync' ? syncOf(account, now).backlogs : account.backfill;
-    const latency = 1000 * chance.logNormal(service.latency, service.latencySpread);
+    const latency = 1000 * chance.logNormal(server.latency, server.latencySpread);
     const fault = account.isDenied
       ? ({ why: 'permanent', share: 0 } as const)
       : chance.happens(troubles.faults)

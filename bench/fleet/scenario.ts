@@ -16,7 +16,7 @@ export interface Scenario {
   /** When syncs begin: without rules all of them at its start. */
   readonly night: Night;
   readonly population: Population;
-  readonly service: Service;
+  readonly server: Service;
   readonly costs: Costs;
   readonly troubles: Troubles;
 }

@@ -18,11 +18,11 @@ async function run(turns: number): Promise<void> {
   for (const events of [30, 30_000]) {
     const cli = fileURLToPath(new URL('../../src/cli.js', import.meta.url));
     const options = ['--port', '0', '--events', String(events), '--rate', '10000', '--burst', '10000'];
-    const service = spawn(process.execPath, [cli, 'serve', ...options], { stdio: ['ignore', 'pipe', 'ignore'] });
+    const server = spawn(process.execPath, [cli, 'serve', ...options], { stdio: ['ignore', 'pipe', 'ignore'] });
     const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-bench-'));
     try {
       const endpoint = await new Promise<string>((resolve) => {
-        service.stdout.once('data', (text: Buffer) => {
+        server.stdout.once('data', (text: Buffer) => {
           resolve(text.toString().replace('listening on ', '').trim());
         });
       });
@@ -50,7 +50,7 @@ async function run(turns: number): Promise<void> {
         turns,
       );
     } finally {
-      service.kill();
+      server.kill();
       await rm(folder, { recursive: true });
     }
   }

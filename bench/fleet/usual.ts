@@ -21,7 +21,7 @@ export const usualScenario: Scenario = {
     latecomers: 0.05,
     denied: 0.02,
   },
-  service: { rate: 0.5, burst: 29.7, latency: 0.4, latencySpread: 0.3 },
+  server: { rate: 0.5, burst: 29.7, latency: 0.4, latencySpread: 0.3 },
   costs: { opening: 1, closing: 1, cpuTurn: 0.1, cpuSlice: 0.02, cpuRequest: 0.003, cpuEvent: 0.00013 },
   troubles: {
     daysBetweenDeaths: 2,

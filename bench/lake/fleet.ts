@@ -12,7 +12,7 @@ import { importPages } from '../../src/app/import/import-pages.js';
 import { sync } from '../../src/app/load/sync.js';
 import { createSeller, type Seller } from '../../src/emulator/seller/seller.js';
 import { pageBody } from '../../src/serve/api-v0/event-operations.js';
-import { startService } from '../../src/serve/http/server.js';
+import { startApiServer } from '../../src/serve/http/server.js';
 
 /** A lake of many accounts, each of a synthetic seller of its own, all of the same size. */
 export interface Fleet {
@@ -120,12 +120,12 @@ async function eachAccount(
 ): Promise<void> {
   for (let number = worker; number <= last; number += workers) {
     const seller = createSeller({ seed: number, events: fleet.events, profile: 'edge-cases' }, clock);
-    const service = await startService({ backend: seller, clock });
+    const server = await startApiServer({ backend: seller, clock });
     try {
       const quota = { rate: 1e6, burst: 1e6 };
-      await load({ lake: lakeOf(fleet), endpoint: service.url, account: accountOf(number), ...quota }, seller, number);
+      await load({ lake: lakeOf(fleet), endpoint: server.url, account: accountOf(number), ...quota }, seller, number);
     } finally {
-      await service.close();
+      await server.close();
     }
   }
 }

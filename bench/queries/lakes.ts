@@ -8,7 +8,7 @@ import { openDatabase } from '../../src/core/duckdb/connection.js';
 import { openLakeReader } from '../../src/app/query/lake-files.js';
 import type { LakeFiles } from '../../src/core/duckdb/views.js';
 import { createSeller } from '../../src/emulator/seller/seller.js';
-import { startService } from '../../src/serve/http/server.js';
+import { startApiServer } from '../../src/serve/http/server.js';
 import { fileLiteral, literal } from '../../src/core/duckdb/literals.js';
 
 /** The bench's day, so that the same seed gives the same lake. */
@@ -21,11 +21,11 @@ const context: RunContext = {
 
 /** Loads 90 days of a synthetic seller as a first backfill does, from a service that isn't throttled. */
 export async function landedLake(lake: string, events: number, seed: number): Promise<void> {
-  const service = await startService({ backend: createSeller({ seed, events, profile: 'edge-cases' }, clock), clock });
+  const server = await startApiServer({ backend: createSeller({ seed, events, profile: 'edge-cases' }, clock), clock });
   const range = { from: undefined, to: undefined, refresh: false, pipelines: [], orders: undefined };
-  const upstream = { endpoint: service.url, account: 'shop', rate: 1e6, burst: 1e6 };
+  const upstream = { endpoint: server.url, account: 'shop', rate: 1e6, burst: 1e6 };
   await backfill({ lake, ...range, ...upstream }, context);
-  await service.close();
+  await server.close();
 }
 
 /** A copy of a lake, compacted. */

@@ -1,6 +1,6 @@
 import type { Clock } from '../core/clock.js';
 import type { FaultInjection } from '../serve/http/fault-injection.js';
-import { startService, type RunningService } from '../serve/http/server.js';
+import { startApiServer, type RunningApiServer } from '../serve/http/server.js';
 import { FaultInjector } from './faults/fault-injector.js';
 import type { Faults } from './faults/fault-settings.js';
 import { unknownList } from './faults/faulty-events.js';
@@ -9,12 +9,12 @@ import { createRequestFaults } from './faults/request-faults.js';
 import { createSeller } from './seller/seller.js';
 
 /** Starts the upstream of a first run: the service over a synthetic seller, on loopback, without throttling. */
-export function startEmbeddedService(clock: Clock): Promise<RunningService> {
-  return startService({ backend: createSeller({ seed: 1, events: 20_000, profile: 'plausible' }, clock), clock });
+export function startEmbeddedService(clock: Clock): Promise<RunningApiServer> {
+  return startApiServer({ backend: createSeller({ seed: 1, events: 20_000, profile: 'plausible' }, clock), clock });
 }
 
 /**
- * The fault injection for a service with these faults.
+ * The fault injection for a server with these faults.
  *
  * @throws LedgerlakeError USAGE for faults that are invalid
  */

@@ -12,10 +12,10 @@ import type { MainTables } from './lake/committed-files.js';
 import { LakePages } from './lake/lake-pages.js';
 import type { ServedOperation } from './operation/served-operation.js';
 
-/** The data behind the service, API by API: a synthetic seller, or a lake. */
+/** The data behind the server, API by API: a synthetic seller, or a lake. */
 export interface Backend extends EventBackend, WithTransactionBackend, WithReportBackend {}
 
-/** Every operation of the service, grouped by API. */
+/** Every operation of the server, grouped by API. */
 export const servedOperations: readonly ServedOperation<Backend>[] = [
   ...servedEventOperations,
   ...servedTransactionOperations,

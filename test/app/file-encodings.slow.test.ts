@@ -3,7 +3,7 @@ import { openDatabase } from '../../src/core/duckdb/connection.js';
 import { fileLiteral } from '../../src/core/duckdb/literals.js';
 import { tables } from '../../src/sources/finances/lake-tables.js';
 import { temporaryFolder } from './lake-run.js';
-import { compacted, loaded, sellerService, steppingClock } from './maintenance/kept-lake.js';
+import { compacted, loaded, sellerServer, steppingClock } from './maintenance/kept-lake.js';
 import { open } from './maintenance/small-lake.js';
 
 /** What readers of Parquet's first version have. */
@@ -27,10 +27,10 @@ test('the built-in tables ask for encodings that every reader has, but for ids o
 test('loaded files but for ids, and merged ones, have encodings that every reader has, and no dictionary without values', async () => {
   const clock = steppingClock();
   const lake = await temporaryFolder();
-  const service = await sellerService(clock);
-  await loaded(lake, service.endpoint, clock, { pipelines: [] });
-  await loaded(lake, service.endpoint, clock, { pipelines: ['transactions', 'settlement-summaries', 'payouts'] });
-  await service.close();
+  const server = await sellerServer(clock);
+  await loaded(lake, server.endpoint, clock, { pipelines: [] });
+  await loaded(lake, server.endpoint, clock, { pipelines: ['transactions', 'settlement-summaries', 'payouts'] });
+  await server.close();
   const database = await openDatabase();
   const addressesNow = async () => {
     const opened = await open(lake, clock);

@@ -37,9 +37,9 @@ export async function temporaryFolder(): Promise<string> {
 
 /** A service of its own for the test that runs; its address. */
 export async function serving(options: EmulatorOptions): Promise<string> {
-  const service = await startEmulator(options);
-  onTestFinished(() => service.close());
-  return service.url;
+  const server = await startEmulator(options);
+  onTestFinished(() => server.close());
+  return server.url;
 }
 
 /** A backfill of the synthetic seller, not throttled; the lake is to be named. */

@@ -5,7 +5,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { createSeller } from '../../src/emulator/seller/seller.js';
-import type { RunningService } from '../../src/serve/http/server.js';
+import type { RunningApiServer } from '../../src/serve/http/server.js';
 import type { Faults } from '../../src/emulator/faults/fault-settings.js';
 import { runningClock } from '../running-clock.js';
 import { secrets } from '../engine/auth/token-endpoint.js';
@@ -13,9 +13,9 @@ import { builtCommand, type Ended } from './built-command.js';
 import { temporaryFolder } from './lake-run.js';
 
 /** A service with a sign-in, and the access tokens that came to it. */
-async function signedInService(faults?: Faults): Promise<{ service: RunningService; tokens: ReadonlySet<string> }> {
+async function signedInServer(faults?: Faults): Promise<{ server: RunningApiServer; tokens: ReadonlySet<string> }> {
   const clock = runningClock('2026-03-20T12:00:00Z');
-  const service = await startEmulator({
+  const server = await startEmulator({
     backend: createSeller({ seed: 2, events: 400, profile: 'edge-cases' }, clock),
     clock,
     faults,
@@ -25,19 +25,19 @@ async function signedInService(faults?: Faults): Promise<{ service: RunningServi
   const seen = (message: unknown): void => {
     const { request } = message as { request: IncomingMessage };
     const token = request.headers['x-amz-access-token'];
-    if (request.socket.localPort === service.port && typeof token === 'string') tokens.add(token);
+    if (request.socket.localPort === server.port && typeof token === 'string') tokens.add(token);
   };
   subscribe('http.server.request.start', seen);
   onTestFinished(async () => {
     unsubscribe('http.server.request.start', seen);
-    await service.close();
+    await server.close();
   });
-  return { service, tokens };
+  return { server, tokens };
 }
 
 /** A backfill of the built command that signs in, by its configuration or its environment, from a folder of its own. */
 async function backfill(
-  { url }: RunningService,
+  { url }: RunningApiServer,
   place: 'configuration' | 'environment',
   own: Partial<typeof secrets> = {},
 ): Promise<Ended & { readonly folder: string }> {
@@ -107,8 +107,8 @@ test.each<[string, 'configuration' | 'environment', Faults | undefined, Partial<
     /web page/,
   ],
 ])('no secret gets out of %s', async (_what, place, faults, own, code, told) => {
-  const { service, tokens } = await signedInService(faults);
-  const ended = await backfill(service, place, own);
+  const { server, tokens } = await signedInServer(faults);
+  const ended = await backfill(server, place, own);
   expect(ended.code, ended.err).toBe(code);
   expect(`${ended.out}${ended.err}`).toMatch(told);
   const texts = await everythingOf(ended);

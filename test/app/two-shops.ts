@@ -4,7 +4,7 @@ import { join, relative } from 'node:path';
 import { arrayBackend, type DatedItem } from '../serve/http/array-backend.js';
 import { arrayTransactions } from '../serve/http/array-transactions.js';
 import type { TransactionBackend } from '../../src/serve/api-2024-06-19/transaction-backend.js';
-import { startService, type RunningService } from '../../src/serve/http/server.js';
+import { startApiServer, type RunningApiServer } from '../../src/serve/http/server.js';
 import { clockAt, ran, temporaryFolder } from './lake-run.js';
 
 export const clock = clockAt('2025-07-01T00:00:00Z');
@@ -100,10 +100,10 @@ export interface ShopsTemplate {
 
 export async function shopsTemplate(): Promise<ShopsTemplate> {
   const template = await mkdtemp(join(tmpdir(), 'ledgerlake-test-'));
-  const services = new Map<Shop, RunningService>();
+  const servers = new Map<Shop, RunningApiServer>();
   for (const shop of ['shop-a', 'shop-b'] as const) {
     const backend = { ...arrayBackend(backendOf(shop)), byTransaction: transactionsOf(shop) };
-    services.set(shop, await startService({ backend, clock }));
+    servers.set(shop, await startApiServer({ backend, clock }));
   }
   const load = async (lake: string, shop: Shop): Promise<number> => {
     const orders = { text: days.map((_, number) => orderId(shop, number)).join('\n'), source: 'orders' };
@@ -111,7 +111,7 @@ export async function shopsTemplate(): Promise<ShopsTemplate> {
       ...['financial-event-groups', 'financial-events', 'group-events', 'order-events'],
       ...['transactions', 'order-transactions', 'settlement-summaries', 'payouts'],
     ];
-    const endpoint = services.get(shop)?.url;
+    const endpoint = servers.get(shop)?.url;
     const { summary } = await ran({ ...range, lake, account: shop, endpoint, orders, pipelines }, { clock });
     return Object.values(summary.pipelines).reduce((sum, { requests = 0 }) => sum + requests, 0);
   };
@@ -121,10 +121,10 @@ export async function shopsTemplate(): Promise<ShopsTemplate> {
     copy: async () => {
       const lake = await temporaryFolder();
       await cp(template, lake, { recursive: true });
-      return { lake, reload: (shop) => load(lake, shop), endpoint: (shop) => services.get(shop)?.url };
+      return { lake, reload: (shop) => load(lake, shop), endpoint: (shop) => servers.get(shop)?.url };
     },
     close: async () => {
-      for (const service of services.values()) await service.close();
+      for (const server of servers.values()) await server.close();
       await rm(template, { recursive: true });
     },
   };

@@ -19,12 +19,12 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../src/core/clock.js';
-import { startService } from '../../src/serve/http/server.js';
+import { startApiServer } from '../../src/serve/http/server.js';
 import { settlement, shipment } from '../app/verify/small-backend.js';
 import { sharedOut } from '../campaign.js';
 import { arrayBackend, type DatedItem } from '../serve/http/array-backend.js';
 import { arrayTransactions, type Sale } from '../serve/http/array-transactions.js';
-import { parcelService, shipmentsOf, token } from '../sources/custom/parcel-service.js';
+import { parcelServer, shipmentsOf, token } from '../sources/custom/parcel-server.js';
 import { canariesOf, plantCanaries, secretsIn, touched } from './canaries.js';
 import { CommandProcess, type Ended } from './command-process.js';
 import { pathsOf } from './damages.js';
@@ -93,7 +93,7 @@ async function seeded(): Promise<Seed> {
     outside: () => 'SECRET-OUTSIDE',
   };
   let closeParcels = (): Promise<void> => Promise.resolve();
-  const parcels = await parcelService(shipmentsOf(`${date(0)}T00:00:00Z`, 4, 9), (close) => {
+  const parcels = await parcelServer(shipmentsOf(`${date(0)}T00:00:00Z`, 4, 9), (close) => {
     closeParcels = close;
   });
   const asked: string[] = [];
@@ -111,15 +111,15 @@ async function seeded(): Promise<Seed> {
   const orders = join(folder, 'orders.txt');
   writeFileSync(orders, '111-0000000-0000001\n');
   const process = new CommandProcess({ folder, environment, hangMs: 120_000 });
-  const services: Record<string, Awaited<ReturnType<typeof startService>>> = {};
+  const servers: Record<string, Awaited<ReturnType<typeof startApiServer>>> = {};
   const upstream = (account: string): string[] => {
-    const url = services[account]?.url ?? '';
+    const url = servers[account]?.url ?? '';
     return ['--account', account, '--endpoint', url, '--rate', '1000', '--burst', '1000'];
   };
   const range = ['--from', date(0), '--to', date(days)];
   for (const [account, sku] of Object.entries(skus)) {
     const backend = { ...arrayBackend(itemsOf(start, sku)), byTransaction: arrayTransactions(salesOf(start, sku)) };
-    services[account] = await startService({ backend, clock: systemClock });
+    servers[account] = await startApiServer({ backend, clock: systemClock });
     const lake = join(folder, account === 'outside' ? 'shadow' : 'lake');
     const own = ['--pipelines', definitions, '--account', account, '--from', date(0), '--to', date(4)];
     for (const words of [
@@ -176,7 +176,7 @@ async function seeded(): Promise<Seed> {
       await closeParcels();
       network.closeAllConnections();
       network.close();
-      for (const service of Object.values(services)) await service.close();
+      for (const server of Object.values(servers)) await server.close();
       rmSync(folder, { recursive: true, force: true });
     },
   };

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
 import { serveMetrics } from '../../src/observe/metrics/metrics-server.js';
-import { startService } from '../../src/serve/http/server.js';
+import { startApiServer } from '../../src/serve/http/server.js';
 import { trialsOf } from '../campaign.js';
 import { hostileRequests } from '../core/http-server/hostile-requests.js';
 import { exchange, statusesOf } from '../core/http-server/raw-client.js';
@@ -28,8 +28,8 @@ const servers: Readonly<
     };
     return { port: Number(new URL(server.address).port), close };
   },
-  service: (onFault) =>
-    startService({
+  apiServer: (onFault) =>
+    startApiServer({
       ...{ backend: arrayBackend([event('2026-02-01', 1)]), clock, allowedHosts: [], onFault },
       signIn: { clientId: 'id', clientSecret: 'a secret of some length' },
     }),

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from '../../src/core/clock.js';
 import { createSeller } from '../../src/emulator/seller/seller.js';
-import { startService } from '../../src/serve/http/server.js';
+import { startApiServer } from '../../src/serve/http/server.js';
 import { fetchedBodies } from '../app/import/imported.js';
 import { childRun } from '../engine/run/child-run.js';
-import { parcelService, shipmentsOf, token } from '../sources/custom/parcel-service.js';
+import { parcelServer, shipmentsOf, token } from '../sources/custom/parcel-server.js';
 import { arrayBackend, type DatedItem } from '../serve/http/array-backend.js';
 import { fee, settlement, shipment } from '../app/verify/small-backend.js';
 import { CommandProcess } from './command-process.js';
@@ -65,11 +65,11 @@ export async function seedLakes(): Promise<SeedLakes> {
   const backendItems = items(start);
   // Comes late: a refresh finds it.
   const late = backendItems.splice(28, 3);
-  const service = await startService({ backend: arrayBackend(backendItems), clock: systemClock });
-  const parcels = await parcelService(shipmentsOf(`${date(0)}T00:00:00Z`, 4, 9));
+  const server = await startApiServer({ backend: arrayBackend(backendItems), clock: systemClock });
+  const parcels = await parcelServer(shipmentsOf(`${date(0)}T00:00:00Z`, 4, 9));
   const environment = { PARCELS_URL: parcels.url, PARCELS_TOKEN: token };
   const process = new CommandProcess({ folder, environment, hangMs: 120_000 });
-  const upstream = ['--account', account, '--endpoint', service.url, '--rate', '1000', '--burst', '1000'];
+  const upstream = ['--account', account, '--endpoint', server.url, '--rate', '1000', '--burst', '1000'];
   const run = async (root: string, [command = '', ...words]: readonly string[]): Promise<void> => {
     const { code, out, err } = await process.run([command, '--lake', root, ...words]);
     if (code !== 0) throw new Error(`expected ${command} ${words.join(' ')} to end with 0, got ${code}: ${out}${err}`);
@@ -114,7 +114,7 @@ export async function seedLakes(): Promise<SeedLakes> {
   const mixed = join(folder, 'mixed');
   const pages = join(folder, 'pages.ndjson');
   const range = { PostedAfter: `${date(0)}T00:00:00Z`, PostedBefore: `${date(24)}T00:00:00Z` };
-  const bodies = await fetchedBodies(service.url, '/finances/v0/financialEvents', range);
+  const bodies = await fetchedBodies(server.url, '/finances/v0/financialEvents', range);
   writeFileSync(pages, bodies.map((body) => `${body}\n`).join(''));
   await run(mixed, ['import', pages, '--account', account]);
   await run(mixed, backfill(20, days));
@@ -125,7 +125,7 @@ export async function seedLakes(): Promise<SeedLakes> {
   let sellersNow = start + 26 * dayMs;
   const sellersClock = { ...systemClock, now: () => sellersNow };
   const seller = createSeller({ seed: 16, events: 300, days: 60, profile: 'plausible' }, sellersClock);
-  const successor = await startService({ backend: seller, clock: systemClock });
+  const successor = await startApiServer({ backend: seller, clock: systemClock });
   const newer = ['--account', account, '--endpoint', successor.url, '--rate', '1000', '--burst', '1000'];
   const read = (from: number, to: number, ...more: string[]): string[] => {
     return ['backfill', ...more, ...newer, '--from', date(from), '--to', date(to)];
@@ -233,7 +233,7 @@ export async function seedLakes(): Promise<SeedLakes> {
       },
     ],
     close: async () => {
-      await service.close();
+      await server.close();
       await successor.close();
       rmSync(folder, { recursive: true, force: true });
     },

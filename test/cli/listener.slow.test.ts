@@ -21,7 +21,7 @@ function linesOf(errors: string): Line[] {
 }
 
 /** A service with throttles and faults, that a run needs some seconds for. */
-async function faultyService(): Promise<string> {
+async function faultyServer(): Promise<string> {
   return serving({
     backend: createSeller({ seed: 4, events: 1500, profile: 'edge-cases' }, systemClock),
     clock: systemClock,
@@ -59,7 +59,7 @@ async function scraped(child: ChildRun): Promise<Sample[][]> {
 }
 
 test('a paced run tells everything as JSON, and its metrics end as its summary does', async () => {
-  const url = await faultyService();
+  const url = await faultyServer();
   const folder = await temporaryFolder();
   const metricsFile = join(folder, 'run.prom');
   const words = [

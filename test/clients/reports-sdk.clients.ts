@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { type JsonObject, textOf } from '../emulator/seller/reading.js';
 import { documentOf, reportsOf, rowsOf, settlementReports } from '../serve/reports/report-client.js';
-import { day, start, startSeller } from '../serve/transactions/seller-service.js';
+import { day, start, startSeller } from '../serve/transactions/seller-server.js';
 
 /** Of the client, what is used here: it comes without types. */
 interface OfficialSdk {
@@ -34,7 +34,7 @@ const { ReportsSpApi } = (await import(name)) as OfficialSdk;
 
 test('@amazon-sp-api-release/amazon-sp-api-sdk-js lists all reports of a seller and finds their documents', async () => {
   const seller = await startSeller({ events: 2000 });
-  const client = new ReportsSpApi.ApiClient(seller.service.url);
+  const client = new ReportsSpApi.ApiClient(seller.server.url);
   client.applyXAmzAccessTokenToRequest('any');
   client.disableRateLimiter();
   const api = new ReportsSpApi.ReportsApi(client);

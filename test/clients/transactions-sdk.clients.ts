@@ -11,7 +11,7 @@ import {
   statusOf,
   transactionsOf,
   iso,
-} from '../serve/transactions/seller-service.js';
+} from '../serve/transactions/seller-server.js';
 
 /** Of the client, what is used here: it comes without types. */
 interface OfficialSdk {
@@ -48,7 +48,7 @@ const sdk = (await import(name)) as OfficialSdk;
 test('@amazon-sp-api-release/amazon-sp-api-sdk-js reads all transactions, payouts and summaries of a seller', async () => {
   const seller = await startSeller({ events: 6000 });
   function clientOf<Method extends string>({ ApiClient, DefaultApi }: Api<Method>) {
-    const client = new ApiClient(seller.service.url);
+    const client = new ApiClient(seller.server.url);
     client.applyXAmzAccessTokenToRequest('any');
     client.disableRateLimiter();
     return new DefaultApi(client);

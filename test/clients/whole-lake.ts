@@ -1,6 +1,6 @@
 import { expect, onTestFinished } from 'vitest';
 import type { EventOperationName } from '../../src/sources/finances/api-v0/operations.js';
-import { startService } from '../../src/serve/http/server.js';
+import { startApiServer } from '../../src/serve/http/server.js';
 import { database } from '../app/lake-run.js';
 import { steppingClock } from '../app/maintenance/kept-lake.js';
 import { makeLake } from '../app/maintenance/made-lake.js';
@@ -50,7 +50,7 @@ export async function expectWholeLake(connect: (replica: Replica) => Ask): Promi
   onTestFinished(() => made.remove());
   const clock = handClock('2026-03-15T12:00:00Z');
   const credentials = { id: 'amzn1.application-oa2-client.test', secret: 'amzn1.oa2-cs.v1.test' };
-  const service = await startService({
+  const server = await startApiServer({
     backend: await lakeBackend(made.lake, clock),
     clock,
     quota: { rate: 0.5, burst: 4 },
@@ -58,12 +58,12 @@ export async function expectWholeLake(connect: (replica: Replica) => Ask): Promi
     onAccess: ({ status }) => {
       // Time goes by when it must: until there is a token of the quota again, and once until the access token is too old.
       if (status === 429) clock.move(2000);
-      if (service.counts.requests(undefined, 200) === 15) clock.move(2 * hourMs);
+      if (server.counts.requests(undefined, 200) === 15) clock.move(2 * hourMs);
     },
   });
-  onTestFinished(() => service.close());
+  onTestFinished(() => server.close());
   const signIn = async (): Promise<string> => {
-    const response = await fetch(`${service.url}/auth/o2/token`, {
+    const response = await fetch(`${server.url}/auth/o2/token`, {
       method: 'POST',
       body: new URLSearchParams({
         grant_type: 'refresh_token',
@@ -74,7 +74,7 @@ export async function expectWholeLake(connect: (replica: Replica) => Ask): Promi
     });
     return ((await response.json()) as { access_token: string }).access_token;
   };
-  const ask = connect({ url: service.url, port: service.port, credentials, signIn });
+  const ask = connect({ url: server.url, port: server.port, credentials, signIn });
 
   /** How many events of each list, or groups, all pages of a question hold. */
   async function counted(
@@ -127,10 +127,10 @@ export async function expectWholeLake(connect: (replica: Replica) => Ask): Promi
     expect(await counted('ListFinancialEventsByOrderId', id, 1)).toEqual(await held(own));
   }
   for (const operation of ['ListFinancialEvents', 'ListFinancialEventsByOrderId'] as const) {
-    expect(service.counts.requests(operation, 429)).toBeGreaterThan(0);
+    expect(server.counts.requests(operation, 429)).toBeGreaterThan(0);
   }
-  expect(service.counts.requests(undefined, 403)).toBeGreaterThan(0);
-  expect(service.counts.requests(undefined, 500)).toBe(0);
+  expect(server.counts.requests(undefined, 403)).toBeGreaterThan(0);
+  expect(server.counts.requests(undefined, 500)).toBe(0);
 }
 
 /**

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { temporaryFolder } from '../app/lake-run.js';
 import { backfill } from '../../src/index.js';
 import { from, servedShop } from '../library/served.js';
-import { exampleService } from '../sources/custom/example-service.js';
+import { exampleServer } from '../sources/custom/example-server.js';
 
 const run = promisify(execFile);
 const hasPython = await run('python3', ['--version']).then(
@@ -109,7 +109,7 @@ except dg.Failure as failure:
     const { events, lag_seconds: lag } = (await python(code)) as { events: number; lag_seconds: number };
     expect(events).toBeGreaterThan(10);
     expect(lag).toBeGreaterThan(0);
-    const denying = await exampleService(() => ({ status: 403, body: { errors: [{ code: 'Unauthorized' }] } }));
+    const denying = await exampleServer(() => ({ status: 403, body: { errors: [{ code: 'Unauthorized' }] } }));
     await configuration(denying.url);
     expect(await python(code)).toMatchObject({
       metadata: { code: expect.stringMatching(/^UPSTREAM/) as string },

@@ -1,8 +1,8 @@
 import { faultInjection } from '../../src/emulator/emulator.js';
 import type { Faults } from '../../src/emulator/faults/fault-settings.js';
-import { startService, type RunningService, type ServiceOptions } from '../../src/serve/http/server.js';
+import { startApiServer, type RunningApiServer, type ApiServerOptions } from '../../src/serve/http/server.js';
 
-export interface EmulatorOptions extends Omit<ServiceOptions, 'injectFaults'> {
+export interface EmulatorOptions extends Omit<ApiServerOptions, 'injectFaults'> {
   /** Deviations from the specification; undefined: none. */
   readonly faults?: Faults | undefined;
 }
@@ -12,6 +12,6 @@ export interface EmulatorOptions extends Omit<ServiceOptions, 'injectFaults'> {
  *
  * @throws LedgerlakeError USAGE for faults that are invalid, and as `startService`
  */
-export async function startEmulator({ faults, ...options }: EmulatorOptions): Promise<RunningService> {
-  return startService({ ...options, injectFaults: faults && faultInjection(faults) });
+export async function startEmulator({ faults, ...options }: EmulatorOptions): Promise<RunningApiServer> {
+  return startApiServer({ ...options, injectFaults: faults && faultInjection(faults) });
 }

@@ -66,11 +66,11 @@ test('SIGTERM lets turns come to their end, and what is left goes to the next wo
   const isUnderWay = (name: string): boolean => (sellers.times.get(name)?.length ?? 0) > 5;
   // On a busy machine one account would be done before the other has begun.
   let isHeld = true;
-  for (const [name, service] of sellers.services) {
-    const { onRequest } = service;
-    service.onRequest = () => {
+  for (const [name, server] of sellers.servers) {
+    const { onRequest } = server;
+    server.onRequest = () => {
       onRequest();
-      service.slowness = isHeld && isUnderWay(name) ? 1000 : 100;
+      server.slowness = isHeld && isUnderWay(name) ? 1000 : 100;
     };
   }
   await until('pages under way', () => sellers.names.every(isUnderWay));

@@ -6,14 +6,14 @@ import { createSeller } from '../../src/emulator/seller/seller.js';
 import type { Backend } from '../../src/serve/served-apis.js';
 import type { BackendPage } from '../../src/serve/operation/backend-page.js';
 import { database, temporaryFolder } from '../app/lake-run.js';
-import { watchedService, type WatchedService } from '../engine/run/watched-service.js';
+import { watchedServer, type WatchedServer } from '../engine/run/watched-server.js';
 
 const dayMs = 86_400_000;
 
 /** Synthetic sellers, each with a service and with it a quota of its own. */
 export interface Sellers {
   readonly names: readonly string[];
-  readonly services: ReadonlyMap<string, WatchedService>;
+  readonly servers: ReadonlyMap<string, WatchedServer>;
   readonly backends: ReadonlyMap<string, Backend>;
   /** When each was asked something, by `performance.now()`. */
   readonly times: ReadonlyMap<string, number[]>;
@@ -50,30 +50,30 @@ export async function startSellers({
 }: SellerSettings): Promise<Sellers> {
   const folder = await temporaryFolder();
   const names = Array.from({ length: count }, (_, n) => `shop-${String(n).padStart(3, '0')}`);
-  const services = new Map<string, WatchedService>();
+  const servers = new Map<string, WatchedServer>();
   const backends = new Map<string, Backend>();
   const times = new Map<string, number[]>();
   for (const [n, name] of names.entries()) {
     const backend = createSeller({ seed: n + 1, events, profile: 'edge-cases' }, systemClock);
     // A busy machine delivers a request late, and the next one comes closer to it than it was sent.
-    const service = await watchedService(backend, systemClock, { quota: { ...quota, burst: quota.burst + 1 } });
-    service.slowness = latencyMs;
+    const server = await watchedServer(backend, systemClock, { quota: { ...quota, burst: quota.burst + 1 } });
+    server.slowness = latencyMs;
     const asked: number[] = [];
-    service.onRequest = () => asked.push(performance.now());
+    server.onRequest = () => asked.push(performance.now());
     times.set(name, asked);
-    onTestFinished(() => service.close());
-    services.set(name, service);
+    onTestFinished(() => server.close());
+    servers.set(name, server);
     backends.set(name, backend);
   }
   const { lake = join(folder, 'lake'), settings = {} } = more;
   const config = join(folder, 'ledgerlake.config.json');
   const configure = async (chosen: readonly string[]): Promise<void> => {
-    const accounts = Object.fromEntries(chosen.map((name) => [name, { endpoint: services.get(name)?.url }]));
+    const accounts = Object.fromEntries(chosen.map((name) => [name, { endpoint: servers.get(name)?.url }]));
     await writeFile(config, JSON.stringify({ settings: { lake, ...quota, ...settings }, accounts }));
   };
   await mkdir(folder, { recursive: true });
   await configure(names);
-  return { names, services, backends, times, lake, folder, config, from: daysAgo(30), to: daysAgo(10), configure };
+  return { names, servers, backends, times, lake, folder, config, from: daysAgo(30), to: daysAgo(10), configure };
 }
 
 /** A date, as it is given on the command line. */
@@ -109,12 +109,12 @@ export async function expectWholeLakes({ names, backends, lake, from, to }: Sell
 }
 
 /** Requests that were answered with 429. */
-export function throttled({ services }: Sellers): number {
-  return [...services.values()].reduce((sum, { counts }) => sum + counts.requests(undefined, 429), 0);
+export function throttled({ servers }: Sellers): number {
+  return [...servers.values()].reduce((sum, { counts }) => sum + counts.requests(undefined, 429), 0);
 }
 
 /** Pages that a seller was asked for more than once: how often too often. */
-export function askedAgain({ services }: Sellers, name: string): number {
-  const asked = services.get(name)?.asked ?? [];
+export function askedAgain({ servers }: Sellers, name: string): number {
+  const asked = servers.get(name)?.asked ?? [];
   return asked.length - new Set(asked).size;
 }

@@ -85,7 +85,7 @@ test('no request goes out before its token, over all turns of an account', () =>
   fc.assert(
     fc.property(anyScenario, (scenario) => {
       const { turns } = seen({ ...scenario, accounts: Math.min(scenario.accounts, 6) });
-      const { burst, rate } = scenario.service;
+      const { burst, rate } = scenario.server;
       for (const some of of(turns, ({ account }) => account)) {
         for (const operation of operations) {
           let fullAt = 0;

@@ -39,7 +39,7 @@ const cases: readonly (readonly [string, Faults])[] = [
 ];
 
 test.each(cases)('%s: the run ends well, and no row is lost or doubled', async (kind, faults) => {
-  const outcome = await virtualRun({ ...small, service: { faults } });
+  const outcome = await virtualRun({ ...small, server: { faults } });
   expect(outcome.failure).toBeUndefined();
   expect(outcome).toMatchObject({ lost: 0, doubled: 0 });
   // A clock that is off hits none in particular.
@@ -71,7 +71,7 @@ test.each([...new Map(newerCases)])(
   async (kind, faults) => {
     undisturbed ??= virtualRun({ ...transactions, readsAmounts: true });
     const { amounts } = await undisturbed;
-    const outcome = await virtualRun({ ...transactions, readsAmounts: true, service: { faults } });
+    const outcome = await virtualRun({ ...transactions, readsAmounts: true, server: { faults } });
     expect(outcome.failure).toBeUndefined();
     if (!reshaping.includes(kind)) expect(outcome).toMatchObject({ lost: 0, doubled: 0 });
     expect(amounts.length).toBeGreaterThan(10_000);
@@ -82,7 +82,7 @@ test.each([...new Map(newerCases)])(
 
 test('a day of transactions that is too large is read in parts, and is one slice', async () => {
   const faults = { 'body-limit': { share: 1, amount: 60_000 } };
-  const outcome = await virtualRun({ ...transactions, days: 23, service: { faults } });
+  const outcome = await virtualRun({ ...transactions, days: 23, server: { faults } });
   expect(outcome).toMatchObject({ failure: undefined, lost: 0, doubled: 0 });
   expect(outcome.summaries[0]?.slices).toBe(3);
   expect(outcome.struck).toBeGreaterThan(3);
@@ -90,7 +90,7 @@ test('a day of transactions that is too large is read in parts, and is one slice
 
 test('where no part of a day can be read either, the others are not read in parts for it', async () => {
   const faults = { 'body-limit': { share: 1, amount: 20 } };
-  const outcome = await virtualRun({ ...transactions, service: { faults } });
+  const outcome = await virtualRun({ ...transactions, server: { faults } });
   expect(outcome.failure).toMatchObject({ cause: { kind: 'invalid' } });
   expect(outcome).toMatchObject({ doubled: 0, throttled: 0 });
   // A request of each length, four times: of the first window down to minutes, of three more down to days.
@@ -126,16 +126,16 @@ test.each([
     { faults: { 'access-token-expired': { share: 1, times: 3 } } },
     3,
   ],
-] as const)('%s: another one is asked for, and no row is lost or doubled', async (_what, service, struck) => {
-  const outcome = await virtualRun({ ...small, signsIn: true, quota: { rate: 0.5, burst: 5 }, service });
+] as const)('%s: another one is asked for, and no row is lost or doubled', async (_what, server, struck) => {
+  const outcome = await virtualRun({ ...small, signsIn: true, quota: { rate: 0.5, burst: 5 }, server });
   expect(outcome).toMatchObject({ failure: undefined, lost: 0, doubled: 0, struck });
   expect(outcome.signIns).toBeGreaterThan(1);
   expect(outcome.signIns).toBeLessThanOrEqual(Math.max(struck + 1, 1 + outcome.seconds / 8));
 });
 
 test('access tokens that are refused without end stop the run, and it says what to check', async () => {
-  const service = { faults: { 'access-token-expired': { share: 1 } } };
-  const outcome = await virtualRun({ ...small, signsIn: true, service });
+  const server = { faults: { 'access-token-expired': { share: 1 } } };
+  const outcome = await virtualRun({ ...small, signsIn: true, server });
   expect(outcome.failure).toMatchObject({ kind: 'denied' });
   expect(String(outcome.failure)).toMatch(/check that the sign-in and the endpoint belong together/);
   expect(outcome.signIns).toBeLessThanOrEqual(12);
@@ -143,20 +143,20 @@ test('access tokens that are refused without end stop the run, and it says what 
 
 test('pages of ten results that are too large are read by less, down to one', async () => {
   const faults = { 'body-limit': { share: 1, amount: 9000 } };
-  const outcome = await virtualRun({ ...small, events: 300, quota: { rate: 20, burst: 30 }, service: { faults } });
+  const outcome = await virtualRun({ ...small, events: 300, quota: { rate: 20, burst: 30 }, server: { faults } });
   expect(outcome).toMatchObject({ failure: undefined, lost: 0, doubled: 0 });
   expect(outcome.struck).toBeGreaterThan(5);
 });
 
 test('denied access stops the run at once, and says what to check', async () => {
-  const outcome = await virtualRun({ ...small, service: { faults: { 'access-denied': { share: 1 } } } });
+  const outcome = await virtualRun({ ...small, server: { faults: { 'access-denied': { share: 1 } } } });
   expect(outcome.failure).toMatchObject({ kind: 'denied' });
   expect(outcome.requests).toBeLessThanOrEqual(3);
 });
 
 test('a slice that can not be read is left open, and the others go on', async () => {
   const isPoisoned = ({ parameters }: FaultRequest): boolean => (parameters['PostedAfter'] ?? '').startsWith('2026-06');
-  const outcome = await virtualRun({ ...small, service: { faults: { 'server-error': { when: isPoisoned } } } });
+  const outcome = await virtualRun({ ...small, server: { faults: { 'server-error': { when: isPoisoned } } } });
   expect(outcome.failure).toMatchObject({ code: 'INCOMPLETE', exitCode: 1 });
   expect(outcome.doubled).toBe(0);
   expect(outcome.lost).toBeGreaterThan(0);

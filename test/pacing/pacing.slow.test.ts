@@ -26,13 +26,13 @@ test.each([
 test.each([12_000, 20_000])(
   'with answers of ten seconds, and tokens that live three minutes, none of these expires (%d events)',
   async (events) => {
-    const service = { tokenLifeMs: 180_000 };
+    const server = { tokenLifeMs: 180_000 };
     const outcome = await virtualRun({
       events,
       days: 90,
       pipelines: ['financial-events'],
       latencyMs: 10_000,
-      service,
+      server,
     });
     expect(outcome).toMatchObject({ failure: undefined, lost: 0, doubled: 0, throttled: 0, invalid: 0 });
     expect(outcome.seconds).toBeLessThanOrEqual(outcome.bound * 1.05);

@@ -16,7 +16,7 @@ test.each([
       return numberInOperation > 20;
     };
     const faults = { 'throttled-spell': { times: 1, forMs: 600_000, when: isStruck } };
-    const scenario = { events: 12_000, days: 90, pipelines: ['financial-events'], service: { faults } };
+    const scenario = { events: 12_000, days: 90, pipelines: ['financial-events'], server: { faults } };
     const outcome = await virtualRun({ ...scenario, ...given, clock, random: () => 0.5 });
     expect(outcome).toMatchObject({ failure: undefined, lost: 0, doubled: 0 });
     expect(outcome.struck).toBe(outcome.throttled);

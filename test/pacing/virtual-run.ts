@@ -31,7 +31,7 @@ export interface Scenario {
   readonly seed?: number;
   /** Default: the live service's. */
   readonly quota?: { readonly rate: number; readonly burst: number };
-  readonly service?: Partial<EmulatorOptions>;
+  readonly server?: Partial<EmulatorOptions>;
   /** Whether the service asks for access tokens. */
   readonly signsIn?: boolean;
   /** Milliseconds of real time after which an answer is given up: what keeps silent is waited for in real time. */
@@ -115,33 +115,33 @@ export async function virtualRun(scenario: Scenario): Promise<Outcome> {
   const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-pacing-'));
   const slow = countedClock(clock);
   const client = { clientId: 'client', clientSecret: 'its secret' };
-  const service = await startEmulator({
+  const server = await startEmulator({
     backend: seller,
     clock: slow.clock,
     quota,
     latencyMs,
     ...(scenario.signsIn === true && { signIn: client }),
-    ...scenario.service,
+    ...scenario.server,
   });
   const requests = requestsUnderWay();
   const store = openStore(folder, { clock });
   const told: string[] = [];
   const connection = connectFinances({
-    endpoint: service.url,
+    endpoint: server.url,
     quota,
     clock,
     random,
     ...(scenario.signsIn === true && {
       signIn: {
         account: 'shop',
-        tokenEndpoint: `${service.url}${signInPath}`,
+        tokenEndpoint: `${server.url}${signInPath}`,
         clientId: new Secret(client.clientId),
         clientSecret: new Secret(client.clientSecret),
         refreshToken: new Secret('a refresh token'),
       },
     }),
     emit: plainLog((line) => told.push(line)),
-    cursorLifeMs: scenario.service?.tokenLifeMs ?? 180_000,
+    cursorLifeMs: scenario.server?.tokenLifeMs ?? 180_000,
     transport: { headersTimeoutMs: timeoutMs, bodyTimeoutMs: timeoutMs },
   });
   try {
@@ -172,10 +172,10 @@ export async function virtualRun(scenario: Scenario): Promise<Outcome> {
         Math.max(0, least - quota.burst) / quota.rate + latencyMs / 1000,
         pipelines.includes('group-events') ? (longestChain(counts) + 1) * (latencyMs / 1000) : 0,
       ),
-      throttled: service.counts.requests(undefined, 429),
-      invalid: service.counts.requests(undefined, 400),
-      struck: service.counts.faults(),
-      signIns: service.counts.requests('SignIn'),
+      throttled: server.counts.requests(undefined, 429),
+      invalid: server.counts.requests(undefined, 400),
+      struck: server.counts.faults(),
+      signIns: server.counts.requests('SignIn'),
       told,
       ...(await differences(lake, chosenListings, counts.flat())),
       amounts: readsAmounts ? await amountsOf(lake) : [],
@@ -183,7 +183,7 @@ export async function virtualRun(scenario: Scenario): Promise<Outcome> {
   } finally {
     requests.stop();
     await connection.close();
-    await service.close();
+    await server.close();
     await rm(folder, { recursive: true, force: true });
   }
 }

@@ -73,16 +73,16 @@ export async function openShop({ seller, now, lake, faults }: ShopOptions): Prom
   const quota = { rate: 0.5, burst: 10 };
   const signIn = { clientId: 'client', clientSecret: 'its secret' };
   const served = { backend, clock: slow.clock, quota, latencyMs: 50, signIn };
-  const service = await startEmulator({ ...served, ...(faults && { faults }) });
+  const server = await startEmulator({ ...served, ...(faults && { faults }) });
   const requests = requestsUnderWay();
   const store = openStore(folder, { clock });
 
   async function run({ pipelines, range, refresh = false, orders = [] }: Load) {
     const connection = connectFinances({
-      ...{ endpoint: service.url, quota, clock, random: Math.random, cursorLifeMs: 180_000 },
+      ...{ endpoint: server.url, quota, clock, random: Math.random, cursorLifeMs: 180_000 },
       ...{ emit: () => undefined, transport: { headersTimeoutMs: silentMs, bodyTimeoutMs: silentMs } },
       signIn: {
-        ...{ account: 'shop', tokenEndpoint: `${service.url}${signInPath}` },
+        ...{ account: 'shop', tokenEndpoint: `${server.url}${signInPath}` },
         ...{ clientId: new Secret(signIn.clientId), clientSecret: new Secret(signIn.clientSecret) },
         refreshToken: new Secret('a refresh token'),
       },
@@ -116,7 +116,7 @@ export async function openShop({ seller, now, lake, faults }: ShopOptions): Prom
   }
 
   return {
-    ...{ clock, folder, backend: byTransaction, struck: (kind) => service.counts.faults(kind) },
+    ...{ clock, folder, backend: byTransaction, struck: (kind) => server.counts.faults(kind) },
     load: async (load) => {
       until = clock.now();
       return movedUntil(run(load), clock, silentMs * 1.5, () => requests.count() > slow.sleeping());
@@ -135,7 +135,7 @@ export async function openShop({ seller, now, lake, faults }: ShopOptions): Prom
     },
     [Symbol.asyncDispose]: async () => {
       requests.stop();
-      await service.close();
+      await server.close();
       await rm(folder, { recursive: true, force: true });
     },
   };

@@ -9,7 +9,7 @@ import { flattenedOtherwise } from '../app/maintenance/other-entries.js';
 import { instantOf } from '../reference/instants.js';
 import { memberOf, parseJsonText, type JsonNode } from '../reference/json-text.js';
 import { loaded, ownClock, shipmentsFrom } from '../sources/custom/custom-run.js';
-import { parcelService, shipmentsOf, type Shipment } from '../sources/custom/parcel-service.js';
+import { parcelServer, shipmentsOf, type Shipment } from '../sources/custom/parcel-server.js';
 import { expectFiles, referenceTables, type ReferenceTables } from './every-file.js';
 import { recording } from './recorded-pages.js';
 
@@ -79,7 +79,7 @@ const besideColumns = ['window_start', 'window_end', 'position', 'content_hash']
 
 test('hyparquet and parquet-wasm read in every file of a custom pipeline what its service answered', async () => {
   const shipments = shipmentsOf('2025-01-15T00:00:00Z', 20, 120);
-  const pipeline = shipmentsFrom(await parcelService(shipments));
+  const pipeline = shipmentsFrom(await parcelServer(shipments));
   const lake = await temporaryFolder();
   const clock = ownClock();
   for (const from of ['2025-01-30', '2025-01-25', '2025-01-20', '2025-01-15'])

@@ -8,7 +8,7 @@ import { storedWindows } from './stored-pipelines.js';
 
 const { events, transactions } = roles;
 
-/** The windows of an account that both services are loaded for, and those that only one is loaded for. */
+/** The windows of an account that both APIs are loaded for, and those that only one is loaded for. */
 export interface ComparedDays {
   readonly account: string;
   /** In order, as the other windows here. */
@@ -20,7 +20,7 @@ export interface ComparedDays {
 }
 
 /**
- * Compares the loaded windows of both services, which neither touch nor overlap within a service. Undefined where both
+ * Compares the loaded windows of both APIs, which neither touch nor overlap within one. Undefined where both
  * are loaded for the same days, or neither is; less than a day does not count.
  */
 export function comparedWindows(
@@ -40,7 +40,7 @@ export function comparedWindows(
   return { account, both, isBroken, ...differences };
 }
 
-/** The days of either service; undefined where both are loaded for the same days, or one for none. Less than a day does not count. */
+/** The days of either API; undefined where both are loaded for the same days, or one for none. Less than a day does not count. */
 export function comparedDays(lake: Lake, account: string): ComparedDays | undefined {
   return comparedWindows(account, storedWindows(lake, events, account), storedWindows(lake, transactions, account));
 }

@@ -75,11 +75,11 @@ export async function openUpstream(
   if (endpoint === undefined) {
     if (startEmbedded === undefined)
       throw usageError('expected --endpoint, got none; there is no embedded service here');
-    const service = await startEmbedded(clock);
-    const connection = connectFinances({ ...common, endpoint: service.url, quota: undefined });
+    const server = await startEmbedded(clock);
+    const connection = connectFinances({ ...common, endpoint: server.url, quota: undefined });
     const close = async () => {
       await connection.close();
-      await service.close();
+      await server.close();
     };
     return { ...connection, close };
   }

@@ -118,7 +118,7 @@ function leftOutNote(lake: Lake): string | undefined {
 
 /**
  * A note for a statement that compares sums by settlement, which are those of v0 where it is loaded, with sums by date; undefined where
- * both services are loaded up to the same instant.
+ * both APIs are loaded up to the same instant.
  */
 function reconciledNote(names: ReadonlySet<string>, lake: Lake): string | undefined {
   const view = ['reconciliation', 'reconciliation_by_month', 'clearing'].find((name) => names.has(name));
@@ -136,7 +136,7 @@ function reconciledNote(names: ReadonlySet<string>, lake: Lake): string | undefi
   );
 }
 
-/** A note on `api_differences`; undefined where both services are loaded for the same days. */
+/** A note on `api_differences`; undefined where both APIs are loaded for the same days. */
 function comparedNote(lake: Lake): string | undefined {
   const [first, ...others] = [...lake.accounts()].toSorted().flatMap((account) => comparedDays(lake, account) ?? []);
   if (first === undefined) return undefined;

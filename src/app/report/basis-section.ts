@@ -16,7 +16,7 @@ const deferredSums = statement(deferredText, {
   matures: 'textOrNull',
 });
 
-/** The services of an account's amounts, and its deferred amounts. */
+/** The APIs of an account's amounts, and its deferred amounts. */
 export interface BasisFigures {
   /** First instant of loaded transactions (Finances 2024-06-19), ISO 8601; null where there are none. */
   readonly since: string | null;
@@ -26,7 +26,7 @@ export interface BasisFigures {
   readonly deferred: readonly FigureRow<typeof deferredSums>[];
   /** Loaded days of v0 that the figures leave out; undefined: none. */
   readonly leftOut: LeftOutDays | undefined;
-  /** Days for which both services are loaded; undefined: the same days, or only one service is loaded. */
+  /** Days for which both APIs are loaded; undefined: the same days, or only one is loaded. */
   readonly compared: ComparedDays | undefined;
 }
 
@@ -58,8 +58,8 @@ export function basisSection({ since, hasEarlier, deferred, leftOut, compared }:
         compared !== undefined &&
         compared.both.length + compared.v0Only.length > 0 &&
         (compared.both.length === 0
-          ? 'No day is loaded from both services, so that they cannot be compared.'
-          : `Both services are loaded for ${spansText(compared.both)}: only there can they be compared.`)
+          ? 'No day is loaded from both APIs, so that they cannot be compared.'
+          : `Both APIs are loaded for ${spansText(compared.both)}: only there can they be compared.`)
       }
     </p>
     ${

@@ -145,7 +145,7 @@ export const serveCommand: CommandDefinition = {
     const seed = wholeNumber('--seed', args.text('seed') ?? '1', 0);
     const events = wholeNumber('--events', args.text('events') ?? '20000', 0);
     const profile = optional(args.text('profile'), profileOf) ?? 'plausible';
-    const service = {
+    const server = {
       clock,
       seed,
       host: args.required('host'),
@@ -163,9 +163,9 @@ export const serveCommand: CommandDefinition = {
       allowedHosts: optional(args.text('allow-host'), hostsOf),
       signIn: signInOf(process.env),
     };
-    refuseWithoutSignIn(service.host, service.signIn !== undefined || args.flag('allow-open'));
-    const { serve } = await import('../serve/run-service.js');
-    const serving = { service, signal, print: printResult, emit };
+    refuseWithoutSignIn(server.host, server.signIn !== undefined || args.flag('allow-open'));
+    const { serve } = await import('../serve/run-server.js');
+    const serving = { server, signal, print: printResult, emit };
     if (lake === undefined) {
       const { createSeller } = await import('../../emulator/seller/seller.js');
       const backend = createSeller({ seed, events, profile }, clock);
@@ -177,7 +177,7 @@ export const serveCommand: CommandDefinition = {
     const { account, ...served } = await openServedLake(lake, args.text('account'), clock, emit);
     try {
       const name = `a lake, account ${account}`;
-      await serve({ ...serving, service: { ...service, quotaOf: 'service' }, served: { ...served, name } });
+      await serve({ ...serving, server: { ...server, quotaOf: 'server' }, served: { ...served, name } });
     } finally {
       served.backend.close();
     }

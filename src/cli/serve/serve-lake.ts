@@ -12,7 +12,7 @@ import { readAccountName } from '../../app/configuration/account.js';
 import { openLakeBackend, type LakeBackend } from '../../serve/served-apis.js';
 import { MainTables } from '../../serve/lake/committed-files.js';
 import type { Health } from '../../serve/http/side-pages.js';
-import type { ServeOptions } from './run-service.js';
+import type { ServeOptions } from './run-server.js';
 
 /** A lake as a backend. Its health and its report are those of the newest version. */
 interface ServedLake extends Required<Omit<ServeOptions['served'], 'backend' | 'name'>> {

@@ -19,7 +19,7 @@ interface FaultInjectorOptions {
   readonly now: () => number;
   /** Receives the kind of each hit. */
   readonly hit: (kind: FaultKind) => void;
-  /** Whether the service has a sign-in: without one no access token can expire at random. */
+  /** Whether the server has a sign-in: without one no access token can expire at random. */
   readonly signIn: boolean;
 }
 

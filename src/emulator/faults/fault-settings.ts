@@ -15,7 +15,7 @@ export interface FaultSettings {
   /** Largest number of hits; a spell counts as one. */
   readonly times?: number | undefined;
   /**
-   * Length of a spell in milliseconds of the service's clock: after a hit, all requests of the same operation that
+   * Length of a spell in milliseconds of the server's clock: after a hit, all requests of the same operation that
    * `when` allows are hit until it ends.
    */
   readonly forMs?: number | undefined;
@@ -105,7 +105,7 @@ export function parseFaults(text: string): Faults {
 interface FaultRule {
   /** The effect on a client, in one line for the help; `N` is the amount. */
   readonly about: string;
-  /** The set that a share is taken of; `none`: the fault applies to the whole service, and nothing is drawn. */
+  /** The set that a share is taken of; `none`: the fault applies to the whole server, and nothing is drawn. */
   readonly shareOf: 'requests' | 'events' | 'groups' | 'transactions' | 'reports' | 'none';
   /** Default share. */
   readonly share: number;
@@ -133,7 +133,7 @@ const decimal = (value: number, unit: string) => ({ amount: { default: value, un
 /** A fault that replaces or damages one answer; the next attempt succeeds. */
 const passing = { shareOf: 'requests', share: 1, passing: true } as const;
 const requests = { shareOf: 'requests', share: 1 } as const;
-const service = { shareOf: 'none', share: 1 } as const;
+const wholeServer = { shareOf: 'none', share: 1 } as const;
 const transactions = { shareOf: 'transactions', share: 1 } as const;
 const reports = { shareOf: 'reports', share: 1 } as const;
 /** Operations with pages of results. */
@@ -206,8 +206,8 @@ const rules = {
   'no-body': { ...passing, anyRequest: true, about: 'headers, and a body that never arrives' },
   'empty-page': { ...passing, only: listings, about: 'a page without results that has a NextToken' },
   'token-loop': { ...passing, about: 'a page whose NextToken is the one of its request' },
-  'clock-fast': { ...service, ...decimal(5, 'minutes'), about: "the service's clock is N minutes fast" },
-  'clock-slow': { ...service, ...decimal(5, 'minutes'), about: "the service's clock is N minutes slow" },
+  'clock-fast': { ...wholeServer, ...decimal(5, 'minutes'), about: "the service's clock is N minutes fast" },
+  'clock-slow': { ...wholeServer, ...decimal(5, 'minutes'), about: "the service's clock is N minutes slow" },
   'deferred-events': {
     shareOf: 'events',
     share: 0.1,
@@ -231,8 +231,8 @@ const rules = {
     ...decimal(24, 'hours'),
     about: 'groups without OriginalTotal for N hours after they close',
   },
-  'newest-first': { ...service, about: 'every list with its newest result first, payouts with the oldest' },
-  shuffled: { ...service, about: 'every list in an order without meaning, the same on each page of a chain' },
+  'newest-first': { ...wholeServer, about: 'every list with its newest result first, payouts with the oldest' },
+  shuffled: { ...wholeServer, about: 'every list in an order without meaning, the same on each page of a chain' },
   'unknown-list': {
     shareOf: 'events',
     share: 0,
@@ -270,7 +270,7 @@ const rules = {
     ...decimal(2, 'days'),
     about: '2024-06-19: deferred sales that disappear for good N days before they mature',
   },
-  'no-transactions': { ...service, about: '2024-06-19: an account without any results' },
+  'no-transactions': { ...wholeServer, about: '2024-06-19: an account without any results' },
   'address-expired': {
     ...passing,
     only: ['Download'],
@@ -295,7 +295,7 @@ const rules = {
   'marketplace-blank': { ...reports, about: 'reports: no name of a marketplace beside an order' },
   'fees-joined': { ...reports, about: 'reports: the fees of an item, and the parts of a fee, in one line' },
   'windows-1252': { ...reports, about: 'reports: text in windows-1252, of Amazon.co.jp in Shift_JIS' },
-  'history-limit': { ...service, ...decimal(730, 'days'), about: 'no results older than N days' },
+  'history-limit': { ...wholeServer, ...decimal(730, 'days'), about: 'no results older than N days' },
 } as const satisfies Record<string, FaultRule>;
 
 export type FaultKind = keyof typeof rules;

@@ -42,7 +42,7 @@ function signInError(status: number, error: string, description: string): Outcom
   return { status, body: JSON.stringify({ error, error_description: description }) };
 }
 
-/** What a request is answered where the service fails, or is not available. */
+/** What a request is answered where the server fails, or is not available. */
 function ownFailures(operation: FaultRequest['operation']): { readonly failure: Outcome; readonly pause: Outcome } {
   if (operation === 'SignIn') {
     return {
@@ -75,7 +75,7 @@ function isLongPosted({ chain: { after, before, asOf } }: CheckedRequest, days: 
 }
 
 /**
- * The faults of a service for each request. A request that meets one uses the quota, unless it is throttled, and has no
+ * The faults of a server for each request. A request that meets one uses the quota, unless it is throttled, and has no
  * data where no page is sent.
  */
 export function createRequestFaults(

@@ -32,7 +32,7 @@ const profiles = { plausible, 'edge-cases': edgeCases } as const satisfies Recor
 
 export type ProfileName = keyof typeof profiles;
 
-/** A synthetic seller: a backend for the service, and its events, with which tests compare a lake. */
+/** A synthetic seller: a backend for the server, and its events, with which tests compare a lake. */
 export interface Seller extends Backend {
   readonly byReport: ReportBooks;
   readonly stream: EventStream;

@@ -86,7 +86,7 @@ const costs = new Set(['AmazonFees', 'PromoRebates', 'MarketplaceFacilitatorTax'
 
 /**
  * Splits an event's amounts by item into the breakdowns of a transaction. It takes the same calls that write v0's JSON,
- * so that both services show the same money.
+ * so that both APIs show the same money.
  */
 export class TransactionSink implements EventSink {
   /** The event's type as stated in the event. */

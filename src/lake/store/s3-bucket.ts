@@ -19,7 +19,7 @@ export interface S3Options {
   readonly maxAttempts?: number;
   /** Undefined: as the bucket has it. */
   readonly encryption?: S3Encryption | undefined;
-  /** Receives what the service can't do and the lake can do without. */
+  /** Receives what S3 can't do and the lake can do without. */
   readonly emit?: Emit | undefined;
   /** Called for every request sent, retries included, with the operation's name: `PutObject`. */
   readonly onCall?: (operation: string) => void;
@@ -41,22 +41,22 @@ const furtherTries = 5;
 interface S3Connection {
   readonly sdk: typeof Sdk;
   readonly client: Sdk.S3Client;
-  /** Whether requests have the SDK's checksum: CRC32, which some services refuse. */
+  /** Whether requests have the SDK's checksum: CRC32, which some S3 services refuse. */
   readonly hasChecksums: boolean;
 }
 
 /**
  * Calls to a bucket, with full keys. The first call loads the SDK and the connections, which take a third of a second, because
- * most commands don't use S3. Every method throws the SDK's errors, `BrokenBody`, or a LedgerlakeError where the service isn't fit for a lake.
+ * most commands don't use S3. Every method throws the SDK's errors, `BrokenBody`, or a LedgerlakeError where S3 isn't fit for a lake.
  */
 export class S3Bucket {
   readonly #name: string;
   readonly #endpoint: URL | undefined;
   readonly #options: S3Options;
   #connecting: Promise<S3Connection> | undefined;
-  /** Without checksums; tried once the service has refused a request that had one. */
+  /** Without checksums; tried once S3 has refused a request that had one. */
   #plainConnecting: Promise<S3Connection> | undefined;
-  /** Whether the service is known to honour `If-None-Match: *`. */
+  /** Whether S3 is known to honour `If-None-Match: *`. */
   #isConditional = false;
   #checkingCondition: Promise<void> | undefined;
 
@@ -101,10 +101,10 @@ export class S3Bucket {
   }
 
   /**
-   * Writes the object unless it exists. Returns whether this call wrote it. The first call checks that the service
+   * Writes the object unless it exists. Returns whether this call wrote it. The first call checks that S3
    * honours the condition: by the object `existing`, which must never change, or without one by the object that it wrote.
    *
-   * @throws LedgerlakeError LAKE_UNCLEAR where S3 doesn't say which call wrote it; LAKE_STORE where the service
+   * @throws LedgerlakeError LAKE_UNCLEAR where S3 doesn't say which call wrote it; LAKE_STORE where S3
    * overwrites objects that exist
    */
   async putOnce(Key: string, bytes: Uint8Array, existing?: string): Promise<boolean> {
@@ -118,7 +118,7 @@ export class S3Bucket {
     return wrote;
   }
 
-  /** Puts an object that exists, with its own bytes, which a service that honours the condition refuses. */
+  /** Puts an object that exists, with its own bytes, which an S3 service that honours the condition refuses. */
   async #checkCondition(Key: string, known?: Uint8Array): Promise<void> {
     const bytes = known ?? (await this.get(Key))?.bytes;
     if (bytes === undefined) return;
@@ -136,7 +136,7 @@ export class S3Bucket {
     if (this.#isConditional) return;
     throw new LedgerlakeError(
       'LAKE_STORE',
-      `expected ${this.#service} to refuse a PUT with \`If-None-Match: *\` of s3://${this.#name}/${Key}, which exists, got 200: two ` +
+      `expected ${this.#endpointName} to refuse a PUT with \`If-None-Match: *\` of s3://${this.#name}/${Key}, which exists, got 200: two ` +
         'runs would overwrite the commits of each other; use a service that honours the condition',
     );
   }
@@ -178,7 +178,7 @@ export class S3Bucket {
   /**
    * The objects below a prefix, only those behind the key `after`.
    *
-   * @throws LedgerlakeError LAKE_STORE where the service says that the listing goes on, and not where
+   * @throws LedgerlakeError LAKE_STORE where S3 says that the listing goes on, and not where
    */
   async *list(Prefix: string, after: string | undefined): AsyncIterable<Sdk._Object> {
     const { client, sdk } = await this.#connection();
@@ -191,7 +191,7 @@ export class S3Bucket {
       if (token === '' || token === from.ContinuationToken) {
         throw new LedgerlakeError(
           'LAKE_STORE',
-          `expected ${this.#service} to send a token for the next page of s3://${this.#name}/${Prefix}, because it says that the listing ` +
+          `expected ${this.#endpointName} to send a token for the next page of s3://${this.#name}/${Prefix}, because it says that the listing ` +
             `goes on, got ${token === '' ? 'none' : 'the same again'}; use a service or a version that lists whole prefixes`,
         );
       }
@@ -246,7 +246,7 @@ export class S3Bucket {
     return this.#options.clock ?? systemClock;
   }
 
-  get #service(): string {
+  get #endpointName(): string {
     return this.#endpoint?.host ?? 'Amazon S3';
   }
 
@@ -265,7 +265,7 @@ export class S3Bucket {
     return (this.#connecting ??= connect(this.#options, this.#endpoint));
   }
 
-  /** Sends a request that writes. Where the service refuses its checksum, this one and all later ones have none. */
+  /** Sends a request that writes. Where S3 refuses its checksum, this one and all later ones have none. */
   async #send<T>(send: (connection: S3Connection) => Promise<T>): Promise<T> {
     const connection = await this.#connection();
     let refusal: unknown;
@@ -293,7 +293,7 @@ export class S3Bucket {
     this.#connecting = plain;
     const { status, name } = answerOf(refusal);
     const reason =
-      `${this.#service} refuses the CRC32 checksum of the AWS SDK (${status ?? ''} ${name}), so files are sent without it; ` +
+      `${this.#endpointName} refuses the CRC32 checksum of the AWS SDK (${status ?? ''} ${name}), so files are sent without it; ` +
       'AWS_REQUEST_CHECKSUM_CALCULATION=WHEN_REQUIRED leaves it out from the beginning';
     this.#options.emit?.({ event: 'store-limited', reason });
   }
@@ -361,7 +361,7 @@ async function connect(
   else if (process.env['AWS_MAX_ATTEMPTS'] === undefined) config.maxAttempts = 6;
   if (region !== undefined) config.region = region;
   else if (endpoint !== undefined) {
-    // Other services mostly have one region, which users omit.
+    // Other S3 services mostly have one region, which users omit.
     config.region = () => new sdk.S3Client({}).config.region().catch(() => 'us-east-1');
   }
   const client = new sdk.S3Client(config);

@@ -27,7 +27,7 @@ export function answerOf(error: unknown): S3Answer {
   };
 }
 
-/** Whether a failed request may have been executed: no answer, or an internal error of the service. */
+/** Whether a failed request may have been executed: no answer, or an internal error of S3. */
 export function isUnclear({ name, code, status }: S3Answer): boolean {
   if (status !== undefined && status !== 200) return (status >= 500 && status !== 501) || name === 'RequestTimeout';
   return status === 200 || (code !== undefined && !neverSent.has(code)) || name === 'TimeoutError';
@@ -51,7 +51,7 @@ export function isDenied({ name, status }: S3Answer): boolean {
   return status === 403 && !badCredentials.has(name) && name !== wrongClock;
 }
 
-/** Whether the service may have refused a header of the request. */
+/** Whether S3 may have refused a header of the request. */
 export function mayRefuseChecksum({ status }: S3Answer): boolean {
   return status === 400 || status === 501;
 }
@@ -108,9 +108,9 @@ const encryptionAdvice =
 function reasonOf(answer: S3Answer, error: unknown, verb: string, target: S3Target): string {
   const { bucket, endpoint, isEncrypted } = target;
   const { name, code, status } = answer;
-  const service = endpoint ?? 'Amazon S3';
+  const endpointName = endpoint ?? 'Amazon S3';
   if (name === 'NoSuchBucket') {
-    return `there is no bucket \`${bucket}\` at ${service}; create it, or check --lake and AWS_ENDPOINT_URL_S3`;
+    return `there is no bucket \`${bucket}\` at ${endpointName}; create it, or check --lake and AWS_ENDPOINT_URL_S3`;
   }
   if (badCredentials.has(name)) {
     return `S3 credentials are missing, wrong or expired (${name}); check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN or AWS_PROFILE`;
@@ -128,16 +128,16 @@ function reasonOf(answer: S3Answer, error: unknown, verb: string, target: S3Targ
   if (name.startsWith('KMS')) return `the key of the setting \`kmsKey\` can't be used (${name}); check it`;
   if (status === 501 || status === 411) {
     const encryption = isEncrypted ? ' and the encryption of the setting `sse`' : '';
-    return `${service} does not support what a lake needs (${name}); use a service with conditional writes${encryption}`;
+    return `${endpointName} does not support what a lake needs (${name}); use a service with conditional writes${encryption}`;
   }
   if (status !== undefined && status >= 500) {
-    return `${service} keeps answering ${status} ${name}; try again later`;
+    return `${endpointName} keeps answering ${status} ${name}; try again later`;
   }
-  if (status !== undefined && status !== 200) return `${service} answered ${status} ${name}; see --verbose`;
+  if (status !== undefined && status !== 200) return `${endpointName} answered ${status} ${name}; see --verbose`;
   const fault = connectionFaultOf(error);
-  if (fault !== undefined) return `${service} can't be reached: ${fault.what}; ${fault.todo}`;
+  if (fault !== undefined) return `${endpointName} can't be reached: ${fault.what}; ${fault.todo}`;
   if (code !== undefined || name === 'TimeoutError') {
-    return `${service} can't be reached or closed the connection (${code ?? name}); check the network, AWS_ENDPOINT_URL_S3 and AWS_REGION`;
+    return `${endpointName} can't be reached or closed the connection (${code ?? name}); check the network, AWS_ENDPOINT_URL_S3 and AWS_REGION`;
   }
-  return `${service} returned no usable answer (${name}); see --verbose`;
+  return `${endpointName} returned no usable answer (${name}); see --verbose`;
 }

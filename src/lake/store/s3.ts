@@ -17,14 +17,14 @@ export const s3 = {
   scheme: 's3:',
   form: 's3://BUCKET/PREFIX',
   moveWords: ['aws', 's3', 'mv'],
-  open: (location: string, { s3: service, ...options }: S3Options & { readonly s3?: S3Options }) =>
-    s3Store(location, { ...service, ...options }),
+  open: (location: string, { s3: s3Options, ...options }: S3Options & { readonly s3?: S3Options }) =>
+    s3Store(location, { ...s3Options, ...options }),
 };
 
 /**
  * A lake on S3 or a compatible service. Bodies are buffers, so that length and checksum are in the headers: some
  * services refuse streamed bodies. An object or a completed upload appears atomically, and `create` is a put with
- * `If-None-Match: *`, which the service must support.
+ * `If-None-Match: *`, which S3 must support.
  *
  * @throws LedgerlakeError USAGE where `location` isn't `s3://BUCKET/PREFIX`
  */

@@ -2,7 +2,7 @@ import type { InstantRange, BackendPage, BackendQuery } from '../operation/backe
 
 /**
  * A backend's groups and events (`event-operations.ts`). Items are ordered by instant, each exactly once in the pages of a
- * question. The service, not the backend, applies the rules about dates.
+ * question. The server, not the backend, applies the rules about dates.
  */
 export interface EventBackend {
   /** Groups that opened in the range. */

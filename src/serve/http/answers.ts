@@ -14,14 +14,14 @@ import {
   noFaults,
   type RequestFaults,
   type SentPage,
-  type ServiceFaults,
+  type ServerFaults,
   withoutFaults,
 } from './fault-injection.js';
 import { servedOperations, type Backend } from '../served-apis.js';
-import { type ServiceQuota, Quotas } from './quota-meters.js';
+import { type ServerQuota, Quotas } from './quota-meters.js';
 import { serverFailure, HttpRefusal } from '../../core/http-server/refusal.js';
 import { parseTarget } from '../../core/http-server/host-rule.js';
-import { SignInService, signInPath, type SignInOptions } from './sign-in.js';
+import { AuthorizationServer, signInPath, type SignInOptions } from './sign-in.js';
 import { NextTokens } from '../operation/signed-tokens.js';
 import { DocumentAddresses } from '../reports-2021-06-30/document-addresses.js';
 
@@ -43,7 +43,7 @@ function parametersOf(query: string): Record<string, string> {
   return Object.fromEntries(pairs);
 }
 
-/** Numbers the requests of a service in the order of arrival. */
+/** Numbers the requests of a server in the order of arrival. */
 export class Arrivals {
   #number = 0;
   readonly #inOperation = new Map<FaultRequest['operation'], number>();
@@ -70,10 +70,10 @@ export interface AnswerOptions {
   readonly backend: Backend;
   readonly clock: Clock;
   /** The quota of each operation; undefined: no throttling, and no rate is announced. */
-  readonly quota?: ServiceQuota | undefined;
+  readonly quota?: ServerQuota | undefined;
   /** Whether callers share one quota or each account that signs in (each refresh token) has one; default: `account`. */
-  readonly quotaOf?: 'service' | 'account' | undefined;
-  /** Signs all tokens: a restarted service with the same key accepts its earlier tokens. Default: random. */
+  readonly quotaOf?: 'server' | 'account' | undefined;
+  /** Signs all tokens: a restarted server with the same key accepts its earlier tokens. Default: random. */
   readonly tokenKey?: string | Uint8Array | undefined;
   /** How long a NextToken is valid, milliseconds; undefined: without limit. */
   readonly tokenLifeMs?: number | undefined;
@@ -120,16 +120,16 @@ export function createAnswers(
   options: AnswerOptions,
   tally = new RequestTally(),
 ): (method: string, target: string, exchange?: Exchange) => Promise<HttpAnswer> {
-  const service = new Service(options, tally);
-  return (method, target, exchange = emptyExchange()) => service.answer({ ...exchange, method, target });
+  const handler = new RequestHandler(options, tally);
+  return (method, target, exchange = emptyExchange()) => handler.answer({ ...exchange, method, target });
 }
 
-class Service {
+class RequestHandler {
   readonly #options: AnswerOptions;
   readonly #tally: RequestTally;
   readonly #quotas: Quotas;
-  readonly #signIn: SignInService | undefined;
-  readonly #faults: ServiceFaults;
+  readonly #signIn: AuthorizationServer | undefined;
+  readonly #faults: ServerFaults;
   readonly #latency: (number: number, signal: AbortSignal) => Promise<void>;
   readonly #arrivals = new Arrivals();
   readonly #tokens: NextTokens;
@@ -143,7 +143,7 @@ class Service {
     this.#options = options;
     this.#tally = tally;
     this.#quotas = new Quotas(options.quota);
-    this.#signIn = options.signIn && new SignInService(options.signIn, options.clock, tokenKey);
+    this.#signIn = options.signIn && new AuthorizationServer(options.signIn, options.clock, tokenKey);
     const hit = tally.hit.bind(tally);
     this.#faults = injectFaults({ ...options, seed, hit, signIn: this.#signIn !== undefined });
     this.#latency = createLatency(latencyMs, seed, this.#faults.clock);
@@ -183,7 +183,7 @@ class Service {
     return early ?? this.#page(state, route, query, now);
   }
 
-  async #signInOutcome(signIn: SignInService, state: RequestState, query: string): Promise<Outcome> {
+  async #signInOutcome(signIn: AuthorizationServer, state: RequestState, query: string): Promise<Outcome> {
     const number = this.#arrive(state, 'SignIn', query);
     await this.#latency(number, state.request.signal);
     return state.faults.replacement() ?? signIn.answer(state.request, this.#faults.clock.now());
@@ -219,7 +219,7 @@ class Service {
     const throttled = faults.throttled();
     if (throttled !== undefined) return throttled;
     state.rate = faults.rate() ?? this.#quotas.rateOf(operation);
-    const account = this.#options.quotaOf === 'service' ? undefined : this.#signIn?.accountOf(request);
+    const account = this.#options.quotaOf === 'server' ? undefined : this.#signIn?.accountOf(request);
     if (!this.#quotas.admit(operation, now, state.rate, account)) return refused(overQuota());
     return faults.replacement();
   }

@@ -4,10 +4,10 @@ import type { OperationName } from '../../sources/finances/finances-apis.js';
 /** The key of request counts: an operation, the sign-in, the download of a document, or `none` for any other path. */
 export type CountKey = OperationName | 'SignIn' | 'Download' | 'none';
 
-/** Counts of a running service since it started. */
+/** Counts of a running server since it started. */
 export type Counts = Readonly<Pick<RequestTally, 'requests' | 'faults' | 'underWay' | 'peak'>>;
 
-/** Counts requests, answers and faults of a service. */
+/** Counts requests, answers and faults of a server. */
 export class RequestTally {
   readonly #requests = new Map<CountKey, Map<number, number>>();
   readonly #faults = new Map<string, number>();
@@ -44,7 +44,7 @@ export class RequestTally {
     this.underWay -= 1;
   }
 
-  /** Counts a request that the server refuses before it reaches the service. */
+  /** Counts a request that the HTTP server refuses before it is handled. */
   refused(status: number): void {
     this.answered('none', status);
   }

@@ -81,8 +81,8 @@ export const noFaults: RequestFaults = {
   finish: (answer) => answer,
 };
 
-/** A service's dependencies with faults applied. */
-export interface ServiceFaults {
+/** A server's dependencies with faults applied. */
+export interface ServerFaults {
   readonly clock: Clock;
   readonly backend: Backend;
   /** Lists in every body of events that the model doesn't have. */
@@ -91,23 +91,23 @@ export interface ServiceFaults {
   request(request: FaultRequest, identity: RequestIdentity): RequestFaults;
 }
 
-/** A service's dependencies without faults. */
-interface ServiceDependencies {
+/** A server's dependencies without faults. */
+interface ServerDependencies {
   readonly clock: Clock;
   readonly backend: Backend;
   /** Seed of all random faults. */
   readonly seed: number;
   /** Receives the kind of each fault that hits. */
   readonly hit: (kind: string) => void;
-  /** Whether the service has a sign-in. */
+  /** Whether the server has a sign-in. */
   readonly signIn: boolean;
 }
 
-/** Adds faults to a service. The emulator has one for each known fault of the live service. */
-export type FaultInjection = (service: ServiceDependencies) => ServiceFaults;
+/** Adds faults to a server. The emulator has one for each known fault of the live service. */
+export type FaultInjection = (server: ServerDependencies) => ServerFaults;
 
-/** The fault injection of a service without faults. */
-export function withoutFaults({ clock, backend }: ServiceDependencies): ServiceFaults {
+/** The fault injection of a server without faults. */
+export function withoutFaults({ clock, backend }: ServerDependencies): ServerFaults {
   return { clock, backend, lists: [], request: () => noFaults };
 }
 
@@ -140,7 +140,7 @@ export function createLatency(
     const ms = least + (most > least ? draw(seed, 'latency', number) * (most - least) : 0);
     if (ms === 0 || signal.aborted) return;
     await clock.sleep(ms, signal).catch((error: unknown) => {
-      // The answer is then sent at once, so that closing the service doesn't wait for it.
+      // The answer is then sent at once, so that closing the server doesn't wait for it.
       if (!signal.aborted) throw error;
     });
   };

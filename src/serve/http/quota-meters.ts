@@ -9,7 +9,7 @@ interface BucketSize {
   readonly burst: number;
 }
 
-export interface ServiceQuota {
+export interface ServerQuota {
   /** Requests a second for each operation; undefined: the operation's default. */
   readonly rate?: number | undefined;
   /** Requests at once for each operation; undefined: the operation's default. */
@@ -88,7 +88,7 @@ const mostMeters = 10_000;
 
 /** The quotas of all operations, metered separately for each operation (specification, section 8) and each account. */
 export class Quotas {
-  readonly #quota: ServiceQuota | undefined;
+  readonly #quota: ServerQuota | undefined;
   /** Meters by operation and account, least recently used first. */
   readonly #meters = new Map<string, Meter>();
 
@@ -97,7 +97,7 @@ export class Quotas {
    *
    * @throws LedgerlakeError USAGE for a quota that is invalid
    */
-  constructor(quota: ServiceQuota | undefined) {
+  constructor(quota: ServerQuota | undefined) {
     this.#quota = quota;
     if (quota !== undefined) new Meter({ rate: quota.rate ?? 1, burst: quota.burst ?? 1 });
   }

@@ -7,19 +7,19 @@ import { type Counts, RequestTally } from './counts.js';
 import { parseTarget } from '../../core/http-server/host-rule.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 
-export interface ServiceOptions extends AnswerOptions {
+export interface ApiServerOptions extends AnswerOptions {
   /** Address to listen on; default 127.0.0.1. */
   readonly host?: string | undefined;
   /** Port to listen on; default 0: any free port. */
   readonly port?: number | undefined;
-  /** Accepted host names besides those of this machine and of the service itself; undefined: any name. */
+  /** Accepted host names besides those of this machine and of the server itself; undefined: any name. */
   readonly allowedHosts?: readonly string[] | undefined;
   readonly limits?: Partial<ServerLimits> | undefined;
   /** Receives each request once it has ended. */
   readonly onAccess?: ((access: Access) => void) | undefined;
 }
 
-export interface RunningService extends RunningHttpServer {
+export interface RunningApiServer extends RunningHttpServer {
   /** Counts since the start. */
   readonly counts: Counts;
 }
@@ -32,7 +32,7 @@ const liveHostNames = /^(?:[a-z0-9-]+\.)*amazon\.com$/;
  *
  * @throws LedgerlakeError USAGE where it can't listen on the address, and for a quota that is invalid
  */
-export async function startService(options: ServiceOptions): Promise<RunningService> {
+export async function startApiServer(options: ApiServerOptions): Promise<RunningApiServer> {
   const { host = '127.0.0.1', port = 0, allowedHosts, limits, onAccess, onFault, clock } = options;
   if (!(Number.isInteger(port) && port >= 0 && port <= 65_535)) {
     throw usageError(`expected a port from 0 (any free port) to 65535, got ${port}`);

@@ -2,7 +2,7 @@ import { version } from '../../core/version.js';
 import { servedOperations } from '../served-apis.js';
 import type { Outcome, SidePage } from '../operation/outcome.js';
 
-/** The state of the service, as reported by `/healthz`. */
+/** The state of the server, as reported by `/healthz`. */
 export type Health = Readonly<Record<string, unknown>>;
 
 function json(status: number, body: Health): Outcome {
@@ -11,7 +11,7 @@ function json(status: number, body: Health): Outcome {
 
 /**
  * The page `/healthz`: 200 with the result of `checkHealth`, or 503 where it throws. The reason goes to `onFault` alone, as
- * anyone who can reach the service may read the page.
+ * anyone who can reach the server may read the page.
  */
 export function healthPage(checkHealth: () => Promise<Health>, onFault: (fault: unknown) => void): SidePage {
   return async () => {
@@ -24,7 +24,7 @@ export function healthPage(checkHealth: () => Promise<Health>, onFault: (fault: 
   };
 }
 
-/** The page `/`, which names the service and its paths. It contains nothing of any event, as it needs no sign-in. */
+/** The page `/`, which names the server and its paths. It contains nothing of any event, as it needs no sign-in. */
 export function frontPage(backendName: string, notice = ''): SidePage {
   const paths = servedOperations.map(({ path }) => `GET ${path}\n`);
   const body = `Ledgerlake ${version}: the Financial Events Service over ${backendName}.\n\n${paths.join('')}GET /healthz\n${notice}`;

@@ -144,7 +144,7 @@ function headerOf({ headers }: HttpRequest, name: string): string {
 
 /** The members of a sign-in request, at least those that every grant requires. */
 async function membersOf(request: HttpRequest): Promise<SignInBody> {
-  // A client that disconnects gets no answer; that is no error of the service.
+  // A client that disconnects gets no answer; that is no error of the server.
   const bytes = await request.body().catch(() => undefined);
   if (bytes === undefined) return { fault: 'The body is too long' };
   const members = readSignInBody(bytes, headerOf(request, 'content-type'));
@@ -153,8 +153,8 @@ async function membersOf(request: HttpRequest): Promise<SignInBody> {
   return missing === undefined ? members : { fault: `The request has no ${missing}` };
 }
 
-/** The sign-in of a service: issues access tokens and checks those of requests. */
-export class SignInService {
+/** The sign-in of a server: issues access tokens and checks those of requests. */
+export class AuthorizationServer {
   readonly #options: SignInOptions;
   readonly #lifeMs: number;
   readonly #tokens: IssuedAccessTokens;

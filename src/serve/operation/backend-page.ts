@@ -9,7 +9,7 @@ export interface BackendItem {
 export interface BackendPage {
   readonly items: readonly BackendItem[];
   /**
-   * Cursor of the next page; undefined after the last one. Opaque to the service. It names the last item delivered, not
+   * Cursor of the next page; undefined after the last one. Opaque to the server. It names the last item delivered, not
    * an offset, so that items added meanwhile neither shift nor repeat others.
    */
   readonly next: string | undefined;

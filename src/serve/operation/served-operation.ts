@@ -48,7 +48,7 @@ export interface PageContents {
 /** Reads a page of a chain from the part of the backend that an API reads. */
 export type ReadPage<L> = (backend: L, chain: Chain, query: BackendQuery) => Promise<BackendPage>;
 
-/** An operation of the service: the differences between the APIs. `L`: the part of the backend that it reads. */
+/** An operation of the server: the differences between the APIs. `L`: the part of the backend that it reads. */
 export interface ServedOperation<L> {
   readonly name: OperationName;
   /** Path with the path parameter in braces. */

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { OperationName } from '../../sources/finances/finances-apis.js';
 
-/** The key that signs a service's tokens. Left out: random, so that tokens are valid for one process only. */
+/** The key that signs a server's tokens. Left out: random, so that tokens are valid for one process only. */
 type TokenKey = string | Uint8Array | undefined;
 
 const signatureBytes = 16;
@@ -14,7 +14,7 @@ class Signer {
   readonly #key: Uint8Array;
 
   /**
-   * @param label name of the texts' layout: a service with another layout refuses these tokens instead of misreading
+   * @param label name of the texts' layout: a server with another layout refuses these tokens instead of misreading
    * them
    */
   constructor(secret: string | Uint8Array, label: string) {
@@ -68,7 +68,7 @@ export interface ChainPosition {
 }
 
 /**
- * Issues and reads NextTokens (specification, section 2). They are stateless: services with the same key accept each
+ * Issues and reads NextTokens (specification, section 2). They are stateless: servers with the same key accept each
  * other's.
  */
 export class NextTokens {

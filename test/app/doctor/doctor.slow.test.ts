@@ -20,7 +20,7 @@ import type { Faults } from '../../../src/emulator/faults/fault-settings.js';
 import { secrets, tokenEndpoint } from '../../engine/auth/token-endpoint.js';
 import { january, stripeAnswer } from '../../sources/custom/example-answers.js';
 import { exampleLoaded } from '../../sources/custom/custom-run.js';
-import { exampleService } from '../../sources/custom/example-service.js';
+import { exampleServer } from '../../sources/custom/example-server.js';
 import { listening } from '../../listening.js';
 import { servedBucket } from '../../s3-server/served-bucket.js';
 import { builtCommand } from '../built-command.js';
@@ -34,9 +34,9 @@ const backend = createSeller({ seed: 3, events: 400, profile: 'edge-cases' }, sy
 const whole = join(tmpdir(), `ledgerlake-doctor-${process.pid}`);
 beforeAll(async () => {
   const { startEmulator } = await import('../../emulator/emulator.js');
-  const service = await startEmulator({ backend, clock: systemClock });
-  await ran({ lake: whole, endpoint: service.url, account: 'shop', from: daysAgo(20) }, { clock: systemClock });
-  await service.close();
+  const apiServer = await startEmulator({ backend, clock: systemClock });
+  await ran({ lake: whole, endpoint: apiServer.url, account: 'shop', from: daysAgo(20) }, { clock: systemClock });
+  await apiServer.close();
 });
 afterAll(() => rm(whole, { recursive: true, force: true }));
 
@@ -242,7 +242,7 @@ test('a checkpoint that was changed is one fault, and names it once', async () =
 test('the operations of custom pipelines that the lake has are requested, with the credentials of the account', async () => {
   const folder = await temporaryFolder();
   const lake = join(folder, 'lake');
-  const { url, asked } = await exampleService(stripeAnswer);
+  const { url, asked } = await exampleServer(stripeAnswer);
   const variables = { STRIPE_URL: url, STRIPE_KEY_MY_SHOP: 'sk_of_my_shop' };
   await exampleLoaded('stripe-balance', { lake, ...january, environment: variables });
   asked.length = 0;

@@ -3,7 +3,7 @@ import { LedgerlakeError } from '../../../src/core/errors.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
 import type { SyncInTurns } from '../../../src/app/load/sync.js';
 import { fileContents, temporaryFolder } from '../lake-run.js';
-import { watchedService } from '../../engine/run/watched-service.js';
+import { watchedServer } from '../../engine/run/watched-server.js';
 import { setClock, synced } from './synced.js';
 
 const evening = '2026-03-20T22:00:00Z';
@@ -35,10 +35,10 @@ async function filesOf(lake: string) {
 /** A made-up shop with a service that can have a run closed with its next request. */
 async function shop() {
   const clock = setClock(evening);
-  const service = await watchedService(createSeller({ seed: 5, events: 300, profile: 'edge-cases' }, clock), clock);
-  onTestFinished(() => service.close());
+  const server = await watchedServer(createSeller({ seed: 5, events: 300, profile: 'edge-cases' }, clock), clock);
+  onTestFinished(() => server.close());
   const lake = await temporaryFolder();
-  const given = { lake, endpoint: service.url, account: 'shop', lookBack };
+  const given = { lake, endpoint: server.url, account: 'shop', lookBack };
   const whole = async (at: string) => {
     clock.set(at);
     expect((await synced(given, { clock })).failure).toBeUndefined();
@@ -51,7 +51,7 @@ async function shop() {
       clock.set(began + turn * 1000);
       const closing = new AbortController();
       const over = new LedgerlakeError('STOPPED', 'another account has priority');
-      service.onRequest = () => {
+      server.onRequest = () => {
         closing.abort(over);
       };
       const { failure } = await synced({ ...given, inTurns: sync }, { clock, closing: closing.signal });
@@ -59,7 +59,7 @@ async function shop() {
       expect(failure).toBe(over);
     }
   };
-  return { lake, whole, inTurns, asked: service.asked };
+  return { lake, whole, inTurns, asked: server.asked };
 }
 
 test('a sync in many turns asks for each page once, and comes to the same lake as one in a single turn', async () => {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { startService } from '../../../src/serve/http/server.js';
+import { startApiServer } from '../../../src/serve/http/server.js';
 import { HandClock } from '../../core/clock.js';
 import { arrayBackend } from '../../serve/http/array-backend.js';
 import { arrayTransactions } from '../../serve/http/array-transactions.js';
@@ -22,72 +22,68 @@ const texts = [...numbers, ...others.map((text) => [text, null] as const)];
 
 const start = Date.parse('2025-02-20T00:00:00Z');
 
-test(
-  'amounts as text are the numbers that they are, in every table of both services',
-  { timeout: 60_000 },
-  async () => {
-    const clock = new HandClock(clockStart);
-    const items = texts.flatMap(([text], at) => {
-      const from = new Date(start + at * 7_200_000).toISOString();
-      const total = JSON.stringify(text);
-      // With white space the event is read by the scanner, else directly from its bytes.
-      const more = at % 2 === 0 ? '' : ', "Extra":1';
-      return [
-        settlement({ id: `G${at}`, start: from, end: clockStart, beginning: total, total }),
-        shipment(from, String(at), total, total, `G${at}`, more),
-      ];
-    });
-    const sales = texts.map(([text], at) => ({
-      ...{ at: start + at * 7_200_000, order: `O-${at}`, settlement: `S-${at}`, sku: `SKU-${at}`, amount: text },
-    }));
-    const service = await startService({
-      backend: { ...arrayBackend(items), byTransaction: arrayTransactions(sales) },
-      clock,
-    });
-    onTestFinished(() => service.close());
-    const lake = join(await temporaryFolder(), 'lake');
-    const pipelines = ['financial-event-groups', 'financial-events', 'transactions', 'settlement-summaries', 'payouts'];
-    const { printed, summary } = await ran(
-      { pipelines, lake, account: 'shop', endpoint: service.url, ...range },
-      { clock },
-    );
+test('amounts as text are the numbers that they are, in every table of both APIs', { timeout: 60_000 }, async () => {
+  const clock = new HandClock(clockStart);
+  const items = texts.flatMap(([text], at) => {
+    const from = new Date(start + at * 7_200_000).toISOString();
+    const total = JSON.stringify(text);
+    // With white space the event is read by the scanner, else directly from its bytes.
+    const more = at % 2 === 0 ? '' : ', "Extra":1';
+    return [
+      settlement({ id: `G${at}`, start: from, end: clockStart, beginning: total, total }),
+      shipment(from, String(at), total, total, `G${at}`, more),
+    ];
+  });
+  const sales = texts.map(([text], at) => ({
+    ...{ at: start + at * 7_200_000, order: `O-${at}`, settlement: `S-${at}`, sku: `SKU-${at}`, amount: text },
+  }));
+  const server = await startApiServer({
+    backend: { ...arrayBackend(items), byTransaction: arrayTransactions(sales) },
+    clock,
+  });
+  onTestFinished(() => server.close());
+  const lake = join(await temporaryFolder(), 'lake');
+  const pipelines = ['financial-event-groups', 'financial-events', 'transactions', 'settlement-summaries', 'payouts'];
+  const { printed, summary } = await ran(
+    { pipelines, lake, account: 'shop', endpoint: server.url, ...range },
+    { clock },
+  );
 
-    const opened = await database(lake, clock);
-    const amounts = async (column: string, table: string, order: string) => {
-      const rows = await opened.rows(`SELECT ${column}::VARCHAR AS amount FROM ${table} ORDER BY ${order}`);
-      return rows.map(({ amount }) => amount);
-    };
-    const expected = texts.map(([, amount]) => amount);
-    const twice = expected.flatMap((amount) => [amount, amount]);
-    expect(await amounts('amount', 'entries', 'effective_at, entry')).toEqual(twice);
-    expect(await amounts('original_total', 'groups', 'started_at')).toEqual(expected);
-    expect(await amounts('beginning_balance', 'groups', 'started_at')).toEqual(expected);
-    expect(await amounts('total_amount', 'transactions', 'effective_at')).toEqual(expected);
-    expect(await amounts('amount', 'transaction_entries', 'effective_at, entry')).toEqual(twice);
-    expect(await amounts('net_proceeds', 'settlement_summaries', 'period_start')).toEqual(expected);
-    expect(await amounts('amount', 'payouts', 'created_at')).toEqual(expected);
+  const opened = await database(lake, clock);
+  const amounts = async (column: string, table: string, order: string) => {
+    const rows = await opened.rows(`SELECT ${column}::VARCHAR AS amount FROM ${table} ORDER BY ${order}`);
+    return rows.map(({ amount }) => amount);
+  };
+  const expected = texts.map(([, amount]) => amount);
+  const twice = expected.flatMap((amount) => [amount, amount]);
+  expect(await amounts('amount', 'entries', 'effective_at, entry')).toEqual(twice);
+  expect(await amounts('original_total', 'groups', 'started_at')).toEqual(expected);
+  expect(await amounts('beginning_balance', 'groups', 'started_at')).toEqual(expected);
+  expect(await amounts('total_amount', 'transactions', 'effective_at')).toEqual(expected);
+  expect(await amounts('amount', 'transaction_entries', 'effective_at, entry')).toEqual(twice);
+  expect(await amounts('net_proceeds', 'settlement_summaries', 'period_start')).toEqual(expected);
+  expect(await amounts('amount', 'payouts', 'created_at')).toEqual(expected);
 
-    const counted = Object.entries(summary.pipelines).map(([pipeline, { warnings }]) => [pipeline, warnings]);
-    const [read, odd] = [numbers.length, others.length];
-    const item = 'ShipmentEventList: ShipmentItemList[]';
-    const both = (kind: string, times: number) => ({
-      [`${item}.ItemChargeList[].ChargeAmount${kind}`]: times,
-      [`${item}.ItemFeeList[].FeeAmount${kind}`]: times,
-    });
-    const group = (times: number) => ({
-      ...{ 'FinancialEventGroupList: OriginalTotal': times, 'FinancialEventGroupList: BeginningBalance': times },
-    });
-    expect(Object.fromEntries(counted)).toMatchObject({
-      'financial-event-groups': { textAmounts: group(read), oddFields: group(odd) },
-      'financial-events': { textAmounts: both('', read), oddFields: both('.CurrencyAmount', odd) },
-      transactions: { textAmounts: { 'transactions: totalAmount': read, 'transactions: items[].totalAmount': read } },
-      'settlement-summaries': { textAmounts: { 'settlement_summaries.net_proceeds': read } },
-      payouts: { textAmounts: { 'payouts.amount': read }, oddFields: { 'payouts.amount': odd } },
-    });
-    expect(printed).toContain('amounts that came as text (each counts as the number that it is)');
+  const counted = Object.entries(summary.pipelines).map(([pipeline, { warnings }]) => [pipeline, warnings]);
+  const [read, odd] = [numbers.length, others.length];
+  const item = 'ShipmentEventList: ShipmentItemList[]';
+  const both = (kind: string, times: number) => ({
+    [`${item}.ItemChargeList[].ChargeAmount${kind}`]: times,
+    [`${item}.ItemFeeList[].FeeAmount${kind}`]: times,
+  });
+  const group = (times: number) => ({
+    ...{ 'FinancialEventGroupList: OriginalTotal': times, 'FinancialEventGroupList: BeginningBalance': times },
+  });
+  expect(Object.fromEntries(counted)).toMatchObject({
+    'financial-event-groups': { textAmounts: group(read), oddFields: group(odd) },
+    'financial-events': { textAmounts: both('', read), oddFields: both('.CurrencyAmount', odd) },
+    transactions: { textAmounts: { 'transactions: totalAmount': read, 'transactions: items[].totalAmount': read } },
+    'settlement-summaries': { textAmounts: { 'settlement_summaries.net_proceeds': read } },
+    payouts: { textAmounts: { 'payouts.amount': read }, oddFields: { 'payouts.amount': odd } },
+  });
+  expect(printed).toContain('amounts that came as text (each counts as the number that it is)');
 
-    const certificate = await verified({ root: lake, clock });
-    expect([certificate.code, certificate.checks.filter(({ result }) => result === 'failed')]).toEqual([0, []]);
-    expect(found(certificate)).not.toContain('amounts failed');
-  },
-);
+  const certificate = await verified({ root: lake, clock });
+  expect([certificate.code, certificate.checks.filter(({ result }) => result === 'failed')]).toEqual([0, []]);
+  expect(found(certificate)).not.toContain('amounts failed');
+});

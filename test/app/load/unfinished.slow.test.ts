@@ -50,11 +50,11 @@ async function shop(api: Api, location?: string): Promise<Shop> {
   const clock = briefClock(begin);
   const of: Pick<Shop, 'from' | 'watch'> = { from: -Infinity, watch: () => undefined };
   const backend = createSeller({ seed: 7, events: 600, days: 130, profile: 'plausible' }, clock);
-  const service = await serving({ backend, clock });
+  const server = await serving({ backend, clock });
   const proxy = createServer((request, response) => {
     // The clock of the machine is not that of the test.
     response.sendDate = false;
-    const url = new URL(request.url ?? '', service);
+    const url = new URL(request.url ?? '', server);
     const begins = Date.parse(beginnings.map((name) => url.searchParams.get(name)).find((text) => text !== null) ?? '');
     of.watch(begins);
     if (begins < of.from) {

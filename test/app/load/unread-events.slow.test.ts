@@ -46,7 +46,7 @@ function kindOf(path: string): string {
 }
 
 /** A service whose second pages have an event that can't be cut out, for as long as `isBroken`. */
-async function brokenService(): Promise<{
+async function brokenServer(): Promise<{
   endpoint: string;
   requests: string[];
   answers: string[];
@@ -60,15 +60,15 @@ async function brokenService(): Promise<{
     const kind = kindOf(url.pathname);
     const isSecond = [...url.searchParams.keys()].some((name) => /^nextToken$/i.test(name));
     const id = isSecond ? 'second' : 'first';
-    const text = isSecond && service.isBroken ? 'a "b" c' : 'a';
+    const text = isSecond && apiServer.isBroken ? 'a "b" c' : 'a';
     const list = [records[kind]?.(`${id}-0`, 'a'), records[kind]?.(`${id}-1`, text), records[kind]?.(`${id}-2`, 'a')];
     const body = bodies[kind]?.(list.join(','), isSecond ? undefined : 'next') ?? '';
     answers.push(body);
     const headers = { 'content-type': 'application/json', 'x-amzn-RequestId': `request-${requests.length}` };
     response.writeHead(200, headers).end(body);
   });
-  const service = { endpoint: await listening(server), requests, answers, isBroken: true };
-  return service;
+  const apiServer = { endpoint: await listening(server), requests, answers, isBroken: true };
+  return apiServer;
 }
 
 async function shown(lake: string, format: Format): Promise<string> {
@@ -99,8 +99,8 @@ test.each([
 ])(
   'events of %s that cannot be read stay with their load key, are listed and not asked for again',
   async (pipeline, keys, asked) => {
-    const service = await brokenService();
-    const { endpoint, requests, answers } = service;
+    const apiServer = await brokenServer();
+    const { endpoint, requests, answers } = apiServer;
     const lake = join(await temporaryFolder(), 'lake');
     const orderFile = asked.length === 0 ? {} : { orders: { text: asked.join('\n'), source: 'orders.txt' } };
     const options = { lake, endpoint, account: 'shop', pipelines: [pipeline], ...range, ...orderFile };
@@ -145,7 +145,7 @@ test.each([
     // Read again with the same faults nothing changes; corrected ones are holes no more.
     expect(await loaded({ refresh: true })).toMatchObject({ code: 'HOLES' });
     expect(await holesIn(lake)).toEqual(holes);
-    service.isBroken = false;
+    apiServer.isBroken = false;
     expect(await loaded({ refresh: true })).toBeUndefined();
     expect((await holesIn(lake)) as typeof holes).toEqual([]);
     expect((await verified({ root: lake, clock })).checks.find(({ check }) => check === 'unread-events')?.result).toBe(
@@ -155,12 +155,12 @@ test.each([
 );
 
 test('the look-back of a sync reads a window with holes again', async () => {
-  const service = await brokenService();
+  const apiServer = await brokenServer();
   const lake = join(await temporaryFolder(), 'lake');
-  const options = { lake, endpoint: service.endpoint, account: 'shop', pipelines: ['financial-events'] };
+  const options = { lake, endpoint: apiServer.endpoint, account: 'shop', pipelines: ['financial-events'] };
   await ran({ ...options, ...range }, { clock }).catch(() => undefined);
   expect(await holesIn(lake)).toHaveLength(1);
-  service.isBroken = false;
+  apiServer.isBroken = false;
   await synced({ ...options, lookBack: 3 }, { clock });
   expect(await holesIn(lake)).toEqual([]);
 });

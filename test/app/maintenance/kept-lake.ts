@@ -14,7 +14,7 @@ import { Lake } from '../../../src/lake/lake.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import type { Store } from '../../../src/lake/store/store.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
-import { startService } from '../../../src/serve/http/server.js';
+import { startApiServer } from '../../../src/serve/http/server.js';
 import { succeeded } from '../ended.js';
 import { ran, temporaryFolder } from '../lake-run.js';
 import { plainLog } from '../../../src/observe/log/plain-log.js';
@@ -36,10 +36,10 @@ export function steppingClock(iso = '2026-03-15T12:00:00Z'): Clock {
 export const dates = { from: '2026-01-24', to: '2026-03-10' };
 
 /** A synthetic seller behind a service, for the tests of one file: call `close` behind the last. */
-export async function sellerService(clock: Clock, events = 300): Promise<{ endpoint: string; close(): Promise<void> }> {
+export async function sellerServer(clock: Clock, events = 300): Promise<{ endpoint: string; close(): Promise<void> }> {
   const seller = createSeller({ seed: 7, events, profile: 'edge-cases' }, clock);
-  const service = await startService({ backend: seller, clock });
-  return { endpoint: service.url, close: () => service.close() };
+  const server = await startApiServer({ backend: seller, clock });
+  return { endpoint: server.url, close: () => server.close() };
 }
 
 /** A copy of a lake for the test that runs. */

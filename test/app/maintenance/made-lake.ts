@@ -6,7 +6,7 @@ import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import { tables } from '../../../src/sources/finances/lake-tables.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
-import { loaded, sellerService } from './kept-lake.js';
+import { loaded, sellerServer } from './kept-lake.js';
 
 /** A lake with all of the pipelines loaded, for the tests of one file to copy, and the service that it came from. */
 export interface MadeLake {
@@ -21,9 +21,9 @@ export interface MadeLake {
 export async function makeLake(clock: Clock, { events = 300, orders = 60 } = {}): Promise<MadeLake> {
   const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-made-'));
   const lake = join(folder, 'lake');
-  const service = await sellerService(clock, events);
-  await loaded(lake, service.endpoint, clock, { api: 'both' });
-  await loaded(lake, service.endpoint, clock, { pipelines: ['settlement-summaries', 'payouts'] });
+  const server = await sellerServer(clock, events);
+  await loaded(lake, server.endpoint, clock, { api: 'both' });
+  await loaded(lake, server.endpoint, clock, { pipelines: ['settlement-summaries', 'payouts'] });
   const files = (await Lake.open(openStore(lake), tables, clock)).committedFiles().get('events') ?? [];
   const database = await openDatabase();
   const list = files.map((file) => `'${file}'`).join(', ');
@@ -36,14 +36,14 @@ export async function makeLake(clock: Clock, { events = 300, orders = 60 } = {})
   for (let at = 0; at < ids.length; at += 20) {
     const text = ids.slice(at, at + 20).join('\n');
     const orders = { text, source: 'orders' };
-    await loaded(lake, service.endpoint, clock, { pipelines: ['order-events', 'order-transactions'], orders });
+    await loaded(lake, server.endpoint, clock, { pipelines: ['order-events', 'order-transactions'], orders });
   }
   return {
     lake,
-    endpoint: service.endpoint,
+    endpoint: server.endpoint,
     orders: ids,
     remove: async () => {
-      await service.close();
+      await server.close();
       await rm(folder, { recursive: true });
     },
   };

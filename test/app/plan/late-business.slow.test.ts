@@ -1,8 +1,8 @@
 import { readdir } from 'node:fs/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { startService } from '../../../src/serve/http/server.js';
+import { startApiServer } from '../../../src/serve/http/server.js';
 import { evenBackend } from '../../engine/run/even-backend.js';
-import { watchedService } from '../../engine/run/watched-service.js';
+import { watchedServer } from '../../engine/run/watched-server.js';
 import { runningClock } from '../../running-clock.js';
 import { ran, temporaryFolder } from '../lake-run.js';
 import { of, planned, planText } from './plan-of.js';
@@ -14,9 +14,9 @@ const perDay = 30;
 
 /** A seller whose business begins with the 80th day of the year, and a lake of theirs that is empty. */
 async function lateBusiness() {
-  const service = await startService({ backend: evenBackend(begun, 91, perDay, 14), clock });
-  onTestFinished(() => service.close());
-  return { lake: await temporaryFolder(), endpoint: service.url, account: 'shop' };
+  const server = await startApiServer({ backend: evenBackend(begun, 91, perDay, 14), clock });
+  onTestFinished(() => server.close());
+  return { lake: await temporaryFolder(), endpoint: server.url, account: 'shop' };
 }
 
 const fast = { rate: 1000, burst: 1000 };
@@ -98,10 +98,10 @@ test('of a year before the loaded months a probe asks what is there, and the est
 
 test('what the page of a long stretch tells counts more there than the loaded days behind it', async () => {
   // 30 events a day from March on; the lake holds days of another density, before it.
-  const service = await startService({ backend: evenBackend(begun, 91, perDay, 14), clock });
-  onTestFinished(() => service.close());
-  const given = { lake: await temporaryFolder(), endpoint: service.url, account: 'shop' };
-  const dense = await startService({ backend: evenBackend('2026-01-01', 170, 5, 14), clock });
+  const server = await startApiServer({ backend: evenBackend(begun, 91, perDay, 14), clock });
+  onTestFinished(() => server.close());
+  const given = { lake: await temporaryFolder(), endpoint: server.url, account: 'shop' };
+  const dense = await startApiServer({ backend: evenBackend('2026-01-01', 170, 5, 14), clock });
   onTestFinished(() => dense.close());
   const events = { ...given, pipelines: ['financial-events'] };
   await ran({ ...events, ...fast, endpoint: dense.url, from: '2026-01-01', to: '2026-04-01' }, { clock });
@@ -114,11 +114,11 @@ test('what the page of a long stretch tells counts more there than the loaded da
 
 test('a probe narrows a window that the service refuses for its length, as a backfill does', async () => {
   const faults = { 'window-limit': { share: 1, amount: 5 } };
-  const service = await watchedService(evenBackend(begun, 91, perDay, 14), clock, { faults });
-  onTestFinished(() => service.close());
+  const server = await watchedServer(evenBackend(begun, 91, perDay, 14), clock, { faults });
+  onTestFinished(() => server.close());
   const given = {
     lake: await temporaryFolder(),
-    endpoint: service.url,
+    endpoint: server.url,
     account: 'shop',
     pipelines: ['financial-events'],
   };

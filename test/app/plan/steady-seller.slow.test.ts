@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock, type Clock } from '../../../src/core/clock.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
-import { startService, type RunningService } from '../../../src/serve/http/server.js';
+import { startApiServer, type RunningApiServer } from '../../../src/serve/http/server.js';
 import { database, ran, type Ran } from '../lake-run.js';
 import { everyHash } from '../maintenance/kept-lake.js';
 import { of, planned, planText, type PlannedObject } from './plan-of.js';
@@ -17,7 +17,7 @@ const spring = { from: '2026-03-01', to: '2026-06-01' };
 const fast = { rate: 50, burst: 30 };
 const pipelines = ['financial-event-groups', 'financial-events', 'group-events'] as const;
 
-let service: RunningService;
+let server: RunningApiServer;
 let lake: string;
 let common: { lake: string; endpoint: string; account: string };
 let foretold: PlannedObject;
@@ -30,21 +30,21 @@ let hashes: readonly ReadonlyMap<string, string>[];
 // A lake with February; a plan of the three months after it; and then the three months.
 beforeAll(async () => {
   const backend = createSeller({ seed: 5, events: 24_000, days: 200, profile: 'edge-cases' }, clock);
-  service = await startService({ backend, clock });
+  server = await startApiServer({ backend, clock });
   lake = await mkdtemp(join(tmpdir(), 'ledgerlake-plan-test-'));
-  common = { lake, endpoint: service.url, account: 'shop' };
+  common = { lake, endpoint: server.url, account: 'shop' };
   await ran({ ...common, ...fast, from: '2026-02-01', to: '2026-03-01' }, { clock });
-  const before = service.counts.requests();
+  const before = server.counts.requests();
   const hashesBefore = await everyHash(lake);
   foretold = await planned({ ...common, ...fast, ...spring }, clock);
   paced = await planned({ ...common, ...spring }, clock);
-  asked = service.counts.requests() - before;
+  asked = server.counts.requests() - before;
   hashes = [hashesBefore, await everyHash(lake)];
   happened = (await ran({ ...common, ...fast, ...spring }, { clock })).summary;
 });
 
 afterAll(async () => {
-  await service.close();
+  await server.close();
   await rm(lake, { recursive: true, force: true });
 });
 
@@ -139,16 +139,16 @@ test('to refresh takes what loading took', async () => {
 });
 
 test('a probe asks nothing where the lake can tell', async () => {
-  const before = service.counts.requests();
+  const before = server.counts.requests();
   const plan = await planned({ ...common, from: '2026-03-01', to: '2026-06-10', probe: true }, clock);
   expect(plan.probe_requests).toBe(0);
-  expect(service.counts.requests()).toBe(before);
+  expect(server.counts.requests()).toBe(before);
 });
 
 test('an empty lake: the least it can be, and with a probe what a page or two let expect, which leaves nothing behind', async () => {
   const empty = await mkdtemp(join(tmpdir(), 'ledgerlake-plan-test-'));
   try {
-    const before = service.counts.requests();
+    const before = server.counts.requests();
     const plan = await planned({ ...common, ...spring, lake: empty }, clock);
     expect(plan.known).toBe(false);
     for (const one of plan.pipelines) expect(one).toMatchObject({ known: false, events: null, files: null });
@@ -169,12 +169,12 @@ test('an empty lake: the least it can be, and with a probe what a page or two le
     const year = await planned({ ...common, ...fast, from: '2025-06-01', to: '2026-06-01', lake: empty }, clock);
     expect(of(year, 'financial-events')['requests']).toBe(13);
     expect(of(year, 'financial-event-groups')['requests']).toBe(12);
-    expect(service.counts.requests()).toBe(before);
+    expect(server.counts.requests()).toBe(before);
     expect(await readdir(empty)).toEqual([]);
 
     const probed = await planned({ ...common, ...spring, lake: empty, probe: true }, clock);
     expect(probed.probe_requests).toBe(2);
-    expect(service.counts.requests()).toBe(before + 2);
+    expect(server.counts.requests()).toBe(before + 2);
     expect(probed.known).toBe(true);
     for (const pipeline of pipelines) {
       const { requests = 0 } = happened.pipelines[pipeline] ?? {};
@@ -194,7 +194,7 @@ test('what the last run spent of the quota is waited for', async () => {
   try {
     // Paced, and slow enough that what is spent is not back before the plan is made.
     await ran({ ...common, lake: folder, rate: 0.5, burst: 30, ...range, to: '2026-01-20' }, { clock });
-    const spent = service.counts.requests('ListFinancialEvents');
+    const spent = server.counts.requests('ListFinancialEvents');
     expect(spent).toBeGreaterThan(0);
     const plan = await planned({ ...common, ...range, journal: join(folder, '_journal') }, clock);
     expect(Number(plan.seconds)).toBeGreaterThan(Number(full.seconds) + 5);

@@ -52,7 +52,7 @@ test.each(['v0', 'both'] as const)('months, fees and payouts are the net amounts
         `FROM pnl_by_month AS pnl LEFT JOIN fees USING (${sums}) WHERE pnl.fees <> coalesce(fees.fees, 0)`,
     ),
   ).toBe(0);
-  // Fees have the same names in both services.
+  // Fees have the same names in both APIs.
   expect(await number("SELECT count(*) AS n FROM fees_by_type WHERE fee = 'Commission'")).toBeGreaterThan(10);
   const unnamed =
     "fee IS NULL OR lower(fee) IN ('charge', 'refund', 'base', 'promo', 'basevalue', 'sales', 'expenses')";
@@ -214,7 +214,7 @@ test('reconciliation adds up where the events of settlements are not loaded, and
 });
 
 test.each(['plausible', 'edge-cases'] as const)(
-  'both services have the same money, under the kinds that the documentation names (%s)',
+  'both APIs have the same money, under the kinds that the documentation names (%s)',
   async (profile) => {
     const endpoint = await serving({ backend: createSeller({ seed: 5, events: 2000, profile }, clock), clock });
     const lake = await temporaryFolder();
@@ -274,7 +274,7 @@ const adjustmentColumns: Readonly<Record<string, string>> = {
   ...{ ReimbursementClawback: 'reimbursements' },
 };
 
-/** The lakes of a seller by either service, whose months are equal. */
+/** The lakes of a seller by either API, whose months are equal. */
 async function equalMonths(backend: Seller) {
   const endpoint = await serving({ backend, clock });
   const loaded = async (pipeline: string) => {
@@ -289,7 +289,7 @@ async function equalMonths(backend: Seller) {
   return { v0, later, months };
 }
 
-test.each([1, 5, 8])('both services have the same columns of every month, whatever is odd (seed %i)', async (seed) => {
+test.each([1, 5, 8])('both APIs have the same columns of every month, whatever is odd (seed %i)', async (seed) => {
   const seller = createSeller({ seed, events: 2000, profile: 'edge-cases' }, clock);
   const { later } = await equalMonths(seller);
 
@@ -318,7 +318,7 @@ test.each([1, 5, 8])('both services have the same columns of every month, whatev
   ).toEqual(posted);
 });
 
-test('both services have the same columns of every month, and the earned basis is that of the seller', async () => {
+test('both APIs have the same columns of every month, and the earned basis is that of the seller', async () => {
   const seller = createSeller({ seed: 5, events: 3000, profile: 'plausible' }, clock);
   const { v0, later, months } = await equalMonths(seller);
   expect(await v0.rows('SELECT * FROM pnl_by_month_earned')).toEqual(months);

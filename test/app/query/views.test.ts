@@ -95,7 +95,7 @@ test('the ledger has v0 before the first loaded transactions, and the paid basis
   );
 });
 
-test('differences between both services have their likely reason', async () => {
+test('differences between both APIs have their likely reason', async () => {
   const differences = async () =>
     (
       await database.rows(

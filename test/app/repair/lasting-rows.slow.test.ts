@@ -15,7 +15,7 @@ import { loadedLake } from '../verify/loaded-lake.js';
 import { clockStart, range, smallItems, smallBackend } from '../verify/small-backend.js';
 import { verified } from '../verify/verified.js';
 import { loaded, ownClock, shipmentsFrom } from '../../sources/custom/custom-run.js';
-import { parcelService, shipmentsOf } from '../../sources/custom/parcel-service.js';
+import { parcelServer, shipmentsOf } from '../../sources/custom/parcel-server.js';
 import { repaired } from './repaired.js';
 
 /** Ways to damage a file: a letter of a text of its footer, so that all rows can be read, a byte of a column's name there, or a page. */
@@ -164,8 +164,8 @@ test.each(['footer', 'page', 'whole'] as const)(
   async (harm) => {
     const root = await temporaryFolder();
     const clock = ownClock();
-    const service = await parcelService(shipmentsOf('2025-01-15T00:00:00Z', 30, 8));
-    const own = shipmentsFrom(service);
+    const server = await parcelServer(shipmentsOf('2025-01-15T00:00:00Z', 30, 8));
+    const own = shipmentsFrom(server);
     const days = { lake: root, from: '2025-01-20', to: '2025-02-03' };
     await loaded(own, days);
     const query = 'SELECT * FROM shipments ORDER BY ALL';
@@ -188,8 +188,8 @@ test.each(['footer', 'page', 'whole'] as const)(
 test('one’s own table whose description is lost is loaded again', async () => {
   const root = await temporaryFolder();
   const clock = ownClock();
-  const service = await parcelService(shipmentsOf('2025-01-15T00:00:00Z', 30, 8));
-  const own = shipmentsFrom(service);
+  const server = await parcelServer(shipmentsOf('2025-01-15T00:00:00Z', 30, 8));
+  const own = shipmentsFrom(server);
   const days = { lake: root, from: '2025-01-20', to: '2025-02-03' };
   await loaded(own, { ...days, to: '2025-01-22' });
   await loaded(own, days);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Lake } from '../../../src/lake/lake.js';
 import { diskStore } from '../../../src/lake/store/disk.js';
-import { startService } from '../../../src/serve/http/server.js';
+import { startApiServer } from '../../../src/serve/http/server.js';
 import { tables } from '../../../src/sources/finances/lake-tables.js';
 import { database, ran } from '../lake-run.js';
 import { loadedLake, type LoadedLake } from '../verify/loaded-lake.js';
@@ -19,17 +19,17 @@ const range = { from: '2025-02-20', to: '2025-03-08', account: 'shop' };
 /** A young lake, and one with checkpoints of the catalog and of each log. */
 let young: LoadedLake;
 let old: LoadedLake;
-let service: Awaited<ReturnType<typeof startService>>;
+let server: Awaited<ReturnType<typeof startApiServer>>;
 beforeAll(async () => {
   young = await loadedLake(undefined, [{ to: '2025-03-02' }, {}, { pipelines: ['order-events'], orders }]);
   old = young.copy();
   const lake = await Lake.open(diskStore(old.root), tables, old.clock);
   for (let hours = 1; hours <= 25; hours++) await lake.setRetention(hours);
   await lake.setRetention(0);
-  service = await startService({ backend: smallBackend(), clock: young.clock });
+  server = await startApiServer({ backend: smallBackend(), clock: young.clock });
 });
 afterAll(async () => {
-  await service.close();
+  await server.close();
   for (const lake of [young, old]) lake.remove();
 });
 
@@ -49,7 +49,7 @@ async function rowsOf({ root, clock }: LoadedLake): Promise<readonly unknown[]> 
 }
 
 async function loadAgain({ root, clock }: LoadedLake): Promise<void> {
-  const common = { lake: root, endpoint: service.url, ...range };
+  const common = { lake: root, endpoint: server.url, ...range };
   await ran(common, { clock });
   await ran({ ...common, pipelines: ['order-events'], orders }, { clock });
 }

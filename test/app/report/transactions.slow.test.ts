@@ -92,7 +92,7 @@ test('a lake of v0 says that it is on the same basis', async () => {
   ]);
 });
 
-test('of both services the report says which figures come from which', async () => {
+test('of both APIs the report says which figures come from which', async () => {
   const byDate = async (lake: Awaited<ReturnType<typeof loaded>>) => {
     const { page } = await reported(lake);
     return [page.texts('.basis')[0], ...page.texts('.calendar h4').filter((text) => text.includes('by date'))];
@@ -104,7 +104,7 @@ test('of both services the report says which figures come from which', async () 
   ]);
   expect(await byDate(await loaded('both', '2026-03-01', '2026-02-20'))).toEqual([
     expect.stringMatching(
-      /from Finances v0 until 2026-03-01 00:00 UTC, and from transactions .* Both services are loaded for 2026-03-01 to /,
+      /from Finances v0 until 2026-03-01 00:00 UTC, and from transactions .* Both APIs are loaded for 2026-03-01 to /,
     ),
     'Events by date (Finances v0): the figures by month until 2026-03-01',
     'Transactions by date (Finances 2024-06-19): the figures by month from 2026-03-01 on',

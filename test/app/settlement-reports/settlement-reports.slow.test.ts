@@ -33,7 +33,7 @@ import { clockAt, database, defaults, fileHashes, temporaryFolder, ran } from '.
 import { synced } from '../load/synced.js';
 import { found, verified } from '../verify/verified.js';
 import { failingStore } from '../maintenance/failing-store.js';
-import { reportsService, type Answer, type OfferedReport } from './reports-service.js';
+import { reportsServer, type Answer, type OfferedReport } from './reports-server.js';
 
 const pipeline = 'settlement-reports';
 
@@ -63,10 +63,10 @@ function report(id: string, created: string, ...settlements: readonly (readonly 
 }
 
 async function shop(reports: readonly OfferedReport[], options: { readonly pageSize?: number } = {}) {
-  const service = await reportsService(reports, options);
+  const server = await reportsServer(reports, options);
   const root = await temporaryFolder();
-  const given = { lake: root, endpoint: service.endpoint, account: 'shop', pipelines: [pipeline], from: '2026-03-01' };
-  return { ...service, root, given };
+  const given = { lake: root, endpoint: server.endpoint, account: 'shop', pipelines: [pipeline], from: '2026-03-01' };
+  return { ...server, root, given };
 }
 
 async function rowsOf(root: string, sql: string): Promise<unknown[][]> {

@@ -86,7 +86,7 @@ test('api_differences, verify and the report say which days the two APIs are com
   expect(await notes()).toEqual([
     expect.stringMatching(/; v0 lacks 2026-02-01 to 2026-02-10, .* compares nothing of it$/),
   ]);
-  expect(await basis()).toContain('No day is loaded from both services');
+  expect(await basis()).toContain('No day is loaded from both APIs');
 
   await load('transactions', '2026-01-10', '2026-01-20');
   const [note = ''] = await notes();
@@ -94,7 +94,7 @@ test('api_differences, verify and the report say which days the two APIs are com
   expect(note).toMatch(/: api_differences compares only 2026-01-10 to 2026-01-20$/);
   expect(await said()).toEqual([note.replace('WARNING', 'note')]);
   expect(await basis()).toContain(
-    'Both services are loaded for 2026-01-10 to 2026-01-20: only there can they be compared.',
+    'Both APIs are loaded for 2026-01-10 to 2026-01-20: only there can they be compared.',
   );
 
   await load('financial-events', '2026-02-01', '2026-02-10');

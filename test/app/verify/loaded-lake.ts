@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { backfill, type BackfillCommand } from '../../../src/app/load/backfill.js';
 import type { Clock } from '../../../src/core/clock.js';
-import { startService } from '../../../src/serve/http/server.js';
+import { startApiServer } from '../../../src/serve/http/server.js';
 import type { Backend } from '../../../src/serve/served-apis.js';
 import { HandClock } from '../../core/clock.js';
 import { clockStart, range, smallBackend } from './small-backend.js';
@@ -40,7 +40,7 @@ export async function loadedLake(
   const clock = new HandClock(clockStart);
   const top = mkdtempSync(join(tmpdir(), 'ledgerlake-lake-'));
   const root = join(top, 'lake');
-  const service = await startService({ backend, clock });
+  const server = await startApiServer({ backend, clock });
   try {
     for (const run of runs) {
       await backfill(
@@ -48,7 +48,7 @@ export async function loadedLake(
           pipelines: [],
           lake: root,
           account,
-          endpoint: service.url,
+          endpoint: server.url,
           refresh: false,
           rate: 1000,
           burst: 1000,
@@ -60,7 +60,7 @@ export async function loadedLake(
       );
     }
   } finally {
-    await service.close();
+    await server.close();
   }
   return lakeAt(root, top, clock);
 }

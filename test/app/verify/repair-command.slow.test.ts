@@ -8,7 +8,7 @@ import { commitPath } from '../../../src/lake/catalog/catalog-files.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import { tables } from '../../../src/sources/finances/lake-tables.js';
-import { startService } from '../../../src/serve/http/server.js';
+import { startApiServer } from '../../../src/serve/http/server.js';
 import { compacted, rebuilt } from '../maintenance/kept-lake.js';
 import { database, ran } from '../lake-run.js';
 import { addOf, changeAdd, changeTags, commitByHand, pathOf, removeByHand, rewrite, sealed } from './damage.js';
@@ -20,13 +20,13 @@ const orders = { text: '111-0000000-0000001\n111-0000000-0000014\n', source: 'or
 const week = '20250301T000000Z-20250308T000000Z';
 
 let whole: LoadedLake;
-let service: Awaited<ReturnType<typeof startService>>;
+let server: Awaited<ReturnType<typeof startApiServer>>;
 beforeAll(async () => {
   whole = await loadedLake(undefined, [{}, { pipelines: ['order-events'], orders }]);
-  service = await startService({ backend: smallBackend(), clock: whole.clock });
+  server = await startApiServer({ backend: smallBackend(), clock: whole.clock });
 });
 afterAll(async () => {
-  await service.close();
+  await server.close();
   whole.remove();
 });
 
@@ -75,7 +75,7 @@ async function runCommand(command: string, { root, clock }: LoadedLake): Promise
     const range = { from: given('from'), to: given('to'), account: given('account') };
     const read = ids === undefined ? {} : { orders: { text: ids.replaceAll(' ', '\n'), source: 'orders' } };
     const refresh = words.includes('--refresh');
-    await ran({ lake: root, endpoint: service.url, pipelines, refresh, ...range, ...read }, { clock });
+    await ran({ lake: root, endpoint: server.url, pipelines, refresh, ...range, ...read }, { clock });
   }
 }
 
@@ -288,7 +288,7 @@ test.each(cases)('%s is mended by the command that is named', async (_what, mend
     expect(mends).not.toContain(null);
     for (const command of mends) if (command !== null) await runCommand(command, lake);
     // A log that was written anew says what is to be loaded again.
-    await ran({ lake: lake.root, endpoint: service.url, account: 'shop', from: '2025-02-20', to: '2025-03-08' }, lake);
+    await ran({ lake: lake.root, endpoint: server.url, account: 'shop', from: '2025-02-20', to: '2025-03-08' }, lake);
     expect(await rowsOf(lake)).toEqual(before);
     const result = await verified(lake);
     expect(result.problems.filter(({ kind }) => kind === 'lake')).toEqual([]);

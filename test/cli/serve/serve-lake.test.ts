@@ -2,7 +2,7 @@ import { readdir, rename, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { openServedLake } from '../../../src/cli/serve/serve-lake.js';
-import { serve } from '../../../src/cli/serve/run-service.js';
+import { serve } from '../../../src/cli/serve/run-server.js';
 import { clockAt, ran, serving, temporaryFolder } from '../../app/lake-run.js';
 import { arrayBackend, event } from '../../serve/http/array-backend.js';
 import { paths } from '../../serve/http/client.js';
@@ -28,7 +28,7 @@ async function servedLake() {
   const listening = gate<string>();
   const running = serve({
     served: { backend, name: 'a lake', ...served },
-    service: { clock },
+    server: { clock },
     signal: stop.signal,
     print: listening.open,
     emit,

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/core/clock.js';
 import { serveMetrics } from '../../../src/observe/metrics/metrics-server.js';
-import { startService } from '../../../src/serve/http/server.js';
+import { startApiServer } from '../../../src/serve/http/server.js';
 import { arrayBackend } from '../../serve/http/array-backend.js';
 import { answered, exchange, socketTo, startedServer, statusesOf } from './raw-client.js';
 
@@ -143,9 +143,9 @@ const servers: Readonly<Record<string, () => Promise<{ readonly port: number; re
     return { port: server.port, targets: () => accesses.flatMap(({ target }) => (target === '' ? [] : [target])) };
   },
   'the service': async () => {
-    const service = await startService({ backend: arrayBackend([]), clock: systemClock, allowedHosts: [] });
-    onTestFinished(() => service.close());
-    return service;
+    const apiServer = await startApiServer({ backend: arrayBackend([]), clock: systemClock, allowedHosts: [] });
+    onTestFinished(() => apiServer.close());
+    return apiServer;
   },
   metrics: async () => {
     const server = await serveMetrics(metrics, { host: '127.0.0.1', port: 0, clock: systemClock, onFault });

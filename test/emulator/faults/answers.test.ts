@@ -23,7 +23,7 @@ describe('an answer in place of the right one, once; the same request then gets 
     ['server-error', 500, 'InternalFailure', internal, '', false],
     ['unavailable', 503, 'ServiceUnavailable', 'The service is temporarily unavailable. Please try again.', '', false],
   ] as const)('%s: %d', async (kind, status, code, message, details, isFree) => {
-    const { get, service } = await startClient(items, { quota, faults: { [kind]: second } });
+    const { get, server } = await startClient(items, { quota, faults: { [kind]: second } });
     const replies = [await get(paths.events), await get(paths.events), await get(paths.events)];
     expect(replies.map((reply) => reply.status)).toEqual([200, status, 200]);
     expect(replies[1]?.body).toEqual({ errors: [{ code, message, details }] });
@@ -33,16 +33,16 @@ describe('an answer in place of the right one, once; the same request then gets 
     expect(headers.get('x-amzn-requestid')).toMatch(/^[0-9a-f-]{36}$/);
     // A burst of three: what was throttled has left one token.
     expect((await get(paths.events)).status).toBe(isFree ? 200 : 429);
-    expect(service.counts.faults(kind)).toBe(1);
-    expect(service.counts.faults()).toBe(1);
+    expect(server.counts.faults(kind)).toBe(1);
+    expect(server.counts.faults()).toBe(1);
   });
 
   test.each([
     ['unavailable-html', 503],
     ['html', 200],
   ] as const)('%s: a web page with status %d', async (kind, status) => {
-    const { get, service } = await startClient(items, { faults: { [kind]: { times: 1 } } });
-    const response = await fetch(service.url + paths.events);
+    const { get, server } = await startClient(items, { faults: { [kind]: { times: 1 } } });
+    const response = await fetch(server.url + paths.events);
     expect(response.status).toBe(status);
     expect(response.headers.get('content-type')).toBe('text/html');
     expect(await response.text()).toMatch(/^<!DOCTYPE html>/);
@@ -85,11 +85,11 @@ describe('throttled-spell', () => {
 
 describe('the rate', () => {
   test('rate-missing: no header on an answer that had one', async () => {
-    const { get, service } = await startClient(items, { quota, faults: { 'rate-missing': second } });
+    const { get, server } = await startClient(items, { quota, faults: { 'rate-missing': second } });
     const rates = [await get(paths.events), await get(paths.events), await get(paths.events)];
     expect(rates.map(({ headers }) => headers.get('x-amzn-ratelimit-limit'))).toEqual(['0.5', null, '0.5']);
     expect((await get(paths.events)).status).toBe(429);
-    expect(service.counts.faults('rate-missing')).toBe(1);
+    expect(server.counts.faults('rate-missing')).toBe(1);
   });
 
   test('rate-changed: announced from the first hit on', async () => {

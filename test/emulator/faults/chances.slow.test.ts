@@ -200,13 +200,13 @@ describe('all', () => {
 describe('several faults at once', () => {
   test('one that comes in place of the answer goes first; others add up', async () => {
     const faults = { throttled: { times: 1 }, 'rate-missing': {}, 'unknown-list': {}, 'clock-fast': { amount: 1 } };
-    const { get, service } = await startClient(ten, { quota: { rate: 1, burst: 9 }, faults });
+    const { get, server } = await startClient(ten, { quota: { rate: 1, burst: 9 }, faults });
     expect((await get(paths.events)).status).toBe(429);
     const reply = await get(paths.events);
     expect(reply.headers.has('x-amzn-ratelimit-limit')).toBe(false);
     expect(Date.parse(reply.headers.get('date') ?? '')).toBe(Date.parse(start) + 60_000);
     expect(reply.text).toContain('"PerformanceBondRefundEventList":[]');
-    expect(service.counts.faults('rate-missing')).toBe(1);
+    expect(server.counts.faults('rate-missing')).toBe(1);
   });
 
   test('a client that tries again reads everything exactly once', async () => {
@@ -220,20 +220,20 @@ describe('several faults at once', () => {
     };
     const replies = await pages({ ...client, get }, paths.events, { MaxResultsPerPage: 1 });
     expect(replies.flatMap(({ ids }) => ids)).toEqual(ten.map((_, id) => id));
-    expect(client.service.counts.faults()).toBeGreaterThan(2);
-    expect(client.service.counts.requests('ListFinancialEvents')).toBe(10 + client.service.counts.faults());
+    expect(client.server.counts.faults()).toBeGreaterThan(2);
+    expect(client.server.counts.requests('ListFinancialEvents')).toBe(10 + client.server.counts.faults());
   });
 });
 
 describe('without faults', () => {
   test('5,000 requests see none', async () => {
     const items = [...ten, group('2025-05-31', 'G')];
-    const { service, clock } = await startClient(items, { quota: { rate: 0.5, burst: 30 } });
+    const { server, clock } = await startClient(items, { quota: { rate: 0.5, burst: 30 } });
     const targets = [paths.events, paths.groups, paths.ofGroup('G')];
     const bodies = new Map<string, string>();
     for (let number = 0; number < 5_000; number++) {
       const target = targets[number % targets.length] ?? '';
-      const response = await fetch(service.url + target);
+      const response = await fetch(server.url + target);
       const body = await response.text();
       expect(response.status).toBe(200);
       expect(response.headers.get('x-amzn-ratelimit-limit')).toBe('0.5');
@@ -242,20 +242,20 @@ describe('without faults', () => {
       bodies.set(target, body);
       clock.move(667);
     }
-    expect(service.counts.requests()).toBe(5_000);
-    expect(service.counts.requests(undefined, 200)).toBe(5_000);
-    expect(service.counts.requests(undefined, 429)).toBe(0);
-    expect(service.counts.faults()).toBe(0);
+    expect(server.counts.requests()).toBe(5_000);
+    expect(server.counts.requests(undefined, 200)).toBe(5_000);
+    expect(server.counts.requests(undefined, 429)).toBe(0);
+    expect(server.counts.faults()).toBe(0);
   });
 });
 
 describe('counts', () => {
   test('are by operation and status', async () => {
-    const { get, service } = await startClient(ten, { quota: { rate: 1, burst: 2 } });
+    const { get, server } = await startClient(ten, { quota: { rate: 1, burst: 2 } });
     for (let count = 0; count < 3; count++) await get(paths.events);
     await get(paths.groups, { MaxResultsPerPage: 0 });
     await get('/nowhere');
-    const { counts } = service;
+    const { counts } = server;
     expect(counts.requests()).toBe(5);
     expect(counts.requests('ListFinancialEvents')).toBe(3);
     expect(counts.requests('ListFinancialEvents', 429)).toBe(1);

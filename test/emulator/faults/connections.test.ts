@@ -54,8 +54,8 @@ async function faulty(kind: FaultKind) {
 
 describe('the connection', () => {
   test('cut-body: closes in the middle of a body that was to be longer', async () => {
-    const { service, right } = await faulty('cut-body');
-    const { seen, closed } = await listen(service.port);
+    const { server, right } = await faulty('cut-body');
+    const { seen, closed } = await listen(server.port);
     await closed;
     const whole = await right();
     const { status, length, body } = parts(seen.bytes);
@@ -66,8 +66,8 @@ describe('the connection', () => {
   });
 
   test('wrong-length: the body goes on after its length, then the connection closes', async () => {
-    const { service, right } = await faulty('wrong-length');
-    const { seen, closed } = await listen(service.port);
+    const { server, right } = await faulty('wrong-length');
+    const { seen, closed } = await listen(server.port);
     await closed;
     const whole = await right();
     const { status, length, body } = parts(seen.bytes);
@@ -77,17 +77,17 @@ describe('the connection', () => {
   });
 
   test('reset: is reset before any byte', async () => {
-    const { service, right } = await faulty('reset');
-    const { seen, closed } = await listen(service.port);
+    const { server, right } = await faulty('reset');
+    const { seen, closed } = await listen(server.port);
     await closed;
     expect(seen).toEqual({ bytes: Buffer.alloc(0), error: 'ECONNRESET' });
-    expect(service.counts.requests('ListFinancialEvents', 0)).toBe(1);
+    expect(server.counts.requests('ListFinancialEvents', 0)).toBe(1);
     await right();
   });
 
   test.each(['cut-body', 'wrong-length', 'reset'] as const)('%s: a client sees no whole page', async (kind) => {
-    const { service, right } = await faulty(kind);
-    const read = async () => JSON.parse(await (await fetch(service.url + paths.events)).text()) as unknown;
+    const { server, right } = await faulty(kind);
+    const read = async () => JSON.parse(await (await fetch(server.url + paths.events)).text()) as unknown;
     await expect(read()).rejects.toThrow();
     await right();
   });
@@ -99,7 +99,7 @@ describe('what never comes', () => {
 
   async function open(kind: FaultKind) {
     const client = await faulty(kind);
-    const listened = await listen(client.service.port);
+    const listened = await listen(client.server.port);
     await pause();
     return { ...client, ...listened };
   }
@@ -120,23 +120,23 @@ describe('what never comes', () => {
   });
 
   test.each(['no-answer', 'no-body'] as const)('%s: ends when the service closes', async (kind) => {
-    const { service, closed } = await open(kind);
+    const { server, closed } = await open(kind);
     await vi.waitFor(() => {
-      expect(service.counts.underWay).toBe(1);
+      expect(server.counts.underWay).toBe(1);
     }, 10_000);
-    await service.close();
+    await server.close();
     await closed;
-    while (service.counts.underWay > 0) await delay(5);
+    while (server.counts.underWay > 0) await delay(5);
   });
 
   test.each(['no-answer', 'no-body'] as const)('%s: ends when the client leaves', async (kind) => {
-    const { service, socket, right } = await open(kind);
+    const { server, socket, right } = await open(kind);
     await vi.waitFor(() => {
-      expect(service.counts.underWay).toBe(1);
+      expect(server.counts.underWay).toBe(1);
     }, 10_000);
     socket.destroy();
-    while (service.counts.underWay > 0) await delay(5);
+    while (server.counts.underWay > 0) await delay(5);
     await right();
-    expect(service.counts.peak).toBe(1);
+    expect(server.counts.peak).toBe(1);
   });
 });

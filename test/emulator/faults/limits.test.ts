@@ -15,7 +15,7 @@ describe('page-limit', () => {
     const token = await firstToken(client, paths.events, { MaxResultsPerPage: 5 });
     expect(await client.get(paths.events, { NextToken: token, MaxResultsPerPage: 6 })).toMatchObject(refusal);
     expect((await client.get(paths.events, { NextToken: token })).ids).toEqual([5, 6, 7, 8, 9]);
-    expect(client.service.counts.faults('page-limit')).toBe(3);
+    expect(client.server.counts.faults('page-limit')).toBe(3);
   });
 });
 

@@ -40,7 +40,7 @@ describe('token-loop', () => {
     const right = await client.get(paths.events, { NextToken: token });
     expect(right.ids).toEqual([2]);
     expect(right.token).not.toBe(token);
-    expect(client.service.counts.faults('token-loop')).toBe(2);
+    expect(client.server.counts.faults('token-loop')).toBe(2);
   });
 });
 
@@ -136,7 +136,7 @@ describe('total-missing', () => {
     expect((await client.get(paths.groups)).text).toBe(whole.text.replace(total, ''));
     client.clock.move(23 * hour);
     expect((await client.get(paths.groups)).text).toBe(whole.text);
-    expect(client.service.counts.faults('total-missing')).toBe(1);
+    expect(client.server.counts.faults('total-missing')).toBe(1);
   });
 
   test.each([

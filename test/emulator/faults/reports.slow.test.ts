@@ -3,7 +3,7 @@ import type { Faults } from '../../../src/emulator/faults/fault-settings.js';
 import { fileOf, imported } from '../../app/import/imported.js';
 import { clockAt, database, temporaryFolder } from '../../app/lake-run.js';
 import { addressOf, documentOf, type ReadDocument, reportsOf, rowsOf } from '../../serve/reports/report-client.js';
-import { day, iso, start, startSeller } from '../../serve/transactions/seller-service.js';
+import { day, iso, start, startSeller } from '../../serve/transactions/seller-server.js';
 import { microsOf, textOf } from '../seller/reading.js';
 
 type Row = ReadonlyMap<string, string>;
@@ -22,10 +22,10 @@ async function reports(
   faults: Faults | undefined,
   profile: 'plausible' | 'edge-cases' = 'edge-cases',
 ): Promise<readonly Report[]> {
-  const service = await startSeller({ events: 1200, profile, faults });
+  const server = await startSeller({ events: 1200, profile, faults });
   const found: Report[] = [];
-  for (const report of (await reportsOf(service)).toReversed().slice(0, most)) {
-    const document = await documentOf(service, report);
+  for (const report of (await reportsOf(server)).toReversed().slice(0, most)) {
+    const document = await documentOf(server, report);
     found.push({ ...document, createdAt: Date.parse(textOf(report['createdTime'])), rows: rowsOf(document.text) });
   }
   return found;
@@ -221,11 +221,11 @@ describe('settlements in other documents', () => {
   });
 
   test('report-missing: a settlement with a negative balance has no report', async () => {
-    const [plain, service] = [
+    const [plain, server] = [
       await startSeller({ events: 1200, profile: 'edge-cases' }),
       await startSeller({ events: 1200, profile: 'edge-cases', faults: { 'report-missing': {} } }),
     ];
-    const listed = new Set((await reportsOf(service)).map(({ reportId }) => reportId));
+    const listed = new Set((await reportsOf(server)).map(({ reportId }) => reportId));
     const all = await reportsOf(plain);
     for (const report of all) {
       const total = field(rowsOf((await documentOf(plain, report)).text)[0] ?? new Map(), 'total-amount');
@@ -241,17 +241,17 @@ describe('settlements in other documents', () => {
 
 describe('a download', () => {
   test('address-expired: an address is refused, and another one is not', async () => {
-    const service = await startSeller({ events: 100, faults: { 'address-expired': { times: 1 } } });
-    const [report] = (await reportsOf(service)).toReversed();
+    const server = await startSeller({ events: 100, faults: { 'address-expired': { times: 1 } } });
+    const [report] = (await reportsOf(server)).toReversed();
     if (report === undefined) throw new Error('expected a report');
-    const refusal = await fetch(textOf((await addressOf(service, report))['url']));
+    const refusal = await fetch(textOf((await addressOf(server, report))['url']));
     expect([refusal.status, await refusal.text()]).toEqual([
       403,
       expect.stringContaining('<Message>Request has expired'),
     ]);
-    expect((await documentOf(service, report)).text).toContain('settlement-id\t');
-    expect(service.service.counts.requests('Download')).toBe(2);
-    expect(service.service.counts.faults('address-expired')).toBe(1);
+    expect((await documentOf(server, report)).text).toContain('settlement-id\t');
+    expect(server.server.counts.requests('Download')).toBe(2);
+    expect(server.server.counts.faults('address-expired')).toBe(1);
   });
 
   test.each([
@@ -260,22 +260,22 @@ describe('a download', () => {
     ['html', 200, '<!DOCTYPE html>'],
   ] as const)('%s hits it as it does an operation', async (kind, status, text) => {
     const when = ({ operation }: { readonly operation: string }) => operation === 'Download';
-    const service = await startSeller({ events: 100, faults: { [kind]: { when } } });
-    const [report] = (await reportsOf(service)).toReversed();
+    const server = await startSeller({ events: 100, faults: { [kind]: { when } } });
+    const [report] = (await reportsOf(server)).toReversed();
     if (report === undefined) throw new Error('expected a report');
-    const answer = await fetch(textOf((await addressOf(service, report))['url']));
+    const answer = await fetch(textOf((await addressOf(server, report))['url']));
     expect([answer.status, await answer.text()]).toEqual([status, expect.stringContaining(text)]);
   });
 
   test('all draws no fault of an operation, nor an empty page for a document', async () => {
-    const service = await startSeller({
+    const server = await startSeller({
       events: 100,
       faults: { all: { share: 1 }, 'no-answer': { share: 0 }, 'no-body': { share: 0 } },
     });
     const kinds = new Set<number>();
     for (let sent = 0; sent < 60; sent++) {
-      service.clock.move(minute);
-      const answer = await fetch(`${service.service.url}/reports/2021-06-30/documents/none`).catch(() => undefined);
+      server.clock.move(minute);
+      const answer = await fetch(`${server.server.url}/reports/2021-06-30/documents/none`).catch(() => undefined);
       if (answer !== undefined) kinds.add(answer.status);
     }
     expect([...kinds].sort()).toEqual(expect.arrayContaining([400, 404, 429, 500, 503]));

@@ -14,7 +14,7 @@ import {
   startSeller,
   statusOf,
   transactionsOf,
-} from '../../serve/transactions/seller-service.js';
+} from '../../serve/transactions/seller-server.js';
 
 const week = { postedAfter: iso(start - 40 * day), postedBefore: iso(start - 33 * day) };
 const month = { ...week, postedBefore: iso(start - 10 * day) };
@@ -42,8 +42,8 @@ test('other members are written and all else stays byte for byte', () => {
 });
 
 test('null-lists: no list is empty, some are null and some absent', async () => {
-  const service = await faulty({ 'null-lists': {} });
-  const answers = await pages(service, paths.transactions, week);
+  const server = await faulty({ 'null-lists': {} });
+  const answers = await pages(server, paths.transactions, week);
   const text = answers.map((answer) => answer.text).join('');
   expect(text).not.toContain('":[]');
   expect(text).toContain('"breakdowns":null');
@@ -51,7 +51,7 @@ test('null-lists: no list is empty, some are null and some absent', async () => 
   expect(nodes.some((node) => !('breakdowns' in node))).toBe(true);
   const ids = answers.flatMap((answer) => listIn(payloadOf(answer), 'transactions')).map(idOf);
   expect(ids).toEqual((await plain()).map(idOf));
-  expect(service.service.counts.faults('null-lists')).toBe(ids.length);
+  expect(server.server.counts.faults('null-lists')).toBe(ids.length);
 });
 
 test('breakdown-object: a share of the transactions has its lists in objects', async () => {
@@ -69,19 +69,19 @@ test('status-case: the words are the same without case', async () => {
 });
 
 test('no-transactions: all of the newer API answers nothing, v0 what it has', async () => {
-  const service = await faulty({ 'no-transactions': {} });
-  expect(await transactionsOf(service, week)).toEqual([]);
-  expect((await service.get(paths.payouts)).text).toBe('{"payouts":[]}');
-  expect((await service.get(paths.summary, { periodStart: '2025-05-01' })).text).toBe('{"summaries":[]}');
-  const v0 = await service.get('/finances/v0/financialEvents', { PostedAfter: iso(start - 10 * day) });
+  const server = await faulty({ 'no-transactions': {} });
+  expect(await transactionsOf(server, week)).toEqual([]);
+  expect((await server.get(paths.payouts)).text).toBe('{"payouts":[]}');
+  expect((await server.get(paths.summary, { periodStart: '2025-05-01' })).text).toBe('{"summaries":[]}');
+  const v0 = await server.get('/finances/v0/financialEvents', { PostedAfter: iso(start - 10 * day) });
   expect(v0.text).toContain('"PostedDate"');
 });
 
 test('no-list: 200 without a list', async () => {
-  const service = await faulty({ 'no-list': { times: 1 } });
-  const first = await service.get(paths.transactions, week);
+  const server = await faulty({ 'no-list': { times: 1 } });
+  const first = await server.get(paths.transactions, week);
   expect([first.status, first.text]).toEqual([200, '{"payload":{}}']);
-  expect(payloadOf(await service.get(paths.transactions, week))).toHaveProperty('transactions');
+  expect(payloadOf(await server.get(paths.transactions, week))).toHaveProperty('transactions');
 });
 
 test('null-token: the last page says so', async () => {
@@ -91,54 +91,54 @@ test('null-token: the last page says so', async () => {
 
 describe('deep-500', () => {
   test('fails each later page of a long range, again and again', async () => {
-    const service = await faulty({ 'deep-500': {} });
-    const first = await service.get(paths.transactions, month);
+    const server = await faulty({ 'deep-500': {} });
+    const first = await server.get(paths.transactions, month);
     const nextToken = textOf(payloadOf(first)['nextToken']);
     for (let attempt = 0; attempt < 3; attempt++) {
-      const later = await service.get(paths.transactions, { ...month, nextToken });
+      const later = await server.get(paths.transactions, { ...month, nextToken });
       expect([later.status, later.text]).toEqual([500, expect.stringContaining('InternalFailure')]);
     }
   });
 
   test('lets short ranges pass', async () => {
-    const service = await faulty({ 'deep-500': { amount: 8 } });
-    const long = await service.get(paths.transactions, month);
+    const server = await faulty({ 'deep-500': { amount: 8 } });
+    const long = await server.get(paths.transactions, month);
     expect(payloadOf(long)).toHaveProperty('nextToken');
     const parts = { postedAfter: month.postedAfter, postedBefore: iso(start - 32 * day) };
-    expect(await transactionsOf(service, parts)).toEqual(await plain(parts));
+    expect(await transactionsOf(server, parts)).toEqual(await plain(parts));
   });
 });
 
 test('page-twice: a page comes once more', async () => {
-  const service = await faulty({ 'page-twice': { share: 1, times: 1 } });
-  const answers = await pages(service, paths.transactions, month);
+  const server = await faulty({ 'page-twice': { share: 1, times: 1 } });
+  const answers = await pages(server, paths.transactions, month);
   const [first = [], second = [], ...rest] = answers.map((answer) => listIn(payloadOf(answer), 'transactions'));
   expect(second).toEqual(first);
   expect([...first, ...rest.flat()]).toEqual(await plain(month));
 });
 
 test('empty-page: a page without results has a token', async () => {
-  const service = await faulty({ 'empty-page': { times: 1 } });
-  const answers = await pages(service, paths.transactions, week);
+  const server = await faulty({ 'empty-page': { times: 1 } });
+  const answers = await pages(server, paths.transactions, week);
   expect(listIn(payloadOf(answers[0] ?? expect.fail()), 'transactions')).toEqual([]);
   expect(answers.flatMap((answer) => listIn(payloadOf(answer), 'transactions'))).toEqual(await plain());
 });
 
 test('token-without-arguments: a token is taken alone, and refused with others', async () => {
-  const service = await faulty({ 'token-without-arguments': {} });
-  const first = await service.get(paths.transactions, month);
+  const server = await faulty({ 'token-without-arguments': {} });
+  const first = await server.get(paths.transactions, month);
   const nextToken = textOf(payloadOf(first)['nextToken']);
-  const alone = await service.get(paths.transactions, { nextToken });
-  const together = await service.get(paths.transactions, { ...month, nextToken });
+  const alone = await server.get(paths.transactions, { nextToken });
+  const together = await server.get(paths.transactions, { ...month, nextToken });
   expect(listIn(payloadOf(alone), 'transactions')).toEqual(listIn(payloadOf(together), 'transactions'));
-  expect((await service.get(paths.transactions, { ...week, nextToken })).status).toBe(400);
+  expect((await server.get(paths.transactions, { ...week, nextToken })).status).toBe(400);
 });
 
 test('recent-incomplete and history-limit hide transactions too', async () => {
   const range = { postedAfter: iso(start - 60 * day) };
-  const service = await faulty({ 'history-limit': { amount: 20 }, 'recent-incomplete': { share: 1 } });
+  const server = await faulty({ 'history-limit': { amount: 20 }, 'recent-incomplete': { share: 1 } });
   const all = await plain(range as typeof week);
-  const shown = await transactionsOf(service, range);
+  const shown = await transactionsOf(server, range);
   const postedAt = (one: JsonObject) => Date.parse(textOf(one['postedDate']));
   const between = (list: readonly JsonObject[]) => list.filter((one) => postedAt(one) < start - 2 * day).map(idOf);
   expect(Math.min(...shown.map(postedAt))).toBeGreaterThanOrEqual(start - 20 * day);
@@ -149,8 +149,8 @@ test('recent-incomplete and history-limit hide transactions too', async () => {
 });
 
 test('token-loop: a page comes with the token that asked for it', async () => {
-  const service = await faulty({ 'token-loop': { when: ({ hasToken }) => hasToken, times: 1 } });
-  const answers = await pages(service, paths.transactions, month);
+  const server = await faulty({ 'token-loop': { when: ({ hasToken }) => hasToken, times: 1 } });
+  const answers = await pages(server, paths.transactions, month);
   const [, second = [], third = []] = answers.map((answer) => listIn(payloadOf(answer), 'transactions'));
   expect(third).toEqual(second);
   expect(new Set(answers.flatMap((answer) => listIn(payloadOf(answer), 'transactions')).map(idOf)).size).toBe(
@@ -159,9 +159,9 @@ test('token-loop: a page comes with the token that asked for it', async () => {
 });
 
 test('page-limit leaves alone what has no parameter for the size of a page', async () => {
-  const service = await faulty({ 'page-limit': {} });
-  expect((await service.get(paths.transactions, week)).status).toBe(200);
-  expect((await service.get('/finances/v0/financialEvents', { PostedAfter: iso(start - day) })).status).toBe(400);
+  const server = await faulty({ 'page-limit': {} });
+  expect((await server.get(paths.transactions, week)).status).toBe(200);
+  expect((await server.get('/finances/v0/financialEvents', { PostedAfter: iso(start - day) })).status).toBe(400);
 });
 
 test('early-release: a share of the sales says that it matures later than it is released', async () => {
@@ -169,11 +169,11 @@ test('early-release: a share of the sales says that it matures later than it is 
   const matures = (one: JsonObject) =>
     listIn(one, 'contexts').flatMap(({ maturityDate }) => (maturityDate === undefined ? [] : [textOf(maturityDate)]));
   const plainly = new Map((await plain(range)).map((one) => [idOf(one), matures(one)]));
-  const service = await faulty({ 'early-release': { share: 0.5, amount: 3 } });
-  const shown = await transactionsOf(service, range);
+  const server = await faulty({ 'early-release': { share: 0.5, amount: 3 } });
+  const shown = await transactionsOf(server, range);
   expect(shown.map(idOf)).toEqual([...plainly.keys()]);
   const later = shown.filter((one) => matures(one).join() !== plainly.get(idOf(one))?.join());
-  expect(later.length).toBe(service.service.counts.faults('early-release'));
+  expect(later.length).toBe(server.server.counts.faults('early-release'));
   expect(later.some((one) => statusOf(one) === 'DEFERRED')).toBe(true);
   for (const one of later) {
     expect(Date.parse(matures(one).join())).toBe(Date.parse(plainly.get(idOf(one))?.join() ?? '') + 3 * day);

@@ -27,7 +27,7 @@ const shipmentItem: Fields = {
 };
 const total: Fields = { FeeComponent: fee, ChargeComponent: charge, TotalAmount: 'money' };
 const removalItem = text('RemovalShipmentItemId', 'TaxCollectionModel', 'FulfillmentNetworkSKU');
-const service: Fields = { ...posted, ...text('TransactionType', 'Description'), TransactionAmount: 'money' };
+const server: Fields = { ...posted, ...text('TransactionType', 'Description'), TransactionAmount: 'money' };
 
 /** Every field of every record of the service's model. */
 export const fieldTable: Readonly<Record<RecordName, Fields>> = {
@@ -172,8 +172,8 @@ export const fieldTable: Readonly<Record<RecordName, Fields>> = {
     ...text('FundsTransfersType', 'TransferId', 'DisbursementId', 'PaymentDisbursementType', 'Status'),
     TransferAmount: 'money',
   },
-  ValueAddedServiceChargeEvent: service,
-  CapacityReservationBillingEvent: service,
+  ValueAddedServiceChargeEvent: server,
+  CapacityReservationBillingEvent: server,
 };
 
 export const groupFields: Fields = {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createSeller, type Seller } from '../../../src/emulator/seller/seller.js';
 import { clockAt } from '../../app/lake-run.js';
 import { rowsOf } from '../../serve/reports/report-client.js';
-import { listIn } from '../../serve/transactions/seller-service.js';
+import { listIn } from '../../serve/transactions/seller-server.js';
 import { isObject, type Json, type JsonObject, microsOf, parse, textOf } from './reading.js';
 
 const clock = clockAt('2025-06-15T12:00:00Z');

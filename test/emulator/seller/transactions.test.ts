@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { BackendItem } from '../../../src/serve/operation/backend-page.js';
 import type { TransactionBackend, TransactionQuestion } from '../../../src/serve/api-2024-06-19/transaction-backend.js';
 import { SumSink } from '../../../src/emulator/seller/settlement-groups.js';
-import { idOf, isPaid, listIn, micros, sum, totalOf } from '../../serve/transactions/seller-service.js';
+import { idOf, isPaid, listIn, micros, sum, totalOf } from '../../serve/transactions/seller-server.js';
 import { cycle, day, type JsonObject, noon, open, parse, readAll, type Shop } from './reading.js';
 
 const any = { status: undefined, marketplaceId: undefined, orderId: undefined, groupId: undefined };

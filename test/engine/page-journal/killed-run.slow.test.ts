@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { systemClock } from '../../../src/core/clock.js';
 import type { BackfillCommand } from '../../../src/app/load/backfill.js';
 import { ran, temporaryFolder } from '../../app/lake-run.js';
-import { busyService, differences, ended, journalFiles, killedAt, quota, range, requestsNeeded } from './killed-run.js';
+import { busyServer, differences, ended, journalFiles, killedAt, quota, range, requestsNeeded } from './killed-run.js';
 
 const pipelines = ['financial-events'];
 const unharmed = { events: 0, entries: 0 };
@@ -38,21 +38,21 @@ async function damaged(page: string): Promise<void> {
 }
 
 test('killed inside open slices, again and again, a run goes on inside them: what was on its way is asked for again, no more', async () => {
-  const [service, top] = await Promise.all([busyService({ quota }), temporaryFolder()]);
+  const [server, top] = await Promise.all([busyServer({ quota }), temporaryFolder()]);
   const wanted = join(top, 'wanted');
   const lake = join(top, 'lake');
-  expect(await ended(wanted, service)).toBe(await requestsNeeded(wanted));
+  expect(await ended(wanted, server)).toBe(await requestsNeeded(wanted));
   let requests = 0;
   let onTheirWay = 0;
   let kept = 0;
   for (const at of [10, 16]) {
-    const killed = await killedAt(at, lake, service);
+    const killed = await killedAt(at, lake, server);
     expect(killed).toBeDefined();
     requests += killed?.requests ?? 0;
     onTheirWay += killed?.open ?? 0;
     kept = killed?.kept ?? 0;
   }
-  const last = await ended(lake, service);
+  const last = await ended(lake, server);
   expect(await differences(lake, wanted)).toEqual({
     groups: 0,
     events: 0,
@@ -65,7 +65,7 @@ test('killed inside open slices, again and again, a run goes on inside them: wha
   // What the journal held at the end wasn't asked for again.
   expect(kept).toBeGreaterThan(0);
   expect(last).toBeLessThanOrEqual(needed - kept);
-  expect(service.counts.requests(undefined, 429)).toBe(0);
+  expect(server.counts.requests(undefined, 429)).toBe(0);
   expect(await journalFiles(lake)).toEqual([]);
 });
 
@@ -73,11 +73,11 @@ test('whatever becomes of the journal and of its tokens, no row is lost and none
   let areOld = false;
   // Of the tokens that stand in the journal.
   const faults = { 'token-expired': { when: () => areOld, times: 3 } };
-  const [service, other, top] = await Promise.all([busyService({ faults }), busyService({}, 4), temporaryFolder()]);
+  const [server, other, top] = await Promise.all([busyServer({ faults }), busyServer({}, 4), temporaryFolder()]);
   const [dead, wanted, othersWanted] = [join(top, 'dead'), join(top, 'wanted'), join(top, 'others-wanted')];
-  await loaded({ lake: wanted, endpoint: service.url });
+  await loaded({ lake: wanted, endpoint: server.url });
   await loaded({ lake: othersWanted, endpoint: other.url });
-  const { kept = 0 } = (await killedAt(10, dead, service, ...pipelines)) ?? {};
+  const { kept = 0 } = (await killedAt(10, dead, server, ...pipelines)) ?? {};
   expect(kept).toBeGreaterThan(2);
 
   /** Goes on from the dead run's lake, after something has happened to its journal: requests, and what full pages take. */
@@ -85,7 +85,7 @@ test('whatever becomes of the journal and of its tokens, no row is lost and none
     const lake = join(top, name);
     await cp(dead, lake, { recursive: true });
     await happens(await journalFiles(lake));
-    const requests = await loaded({ lake, endpoint: service.url });
+    const requests = await loaded({ lake, endpoint: server.url });
     expect(await differences(lake, wanted, Object.keys(unharmed)), name).toEqual(unharmed);
     expect(await journalFiles(lake), name).toEqual([]);
     return requests - (await requestsNeeded(lake));
@@ -95,7 +95,7 @@ test('whatever becomes of the journal and of its tokens, no row is lost and none
 
   expect(await goneOn('whole', () => Promise.resolve())).toBeLessThanOrEqual(-kept);
   // A run of another pipeline has nothing to do with it.
-  const listing = { endpoint: service.url, pipelines: ['financial-event-groups'] };
+  const listing = { endpoint: server.url, pipelines: ['financial-event-groups'] };
   const behind = await goneOn('behind another', () => loaded({ lake: join(top, 'behind another'), ...listing }));
   expect(behind).toBeLessThanOrEqual(-kept);
   await goneOn('deleted', () => rm(join(top, 'deleted', '_journal'), { recursive: true }));
@@ -110,7 +110,7 @@ test('whatever becomes of the journal and of its tokens, no row is lost and none
   await goneOn('damaged', each(damaged));
   areOld = true;
   await goneOn('no longer taken', () => Promise.resolve());
-  expect(service.counts.faults('token-expired')).toBeGreaterThanOrEqual(3);
+  expect(server.counts.faults('token-expired')).toBeGreaterThanOrEqual(3);
 
   // Another service's pages, and another account's, are nobody else's.
   const elsewhere = join(top, 'elsewhere');
@@ -119,7 +119,7 @@ test('whatever becomes of the journal and of its tokens, no row is lost and none
   expect(await differences(elsewhere, othersWanted, Object.keys(unharmed))).toEqual(unharmed);
   const shared = join(top, 'shared');
   await cp(join(dead, '_journal'), join(shared, '_journal'), { recursive: true });
-  const requests = await loaded({ lake: shared, endpoint: service.url, account: 'other' });
+  const requests = await loaded({ lake: shared, endpoint: server.url, account: 'other' });
   expect(requests).toBe(await requestsNeeded(shared));
   expect(await journalFiles(shared)).toHaveLength(kept);
 });

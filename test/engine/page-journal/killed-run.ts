@@ -8,37 +8,37 @@ import { truthOf } from '../../lake/lake-truth.js';
 import { childRun } from '../run/child-run.js';
 import { filesOf, globOf } from '../run/disk-lake.js';
 import { unitOf, unitsIn } from '../run/kill-trials.js';
-import { watchedService, type WatchedService } from '../run/watched-service.js';
+import { watchedServer, type WatchedServer } from '../run/watched-server.js';
 import { runningClock } from '../../running-clock.js';
 
 /** Rates up to 100 are worth pacing; this one makes a run of a hundred requests last a second. */
 export const quota = { rate: 80, burst: 10 };
 
 /** A busy seller's service, some of whose slices have ten pages; closed when the test ends. */
-export async function busyService(more: Partial<EmulatorOptions> = {}, seed = 3): Promise<WatchedService> {
+export async function busyServer(more: Partial<EmulatorOptions> = {}, seed = 3): Promise<WatchedServer> {
   const clock = runningClock('2025-06-20T12:00:00Z');
   const seller = createSeller({ seed, events: 7000, profile: 'edge-cases' }, clock);
-  const service = await watchedService(seller, clock, { latencyMs: 40, ...more });
-  onTestFinished(() => service.close());
-  return service;
+  const server = await watchedServer(seller, clock, { latencyMs: 40, ...more });
+  onTestFinished(() => server.close());
+  return server;
 }
 
 /** What all runs load. */
 export const range = { from: '2025-05-18', to: '2025-06-09' };
 
 /** The command that is killed. */
-function words(lake: string, { url }: WatchedService, pipelines: readonly string[]): string[] {
+function words(lake: string, { url }: WatchedServer, pipelines: readonly string[]): string[] {
   const pace = ['--rate', String(quota.rate), '--burst', String(quota.burst)];
   const days = ['--from', range.from, '--to', range.to];
   return ['backfill', ...pipelines, '--lake', lake, '--endpoint', url, '--account', 'shop', ...days, ...pace];
 }
 
 /** Runs to the end, and well. How many requests came. */
-export async function ended(lake: string, service: WatchedService): Promise<number> {
-  const before = service.counts.requests();
-  const { code, errors } = await childRun(words(lake, service, [])).ended;
+export async function ended(lake: string, server: WatchedServer): Promise<number> {
+  const before = server.counts.requests();
+  const { code, errors } = await childRun(words(lake, server, [])).ended;
   expect(code, errors).toBe(0);
-  return service.counts.requests() - before;
+  return server.counts.requests() - before;
 }
 
 /** What a run was at when it was killed. */
@@ -54,25 +54,25 @@ export interface Killed {
 export async function killedAt(
   number: number,
   lake: string,
-  service: WatchedService,
+  server: WatchedServer,
   ...pipelines: string[]
 ): Promise<Killed | undefined> {
-  const before = service.counts.requests();
-  service.asked.length = 0;
-  const child = childRun(words(lake, service, pipelines));
+  const before = server.counts.requests();
+  server.asked.length = 0;
+  const child = childRun(words(lake, server, pipelines));
   let requests = 0;
-  service.onRequest = () => {
+  server.onRequest = () => {
     if (++requests === number) child.process.kill('SIGKILL');
   };
   const { signal } = await child.ended;
-  service.onRequest = () => undefined;
+  server.onRequest = () => undefined;
   // What nobody waits for any more is answered at once, and counts.
-  while (service.counts.underWay > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  while (server.counts.underWay > 0) await new Promise((resolve) => setTimeout(resolve, 5));
   if (signal !== 'SIGKILL') return undefined;
   const committed = new Set(unitsIn(await filesOf(lake)));
-  const open = new Set(service.asked.map(unitOf).filter((unit) => !committed.has(unit)));
+  const open = new Set(server.asked.map(unitOf).filter((unit) => !committed.has(unit)));
   const kept = (await journalFiles(lake)).length;
-  return { requests: service.counts.requests() - before, open: open.size, kept };
+  return { requests: server.counts.requests() - before, open: open.size, kept };
 }
 
 /** Paths of the pages that a lake's journal holds. */

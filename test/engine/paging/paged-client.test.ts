@@ -12,7 +12,7 @@ import { inItsFolder } from '../../core/io/path-below.js';
 import { HandClock } from '../../core/clock.js';
 import { orphan } from '../page-journal/orphan.js';
 import { recordingServer } from '../http/recording-server.js';
-import { send, type Scripted } from './scripted-service.js';
+import { send, type Scripted } from './scripted-server.js';
 import { failureOf } from '../../failure-of.js';
 
 const start = Date.parse('2026-03-01T00:00:00Z');

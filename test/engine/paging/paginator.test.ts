@@ -17,7 +17,7 @@ import {
   week,
   type Scripted,
   type Setup,
-} from './scripted-service.js';
+} from './scripted-server.js';
 import { failureOf } from '../../failure-of.js';
 
 const weekQuery = 'PostedAfter=2025-06-23T12:00:00.000Z&PostedBefore=2025-06-30T12:00:00.000Z';

@@ -20,7 +20,7 @@ import {
   week,
   type Scripted,
   type Setup,
-} from './scripted-service.js';
+} from './scripted-server.js';
 import { failureOf } from '../../failure-of.js';
 
 const minute = 60_000;

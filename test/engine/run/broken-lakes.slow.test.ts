@@ -8,8 +8,8 @@ import { hashesOf } from '../../lake/hashes-of.js';
 import { globbed, truthOf } from '../../lake/lake-truth.js';
 import { childRun } from './child-run.js';
 import { filesOf } from './disk-lake.js';
-import { folder, service, undisturbed, words, type Undisturbed } from './kill-trials.js';
-import type { WatchedService } from './watched-service.js';
+import { folder, server, undisturbed, words, type Undisturbed } from './kill-trials.js';
+import type { WatchedServer } from './watched-server.js';
 
 const command = promisify(execFile);
 
@@ -19,8 +19,8 @@ beforeAll(async () => {
 });
 afterAll(() => whole.remove());
 
-async function place(): Promise<{ lake: string; upstream: WatchedService }> {
-  const upstream = await service();
+async function place(): Promise<{ lake: string; upstream: WatchedServer }> {
+  const upstream = await server();
   const { lake, remove } = await folder();
   onTestFinished(async () => {
     await upstream.close();
@@ -30,11 +30,11 @@ async function place(): Promise<{ lake: string; upstream: WatchedService }> {
 }
 
 /** The one line that a run ends with which can't go on. */
-async function failure(lake: string, upstream: WatchedService, ...more: string[]): Promise<string> {
+async function failure(lake: string, upstream: WatchedServer, ...more: string[]): Promise<string> {
   return failureOf(1, lake, upstream, ...more);
 }
 
-async function failureOf(exit: number, lake: string, upstream: WatchedService, ...more: string[]): Promise<string> {
+async function failureOf(exit: number, lake: string, upstream: WatchedServer, ...more: string[]): Promise<string> {
   const { code, errors } = await childRun(words(lake, upstream, ...more)).ended;
   expect(code, errors).toBe(exit);
   const lines = errors.split('\n').filter((line) => line.startsWith('ledgerlake: '));

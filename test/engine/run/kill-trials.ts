@@ -7,7 +7,7 @@ import { clockAt } from '../../app/lake-run.js';
 import { contents, globbed, truthOf } from '../../lake/lake-truth.js';
 import { childRun } from './child-run.js';
 import { differentRows, filesOf } from './disk-lake.js';
-import { watchedService, type WatchedService } from './watched-service.js';
+import { watchedServer, type WatchedServer } from './watched-server.js';
 
 /** What is killed: a command, and what the lake holds before it. */
 export interface Killable {
@@ -60,17 +60,17 @@ export type KillPoint =
   | { readonly kind: 'request'; readonly number: number; readonly ms: number };
 
 /** The seller that all trials read. */
-export function service({ now }: Pick<Killable, 'now'> = backfill): Promise<WatchedService> {
+export function server({ now }: Pick<Killable, 'now'> = backfill): Promise<WatchedServer> {
   const clock = clockAt(now);
-  return watchedService(createSeller({ seed: 3, events: 500, profile: 'edge-cases' }, clock), clock);
+  return watchedServer(createSeller({ seed: 3, events: 500, profile: 'edge-cases' }, clock), clock);
 }
 
 /** The command that all trials run. */
-export function words(lake: string, upstream: WatchedService, ...more: string[]): string[] {
+export function words(lake: string, upstream: WatchedServer, ...more: string[]): string[] {
   return commandOf(backfill, lake, upstream, ...more);
 }
 
-function commandOf({ words: own }: Killable, lake: string, { url }: WatchedService, ...more: string[]): string[] {
+function commandOf({ words: own }: Killable, lake: string, { url }: WatchedServer, ...more: string[]): string[] {
   const quota = ['--rate', '1000', '--burst', '1000'];
   return [...own, '--lake', lake, '--endpoint', url, '--account', account, ...quota, ...more];
 }
@@ -87,7 +87,7 @@ export async function folder(): Promise<{ lake: string; remove: () => Promise<vo
 /** Runs to the end without being disturbed. */
 export async function undisturbed(of: Killable = backfill): Promise<Undisturbed> {
   const before = of.before && (await undisturbed(of.before));
-  const upstream = await service(of);
+  const upstream = await server(of);
   const { lake, remove } = await folder();
   if (before !== undefined) await cp(before.lake, lake, { recursive: true });
   const { code, errors } = await childRun(commandOf(of, lake, upstream), { killAt: 0, ...clockOf(of) }).ended;
@@ -116,7 +116,7 @@ export interface Survived {
  * is committed, and names its files by what they replace: its lake is the same row for row.)
  */
 export async function killed(wanted: Undisturbed, points: readonly KillPoint[]): Promise<Survived> {
-  const upstream = await service(wanted.of);
+  const upstream = await server(wanted.of);
   const { lake, remove } = await folder();
   const trial = JSON.stringify(points);
   const readsAgain = wanted.before !== undefined;
@@ -159,7 +159,7 @@ export async function killed(wanted: Undisturbed, points: readonly KillPoint[]):
 /** Runs until it ends or is killed; whether it was. */
 async function runUntil(
   of: Killable,
-  upstream: WatchedService,
+  upstream: WatchedServer,
   lake: string,
   point: KillPoint | undefined,
   trial: string,

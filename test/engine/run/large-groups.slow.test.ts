@@ -8,7 +8,7 @@ import { verified } from '../../app/verify/verified.js';
 import { settlement } from '../../app/load/backend-items.js';
 import { hidingBackend, postedAt, setClock, synced } from '../../app/load/synced.js';
 import { evenBackend } from './even-backend.js';
-import { watchedService } from './watched-service.js';
+import { watchedServer } from './watched-server.js';
 
 const clock = runningClock('2026-03-20T12:00:00Z', 100);
 const range = { from: '2026-02-01', to: '2026-03-15' };
@@ -26,10 +26,10 @@ test.each([
     let isLimited = true;
     const faults = { 'group-limit': { amount: 150, when: () => isLimited } };
     const backend = evenBackend(range.from, days, perDay, settlementDays);
-    const service = await watchedService(backend, clock, { faults });
-    onTestFinished(() => service.close());
+    const server = await watchedServer(backend, clock, { faults });
+    onTestFinished(() => server.close());
     const lake = await temporaryFolder();
-    const given = { lake, endpoint: service.url, account: 'shop', ...range, rate };
+    const given = { lake, endpoint: server.url, account: 'shop', ...range, rate };
     const count = async (table: string) => {
       const [row] = await (await database(lake, clock)).rows(`SELECT count(*) AS n FROM ${table}`);
       return Number(row?.['n']);
@@ -72,11 +72,11 @@ describe('a settlement that is refused behind more than 10,000 events', () => {
       const group = settlement('GROUP-0', first ?? '', clock.now() < end ? undefined : last);
       return Promise.resolve({ items: group.at >= from && group.at < to ? [group] : [], next: undefined });
     };
-    const service = await watchedService({ ...shown, groups }, pausing, { faults: limit });
-    onTestFinished(() => service.close());
+    const server = await watchedServer({ ...shown, groups }, pausing, { faults: limit });
+    onTestFinished(() => server.close());
     const lake = await temporaryFolder();
-    const given = { lake, endpoint: service.url, account: 'shop' };
-    const asked = () => service.asked.splice(0).filter((one) => one.startsWith('group-events')).length;
+    const given = { lake, endpoint: server.url, account: 'shop' };
+    const asked = () => server.asked.splice(0).filter((one) => one.startsWith('group-events')).length;
     const rows = async () => {
       const [row] = await (await database(lake, pausing)).rows('SELECT count(*) AS n FROM group_events');
       return Number(row?.['n']);

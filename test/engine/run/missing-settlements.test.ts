@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { RunEvent } from '../../../src/core/events/run-event.js';
 import { status } from '../../../src/app/status/status.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
-import type { RunningService } from '../../../src/serve/http/server.js';
+import type { RunningApiServer } from '../../../src/serve/http/server.js';
 import type { Faults } from '../../../src/emulator/faults/fault-settings.js';
 import type { Backend } from '../../../src/serve/served-apis.js';
 import { database, ran, temporaryFolder } from '../../app/lake-run.js';
@@ -15,10 +15,10 @@ const pipelines = ['financial-event-groups'];
 
 async function shop(faults: Faults | undefined, clock: SetClock) {
   const seller = createSeller({ seed: 5, events: 900, days: 150, profile: 'edge-cases' }, clock);
-  const service = await startEmulator({ backend: seller, clock, faults });
-  onTestFinished(() => service.close());
+  const server = await startEmulator({ backend: seller, clock, faults });
+  onTestFinished(() => server.close());
   const lake = await temporaryFolder();
-  return { seller, service, lake, given: { lake, endpoint: service.url, account: 'shop', pipelines } };
+  return { seller, server, lake, given: { lake, endpoint: server.url, account: 'shop', pipelines } };
 }
 
 /** The ids of the seller's settlements, in order. */
@@ -33,14 +33,14 @@ async function held(lake: string, clock: SetClock): Promise<string[]> {
   return rows.map(({ id }) => String(id)).sort();
 }
 
-const requestsOf = ({ counts }: RunningService) => counts.requests('ListFinancialEventGroups');
+const requestsOf = ({ counts }: RunningApiServer) => counts.requests('ListFinancialEventGroups');
 
 test('the settlements of a seller that are all listed are listed once, and nothing is said', async () => {
   const clock = setClock('2026-04-20T12:00:00Z');
-  const { seller, service, lake, given } = await shop(undefined, clock);
+  const { seller, server, lake, given } = await shop(undefined, clock);
   const { printed } = await ran({ ...given, from }, { clock });
   expect(await held(lake, clock)).toEqual(await owned(seller, clock));
-  expect(requestsOf(service)).toBe(4);
+  expect(requestsOf(server)).toBe(4);
   expect(printed).not.toContain('Warning:');
   clock.set('2026-04-21T12:00:00Z');
   expect((await synced(given, { clock })).printed).not.toContain('omit settlements');
@@ -50,12 +50,12 @@ test('settlements that a first listing leaves out are found, as the row of them 
   const clock = setClock('2026-04-20T12:00:00Z');
   // The first listing of each month.
   const faults = { 'groups-missing': { times: 4, amount: 3 } };
-  const { seller, service, lake, given } = await shop(faults, clock);
+  const { seller, server, lake, given } = await shop(faults, clock);
   const { summary, printed } = await ran({ ...given, from }, { clock });
-  expect(service.counts.faults('groups-missing')).toBe(4);
+  expect(server.counts.faults('groups-missing')).toBe(4);
   expect(await held(lake, clock)).toEqual(await owned(seller, clock));
-  expect(requestsOf(service)).toBeGreaterThan(4);
-  expect(requestsOf(service)).toBeLessThanOrEqual(10);
+  expect(requestsOf(server)).toBeGreaterThan(4);
+  expect(requestsOf(server)).toBeLessThanOrEqual(10);
   expect(summary.status).toBe('done');
   expect(printed).not.toContain('Warning:');
 });
@@ -80,10 +80,10 @@ test('the first settlement of all is found, where a listing leaves it out, and a
         return { ...page, items: page.items.filter(({ json }) => !isFirst(json)) };
       },
     };
-    const service = await startEmulator({ backend, clock });
-    onTestFinished(() => service.close());
+    const server = await startEmulator({ backend, clock });
+    onTestFinished(() => server.close());
     const lake = await temporaryFolder();
-    const given = { lake, endpoint: service.url, account: 'shop', pipelines };
+    const given = { lake, endpoint: server.url, account: 'shop', pipelines };
     const emitted: RunEvent[] = [];
     const { printed, summary } = await ran({ ...given, from }, { clock, emitted });
     expect(struck).toBe(hidden === 1 ? 1 : 2);
@@ -94,16 +94,16 @@ test('the first settlement of all is found, where a listing leaves it out, and a
     expect(emitted).toContainEqual(expect.objectContaining({ event: 'pipeline-ended', rows: { groups: count } }));
     expect(printed).toContain(` ${count} groups `);
     // Four months, and January and February once more: before each row's first settlement one may have opened there.
-    expect(requestsOf(service)).toBe(6);
+    expect(requestsOf(server)).toBe(6);
     expect(printed).not.toContain('Warning:');
   }
 });
 
 test('where each listing leaves out others, several together are whole, and nothing that was listed is lost', async () => {
   const clock = setClock('2026-04-20T12:00:00Z');
-  const { seller, service, lake, given } = await shop({ 'groups-missing': { amount: 3 } }, clock);
+  const { seller, server, lake, given } = await shop({ 'groups-missing': { amount: 3 } }, clock);
   await ran({ ...given, from }, { clock });
-  expect(service.counts.faults('groups-missing')).toBe(requestsOf(service));
+  expect(server.counts.faults('groups-missing')).toBe(requestsOf(server));
   const first = await held(lake, clock);
   const all = await owned(seller, clock);
   expect(first.length).toBeGreaterThan(all.length * 0.9);
@@ -124,10 +124,10 @@ test('settlements that stay away are told, by each run and by status, and sync l
       return { ...page, items: page.items.filter(({ json }) => json !== hidden) };
     },
   };
-  const service = await startEmulator({ backend, clock });
-  onTestFinished(() => service.close());
+  const server = await startEmulator({ backend, clock });
+  onTestFinished(() => server.close());
   const lake = await temporaryFolder();
-  const given = { lake, endpoint: service.url, account: 'shop', pipelines };
+  const given = { lake, endpoint: server.url, account: 'shop', pipelines };
   const told = /Warning: \d places where the list seems to omit settlements.*: after group \S+, which ended 2026-03-/;
 
   const { summary, printed } = await ran({ ...given, from }, { clock });

@@ -5,20 +5,20 @@ import { runningClock } from '../../running-clock.js';
 import { arrayBackend, type DatedItem } from '../../serve/http/array-backend.js';
 import { settlement, shipment } from '../../app/load/backend-items.js';
 import { evenBackend } from './even-backend.js';
-import { watchedService, type WatchedService } from './watched-service.js';
+import { watchedServer, type WatchedServer } from './watched-server.js';
 import type { Backend } from '../../../src/serve/served-apis.js';
 
 const now = '2026-03-20T12:00:00Z';
 const dayMs = 86_400_000;
 
-async function serviceOver(
+async function serverOver(
   backend: Backend,
   clock = runningClock(now),
   more: Partial<EmulatorOptions> = {},
-): Promise<WatchedService> {
-  const service = await watchedService(backend, clock, more);
-  onTestFinished(() => service.close());
-  return service;
+): Promise<WatchedServer> {
+  const server = await watchedServer(backend, clock, more);
+  onTestFinished(() => server.close());
+  return server;
 }
 
 /** The first column of all rows, in order. */
@@ -28,7 +28,7 @@ async function column(lake: string, query: string): Promise<unknown[]> {
 }
 
 /** Days that the windows asked for lasted. */
-function daysAsked({ asked }: WatchedService): number[] {
+function daysAsked({ asked }: WatchedServer): number[] {
   return asked.flatMap((one) => {
     const [, start, end] = /window\/([^/]+)\/([^/#]+)#/.exec(one) ?? [];
     return start === undefined || end === undefined ? [] : [(Date.parse(end) - Date.parse(start)) / dayMs];
@@ -43,22 +43,22 @@ describe('no rows', () => {
     const items = Array.from({ length: 21 }, (_, number) =>
       shipment(new Date(Date.parse(now) - (number + 1) * 10 * dayMs).toISOString(), `order-${number}`),
     );
-    const service = await serviceOver(arrayBackend(items));
+    const server = await serverOver(arrayBackend(items));
     const lake = await temporaryFolder();
-    const given = { lake, endpoint: service.url, account: 'shop', rate, pipelines: ['financial-events'] };
+    const given = { lake, endpoint: server.url, account: 'shop', rate, pipelines: ['financial-events'] };
     await ran({ ...given, from: '2025-08-20' }, { clock: runningClock(now) });
-    expect(Math.max(...daysAsked(service))).toBeLessThanOrEqual(31);
+    expect(Math.max(...daysAsked(server))).toBeLessThanOrEqual(31);
     expect(await column(lake, 'SELECT count(*) FROM events')).toEqual([21n]);
     // As the service answers those who do ask.
     const all = '?PostedAfter=2025-08-20T00:00:00Z&PostedBefore=2026-03-20T00:00:00Z';
-    const answer = await fetch(`${service.url}/finances/v0/financialEvents${all}`);
+    const answer = await fetch(`${server.url}/finances/v0/financialEvents${all}`);
     expect([answer.status, (await answer.text()).includes('order-')]).toEqual([200, false]);
   });
 
   test('in a range that has nothing at all: it is said, with what to check, and not once the lake has it', async () => {
-    const service = await serviceOver(arrayBackend([]));
+    const server = await serverOver(arrayBackend([]));
     const lake = await temporaryFolder();
-    const given = { lake, endpoint: service.url, account: 'shop', from: '2026-03-01', to: '2026-03-10' };
+    const given = { lake, endpoint: server.url, account: 'shop', from: '2026-03-01', to: '2026-03-10' };
     const first = await ran(given, { clock: runningClock(now) });
     expect(first.summary.status).toBe('done');
     expect(first.printed).toMatch(
@@ -72,9 +72,9 @@ describe('no rows', () => {
   });
 
   test('in a range before the first event: the account’s first one is named', async () => {
-    const service = await serviceOver(arrayBackend([shipment('2026-03-05T10:00:00Z', 'order-1')]));
+    const server = await serverOver(arrayBackend([shipment('2026-03-05T10:00:00Z', 'order-1')]));
     const lake = await temporaryFolder();
-    const given = { lake, endpoint: service.url, account: 'shop' };
+    const given = { lake, endpoint: server.url, account: 'shop' };
     const first = await ran({ ...given, from: '2026-03-01' }, { clock: runningClock(now) });
     expect(first.printed).not.toContain('no events');
     const before = await ran({ ...given, from: '2026-01-01', to: '2026-02-01' }, { clock: runningClock(now) });
@@ -91,9 +91,9 @@ describe('no rows', () => {
   });
 
   test('in the minutes since the last run: no warning, since the lake shows that the account has sales', async () => {
-    const service = await serviceOver(arrayBackend([shipment('2026-03-05T10:00:00Z', 'order-1')]));
+    const server = await serverOver(arrayBackend([shipment('2026-03-05T10:00:00Z', 'order-1')]));
     const lake = await temporaryFolder();
-    const given = { lake, endpoint: service.url, account: 'shop', from: '2026-03-01' };
+    const given = { lake, endpoint: server.url, account: 'shop', from: '2026-03-01' };
     const first = await ran({ ...given, to: '2026-03-10' }, { clock: runningClock(now) });
     const second = await ran({ ...given, to: '2026-03-10T00:01:00Z' }, { clock: runningClock(now) });
     expect(second.printed).toContain('Loaded 2026-03-01T00:00:00Z to 2026-03-10T00:01:00Z');
@@ -108,21 +108,21 @@ describe('no rows', () => {
     ['five minutes fast', { 'clock-fast': { amount: 5 } }],
   ])('is not what bounds lead to by a clock that is %s: they stay behind', async (_what, faults) => {
     const clock = runningClock(now);
-    const service = await serviceOver(evenBackend('2026-03-14', 7, 24, 7), clock, { faults });
+    const server = await serverOver(evenBackend('2026-03-14', 7, 24, 7), clock, { faults });
     const lake = await temporaryFolder();
-    const { summary } = await ran({ lake, endpoint: service.url, account: 'shop', from: '2026-03-14' }, { clock });
+    const { summary } = await ran({ lake, endpoint: server.url, account: 'shop', from: '2026-03-14' }, { clock });
     expect(summary.pipelines['financial-events']).toMatchObject({ retries: 0, events: 6 * 24 + 12 });
-    expect(service.counts.requests(undefined, 400)).toBe(0);
+    expect(server.counts.requests(undefined, 400)).toBe(0);
   });
 
   test('is waited for where the service’s clock is further behind than the margin', async () => {
     const clock = runningClock(now, 600);
     const faults = { 'clock-slow': { amount: 6 } };
-    const service = await serviceOver(evenBackend('2026-03-14', 7, 24, 7), clock, { faults });
+    const server = await serverOver(evenBackend('2026-03-14', 7, 24, 7), clock, { faults });
     const lake = await temporaryFolder();
-    const given = { lake, endpoint: service.url, account: 'shop', from: '2026-03-19' };
+    const given = { lake, endpoint: server.url, account: 'shop', from: '2026-03-19' };
     const { summary } = await ran({ ...given, pipelines: ['financial-events'] }, { clock });
-    expect(service.counts.requests(undefined, 400)).toBeGreaterThan(0);
+    expect(server.counts.requests(undefined, 400)).toBeGreaterThan(0);
     expect(summary.pipelines['financial-events']).toMatchObject({ events: 36 });
   });
 
@@ -135,7 +135,7 @@ describe('no rows', () => {
     ];
     let isEmpty = false;
     const full = arrayBackend(items);
-    const service = await serviceOver({
+    const server = await serverOver({
       groups: (...asked) => (isEmpty ? arrayBackend([]) : full).groups(...asked),
       events: (...asked) => (isEmpty ? arrayBackend([]) : full).events(...asked),
       eventsOfGroup: (...asked) =>
@@ -143,7 +143,7 @@ describe('no rows', () => {
       eventsOfOrder: (...asked) => full.eventsOfOrder(...asked),
     });
     const lake = await temporaryFolder();
-    const given = { lake, endpoint: service.url, account: 'shop', from: '2026-02-01', to: '2026-02-28' };
+    const given = { lake, endpoint: server.url, account: 'shop', from: '2026-02-01', to: '2026-02-28' };
     const clock = runningClock(now);
     await ran(given, { clock });
     isEmpty = true;

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { database, ran, temporaryFolder } from '../../app/lake-run.js';
 import { runningClock } from '../../running-clock.js';
 import { evenBackend } from './even-backend.js';
-import { watchedService } from './watched-service.js';
+import { watchedServer } from './watched-server.js';
 
 const clock = runningClock('2026-03-20T12:00:00Z', 100);
 const range = { from: '2026-02-01', to: '2026-02-15' };
@@ -11,11 +11,11 @@ const range = { from: '2026-02-01', to: '2026-02-15' };
 async function loadedThrough(times: number) {
   const backend = evenBackend(`${range.from}T00:00:00Z`, 14, 60, 7);
   const faults = { 'token-expired': { times } };
-  const service = await watchedService(backend, clock, { faults });
-  onTestFinished(() => service.close());
+  const server = await watchedServer(backend, clock, { faults });
+  onTestFinished(() => server.close());
   const lake = await temporaryFolder();
   const logged: string[] = [];
-  const given = { lake, endpoint: service.url, account: 'shop', ...range, pipelines: ['group-events'], rate: 1 };
+  const given = { lake, endpoint: server.url, account: 'shop', ...range, pipelines: ['group-events'], rate: 1 };
   const failure = await ran({ ...given, burst: 30 }, { clock, logged }).then(
     () => undefined,
     (error: unknown) => error,

@@ -10,7 +10,7 @@ import { Secret } from '../../../src/engine/auth/secret.js';
 import { database, ran, temporaryFolder } from '../../app/lake-run.js';
 import { runningClock } from '../../running-clock.js';
 import { evenBackend } from './even-backend.js';
-import { watchedService } from './watched-service.js';
+import { watchedServer } from './watched-server.js';
 
 const now = '2026-03-20T12:00:00Z';
 /** The service's own quota, fifty times as fast. */
@@ -33,10 +33,10 @@ async function lostOrDoubled(
 test('at fifty times the rate: full pages, no 429, pipelines side by side, and the next run knows what is spent', async () => {
   const clock = runningClock(now);
   const backend = evenBackend('2026-01-18T00:00:00Z', days + 14, perDay, 7);
-  const service = await watchedService(backend, clock, { quota, latencyMs: { least: 0, most: 20 } });
-  onTestFinished(() => service.close());
+  const server = await watchedServer(backend, clock, { quota, latencyMs: { least: 0, most: 20 } });
+  onTestFinished(() => server.close());
   const lake = await temporaryFolder();
-  const given = { lake, endpoint: service.url, account: 'shop', ...quota };
+  const given = { lake, endpoint: server.url, account: 'shop', ...quota };
   const { summary } = await ran({ ...given, from: '2026-02-01', to: '2026-03-01' }, { clock });
 
   const least = (days * perDay) / 100;
@@ -50,8 +50,8 @@ test('at fifty times the rate: full pages, no 429, pipelines side by side, and t
     ['financial-events/', 'group-events/'],
     ['group-events/', 'financial-events/'],
   ] as const) {
-    const places = service.asked.flatMap((asked, place) => (asked.startsWith(one) ? [place] : []));
-    const middle = service.asked.slice(places[places.length >> 2], places[(places.length * 3) >> 2]);
+    const places = server.asked.flatMap((asked, place) => (asked.startsWith(one) ? [place] : []));
+    const middle = server.asked.slice(places[places.length >> 2], places[(places.length * 3) >> 2]);
     expect(middle.filter((asked) => asked.startsWith(other)).length).toBeGreaterThan(5);
   }
 
@@ -60,7 +60,7 @@ test('at fifty times the rate: full pages, no 429, pipelines side by side, and t
     { clock },
   );
   expect(next.summary.pipelines['financial-events']).toMatchObject({ throttled: 0, events: 14 * perDay });
-  expect(service.counts.requests(undefined, 429)).toBe(0);
+  expect(server.counts.requests(undefined, 429)).toBe(0);
   const all = { rows: (days + 14) * perDay, raws: (days + 14) * perDay, missing: 0 };
   expect(await lostOrDoubled(lake, 'events', backend.items)).toEqual(all);
 });
@@ -69,12 +69,12 @@ test('with a fault on every tenth request, the service itself fifty times as fas
   const clock = runningClock(now, 50);
   const backend = evenBackend('2026-02-01T00:00:00Z', days, perDay / 2, 7);
   const faults = { all: { share: 0.1 } };
-  const service = await watchedService(backend, clock, { quota: { rate: 0.5, burst: 30 }, latencyMs: 400, faults });
-  onTestFinished(() => service.close());
+  const server = await watchedServer(backend, clock, { quota: { rate: 0.5, burst: 30 }, latencyMs: 400, faults });
+  onTestFinished(() => server.close());
   const folder = await temporaryFolder();
   const lake = await Lake.open(openStore(folder, { clock }), tables, clock);
   const connection = connectFinances({
-    endpoint: service.url,
+    endpoint: server.url,
     quota: { rate: 0.5, burst: 30 },
     clock,
     random: Math.random,
@@ -100,7 +100,7 @@ test('with a fault on every tenth request, the service itself fifty times as fas
     judge: verdictOn,
   });
   expect(failure).toBeUndefined();
-  expect(service.counts.faults()).toBeGreaterThan(5);
+  expect(server.counts.faults()).toBeGreaterThan(5);
   expect(summaries.reduce((sum, { retries }) => sum + retries, 0)).toBeGreaterThan(0);
   const all = { rows: backend.items.length, raws: backend.items.length, missing: 0 };
   expect(await lostOrDoubled(folder, 'events', backend.items)).toEqual(all);
@@ -111,20 +111,20 @@ test('two accounts side by side on one service: each has its own quota and its o
   const clock = runningClock(now);
   const backend = evenBackend('2026-02-01T00:00:00Z', 14, perDay, 7);
   const client = { clientId: 'a-client', clientSecret: 'a-secret' };
-  const service = await watchedService(backend, clock, { quota, signIn: client });
-  onTestFinished(() => service.close());
+  const server = await watchedServer(backend, clock, { quota, signIn: client });
+  onTestFinished(() => server.close());
   const lake = await temporaryFolder();
   const runs = ['one', 'two'].map((account) => {
     const signIn = {
       account,
-      tokenEndpoint: `${service.url}/auth/o2/token`,
+      tokenEndpoint: `${server.url}/auth/o2/token`,
       clientId: new Secret(client.clientId),
       clientSecret: new Secret(client.clientSecret),
       refreshToken: new Secret(`Atzr|${account}`),
     };
     const pipelines = ['financial-events'];
     return ran(
-      { lake, endpoint: service.url, account, signIn, pipelines, ...quota, from: '2026-02-01', to: '2026-02-15' },
+      { lake, endpoint: server.url, account, signIn, pipelines, ...quota, from: '2026-02-01', to: '2026-02-15' },
       { clock },
     );
   });
@@ -132,7 +132,7 @@ test('two accounts side by side on one service: each has its own quota and its o
   for (const { summary } of ended) {
     expect(summary.pipelines['financial-events']).toMatchObject({ throttled: 0, events: backend.items.length });
   }
-  expect(service.counts.requests(undefined, 429)).toBe(0);
+  expect(server.counts.requests(undefined, 429)).toBe(0);
   const rows = await (
     await database(lake, clock)
   ).rows('SELECT account, count(*) AS n, count(DISTINCT raw) AS raws FROM events GROUP BY account ORDER BY account');

@@ -9,10 +9,10 @@ const dayMs = 86_400_000;
 
 async function shop(faults: Faults, clock: SetClock, days: number, events = 300) {
   const seller = createSeller({ seed: 7, events, days, profile: 'edge-cases' }, clock);
-  const service = await startEmulator({ backend: seller, clock, faults });
-  onTestFinished(() => service.close());
+  const server = await startEmulator({ backend: seller, clock, faults });
+  onTestFinished(() => server.close());
   const lake = await temporaryFolder();
-  return { seller, service, lake, given: { lake, endpoint: service.url, account: 'shop' } };
+  return { seller, server, lake, given: { lake, endpoint: server.url, account: 'shop' } };
 }
 
 /** Of the seller's events, up to an instant, those that the lake lacks by date; and those that it has too often. */
@@ -45,12 +45,12 @@ test.each([
   async (kind, faults, nights) => {
     const from = '2026-03-01';
     const clock = setClock('2026-03-20T02:00:00Z');
-    const { seller, service, lake, given } = await shop(faults, clock, 60);
+    const { seller, server, lake, given } = await shop(faults, clock, 60);
     const pipelines = ['financial-events'];
     await ran({ ...given, from, pipelines }, { clock });
     const loaded = clock.now() - 300_000;
     const first = await differences(lake, seller, clock, from, loaded);
-    expect(service.counts.faults(kind)).toBeGreaterThan(0);
+    expect(server.counts.faults(kind)).toBeGreaterThan(0);
     expect(first.lacking).toBeGreaterThan(0);
     expect(first.tooMany).toBe(0);
 
@@ -70,10 +70,10 @@ test.each([
 
 test('history-limit: a range that begins before the history is loaded as far as there is one, and the rest is told', async () => {
   const clock = setClock('2026-03-20T12:00:00Z');
-  const { seller, service, lake, given } = await shop({ 'history-limit': {} }, clock, 900, 200);
+  const { seller, server, lake, given } = await shop({ 'history-limit': {} }, clock, 900, 200);
   const oldest = new Date(clock.now() - 730 * dayMs).toISOString();
   const { summary, printed } = await ran({ ...given, from: '2024-01-01', to: '2024-06-01' }, { clock });
-  expect(service.counts.faults('history-limit')).toBeGreaterThan(0);
+  expect(server.counts.faults('history-limit')).toBeGreaterThan(0);
   expect(summary.status).toBe('done');
   expect(await differences(lake, seller, clock, oldest, Date.parse('2024-06-01'))).toEqual({ lacking: 0, tooMany: 0 });
   expect(printed).toMatch(
@@ -86,7 +86,7 @@ test('history-limit: a range that begins before the history is loaded as far as 
 
 test('total-missing: a settlement that has only just closed is listed without its total, and has it once that is there', async () => {
   const clock = setClock('2026-03-02T12:00:00Z');
-  const { service, lake, given } = await shop({ 'total-missing': { amount: 40 } }, clock, 60);
+  const { server, lake, given } = await shop({ 'total-missing': { amount: 40 } }, clock, 60);
   const pipelines = ['financial-event-groups'];
   const lacking = async () => {
     const rows = await (
@@ -101,7 +101,7 @@ test('total-missing: a settlement that has only just closed is listed without it
     expect((await synced({ ...given, pipelines }, { clock })).failure).toBeUndefined();
     seen.push(await lacking());
   }
-  expect(service.counts.faults('total-missing')).toBeGreaterThan(0);
+  expect(server.counts.faults('total-missing')).toBeGreaterThan(0);
   expect(Math.max(...seen)).toBeGreaterThan(0);
   // Each of them was there on some night, and none is lacking for longer than it takes.
   const longest = seen.map((count) => (count > 0 ? 'x' : '.')).join('');

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { contents, globbed, truthOf } from '../../lake/lake-truth.js';
 import { childRun, type ChildRun } from './child-run.js';
 import { filesOf } from './disk-lake.js';
-import { folder, service, undisturbed, unitOf, unitsIn, words, type Undisturbed } from './kill-trials.js';
+import { folder, server, undisturbed, unitOf, unitsIn, words, type Undisturbed } from './kill-trials.js';
 
 /** What the program promises: so long it takes at most from the first signal to its end. */
 const graceMs = 10_000;
@@ -45,7 +45,7 @@ test.each([
 ] as const)(
   '%s while the service %s ends the run in time, and the next one goes on',
   async (signal, _how, slowness) => {
-    const upstream = await service();
+    const upstream = await server();
     const { lake, remove } = await folder();
     try {
       const child = childRun(words(lake, upstream, '--verbose'));
@@ -84,7 +84,7 @@ test.each([
 
 // The next one waits for as long as the program does: meanwhile this one can be at work.
 test.concurrent('a second signal ends the run at once, and the lake stays whole', async () => {
-  const upstream = await service();
+  const upstream = await server();
   const { lake, remove } = await folder();
   try {
     // Stands still in the middle of writing a slice: the first signal waits for that.
@@ -105,7 +105,7 @@ test.concurrent('a second signal ends the run at once, and the lake stays whole'
 });
 
 test.concurrent('a disk that never answers again holds up nobody who stops the run', async () => {
-  const upstream = await service();
+  const upstream = await server();
   const { lake, remove } = await folder();
   try {
     const child = childRun(words(lake, upstream), { stallAt: Math.floor(wanted.steps / 2) });

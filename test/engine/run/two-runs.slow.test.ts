@@ -11,14 +11,14 @@ import { contents, globbed, truthOf } from '../../lake/lake-truth.js';
 import { childRun } from './child-run.js';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import { differentRows, filesOf, globOf } from './disk-lake.js';
-import { account, folder, service, undisturbed, words, type Undisturbed } from './kill-trials.js';
-import type { WatchedService } from './watched-service.js';
+import { account, folder, server, undisturbed, words, type Undisturbed } from './kill-trials.js';
+import type { WatchedServer } from './watched-server.js';
 
 let wanted: Undisturbed;
-let upstream: WatchedService;
+let upstream: WatchedServer;
 beforeAll(async () => {
   wanted = await undisturbed();
-  upstream = await service();
+  upstream = await server();
 });
 afterAll(async () => {
   await upstream.close();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createLatency } from '../../../src/serve/http/fault-injection.js';
-import { startService } from '../../../src/serve/http/server.js';
+import { startApiServer } from '../../../src/serve/http/server.js';
 import { HandClock, settled } from '../../core/clock.js';
 import { arrayBackend, event } from './array-backend.js';
 import { paths, start } from './client.js';
@@ -10,17 +10,17 @@ const backend = arrayBackend([event('2025-06-01', 1)]);
 /** A service whose clock only a test moves, and requests to it. */
 async function slow(latencyMs: number) {
   const clock = new HandClock(start);
-  const service = await startService({ backend, clock, latencyMs });
-  const ask = () => fetch(service.url + paths.events);
+  const server = await startApiServer({ backend, clock, latencyMs });
+  const ask = () => fetch(server.url + paths.events);
   const asleep = async (count: number) => {
     while (clock.sleeping < count) await settled();
   };
-  return { clock, service, ask, asleep };
+  return { clock, server, ask, asleep };
 }
 
 describe('an answer', () => {
   test('takes as long as it should, by the clock', async () => {
-    const { clock, service, ask, asleep } = await slow(3_000);
+    const { clock, server, ask, asleep } = await slow(3_000);
     const answered = ask();
     await asleep(1);
     expect(clock.nextWake).toBe(Date.parse(start) + 3_000);
@@ -29,37 +29,37 @@ describe('an answer', () => {
     expect(response.status).toBe(200);
     expect(Date.parse(response.headers.get('date') ?? '')).toBe(Date.parse(start) + 3_000);
     await response.text();
-    await service.close();
+    await server.close();
   });
 
   test('does not hold up others', async () => {
-    const { clock, service, ask, asleep } = await slow(3_000);
+    const { clock, server, ask, asleep } = await slow(3_000);
     const answered = Promise.all([ask(), ask(), ask()]);
     await asleep(3);
-    expect(service.counts.underWay).toBe(3);
+    expect(server.counts.underWay).toBe(3);
     await clock.advance(3_000);
     expect((await answered).map(({ status }) => status)).toEqual([200, 200, 200]);
-    expect(service.counts.peak).toBe(3);
-    await service.close();
+    expect(server.counts.peak).toBe(3);
+    await server.close();
   });
 
   test('comes at once when the service closes', async () => {
-    const { service, ask, asleep } = await slow(3_600_000);
+    const { server, ask, asleep } = await slow(3_600_000);
     const answered = ask();
     await asleep(1);
-    const [response] = await Promise.all([answered, service.close()]);
+    const [response] = await Promise.all([answered, server.close()]);
     expect(response.status).toBe(200);
   });
 
   test('is waited for no more when the client leaves', async () => {
-    const { clock, service, asleep } = await slow(3_000);
+    const { clock, server, asleep } = await slow(3_000);
     const left = new AbortController();
-    const asked = fetch(service.url + paths.events, { signal: left.signal }).catch(() => 'left');
+    const asked = fetch(server.url + paths.events, { signal: left.signal }).catch(() => 'left');
     await asleep(1);
     left.abort();
     expect(await asked).toBe('left');
     while (clock.sleeping > 0) await settled();
-    await service.close();
+    await server.close();
   });
 });
 
@@ -88,7 +88,7 @@ describe('a range', () => {
   });
 
   test.each([-1, NaN, Infinity, { least: 2, most: 1 }])('%j can not be', async (latencyMs) => {
-    const starting = startService({ backend, clock: new HandClock(start), latencyMs });
+    const starting = startApiServer({ backend, clock: new HandClock(start), latencyMs });
     await expect(starting).rejects.toMatchObject({ code: 'USAGE' });
   });
 });

@@ -2,7 +2,7 @@ import { startEmulator, type EmulatorOptions } from '../../emulator/emulator.js'
 import { onTestFinished } from 'vitest';
 import { handClock, type HandClock } from './hand-clock.js';
 import { arrayBackend, type DatedItem } from './array-backend.js';
-import type { RunningService } from '../../../src/serve/http/server.js';
+import type { RunningApiServer } from '../../../src/serve/http/server.js';
 
 /** The public answer's envelope, as far as tests look at it. */
 export interface Body {
@@ -31,7 +31,7 @@ export type Query = Readonly<Record<string, string | number | undefined>>;
 
 export interface Client {
   readonly clock: HandClock;
-  readonly service: RunningService;
+  readonly server: RunningApiServer;
   /** Sends a GET; parameters are percent-encoded. */
   readonly get: (path: string, parameters?: Query) => Promise<Reply>;
   /** Sends a path and query as they are. */
@@ -54,11 +54,11 @@ export async function startClient(
   options: Partial<Omit<EmulatorOptions, 'clock'>> & { readonly clock?: HandClock } = {},
 ): Promise<Client> {
   const { clock = handClock(start) } = options;
-  const service = await startEmulator({ backend: arrayBackend(items), ...options, clock });
-  onTestFinished(() => service.close());
+  const server = await startEmulator({ backend: arrayBackend(items), ...options, clock });
+  onTestFinished(() => server.close());
 
   async function raw(target: string, init?: RequestInit): Promise<Reply> {
-    const response = await fetch(service.url + target, init);
+    const response = await fetch(server.url + target, init);
     const text = await response.text();
     const body = (text === '' ? {} : JSON.parse(text)) as Body;
     const { FinancialEvents: events = {}, FinancialEventGroupList: groups = [] } = body.payload ?? {};
@@ -78,7 +78,7 @@ export async function startClient(
   }
   return {
     clock,
-    service,
+    server,
     raw,
     get: (path, parameters = {}) => {
       const query = Object.entries(parameters).flatMap(([name, value]) =>

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Access } from '../../../src/core/http-server/answer.js';
-import { startService, type ServiceOptions } from '../../../src/serve/http/server.js';
+import { startApiServer, type ApiServerOptions } from '../../../src/serve/http/server.js';
 import { arrayBackend, event } from './array-backend.js';
 import { paths, start } from './client.js';
 import { handClock } from './hand-clock.js';
@@ -12,12 +12,12 @@ const clock = handClock(start);
 /** An answer of 20 MB: more than any socket keeps for a client that doesn't read. One event, as pages of several end at 10 MB. */
 const large = [event('2025-06-01', 1, { json: JSON.stringify({ text: 'x'.repeat(20_000_000) }) })];
 
-async function started(options: Partial<ServiceOptions> = {}) {
+async function started(options: Partial<ApiServerOptions> = {}) {
   const accesses: Access[] = [];
   const onAccess = (access: Access) => accesses.push(access);
-  const service = await startService({ backend: arrayBackend(large), clock, onAccess, ...options });
-  onTestFinished(() => service.close());
-  return { service, accesses };
+  const server = await startApiServer({ backend: arrayBackend(large), clock, onAccess, ...options });
+  onTestFinished(() => server.close());
+  return { server, accesses };
 }
 
 /** What comes back to bytes until the connection ends. */
@@ -32,25 +32,25 @@ describe('a client that is too slow', () => {
     ['with the first byte', ''],
     ['with its headers', `GET ${paths.events} HTTP/1.1\r\nHost: x\r\nX-Sl`],
   ])('%s: 408', async (_, bytes) => {
-    const { service, accesses } = await started({ limits: { headersMs: 100 } });
-    const answer = await answerTo(service.port, bytes);
+    const { server, accesses } = await started({ limits: { headersMs: 100 } });
+    const answer = await answerTo(server.port, bytes);
     expect(answer).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\n/);
     expect(answer).toContain('{"errors":[{"code":"InvalidInput","message":"The request took too long to arrive."');
     expect(accesses).toMatchObject([{ method: '', status: 408 }]);
   });
 
   test('with its body: 408', async () => {
-    const { service } = await started({
+    const { server } = await started({
       limits: { headersMs: 100, requestMs: 200 },
       signIn: { clientId: 'id', clientSecret: 'secret' },
     });
     const head = 'POST /auth/o2/token HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"grant';
-    expect(await answerTo(service.port, head)).toMatch(/^HTTP\/1\.1 408 /);
+    expect(await answerTo(server.port, head)).toMatch(/^HTTP\/1\.1 408 /);
   });
 
   test('to take its answer: the rest is lost, and the log says so', async () => {
-    const { service, accesses } = await started({ limits: { stallMs: 100 } });
-    const socket = await socketTo(service.port);
+    const { server, accesses } = await started({ limits: { stallMs: 100 } });
+    const socket = await socketTo(server.port);
     socket.on('error', () => undefined).pause();
     socket.write(`GET ${paths.events} HTTP/1.1\r\nHost: x\r\n\r\n`);
     while (accesses.length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
@@ -58,14 +58,14 @@ describe('a client that is too slow', () => {
   });
 
   test('does not keep a service from its end', async () => {
-    const { service } = await started({ limits: { closeMs: 100 } });
-    const socket = await socketTo(service.port);
+    const { server } = await started({ limits: { closeMs: 100 } });
+    const socket = await socketTo(server.port);
     socket.on('error', () => undefined).pause();
     socket.write(`GET ${paths.events} HTTP/1.1\r\nHost: x\r\n\r\n`);
-    while (service.counts.requests('ListFinancialEvents', 200) === 0) await new Promise(setImmediate);
-    expect(service.counts.underWay).toBe(1);
+    while (server.counts.requests('ListFinancialEvents', 200) === 0) await new Promise(setImmediate);
+    expect(server.counts.underWay).toBe(1);
     const closed = once(socket, 'close');
-    await service.close();
+    await server.close();
     socket.resume();
     await closed;
   });
@@ -73,8 +73,8 @@ describe('a client that is too slow', () => {
 
 describe('a Host', () => {
   const status = async (head: string, allowedHosts?: readonly string[]) => {
-    const { service } = await started({ backend: arrayBackend([]), allowedHosts });
-    const answer = await answerTo(service.port, head);
+    const { server } = await started({ backend: arrayBackend([]), allowedHosts });
+    const answer = await answerTo(server.port, head);
     expect(answer).toMatch(/\r\nx-amzn-RequestId: [0-9a-f-]{36}\r\n/);
     return Number(answer.slice(9, 12));
   };

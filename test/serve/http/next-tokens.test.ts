@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { startService } from '../../../src/serve/http/server.js';
+import { startApiServer } from '../../../src/serve/http/server.js';
 import { arrayBackend, event } from './array-backend.js';
 import { firstToken, paths, start, startClient } from './client.js';
 import { handClock } from './hand-clock.js';
@@ -113,7 +113,7 @@ describe('the life of a token', () => {
 
   test('must be above 0', async () => {
     const options = { backend: arrayBackend([]), clock: handClock(start) };
-    await expect(startService({ ...options, tokenLifeMs: 0 })).rejects.toMatchObject({ code: 'USAGE' });
-    await expect(startService({ ...options, tokenLifeMs: NaN })).rejects.toMatchObject({ code: 'USAGE' });
+    await expect(startApiServer({ ...options, tokenLifeMs: 0 })).rejects.toMatchObject({ code: 'USAGE' });
+    await expect(startApiServer({ ...options, tokenLifeMs: NaN })).rejects.toMatchObject({ code: 'USAGE' });
   });
 });

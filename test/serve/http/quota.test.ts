@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { startService } from '../../../src/serve/http/server.js';
+import { startApiServer } from '../../../src/serve/http/server.js';
 import { arrayBackend, event, group } from './array-backend.js';
 import { type Client, paths, start, startClient } from './client.js';
 import { handClock } from './hand-clock.js';
@@ -83,6 +83,6 @@ test('without a quota nothing is throttled', async () => {
 
 test('a quota that can not be is refused before the service listens', async () => {
   const options = { backend: arrayBackend([]), clock: handClock(start) };
-  await expect(startService({ ...options, quota: { rate: 0, burst: 30 } })).rejects.toMatchObject({ code: 'USAGE' });
-  await expect(startService({ ...options, quota: { rate: 0.5, burst: 0 } })).rejects.toMatchObject({ code: 'USAGE' });
+  await expect(startApiServer({ ...options, quota: { rate: 0, burst: 30 } })).rejects.toMatchObject({ code: 'USAGE' });
+  await expect(startApiServer({ ...options, quota: { rate: 0.5, burst: 0 } })).rejects.toMatchObject({ code: 'USAGE' });
 });

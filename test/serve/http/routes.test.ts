@@ -42,9 +42,9 @@ describe('the four operations', () => {
   });
 
   test('a whole address as request target is the same resource', async () => {
-    const { service } = await startClient(items);
+    const { server } = await startClient(items);
     const status = await new Promise((resolve) => {
-      request({ port: service.port, path: `http://example.com${paths.events}?MaxResultsPerPage=5` }, (response) => {
+      request({ port: server.port, path: `http://example.com${paths.events}?MaxResultsPerPage=5` }, (response) => {
         response.resume();
         resolve(response.statusCode);
       }).end();

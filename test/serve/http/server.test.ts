@@ -4,7 +4,7 @@ import { type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Backend } from '../../../src/serve/served-apis.js';
-import { startService } from '../../../src/serve/http/server.js';
+import { startApiServer } from '../../../src/serve/http/server.js';
 import { arrayBackend, event } from './array-backend.js';
 import { paths, start, startClient } from './client.js';
 import { gate } from './gate.js';
@@ -65,21 +65,21 @@ async function exchange(port: number, bytes: string): Promise<{ head: string; bo
 
 describe('where it listens', () => {
   test('on loopback and a free port, unless told otherwise', async () => {
-    const { service } = await startClient(items);
-    expect(service.port).toBeGreaterThan(0);
-    expect(service.url).toBe(`http://127.0.0.1:${service.port}`);
+    const { server } = await startClient(items);
+    expect(server.port).toBeGreaterThan(0);
+    expect(server.url).toBe(`http://127.0.0.1:${server.port}`);
   });
 
   test('a port that is taken is the user’s mistake', async () => {
-    const { service } = await startClient(items);
-    await expect(startService({ ...options, port: service.port })).rejects.toMatchObject({ code: 'USAGE' });
-    await expect(startService({ ...options, port: service.port })).rejects.toThrow(
-      `cannot listen on 127.0.0.1, port ${service.port}`,
+    const { server } = await startClient(items);
+    await expect(startApiServer({ ...options, port: server.port })).rejects.toMatchObject({ code: 'USAGE' });
+    await expect(startApiServer({ ...options, port: server.port })).rejects.toThrow(
+      `cannot listen on 127.0.0.1, port ${server.port}`,
     );
   });
 
   test.each([-1, 65_536, 1.5, NaN])('port %d is refused', async (port) => {
-    await expect(startService({ ...options, port })).rejects.toThrow(/expected a port from 0/);
+    await expect(startApiServer({ ...options, port })).rejects.toThrow(/expected a port from 0/);
   });
 });
 
@@ -115,9 +115,9 @@ describe('a backend that fails', () => {
 
 describe('odd requests', () => {
   test('headers that are too long: 431 in the usual form', async () => {
-    const { service } = await startClient(items);
+    const { server } = await startClient(items);
     const { head, body } = await exchange(
-      service.port,
+      server.port,
       `GET ${paths.events} HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(40_000)}\r\n\r\n`,
     );
     expect(head).toMatch(/^HTTP\/1\.1 431 /);
@@ -127,25 +127,25 @@ describe('odd requests', () => {
   });
 
   test('bytes that are not HTTP: 400, and the next connection is served', async () => {
-    const { service, get } = await startClient(items);
-    const { head, body } = await exchange(service.port, 'NOT HTTP AT ALL\r\n\r\n');
+    const { server, get } = await startClient(items);
+    const { head, body } = await exchange(server.port, 'NOT HTTP AT ALL\r\n\r\n');
     expect(head).toMatch(/^HTTP\/1\.1 400 /);
     expect(JSON.parse(body)).toMatchObject({ errors: [{ code: 'InvalidInput' }] });
     expect((await get(paths.events)).status).toBe(200);
   });
 
   test('the body of a GET is ignored, and the connection goes on', async () => {
-    const { service } = await startClient(items);
+    const { server } = await startClient(items);
     const one = `GET ${paths.events} HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello`;
     const two = `GET ${paths.events} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`;
-    const socket = await socketTo(service.port);
+    const socket = await socketTo(server.port);
     socket.write(one + two);
     expect((await text(socket)).match(/HTTP\/1\.1 200 OK/g)).toHaveLength(2);
   });
 
   test('a body without end loses its connection', async () => {
-    const { service, get } = await startClient(items);
-    const socket = await socketTo(service.port);
+    const { server, get } = await startClient(items);
+    const socket = await socketTo(server.port);
     const closed = closeOf(socket);
     socket.write(`POST ${paths.events} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n`);
     const chunk = `10000\r\n${'x'.repeat(0x10000)}\r\n`;
@@ -159,8 +159,8 @@ describe('odd requests', () => {
   });
 
   test.each(['Expect: 100-continue', 'Expect: something-else'])('%j is answered like any other', async (header) => {
-    const { service } = await startClient(items);
-    const socket = await socketTo(service.port);
+    const { server } = await startClient(items);
+    const socket = await socketTo(server.port);
     socket.write(`GET ${paths.events} HTTP/1.1\r\nHost: x\r\n${header}\r\n\r\n`);
     socket.write(`GET ${paths.events} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
     const answers = await text(socket);
@@ -169,9 +169,9 @@ describe('odd requests', () => {
   });
 
   test('an upgrade is passed over, and the connection ends with the answer', async () => {
-    const { service } = await startClient(items);
+    const { server } = await startClient(items);
     const { head, body } = await exchange(
-      service.port,
+      server.port,
       `GET ${paths.events} HTTP/1.1\r\nHost: x\r\nUpgrade: h2c\r\nConnection: upgrade\r\n\r\n`,
     );
     expect(head).toMatch(/^HTTP\/1\.1 200 OK/);
@@ -180,8 +180,8 @@ describe('odd requests', () => {
 
   test('a client that leaves before its answer does no harm', async () => {
     const { backend, asked, answer } = heldBackend();
-    const { service, get } = await startClient([], { backend });
-    const socket = await socketTo(service.port);
+    const { server, get } = await startClient([], { backend });
+    const socket = await socketTo(server.port);
     socket.write(`GET ${paths.events} HTTP/1.1\r\nHost: x\r\n\r\n`);
     await asked;
     socket.destroy();
@@ -192,36 +192,36 @@ describe('odd requests', () => {
 
 describe('close', () => {
   test('ends idle connections, also ones that never asked or asked half', async () => {
-    const service = await startService(options);
+    const server = await startApiServer(options);
     const agent = new Agent({ keepAlive: true });
     onTestFinished(() => {
       agent.destroy();
     });
-    const [response] = (await once(request({ agent, port: service.port, path: paths.events }).end(), 'response')) as [
+    const [response] = (await once(request({ agent, port: server.port, path: paths.events }).end(), 'response')) as [
       NodeJS.ReadableStream,
     ];
     await text(response);
-    const silent = await socketTo(service.port);
-    const half = await socketTo(service.port);
+    const silent = await socketTo(server.port);
+    const half = await socketTo(server.port);
     half.write(`GET ${paths.events} HTTP/1.1\r\nHo`);
     const ended = [silent, half].map(closeOf);
-    await service.close();
+    await server.close();
     await Promise.all(ended);
-    await expect(fetch(service.url + paths.events)).rejects.toThrow();
+    await expect(fetch(server.url + paths.events)).rejects.toThrow();
   });
 
   test('finishes the requests that are running, then their connections', async () => {
     const { backend, asked, answer } = heldBackend();
-    const service = await startService({ ...options, backend });
-    const socket = await socketTo(service.port);
+    const server = await startApiServer({ ...options, backend });
+    const socket = await socketTo(server.port);
     socket.write(`GET ${paths.events} HTTP/1.1\r\nHost: x\r\n\r\n`);
     const received = text(socket);
     await asked;
     let closed = false;
-    const closing = service.close().then(() => {
+    const closing = server.close().then(() => {
       closed = true;
     });
-    await expect(fetch(service.url + paths.events)).rejects.toThrow();
+    await expect(fetch(server.url + paths.events)).rejects.toThrow();
     expect(closed).toBe(false);
     answer();
     const answered = await received;
@@ -232,8 +232,8 @@ describe('close', () => {
   });
 
   test('twice is once', async () => {
-    const service = await startService(options);
-    await Promise.all([service.close(), service.close()]);
-    await service.close();
+    const server = await startApiServer(options);
+    await Promise.all([server.close(), server.close()]);
+    await server.close();
   });
 });

@@ -45,8 +45,8 @@ test('other methods: 405 with those that it takes', async () => {
 });
 
 test('/ says in plain text what answers here', async () => {
-  const { service } = await started(() => Promise.resolve({}));
-  const response = await fetch(service.url);
+  const { server } = await started(() => Promise.resolve({}));
+  const response = await fetch(server.url);
   expect(response.headers.get('content-type')).toBe('text/plain; charset=utf-8');
   expect(await response.text()).toContain('the Financial Events Service over an array');
 });

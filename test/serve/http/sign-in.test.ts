@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { startService } from '../../../src/serve/http/server.js';
+import { startApiServer } from '../../../src/serve/http/server.js';
 import { IssuedAccessTokens } from '../../../src/serve/operation/signed-tokens.js';
 import type { SignInOptions } from '../../../src/serve/http/sign-in.js';
 import { arrayBackend, event } from './array-backend.js';
@@ -26,7 +26,7 @@ async function signedIn(more: Partial<SignInOptions> = {}, options: Parameters<t
   const client = await startClient([event('2025-06-01', 1)], { ...options, signIn: { ...signIn, ...more } });
   const post = async (body: string | URLSearchParams, type?: string) => {
     const headers = type === undefined ? {} : { 'content-type': type };
-    const response = await fetch(client.service.url + path, { method: 'POST', body, headers });
+    const response = await fetch(client.server.url + path, { method: 'POST', body, headers });
     return { status: response.status, headers: response.headers, text: await response.text() };
   };
   const postJson = (body: object) => post(JSON.stringify(body), 'application/json');
@@ -137,17 +137,17 @@ describe('the sign-in', () => {
 
   test('meets faults too, in its own form', async () => {
     const faults = { 'server-error': { times: 1 }, unavailable: { times: 1 } };
-    const { postJson, token, get, service } = await signedIn({}, { faults });
+    const { postJson, token, get, server } = await signedIn({}, { faults });
     expect(JSON.parse((await postJson(right)).text)).toMatchObject({ error: 'server_error' });
     expect(JSON.parse((await postJson(right)).text)).toMatchObject({ error: 'temporarily_unavailable' });
     expect((await get(await token())).status).toBe(200);
-    expect(service.counts.requests('SignIn')).toBe(3);
-    expect(service.counts.requests('SignIn', 503)).toBe(1);
+    expect(server.counts.requests('SignIn')).toBe(3);
+    expect(server.counts.requests('SignIn', 503)).toBe(1);
   });
 
   test.each([{ clientId: '' }, { clientSecret: '' }, { accessTokenLifeMs: 0 }])('%j can not be', async (wrong) => {
     const options = { backend: arrayBackend([]), clock: handClock(start), signIn: { ...signIn, ...wrong } };
-    await expect(startService(options)).rejects.toMatchObject({ code: 'USAGE' });
+    await expect(startApiServer(options)).rejects.toMatchObject({ code: 'USAGE' });
   });
 });
 
@@ -215,7 +215,7 @@ describe('every operation', () => {
 });
 
 test('a quota of the whole service counts the requests of all tokens', async () => {
-  const { get, token } = await signedIn({}, { quota: { rate: 0.5, burst: 3 }, quotaOf: 'service' });
+  const { get, token } = await signedIn({}, { quota: { rate: 0.5, burst: 3 }, quotaOf: 'server' });
   const statuses = [];
   for (let n = 0; n < 5; n++) statuses.push((await get(await token(`Atzr|${n}`))).status);
   expect(statuses).toEqual([200, 200, 200, 429, 429]);

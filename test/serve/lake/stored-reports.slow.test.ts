@@ -6,7 +6,7 @@ import { textOf } from '../../emulator/seller/reading.js';
 import { sellerReports } from '../../emulator/seller/report-of.js';
 import { handClock } from '../http/hand-clock.js';
 import { addressOf, documentOf, reportsOf, rowsOf } from '../reports/report-client.js';
-import { startOver } from '../transactions/seller-service.js';
+import { startOver } from '../transactions/seller-server.js';
 import { lakeBackend } from './served-lake.js';
 
 const now = '2025-03-20T00:00:00Z';
@@ -19,11 +19,11 @@ test('a lake serves the settlement reports that it has read, line for line', asy
   const files = await Promise.all(texts.map((text, at) => fileOf(Buffer.from(text), `report-${at}.txt`)));
   expect((await imported({ root, clock }, files)).failure).toBeUndefined();
 
-  const service = await startOver(await lakeBackend(root, clock), handClock(now));
-  const reports = await reportsOf(service);
+  const server = await startOver(await lakeBackend(root, clock), handClock(now));
+  const reports = await reportsOf(server);
   expect(reports).toHaveLength(texts.length);
   const read = [];
-  for (const report of reports) read.push((await documentOf(service, report)).text);
+  for (const report of reports) read.push((await documentOf(server, report)).text);
   expect(read.toSorted()).toEqual(texts.toSorted());
   const ends = reports.map(({ dataEndTime }) => textOf(dataEndTime));
   expect(ends).toEqual(ends.toSorted().toReversed());
@@ -39,18 +39,18 @@ test('a lake serves the settlement reports that it has read, line for line', asy
   // A report leaves the list after 90 days, and its document stays.
   const [oldest] = reports.toReversed();
   if (oldest === undefined) throw new Error('expected a report');
-  service.clock.move(89 * 86_400_000);
-  expect((await reportsOf(service)).map(({ reportId }) => reportId)).not.toContain(oldest['reportId']);
-  expect(await addressOf(service, oldest)).not.toHaveProperty('compressionAlgorithm');
-  expect(rowsOf((await documentOf(service, oldest)).text).length).toBeGreaterThan(1);
+  server.clock.move(89 * 86_400_000);
+  expect((await reportsOf(server)).map(({ reportId }) => reportId)).not.toContain(oldest['reportId']);
+  expect(await addressOf(server, oldest)).not.toHaveProperty('compressionAlgorithm');
+  expect(rowsOf((await documentOf(server, oldest)).text).length).toBeGreaterThan(1);
 });
 
 test('a lake without settlement reports lists none', async () => {
   const root = await temporaryFolder();
   const event = '{"payload":{"FinancialEvents":{"RetrochargeEventList":[{"PostedDate":"2025-03-01T00:00:00Z"}]}}}';
   await imported({ root, clock }, [await fileOf([event])]);
-  const service = await startOver(await lakeBackend(root, clock), handClock(now));
-  expect(await reportsOf(service)).toEqual([]);
-  const answer = await service.get('/reports/2021-06-30/documents/1');
+  const server = await startOver(await lakeBackend(root, clock), handClock(now));
+  expect(await reportsOf(server)).toEqual([]);
+  const answer = await server.get('/reports/2021-06-30/documents/1');
   expect(answer.status).toBe(404);
 });

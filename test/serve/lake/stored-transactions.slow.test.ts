@@ -26,11 +26,11 @@ import {
   paths,
   payloadOf,
   type Query,
-  type SellerService,
+  type SellerServer,
   start,
   startOver,
   statusOf,
-} from '../transactions/seller-service.js';
+} from '../transactions/seller-server.js';
 import { clockAt, ran, serving, temporaryFolder } from '../../app/lake-run.js';
 import { lakeBackend } from './served-lake.js';
 
@@ -126,24 +126,24 @@ async function lakeOfTransactions() {
   await commit(transactions, 'second', rows.slice(200));
   await commit(payouts, 'payouts', paid.map(payoutRow));
   await commit(settlementSummaries, 'summaries', summaries.map(summaryRow));
-  const service = await startOver(await lakeBackend(folder.root, clock), clock);
-  return { service, all, paid, summaries, settlementId };
+  const server = await startOver(await lakeBackend(folder.root, clock), clock);
+  return { server, all, paid, summaries, settlementId };
 }
 
 /** The results of all pages, byte for byte. */
-async function resultsOf(service: SellerService, query: Query): Promise<string[]> {
-  const answers = await pages(service, paths.transactions, query);
+async function resultsOf(server: SellerServer, query: Query): Promise<string[]> {
+  const answers = await pages(server, paths.transactions, query);
   return answers.map(({ text }) => text);
 }
 
 test('a lake answers the operations from its stored bytes', async () => {
-  const { service, all, paid, summaries, settlementId } = await lakeOfTransactions();
+  const { server, all, paid, summaries, settlementId } = await lakeOfTransactions();
   const posted = ({ json }: BackendItem) => Date.parse(textOf(parse(json)['postedDate']));
   const expected = all.filter((item) => posted(item) < start - day);
   expect(expected.length).toBeGreaterThan(500);
 
   const check = async (query: Query, keeps: (one: JsonObject) => boolean) => {
-    const texts = await resultsOf(service, query);
+    const texts = await resultsOf(server, query);
     const kept = expected.filter(({ json }) => keeps(parse(json)));
     expect(kept.length).toBeGreaterThan(0);
     expect(
@@ -170,10 +170,10 @@ test('a lake answers the operations from its stored bytes', async () => {
 
   expect(paid.length).toBeGreaterThan(10);
   const payoutsText = `{"payouts":[${paid.map(({ json }) => json).join(',')}]}`;
-  expect((await service.get(paths.payouts, { createdAfter: iso(range.from) })).text).toBe(payoutsText);
+  expect((await server.get(paths.payouts, { createdAfter: iso(range.from) })).text).toBe(payoutsText);
   const byId = { relatedIdentifierName: 'SETTLEMENT_ID', relatedIdentifierValue: settlementId };
-  expect((await service.get(paths.summary, byId)).text).toBe(`{"summaries":[${summaries[0]?.json ?? ''}]}`);
-  expect((await service.get(paths.summary, { ...byId, relatedIdentifierValue: 'unknown' })).text).toBe(
+  expect((await server.get(paths.summary, byId)).text).toBe(`{"summaries":[${summaries[0]?.json ?? ''}]}`);
+  expect((await server.get(paths.summary, { ...byId, relatedIdentifierValue: 'unknown' })).text).toBe(
     '{"summaries":[]}',
   );
 
@@ -182,12 +182,12 @@ test('a lake answers the operations from its stored bytes', async () => {
     [{ periodStart: '2025-05-01' }, '2025-05-01 to'],
     [{ periodStart: '2025-05-01', periodEnd: '2025-05-31' }, '2025-05-01 to 2025-05-31'],
   ] as const) {
-    const { status, text } = await service.get(paths.summary, period);
+    const { status, text } = await server.get(paths.summary, period);
     expect(status).toBe(400);
     expect(JSON.parse(text)).toMatchObject({ errors: [{ code: 'InvalidInput', details: `Received: ${details}` }] });
     expect(text).toContain('relatedIdentifierName=SETTLEMENT_ID');
   }
-  expect((await service.get(paths.summary, { ...byId, periodStart: '2025-05-01' })).status).toBe(200);
+  expect((await server.get(paths.summary, { ...byId, periodStart: '2025-05-01' })).status).toBe(200);
 });
 
 test('a lake that is loaded from a lake over this API has the same rows, byte for byte', async () => {

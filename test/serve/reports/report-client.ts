@@ -1,6 +1,6 @@
 import { gunzipSync } from 'node:zlib';
 import { type JsonObject, textOf } from '../../emulator/seller/reading.js';
-import { listIn, type Query, type SellerService } from '../transactions/seller-service.js';
+import { listIn, type Query, type SellerServer } from '../transactions/seller-server.js';
 
 export const paths = {
   reports: '/reports/2021-06-30/reports',
@@ -9,7 +9,7 @@ export const paths = {
 export const settlementReports = 'GET_V2_SETTLEMENT_REPORT_DATA_FLAT_FILE_V2';
 
 /** All reports, by pages of the given size; a token goes alone. */
-export async function reportsOf({ get }: SellerService, query: Query = {}): Promise<readonly JsonObject[]> {
+export async function reportsOf({ get }: SellerServer, query: Query = {}): Promise<readonly JsonObject[]> {
   const found: JsonObject[] = [];
   let next: Query = { reportTypes: settlementReports, pageSize: '100', ...query };
   for (;;) {
@@ -23,8 +23,8 @@ export async function reportsOf({ get }: SellerService, query: Query = {}): Prom
 }
 
 /** What the service says of the document of a report. */
-export async function addressOf(service: SellerService, report: JsonObject): Promise<JsonObject> {
-  const answer = await service.get(paths.document(textOf(report['reportDocumentId'])));
+export async function addressOf(server: SellerServer, report: JsonObject): Promise<JsonObject> {
+  const answer = await server.get(paths.document(textOf(report['reportDocumentId'])));
   if (answer.status !== 200) throw new Error(`${answer.status} ${answer.text}`);
   return answer.body;
 }
@@ -37,8 +37,8 @@ export interface ReadDocument {
   readonly text: string;
 }
 
-export async function documentOf(service: SellerService, report: JsonObject): Promise<ReadDocument> {
-  const { url, compressionAlgorithm } = await addressOf(service, report);
+export async function documentOf(server: SellerServer, report: JsonObject): Promise<ReadDocument> {
+  const { url, compressionAlgorithm } = await addressOf(server, report);
   const response = await fetch(textOf(url));
   if (response.status !== 200) throw new Error(`${response.status} ${await response.text()}`);
   const [, charset = ''] = /^text\/plain; charset=(.*)$/.exec(response.headers.get('content-type') ?? '') ?? [];

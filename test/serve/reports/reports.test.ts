@@ -13,15 +13,15 @@ import {
   startSeller,
   transactionsOf,
   v0Payloads,
-} from '../transactions/seller-service.js';
+} from '../transactions/seller-server.js';
 
 const minute = 60_000;
 
 describe('the list of reports', () => {
   test('has a report of each settlement that was closed in 90 days, the newest first', async () => {
-    const service = await startSeller();
-    const reports = await reportsOf(service);
-    const payloads = await v0Payloads(service, '/finances/v0/financialEventGroups', { MaxResultsPerPage: '100' });
+    const server = await startSeller();
+    const reports = await reportsOf(server);
+    const payloads = await v0Payloads(server, '/finances/v0/financialEventGroups', { MaxResultsPerPage: '100' });
     const ends = payloads
       .flatMap((payload) => listIn(payload, 'FinancialEventGroupList'))
       .flatMap((group) => ('FinancialEventGroupEnd' in group ? [textOf(group['FinancialEventGroupEnd'])] : []));
@@ -37,17 +37,17 @@ describe('the list of reports', () => {
   });
 
   test('is the same on pages of any size', async () => {
-    const service = await startSeller({ events: 100 });
-    const all = await reportsOf(service);
-    for (const pageSize of ['1', '7']) expect(await reportsOf(service, { pageSize })).toEqual(all);
-    const { body } = await service.get(paths.reports, { reportTypes: settlementReports });
+    const server = await startSeller({ events: 100 });
+    const all = await reportsOf(server);
+    for (const pageSize of ['1', '7']) expect(await reportsOf(server, { pageSize })).toEqual(all);
+    const { body } = await server.get(paths.reports, { reportTypes: settlementReports });
     expect(listIn(body, 'reports')).toEqual(all.slice(0, 10));
   });
 
   test('is limited by type, marketplace, status and creation', async () => {
-    const service = await startSeller({ events: 100 });
-    const all = await reportsOf(service);
-    const query = async (more: Query) => reportsOf(service, more);
+    const server = await startSeller({ events: 100 });
+    const all = await reportsOf(server);
+    const query = async (more: Query) => reportsOf(server, more);
     expect(await query({ reportTypes: 'GET_MERCHANT_LISTINGS_ALL_DATA' })).toEqual([]);
     expect(await query({ reportTypes: `GET_MERCHANT_LISTINGS_ALL_DATA,${settlementReports}` })).toEqual(all);
     const japanese = await query({ marketplaceIds: 'A1VC38T7YXB528' });
@@ -69,16 +69,16 @@ describe('the list of reports', () => {
   });
 
   test('has a report in progress first, which then has a document', async () => {
-    const service = await startSeller({ events: 100 });
+    const server = await startSeller({ events: 100 });
     const inProgress = { processingStatuses: 'IN_PROGRESS' };
-    for (let minutes = 0; (await reportsOf(service, inProgress)).length === 0; minutes += 5) {
+    for (let minutes = 0; (await reportsOf(server, inProgress)).length === 0; minutes += 5) {
       expect(minutes).toBeLessThan(4 * 1440);
-      service.clock.move(5 * minute);
+      server.clock.move(5 * minute);
     }
-    const [report] = await reportsOf(service, inProgress);
+    const [report] = await reportsOf(server, inProgress);
     expect(report).not.toHaveProperty('reportDocumentId');
-    service.clock.move(12 * minute);
-    const done = (await reportsOf(service)).find(({ reportId }) => reportId === report?.['reportId']);
+    server.clock.move(12 * minute);
+    const done = (await reportsOf(server)).find(({ reportId }) => reportId === report?.['reportId']);
     expect(done).toMatchObject({ processingStatus: 'DONE' });
     expect(done?.['reportDocumentId']).toMatch(/^amzn1\.spdoc\./);
   });
@@ -98,9 +98,9 @@ describe('the list of reports', () => {
     ['with another token', { reportTypes: undefined, nextToken: 'abcd' }, 'nextToken is not valid'],
     ['with a token and more', { nextToken: 'abcd' }, 'must be sent alone'],
   ])('%s is refused', async (name, query, message) => {
-    const service = await startSeller({ events: 100 });
+    const server = await startSeller({ events: 100 });
     const type = name === 'without a type' ? {} : { reportTypes: settlementReports };
-    const answer = await service.get(paths.reports, { ...type, ...query });
+    const answer = await server.get(paths.reports, { ...type, ...query });
     expect([answer.status, answer.message]).toEqual([400, expect.stringContaining(message)]);
   });
 });
@@ -109,8 +109,8 @@ describe('a document', () => {
   test.each(['plausible', 'edge-cases'] as const)(
     'of the %s seller adds up to the total of its group',
     async (profile) => {
-      const service = await startSeller({ profile });
-      const payloads = await v0Payloads(service, '/finances/v0/financialEventGroups', { MaxResultsPerPage: '100' });
+      const server = await startSeller({ profile });
+      const payloads = await v0Payloads(server, '/finances/v0/financialEventGroups', { MaxResultsPerPage: '100' });
       const groups = new Map(
         payloads
           .flatMap((payload) => listIn(payload, 'FinancialEventGroupList'))
@@ -120,11 +120,11 @@ describe('a document', () => {
             return [`${textOf(group['FinancialEventGroupStart'])} ${textOf(total['CurrencyCode'])}`, total] as const;
           }),
       );
-      const reports = (await reportsOf(service)).filter((report) => report['processingStatus'] === 'DONE');
+      const reports = (await reportsOf(server)).filter((report) => report['processingStatus'] === 'DONE');
       const compressed = new Set<unknown>();
       for (const report of reports.slice(0, 12)) {
-        compressed.add((await addressOf(service, report))['compressionAlgorithm']);
-        const [header, ...lines] = rowsOf((await documentOf(service, report)).text);
+        compressed.add((await addressOf(server, report))['compressionAlgorithm']);
+        const [header, ...lines] = rowsOf((await documentOf(server, report)).text);
         const sum = lines.reduce((total, line) => total + microsOf(line.get('amount') ?? ''), 0n);
         expect(sum).toBe(microsOf(header?.get('total-amount') ?? ''));
         const startTime = textOf(report['dataStartTime']);
@@ -137,12 +137,12 @@ describe('a document', () => {
   );
 
   test('has the number of the settlement that transactions name, with their shipments', async () => {
-    const service = await startSeller();
-    const report = (await reportsOf(service)).at(-1);
+    const server = await startSeller();
+    const report = (await reportsOf(server)).at(-1);
     if (report === undefined) throw new Error('expected a report');
-    const [header, ...lines] = rowsOf((await documentOf(service, report)).text);
+    const [header, ...lines] = rowsOf((await documentOf(server, report)).text);
     const id = header?.get('settlement-id');
-    const transactions = await transactionsOf(service, {
+    const transactions = await transactionsOf(server, {
       postedAfter: textOf(report['dataStartTime']),
       postedBefore: textOf(report['dataEndTime']),
     });
@@ -151,7 +151,7 @@ describe('a document', () => {
     expect(shipments.size).toBeGreaterThan(2);
     expect(new Set(lines.map((line) => line.get('shipment-id')).filter((number) => number !== ''))).toEqual(shipments);
     expect(
-      await pages(service, financePaths.summary, {
+      await pages(server, financePaths.summary, {
         relatedIdentifierName: 'SETTLEMENT_ID',
         relatedIdentifierValue: id,
       }),
@@ -159,11 +159,11 @@ describe('a document', () => {
   });
 
   test('has an address on another host, valid for five minutes and without credentials', async () => {
-    const service = await startSeller({ events: 100 });
-    const [report] = await reportsOf(service, { processingStatuses: 'DONE' });
+    const server = await startSeller({ events: 100 });
+    const [report] = await reportsOf(server, { processingStatuses: 'DONE' });
     if (report === undefined) throw new Error('expected a report');
-    const address = textOf((await addressOf(service, report))['url']);
-    expect(new URL(address).origin).toBe(`http://localhost:${service.service.port}`);
+    const address = textOf((await addressOf(server, report))['url']);
+    expect(new URL(address).origin).toBe(`http://localhost:${server.server.port}`);
     const status = async (url: string, headers: Record<string, string> = {}) => {
       const answer = await fetch(url, { headers });
       return [answer.status, /<Code>(.*)<\/Code>/.exec(await answer.text())?.[1]];
@@ -172,24 +172,24 @@ describe('a document', () => {
     expect(await status(address, { authorization: 'Basic eDp5' })).toEqual([400, 'InvalidArgument']);
     expect(await status(address.replace(/.$/, '_'))).toEqual([403, 'SignatureDoesNotMatch']);
     expect(await status(address.replace('/amzn1', '/amzn2'))).toEqual([403, 'SignatureDoesNotMatch']);
-    service.clock.move(5 * minute);
+    server.clock.move(5 * minute);
     expect(await status(address)).toEqual([200, undefined]);
-    service.clock.move(1);
+    server.clock.move(1);
     expect(await status(address)).toEqual([403, 'AccessDenied']);
   });
 
   test('that does not exist is not found', async () => {
-    const service = await startSeller({ events: 100 });
-    const answer = await service.get(paths.document('amzn1.spdoc.1.4.na.none'));
+    const server = await startSeller({ events: 100 });
+    const answer = await server.get(paths.document('amzn1.spdoc.1.4.na.none'));
     expect([answer.status, answer.message]).toEqual([404, 'There is no document with this reportDocumentId.']);
   });
 });
 
 test('reports and documents have a quota each', async () => {
-  const service = await startSeller({ events: 100, quota: {} });
+  const server = await startSeller({ events: 100, quota: {} });
   const statuses = async (path: string, query: Query, count: number) => {
     const answers = [];
-    for (let sent = 0; sent < count; sent++) answers.push(await service.get(path, query));
+    for (let sent = 0; sent < count; sent++) answers.push(await server.get(path, query));
     return { last: answers.at(-1)?.status, rate: answers[0]?.headers.get('x-amzn-ratelimit-limit') };
   };
   const query = { reportTypes: settlementReports };
@@ -197,7 +197,7 @@ test('reports and documents have a quota each', async () => {
   expect(await statuses(paths.reports, query, 1)).toMatchObject({ last: 429 });
   expect(await statuses(paths.document('none'), {}, 15)).toEqual({ last: 404, rate: '0.0167' });
   expect(await statuses(paths.document('none'), {}, 1)).toMatchObject({ last: 429 });
-  service.clock.move(46_000);
+  server.clock.move(46_000);
   expect(await statuses(paths.reports, query, 1)).toMatchObject({ last: 200 });
   expect(await statuses(paths.document('none'), {}, 1)).toMatchObject({ last: 429 });
 });

@@ -20,8 +20,8 @@ import {
   transactionsOf,
   v0Events,
   v0Payloads,
-  type SellerService,
-} from './seller-service.js';
+  type SellerServer,
+} from './seller-server.js';
 
 const ages = { postedAfter: iso(start - 170 * day) };
 
@@ -30,9 +30,9 @@ function addTo(sums: Map<string, bigint>, key: string | undefined, amount: bigin
 }
 
 /** What v0 has of each order, the orders without a net of 0. */
-async function v0Orders(service: SellerService): Promise<Map<string, bigint>> {
+async function v0Orders(server: SellerServer): Promise<Map<string, bigint>> {
   const sums = new Map<string, bigint>();
-  for (const { event, net } of await v0Events(service, '/finances/v0/financialEvents', {
+  for (const { event, net } of await v0Events(server, '/finances/v0/financialEvents', {
     PostedAfter: ages.postedAfter,
   })) {
     const names = ['AmazonOrderId', 'OrderId', 'TDSOrderId', 'OriginalRemovalOrderId'];
@@ -42,35 +42,35 @@ async function v0Orders(service: SellerService): Promise<Map<string, bigint>> {
   return sums;
 }
 
-async function v0Groups(service: SellerService): Promise<readonly JsonObject[]> {
-  const payloads = await v0Payloads(service, '/finances/v0/financialEventGroups', {});
+async function v0Groups(server: SellerServer): Promise<readonly JsonObject[]> {
+  const payloads = await v0Payloads(server, '/finances/v0/financialEventGroups', {});
   return payloads.flatMap((payload) => listIn(payload, 'FinancialEventGroupList'));
 }
 
 describe.each(['plausible', 'edge-cases'] as const)('over a %s seller', (profile) => {
   test('orders have the same money as in v0', async () => {
-    const service = await startSeller({ profile });
+    const server = await startSeller({ profile });
     const orders = new Map<string, bigint>();
-    for (const transaction of (await transactionsOf(service, ages)).filter(isPaid)) {
+    for (const transaction of (await transactionsOf(server, ages)).filter(isPaid)) {
       addTo(orders, identifier(transaction, 'ORDER_ID'), totalOf(transaction));
     }
     expect(orders.size).toBeGreaterThan(500);
-    expect(orders).toEqual(await v0Orders(service));
+    expect(orders).toEqual(await v0Orders(server));
   });
 
   test('settlements have the same money as in v0, in transactions and in their summary', async () => {
-    const service = await startSeller({ profile });
-    const groups = await v0Groups(service);
+    const server = await startSeller({ profile });
+    const groups = await v0Groups(server);
     expect(groups.length).toBeGreaterThan(25);
     for (const group of groups) {
       const id = textOf(group['FinancialEventGroupId']);
       const related = { relatedIdentifierName: 'FINANCIAL_EVENT_GROUP_ID', relatedIdentifierValue: id };
-      const transactions = await transactionsOf(service, related);
+      const transactions = await transactionsOf(server, related);
       const expected = moneyOf(group['OriginalTotal']) - moneyOf(group['BeginningBalance']);
       expect(sum(transactions.filter(isPaid).map(totalOf))).toBe(expected);
       const [settlement = ''] = transactions.map((one) => identifier(one, 'SETTLEMENT_ID'));
       const byId = { relatedIdentifierName: 'SETTLEMENT_ID', relatedIdentifierValue: settlement };
-      const summaries = listIn(payloadOf(await service.get(paths.summary, byId)), 'summaries');
+      const summaries = listIn(payloadOf(await server.get(paths.summary, byId)), 'summaries');
       expect(summaries.map((summary) => micros(summary['netProceeds']))).toEqual([expected]);
       const transferred = transactions.filter(isTransfer).map(totalOf);
       const isPaidOut = group['FundTransferStatus'] === 'Succeeded' && moneyOf(group['OriginalTotal']) > 0n;
@@ -133,10 +133,10 @@ test('the exceptions that are known are there', async () => {
 
 describe('a deferred sale', () => {
   test('is released in place, and once more on the day of its release', async () => {
-    const service = await startSeller();
-    const first = await transactionsOf(service, ages);
-    service.clock.move(10 * day);
-    const later = new Map((await transactionsOf(service, ages)).map((one) => [idOf(one), one]));
+    const server = await startSeller();
+    const first = await transactionsOf(server, ages);
+    server.clock.move(10 * day);
+    const later = new Map((await transactionsOf(server, ages)).map((one) => [idOf(one), one]));
     const deferred = first.filter((one) => statusOf(one) === 'DEFERRED');
     expect(deferred.length).toBeGreaterThan(50);
     for (const before of deferred) {
@@ -160,11 +160,11 @@ describe('a deferred sale', () => {
   });
 
   test('and all else is the same ten days later', async () => {
-    const service = await startSeller();
+    const server = await startSeller();
     const query = { ...ages, postedBefore: iso(start - 3 * day) };
-    const first = await transactionsOf(service, query);
-    service.clock.move(10 * day);
-    const later = new Map((await transactionsOf(service, query)).map((one) => [idOf(one), one]));
+    const first = await transactionsOf(server, query);
+    server.clock.move(10 * day);
+    const later = new Map((await transactionsOf(server, query)).map((one) => [idOf(one), one]));
     const old = Date.parse('2025-04-10');
     const compared = first.filter((one) => Date.parse(textOf(one['postedDate'])) > old);
     expect(compared.length).toBeGreaterThan(800);
@@ -176,27 +176,27 @@ describe('a deferred sale', () => {
 });
 
 test('payouts are the transfers, the newest first', async () => {
-  const service = await startSeller();
-  const payouts = (await pages(service, paths.payouts, {})).flatMap((answer) => listIn(payloadOf(answer), 'payouts'));
+  const server = await startSeller();
+  const payouts = (await pages(server, paths.payouts, {})).flatMap((answer) => listIn(payloadOf(answer), 'payouts'));
   const created = payouts.map((payout) => Date.parse(textOf(payout['creationDate'])));
   expect(created).toEqual(created.toSorted((a, b) => b - a));
-  const transfers = (await transactionsOf(service, ages)).filter(isTransfer);
+  const transfers = (await transactionsOf(server, ages)).filter(isTransfer);
   const paid = payouts.filter((payout) => payout['currentStatus'] === 'PAID');
   const sums = (list: readonly JsonObject[], amount: (one: JsonObject) => bigint) =>
     new Map(list.map((one) => [identifier(one, 'SETTLEMENT_ID'), amount(one)]));
   expect(paid.length).toBeGreaterThan(20);
   expect(sums(paid, (one) => micros(one['amount']))).toEqual(sums(transfers, (one) => -totalOf(one)));
   const [newest = {}] = payouts;
-  const asked = await service.get(paths.payouts, { payoutId: textOf(newest['id']) });
+  const asked = await server.get(paths.payouts, { payoutId: textOf(newest['id']) });
   expect(listIn(payloadOf(asked), 'payouts')).toEqual([newest]);
 });
 
 test('a summary of a period has both of its days, for each marketplace', async () => {
-  const service = await startSeller();
+  const server = await startSeller();
   const query = { periodStart: '2025-05-10', periodEnd: '2025-05-12' };
-  const summaries = listIn(payloadOf(await service.get(paths.summary, query)), 'summaries');
+  const summaries = listIn(payloadOf(await server.get(paths.summary, query)), 'summaries');
   const range = { postedAfter: '2025-05-10', postedBefore: '2025-05-13' };
-  const paid = (await transactionsOf(service, range)).filter(isPaid);
+  const paid = (await transactionsOf(server, range)).filter(isPaid);
   const sums = new Map<string, bigint>();
   for (const one of paid) {
     const money = one['totalAmount'];

@@ -14,7 +14,7 @@ import {
   startSeller,
   statusOf,
   transactionsOf,
-} from './seller-service.js';
+} from './seller-server.js';
 
 const minute = 60_000;
 const group = { relatedIdentifierName: 'FINANCIAL_EVENT_GROUP_ID', relatedIdentifierValue: 'no-such-group' };
@@ -65,42 +65,42 @@ describe('a request for transactions', () => {
   });
 
   test('has the envelope and the headers of v0, and a quota of its own with a burst of 10', async () => {
-    const service = await startSeller({ events: 100, quota: { rate: 0.5 } });
+    const server = await startSeller({ events: 100, quota: { rate: 0.5 } });
     const statuses: number[] = [];
-    for (let count = 0; count < 11; count++) statuses.push((await service.get(paths.payouts)).status);
+    for (let count = 0; count < 11; count++) statuses.push((await server.get(paths.payouts)).status);
     expect(statuses).toEqual([...Array.from({ length: 10 }, () => 200), 429]);
-    const answer = await service.get(paths.transactions, month);
+    const answer = await server.get(paths.transactions, month);
     expect(answer.status).toBe(200);
     expect(answer.headers.get('x-amzn-RateLimit-Limit')).toBe('0.5');
     expect(answer.headers.get('x-amzn-RequestId')).toMatch(/^[0-9a-f-]{36}$/);
-    for (let count = 0; count < 11; count++) await service.get('/finances/v0/financialEventGroups');
-    expect((await service.get('/finances/v0/financialEventGroups')).status).toBe(200);
+    for (let count = 0; count < 11; count++) await server.get('/finances/v0/financialEventGroups');
+    expect((await server.get('/finances/v0/financialEventGroups')).status).toBe(200);
   });
 
   test('takes the burst that is set', async () => {
-    const service = await startSeller({ events: 100, quota: { rate: 0.5, burst: 2 } });
+    const server = await startSeller({ events: 100, quota: { rate: 0.5, burst: 2 } });
     const statuses: number[] = [];
     for (let count = 0; count < 3; count++)
-      statuses.push((await service.get(paths.summary, { periodStart: '2025-05-01' })).status);
+      statuses.push((await server.get(paths.summary, { periodStart: '2025-05-01' })).status);
     expect(statuses).toEqual([200, 200, 429]);
   });
 
   test.each(['POST', 'PUT', 'DELETE'])('by %s is refused, to payouts too', async (method) => {
-    const service = await startSeller({ events: 10 });
-    for (const path of Object.values(paths)) expect((await service.raw(path, { method })).status).toBe(405);
+    const server = await startSeller({ events: 10 });
+    for (const path of Object.values(paths)) expect((await server.raw(path, { method })).status).toBe(405);
   });
 
   test('asks for an access token where there is a sign-in', async () => {
     const signIn = { clientId: 'client', clientSecret: 'a-long-enough-secret' };
-    const service = await startSeller({ events: 10, signIn });
-    for (const path of Object.values(paths)) expect((await service.get(path)).status).toBe(403);
+    const server = await startSeller({ events: 10, signIn });
+    for (const path of Object.values(paths)) expect((await server.get(path)).status).toBe(403);
   });
 });
 
 describe('pages of transactions', () => {
   test('have up to 500 results, in no order of date, each once', async () => {
-    const service = await startSeller({ events: 6000 });
-    const answers = await pages(service, paths.transactions, month);
+    const server = await startSeller({ events: 6000 });
+    const answers = await pages(server, paths.transactions, month);
     const lists = answers.map((answer) => listIn(payloadOf(answer), 'transactions'));
     expect(lists.length).toBeGreaterThan(3);
     expect(lists.slice(0, -1).map((list) => list.length)).toEqual(lists.slice(1).map(() => 500));
@@ -114,26 +114,26 @@ describe('pages of transactions', () => {
     // Days one by one have the same ones.
     const days: string[] = [];
     for (let at = start - 40 * day; at < start - 10 * day; at += day) {
-      days.push(...(await transactionsOf(service, { postedAfter: iso(at), postedBefore: iso(at + day) })).map(idOf));
+      days.push(...(await transactionsOf(server, { postedAfter: iso(at), postedBefore: iso(at + day) })).map(idOf));
     }
     expect(days.toSorted()).toEqual(all.map(idOf).toSorted());
   });
 
   test('a bound is included below and not above', async () => {
-    const service = await startSeller();
-    const [one = {}] = await transactionsOf(service, month);
+    const server = await startSeller();
+    const [one = {}] = await transactionsOf(server, month);
     const at = postedAt(one);
-    const ids = async (query: Query) => (await transactionsOf(service, query)).map(idOf);
+    const ids = async (query: Query) => (await transactionsOf(server, query)).map(idOf);
     expect(await ids({ postedAfter: iso(at), postedBefore: iso(at + 1000) })).toContain(idOf(one));
     expect(await ids({ postedAfter: iso(at - 1000), postedBefore: iso(at) })).not.toContain(idOf(one));
   });
 
   test('a token goes with all parameters of the first request, and no others', async () => {
-    const service = await startSeller({ events: 4000 });
-    const first = await service.get(paths.transactions, month);
+    const server = await startSeller({ events: 4000 });
+    const first = await server.get(paths.transactions, month);
     const nextToken = textOf(payloadOf(first)['nextToken']);
     const refused = async (query: Query) => {
-      const answer = await service.get(paths.transactions, { ...query, nextToken });
+      const answer = await server.get(paths.transactions, { ...query, nextToken });
       return [answer.status, answer.message];
     };
     expect(await refused({})).toEqual([400, expect.stringContaining('postedAfter is missing')]);
@@ -145,38 +145,38 @@ describe('pages of transactions', () => {
     expect(await refused(other)).toEqual([400, expect.stringContaining('the same postedBefore')]);
     const more = { ...month, transactionStatus: 'RELEASED' };
     expect(await refused(more)).toEqual([400, expect.stringContaining('the same transactionStatus')]);
-    expect((await service.get(paths.summary, { periodStart: '2025-05-01', nextToken })).status).toBe(400);
-    expect((await service.get(paths.transactions, { ...month, nextToken })).status).toBe(200);
+    expect((await server.get(paths.summary, { periodStart: '2025-05-01', nextToken })).status).toBe(400);
+    expect((await server.get(paths.transactions, { ...month, nextToken })).status).toBe(200);
   });
 
   test('a token that is encoded twice fails', async () => {
-    const service = await startSeller({ events: 4000 });
-    const first = await service.get(paths.transactions, month);
+    const server = await startSeller({ events: 4000 });
+    const first = await server.get(paths.transactions, month);
     const nextToken = textOf(payloadOf(first)['nextToken']);
     expect(encodeURIComponent(nextToken)).not.toBe(nextToken);
-    const twice = await service.get(paths.transactions, { ...month, nextToken: encodeURIComponent(nextToken) });
+    const twice = await server.get(paths.transactions, { ...month, nextToken: encodeURIComponent(nextToken) });
     expect([twice.status, listIn(twice.body, 'errors')[0]?.['code']]).toEqual([500, 'InternalFailure']);
   });
 
   test('a token dies as v0’s do', async () => {
-    const service = await startSeller({ events: 4000, tokenLifeMs: 3 * minute });
-    const first = await service.get(paths.transactions, month);
+    const server = await startSeller({ events: 4000, tokenLifeMs: 3 * minute });
+    const first = await server.get(paths.transactions, month);
     const query = { ...month, nextToken: textOf(payloadOf(first)['nextToken']) };
-    service.clock.move(4 * minute);
-    const late = await service.get(paths.transactions, query);
+    server.clock.move(4 * minute);
+    const late = await server.get(paths.transactions, query);
     expect([late.status, late.message]).toEqual([400, 'Token is not valid, token duration is 3 minutes.']);
   });
 
   test('are of one instant, whatever is released meanwhile', async () => {
-    const service = await startSeller({ events: 6000 });
+    const server = await startSeller({ events: 6000 });
     const query = { postedAfter: iso(start - 20 * day) };
-    const whole = await transactionsOf(service, query);
-    const first = await service.get(paths.transactions, query);
-    service.clock.move(2 * day);
+    const whole = await transactionsOf(server, query);
+    const first = await server.get(paths.transactions, query);
+    server.clock.move(2 * day);
     const rest: JsonObject[] = [];
     let token = payloadOf(first)['nextToken'];
     while (typeof token === 'string') {
-      const answer = await service.get(paths.transactions, { ...query, nextToken: token });
+      const answer = await server.get(paths.transactions, { ...query, nextToken: token });
       rest.push(...listIn(payloadOf(answer), 'transactions'));
       token = payloadOf(answer)['nextToken'];
     }
@@ -186,11 +186,11 @@ describe('pages of transactions', () => {
 
 describe('a filter', () => {
   test('by status takes the transactions apart', async () => {
-    const service = await startSeller();
+    const server = await startSeller();
     const query = { postedAfter: iso(start - 30 * day) };
-    const all = await transactionsOf(service, query);
+    const all = await transactionsOf(server, query);
     for (const status of ['DEFERRED', 'RELEASED', 'DEFERRED_RELEASED']) {
-      const some = await transactionsOf(service, { ...query, transactionStatus: status });
+      const some = await transactionsOf(server, { ...query, transactionStatus: status });
       expect(some.length).toBeGreaterThan(20);
       expect(some.map(idOf).toSorted()).toEqual(
         all
@@ -202,9 +202,9 @@ describe('a filter', () => {
   });
 
   test('by marketplace has those of the account every time', async () => {
-    const service = await startSeller();
-    const all = await transactionsOf(service, month);
-    const of = (marketplaceId: string) => transactionsOf(service, { ...month, marketplaceId });
+    const server = await startSeller();
+    const all = await transactionsOf(server, month);
+    const of = (marketplaceId: string) => transactionsOf(server, { ...month, marketplaceId });
     const [american, german] = [await of('ATVPDKIKX0DER'), await of('A1PA6795UKMFR9')];
     const both = american.map(idOf).filter((id) => german.map(idOf).includes(id));
     const ofAccount = all.filter((one) => !('marketplaceDetails' in one)).map(idOf);
@@ -213,11 +213,11 @@ describe('a filter', () => {
   });
 
   test('by order has all of its transactions', async () => {
-    const service = await startSeller();
-    const all = await transactionsOf(service, { postedAfter: iso(start - 170 * day) });
+    const server = await startSeller();
+    const all = await transactionsOf(server, { postedAfter: iso(start - 170 * day) });
     const ids = all.map((one) => identifier(one, 'ORDER_ID')).filter((id) => id !== undefined);
     const relatedIdentifierValue = ids.find((id) => ids.filter((other) => other === id).length > 2) ?? expect.fail();
-    const asked = await transactionsOf(service, { relatedIdentifierName: 'ORDER_ID', relatedIdentifierValue });
+    const asked = await transactionsOf(server, { relatedIdentifierName: 'ORDER_ID', relatedIdentifierValue });
     const expected = all.filter((one) => identifier(one, 'ORDER_ID') === relatedIdentifierValue).map(idOf);
     expect(asked.map(idOf).toSorted()).toEqual(expected.toSorted());
   });
@@ -245,8 +245,8 @@ describe('a summary', () => {
 });
 
 test('payouts are chosen by date, marketplace and type of account', async () => {
-  const service = await startSeller({ events: 500 });
-  const read = async (query: Query) => listIn(payloadOf(await service.get(paths.payouts, query)), 'payouts');
+  const server = await startSeller({ events: 500 });
+  const read = async (query: Query) => listIn(payloadOf(await server.get(paths.payouts, query)), 'payouts');
   const all = await read({});
   const created = (one: JsonObject) => Date.parse(textOf(one['creationDate']));
   const [third = {}] = all.slice(2);

@@ -69,13 +69,13 @@ export function serveUpstream(
       seed: traits.seed,
       tokenLifeMs: traits.tokenLifeMs,
     },
-    injectFaults: (service) => {
+    injectFaults: (server) => {
       let current: string[] = [];
       const hit = (kind: string): void => {
         current.push(kind);
-        service.hit(kind);
+        server.hit(kind);
       };
-      const faults = inject({ ...service, hit });
+      const faults = inject({ ...server, hit });
       answered = faults.backend;
       return {
         ...faults,

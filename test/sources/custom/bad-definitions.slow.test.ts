@@ -7,7 +7,7 @@ import { loadDefinitions } from '../../../src/sources/custom/load-definitions.js
 import { builtCommand } from '../../app/built-command.js';
 import { temporaryFolder } from '../../app/lake-run.js';
 import { loaded, shipmentsFrom } from './custom-run.js';
-import { parcelService } from './parcel-service.js';
+import { parcelServer } from './parcel-server.js';
 
 const good = await readFile('test/sources/custom/pipelines/shipments.mjs', 'utf8');
 const taken = { pipelines: ['financial-events'], tables: ['events'] };
@@ -200,8 +200,8 @@ test('the command exits with 2 and touches nothing', async () => {
 
 test('a definition whose table has changed is refused by the lake that holds it', async () => {
   const lake = await temporaryFolder();
-  const service = await parcelService([]);
-  const own = shipmentsFrom(service);
+  const server = await parcelServer([]);
+  const own = shipmentsFrom(server);
   const range = { lake, from: '2025-01-20', to: '2025-01-27' };
   await loaded(own, range);
   const { table } = own.loaded.definition;
@@ -216,7 +216,7 @@ test('a definition whose table has changed is refused by the lake that holds it'
     [{ ...table, sort: ['carrier'] }, 'sort to be [shipped_at, shipment_id], got [carrier]'],
     [{ ...table, name: 'parcels' }, 'expected shipments, which shipments fills'],
   ] as const) {
-    await expect(loaded(shipmentsFrom(service, { table: other }), range)).rejects.toThrow(expected);
+    await expect(loaded(shipmentsFrom(server, { table: other }), range)).rejects.toThrow(expected);
   }
-  await expect(loaded(shipmentsFrom(service, { name: 'parcels' }), range)).rejects.toThrow('which shipments fills');
+  await expect(loaded(shipmentsFrom(server, { name: 'parcels' }), range)).rejects.toThrow('which shipments fills');
 });

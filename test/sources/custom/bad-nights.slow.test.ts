@@ -15,7 +15,7 @@ import {
   shopifyEnvironment,
   stripeAnswer,
 } from './example-answers.js';
-import { exampleService, type Answered, type Asked } from './example-service.js';
+import { exampleServer, type Answered, type Asked } from './example-server.js';
 
 interface Api {
   readonly environment: (url: string) => Readonly<Record<string, string>>;
@@ -70,7 +70,7 @@ test.each(Object.entries(apis))(
     const issued: string[] = [];
     let data = 0;
     let signIns = 0;
-    const { url } = await exampleService((asked) => {
+    const { url } = await exampleServer((asked) => {
       // The first sign-in fails; a token lives for ten minutes, and one is withdrawn before.
       if (isSignIn(asked)) return ++signIns === 1 ? { status: 503 } : api.answer(asked, issued, 600);
       switch (++data) {
@@ -108,7 +108,7 @@ test.each(Object.entries(apis).filter(([name]) => /^(shopify|ebay)/.test(name)))
     const commit = join(lake, name.replace('-', '_'), '_delta_log', `${'0'.repeat(20)}.json`);
     const issued: string[] = [];
     let isFirst = true;
-    const { url, asked } = await exampleService((one) => {
+    const { url, asked } = await exampleServer((one) => {
       const isEarly = isSignIn(one) || `${one.query.get('filter') ?? ''}${one.body}`.includes('2025-01-01');
       // Of the first run the first window alone is answered: with its commit it dies.
       return isFirst && !isEarly ? new Promise(() => undefined) : api.answer(one, issued);

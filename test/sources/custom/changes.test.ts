@@ -7,11 +7,11 @@ import { Kept } from '../../core/text/streams.js';
 import { temporaryFolder } from '../../app/lake-run.js';
 import { open } from '../../app/maintenance/small-lake.js';
 import { loaded, ownClock, shipmentsFrom } from './custom-run.js';
-import { parcelService, shipmentAt, shipmentsOf } from './parcel-service.js';
+import { parcelServer, shipmentAt, shipmentsOf } from './parcel-server.js';
 
 test('changes of the table of a pipeline of one’s own are the answers that came and went', async () => {
-  const service = await parcelService(shipmentsOf('2025-01-20T00:00:00Z', 6, 4));
-  const own = shipmentsFrom(service);
+  const server = await parcelServer(shipmentsOf('2025-01-20T00:00:00Z', 6, 4));
+  const own = shipmentsFrom(server);
   const folder = await temporaryFolder();
   const lake = join(folder, 'lake');
   const file = join(folder, 'changes.ndjson');
@@ -40,7 +40,7 @@ test('changes of the table of a pipeline of one’s own are the answers that cam
 
   await loaded(own, { lake, from: '2025-01-20', to: '2025-01-24' });
   await (await open(lake, ownClock())).setRetention(1_000_000);
-  const first = service.shipments.slice(0, 4 * 4);
+  const first = server.shipments.slice(0, 4 * 4);
   const all = await changed(undefined);
   expect([all.came, all.went]).toEqual([jsonOf(first), []]);
 
@@ -48,7 +48,7 @@ test('changes of the table of a pipeline of one’s own are the answers that cam
   const [other, gone] = [first[1], first.at(-1)];
   if (other === undefined || gone === undefined) throw new Error('no shipments');
   const replaced = shipmentAt(900, other.shippedAt);
-  service.shipments = service.shipments.flatMap((one) => (one === other ? [replaced] : one === gone ? [] : [one]));
+  server.shipments = server.shipments.flatMap((one) => (one === other ? [replaced] : one === gone ? [] : [one]));
   const read = await loaded(own, { lake, refresh: true, from: '2025-01-20', to: '2025-01-24' });
   expect(read.printed).toContain('Changed since it was read last, shipments: 1 appeared, 2 vanished\n');
   expect(read.printed).not.toMatch(/and \d+ more/);
@@ -57,11 +57,11 @@ test('changes of the table of a pipeline of one’s own are the answers that cam
   const later = await changed(all.next);
   expect(later.went).toEqual(jsonOf([other, gone]));
   expect(later.came).toEqual(
-    jsonOf([replaced, ...service.shipments.filter(({ shippedAt }) => shippedAt >= '2025-01-24')]),
+    jsonOf([replaced, ...server.shipments.filter(({ shippedAt }) => shippedAt >= '2025-01-24')]),
   );
 
   // Those behind a record that is gone have another position.
-  const [newest] = service.shipments.splice(0, 1);
+  const [newest] = server.shipments.splice(0, 1);
   if (newest === undefined) throw new Error('no shipment');
   await loaded(own, { lake, refresh: true, from: '2025-01-20', to: '2025-01-24' });
   const moved = await changed(later.next);

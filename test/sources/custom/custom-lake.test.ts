@@ -12,7 +12,7 @@ import { synced } from '../../app/load/synced.js';
 import { verify } from '../../../src/app/verify/verify.js';
 import { verified } from '../../app/verify/verified.js';
 import { loaded, ownClock, rowOf, shipmentsFrom } from './custom-run.js';
-import { parcelService, shipmentAt, shipmentsOf } from './parcel-service.js';
+import { parcelServer, shipmentAt, shipmentsOf } from './parcel-server.js';
 
 const perDay = 8;
 const clock = ownClock();
@@ -27,11 +27,11 @@ function quietly() {
 
 async function loadedTwice() {
   const lake = await temporaryFolder();
-  const service = await parcelService(shipmentsOf('2025-01-15T00:00:00Z', 30, perDay));
-  const own = shipmentsFrom(service);
+  const server = await parcelServer(shipmentsOf('2025-01-15T00:00:00Z', 30, perDay));
+  const own = shipmentsFrom(server);
   for (const from of ['2025-01-27', '2025-01-20']) await loaded(own, { lake, from, to: '2025-02-03' });
-  service.requests.length = 0;
-  return { lake, service, own };
+  server.requests.length = 0;
+  return { lake, server, own };
 }
 
 const isWhole = { code: 0, verdict: 'whole', problems: [] };
@@ -64,15 +64,15 @@ test('verify counts and hashes a table of one’s own, and finds what was change
 });
 
 test('compact merges it, a refresh parts what was merged, and what is the same writes nothing', async () => {
-  const { lake, service, own } = await loadedTwice();
+  const { lake, server, own } = await loadedTwice();
   await compact({ lake, pipelines: ['shipments'], account: undefined }, quietly());
   expect([...(await fileHashes(lake)).keys()].filter((path) => path.includes('month=2025-01'))).toHaveLength(1);
   expect(await verified({ root: lake, clock })).toMatchObject(isWhole);
 
-  service.shipments = [...service.shipments, shipmentAt(5000, '2025-01-24T12:00:00.000Z')];
+  server.shipments = [...server.shipments, shipmentAt(5000, '2025-01-24T12:00:00.000Z')];
   const day = { lake, refresh: true, from: '2025-01-23', to: '2025-01-24' };
   await loaded(own, day);
-  expect(service.requests.length).toBeGreaterThan(0);
+  expect(server.requests.length).toBeGreaterThan(0);
   const late = "SELECT count(*) FILTER (shipment_id = 'S-005000') AS late, count(*) AS n FROM shipments";
   expect(await rowOf(lake, late)).toEqual({ late: 1n, n: BigInt(14 * perDay + 1) });
   expect(await verified({ root: lake, clock })).toMatchObject(isWhole);
@@ -95,7 +95,7 @@ test('forget takes it by whole windows, and keeps what describes the table', asy
 });
 
 test('a plan tells the requests that the backfill then needs', async () => {
-  const { lake, service, own } = await loadedTwice();
+  const { lake, server, own } = await loadedTwice();
   const asked = {
     lake,
     pipelines: ['shipments'],
@@ -107,28 +107,28 @@ test('a plan tells the requests that the backfill then needs', async () => {
   const shown = quietly();
   const rest = { endpoint: undefined, orders: undefined, rate: 0.5, burst: 30, refresh: false, probe: false } as const;
   await plan({ ...asked, ...rest, format: 'json' }, shown);
-  expect(service.requests).toEqual([]);
+  expect(server.requests).toEqual([]);
   const planned = JSON.parse(shown.output.text) as { known: boolean; requests: number };
   await loaded(own, { lake, from: '2025-01-15', to: '2025-02-14' });
-  expect(service.requests.length).toBeGreaterThan(1);
-  expect([planned.known, Math.abs(planned.requests - service.requests.length)]).toEqual([true, 0]);
+  expect(server.requests.length).toBeGreaterThan(1);
+  expect([planned.known, Math.abs(planned.requests - server.requests.length)]).toEqual([true, 0]);
 });
 
 test('a nightly run loads what is new and looks back', async () => {
-  const { lake, service, own } = await loadedTwice();
+  const { lake, server, own } = await loadedTwice();
   const nightly = { lake, pipelines: ['shipments'], account: 'depot', customPipelines: [own], maxLag: '1h' };
   const first = await synced(nightly, { clock });
   expect([first.failure, first.summary.changes]).toEqual([undefined, {}]);
   expect(first.printed).toContain('Nothing has changed in what was read again');
-  const all = service.shipments.filter(({ shippedAt }) => shippedAt >= '2025-01-20').length;
+  const all = server.shipments.filter(({ shippedAt }) => shippedAt >= '2025-01-20').length;
   expect(await rowOf(lake, 'SELECT count(*) AS n FROM shipments')).toEqual({ n: BigInt(all) });
-  service.requests.length = 0;
-  service.shipments = [...service.shipments, shipmentAt(7000, '2025-02-27T12:00:00.000Z')];
+  server.requests.length = 0;
+  server.shipments = [...server.shipments, shipmentAt(7000, '2025-02-27T12:00:00.000Z')];
   const second = await synced(nightly, { clock });
   expect(second.failure).toBeUndefined();
   expect(second.summary.changes).toMatchObject({ shipments: { appeared: 1, vanished: 0, slices: [{}] } });
   expect(second.printed).not.toContain('Nothing has changed');
-  expect(service.requests.length).toBeLessThan(5);
+  expect(server.requests.length).toBeLessThan(5);
   expect(await rowOf(lake, 'SELECT count(*) AS n FROM shipments')).toEqual({ n: BigInt(all + 1) });
 });
 

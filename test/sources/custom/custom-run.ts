@@ -7,12 +7,12 @@ import { customTables } from '../../../src/sources/custom/custom-table.js';
 import { loadDefinitions } from '../../../src/sources/custom/load-definitions.js';
 import { database, ran, type Ran } from '../../app/lake-run.js';
 import { runningClock } from '../../running-clock.js';
-import { token, type ParcelService } from './parcel-service.js';
+import { token, type ParcelServer } from './parcel-server.js';
 import shipments from './typescript/shipments.js';
 
 /** The pipeline of the docs over a service, without a look at the environment. */
 export function shipmentsFrom(
-  { url }: Pick<ParcelService, 'url'>,
+  { url }: Pick<ParcelServer, 'url'>,
   more: Partial<PipelineDefinition> = {},
 ): CustomPipeline {
   const authorization = `Bearer ${token}`;

@@ -7,24 +7,24 @@ import { temporaryFolder } from '../../app/lake-run.js';
 import { samplesOf, sumOf } from '../../observe/metrics/samples.js';
 import { runningClock } from '../../running-clock.js';
 import { loaded, shipmentsFrom } from './custom-run.js';
-import { parcelService, shipmentsOf } from './parcel-service.js';
+import { parcelServer, shipmentsOf } from './parcel-server.js';
 
 const pipeline = 'shipments';
 
 test('requests and quota of an own pipeline are told: metrics say what the summary says, and the view shows them', async () => {
-  const service = await parcelService(shipmentsOf('2025-01-15T00:00:00Z', 30, 30));
+  const server = await parcelServer(shipmentsOf('2025-01-15T00:00:00Z', 30, 30));
   const faults = new Map([
     [2, 429],
     [4, 500],
   ]);
-  service.strike = (_request, number) => {
+  server.strike = (_request, number) => {
     const status = faults.get(number);
     return status === undefined ? undefined : { status, body: '{"error":{"kind":"K","text":"not now"}}' };
   };
   const emitted: RunEvent[] = [];
   const clock = runningClock('2025-03-01T00:00:00Z', 200);
   const range = { from: '2025-01-20', to: '2025-01-27' };
-  const { summary } = await loaded(shipmentsFrom(service), { lake: await temporaryFolder(), ...range, clock, emitted });
+  const { summary } = await loaded(shipmentsFrom(server), { lake: await temporaryFolder(), ...range, clock, emitted });
   const counts = summary.pipelines[pipeline] ?? {};
   expect(counts).toMatchObject({ retries: 2, throttled: 1 });
 

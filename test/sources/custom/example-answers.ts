@@ -1,5 +1,5 @@
 import { dayMs } from '../../../src/core/windows.js';
-import type { Answered, Asked } from './example-service.js';
+import type { Answered, Asked } from './example-server.js';
 
 // What the APIs of examples/pipelines answer, as far as the definitions ask.
 

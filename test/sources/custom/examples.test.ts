@@ -14,11 +14,11 @@ import {
   stripeAnswer,
   times,
 } from './example-answers.js';
-import { exampleService } from './example-service.js';
+import { exampleServer } from './example-server.js';
 
 describe('Stripe', () => {
   test('a cursor that is an id, epochs, minor units exactly, a list of values, headers of a request, a key of the account', async () => {
-    const { url, asked } = await exampleService(stripeAnswer);
+    const { url, asked } = await exampleServer(stripeAnswer);
     const lake = await temporaryFolder();
     const environment = { STRIPE_URL: url, STRIPE_KEY_MY_SHOP: 'sk_of_my_shop' };
     const { summary } = await exampleLoaded('stripe-balance', { lake, ...january, environment });
@@ -44,7 +44,7 @@ describe('Stripe', () => {
   });
 
   test('the key of another account is never sent', async () => {
-    const { url, asked } = await exampleService(stripeAnswer);
+    const { url, asked } = await exampleServer(stripeAnswer);
     const environment = { STRIPE_URL: url, STRIPE_KEY: 'sk_of_nobody', STRIPE_KEY_OTHER_SHOP: 'sk_of_another' };
     await expect(
       exampleLoaded('stripe-balance', { lake: await temporaryFolder(), ...january, environment }),
@@ -57,7 +57,7 @@ describe('Shopify', () => {
   const refused = (code: string) => ({ errors: [{ message: `it is ${code}`, extensions: { code } }] });
 
   test('posted queries, a cursor in the body, throttled with status 200', async () => {
-    const { url, asked } = await exampleService((one, number) =>
+    const { url, asked } = await exampleServer((one, number) =>
       number === 2 ? { body: refused('THROTTLED') } : shopifyAnswer(one),
     );
     const lake = await temporaryFolder();
@@ -84,7 +84,7 @@ describe('Shopify', () => {
   });
 
   test('a page of errors ends the run with what it says', async () => {
-    const { url, asked } = await exampleService(() => ({ body: refused('ACCESS_DENIED') }));
+    const { url, asked } = await exampleServer(() => ({ body: refused('ACCESS_DENIED') }));
     const environment = shopifyEnvironment(url);
     await expect(
       exampleLoaded('shopify-orders', { lake: await temporaryFolder(), ...january, environment }),
@@ -97,7 +97,7 @@ describe('Shopify', () => {
 describe('PayPal', () => {
   test('signs in with client credentials, and again once its token is refused; page numbers; windows that are too large', async () => {
     const issued: string[] = [];
-    const { url, asked } = await exampleService((one, number) => {
+    const { url, asked } = await exampleServer((one, number) => {
       // Tokens can be withdrawn before they expire.
       if (number === 5) issued.push('withdrawn');
       return paypalAnswer(one, issued);
@@ -118,7 +118,7 @@ describe('PayPal', () => {
 
   test('stays behind the present by its lateness', async () => {
     const issued: string[] = [];
-    const { url, asked } = await exampleService((one) => paypalAnswer(one, issued));
+    const { url, asked } = await exampleServer((one) => paypalAnswer(one, issued));
     const clock = runningClock('2025-01-20T12:00:00Z', 200);
     const lake = await temporaryFolder();
     await exampleLoaded('paypal-transactions', {
@@ -133,7 +133,7 @@ describe('PayPal', () => {
   });
 
   test('a wrong secret ends the run without a request of data, and is shown nowhere', async () => {
-    const { url, asked } = await exampleService((one) => paypalAnswer(one, []));
+    const { url, asked } = await exampleServer((one) => paypalAnswer(one, []));
     const logged: string[] = [];
     const environment = { ...paypalEnvironment(url), PAYPAL_CLIENT_SECRET_MY_SHOP: 'another-secret-of-mine' };
     const ended = exampleLoaded('paypal-transactions', {
@@ -153,7 +153,7 @@ describe('PayPal', () => {
 describe('eBay', () => {
   test('signs in with a refresh token; offsets; windows that are empty by their status are loaded', async () => {
     const issued: string[] = [];
-    const { url, asked } = await exampleService((one) => ebayAnswer(one, issued));
+    const { url, asked } = await exampleServer((one) => ebayAnswer(one, issued));
     const lake = await temporaryFolder();
     const environment = ebayEnvironment(url);
     const { summary } = await exampleLoaded('ebay-transactions', { lake, ...january, environment });

@@ -7,7 +7,7 @@ import { temporaryFolder } from '../../app/lake-run.js';
 import { runningClock } from '../../running-clock.js';
 import { loaded, rowOf, shipmentsFrom, ownClock } from './custom-run.js';
 import { pageRequest } from '../../../src/sources/custom/custom-request.js';
-import { parcelService, shipmentsOf, type ParcelService, type Struck } from './parcel-service.js';
+import { parcelServer, shipmentsOf, type ParcelServer, type Struck } from './parcel-server.js';
 
 /** Pauses of seconds go by in milliseconds. */
 const clock = () => runningClock('2025-03-01T00:00:00Z', 200);
@@ -19,10 +19,10 @@ function refusal(status: number, kind: string, text: string, headers = {}): Stru
 }
 
 /** A service that answers some requests, by their number, with something else. */
-async function struck(answers: Readonly<Record<number, Struck>>): Promise<ParcelService> {
-  const service = await parcelService(shipmentsOf('2025-01-15T00:00:00Z', 30, perDay));
-  service.strike = (_request, number) => answers[number];
-  return service;
+async function struck(answers: Readonly<Record<number, Struck>>): Promise<ParcelServer> {
+  const server = await parcelServer(shipmentsOf('2025-01-15T00:00:00Z', 30, perDay));
+  server.strike = (_request, number) => answers[number];
+  return server;
 }
 
 async function countIn(lake: string): Promise<unknown> {
@@ -40,25 +40,25 @@ describe('what passes is asked again, and nothing is lost or doubled', () => {
     ['a body without records', { status: 200, body: '{"next_cursor":null}' }, { retries: 1, throttled: 0 }],
   ])('%s', async (_what, answer, counts) => {
     const lake = await temporaryFolder();
-    const service = await struck({ 2: answer });
-    const { summary } = await loaded(shipmentsFrom(service), { lake, ...week, clock: clock() });
+    const server = await struck({ 2: answer });
+    const { summary } = await loaded(shipmentsFrom(server), { lake, ...week, clock: clock() });
     expect(summary.pipelines['shipments']).toMatchObject({ ...counts, requests: 6, pages: 5 });
     expect(await countIn(lake)).toBe(BigInt(7 * perDay));
   });
 
   test('a throttle, and a fault when it is asked whether that is over', async () => {
     const lake = await temporaryFolder();
-    const service = await struck({ 2: refusal(429, 'SLOW', 'slow down'), 3: refusal(500, 'OOPS', 'the depot burns') });
-    const { summary } = await loaded(shipmentsFrom(service), { lake, ...week, clock: clock() });
+    const server = await struck({ 2: refusal(429, 'SLOW', 'slow down'), 3: refusal(500, 'OOPS', 'the depot burns') });
+    const { summary } = await loaded(shipmentsFrom(server), { lake, ...week, clock: clock() });
     expect(summary.pipelines['shipments']).toMatchObject({ retries: 2, throttled: 1, requests: 7, pages: 5 });
     expect(await countIn(lake)).toBe(BigInt(7 * perDay));
   });
 
   test('a cursor that isn’t taken any more: the window is read again, in parts', async () => {
     const lake = await temporaryFolder();
-    const service = await struck({ 3: refusal(400, 'STALE_CURSOR', 'too old') });
+    const server = await struck({ 3: refusal(400, 'STALE_CURSOR', 'too old') });
     const logged: string[] = [];
-    const { summary } = await loaded(shipmentsFrom(service), { lake, ...week, clock: clock(), logged });
+    const { summary } = await loaded(shipmentsFrom(server), { lake, ...week, clock: clock(), logged });
     expect(summary.pipelines['shipments']?.['requests']).toBe(3 + 5);
     expect(logged.join('\n')).toContain('is read in parts: shipments got status 400: too old');
     expect(await countIn(lake)).toBe(BigInt(7 * perDay));
@@ -66,8 +66,8 @@ describe('what passes is asked again, and nothing is lost or doubled', () => {
 
   test('a window that is too large is read in parts', async () => {
     const lake = await temporaryFolder();
-    const service = await struck({ 1: refusal(413, 'LARGE', 'too many shipments') });
-    await loaded(shipmentsFrom(service), { lake, ...week, clock: clock() });
+    const server = await struck({ 1: refusal(413, 'LARGE', 'too many shipments') });
+    await loaded(shipmentsFrom(server), { lake, ...week, clock: clock() });
     const windows = await rowOf(lake, 'SELECT count(DISTINCT window_start) AS windows, count(*) AS n FROM shipments');
     expect(windows).toEqual({ windows: 2n, n: BigInt(7 * perDay) });
   });
@@ -87,9 +87,9 @@ describe('what doesn’t pass ends the run in one line, and nothing is committed
     ],
   ])('%s', async (_what, answer, message) => {
     const lake = await temporaryFolder();
-    const service = await struck({ 1: answer });
-    await expect(loaded(shipmentsFrom(service), { lake, ...week, clock: clock() })).rejects.toThrow(message);
-    expect(service.requests).toHaveLength(1);
+    const server = await struck({ 1: answer });
+    await expect(loaded(shipmentsFrom(server), { lake, ...week, clock: clock() })).rejects.toThrow(message);
+    expect(server.requests).toHaveLength(1);
     expect(await countIn(lake)).toBe(0n);
   });
 
@@ -113,31 +113,31 @@ describe('what doesn’t pass ends the run in one line, and nothing is committed
     ],
   ])('%s', async (_what, more, message) => {
     const lake = await temporaryFolder();
-    const service = await struck({});
-    await expect(loaded(shipmentsFrom(service, more), { lake, ...week, clock: clock() })).rejects.toThrow(message);
+    const server = await struck({});
+    await expect(loaded(shipmentsFrom(server, more), { lake, ...week, clock: clock() })).rejects.toThrow(message);
     expect(await countIn(lake)).toBe(0n);
   });
 });
 
 test('a list that no answer has is soon the fault of a definition that has loaded nothing, and else one of the API', async () => {
   const lake = await temporaryFolder();
-  const service = await struck({});
-  const lost = shipmentsFrom(service, { records: ({ body }) => body.list('parcelz') });
+  const server = await struck({});
+  const lost = shipmentsFrom(server, { records: ({ body }) => body.list('parcelz') });
   const failed = loaded(lost, { lake, ...week, clock: clock() });
   await expect(failed).rejects.toMatchObject({ code: 'DEFINITION' });
   await expect(failed).rejects.toThrow(/^shipments\.js: records: .*parcelz/);
-  expect(service.requests).toHaveLength(3);
-  await loaded(shipmentsFrom(service), { lake, ...week, clock: clock() });
-  service.requests.length = 0;
+  expect(server.requests).toHaveLength(3);
+  await loaded(shipmentsFrom(server), { lake, ...week, clock: clock() });
+  server.requests.length = 0;
   const again = loaded(lost, { lake, ...week, refresh: true, clock: clock() });
   await expect(again).rejects.toMatchObject({ code: 'INCOMPLETE' });
-  expect(service.requests.length).toBeGreaterThan(7);
+  expect(server.requests.length).toBeGreaterThan(7);
 });
 
 test('pages that lead back to one that was read leave their window open', async () => {
   const lake = await temporaryFolder();
-  const service = await struck({});
-  const circle = shipmentsFrom(service, { next: ({ request }) => request });
+  const server = await struck({});
+  const circle = shipmentsFrom(server, { next: ({ request }) => request });
   await expect(loaded(circle, { lake, ...week, clock: clock() })).rejects.toMatchObject({ code: 'INCOMPLETE' });
   expect(await countIn(lake)).toBe(0n);
 });
@@ -153,22 +153,22 @@ test.each<[string, NonNullable<PipelineDefinition['next']>]>([
   ],
 ])('a link %s leads on', async (_where, next) => {
   const lake = await temporaryFolder();
-  const service = await struck({});
-  const { summary } = await loaded(shipmentsFrom(service, { next }), { lake, ...week, clock: clock() });
+  const server = await struck({});
+  const { summary } = await loaded(shipmentsFrom(server, { next }), { lake, ...week, clock: clock() });
   expect(summary.pipelines['shipments']).toMatchObject({ requests: 5, pages: 5 });
   expect(await countIn(lake)).toBe(BigInt(7 * perDay));
 });
 
 test('what doesn’t fit its column is null, whole in raw, and counted; without raw it fails the window', async () => {
   const lake = await temporaryFolder();
-  const service = await parcelService([
+  const server = await parcelServer([
     { shippedAt: '2025-01-21', json: '{"id":"S-1","parcels":[],"shipped_at":"soon","cost":{"amount":1.005}}' },
     {
       shippedAt: '2025-01-22',
       json: '{"id":"S-2","parcels":[],"cost":{"amount":1e1},"tracking_number":9223372036854775808}',
     },
   ]);
-  const { printed } = await loaded(shipmentsFrom(service), { lake, ...week });
+  const { printed } = await loaded(shipmentsFrom(server), { lake, ...week });
   expect(printed).toContain(
     '1 value of an unexpected type (null in their column, complete in raw): shipments.shipped_at',
   );
@@ -177,8 +177,8 @@ test('what doesn’t fit its column is null, whole in raw, and counted; without 
     'SELECT list(cost ORDER BY shipment_id)::VARCHAR AS cost, list(raw ORDER BY shipment_id) AS raw FROM shipments';
   expect(await rowOf(lake, query)).toMatchObject({ cost: '[NULL, 10.00]' });
 
-  const { definition } = shipmentsFrom(service).loaded;
-  const lean = shipmentsFrom(service, { table: { ...definition.table, raw: false } });
+  const { definition } = shipmentsFrom(server).loaded;
+  const lean = shipmentsFrom(server, { table: { ...definition.table, raw: false } });
   const other = await temporaryFolder();
   await expect(loaded(lean, { lake: other, ...week })).rejects.toThrow(
     /^shipments\.js: rows: got a value of another type for shipments\.shipped_at/,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { builtCommand } from '../../app/built-command.js';
 import { temporaryFolder } from '../../app/lake-run.js';
-import { exampleService } from './example-service.js';
+import { exampleServer } from './example-server.js';
 
 const environmentOf = (url: string) => ({ SMALL_SHOP_URL: url, SMALL_SHOP_TOKEN: 'token-of-mine' });
 const pages = [
@@ -29,7 +29,7 @@ test('init writes a definition that loads, a dry run shows its first page and le
   ]);
   expect(await readFile(file, 'utf8')).toBe(text);
 
-  const { url, asked } = await exampleService(({ headers, query }) => {
+  const { url, asked } = await exampleServer(({ headers, query }) => {
     if (headers.authorization !== 'Bearer token-of-mine') return { status: 401 };
     return { body: query.get('cursor') === null ? pages[0] : pages[1] };
   });
@@ -54,7 +54,7 @@ test('init writes a definition that loads, a dry run shows its first page and le
 test('a plan of a custom pipeline names the dry run that shows its first page, and not a probe, which asks nothing of it', async () => {
   const folder = await temporaryFolder();
   await builtCommand(['init', 'pipeline', 'small-shop', '--pipelines', 'mine'], { folder });
-  const { url, asked } = await exampleService(() => ({ body: pages[1] }));
+  const { url, asked } = await exampleServer(() => ({ body: pages[1] }));
   const run = { folder, environment: environmentOf(url) };
   const [, ...job] = backfill;
   const plan = await builtCommand(['plan', ...job], run);
@@ -79,7 +79,7 @@ test('a dry run fails at once where the definition looks for a list that the pag
   const folder = await temporaryFolder();
   await builtCommand(['init', 'pipeline', 'small-shop', '--pipelines', 'mine'], { folder });
   const records = Array.from({ length: 40 }, (_, at) => ({ id: `r${at}`, created_at: '2025-01-02T00:00:00Z' }));
-  const { url, asked } = await exampleService(() => ({ body: { records } }));
+  const { url, asked } = await exampleServer(() => ({ body: { records } }));
   const run = { folder, environment: environmentOf(url) };
   const many = await builtCommand([...backfill, '--dry-run'], run);
   expect([many.code, many.out]).toEqual([
@@ -102,8 +102,8 @@ test('a dry run fails at once where the definition looks for a list that the pag
 test('a load that stored nothing binds no later definition to its columns', async () => {
   const folder = await temporaryFolder();
   await builtCommand(['init', 'pipeline', 'small-shop', '--pipelines', 'mine'], { folder });
-  const good = await exampleService(() => ({ body: pages[1] }));
-  const denying = await exampleService(() => ({ status: 401 }));
+  const good = await exampleServer(() => ({ body: pages[1] }));
+  const denying = await exampleServer(() => ({ status: 401 }));
   const denied = await builtCommand(backfill, { folder, environment: environmentOf(denying.url) });
   expect([denied.code, await readdir(join(folder, 'data/lake/_catalog')).catch(() => [])]).toEqual([1, []]);
   const file = join(folder, 'mine/small-shop.mjs');

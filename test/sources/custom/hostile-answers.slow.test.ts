@@ -7,7 +7,7 @@ import { everythingIn } from '../../attack/measured-command.js';
 import { temporaryFolder } from '../../app/lake-run.js';
 import { runningClock } from '../../running-clock.js';
 import { loaded } from './custom-run.js';
-import { exampleService, type Asked, type Answered } from './example-service.js';
+import { exampleServer, type Asked, type Answered } from './example-server.js';
 import shipments from './typescript/shipments.js';
 
 const secret = 'key/of+the/depot=0451';
@@ -17,10 +17,10 @@ const day = { from: '2025-01-20', to: '2025-01-21' };
 /** Loads a day with a secret in a header and one that signs in; what it says and leaves behind, and what it ended with. */
 async function backfilled(answer: (asked: Asked, url: string) => Answered, more: Partial<PipelineDefinition> = {}) {
   let url = '';
-  const service = await exampleService((asked) =>
+  const server = await exampleServer((asked) =>
     asked.path === '/token' ? { body: { access_token: issued, expires_in: 3600 } } : answer(asked, url),
   );
-  ({ url } = service);
+  ({ url } = server);
   const definition: PipelineDefinition = {
     ...shipments,
     ...more,
@@ -43,7 +43,7 @@ async function backfilled(answer: (asked: Asked, url: string) => Answered, more:
     (reason: unknown) => reason,
   );
   const said = error instanceof Error ? `${error.message}\n${'details' in error ? String(error.details) : ''}` : '';
-  return { asked: service.asked, seen: `${said}\n${logged.join('\n')}\n${await everythingIn(lake)}`, said };
+  return { asked: server.asked, seen: `${said}\n${logged.join('\n')}\n${await everythingIn(lake)}`, said };
 }
 
 /** JSON as PHP, and as careful encoders, write it. */
@@ -81,7 +81,7 @@ describe('a secret that an answer repeats gets into no error, no log and no file
 
 describe('a secret goes to no other host', () => {
   test.each([301, 307, 308])('by a redirect with %s', async (status) => {
-    const other = await exampleService(() => ({ body: {} }));
+    const other = await exampleServer(() => ({ body: {} }));
     const { said } = await backfilled(() => ({ status, headers: { location: `${other.url}/v2/shipments` } }));
     expect(said).toContain(`got status ${status}`);
     expect(other.asked).toEqual([]);

@@ -9,7 +9,7 @@ import type { LinesDefinition, PipelineDefinition } from '../../../src/sources/c
 import { fileHashes, temporaryFolder } from '../../app/lake-run.js';
 import { verified } from '../../app/verify/verified.js';
 import { loaded, ownClock, rowOf, shipmentsFrom } from './custom-run.js';
-import { parcelService, shipmentAt, shipmentsOf, type ParcelService } from './parcel-service.js';
+import { parcelServer, shipmentAt, shipmentsOf, type ParcelServer } from './parcel-server.js';
 
 const perDay = 8;
 const clock = ownClock();
@@ -37,14 +37,14 @@ const fortnight = { from: '2025-01-20', to: '2025-02-03' };
 
 async function loadedLines(more: Partial<PipelineDefinition> = { lines }) {
   const lake = await temporaryFolder();
-  const service = await parcelService(shipmentsOf('2025-01-15T00:00:00Z', 30, perDay));
-  const own = shipmentsFrom(service, more);
+  const server = await parcelServer(shipmentsOf('2025-01-15T00:00:00Z', 30, perDay));
+  const own = shipmentsFrom(server, more);
   for (const from of ['2025-01-27', '2025-01-20']) await loaded(own, { lake, from, to: '2025-02-03' });
-  return { lake, service, own };
+  return { lake, server, own };
 }
 
 /** How many shipments of a range there are, and how many parcels. */
-function countsOf({ shipments }: ParcelService, from = fortnight.from, to = fortnight.to) {
+function countsOf({ shipments }: ParcelServer, from = fortnight.from, to = fortnight.to) {
   const within = shipments.filter(({ shippedAt }) => shippedAt >= from && shippedAt < to);
   const parcels = within.reduce(
     (sum, { json }) => sum + (/"parcels":\[(.*?)\]/.exec(json)?.[1] ?? '').split(',').length,
@@ -60,22 +60,22 @@ const counted =
 
 describe('lines of records', () => {
   test('come with their records, and stay with them through compact, refresh and forget', async () => {
-    const { lake, service, own } = await loadedLines();
-    expect(await rowOf(lake, counted)).toEqual(countsOf(service));
+    const { lake, server, own } = await loadedLines();
+    expect(await rowOf(lake, counted)).toEqual(countsOf(server));
     expect(await verified({ root: lake, clock })).toMatchObject(isWhole);
 
     await compact({ lake, pipelines: ['shipments'], account: undefined }, context());
     const january = [...(await fileHashes(lake)).keys()].filter((path) => path.includes('month=2025-01'));
     expect(january.map((path) => path.split('/')[0]).toSorted()).toEqual(['parcels', 'shipments']);
-    expect(await rowOf(lake, counted)).toEqual(countsOf(service));
+    expect(await rowOf(lake, counted)).toEqual(countsOf(server));
     expect(await verified({ root: lake, clock })).toMatchObject(isWhole);
 
-    const { shipments, parcels } = countsOf(service);
-    service.shipments = [...service.shipments, shipmentAt(5000, '2025-01-24T12:00:00.000Z')];
+    const { shipments, parcels } = countsOf(server);
+    server.shipments = [...server.shipments, shipmentAt(5000, '2025-01-24T12:00:00.000Z')];
     const read = await loaded(own, { lake, refresh: true, from: '2025-01-23', to: '2025-01-24' });
-    const more = countsOf(service).shipments - shipments + countsOf(service).parcels - parcels;
+    const more = countsOf(server).shipments - shipments + countsOf(server).parcels - parcels;
     expect(read.summary).toMatchObject({ changes: { shipments: { appeared: Number(more), vanished: 0 } } });
-    expect(await rowOf(lake, counted)).toEqual(countsOf(service));
+    expect(await rowOf(lake, counted)).toEqual(countsOf(server));
     expect(await verified({ root: lake, clock })).toMatchObject(isWhole);
     const held = await fileHashes(lake);
     await loaded(own, { lake, refresh: true, ...fortnight });
@@ -83,14 +83,14 @@ describe('lines of records', () => {
 
     await compact({ lake, pipelines: [], account: undefined }, context());
     await forget({ lake, account: 'depot', before: '2025-01-29', yes: true }, context());
-    expect(await rowOf(lake, counted)).toEqual(countsOf(service, '2025-01-27'));
+    expect(await rowOf(lake, counted)).toEqual(countsOf(server, '2025-01-27'));
     expect(await verified({ root: lake, clock })).toMatchObject(isWhole);
     await forget({ lake, account: 'depot', before: undefined, yes: true }, context());
     expect(await rowOf(lake, counted)).toEqual({ shipments: 0n, parcels: 0n, lost: 0n });
   });
 
   test('a file of theirs that is lost is found, and rebuilt or read again', async () => {
-    const { lake, service, own } = await loadedLines();
+    const { lake, server, own } = await loadedLines();
     const lose = async () => {
       const [lost = ''] = [...(await fileHashes(lake)).keys()].filter((path) => path.startsWith('parcels/'));
       await rm(join(lake, lost));
@@ -100,13 +100,13 @@ describe('lines of records', () => {
     await lose();
     await loaded(own, { lake, refresh: true, ...fortnight });
     expect(await verified({ root: lake, clock })).toMatchObject(isWhole);
-    expect(await rowOf(lake, counted)).toEqual(countsOf(service));
+    expect(await rowOf(lake, counted)).toEqual(countsOf(server));
     await lose();
-    service.requests.length = 0;
+    server.requests.length = 0;
     await rebuild({ lake, pipelines: ['shipments'], account: undefined, customPipelines: [own] }, context());
     expect(await verified({ root: lake, clock })).toMatchObject(isWhole);
-    expect(await rowOf(lake, counted)).toEqual(countsOf(service));
-    expect(service.requests).toEqual([]);
+    expect(await rowOf(lake, counted)).toEqual(countsOf(server));
+    expect(server.requests).toEqual([]);
   });
 
   test('are not derived again without the definition, which rebuild says', async () => {
@@ -130,15 +130,15 @@ describe('lines of records', () => {
   });
 
   test('cannot be added to records that were loaded without, nor be left out', async () => {
-    const { lake, service, own } = await loadedLines();
-    const without = shipmentsFrom(service);
+    const { lake, server, own } = await loadedLines();
+    const without = shipmentsFrom(server);
     await expect(loaded(without, { lake, ...fortnight })).rejects.toThrow('lines: expected the table parcels');
     const other = await loadedLines({});
     await expect(loaded(own, { lake: other.lake, ...fortnight })).rejects.toThrow('lines: expected no lines');
   });
 
   test('one that does not fit is null and counted, and records without a row have none', async () => {
-    const odd = shipmentsFrom(await parcelService(shipmentsOf('2025-01-20T00:00:00Z', 1, 4)), {
+    const odd = shipmentsFrom(await parcelServer(shipmentsOf('2025-01-20T00:00:00Z', 1, 4)), {
       rows: (shipment) => (shipment.at('id')?.text === 'S-000001' ? [] : { shipment_id: shipment.at('id') }),
       lines: { ...lines, rows: (shipment) => [{ shipment_id: shipment.at('id'), parcel: 'many' }] },
     });
@@ -151,10 +151,10 @@ describe('lines of records', () => {
 
 describe('columns that are added to a definition', () => {
   const { table } = shipmentsFrom({ url: 'http://127.0.0.1:9' }).loaded.definition;
-  const widened = (service: ParcelService, rows?: PipelineDefinition['rows']) => {
-    const { definition } = shipmentsFrom(service).loaded;
+  const widened = (server: ParcelServer, rows?: PipelineDefinition['rows']) => {
+    const { definition } = shipmentsFrom(server).loaded;
     const columns = { service_level: { type: 'varchar' as const }, ...table.columns };
-    return shipmentsFrom(service, {
+    return shipmentsFrom(server, {
       table: { ...table, columns },
       rows:
         rows ??
@@ -165,8 +165,8 @@ describe('columns that are added to a definition', () => {
   const levels = 'SELECT count(*) AS n, count(service_level) AS levels, count(carrier) AS carriers FROM shipments';
 
   test('are null in what was loaded before, filled in what is loaded then, and derived again by rebuild', async () => {
-    const { lake, service } = await loadedLines({});
-    const own = widened(service);
+    const { lake, server } = await loadedLines({});
+    const own = widened(server);
     await loaded(own, { lake, from: '2025-02-03', to: '2025-02-04' });
     const all = BigInt(15 * perDay);
     expect(await rowOf(lake, levels)).toMatchObject({ n: all, carriers: BigInt((15 * perDay * 2) / 3) });
@@ -174,7 +174,7 @@ describe('columns that are added to a definition', () => {
     expect(Number(before?.['n'])).toBeLessThanOrEqual(perDay);
     expect(await verified({ root: lake, clock })).toMatchObject(isWhole);
 
-    service.requests.length = 0;
+    server.requests.length = 0;
     await compact({ lake, pipelines: [], account: undefined }, context());
     const again = { lake, pipelines: ['shipments'], account: undefined, customPipelines: [own] };
     await rebuild(again, context());
@@ -186,21 +186,21 @@ describe('columns that are added to a definition', () => {
       carriers: BigInt((15 * perDay * 2) / 3),
     });
     expect(await verified({ root: lake, clock })).toMatchObject(isWhole);
-    expect(service.requests).toEqual([]);
+    expect(server.requests).toEqual([]);
     const held = await fileHashes(lake);
     await rebuild(again, context());
     expect(await fileHashes(lake)).toEqual(held);
 
-    const narrow = shipmentsFrom(service);
+    const narrow = shipmentsFrom(server);
     await expect(loaded(narrow, { lake, ...fortnight })).rejects.toThrow(
       'expected the column service_level as VARCHAR, got none',
     );
   });
 
   test('a definition that makes other numbers of rows changes nothing', async () => {
-    const { lake, service } = await loadedLines({});
+    const { lake, server } = await loadedLines({});
     const held = await fileHashes(lake);
-    const twice = widened(service, (shipment) => [
+    const twice = widened(server, (shipment) => [
       { shipment_id: shipment.at('id') },
       { shipment_id: shipment.at('id') },
     ]);

@@ -4,11 +4,11 @@ import { expect, test } from 'vitest';
 import { systemClock } from '../../../src/core/clock.js';
 import { builtCommand, type Ended } from '../../app/built-command.js';
 import { database, fileHashes, temporaryFolder } from '../../app/lake-run.js';
-import { parcelService, shipmentsOf, token, type ParcelService } from './parcel-service.js';
+import { parcelServer, shipmentsOf, token, type ParcelServer } from './parcel-server.js';
 
 /** Runs the built command over the definition of the docs, which knows the service from its environment alone. */
-function run(service: ParcelService, words: readonly string[], folder: string): Promise<Ended> {
-  return builtCommand(words, { folder, environment: { PARCELS_URL: service.url, PARCELS_TOKEN: token } });
+function run(server: ParcelServer, words: readonly string[], folder: string): Promise<Ended> {
+  return builtCommand(words, { folder, environment: { PARCELS_URL: server.url, PARCELS_TOKEN: token } });
 }
 
 async function place(): Promise<{ folder: string; lake: string }> {
@@ -44,14 +44,14 @@ function summaryOf({ out }: Ended): Summary {
 
 test('an API of one’s own is loaded end to end, exactly, and not asked again', async () => {
   const { folder, lake } = await place();
-  const service = await parcelService(shipmentsOf('2025-01-15T00:00:00Z', 40, 30));
-  const first = await run(service, [...backfill, ...range], folder);
+  const server = await parcelServer(shipmentsOf('2025-01-15T00:00:00Z', 40, 30));
+  const first = await run(server, [...backfill, ...range], folder);
   expect([first.code, first.err]).toEqual([0, expect.stringContaining('shipments: done')]);
   expect(first.err).not.toContain('Warning');
-  const expected = service.shipments.filter(({ shippedAt }) => shippedAt >= '2025-01-20' && shippedAt < '2025-02-11');
+  const expected = server.shipments.filter(({ shippedAt }) => shippedAt >= '2025-01-20' && shippedAt < '2025-02-11');
   expect(expected).toHaveLength(22 * 30);
   const { requests, pages, retries } = summaryOf(first).pipelines['shipments'] ?? {};
-  expect([service.requests.length, pages, retries]).toEqual([requests, requests, 0]);
+  expect([server.requests.length, pages, retries]).toEqual([requests, requests, 0]);
 
   const duckdb = await database(lake, systemClock, 'SELECT * FROM shipments');
   const rows = await duckdb.rows('SELECT raw FROM shipments ORDER BY shipment_id');
@@ -98,7 +98,7 @@ test('an API of one’s own is loaded end to end, exactly, and not asked again',
   });
 
   const before = await fileHashes(lake);
-  const again = await run(service, [...backfill, ...range], folder);
+  const again = await run(server, [...backfill, ...range], folder);
   expect([again.code, summaryOf(again).pipelines['shipments']?.['requests']]).toEqual([0, 0]);
   expect(await fileHashes(lake)).toEqual(before);
 });

@@ -1,6 +1,6 @@
 -- Everything about one order
 --
--- One row for each net amount of the order, by date: from which service (source), the event, the SKU, the amount, and the settlement that
+-- One row for each net amount of the order, by date: from which API (source), the event, the SKU, the amount, and the settlement that
 -- has it (group_id).
 --
 -- $order: text, the order's id; without one the last order that was refunded

@@ -34,7 +34,7 @@ WITH spans_ AS (
   SELECT account, id, currency, v0, transactions, transactions - v0 AS difference, newest_,
     CASE
       WHEN deferred_.id IS NOT NULL THEN 'deferred'
-      -- The newest two days of a service may be incomplete.
+      -- The newest two days of an API may be incomplete.
       WHEN is_equal_ OR newest_ > last_ - INTERVAL '48 hours' THEN 'late'
       WHEN is_absent_ THEN 'not there at all'
       ELSE 'other'

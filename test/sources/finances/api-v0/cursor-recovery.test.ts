@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { eachEvent } from '../../../../src/sources/finances/api-v0/finances-page.js';
 import { readPages } from '../../../../src/engine/paging/paginator.js';
 import { ReadFailure } from '../../../../src/engine/retry/read-failure.js';
-import { setup } from '../../../engine/paging/scripted-service.js';
+import { setup } from '../../../engine/paging/scripted-server.js';
 import { rowOf, simulatedBackend, type SmallEvent, type Troubles } from './simulated-backend.js';
 
 const from = Date.parse('2025-06-01T00:00:00Z');

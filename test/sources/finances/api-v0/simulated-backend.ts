@@ -1,6 +1,6 @@
 import { isoInstant } from '../../../../src/core/numeric/instant.js';
 import type { Recorded } from '../../../engine/http/recording-server.js';
-import { invalidInput, type Scripted } from '../../../engine/paging/scripted-service.js';
+import { invalidInput, type Scripted } from '../../../engine/paging/scripted-server.js';
 
 /** An event of a small backend. Few values and few instants: many are equal, and many stand at the same instant. */
 export interface SmallEvent {

@@ -13,10 +13,10 @@ const night = (number: number): number => Date.parse(begin) + number * dayMs;
 
 async function shop(faults: Faults, clock: SetClock, { days = 90, events = 600 } = {}) {
   const seller = createSeller({ seed: 7, events, days, profile: 'plausible' }, clock);
-  const service = await startEmulator({ backend: seller, clock, faults });
-  onTestFinished(() => service.close());
+  const server = await startEmulator({ backend: seller, clock, faults });
+  onTestFinished(() => server.close());
   const lake = await temporaryFolder();
-  return { seller, service, lake, given: { lake, endpoint: service.url, account: 'shop' } };
+  return { seller, server, lake, given: { lake, endpoint: server.url, account: 'shop' } };
 }
 
 async function texts(lake: string, clock: SetClock, table: string, expression = 'raw'): Promise<string[]> {
@@ -34,13 +34,13 @@ async function posted({ byTransaction }: Seller, clock: SetClock, from: string, 
 
 test('recent-incomplete: transactions that come late are in the lake once the nights have looked back, each once', async () => {
   const clock = setClock(begin);
-  const { seller, service, lake, given } = await shop({ 'recent-incomplete': { share: 0.5 } }, clock);
+  const { seller, server, lake, given } = await shop({ 'recent-incomplete': { share: 0.5 } }, clock);
   const pipelines = ['transactions'];
   const from = '2026-03-01';
   await ran({ ...given, from, pipelines }, { clock });
   const lacking = (await posted(seller, clock, from, clock.now() - 300_000)).length;
   expect((await texts(lake, clock, 'transactions')).length).toBeLessThan(lacking);
-  expect(service.counts.faults('recent-incomplete')).toBeGreaterThan(0);
+  expect(server.counts.faults('recent-incomplete')).toBeGreaterThan(0);
 
   let appeared = 0;
   for (let number = 1; number <= 3; number++) {
@@ -69,10 +69,10 @@ test('recent-incomplete: transactions that come late are in the lake once the ni
 
 test('history-limit: a range that begins before the history is loaded as far as there is one, and the rest is told', async () => {
   const clock = setClock(begin);
-  const { seller, service, lake, given } = await shop({ 'history-limit': {} }, clock, { days: 900, events: 2000 });
+  const { seller, server, lake, given } = await shop({ 'history-limit': {} }, clock, { days: 900, events: 2000 });
   const pipelines = ['transactions', 'settlement-summaries'];
   const { summary, printed } = await ran({ ...given, pipelines, from: '2024-01-01', to: '2024-05-01' }, { clock });
-  expect(service.counts.faults('history-limit')).toBeGreaterThan(0);
+  expect(server.counts.faults('history-limit')).toBeGreaterThan(0);
   expect(summary.status).toBe('done');
   const oldest = new Date(clock.now() - 730 * dayMs).toISOString();
   const kept = await posted(seller, clock, oldest, Date.parse('2024-05-01'));
@@ -137,14 +137,14 @@ test.each([
   '%s: transactions, payouts and summaries come from no listing and are what they are without it',
   async (kind, faults, found) => {
     const clock = setClock(begin);
-    const { lake, given, service } = await shop(faults, clock);
+    const { lake, given, server } = await shop(faults, clock);
     const plain = await shop({}, clock);
     const pipelines = ['financial-event-groups', 'transactions', 'payouts', 'settlement-summaries'];
     for (const each of [given, plain.given]) {
       const { summary } = await ran({ ...each, from: '2026-01-20', pipelines }, { clock });
       expect(summary.status).toBe('done');
     }
-    expect(service.counts.faults(kind)).toBeGreaterThan(0);
+    expect(server.counts.faults(kind)).toBeGreaterThan(0);
     for (const table of ['transactions', 'payouts', 'settlement_summaries']) {
       expect(await texts(lake, clock, table)).toEqual(await texts(plain.lake, clock, table));
     }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { serve, type ServeOptions } from '../../../src/cli/serve/run-service.js';
+import { serve, type ServeOptions } from '../../../src/cli/serve/run-server.js';
 import { arrayBackend, event } from '../../serve/http/array-backend.js';
 import { paths, start } from '../../serve/http/client.js';
 import { gate } from '../../serve/http/gate.js';
@@ -11,7 +11,7 @@ const served = {
   name: 'an array',
   checkHealth: () => Promise.resolve({ serves: 'array' }),
 };
-const service = { clock: handClock(start) };
+const server = { clock: handClock(start) };
 
 /** Runs the command until it says where it listens. */
 async function started(signal: AbortSignal, more: Partial<ServeOptions> = {}) {
@@ -23,7 +23,7 @@ async function started(signal: AbortSignal, more: Partial<ServeOptions> = {}) {
     first.open(line);
   };
   const emit = plainLog((line) => logged.push(line));
-  const done = serve({ served, service, signal, print, emit, ...more });
+  const done = serve({ served, server, signal, print, emit, ...more });
   return { lines, logged, done, line: await Promise.race([first.opened, done.then(() => '')]) };
 }
 
@@ -59,6 +59,6 @@ test('closes the service when printing fails', async () => {
     throw new Error('stdout is gone');
   };
   const { signal } = new AbortController();
-  await expect(serve({ served, service, signal, print, emit: () => undefined })).rejects.toThrow('stdout is gone');
+  await expect(serve({ served, server, signal, print, emit: () => undefined })).rejects.toThrow('stdout is gone');
   await expect(fetch(url + paths.events)).rejects.toThrow();
 });

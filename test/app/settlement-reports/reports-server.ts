@@ -23,7 +23,7 @@ interface Received {
 export type Answer = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 /** The operations of reports, and the host of documents at another port: written from their description alone. */
-export async function reportsService(reports: readonly OfferedReport[], options: { readonly pageSize?: number } = {}) {
+export async function reportsServer(reports: readonly OfferedReport[], options: { readonly pageSize?: number } = {}) {
   const asked: Received[] = [];
   const downloads: Received[] = [];
   const state: {

@@ -2,7 +2,7 @@ import { startEmulator, type EmulatorOptions } from '../../emulator/emulator.js'
 import { onTestFinished } from 'vitest';
 import { createSeller, type SellerOptions } from '../../../src/emulator/seller/seller.js';
 import type { Backend } from '../../../src/serve/served-apis.js';
-import type { RunningService } from '../../../src/serve/http/server.js';
+import type { RunningApiServer } from '../../../src/serve/http/server.js';
 import {
   amountsIn,
   isObject,
@@ -35,9 +35,9 @@ export interface Answer {
   readonly message: string | undefined;
 }
 
-export interface SellerService {
+export interface SellerServer {
   readonly clock: HandClock;
-  readonly service: RunningService;
+  readonly server: RunningApiServer;
   readonly get: (path: string, query?: Query) => Promise<Answer>;
   readonly raw: (target: string, init?: RequestInit) => Promise<Answer>;
 }
@@ -47,7 +47,7 @@ type Options = Partial<SellerOptions> & Partial<Omit<EmulatorOptions, 'backend' 
 export const start = Date.parse('2025-06-15T12:34:56Z');
 
 /** A real service over a synthetic seller, whose clock is moved by hand, until the test is over. */
-export async function startSeller(options: Options = {}, clock = handClock(start)): Promise<SellerService> {
+export async function startSeller(options: Options = {}, clock = handClock(start)): Promise<SellerServer> {
   const { seed = 1, events = 1500, profile = 'plausible' as const, ...rest } = options;
   return startOver(createSeller({ seed, events, profile }, clock), clock, rest);
 }
@@ -57,11 +57,11 @@ export async function startOver(
   backend: Backend,
   clock: HandClock,
   options: Partial<Omit<EmulatorOptions, 'backend' | 'clock'>> = {},
-): Promise<SellerService> {
-  const service = await startEmulator({ ...options, backend, clock });
-  onTestFinished(() => service.close());
+): Promise<SellerServer> {
+  const server = await startEmulator({ ...options, backend, clock });
+  onTestFinished(() => server.close());
   async function raw(target: string, init?: RequestInit): Promise<Answer> {
-    const response = await fetch(service.url + target, init);
+    const response = await fetch(server.url + target, init);
     const text = await response.text();
     const body = parse(text);
     const [error] = listIn(body, 'errors');
@@ -77,7 +77,7 @@ export async function startOver(
     Object.entries(query).flatMap(([name, value]) =>
       value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`],
     );
-  return { clock, service, raw, get: (path, query = {}) => raw(`${path}?${queryOf(query).join('&')}`) };
+  return { clock, server, raw, get: (path, query = {}) => raw(`${path}?${queryOf(query).join('&')}`) };
 }
 
 /** A list of objects; null and absent are empty. */
@@ -94,7 +94,7 @@ export function payloadOf({ body }: Answer): JsonObject {
 }
 
 /** All pages of a question: each token goes with all parameters of the first request. */
-export async function pages({ get }: SellerService, path: string, query: Query): Promise<Answer[]> {
+export async function pages({ get }: SellerServer, path: string, query: Query): Promise<Answer[]> {
   const answers: Answer[] = [];
   let token: string | undefined;
   do {
@@ -107,8 +107,8 @@ export async function pages({ get }: SellerService, path: string, query: Query):
   return answers;
 }
 
-export async function transactionsOf(service: SellerService, query: Query): Promise<readonly JsonObject[]> {
-  return (await pages(service, paths.transactions, query)).flatMap((answer) =>
+export async function transactionsOf(server: SellerServer, query: Query): Promise<readonly JsonObject[]> {
+  return (await pages(server, paths.transactions, query)).flatMap((answer) =>
     listIn(payloadOf(answer), 'transactions'),
   );
 }
@@ -143,7 +143,7 @@ export interface ReadEvent {
 }
 
 /** All events or groups of one of v0's questions. */
-export async function v0Payloads({ get }: SellerService, path: string, query: Query): Promise<JsonObject[]> {
+export async function v0Payloads({ get }: SellerServer, path: string, query: Query): Promise<JsonObject[]> {
   const found: JsonObject[] = [];
   let token: string | undefined;
   do {
@@ -156,8 +156,8 @@ export async function v0Payloads({ get }: SellerService, path: string, query: Qu
   return found;
 }
 
-export async function v0Events(service: SellerService, path: string, query: Query = {}): Promise<ReadEvent[]> {
-  const payloads = await v0Payloads(service, path, query);
+export async function v0Events(server: SellerServer, path: string, query: Query = {}): Promise<ReadEvent[]> {
+  const payloads = await v0Payloads(server, path, query);
   return payloads.flatMap((payload) => {
     const lists = payload['FinancialEvents'];
     return !isObject(lists)

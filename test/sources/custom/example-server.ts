@@ -25,7 +25,7 @@ export interface Answered {
 }
 
 /** An emulated API on a port of its own, closed when the test ends. */
-export async function exampleService(
+export async function exampleServer(
   answer: (asked: Asked, number: number) => Answered | Promise<Answered>,
 ): Promise<{ readonly url: string; readonly asked: Asked[] }> {
   const asked: Asked[] = [];

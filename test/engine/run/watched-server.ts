@@ -2,10 +2,10 @@ import { startEmulator, type EmulatorOptions } from '../../emulator/emulator.js'
 import type { Backend } from '../../../src/serve/served-apis.js';
 import type { BackendPage, BackendQuery } from '../../../src/serve/operation/backend-page.js';
 import { withTransactions } from '../../serve/http/array-backend.js';
-import type { RunningService } from '../../../src/serve/http/server.js';
+import type { RunningApiServer } from '../../../src/serve/http/server.js';
 import type { Clock } from '../../../src/core/clock.js';
 
-export interface WatchedService extends RunningService {
+export interface WatchedServer extends RunningApiServer {
   /** What was asked for since it was last cleared: the unit that it belongs to, as the log calls it, and the page. */
   readonly asked: string[];
   /** Milliseconds that an answer takes; Infinity: none ever comes. */
@@ -15,18 +15,18 @@ export interface WatchedService extends RunningService {
 }
 
 /** A service of its own that tells what it is asked for; `more`: its quota, latency, faults. */
-export async function watchedService(
+export async function watchedServer(
   backend: Backend,
   clock: Clock,
   more: Partial<EmulatorOptions> = {},
-): Promise<WatchedService> {
+): Promise<WatchedServer> {
   const asked: string[] = [];
   const iso = (ms: number) => new Date(ms).toISOString();
   const answer = async <T>(unit: string, { cursor }: BackendQuery, work: () => Promise<T>): Promise<T> => {
     asked.push(`${unit}#${cursor ?? ''}`);
-    service.onRequest();
-    if (service.slowness === Infinity) return new Promise(() => undefined);
-    if (service.slowness > 0) await new Promise((resolve) => setTimeout(resolve, service.slowness));
+    server.onRequest();
+    if (server.slowness === Infinity) return new Promise(() => undefined);
+    if (server.slowness > 0) await new Promise((resolve) => setTimeout(resolve, server.slowness));
     return work();
   };
   const window = ({ from, to }: { from: number; to: number }) => `window/${iso(from)}/${iso(to)}`;
@@ -46,6 +46,6 @@ export async function watchedService(
     eventsOfOrder: (id, query) => answer(`order-events/order/${id}`, query, () => backend.eventsOfOrder(id, query)),
   };
   const running = await startEmulator({ ...more, backend: watched, clock });
-  const service: WatchedService = { ...running, asked, slowness: 0, onRequest: () => undefined };
-  return service;
+  const server: WatchedServer = { ...running, asked, slowness: 0, onRequest: () => undefined };
+  return server;
 }

@@ -10,7 +10,7 @@ export interface Struck {
   readonly body: string;
 }
 
-export interface ParcelService {
+export interface ParcelServer {
   readonly url: string;
   /** Path and query of every request, in order. */
   readonly requests: string[];
@@ -50,10 +50,10 @@ export function shipmentsOf(from: string, days: number, perDay: number): Shipmen
 }
 
 /** An invented API: shipments by date, paged by a cursor, with errors and a rate header in a form of its own. */
-export async function parcelService(
+export async function parcelServer(
   shipments: Shipment[],
   atEnd: (close: () => Promise<void>) => void = onTestFinished,
-): Promise<ParcelService> {
+): Promise<ParcelServer> {
   const requests: string[] = [];
   const server = createServer((request, response) => {
     // Its clock is nobody's: those of the tests differ from the machine's.
@@ -61,8 +61,8 @@ export async function parcelService(
     const path = request.url ?? '';
     requests.push(path);
     const number = requests.length;
-    void Promise.resolve(service.hold(path)).then(() => {
-      answer(service, number, request, response);
+    void Promise.resolve(apiServer.hold(path)).then(() => {
+      answer(apiServer, number, request, response);
     });
   });
   server.listen(0, '127.0.0.1');
@@ -73,11 +73,11 @@ export async function parcelService(
     await once(server, 'close');
   });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/api`;
-  const service: ParcelService = { url, requests, shipments, strike: () => undefined, hold: () => undefined };
-  return service;
+  const apiServer: ParcelServer = { url, requests, shipments, strike: () => undefined, hold: () => undefined };
+  return apiServer;
 }
 
-function answer(service: ParcelService, number: number, request: IncomingMessage, response: ServerResponse): void {
+function answer(apiServer: ParcelServer, number: number, request: IncomingMessage, response: ServerResponse): void {
   const send = (status: number, body: string, headers: Readonly<Record<string, string>> = {}) => {
     response
       .writeHead(status, { 'content-type': 'application/json', 'x-requests-per-second': '50', ...headers })
@@ -87,7 +87,7 @@ function answer(service: ParcelService, number: number, request: IncomingMessage
     send(status, JSON.stringify({ error: { kind, text } }));
   };
   const path = request.url ?? '';
-  const struck = service.strike(path, number);
+  const struck = apiServer.strike(path, number);
   if (struck !== undefined) {
     send(struck.status, struck.body, struck.headers);
     return;
@@ -107,12 +107,12 @@ function answer(service: ParcelService, number: number, request: IncomingMessage
       ? { from: searchParams.get('shipped_from') ?? '', to: searchParams.get('shipped_to') ?? '', at: 0 }
       : (JSON.parse(Buffer.from(cursor, 'base64url').toString()) as { from: string; to: string; at: number });
   const size = Number(searchParams.get('limit') ?? 50);
-  const found = service.shipments.filter(({ shippedAt }) => shippedAt >= asked.from && shippedAt < asked.to);
+  const found = apiServer.shipments.filter(({ shippedAt }) => shippedAt >= asked.from && shippedAt < asked.to);
   const page = found.slice(asked.at, asked.at + size).map(({ json }) => json);
   const next = asked.at + size < found.length ? { ...asked, at: asked.at + size } : undefined;
   const nextCursor = next && Buffer.from(JSON.stringify(next)).toString('base64url');
   // As those of many APIs, it leads back, too.
-  const here = `${service.url}/v2/shipments`;
+  const here = `${apiServer.url}/v2/shipments`;
   const link =
     nextCursor === undefined ? {} : { link: `<${here}>; rel="prev", <${here}?cursor=${nextCursor}>; rel="next"` };
   send(200, `{"shipments":[${page.join(', ')}],"next_cursor":${JSON.stringify(nextCursor ?? null)}}`, link);

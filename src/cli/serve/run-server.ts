@@ -1,6 +1,6 @@
 import type { Emit } from '../../core/events/run-event.js';
 import { messageOf } from '../../core/errors.js';
-import { accessLine, startService, type ServiceOptions } from '../../serve/http/server.js';
+import { accessLine, startApiServer, type ApiServerOptions } from '../../serve/http/server.js';
 import { isLoopbackHost } from '../../core/http-server/host-rule.js';
 import type { Backend } from '../../serve/served-apis.js';
 import { frontPage, healthPage, reportPage, type Health } from '../../serve/http/side-pages.js';
@@ -9,7 +9,7 @@ import { untilAborted } from '../../app/context.js';
 export interface ServeOptions {
   readonly served: {
     readonly backend: Backend;
-    /** Description of the backend for the pages of the service. */
+    /** Description of the backend for the pages of the server. */
     readonly name: string;
     /** The contents of `/healthz`; throws where the backend can't be read. */
     readonly checkHealth: () => Promise<Health>;
@@ -18,8 +18,8 @@ export interface ServeOptions {
     /** The cause of an error of the backend; undefined: the error itself. */
     readonly explainFault?: (error: unknown) => Promise<unknown>;
   };
-  readonly service: Omit<ServiceOptions, 'backend' | 'sidePages' | 'onFault' | 'onAccess'>;
-  /** Ends the service when it aborts. */
+  readonly server: Omit<ApiServerOptions, 'backend' | 'sidePages' | 'onFault' | 'onAccess'>;
+  /** Ends the server when it aborts. */
   readonly signal: AbortSignal;
   /** Receives each line of standard output, without its line end. */
   readonly print: (line: string) => void;
@@ -29,15 +29,15 @@ export interface ServeOptions {
 
 /**
  * Serves until the signal aborts, then completes the running requests and resolves. The first printed line is
- * `listening on http://HOST:PORT`, once the service accepts requests. Throws a USAGE error where it can't listen there.
+ * `listening on http://HOST:PORT`, once the server accepts requests. Throws a USAGE error where it can't listen there.
  */
-export async function serve({ served, service, signal, print, emit }: ServeOptions): Promise<void> {
+export async function serve({ served, server, signal, print, emit }: ServeOptions): Promise<void> {
   if (signal.aborted) return;
-  const { host = '127.0.0.1', allowedHosts, clock } = service;
-  const isOpen = service.signIn === undefined;
+  const { host = '127.0.0.1', allowedHosts, clock } = server;
+  const isOpen = server.signIn === undefined;
   const faultLog = new FaultLog(emit, served.explainFault);
-  const running = await startService({
-    ...service,
+  const running = await startApiServer({
+    ...server,
     backend: served.backend,
     // On another address than loopback clients may use a host name that this machine doesn't know.
     allowedHosts: allowedHosts ?? (isLoopbackHost(host) ? [] : undefined),
@@ -59,7 +59,7 @@ export async function serve({ served, service, signal, print, emit }: ServeOptio
   }
 }
 
-/** The pages `/` and `/healthz`. A browser has no access token, so only an open service shows the report. */
+/** The pages `/` and `/healthz`. A browser has no access token, so only an open server shows the report. */
 function sidePagesOf({ name, report, checkHealth }: ServeOptions['served'], isOpen: boolean, faultLog: FaultLog) {
   const logged = (what: string) => (fault: unknown) => {
     faultLog.write(what, fault);
@@ -71,7 +71,7 @@ function sidePagesOf({ name, report, checkHealth }: ServeOptions['served'], isOp
   ]);
 }
 
-/** Logs internal errors of the service, one line each. */
+/** Logs internal errors of the server, one line each. */
 class FaultLog {
   readonly #emit: Emit;
   readonly #explainFault: ServeOptions['served']['explainFault'];
