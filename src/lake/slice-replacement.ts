@@ -16,22 +16,17 @@ type ReplacingSlice = SliceLoads & Pick<PipelineTables, 'main'>;
 export interface SliceReplacement {
   readonly snapshot: Snapshot;
   readonly main: Table;
-  /** The load keys that the slice has read again: none of their rows stays. */
-  readonly reread: readonly string[];
-  /** Imported load keys whose spans are loaded as a whole, with the slice's window: none of their rows stays. */
-  readonly covered: readonly string[];
-  /** Those of `reread` and `covered`. */
-  readonly vanishing: ReadonlySet<string>;
+  /**
+   * The load keys of which no row stays: those that the slice has read again, and imported ones whose spans are loaded as a whole, with
+   * the slice's window.
+   */
+  readonly whole: readonly string[];
   /** Imported load keys that the window reaches otherwise: some of their rows may stay. */
-  readonly partial: ReadonlySet<string>;
-  /** The files with rows of `reread`, and what is derived from them. */
-  readonly stored: readonly TableFile[];
-  /** The main table's files with rows of `vanishing`. */
+  readonly partial: readonly string[];
+  /** The main table's files with rows of `whole`. */
   readonly files: readonly DataFile[];
-  /** Those of them that have rows of other load keys, too. */
-  readonly mixed: readonly DataFile[];
-  /** The main table's files with rows of `partial`. */
-  readonly partialFiles: readonly DataFile[];
+  /** The main table's files with rows that the slice replaces, of which others may stay. */
+  readonly shared: readonly DataFile[];
   /** The version that set each load key of the slice, and each that it replaces; -1 for one that isn't loaded. */
   readonly versions: ReadonlyMap<string, number>;
 }
@@ -51,16 +46,14 @@ export const noRemainder: Remainder = { files: [], mains: [], importedRows: 0 };
 export function replacementOf(snapshot: Snapshot, slice: ReplacingSlice): SliceReplacement {
   const { pipeline, account, window, main, loadKeys, replaces = [] } = slice;
   const table = new TableSnapshot(snapshot, main.name);
-  const reread = replacedKeys(slice);
   const { covered, partial } = reachedImports(snapshot, slice, window);
-  const vanishing = new Set([...reread, ...covered]);
-  const files = table.filesWith(account, pipeline, vanishing);
+  const whole = new Set([...replacedKeys(slice), ...covered]);
+  const files = table.filesWith(account, pipeline, whole);
+  const mixed = files.filter((add) => add.loadKeys.some((key) => !whole.has(key)));
   const version = (key: string) => snapshot.key({ account, pipeline, key })?.version ?? -1;
   return {
-    ...{ snapshot, main, reread, covered, vanishing, partial: new Set(partial), files },
-    stored: withDerived(snapshot, main.name, table.filesWith(account, pipeline, reread)),
-    mixed: files.filter((add) => add.loadKeys.some((key) => !vanishing.has(key))),
-    partialFiles: table.filesWith(account, pipeline, partial),
+    ...{ snapshot, main, whole: [...whole], partial, files },
+    shared: [...new Set([...mixed, ...table.filesWith(account, pipeline, partial)])],
     versions: new Map([...loadKeys, ...replaces].map((key) => [key, version(key)])),
   };
 }
@@ -87,11 +80,6 @@ function reachedImports(
   };
 }
 
-/** The stored files of a table with rows that are read again. */
-export function storedFiles({ stored }: SliceReplacement, { name }: Table): readonly DataFile[] {
-  return stored.filter(({ table }) => table === name).map(({ add }) => add);
-}
-
 /** Whether two of a slice replace the same rows; their files may have been merged or split since. */
 export function hasSameRows(one: SliceReplacement, other: SliceReplacement): boolean {
   return isDeepStrictEqual(one.versions, other.versions);
@@ -99,11 +87,17 @@ export function hasSameRows(one: SliceReplacement, other: SliceReplacement): boo
 
 /** Whether two of a slice replace the same rows of the same files: what was written for one of them fits the other. */
 export function isSameReplacement(one: SliceReplacement, other: SliceReplacement): boolean {
-  const reached = ({ snapshot, main, covered, partial, files, partialFiles }: SliceReplacement) => {
-    const paths = withDerived(snapshot, main.name, [...files, ...partialFiles]).map(({ add }) => add.path);
-    return [covered, [...partial], paths];
+  const reached = ({ snapshot, main, whole, partial, files, shared }: SliceReplacement) => {
+    const paths = withDerived(snapshot, main.name, [...files, ...shared]).map(({ add }) => add.path);
+    return [whole, partial, paths];
   };
   return hasSameRows(one, other) && isDeepStrictEqual(reached(one), reached(other));
+}
+
+/** A file with rows that must stay, and that isn't among those that the remainder is made from. */
+export function uncopiedFile({ files, shared }: SliceReplacement, { mains }: Remainder): DataFile | undefined {
+  const copied = new Set(mains.map(({ path }) => path));
+  return files.find((file) => shared.includes(file) && !copied.has(file.path));
 }
 
 /** The files that are removed: those with a row of which none stays, and those that the remainder is made from. */
@@ -125,14 +119,14 @@ export function appliedReplacement(
   slice: ReplacingSlice,
   { remainder, isCompared, now }: AppliedOptions,
 ): Replacement {
-  const { snapshot, main, covered, files } = replacement;
+  const { snapshot, main, whole, files } = replacement;
   const table = new TableSnapshot(snapshot, main.name);
   const mains = [...files, ...remainder.mains];
   const paths = new Set(mains.map(({ path }) => path));
   const kept = new Set(remainder.files.flatMap(({ add }) => new DataFile(add).loadKeys));
   const stays = (key: string) =>
     kept.has(key) || table.filesWith(slice.account, slice.pipeline, [key]).some(({ path }) => !paths.has(path));
-  const keys = [...new Set([...covered, ...mains.flatMap(({ loadKeys }) => loadKeys)])];
+  const keys = [...new Set([...whole, ...mains.flatMap(({ loadKeys }) => loadKeys)])];
   const emptied = keys.filter((key) => parseImportedKey(key) !== undefined && !stays(key));
   return {
     removed: removedFiles(replacement, remainder),

@@ -5,6 +5,7 @@ import { Mutex } from '../core/mutex.js';
 import { lakePathOf } from './catalog/change.js';
 import { TableSnapshot } from './catalog/table-snapshot.js';
 import { notCommitted, type CommitResult } from './commit-files.js';
+import { parseImportedKey } from './loads/imported-spans.js';
 import { hasConflict } from './loads/load-keys.js';
 import type { Lake } from './lake.js';
 import { sliceAdd, type Revision, type Revisions, type SliceCommit, type SliceFile } from './slice-commit.js';
@@ -14,6 +15,7 @@ import {
   isSameReplacement,
   noRemainder,
   replacementOf,
+  uncopiedFile,
   type Remainder,
   type SliceReplacement,
 } from './slice-replacement.js';
@@ -53,9 +55,9 @@ export class SliceWriter {
       if (committed?.isCommitted === true) revision?.committed();
       if (committed !== undefined) return committed;
       if (attempt < mostAttempts) continue;
-      const [mixed] = this.#replacementOf(slice).mixed;
-      if (mixed === undefined) return notCommitted;
-      throw mixedFailure(this.#lake.store.address(lakePathOf(slice.main.name, mixed)), slice);
+      const shared = uncopiedFile(this.#replacementOf(slice), noRemainder);
+      if (shared === undefined) return notCommitted;
+      throw sharedFailure(this.#lake.store.address(lakePathOf(slice.main.name, shared)), slice);
     }
   }
 
@@ -66,7 +68,7 @@ export class SliceWriter {
   /** Commits a slice with what it replaces; undefined where that isn't what it was compared with, or what its remainder is of. */
   async #replace(slice: SliceCommit, revision: Revision | undefined): Promise<CommitResult | undefined> {
     const replacement = this.#replacementOf(slice);
-    if (this.#revisions.withRemainder === undefined || replacement.mixed.length + replacement.partialFiles.length === 0)
+    if (this.#revisions.withRemainder === undefined || replacement.shared.length === 0)
       return this.#commitOne(slice, revision, replacement, noRemainder);
     // Slices of one merged file replace it one after the other, because each would copy all of it, all but one in vain.
     return this.#rewriting.run(async () => {
@@ -80,13 +82,17 @@ export class SliceWriter {
    * Refuses to replace imported rows by nothing, and by fewer that could not all be read: they may be the only copy, as the upstream has
    * no data older than two years.
    */
-  #refuseLosing(slice: SliceCommit, { snapshot, main, covered }: SliceReplacement, remainder: Remainder): void {
+  #refuseLosing(slice: SliceCommit, { snapshot, main, whole }: SliceReplacement, remainder: Remainder): void {
     if (slice.acceptsEmpty === true) return;
     const answered = slice.files.reduce((sum, { table, rows }) => sum + (table === main ? rows : 0), 0);
     const unread = [...(slice.holes?.values() ?? [])].flat().length;
     if (answered > 0 && unread === 0) return;
     const copied = new Set(remainder.mains.map(({ path }) => path));
-    const files = new TableSnapshot(snapshot, main.name).filesWith(slice.account, slice.pipeline, covered);
+    const files = new TableSnapshot(snapshot, main.name).filesWith(
+      slice.account,
+      slice.pipeline,
+      whole.filter(parseImportedKey),
+    );
     const rows = rowsOf(files.filter(({ path }) => !copied.has(path))) + remainder.importedRows;
     if (rows <= answered) return;
     const got = answered === 0 ? 'none from the service' : `${answered}, beside parts of pages that can't be read`;
@@ -104,8 +110,7 @@ export class SliceWriter {
     remainder: Remainder,
   ): Promise<CommitResult | undefined> {
     this.#refuseLosing(slice, replacement, remainder);
-    const copied = new Set(remainder.mains.map(({ path }) => path));
-    if (replacement.mixed.some(({ path }) => !copied.has(path))) return undefined;
+    if (uncopiedFile(replacement, remainder) !== undefined) return undefined;
     if (revision !== undefined && !hasSameRows(replacement, revision.replacement)) return undefined;
     const now = this.#clock.now();
     const applied = appliedReplacement(replacement, slice, {
@@ -132,7 +137,7 @@ export class SliceWriter {
 /** Maximum number of attempts at a commit while other runs merge files. */
 const mostAttempts = 5;
 
-function mixedFailure(file: string, { loadKeys }: SliceCommit): LedgerlakeError {
+function sharedFailure(file: string, { loadKeys }: SliceCommit): LedgerlakeError {
   return new LedgerlakeError(
     'LAKE_CONFLICT',
     `expected ${file} to contain only what is read again (${loadKeys.join(', ').slice(0, 200)}), got more; ` +

@@ -7,10 +7,9 @@ import type { Window } from '../../core/windows.js';
 import { countRows, columnList, checkRowCount, rowsIn } from '../../lake/files/local-parquet.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import type { NewFile } from '../../lake/commit-files.js';
-import { TableSnapshot } from '../../lake/catalog/table-snapshot.js';
 import type { Lake } from '../../lake/lake.js';
 import type { Revisions, SliceCommit } from '../../lake/slice-commit.js';
-import { noRemainder, storedFiles, type Remainder, type SliceReplacement } from '../../lake/slice-replacement.js';
+import { noRemainder, type Remainder, type SliceReplacement } from '../../lake/slice-replacement.js';
 import { importedKey, parseImportedKey } from '../../lake/loads/imported-spans.js';
 import {
   bundlesOf,
@@ -54,9 +53,8 @@ function mixedBundles(
   lake: Lake,
   pipeline: PipelineTables,
   { account }: SliceCommit,
-  { snapshot, mixed, partialFiles }: SliceReplacement,
+  { snapshot, shared }: SliceReplacement,
 ): Bundle[] {
-  const shared = [...mixed, ...partialFiles];
   const unselectable = shared.find((add) => !canSelectRows(pipeline.main, pipeline.derived, add.loadKeys));
   if (unselectable !== undefined) throw unselectableFailure(lake, pipeline, unselectable);
   const paths = new Set(shared.map(({ path }) => path));
@@ -101,11 +99,11 @@ async function replacedImports(
   const { main } = rewriting.pipeline;
   const { partial } = replacement;
   const { window } = slice;
-  if (window === undefined || partial.size === 0) return 'false';
+  if (window === undefined || partial.length === 0) return 'false';
   const instant = instantColumn(main);
   const isInside = `${instant} >= ${timestampLiteral(window.start)} AND ${instant} < ${timestampLiteral(window.end)}`;
   if (!['posted_at', 'content_hash', 'event_id'].every((column) => hasColumn(main, column))) return isInside;
-  const reached = bundles.filter((bundle) => bundle.main.loadKeys.some((key) => partial.has(key)));
+  const reached = bundles.filter((bundle) => bundle.main.loadKeys.some((key) => partial.includes(key)));
   const ids = await replacedUndated(rewriting, slice, window, replacement, reached);
   const undated = ids.length === 0 ? 'false' : `event_id IN (${ids.map(literal).join(', ')})`;
   return `(posted_at IS NOT NULL AND ${isInside}) OR ${undated}`;
@@ -120,7 +118,7 @@ async function replacedUndated(
   reached: readonly Bundle[],
 ): Promise<string[]> {
   const { workspace, pipeline } = rewriting;
-  const { snapshot, reread, covered, partial } = replacement;
+  const { whole, partial, files } = replacement;
   const paths: string[] = [];
   for (const { table, bytes } of slice.files) {
     if (table === pipeline.main) paths.push(await workspace.writeLocal(bytes));
@@ -135,16 +133,12 @@ async function replacedUndated(
       ...{ id: String(row['event_id']), content: String(row['content_hash']) },
       ...{ start: Number(row['start']), end: Number(row['end']) },
     }))
-    .filter((event) => partial.has(importedKey(event)));
+    .filter((event) => partial.includes(importedKey(event)));
   if (events.length === 0) return [];
   const { main } = pipeline;
-  const imported = new TableSnapshot(snapshot, main.name).filesWith(slice.account, slice.pipeline, covered);
-  const counts = [
-    countsOf(paths, 'true', 1),
-    // A refresh replaces only as many as it has more than before.
-    ...storedCounts(await fetchFiles(rewriting, main, storedFiles(replacement, main)), reread),
-    ...storedCounts(await fetchFiles(rewriting, main, imported), covered),
-  ];
+  const counts = [countsOf(paths, 'true', 1)];
+  // A refresh replaces only as many as it has more than before.
+  if (files.length > 0) counts.push(countsOf(await fetchFiles(rewriting, main, files), loadKeyCondition(whole), -1));
   const left = await workspace.database.rows(
     `SELECT content_hash, sum(number)::BIGINT AS number FROM (${counts.join(' UNION ALL ')}) GROUP BY ALL HAVING sum(number) > 0`,
   );
@@ -159,10 +153,6 @@ function countsOf(paths: readonly string[], condition: string, sign: number): st
   return `SELECT content_hash, ${sign} AS number FROM ${rowsIn(paths)} WHERE posted_at IS NULL AND ${condition}`;
 }
 
-function storedCounts(paths: readonly string[], loadKeys: readonly string[]): string[] {
-  return paths.length === 0 ? [] : [countsOf(paths, loadKeyCondition(loadKeys), -1)];
-}
-
 function mainPaths(rewriting: Rewriting, bundles: readonly Bundle[]): Promise<string[]> {
   return fetchFiles(
     rewriting,
@@ -174,7 +164,7 @@ function mainPaths(rewriting: Rewriting, bundles: readonly Bundle[]): Promise<st
 /** Writes the rows of a bundle that a slice doesn't replace, unless it replaces none. */
 async function remainderOfBundle(
   rewriting: Rewriting,
-  { vanishing, partial }: SliceReplacement,
+  { whole, partial }: SliceReplacement,
   ofPartial: string,
   bundle: Bundle,
 ): Promise<Remainder> {
@@ -184,19 +174,19 @@ async function remainderOfBundle(
   const tables = filesByTable(pipeline, [bundle]);
   const mains = await mainPaths(rewriting, [bundle]);
   const keys = bundle.main.loadKeys;
-  const reached = keys.filter((key) => partial.has(key));
-  const vanishingHere = keys.filter((key) => vanishing.has(key));
-  const whole = loadKeyCondition(vanishingHere);
-  const condition = reached.length === 0 ? whole : `(${whole} OR (${loadKeyCondition(reached)} AND (${ofPartial})))`;
+  const reached = keys.filter((key) => partial.includes(key));
+  const gone = keys.filter((key) => whole.includes(key));
+  const isGone = loadKeyCondition(gone);
+  const condition = reached.length === 0 ? isGone : `(${isGone} OR (${loadKeyCondition(reached)} AND (${ofPartial})))`;
   const count = (rows: string) => countRows(workspace.database, mains[0] ?? '', rows);
   // A file may name a load key that has no row in it: of what was forgotten, or of a slice with rows in other files alone.
-  if (vanishingHere.length === 0 && (await count(condition)) === 0) return noRemainder;
+  if (gone.length === 0 && (await count(condition)) === 0) return noRemainder;
   const ofImports = loadKeyCondition(keys.filter((key) => parseImportedKey(key) !== undefined));
   const importedRows = await count(`${condition} AND ${ofImports}`);
   const kept: string[] = [];
   for (const key of keys) {
-    if (vanishing.has(key)) continue;
-    if (!partial.has(key) || (await count(`${loadKeyCondition([key])} AND NOT ${condition}`)) > 0) kept.push(key);
+    if (gone.includes(key)) continue;
+    if (!reached.includes(key) || (await count(`${loadKeyCondition([key])} AND NOT ${condition}`)) > 0) kept.push(key);
   }
   for (const { table, adds } of tables)
     local.set(table, table === main ? mains : await fetchFiles(rewriting, table, adds));

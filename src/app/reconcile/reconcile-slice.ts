@@ -1,12 +1,16 @@
-import { contentOf, DamagedFile, rowsOf } from '../../lake/delta/data-file.js';
+import { contentOf, DamagedFile, rowsOf, type DataFile } from '../../lake/delta/data-file.js';
 import { Mutex } from '../../core/mutex.js';
 import type { Clock } from '../../core/clock.js';
 import type { Table } from '../../core/columns/table.js';
 import type { LedgerlakeError } from '../../core/errors.js';
 import { lakePathOf } from '../../lake/catalog/change.js';
+import type { Snapshot } from '../../lake/catalog/snapshot.js';
+import { TableSnapshot } from '../../lake/catalog/table-snapshot.js';
+import { replacedKeys } from '../../lake/loads/load-keys.js';
 import type { Lake } from '../../lake/lake.js';
 import type { Revision, Revisions, SliceCommit } from '../../lake/slice-commit.js';
-import { replacementOf, storedFiles, type SliceReplacement } from '../../lake/slice-replacement.js';
+import { withDerived, type TableFile } from '../../lake/commit-files.js';
+import { replacementOf, type SliceReplacement } from '../../lake/slice-replacement.js';
 import { hasColumn } from '../../lake/files/sorted-file.js';
 import { canSelectRows, loadKeyCondition } from '../../lake/files/load-key-rows.js';
 import type { Workspace } from '../../lake/files/workspace.js';
@@ -86,7 +90,7 @@ export class EventRevisions implements Revisions {
   async #compare(slice: SliceCommit): ReturnType<Revisions['compare']> {
     if (this.#otherAccount !== undefined) throw this.#otherAccount;
     const replacement = () => replacementOf(this.#lake.snapshot, slice);
-    const stored = () => replacement().stored.map(({ add }) => add);
+    const stored = () => storedFiles(slice, this.#lake.snapshot).map(({ add }) => add);
     try {
       return await overNewest(this.#lake, stored, () => this.#revisionOf(slice, replacement()));
     } catch (error) {
@@ -104,18 +108,20 @@ export class EventRevisions implements Revisions {
     reason: string,
   ): ReturnType<Revisions['compare']> {
     const { pipeline, loadKeys, main } = slice;
-    const mains = storedFiles(replacement, main);
+    const stored = storedFiles(slice, replacement.snapshot);
+    const mains = addsOf(stored, main);
     // A load key without rows has no file.
     const isEmptied = mains.length > 0 && !slice.files.some(({ table }) => table === main);
     const rows = rowsOf(mains);
-    const isShared = replacement.mixed.length > 0;
+    const keys = new Set(replacedKeys(slice));
+    const isShared = mains.some((add) => add.loadKeys.some((key) => !keys.has(key)));
     const emptied = { pipeline, load_keys: loadKeys, rows, lacking: rows, ...(isShared && { atMost: true as const }) };
     if (isEmptied && slice.acceptsEmpty !== true) {
       this.#findings.emptied.push({ ...emptied, accepted: false });
       return 'refused';
     }
     // A commit doesn't rewrite a file that the log has with the same content.
-    await repairFiles(this.#lake, slice, replacement);
+    await repairFiles(this.#lake, slice, stored);
     return revision(replacement, uncompared, () => {
       if (isEmptied) this.#findings.emptied.push({ ...emptied, accepted: true });
       this.#findings.uncompared.push({ pipeline, load_keys: loadKeys, reason });
@@ -124,25 +130,26 @@ export class EventRevisions implements Revisions {
 
   async #revisionOf(slice: SliceCommit, replacement: SliceReplacement): ReturnType<Revisions['compare']> {
     const { pipeline, loadKeys, main } = slice;
-    const stored = replacement.snapshot.keysOf(slice.account, pipeline);
-    const isKnown = (loadKey: string) => stored.has(loadKey);
-    const known = replacement.reread.filter(isKnown);
+    const keys = replacement.snapshot.keysOf(slice.account, pipeline);
+    const isKnown = (loadKey: string) => keys.has(loadKey);
+    const known = replacedKeys(slice).filter(isKnown);
     // Nothing is replaced.
     if (known.length === 0) return revision(replacement, { files: [], isCompared: true });
     if (!canSelectRows(main, slice.derived, known)) return revision(replacement, uncompared);
 
-    const hasSameHoles = loadKeys.every((key) => slice.holes?.get(key)?.length === stored.get(key)?.holes?.length);
+    const hasSameHoles = loadKeys.every((key) => slice.holes?.get(key)?.length === keys.get(key)?.holes?.length);
     const mayStay = hasSameHoles && loadKeys.every(isKnown) && known.length === loadKeys.length && slice.noted !== true;
-    if (mayStay && replacement.mixed.length === 0 && sameFiles(slice, replacement)) {
-      const rows = rowsOf(storedFiles(replacement, main));
+    const stored = storedFiles(slice, replacement.snapshot);
+    if (mayStay && sameFiles(slice, stored)) {
+      const rows = rowsOf(addsOf(stored, main));
       this.#addOrders(pipeline, { stored: rows, returned: rows });
-      for (const reason of await repairFiles(this.#lake, slice, replacement)) {
+      for (const reason of await repairFiles(this.#lake, slice, stored)) {
         this.#findings.uncompared.push({ pipeline, load_keys: slice.loadKeys, reason });
       }
       return 'same';
     }
     return withSliceFiles(this.#workspace, slice, async (files) => {
-      const states = await this.#states(slice, replacement, known, files);
+      const states = await this.#states(slice, stored, known, files);
       return this.#compareStates(slice, replacement, states, { known, mayStay });
     });
   }
@@ -223,13 +230,13 @@ export class EventRevisions implements Revisions {
 
   async #states(
     slice: SliceCommit,
-    replacement: SliceReplacement,
+    inLake: readonly TableFile[],
     known: readonly string[],
     files: ReadonlyMap<Table, readonly MonthFiles[]>,
   ): Promise<SliceStates> {
     const states = async (table: Table, condition: string): Promise<States> => ({
       table,
-      stored: monthRows(table, await this.#files.of(this.#lake, table, storedFiles(replacement, table)), condition),
+      stored: monthRows(table, await this.#files.of(this.#lake, table, addsOf(inLake, table)), condition),
       incoming: monthRows(table, files.get(table) ?? [], 'true'),
     });
     const mainStates = await states(slice.main, loadKeyCondition(known));
@@ -279,12 +286,23 @@ function knownWindowsCondition({ loadKeys }: SliceCommit, known: readonly string
   );
 }
 
+/** The files with rows that the slice has read again, and what is derived from them. */
+function storedFiles(slice: SliceCommit, snapshot: Snapshot): readonly TableFile[] {
+  const { account, pipeline, main } = slice;
+  const mains = new TableSnapshot(snapshot, main.name).filesWith(account, pipeline, replacedKeys(slice));
+  return withDerived(snapshot, main.name, mains);
+}
+
+function addsOf(files: readonly TableFile[], { name }: Table): readonly DataFile[] {
+  return files.filter(({ table }) => table === name).map(({ add }) => add);
+}
+
 /** Whether the slice's files equal the stored ones byte for byte. */
-function sameFiles(slice: SliceCommit, replacement: SliceReplacement): boolean {
+function sameFiles(slice: SliceCommit, stored: readonly TableFile[]): boolean {
   const key = (table: string, sha256 = '') => `${table} ${sha256}`;
-  const stored = replacement.stored.map(({ table, add }) => key(table, add.sha256));
+  const inLake = stored.map(({ table, add }) => key(table, add.sha256));
   const incoming = slice.files.map(({ table, bytes }) => key(table.name, contentOf(bytes).sha256));
-  return stored.toSorted().join('\n') === incoming.toSorted().join('\n');
+  return inLake.toSorted().join('\n') === incoming.toSorted().join('\n');
 }
 
 function hasHoles({ holes }: SliceCommit): boolean {
@@ -309,7 +327,7 @@ function revision(
  * @returns the fault of each rewritten file
  * @throws LedgerlakeError LAKE_STORE
  */
-async function repairFiles(lake: Lake, slice: SliceCommit, { stored }: SliceReplacement): Promise<string[]> {
+async function repairFiles(lake: Lake, slice: SliceCommit, stored: readonly TableFile[]): Promise<string[]> {
   const incoming = new Map(slice.files.map(({ bytes }) => [contentOf(bytes).sha256, bytes]));
   const repaired: string[] = [];
   for (const { table, add } of stored) {
