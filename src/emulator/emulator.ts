@@ -3,10 +3,21 @@ import type { FaultInjection } from '../serve/http/fault-injection.js';
 import { startApiServer, type RunningApiServer } from '../serve/http/server.js';
 import { FaultInjector } from './faults/fault-injector.js';
 import type { Faults } from './faults/fault-settings.js';
-import { unknownList } from './faults/faulty-events.js';
-import { faultyBackend } from './faults/faulty-backend.js';
+import { unknownList, faultyEvents } from './faults/faulty-events.js';
 import { createRequestFaults } from './faults/request-faults.js';
 import { createSeller } from './seller/seller.js';
+import type { Backend } from '../serve/served-apis.js';
+import { faultyReports } from './faults/faulty-reports.js';
+import { faultyTransactions } from './faults/faulty-transactions.js';
+
+/** A backend with the live service's worst behaviour, API by API; an API without faults of its own stays as it is. */
+export function faultyBackend(backend: Backend, injector: FaultInjector): Backend {
+  const events = faultyEvents(backend, injector);
+  const byTransaction = backend.byTransaction && faultyTransactions(backend.byTransaction, injector);
+  const byReport = backend.byReport && faultyReports(backend.byReport, injector);
+  const isFaulty = events !== backend || byTransaction !== backend.byTransaction || byReport !== backend.byReport;
+  return isFaulty ? { ...backend, ...events, byTransaction, byReport } : backend;
+}
 
 /** Starts the upstream of a first run: the service over a synthetic seller, on loopback, without throttling. */
 export function startEmbeddedService(clock: Clock): Promise<RunningApiServer> {

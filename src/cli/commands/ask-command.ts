@@ -55,7 +55,7 @@ export const askCommand: CommandDefinition = {
     const asked = (lake: Lake, { timeZone }: Settings): AskedQuestion =>
       askedQuestion(lake, { name, parameters, timeZone, now: context.clock.now() });
     if (!args.flag('sql')) {
-      const { runOverLake } = await import('../sql-shell/run-over-lake.js');
+      const { runOverLake } = await import('../sql-shell/run-sql.js');
       return runOverLake(args, context, { queryOf: asked });
     }
     const [{ openExistingLake }, settings] = await Promise.all([

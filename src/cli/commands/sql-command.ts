@@ -45,7 +45,7 @@ export const sqlCommand: CommandDefinition = {
     const query = file === undefined ? args.text('QUERY') : await readTextFile(file, 'statements');
     const parameters = readParameters(args);
     const at = await readPastVersion(args.text('at'));
-    const { runOverLake } = await import('../sql-shell/run-over-lake.js');
+    const { runOverLake } = await import('../sql-shell/run-sql.js');
     return runOverLake(args, context, { at, parameters, queryOf: () => ({ query, notes: [] }) });
   },
 };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { withoutMember } from '../../../src/emulator/faults/faulty-events.js';
-import { faultyBackend } from '../../../src/emulator/faults/faulty-backend.js';
+import { faultyBackend } from '../../../src/emulator/emulator.js';
 import { FaultInjector } from '../../../src/emulator/faults/fault-injector.js';
 import { arrayBackend, event, group } from '../../serve/http/array-backend.js';
 import { type Client, firstToken, pages, paths, start, startClient } from '../../serve/http/client.js';
