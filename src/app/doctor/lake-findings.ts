@@ -21,9 +21,9 @@ import { coverageText, type AccountCoverage, type StatusReport } from '../status
 import { readStatus, type StatusQuery } from '../status/status.js';
 import { firstLoad, nextSync, type Suggestion } from '../status/suggestions.js';
 import { unreadText } from '../unread-events.js';
-import { catalogChainCheck, checkCatalog, publishedLogsCheck } from '../verify/checks/catalog-chain.js';
-import { CertificateBuilder } from '../verify/common/certificate.js';
-import { problemRemedy } from '../verify/problem-remedy.js';
+import { catalogChainCheck, checkCatalog } from '../verify/checks/catalog-chain.js';
+import { publishedLogsCheck } from '../verify/checks/published-logs.js';
+import { CertificateBuilder, problemRemedy } from '../verify/common/check.js';
 import type { AddFinding, Finding } from './findings.js';
 
 interface FreshnessQuery extends StatusQuery {

@@ -1,7 +1,8 @@
-import type { StagedCheck } from './common/check.js';
+import type { CheckDefinition } from './common/check.js';
 import { amountsCheck } from './checks/amounts.js';
 import { bothApisCheck } from './checks/both-apis.js';
-import { catalogChainCheck, publishedLogsCheck } from './checks/catalog-chain.js';
+import { catalogChainCheck } from './checks/catalog-chain.js';
+import { publishedLogsCheck } from './checks/published-logs.js';
 import { dateAgainstGroupCheck } from './checks/date-against-group.js';
 import { derivedFilesCheck } from './checks/derived-files.js';
 import { eventDatesCheck } from './checks/event-dates.js';
@@ -9,9 +10,10 @@ import { eventIdsCheck } from './checks/event-ids.js';
 import { fileBytesCheck } from './checks/file-bytes.js';
 import { groupTotalsCheck } from './checks/group-totals.js';
 import { loadedWindowsCheck } from './checks/windows.js';
-import { logTagsCheck } from './common/log-files.js';
+import { logTagsCheck } from './checks/log-tags.js';
 import { netSumsCheck } from './checks/net-sums.js';
-import { paidTotalsCheck, netProceedsCheck } from './checks/paid-settlements.js';
+import { netProceedsCheck } from './checks/net-proceeds.js';
+import { paidTotalsCheck } from './checks/paid-totals.js';
 import { parquetCheck } from './checks/parquet.js';
 import { partitionsCheck } from './checks/partitions.js';
 import { positionsCheck } from './checks/positions.js';
@@ -21,13 +23,14 @@ import { reportLinesCheck } from './checks/report-lines.js';
 import { reportTotalsCheck } from './checks/report-totals.js';
 import { requestedRangesCheck } from './checks/requested-ranges.js';
 import { rolesCheck } from './checks/roles.js';
-import { rowCountsCheck, statisticsCheck } from './checks/statistics.js';
+import { rowCountsCheck } from './checks/row-counts.js';
+import { statisticsCheck } from './checks/statistics.js';
 import { uniqueIdsCheck } from './checks/unique-ids.js';
 import { unnamedFilesCheck } from './checks/unnamed-files.js';
 import { unreadEventsCheck } from './checks/unread-events.js';
 
 /** Every check, in the order of the certificate, and of the work of each stage. */
-export const checks: readonly StagedCheck[] = [
+export const checks: readonly CheckDefinition[] = [
   catalogChainCheck,
   publishedLogsCheck,
   logTagsCheck,

@@ -1,21 +1,21 @@
 import type { ResultCell } from '../../core/text/rows.js';
+import { count } from '../../core/count.js';
 import { rowsWithSource, sourceColumn } from '../../lake/files/local-parquet.js';
-import { amountsCheck } from './checks/amounts.js';
-import { RowFaults } from './common/certificate.js';
+import type { CertificateBuilder, CheckContext, ReadEvent } from './common/check.js';
 import {
-  countUnsummed,
-  type StagedCheck,
-  type CheckContext,
-  type ReadableBundle,
-  type ReadEvent,
-} from './common/check.js';
+  derivedOf,
+  fileOf,
+  pathsOf,
+  statementOver,
+  type CheckedBundle,
+  type CheckedFile,
+} from './common/checked-files.js';
+import { checks } from './check-list.js';
+import { amountsCheck } from './checks/amounts.js';
 import eventEntries from './statements/event-entries.sql';
 import { rulesOf, type EventRules } from './common/event-rules.js';
-import type { LogFile } from './common/log-files.js';
-import { Places, remembered, type Place } from './common/money-places.js';
-import { walkedOf, type EntryRow, type Walked } from './common/money-walk.js';
+import { Places, remembered, walkedOf, type EntryRow, type Place, type Walked } from './common/money-walk.js';
 import { rawColumnsSql, textsJson } from './common/raw-column-rules.js';
-import { fileOf, pathsOf, statementOver } from './common/readable-files.js';
 import { uniqueIdsCheck } from './checks/unique-ids.js';
 
 /**
@@ -24,39 +24,33 @@ import { uniqueIdsCheck } from './checks/unique-ids.js';
  *
  * Where the text of all entries is the one that follows from `raw`, that is all; otherwise each check says what is wrong.
  */
-export async function checkEvents(
-  bundles: readonly ReadableBundle[],
-  checks: readonly StagedCheck[],
-  { certificate, database, contents }: Pick<CheckContext, 'certificate' | 'database' | 'contents'>,
-): Promise<void> {
+export async function checkEvents(bundles: readonly CheckedBundle[], context: CheckContext): Promise<void> {
   const [first] = bundles;
   if (first === undefined) return;
-  const rules = rulesOf(first.main.file.delta.schema);
+  const { certificate, database, unsummed } = context;
+  const rules = rulesOf(first.main.schema);
   const mains = bundles.map(({ main }) => main);
-  const derived = bundles.flatMap((bundle) => bundle.derived);
-  const faults = new RowFaults('event');
+  const derived = derivedOf(bundles);
   const places = new Places(rules.money.root);
   const expected = new ExpectedEntries(rules);
-  const eventChecks = checks.flatMap((check) => (check.event === undefined ? [] : [{ check, of: check.event }]));
   let entries: EventEntries | undefined;
   const { chunks } = await database.query(eventsWithEntries(bundles, rules));
   for await (const rows of chunks) {
     for (const [bundle, id, eventText = null, json, entriesText = null, entriesFile, inexact] of rows) {
       if (entries !== undefined && entries.bundle === bundle && entries.eventId === id) entries.times++;
       else {
-        if (entries !== undefined) faults.add(uniqueIdsCheck, entries.file, repeatedFault(entries));
+        if (entries !== undefined) addRepeated(entries, certificate);
         entries = undefined;
         if (entriesText !== null) {
           const file = fileOf(derived, entriesFile);
           entries = { bundle, eventId: text(id), text: text(entriesText), file, times: 1, isProved: false };
-          const unsummed = Number(inexact) > 0 ? rowsOf(entries).rows : [];
-          for (const { amountText, currency } of unsummed)
-            if (amountText !== null) countUnsummed(contents, file.table, currency ?? '');
+          for (const { amountText, currency } of Number(inexact) > 0 ? rowsOf(entries).rows : [])
+            if (amountText !== null) count(unsummed, JSON.stringify([file.table, currency ?? '']));
         }
       }
       if (eventText === null) {
         const fault = `entries of ${text(id)}, which is not an event of the slice`;
-        if (entries !== undefined) faults.add(amountsCheck, entries.file, fault);
+        if (entries !== undefined) certificate.addRow(amountsCheck, entries.file, 'event', fault);
         entries = undefined;
         continue;
       }
@@ -69,21 +63,16 @@ export async function checkEvents(
       const ofEvent = isProved ? [] : rowsOf(entries).rows;
       const amounts = isProved ? walked.amounts.length : ofEvent.length;
       const event = eventOf(cells, { raw, file, rules, walked, isProved, entries: ofEvent, amounts });
-      for (const { check, of } of eventChecks) {
-        certificate.count(check, of.count(event));
-        faults.add(check, file, of.fault(event));
-      }
+      for (const check of eventChecks) check.event?.(event, context);
     }
   }
-  if (entries !== undefined) faults.add(uniqueIdsCheck, entries.file, repeatedFault(entries));
-  faults.addTo(certificate);
+  if (entries !== undefined) addRepeated(entries, certificate);
 }
 
+const eventChecks = checks.filter(({ event }) => event !== undefined);
+
 /** The statement whose rows `event-entries.sql` describes. */
-function eventsWithEntries(
-  bundles: readonly ReadableBundle[],
-  { list, group, breakdown, columns }: EventRules,
-): string {
+function eventsWithEntries(bundles: readonly CheckedBundle[], { list, group, breakdown, columns }: EventRules): string {
   const ofEvent = [
     ...['event_id', 'content_hash', list, 'posted_at IS NOT NULL', 'epoch_ms(window_start)', 'epoch_ms(window_end)'],
     ...[group, 'requested_order_id', ...rawColumnsSql(columns)],
@@ -139,17 +128,18 @@ interface EventEntries {
   readonly eventId: string;
   /** Each as a JSON array of texts, in the order of the file, with commas between. */
   readonly text: string;
-  readonly file: LogFile;
+  readonly file: CheckedFile;
   /** How many events of the bundle have that id. */
   times: number;
   /** Whether they follow from `raw`. */
   isProved: boolean;
 }
 
-/** What is wrong with entries that occur more often than their event, or undefined. One that the service returned twice has them twice. */
-function repeatedFault(entries: EventEntries): string | undefined {
+/** Adds entries that occur more often than their event. One that the service returned twice has them twice. */
+function addRepeated(entries: EventEntries, certificate: CertificateBuilder): void {
   const copies = entries.isProved ? 1 : rowsOf(entries).copies;
-  return copies > entries.times ? `entries of ${entries.eventId} occur ${copies} times` : undefined;
+  if (copies <= entries.times) return;
+  certificate.addRow(uniqueIdsCheck, entries.file, 'event', `entries of ${entries.eventId} occur ${copies} times`);
 }
 
 /** What the entries of events are by `raw` alone. */

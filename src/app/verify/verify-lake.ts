@@ -3,32 +3,26 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '../../core/clock.js';
-import { openDatabase } from '../../core/duckdb/connection.js';
+import { count } from '../../core/count.js';
+import { openDatabase, type Database } from '../../core/duckdb/connection.js';
 import { codeOf, messageOf } from '../../core/errors.js';
 import { groupBy } from '../../core/group-by.js';
 import { tuneForComputation } from '../../core/v8-flags.js';
 import type { Lake } from '../../lake/lake.js';
 import { readRuns } from '../../lake/leases.js';
 import { readUnfinished, type UnfinishedRange } from '../coverage/unfinished-ranges.js';
-import { loadedSettlements } from '../settlements/settlements.js';
-import { checks } from './check-list.js';
+import { loadedSettlements, totalFault, type Settlement } from '../settlements/settlements.js';
 import type { CatalogVersion } from '../results.js';
-import { CertificateBuilder } from './common/certificate.js';
-import {
-  countUnsummed,
-  hasEntries,
-  type CheckContext,
-  type ComparedContents,
-  type ReadableBundle,
-} from './common/check.js';
-import { checkEvents } from './event-entries.js';
-import { checkBytes, type LocalFile } from './checks/file-bytes.js';
-import { forgottenIn, wholeSettlements } from './checks/group-totals.js';
-import { IndexTables } from './common/index-tables.js';
-import { checkedBundles, logFiles, type CheckedBundle, type LogFile } from './common/log-files.js';
+import { CertificateBuilder, type CheckContext, type Comparison } from './common/check.js';
+import { checkedBundles, hasEntries, type CheckedBundle, type CheckedFile } from './common/checked-files.js';
+import { checks } from './check-list.js';
+import { hasItsBytes } from './checks/file-bytes.js';
+import { groupTotalsCheck } from './checks/group-totals.js';
+import { checkedFiles } from './checks/log-tags.js';
 import { parquetCheck } from './checks/parquet.js';
-import type { ReadableFile } from './common/readable-files.js';
 import { isCompared } from './checks/report-lines.js';
+import { groupKey, IndexTables } from './common/index-tables.js';
+import { checkEvents } from './event-entries.js';
 
 export interface VerifyLakeOptions {
   readonly lake: Lake;
@@ -55,35 +49,34 @@ const progressMs = 5000;
  */
 export async function verifyLake(options: VerifyLakeOptions): Promise<CertificateBuilder> {
   const { lake, account, expected, clock, signal, emit } = options;
-  const certificate = new CertificateBuilder(checks);
-  const runs = await readRuns(lake.store, clock);
-  const { files, damaged } = logFiles(lake, account, certificate);
-  const accounts = account === undefined ? [...lake.accounts()] : [account];
-  const isChecked = (range: UnfinishedRange) => account === undefined || range.account === account;
-  const unfinished = (await readUnfinished(lake, emit)).filter(isChecked);
-  const catalog = { lake, account, accounts, files, runs, unfinished, expected, certificate };
-  for (const check of checks) await check.catalog?.(catalog);
-
   const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-verify-'));
-  const database = await openDatabase({
-    folders: [lake.store.localPath('') ?? folder, folder],
-    settings: { memory_limit: memoryLimit },
-    signal,
-  });
+  let database: Database | undefined;
   try {
+    const findings = newFindings(new CertificateBuilder(checks));
+    const { certificate } = findings;
+    const runs = await readRuns(lake.store, clock);
+    const pathOf = (file: string) => lake.store.localPath(file) ?? join(folder, file);
+    const files = checkedFiles(lake, account, pathOf, findings);
+    const accounts = account === undefined ? [...lake.accounts()] : [account];
+    const isChecked = (range: UnfinishedRange) => account === undefined || range.account === account;
+    const unfinished = (await readUnfinished(lake, emit)).filter(isChecked);
+    const catalog = { lake, account, accounts, files, runs, unfinished, expected, certificate };
+    for (const check of checks) await check.catalog?.(catalog);
+
+    database = await openDatabase({
+      folders: [lake.store.localPath('') ?? folder, folder],
+      settings: { memory_limit: memoryLimit },
+      signal,
+    });
     const index = await IndexTables.create(database);
-    const context = { lake, certificate, database, index };
-    const progress = progressLog(files.length, options);
+    const context = { ...findings, lake, database, index };
     tuneForComputation();
-    const contents = await checkBundles(checkedBundles(files), { ...context, folder, signal }, progress);
-    contents.damaged.push(...damaged);
-    const forgotten = await forgottenIn(lake, accounts, index);
-    const loaded = wholeSettlements(loadedSettlements({ ...contents, lake }), forgotten, certificate);
-    const comparison = { ...context, ...contents, accounts, forgotten, loaded };
+    await checkBundles(checkedBundles(files), context, signal, progressLog(files.length, options));
+    const comparison = await comparisonOf(context, accounts);
     for (const check of checks) await check.across?.(comparison);
     return certificate;
   } finally {
-    database.close();
+    database?.close();
     await rm(folder, { recursive: true, force: true });
   }
 }
@@ -124,40 +117,31 @@ function* batchesOf(bundles: readonly CheckedBundle[]): Generator<readonly Check
   }
 }
 
-/** Where bundles are checked. */
-interface BundleContext extends Omit<CheckContext, 'contents'> {
-  /** The folder of local copies. */
-  readonly folder: string;
-  readonly signal: AbortSignal;
+/** What is found in some files: what is wrong, and what is compared at the end. */
+type FileFindings = Omit<CheckContext, 'lake' | 'database' | 'index'>;
+
+function newFindings(certificate = new CertificateBuilder()): FileFindings {
+  return { certificate, settlements: [], summaries: [], reports: [], compared: [], damaged: [], unsummed: new Map() };
 }
 
-/** What bundles have: what is wrong, and what is compared across them. */
-class BundleFindings {
-  readonly certificate = new CertificateBuilder();
-  readonly contents: ComparedContents = {
-    ...{ settlements: [], summaries: [], reports: [], files: [], damaged: [] },
-    unsummed: new Map(),
-  };
-
-  addAll({ certificate, contents }: BundleFindings): void {
-    this.certificate.addAll(certificate);
-    this.contents.settlements.push(...contents.settlements);
-    this.contents.summaries.push(...contents.summaries);
-    this.contents.reports.push(...contents.reports);
-    this.contents.files.push(...contents.files);
-    this.contents.damaged.push(...contents.damaged);
-    for (const [table, currencies] of contents.unsummed)
-      for (const [currency, times] of currencies) countUnsummed(this.contents, table, currency, times);
-  }
+function addFindings(all: FileFindings, more: FileFindings): void {
+  all.certificate.addAll(more.certificate);
+  all.settlements.push(...more.settlements);
+  all.summaries.push(...more.summaries);
+  all.reports.push(...more.reports);
+  all.compared.push(...more.compared);
+  all.damaged.push(...more.damaged);
+  for (const [key, times] of more.unsummed) count(all.unsummed, key, times);
 }
 
-/** Reads all bundles, some batches at once, and collects what is compared across them. */
+/** Reads all bundles, some batches at once. */
 async function checkBundles(
   bundles: readonly CheckedBundle[],
-  context: BundleContext,
+  context: CheckContext,
+  signal: AbortSignal,
   progress: (done: number) => void,
-): Promise<ComparedContents> {
-  const found: BundleFindings[] = [];
+): Promise<void> {
+  const found: FileFindings[] = [];
   let done = 0;
   // Where a batch fails, the loop that it was in ends the generator, and so the other loops.
   const batches = batchesOf(bundles);
@@ -165,10 +149,10 @@ async function checkBundles(
     const database = await context.database.openConnection();
     try {
       for (const batch of batches) {
-        context.signal.throwIfAborted();
-        const findings = new BundleFindings();
+        signal.throwIfAborted();
+        const findings = newFindings();
         found.push(findings);
-        await checkBatch(batch, findings, { ...context, database });
+        await checkBatch(batch, { ...context, ...findings, database });
         done += batch.reduce((sum, { derived }) => sum + 1 + derived.length, 0);
         progress(done);
       }
@@ -178,115 +162,80 @@ async function checkBundles(
   };
   const ended = await Promise.allSettled(Array.from({ length: batchesAtOnce }, checkInTurn));
   for (const end of ended) if (end.status === 'rejected') throw end.reason;
-  const all = new BundleFindings();
-  for (const findings of found) all.addAll(findings);
-  context.certificate.addAll(all.certificate);
-  return all.contents;
+  for (const findings of found) addFindings(context, findings);
 }
 
-/** A bundle, and those of its files that match the log. */
-interface LocalBundle {
-  readonly bundle: CheckedBundle;
-  readonly files: readonly ReadableFile[];
-}
-
-/** Reads the files of a batch. Where DuckDB can't read one of them, each bundle is read alone. */
-async function checkBatch(
-  batch: readonly CheckedBundle[],
-  findings: BundleFindings,
-  context: BundleContext,
-): Promise<void> {
-  const { certificate } = findings;
-  const { database, folder, index, lake } = context;
-  // Those that are compared at the end stay until then.
-  const copies: LocalFile[] = [];
+/** Reads the files of a batch. Where DuckDB can't read one of them, each file is read alone. */
+async function checkBatch(batch: readonly CheckedBundle[], context: CheckContext): Promise<void> {
+  const { database, index, lake } = context;
+  const all = batch.flatMap(({ main, derived }) => [main, ...derived]);
   try {
-    const local: LocalBundle[] = [];
-    for (const bundle of batch) {
-      const files: ReadableFile[] = [];
-      for (const file of [bundle.main, ...bundle.derived]) {
-        const found = await checkBytes(file, folder, { ...context, certificate });
-        if (found === undefined) continue;
-        if (!isCompared(file, lake)) copies.push(found);
-        files.push({ file, path: found.path });
-      }
-      certificate.count(parquetCheck, files.length);
-      local.push({ bundle, files });
-    }
-    if (local.length > 1) {
-      const together = new BundleFindings();
-      const allRead: Attempt = async (_, check) => {
-        await check();
-        return true;
-      };
-      if (await index.addTogether(database, () => checkRows(local, allRead, together, context))) {
-        findings.addAll(together);
-        return;
-      }
-    }
-    for (const one of local) {
-      await checkRows([one], (file, check) => isReadable(file, certificate, check), findings, context);
-    }
+    const intact = new Set<CheckedFile>();
+    for (const file of all) if (await hasItsBytes(file, context)) intact.add(file);
+    const together = { ...context, ...newFindings() };
+    const areRead =
+      batch.length > 1 && (await index.addTogether(database, () => checkTogether(batch, intact, together)));
+    if (areRead) addFindings(context, together);
+    else for (const bundle of batch) await checkAlone(bundle, intact, context);
   } finally {
-    for (const file of copies) await file.release();
+    // Local copies; those that are compared at the end stay until then.
+    const copies = all.filter((of) => lake.store.localPath(of.file) === undefined && !isCompared(of, lake));
+    for (const { path } of copies) await rm(path, { force: true });
   }
 }
 
-/** Runs a check of a file, or of several that are read together. Returns whether DuckDB could read them. */
-type Attempt = (file: LogFile, check: () => Promise<void>) => Promise<boolean>;
-
-/** Checks the rows of bundles of one table and account. */
-async function checkRows(
-  bundles: readonly LocalBundle[],
-  attempt: Attempt,
-  { certificate, contents }: BundleFindings,
-  shared: BundleContext,
+async function checkTogether(
+  batch: readonly CheckedBundle[],
+  intact: ReadonlySet<CheckedFile>,
+  context: CheckContext,
 ): Promise<void> {
-  const context = { ...shared, certificate, contents };
-  const readable = new Set<ReadableFile>();
-  const tables = groupBy(
-    bundles.flatMap(({ files }) => files),
-    ({ file }) => file.table,
-  );
-  for (const files of tables.values()) {
-    // The files of one bundle may have a fault each.
-    for (const together of bundles.length > 1 ? [files] : files.map((file) => [file])) {
-      const [first] = together;
-      if (first === undefined) continue;
-      const isRead = await attempt(first.file, async () => {
-        for (const { files: stage } of checks)
-          if (stage?.appliesTo(first.file.delta.schema) === true) await stage.check(together, context);
-      });
-      if (!isRead) continue;
-      for (const file of together) readable.add(file);
-    }
-  }
-  const whole: ReadableBundle[] = [];
-  for (const { bundle, files } of bundles) {
-    const [main, ...derived] = files.filter((file) => readable.has(file));
-    if (main?.file !== bundle.main || derived.length !== bundle.derived.length) contents.damaged.push(bundle.main);
-    else {
-      whole.push({ main, derived });
-      if (isCompared(bundle.main, context.lake)) contents.files.push(main, ...derived);
-    }
-  }
-  for (const all of tables.values()) {
-    const files = all.filter((file) => readable.has(file));
-    const [first] = files;
-    if (first === undefined) continue;
-    const rows = { files, bundles: whole.filter(({ main }) => main.file.table === first.file.table) };
-    const { schema } = first.file.delta;
-    await attempt(first.file, async () => {
-      const stages = checks.flatMap(({ rows: of = [] }) => of).filter(({ appliesTo }) => appliesTo(schema));
-      for (const { check } of stages) await check(rows, context);
-      if (hasEntries(schema)) await checkEvents(rows.bundles, checks, context);
-    });
-  }
+  const whole = batch.filter(({ main, derived }) => [main, ...derived].every((file) => intact.has(file)));
+  for (const files of groupBy(intact, ({ table }) => table).values()) await checkFiles(files, whole, context);
+  for (const bundle of batch) addBundle(bundle, whole.includes(bundle), context);
 }
 
-/** Runs a check. Where DuckDB can't read the file, adds that as a problem of the file, and returns false. */
+async function checkAlone(
+  bundle: CheckedBundle,
+  intact: ReadonlySet<CheckedFile>,
+  context: CheckContext,
+): Promise<void> {
+  const { main, derived } = bundle;
+  const found: FileFindings[] = [];
+  let read = 0;
+  // The rows of the main file are read with those of the others, if these can be read.
+  for (const file of [main, ...derived].filter((each) => intact.has(each)).toReversed()) {
+    const own = { ...context, ...newFindings() };
+    found.push(own);
+    const whole = read === derived.length ? [bundle] : [];
+    if (await isReadable(file, own.certificate, () => checkFiles([file], whole, own))) read++;
+  }
+  for (const own of found.toReversed()) addFindings(context, own);
+  addBundle(bundle, read === 1 + derived.length, context);
+}
+
+/** Notes a bundle for the end. */
+function addBundle({ main, derived }: CheckedBundle, isWhole: boolean, context: CheckContext): void {
+  if (!isWhole) context.damaged.push(main);
+  else if (isCompared(main, context.lake)) context.compared.push(main, ...derived);
+}
+
+/** Checks files of one table and account. */
+async function checkFiles(
+  files: readonly CheckedFile[],
+  whole: readonly CheckedBundle[],
+  context: CheckContext,
+): Promise<void> {
+  const [first] = files;
+  if (first === undefined) return;
+  const { schema } = first;
+  const bundles = whole.filter(({ main }) => main.table === schema.name);
+  for (const check of checks) await check.files?.({ schema, files, bundles }, context);
+  if (hasEntries(schema)) await checkEvents(bundles, context);
+}
+
+/** Runs checks of a file. Where DuckDB can't read the file, adds that as a problem of the file, and returns false. */
 async function isReadable(
-  file: LogFile,
+  file: CheckedFile,
   certificate: CertificateBuilder,
   check: () => Promise<void>,
 ): Promise<boolean> {
@@ -299,4 +248,27 @@ async function isReadable(
     certificate.add(parquetCheck, 'lake', file, `the file can't be read as ${file.table}: ${line}`);
     return false;
   }
+}
+
+/** What is compared at the end: without settlements that lack events, which is noted. */
+async function comparisonOf(context: CheckContext, accounts: readonly string[]): Promise<Comparison> {
+  const { lake, index, certificate } = context;
+  const loaded = loadedSettlements(context);
+  const before = new Map<string, number>();
+  for (const account of accounts) {
+    const instant = lake.snapshot.forgottenBefore(account);
+    if (instant !== undefined) before.set(account, instant);
+  }
+  if (before.size === 0) return { ...context, accounts, loaded, isForgotten: () => false };
+  const [groups, oldest] = [await index.groups(), await index.oldest()];
+  const isForgotten: Comparison['isForgotten'] = ({ account, start }) =>
+    start !== null && start < Math.min(oldest.get(account) ?? Infinity, before.get(account) ?? -Infinity);
+  const lacksEvents = (settlement: Settlement) =>
+    before.has(settlement.account) &&
+    (groups.get(groupKey(settlement.account, settlement.id)) ??
+      (isForgotten(settlement) && totalFault(settlement, []) !== undefined));
+  const lacking = new Set(loaded.filter(lacksEvents));
+  const problem = 'not compared: it lacks events, which `forget` may have removed';
+  for (const settlement of lacking) certificate.add(groupTotalsCheck, 'note', settlement, problem);
+  return { ...context, accounts, loaded: loaded.filter((settlement) => !lacking.has(settlement)), isForgotten };
 }

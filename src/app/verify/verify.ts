@@ -13,21 +13,16 @@ import { chunksOf, writeRows, type Format } from '../../core/text/formats.js';
 import type { ResultColumn, ResultRows } from '../../core/text/rows.js';
 import { terminalWidth, writeText, type Output } from '../../core/text/sink.js';
 import type { Lake } from '../../lake/lake.js';
+import { hasFile } from '../../lake/store/store.js';
 import { wrapWords } from '../../core/text/width.js';
 import { catalogLine, catalogVersion } from '../catalog-version.js';
+import { problemRemedy, type CertificateBuilder, type CheckDefinition, type FoundProblem } from './common/check.js';
 import { amountsCheck } from './checks/amounts.js';
-import type {
-  CertificateBuilder as Findings,
-  CheckDefinition,
-  FoundProblem,
-  ProblemKind,
-} from './common/certificate.js';
 import { fileBytesCheck } from './checks/file-bytes.js';
 import { groupTotalsCheck } from './checks/group-totals.js';
 import { remedyCommand, remedyRanks, type Remedy } from '../remedy.js';
-import { backupRemedy, problemRemedy } from './problem-remedy.js';
 import { requestedRangesCheck } from './checks/requested-ranges.js';
-import { rowCountsCheck } from './checks/statistics.js';
+import { rowCountsCheck } from './checks/row-counts.js';
 import { uniqueIdsCheck } from './checks/unique-ids.js';
 import { verifyLake } from './verify-lake.js';
 import { backedUpLake } from '../../lake/upkeep/backup-notes.js';
@@ -81,14 +76,14 @@ export async function verify(
 }
 
 /** The kinds of problems that make the exit code 1. */
-function failingKinds({ strict }: VerifyCommand): readonly ProblemKind[] {
+function failingKinds({ strict }: VerifyCommand): readonly Problem['kind'][] {
   return strict ? ['lake', 'upstream'] : ['lake'];
 }
 
 /** The certificate of a lake, and the number of its problems of each kind, including those that it doesn't list. */
 interface Verified {
   readonly certificate: Certificate;
-  readonly found: Readonly<Record<ProblemKind, number>>;
+  readonly found: Readonly<Record<Problem['kind'], number>>;
 }
 
 /**
@@ -103,16 +98,16 @@ export async function certify(
   const expected = options.expect === undefined ? undefined : readExpected(options.expect);
   const lake = await openVerifiedLake(options, clock);
   const catalog = catalogVersion(lake);
-  const findings = await verifyLake({ lake, account: options.account, expected, clock, signal, emit });
-  const problems = await problemsWithCommands(findings, lake, options);
-  const found = { lake: findings.found('lake'), upstream: findings.found('upstream'), note: findings.found('note') };
+  const builder = await verifyLake({ lake, account: options.account, expected, clock, signal, emit });
+  const problems = await problemsWithCommands(builder, lake, options);
+  const found = { lake: builder.found('lake'), upstream: builder.found('upstream'), note: builder.found('note') };
   const certificate: Certificate = {
     lake: options.lake,
     account: options.account ?? null,
     verified_at: isoInstant(clock.now()),
     catalog,
     verdict: found.lake > 0 ? 'broken' : found.upstream > 0 ? 'findings' : 'whole',
-    checks: findings.results(),
+    checks: builder.results(),
     problems,
   };
   return { certificate, found };
@@ -144,16 +139,16 @@ async function openVerifiedLake(
 
 /** The problems with the commands that repair them, in the order in which the commands are to be run. */
 async function problemsWithCommands(
-  findings: Findings,
+  builder: CertificateBuilder,
   lake: Lake,
   { lake: location, config }: Pick<VerifyCommand, 'lake' | 'config'>,
 ): Promise<readonly Problem[]> {
   const lastRuns = await readLastRuns(lake.store);
   const folderOf = ({ check, file }: FoundProblem) => `${check.name} ${dirname(file)}`;
-  const byFolder = groupBy(findings.problems(), folderOf);
+  const byFolder = groupBy(builder.problems(), folderOf);
   const source = await backedUpLake(lake.store, location, lake.snapshot.version);
   const withRemedies: { found: FoundProblem; remedy: Remedy | undefined; of: string }[] = [];
-  for (const found of findings.problems()) {
+  for (const found of builder.problems()) {
     // Where many files of a folder are damaged, one command reads the whole month again.
     const isOneOfMany = (byFolder.get(folderOf(found)) ?? []).length > mostListed;
     const remedy = problemRemedy(isOneOfMany ? { ...found, slice: '' } : found, lake);
@@ -178,11 +173,32 @@ async function problemsWithCommands(
     });
 }
 
+/**
+ * What repairs a problem of a backup: the next backup replaces a file that is damaged, missing or left over. Undefined where it is
+ * repaired in the lake, which has the problem too.
+ *
+ * @param remedy what would repair it in a lake
+ * @param of the lake of which it is a backup
+ */
+async function backupRemedy(
+  { check, file }: FoundProblem,
+  remedy: Remedy | undefined,
+  of: string,
+  { store }: Lake,
+): Promise<Remedy | undefined> {
+  const isLeftOver = remedy?.kind === 'compact';
+  if (check === fileBytesCheck || isLeftOver) {
+    const isDamaged = !isLeftOver && (await hasFile(store, file));
+    return { kind: 'backup', of, ...(isDamaged && { damaged: file }) };
+  }
+  return remedy?.kind === 'move' || check.isOfCatalog === true ? remedy : undefined;
+}
+
 /** Writes the table of checks, a paragraph for each problem, and the verdict. */
 async function writeTable({ certificate, found }: Verified, options: VerifyCommand, output: Output): Promise<void> {
   const { catalog, checks, problems } = certificate;
   const isQuiet = options.quiet === true;
-  const kinds: readonly ProblemKind[] = isQuiet ? failingKinds(options) : ['lake', 'upstream', 'note'];
+  const kinds: readonly Problem['kind'][] = isQuiet ? failingKinds(options) : ['lake', 'upstream', 'note'];
   const total = kinds.reduce((sum, kind) => sum + found[kind], 0);
   const width = terminalWidth(output);
   if (!isQuiet && width !== undefined && width < tableWidth) await writeText(output, checkLines(checks));

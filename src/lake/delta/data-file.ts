@@ -42,6 +42,11 @@ export function shownText(tag: string | undefined): string {
 /** What files with the same rows have in common: the pipeline, the account, and what a newer program says of them. */
 export type SharedTags = Readonly<Record<string, string>>;
 
+/** A file's statistics, as Delta has them. */
+export interface FileStatistics extends Readonly<Record<'minValues' | 'maxValues' | 'nullCount', Fields>> {
+  readonly numRecords: number | undefined;
+}
+
 /** A file's statistics of a column. */
 export interface LoggedStatistics {
   /** The bounds of its values as texts, such as ISO 8601 instants; undefined where the log doesn't say. */
@@ -131,10 +136,15 @@ export class DataFile implements Add {
   }
 
   /** Its statistics by column; empty where the log doesn't say. */
-  get statistics(): Readonly<Record<'minValues' | 'maxValues' | 'nullCount', Fields>> {
+  get statistics(): FileStatistics {
     const fields = (value: unknown): Fields => (isObject(value) ? value : {});
-    const { minValues, maxValues, nullCount } = loggedJson(this.stats ?? '{}', 'statistics', isObject);
-    return { minValues: fields(minValues), maxValues: fields(maxValues), nullCount: fields(nullCount) };
+    const { numRecords, minValues, maxValues, nullCount } = loggedJson(this.stats ?? '{}', 'statistics', isObject);
+    return {
+      numRecords: typeof numRecords === 'number' ? numRecords : undefined,
+      minValues: fields(minValues),
+      maxValues: fields(maxValues),
+      nullCount: fields(nullCount),
+    };
   }
 
   /** Those of a column, which `verify` compares with the file. */

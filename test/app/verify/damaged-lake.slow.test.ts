@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { commitPath } from '../../../src/lake/catalog/catalog-files.js';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Add } from '../../../src/lake/delta/actions.js';
-import { CertificateBuilder } from '../../../src/app/verify/common/certificate.js';
+import { CertificateBuilder } from '../../../src/app/verify/common/check.js';
 import { parquetCheck } from '../../../src/app/verify/checks/parquet.js';
 import { diskStore } from '../../../src/lake/store/disk.js';
 import { acquireLease } from '../../../src/lake/leases.js';

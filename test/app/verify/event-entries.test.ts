@@ -2,11 +2,9 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
-import { CertificateBuilder } from '../../../src/app/verify/common/certificate.js';
-import { checks } from '../../../src/app/verify/check-list.js';
-import type { CheckContext } from '../../../src/app/verify/common/check.js';
+import { CertificateBuilder, type CheckContext } from '../../../src/app/verify/common/check.js';
 import { checkEvents } from '../../../src/app/verify/event-entries.js';
-import type { ReadableFile } from '../../../src/app/verify/common/readable-files.js';
+import type { CheckedFile } from '../../../src/app/verify/common/checked-files.js';
 import type { Table } from '../../../src/core/columns/table.js';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import { encodeFile } from '../../../src/core/parquet/encode-file.js';
@@ -36,17 +34,11 @@ async function problems(page: string, change?: string): Promise<string[]> {
   });
   const collector = transactionCollector({ events: transactions, entries: transactionEntries }, () => '2024-03');
   collector.add({ page: readResultsPage('listTransactions', Buffer.from(page)), source });
-  const readable = (table: Table, path: string): ReadableFile => {
-    const file = {
-      delta: { schema: table },
-      table: table.name,
-      file: `${table.name}.parquet`,
-      slice: '',
-      loadKeys: [],
-    };
-    return { path, file: file as unknown as ReadableFile['file'] };
+  const readable = (table: Table, path: string): CheckedFile => {
+    const location = { table: table.name, file: `${table.name}.parquet`, slice: '' };
+    return { ...location, schema: table, loadKeys: [], path } as unknown as CheckedFile;
   };
-  const files = new Map<Table, ReadableFile>();
+  const files = new Map<Table, CheckedFile>();
   for (const batch of collector.finish()) {
     const { table } = batch;
     const path = join(folder, `${table.name}.parquet`);
@@ -60,10 +52,10 @@ async function problems(page: string, change?: string): Promise<string[]> {
     files.set(transactionEntries, readable(transactionEntries, path));
   }
   const certificate = new CertificateBuilder();
-  const context = { certificate, database, contents: { unsummed: new Map() } } as unknown as CheckContext;
-  const of = (table: Table): ReadableFile[] => [...files].flatMap(([key, file]) => (key === table ? [file] : []));
+  const context = { certificate, database, unsummed: new Map() } as unknown as CheckContext;
+  const of = (table: Table): CheckedFile[] => [...files].flatMap(([key, file]) => (key === table ? [file] : []));
   const [main] = of(transactions);
-  await checkEvents(main === undefined ? [] : [{ main, derived: of(transactionEntries) }], checks, context);
+  await checkEvents(main === undefined ? [] : [{ main, derived: of(transactionEntries) }], context);
   return certificate.problems().map(({ check, problem }) => `${check.name}: ${problem}`);
 }
 

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readDecimal } from '../../../src/core/numeric/decimal.js';
-import { Places } from '../../../src/app/verify/common/money-places.js';
-import { eventMoney, fitsDecimal, normalised, walkMoney } from '../../../src/app/verify/common/money-walk.js';
+import { eventMoney, fitsDecimal, normalised, Places, walkMoney } from '../../../src/app/verify/common/money-walk.js';
 
 const walked = (raw: string) => walkMoney(raw, eventMoney, () => new Places('other').root(''));
 

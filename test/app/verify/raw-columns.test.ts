@@ -2,11 +2,9 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { CertificateBuilder } from '../../../src/app/verify/common/certificate.js';
-import { checks } from '../../../src/app/verify/check-list.js';
-import type { CheckContext } from '../../../src/app/verify/common/check.js';
+import { CertificateBuilder, type CheckContext } from '../../../src/app/verify/common/check.js';
 import { checkEvents } from '../../../src/app/verify/event-entries.js';
-import type { ReadableFile } from '../../../src/app/verify/common/readable-files.js';
+import type { CheckedFile } from '../../../src/app/verify/common/checked-files.js';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import { encodeFile } from '../../../src/core/parquet/encode-file.js';
 import { eventCollector } from '../../../src/sources/finances/api-v0/collectors.js';
@@ -103,19 +101,18 @@ test('events of any form are found to have the columns of their raw', { timeout:
     fc.asyncProperty(eventsPage, async (page) => {
       const collector = eventCollector({ events, entries }, () => '2024-03');
       collector.add({ page: scanPage(Buffer.from(page)), source: windowSource(window) });
-      const mains: ReadableFile[] = [];
+      const mains: CheckedFile[] = [];
       for (const batch of collector.finish()) {
         if (batch.table !== events) continue;
         const path = join(folder, `${files++}.parquet`);
         await writeFile(path, (await encodeFile(batch, new Map())).bytes);
-        const file = { delta: { schema: events }, table: events.name, file: path, slice: '', loadKeys: [] };
-        mains.push({ path, file: file as unknown as ReadableFile['file'] });
+        const location = { table: events.name, file: path, slice: '' };
+        mains.push({ ...location, schema: events, loadKeys: [], path } as unknown as CheckedFile);
       }
       const certificate = new CertificateBuilder();
-      const context = { certificate, database, contents: { unsummed: new Map() } };
+      const context = { certificate, database, unsummed: new Map() };
       await checkEvents(
         mains.map((main) => ({ main, derived: [] })),
-        checks,
         context as unknown as CheckContext,
       );
       expect(certificate.problems().filter(({ check }) => check.name === 'raw-columns')).toEqual([]);

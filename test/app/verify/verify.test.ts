@@ -1,6 +1,7 @@
-import { readdirSync, rmSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { checks } from '../../../src/app/verify/check-list.js';
 import { verify, type VerifyCommand } from '../../../src/app/verify/verify.js';
 import { Kept } from '../../core/text/streams.js';
 import { addOf } from './damage.js';
@@ -76,10 +77,20 @@ test('rows have a line for each problem and for each check without any, in ndjso
     },
     { check: 'group-totals', result: 'finding', kind: 'upstream', table: 'groups', slice: 'group/GROUP-1' },
   ]);
-  expect(new Set(rows.map(({ check }) => check)).size).toBe(29);
+  expect([...new Set(rows.map(({ check }) => check))]).toEqual(checks.map(({ name }) => name));
   const csv = (await shown({ format: 'csv' })).text.trimEnd().split('\n');
   expect(csv[0]).toBe('check,checked,counts,result,kind,table,file,slice,problem');
   expect(csv.slice(1).map((line) => line.split(',')[0])).toEqual(rows.map(({ check }) => check));
+});
+
+test('each check is a file of its name, and has a test that names it', () => {
+  const names = checks.map(({ name }) => name);
+  expect(names.map((name) => `${name}.ts`).toSorted()).toEqual(readdirSync('src/app/verify/checks').toSorted());
+  const files = readdirSync('test/app', { recursive: true, encoding: 'utf8' }).filter((path) =>
+    path.endsWith('.test.ts'),
+  );
+  const texts = files.map((path) => readFileSync(join('test/app', path), 'utf8')).join('\n');
+  expect(names.filter((name) => !new RegExp(`['"]${name}(['"]| (failed|finding|note)['"])`).test(texts))).toEqual([]);
 });
 
 test('an account that the lake does not hold is refused', async () => {

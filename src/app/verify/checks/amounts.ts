@@ -1,22 +1,21 @@
 import { compare } from '../../../core/compare.js';
+import { groupBy } from '../../../core/group-by.js';
 import { formatCount } from '../../../core/text/amounts.js';
 import { derivedRowsRemedy } from '../../coverage/damaged-rows.js';
 import { unsummedText } from '../../unsummed-amounts.js';
-import type { StagedCheck, Comparison, ReadEvent } from '../common/check.js';
+import type { CheckDefinition, Comparison } from '../common/check.js';
 import { fitsDecimal, normalised, type EntryRow, type Walked, type WalkedAmount } from '../common/money-walk.js';
 
-export const amountsCheck: StagedCheck = {
+export const amountsCheck: CheckDefinition = {
   name: 'amounts',
   about: 'each money object of raw is one entry, to the digit',
   counts: 'amounts',
   remedy: derivedRowsRemedy,
-  event: {
-    count: (event) => event.amounts,
-    fault: ({ eventId, walked, isProved, entries }: ReadEvent) => {
-      if (isProved) return undefined;
-      const fault = typeof walked === 'string' ? walked : entriesFault(walked, entries);
-      return fault && `${eventId} ${fault}`;
-    },
+  event: ({ eventId, file, walked, isProved, entries, amounts }, { certificate }) => {
+    certificate.count(amountsCheck, amounts);
+    if (isProved) return;
+    const fault = typeof walked === 'string' ? walked : entriesFault(walked, entries);
+    certificate.addRow(amountsCheck, file, 'event', fault && `${eventId} ${fault}`);
   },
   across: noteUnsummed,
 };
@@ -71,10 +70,14 @@ function amountKey(path: string, amount: number | null, currency: string | null)
 
 /** Adds a note for each table with amounts that no sum has: how many, and of which currency. */
 function noteUnsummed({ unsummed, certificate }: Comparison): void {
-  for (const [table, currencies] of unsummed) {
-    const sorted = [...currencies].toSorted(([a], [b]) => compare(a, b));
-    const counts = sorted.map(([currency, times]) => `${formatCount(times)} in ${currency || 'no currency'}`);
-    const total = [...currencies.values()].reduce((sum, times) => sum + times, 0);
+  const all = Array.from(unsummed, ([key, times]) => {
+    const [table = '', currency = ''] = JSON.parse(key) as readonly string[];
+    return { table, currency, times };
+  });
+  for (const [table, amounts] of groupBy(all, (of) => of.table)) {
+    const sorted = amounts.toSorted((a, b) => compare(a.currency, b.currency));
+    const counts = sorted.map(({ currency, times }) => `${formatCount(times)} in ${currency || 'no currency'}`);
+    const total = amounts.reduce((sum, { times }) => sum + times, 0);
     certificate.add(
       amountsCheck,
       'note',

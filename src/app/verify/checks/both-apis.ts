@@ -5,12 +5,12 @@ import { loadedWindows } from '../../../engine/slicing/window-slices.js';
 import { apiWith } from '../../../sources/finances/finances-apis.js';
 import { comparedText, comparedWindows } from '../../coverage/both-apis.js';
 import { datedWindows } from '../../settlements/settlements.js';
-import type { StagedCheck, Comparison } from '../common/check.js';
+import type { CheckDefinition, Comparison } from '../common/check.js';
 import eventsOfBoth from '../statements/events-of-both.sql';
 
 const { events, transactions } = roles;
 
-export const bothApisCheck: StagedCheck = {
+export const bothApisCheck: CheckDefinition = {
   name: 'both-apis',
   about: 'where v0 returned events, Finances 2024-06-19 returned transactions',
   counts: 'accounts',

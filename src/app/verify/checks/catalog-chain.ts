@@ -2,9 +2,10 @@ import { zstd } from '../../../core/parquet/encoder/zstd.js';
 import { CatalogFiles } from '../../../lake/catalog/catalog-files.js';
 import { chainDown, readCheckpoints, type ChainLink } from '../../../lake/catalog/chain.js';
 import { publishedFaults } from '../../../lake/publish/published-logs.js';
-import type { CatalogContext, StagedCheck } from '../common/check.js';
+import { publishedLogsCheck } from './published-logs.js';
+import type { CatalogContext, CheckDefinition } from '../common/check.js';
 
-export const catalogChainCheck: StagedCheck = {
+export const catalogChainCheck: CheckDefinition = {
   name: 'catalog-chain',
   about: 'each commit is sealed and follows the one before it',
   counts: 'commits',
@@ -12,15 +13,6 @@ export const catalogChainCheck: StagedCheck = {
   // No repair brings a version back that `--expect` names and the chain lacks.
   remedy: ({ file }) => (file === '' ? undefined : { kind: 'repair' }),
   catalog: checkCatalog,
-};
-
-/** Found by `catalogChain`, whose walk reads the commits once for both. */
-export const publishedLogsCheck: StagedCheck = {
-  name: 'published-logs',
-  about: 'each Delta log has what the catalog has',
-  counts: 'versions',
-  isOfCatalog: true,
-  remedy: () => ({ kind: 'repair' }),
 };
 
 /**

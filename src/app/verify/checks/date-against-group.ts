@@ -5,14 +5,14 @@ import type { ResultCell } from '../../../core/text/rows.js';
 import { joined, type Window } from '../../../core/windows.js';
 import { roles } from '../../../../pipelines/all-pipelines.js';
 import { datedWindows, isAlone, isSettlementCovered, type Settlement } from '../../settlements/settlements.js';
-import type { StagedCheck, Comparison } from '../common/check.js';
+import type { CheckDefinition, Comparison } from '../common/check.js';
 import { groupKey } from '../common/index-tables.js';
 import lackingByDate from '../statements/lacking-by-date.sql';
 import lackingByGroup from '../statements/lacking-by-group.sql';
 
 const { events } = roles;
 
-export const dateAgainstGroupCheck: StagedCheck = {
+export const dateAgainstGroupCheck: CheckDefinition = {
   name: 'date-against-group',
   about: 'the same events were received by date and by group',
   counts: 'groups',

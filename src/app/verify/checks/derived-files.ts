@@ -1,16 +1,17 @@
-import type { StagedCheck } from '../common/check.js';
+import type { CheckDefinition } from '../common/check.js';
 
-export const derivedFilesCheck: StagedCheck = {
+export const derivedFilesCheck: CheckDefinition = {
   name: 'derived-files',
   about: 'each slice has all of its files, and no other',
   counts: 'files',
   takenOut: 'file',
   catalog: ({ files, certificate }) => {
     certificate.count(derivedFilesCheck, files.length);
-    const mains = new Set(files.flatMap(({ main, file }) => (main === undefined ? file : [])));
+    const mains = new Set(files.flatMap(({ add, file }) => (add.main === undefined ? file : [])));
     for (const file of files) {
-      if (file.main === undefined || mains.has(file.main)) continue;
-      const problem = `its rows are derived from ${file.main}, which the catalog lacks`;
+      const { main } = file.add;
+      if (main === undefined || mains.has(main)) continue;
+      const problem = `its rows are derived from ${main}, which the catalog lacks`;
       certificate.add(derivedFilesCheck, 'lake', file, problem);
     }
   },

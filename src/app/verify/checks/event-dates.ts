@@ -1,9 +1,9 @@
 import { formatCount } from '../../../core/text/amounts.js';
-import type { StagedCheck, Comparison } from '../common/check.js';
+import type { CheckDefinition, Comparison } from '../common/check.js';
 import eventCounts from '../statements/event-counts.sql';
 import outsideEvents from '../statements/outside-events.sql';
 
-export const eventDatesCheck: StagedCheck = {
+export const eventDatesCheck: CheckDefinition = {
   name: 'event-dates',
   about: 'events by date are within the requested window',
   counts: 'events',

@@ -3,37 +3,30 @@ import { isoInstant } from '../../../core/numeric/instant.js';
 import { formatCount } from '../../../core/text/amounts.js';
 import { windowKey } from '../../../engine/slicing/window-slices.js';
 import { rowsWithSource } from '../../../lake/files/local-parquet.js';
+import { hasColumn } from '../../../lake/files/sorted-file.js';
 import { importedKey } from '../../../lake/loads/imported-spans.js';
 import { settlementReports } from '../../../sources/finances/settlement-reports/report-tables.js';
 import { damagedFileRemedy } from '../../coverage/damaged-rows.js';
 import { loadKeyKindOf } from '../../coverage/stored-pipelines.js';
-import {
-  derivedOf,
-  isTable,
-  type StagedCheck,
-  type CheckContext,
-  type ReadEvent,
-  type TableRows,
-} from '../common/check.js';
+import type { CheckContext, CheckDefinition, ReadEvent } from '../common/check.js';
+import { derivedOf, fileOf, pathsOf, statementOver, type CheckedFile } from '../common/checked-files.js';
 import contentHashes from '../statements/content-hashes.sql';
-import type { LogFile } from '../common/log-files.js';
-import { fileOf, pathsOf, statementOver, type ReadableFile } from '../common/readable-files.js';
 import reportIds from '../statements/report-ids.sql';
 
-export const eventIdsCheck: StagedCheck = {
+export const eventIdsCheck: CheckDefinition = {
   name: 'event-ids',
   about: 'content_hash and event_id follow from raw',
   counts: 'events',
   remedy: damagedFileRemedy,
-  event: { count: () => 1, fault: idFault },
-  files: {
-    appliesTo: (table) =>
-      loadKeyKindOf(table) !== undefined &&
-      table.customPipeline !== undefined &&
-      table.columns.some(({ name }) => name === 'raw'),
-    check: checkHashes,
+  files: async ({ schema, files, bundles }, context) => {
+    const isCustom = schema.customPipeline !== undefined && loadKeyKindOf(schema) !== undefined;
+    if (isCustom && hasColumn(schema, 'raw')) await checkHashes(files, context);
+    else if (schema.name === settlementReports.name) await checkLineIds(derivedOf(bundles), context);
   },
-  rows: [{ appliesTo: isTable(settlementReports), check: checkLineIds }],
+  event: (event, { certificate }) => {
+    certificate.count(eventIdsCheck);
+    certificate.addRow(eventIdsCheck, event.file, 'event', idFault(event));
+  },
 };
 
 /** Returns what is wrong with an event's hash or id, or undefined. */
@@ -56,15 +49,15 @@ function idFault(event: ReadEvent): string | undefined {
 }
 
 /** Whether a file has the rows of a window as imported ones. */
-function isImported({ loadKeys }: LogFile, start: number | null, end: number | null): boolean {
+function isImported({ loadKeys }: CheckedFile, start: number | null, end: number | null): boolean {
   if (start === null || end === null) return false;
   const window = { start, end };
   return loadKeys.includes(importedKey(window)) && !loadKeys.includes(windowKey(window));
 }
 
 /** Checks the hashes of a custom pipeline's table that stores its records. */
-async function checkHashes(files: readonly ReadableFile[], { database, certificate }: CheckContext): Promise<void> {
-  for (const { file } of files) certificate.count(eventIdsCheck, file.rows);
+async function checkHashes(files: readonly CheckedFile[], { database, certificate }: CheckContext): Promise<void> {
+  for (const { add } of files) certificate.count(eventIdsCheck, add.rows);
   const rows = await database.rows(
     statementOver({ read_rows: `FROM ${rowsWithSource(pathsOf(files))}` }, contentHashes),
   );
@@ -75,10 +68,9 @@ async function checkHashes(files: readonly ReadableFile[], { database, certifica
 }
 
 /** Checks the hashes and ids of the lines of settlement reports. */
-async function checkLineIds(rows: TableRows, { database, certificate }: CheckContext): Promise<void> {
-  const lines = derivedOf(rows);
+async function checkLineIds(lines: readonly CheckedFile[], { database, certificate }: CheckContext): Promise<void> {
   if (lines.length === 0) return;
-  for (const { file } of lines) certificate.count(eventIdsCheck, file.rows);
+  for (const { add } of lines) certificate.count(eventIdsCheck, add.rows);
   const read = { read_lines: `FROM ${rowsWithSource(pathsOf(lines))}` };
   for (const { source, found, first: id } of await database.rows(statementOver(read, reportIds))) {
     const problem = `${formatCount(Number(found), 'line')} whose content_hash or event_id doesn't follow from raw, such as ${String(id)}`;

@@ -1,33 +1,34 @@
 import { groupBy } from '../../../core/group-by.js';
+import { ifReadable } from '../../../lake/delta/data-file.js';
 import { rowsWithSource } from '../../../lake/files/local-parquet.js';
 import { derivedRowsRemedy } from '../../coverage/damaged-rows.js';
-import { derivedOf, hasEntries, type StagedCheck, type CheckContext, type TableRows } from '../common/check.js';
+import type { CheckContext, CheckDefinition } from '../common/check.js';
+import { derivedOf, hasEntries, pathsOf, statementOver, type TableFiles } from '../common/checked-files.js';
 import fileSums from '../statements/net-sums.sql';
-import { pathsOf, statementOver } from '../common/readable-files.js';
 
-export const netSumsCheck: StagedCheck = {
+export const netSumsCheck: CheckDefinition = {
   name: 'net-sums',
   about: 'net sums in the log equal the rows',
   counts: 'files',
   remedy: derivedRowsRemedy,
-  rows: [{ appliesTo: hasEntries, check: checkNetSums }],
+  files: checkNetSums,
 };
 
 const zero = '0.000000';
 
 /** Compares the net sums in the log's tags of files of entries with their rows. */
-async function checkNetSums(rows: TableRows, { database, certificate }: CheckContext): Promise<void> {
-  const files = derivedOf(rows);
+async function checkNetSums({ schema, bundles }: TableFiles, { database, certificate }: CheckContext): Promise<void> {
+  const files = hasEntries(schema) ? derivedOf(bundles) : [];
   if (files.length === 0) return;
   certificate.count(netSumsCheck, files.length);
   const sumsOfFiles = await database.rows(
     statementOver({ read_entries: `FROM ${rowsWithSource(pathsOf(files))}` }, fileSums),
   );
   const netsOf = groupBy(sumsOfFiles, ({ source }) => Number(source));
-  for (const [source, { file }] of files.entries()) {
+  for (const [source, file] of files.entries()) {
     const sums = netsOf.get(source)?.map(({ currency, net }) => [String(currency), String(net)]) ?? [];
     const found = Object.fromEntries(sums) as Readonly<Record<string, string>>;
-    const expected = file.net ?? {};
+    const expected = ifReadable(() => file.add.net) ?? {};
     const texts = Object.keys({ ...found, ...expected }).flatMap((currency) => {
       const [log, net] = [expected[currency] ?? zero, found[currency] ?? zero];
       const name = currency === '' ? 'no currency' : currency;

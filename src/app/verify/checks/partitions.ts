@@ -10,18 +10,16 @@ import { countRows, rowsWithSource, sourceColumn } from '../../../lake/files/loc
 import { importedKey, loadedOf, parseImportedKey } from '../../../lake/loads/imported-spans.js';
 import { damagedFileRemedy } from '../../coverage/damaged-rows.js';
 import { loadKeyKindOf } from '../../coverage/stored-pipelines.js';
-import { RowFaults } from '../common/certificate.js';
-import type { StagedCheck, CheckContext } from '../common/check.js';
+import type { CheckContext, CheckDefinition } from '../common/check.js';
+import { fileOf, pathsOf, type CheckedFile, type TableFiles } from '../common/checked-files.js';
 import { isWithinMonth } from './windows.js';
-import type { LogFile } from '../common/log-files.js';
-import { fileOf, pathsOf, type ReadableFile } from '../common/readable-files.js';
 
-export const partitionsCheck: StagedCheck = {
+export const partitionsCheck: CheckDefinition = {
   name: 'partitions',
   about: 'rows are in the folder and the slice that they belong to',
   counts: 'files',
   remedy: damagedFileRemedy,
-  files: { appliesTo: (table) => loadKeyKindOf(table) !== undefined, check: checkPartitions },
+  files: checkPartitions,
 };
 
 /** In SQL, by kind of load key: owner, first instant and end of the slices of the rows. */
@@ -34,18 +32,17 @@ const slices: Readonly<Record<LoadKeyKind, string>> = {
 
 /** Compares windows, groups or orders of the rows with the load keys of their file and the month of its folder. */
 async function checkPartitions(
-  files: readonly ReadableFile[],
+  { schema, files }: TableFiles,
   { lake, database, certificate }: CheckContext,
 ): Promise<void> {
-  const kind = files[0] && loadKeyKindOf(files[0].file.delta.schema);
+  const kind = loadKeyKindOf(schema);
   if (kind === undefined) return;
   certificate.count(partitionsCheck, files.length);
-  const claims = files.map(({ file: { month, loadKeys, account } }) => ({
+  const claims = files.map(({ add: { month }, loadKeys, account }) => ({
     month,
     loadKeys: new Set(loadKeys),
     forgottenBefore: lake.snapshot.forgottenBefore(account),
   }));
-  const faults = new RowFaults('slice');
   const { chunks } = await database.query(
     `SELECT ${sourceColumn}, ${slices[kind]} FROM ${rowsWithSource(pathsOf(files))} GROUP BY ALL`,
   );
@@ -54,42 +51,38 @@ async function checkPartitions(
       const claim = claims[Number(source)];
       if (claim === undefined) continue;
       const fault = kind === 'window' ? windowFault(start, end, claim) : ownerFault(kind, owner, start, claim);
-      faults.add(partitionsCheck, fileOf(files, source), fault);
+      certificate.addRow(partitionsCheck, fileOf(files, source), 'slice', fault);
     }
   }
-  for (const { file, path } of files) {
+  for (const file of files) {
+    const addFault = (fault: string) => {
+      certificate.addRow(partitionsCheck, file, 'slice', fault);
+    };
     const spans = file.loadKeys.flatMap((key) => parseImportedKey(key) ?? []);
     if (spans.length === 0) continue;
     const isImported = loadKeyCondition(spans.map(importedKey));
-    const outside = await countRows(database, path, `${isImported} AND NOT (${isInPlace(file)})`);
-    if (outside > 0)
-      faults.add(partitionsCheck, file, `${formatCount(outside, 'imported row')} outside of their days or month`);
-    const loaded = loadedOf(lake.loadKeys(file.pipeline, file.account).values()).filter((window) =>
+    const outside = await countRows(database, file.path, `${isImported} AND NOT (${isInPlace(file)})`);
+    if (outside > 0) addFault(`${formatCount(outside, 'imported row')} outside of their days or month`);
+    const loaded = loadedOf(lake.loadKeys(file.add.pipeline, file.account).values()).filter((window) =>
       spans.some((span) => overlap(span, window)),
     );
-    const twice = await countRows(database, path, `${isImported} AND ${isInWindows(file, loaded)}`);
-    if (twice > 0)
-      faults.add(
-        partitionsCheck,
-        file,
-        `${formatCount(twice, 'imported row')} of loaded windows: rows may occur twice`,
-      );
+    const twice = await countRows(database, file.path, `${isImported} AND ${isInWindows(file, loaded)}`);
+    if (twice > 0) addFault(`${formatCount(twice, 'imported row')} of loaded windows: rows may occur twice`);
   }
-  faults.addTo(certificate);
 }
 
 /** In SQL: whether an imported row lies in its days and in the month of its folder. */
-function isInPlace({ delta, month }: LogFile): string {
-  const instant = instantColumn(delta.schema);
-  const range = monthRange(month);
+function isInPlace({ schema, add }: CheckedFile): string {
+  const instant = instantColumn(schema);
+  const range = monthRange(add.month);
   const isInSpan = `${instant} >= window_start AND ${instant} < window_end`;
   return range === undefined ? isInSpan : `${isInSpan} AND ${isWithin(instant, range)}`;
 }
 
 /** In SQL: whether an imported row is of windows: by its date, without one by all of its days. */
-function isInWindows({ delta }: LogFile, windows: readonly Window[]): string {
-  const instant = instantColumn(delta.schema);
-  const isDated = hasColumn(delta.schema, 'posted_at') ? 'posted_at IS NOT NULL AND ' : '';
+function isInWindows({ schema }: CheckedFile, windows: readonly Window[]): string {
+  const instant = instantColumn(schema);
+  const isDated = hasColumn(schema, 'posted_at') ? 'posted_at IS NOT NULL AND ' : '';
   const inEach = windows.map((window) => {
     const ofDays = `window_start >= ${timestampLiteral(window.start)} AND window_end <= ${timestampLiteral(window.end)}`;
     return `(${isDated}${isWithin(instant, window)}) OR (${ofDays})`;

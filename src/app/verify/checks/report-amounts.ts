@@ -1,10 +1,10 @@
 import { groupBy } from '../../../core/group-by.js';
 import { millionths, millionthsText } from '../../../core/numeric/decimal.js';
-import type { StagedCheck, Comparison, SettlementTotal } from '../common/check.js';
+import type { CheckDefinition, Comparison, SettlementTotal } from '../common/check.js';
 import { groupKey } from '../common/index-tables.js';
 import namedGroups from '../statements/named-groups.sql';
 
-export const reportAmountsCheck: StagedCheck = {
+export const reportAmountsCheck: CheckDefinition = {
   name: 'report-amounts',
   about: 'and each is the total of its group, and of its summary',
   counts: 'settlements',

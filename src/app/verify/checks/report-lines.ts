@@ -8,12 +8,12 @@ import { lakeTables } from '../../query/lake-files.js';
 import { StatementScopes } from '../../query/statement-scope.js';
 import { viewStatements } from '../../query/views.js';
 import { settlementsByDate } from '../../settlements/settlements.js';
-import type { StagedCheck, Comparison } from '../common/check.js';
+import type { CheckDefinition, Comparison } from '../common/check.js';
+import { pathsOf, type CheckedFile } from '../common/checked-files.js';
 import { groupKey } from '../common/index-tables.js';
-import type { LogFile } from '../common/log-files.js';
 import lineDifferences from '../statements/report-lines.sql';
 
-export const reportLinesCheck: StagedCheck = {
+export const reportLinesCheck: CheckDefinition = {
   name: 'report-lines',
   about: 'each line of a report is in the lake, or its difference is explained',
   counts: 'settlements',
@@ -29,20 +29,16 @@ const scope = new StatementScopes(
 const comparedTables = new Set(scope.tables);
 
 /** Whether settlement reports are compared with the rows of a file. */
-export function isCompared({ table, account }: LogFile, lake: Lake): boolean {
+export function isCompared({ table, account }: CheckedFile, lake: Lake): boolean {
   return comparedTables.has(table) && lake.loadKeys(roles.reports.name, account).size > 0;
 }
 
 /** Looks for lines of settlement reports that nothing explains, where all of the settlement is loaded. */
 async function checkReportLines(comparison: Comparison): Promise<void> {
-  const { reports, loaded, forgotten, files, database, certificate } = comparison;
+  const { reports, loaded, isForgotten, compared, database, certificate } = comparison;
   if (reports.length === 0) return;
-  const paths = groupBy(files, ({ file }) => file.table);
-  await createViews(
-    database,
-    lakeTables,
-    new Map([...paths].map(([table, of]) => [table, of.map(({ path }) => path)])),
-  );
+  const paths = groupBy(compared, ({ table }) => table);
+  await createViews(database, lakeTables, new Map([...paths].map(([table, of]) => [table, pathsOf(of)])));
   for (const statement of scope.definitions) {
     // It is read twice: by the statement, and by the differences.
     await database.execute(statement.replace(/\bVIEW (?="?settlement_items\b)/, 'TABLE '));
@@ -57,7 +53,7 @@ async function checkReportLines(comparison: Comparison): Promise<void> {
     const isWhole =
       source === 'v0'
         ? whole.has(groupKey(account, textOrNull(row['group_id']) ?? ''))
-        : isPaid(report) && !forgotten.reaches(report);
+        : isPaid(report) && !isForgotten(report);
     if (!isWhole) continue;
     certificate.count(reportLinesCheck);
     const [unexplained, notLoaded] = [Number(row['unexplained']), Number(row['not_loaded'])];

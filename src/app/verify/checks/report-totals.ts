@@ -4,22 +4,25 @@ import { formatCount } from '../../../core/text/amounts.js';
 import { numberOrNull, textOrNull } from '../../../core/text/rows.js';
 import { rowsIn } from '../../../lake/files/local-parquet.js';
 import { settlementReports } from '../../../sources/finances/settlement-reports/report-tables.js';
-import { isTable, type StagedCheck, type CheckContext, type TableRows } from '../common/check.js';
-import { pathsOf, statementOver } from '../common/readable-files.js';
+import type { CheckContext, CheckDefinition } from '../common/check.js';
+import { derivedOf, pathsOf, statementOver, type TableFiles } from '../common/checked-files.js';
 import totals from '../statements/report-totals.sql';
 
-export const reportTotalsCheck: StagedCheck = {
+export const reportTotalsCheck: CheckDefinition = {
   name: 'report-totals',
   about: 'lines of each settlement report add up to its total',
   counts: 'settlements',
-  rows: [{ appliesTo: isTable(settlementReports), check: checkReports }],
+  files: checkReports,
 };
 
 /** Checks whether the lines of settlement reports add up to the totals, to the cent, and collects the totals. */
-async function checkReports({ bundles }: TableRows, { database, certificate, contents }: CheckContext): Promise<void> {
+async function checkReports(
+  { schema, bundles }: TableFiles,
+  { database, certificate, reports }: CheckContext,
+): Promise<void> {
   const [first] = bundles;
-  if (first === undefined) return;
-  const lines = bundles.flatMap(({ derived }) => derived);
+  if (first === undefined || schema.name !== settlementReports.name) return;
+  const lines = derivedOf(bundles);
   const noLines =
     'SELECT NULL::VARCHAR AS settlement_id, NULL::DECIMAL(18,6) AS amount, NULL::VARCHAR AS amount_text WHERE false';
   const relations = {
@@ -29,10 +32,10 @@ async function checkReports({ bundles }: TableRows, { database, certificate, con
   for (const row of await database.rows(statementOver(relations, totals))) {
     const [id, total, currency] = [String(row['settlement_id']), textOrNull(row['total']), textOrNull(row['currency'])];
     const slice = loadKeyFor('settlement', id);
-    const { file } = (bundles.find(({ main }) => main.file.loadKeys.includes(slice)) ?? first).main;
-    const location = { table: file.table, file: file.file, slice, account: file.account };
+    const { table, file, account } = (bundles.find(({ main }) => main.loadKeys.includes(slice)) ?? first).main;
+    const location = { table, file, slice, account };
     const [start, end] = [numberOrNull(row['started']), numberOrNull(row['ended'])];
-    contents.reports.push({ ...location, id, start, end, total, currency });
+    reports.push({ ...location, id, start, end, total, currency });
     certificate.count(reportTotalsCheck);
     if (row['is_whole'] !== true)
       certificate.add(reportTotalsCheck, 'lake', location, 'it has another number of lines');

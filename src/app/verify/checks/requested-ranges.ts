@@ -4,9 +4,9 @@ import { joined, spanOf } from '../../../core/windows.js';
 import { storedPipelines } from '../../coverage/stored-pipelines.js';
 import type { UnfinishedRange } from '../../coverage/unfinished-ranges.js';
 import type { Remedy } from '../../remedy.js';
-import type { CatalogContext, StagedCheck } from '../common/check.js';
+import type { CatalogContext, CheckDefinition } from '../common/check.js';
 
-export const requestedRangesCheck: StagedCheck = {
+export const requestedRangesCheck: CheckDefinition = {
   name: 'requested-ranges',
   about: 'what runs requested is loaded',
   counts: 'ranges',

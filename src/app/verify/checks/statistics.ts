@@ -1,41 +1,38 @@
 import { sqlType } from '../../../core/columns/table.js';
 import { identifier, literal } from '../../../core/duckdb/literals.js';
 import { formatCount } from '../../../core/text/amounts.js';
+import type { FileStatistics } from '../../../lake/delta/data-file.js';
 import { rowsWithSource, sourceColumn } from '../../../lake/files/local-parquet.js';
-import type { StagedCheck, CheckContext } from '../common/check.js';
-import type { LogFile } from '../common/log-files.js';
-import { fileOf, pathsOf, type ReadableFile } from '../common/readable-files.js';
+import type { CheckContext, CheckDefinition } from '../common/check.js';
+import { pathsOf, type TableFiles } from '../common/checked-files.js';
 
-/** Found by `statistics`, whose statement counts the rows. */
-export const rowCountsCheck: StagedCheck = {
-  name: 'row-counts',
-  about: 'each file has the number of rows of the log',
-  counts: 'rows',
-  takenOut: 'file',
-};
+import { rowCountsCheck } from './row-counts.js';
 
-export const statisticsCheck: StagedCheck = {
+export const statisticsCheck: CheckDefinition = {
   name: 'statistics',
   about: 'the statistics in the log are correct',
   counts: 'files',
   takenOut: 'file',
-  files: { appliesTo: () => true, check: checkStatistics },
+  files: checkStatistics,
 };
 
 /** The figures of the log on a file's columns, by the sort of figure. */
-const figuresOf = ({ stats: { minValues, maxValues, nullCount } }: LogFile) => [
+const figuresOf = ({ minValues, maxValues, nullCount }: FileStatistics) => [
   { figure: 'min', what: 'min', values: minValues },
   { figure: 'max', what: 'max', values: maxValues },
   { figure: 'nulls', what: 'number of nulls', values: nullCount },
 ];
 
-async function checkStatistics(files: readonly ReadableFile[], { database, certificate }: CheckContext): Promise<void> {
-  const logged = files[0]?.file.delta.schema.columns ?? [];
-  const stated = new Set(files.flatMap(({ file }) => figuresOf(file).flatMap(({ values }) => Object.keys(values))));
-  const columns = logged.filter(({ name }) => stated.has(name));
-  const expected = files.map(({ file }, source) => {
+async function checkStatistics({ schema, files }: TableFiles, { database, certificate }: CheckContext): Promise<void> {
+  const logged = files.map((file) => {
+    const { statistics } = file.add;
+    return { file, statistics, figures: figuresOf(statistics) };
+  });
+  const stated = new Set(logged.flatMap(({ figures }) => figures.flatMap(({ values }) => Object.keys(values))));
+  const columns = schema.columns.filter(({ name }) => stated.has(name));
+  const expected = logged.map(({ figures }, source) => {
     const texts = columns.flatMap(({ name }) =>
-      figuresOf(file).map(({ values }) => (name in values ? literal(String(values[name])) : 'NULL')),
+      figures.map(({ values }) => (name in values ? literal(String(values[name])) : 'NULL')),
     );
     return `(${[String(source), ...texts].join(', ')})`;
   });
@@ -60,15 +57,15 @@ async function checkStatistics(files: readonly ReadableFile[], { database, certi
       `SELECT ${[`${sourceColumn} AS source`, 'count(*) AS found', ...figures].join(', ')} ` +
       `FROM ${rowsWithSource(pathsOf(files))} GROUP BY ${sourceColumn}) USING (source) ORDER BY source`,
   );
-  for (const row of rows) {
-    const file = fileOf(files, row['source']);
+  for (const [at, { file, statistics, figures }] of logged.entries()) {
+    const row = rows[at] ?? {};
     const found = Number(row['found']);
     certificate.count(rowCountsCheck, found);
-    if (found !== file.rows)
-      certificate.add(rowCountsCheck, 'lake', file, `expected ${formatCount(file.rows, 'row')}, found ${found}`);
+    if (found !== file.add.rows)
+      certificate.add(rowCountsCheck, 'lake', file, `expected ${formatCount(file.add.rows, 'row')}, found ${found}`);
     certificate.count(statisticsCheck);
-    const { numRecords } = file.stats;
-    const wrong = figuresOf(file).flatMap(({ figure, what, values }) =>
+    const { numRecords = NaN } = statistics;
+    const wrong = figures.flatMap(({ figure, what, values }) =>
       Object.keys(values)
         .filter((name) => row[`${figure}${columns.findIndex((column) => column.name === name)}`] !== true)
         .map((name) => `the ${what} ${figure === 'nulls' ? 'in' : 'of'} ${name} is wrong`),

@@ -1,21 +1,19 @@
 import { formatCount } from '../../../core/text/amounts.js';
 import { derivingPipeline } from '../../coverage/damaged-rows.js';
-import { derivedOf, hasEntries, type StagedCheck, type Comparison } from '../common/check.js';
+import type { CheckDefinition, Comparison } from '../common/check.js';
+import { derivedOf, hasEntries } from '../common/checked-files.js';
 import eventCounts from '../statements/event-counts.sql';
 import repeatedIds from '../statements/repeated-ids.sql';
 
-export const uniqueIdsCheck: StagedCheck = {
+export const uniqueIdsCheck: CheckDefinition = {
   name: 'unique-ids',
   about: 'no event_id and no entry occurs twice',
   counts: 'events',
   takenOut: 'file',
   remedy: ({ table }) => (derivingPipeline(table) === undefined ? undefined : { kind: 'rebuild' }),
-  rows: [
-    {
-      appliesTo: hasEntries,
-      check: (rows, { index, database }) => index.addEvents(rows.files, derivedOf(rows), database),
-    },
-  ],
+  files: async ({ schema, files, bundles }, { index, database }) => {
+    if (hasEntries(schema)) await index.addEvents(files, derivedOf(bundles), database);
+  },
   across: checkIds,
 };
 

@@ -1,6 +1,6 @@
 import { isDataFile } from '../../../lake/data-files.js';
 import { formatCount, formatSpan } from '../../../core/text/amounts.js';
-import type { CatalogContext, StagedCheck } from '../common/check.js';
+import type { CatalogContext, CheckDefinition } from '../common/check.js';
 
 const maybeRunning = 'the log does not name it; it may belong to a running run';
 const orphanText = 'the log does not name it: left by a dead run, the next run or compact deletes it';
@@ -16,7 +16,7 @@ function retainedText(files: number, retentionMs: number): string {
   );
 }
 
-export const unnamedFilesCheck: StagedCheck = {
+export const unnamedFilesCheck: CheckDefinition = {
   name: 'unnamed-files',
   about: 'each file in a partition folder is in the log',
   counts: 'files',

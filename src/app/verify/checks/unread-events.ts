@@ -1,9 +1,9 @@
 import { storedPipelines } from '../../coverage/stored-pipelines.js';
 import { holeText } from '../../unread-events.js';
-import type { StagedCheck } from '../common/check.js';
+import type { CheckDefinition } from '../common/check.js';
 import { locationIn } from './windows.js';
 
-export const unreadEventsCheck: StagedCheck = {
+export const unreadEventsCheck: CheckDefinition = {
   name: 'unread-events',
   about: 'each event of what is loaded could be read',
   counts: 'slices',

@@ -2,10 +2,9 @@ import { readWindow } from '../../../engine/slicing/window-slices.js';
 import type { Lake } from '../../../lake/lake.js';
 import { parseImportedKey } from '../../../lake/loads/imported-spans.js';
 import { dayMs, dayStart, monthOf, type Window } from '../../../core/windows.js';
-import type { ProblemLocation } from '../common/certificate.js';
-import type { CatalogContext, StagedCheck } from '../common/check.js';
 import { loadKeyKindOf, storedPipelines, type StoredPipeline } from '../../coverage/stored-pipelines.js';
-import type { LogFile } from '../common/log-files.js';
+import type { CatalogContext, CheckDefinition } from '../common/check.js';
+import type { CheckedFile, ProblemLocation } from '../common/checked-files.js';
 
 interface ReadWindow extends Window {
   readonly loadKey: string;
@@ -26,18 +25,18 @@ export function isWithinMonth({ start, end }: Window): boolean {
 
 /** The location of an account's load keys: the first file with rows of one. */
 export function locationIn(
-  files: readonly LogFile[],
+  files: readonly CheckedFile[],
   { main: { name: table } }: StoredPipeline,
   account: string,
 ): (loadKey: string) => ProblemLocation {
   return (loadKey) => {
-    const holds = (file: LogFile) =>
+    const holds = (file: CheckedFile) =>
       file.table === table && file.account === account && file.loadKeys.includes(loadKey);
     return { table, file: files.find(holds)?.file ?? '', slice: loadKey, account };
   };
 }
 
-export const loadedWindowsCheck: StagedCheck = {
+export const loadedWindowsCheck: CheckDefinition = {
   name: 'windows',
   about: 'windows read do not overlap, and none crosses a month',
   counts: 'slices',
@@ -79,8 +78,12 @@ function checkWindows({ lake, accounts, files, certificate }: CatalogContext): v
   }
   const loadedOf = new Map<string, ReadonlySet<string>>();
   for (const file of files) {
-    if (loadKeyKindOf(file.delta.schema) === undefined) continue;
-    const { pipeline, table, account } = file;
+    if (loadKeyKindOf(file.schema) === undefined) continue;
+    const {
+      table,
+      account,
+      add: { pipeline },
+    } = file;
     const key = `${table} ${pipeline} ${account}`;
     const loaded = loadedOf.get(key) ?? new Set(lake.loadKeys(pipeline, account).keys());
     loadedOf.set(key, loaded);

@@ -1,59 +1,96 @@
-import { count } from '../../../core/count.js';
-import type { Table } from '../../../core/columns/table.js';
 import type { Database } from '../../../core/duckdb/connection.js';
-import type { LakeRuns } from '../../../lake/leases.js';
+import { shortenMessage } from '../../../core/printable.js';
 import type { Lake } from '../../../lake/lake.js';
+import type { LakeRuns } from '../../../lake/leases.js';
 import type { UnfinishedRange } from '../../coverage/unfinished-ranges.js';
-import type { CatalogVersion } from '../../results.js';
-import type { Settlement, UnreadableFile } from '../../settlements/settlements.js';
-import type { CertificateBuilder, CheckDefinition, ProblemLocation } from './certificate.js';
+import type { Remedy } from '../../remedy.js';
+import type { CatalogVersion, Check, Problem } from '../../results.js';
+import type { Comparable, Settlement, UnreadableFile } from '../../settlements/settlements.js';
+import type { CheckedFile, ProblemLocation, TableFiles } from './checked-files.js';
 import type { EventRules } from './event-rules.js';
 import type { IndexTables } from './index-tables.js';
-import type { LogFile } from './log-files.js';
 import type { EntryRow, Walked } from './money-walk.js';
-import type { ReadableFile } from './readable-files.js';
 
 /**
- * A check of `verify`, with what it does at each stage. Where one read proves several things, the stage of one check finds problems
- * of the others too.
+ * A check of `verify`: its texts, what mends what it finds, and what it does at each stage. A stage tells the certificate of its context
+ * how much it has looked at, and what is wrong; where one read proves several things, for other checks too.
  */
-export interface StagedCheck extends CheckDefinition {
+export interface CheckDefinition {
+  /** Stable; that of its file. */
+  readonly name: string;
+  /** What it proves. */
+  readonly about: string;
+  /** What it counts. */
+  readonly counts: string;
+  /** Whether it proves the log alone, which all accounts share. */
+  readonly isOfCatalog?: true;
+  /** What `repair` takes out where the check finds a problem of the lake: the file's entry in the catalog, or the load key. */
+  readonly takenOut?: 'file' | 'load';
+  /** What mends a problem of the lake; left out, or undefined: `repair` where it takes something out, else nothing. */
+  readonly remedy?: (problem: FoundProblem, lake: Lake) => Remedy | undefined;
   /** Before files are read: the catalog and what it names. */
   readonly catalog?: (context: CatalogContext) => Promise<void> | void;
-  /** The rows of files of one table and account. Where DuckDB can't read them, they are unreadable. */
-  readonly files?: TableCheck<readonly ReadableFile[]>;
-  /** The rows of files of one table and account that could be read. */
-  readonly rows?: readonly TableCheck<TableRows>[];
-  /** Each event with its entries. */
-  readonly event?: EventCheck;
+  /** Files of one table and account. Where DuckDB can't run a statement over them, they are unreadable. */
+  readonly files?: (files: TableFiles, context: CheckContext) => Promise<void> | void;
+  /** An event with its entries. */
+  readonly event?: (event: ReadEvent, context: CheckContext) => void;
   /** At the end: what files have is compared. */
   readonly across?: (comparison: Comparison) => Promise<void> | void;
 }
 
-/** What a check does with rows of the tables to which it applies. */
-interface TableCheck<Rows> {
-  readonly appliesTo: (table: Table) => boolean;
-  readonly check: (rows: Rows, context: CheckContext) => Promise<void>;
+/** Where the catalog is checked. */
+export interface CatalogContext {
+  readonly lake: Lake;
+  /** Undefined: every account. */
+  readonly account: string | undefined;
+  readonly accounts: readonly string[];
+  readonly files: readonly CheckedFile[];
+  readonly runs: LakeRuns;
+  /** What runs requested and didn't load. */
+  readonly unfinished: readonly UnfinishedRange[];
+  /** A version that the catalog must have, as a user kept it. */
+  readonly expected: CatalogVersion | undefined;
+  readonly certificate: CertificateBuilder;
 }
 
-/** Rows of a table, all of one account, that DuckDB can read as the table. */
-export interface TableRows {
-  readonly files: readonly ReadableFile[];
-  /** Of a main table: those of which each file can be read. */
-  readonly bundles: readonly ReadableBundle[];
+/** Where files are checked, and what they have that is compared at the end. */
+export interface CheckContext extends Comparable {
+  readonly certificate: CertificateBuilder;
+  readonly database: Database;
+  readonly index: IndexTables;
+  readonly settlements: Settlement[];
+  readonly summaries: SettlementTotal[];
+  readonly reports: SettlementTotal[];
+  /** The files of accounts with settlement reports that these are compared with. */
+  readonly compared: CheckedFile[];
+  /** Files whose rows can't be compared with others. */
+  readonly damaged: UnreadableFile[];
+  /** Number of amounts that DECIMAL(18,6) can't hold, and that no sum has, by table and currency as JSON. */
+  readonly unsummed: Map<string, number>;
 }
 
-/** The files of a bundle that DuckDB can read: an event's entries are in the derived files of its own bundle. */
-export interface ReadableBundle {
-  readonly main: ReadableFile;
-  readonly derived: readonly ReadableFile[];
+/** All files of a lake, for checks that compare them. */
+export interface Comparison extends CheckContext {
+  readonly accounts: readonly string[];
+  /** The settlements whose events of v0 are all there. */
+  readonly loaded: readonly Settlement[];
+  /**
+   * Whether a period began where `forget --before` has removed rows that no run has read again since, and before all that the lake has of the
+   * account by date.
+   */
+  readonly isForgotten: (period: Pick<Settlement, 'account' | 'start'>) => boolean;
 }
 
-interface EventCheck {
-  /** How much of what the check counts an event has. */
-  readonly count: (event: ReadEvent) => number;
-  /** What is wrong with the event, or undefined. */
-  readonly fault: (event: ReadEvent) => string | undefined;
+/** The total of a settlement: of its report, or of its summary. */
+export interface SettlementTotal extends ProblemLocation {
+  readonly account: string;
+  readonly id: string;
+  /** Milliseconds since 1970. */
+  readonly start: number | null;
+  readonly end: number | null;
+  /** Decimal text; of a summary: the net proceeds. */
+  readonly total: string | null;
+  readonly currency: string | null;
 }
 
 /** An event as it is stored, with its entries and with what follows from `raw`. */
@@ -70,7 +107,7 @@ export interface ReadEvent {
   /** The values of the columns that follow from `raw`, as `rawColumnsSql` names them. */
   readonly columns: readonly (string | null)[];
   readonly raw: string;
-  readonly file: LogFile;
+  readonly file: CheckedFile;
   readonly rules: EventRules;
   /** The money of `raw`; a text says why it can't be read. */
   readonly walked: Walked | string;
@@ -82,89 +119,127 @@ export interface ReadEvent {
   readonly amounts: number;
 }
 
-/** Where the catalog is checked. */
-export interface CatalogContext {
-  readonly lake: Lake;
-  /** Undefined: every account. */
-  readonly account: string | undefined;
-  readonly accounts: readonly string[];
-  readonly files: readonly LogFile[];
-  readonly runs: LakeRuns;
-  /** What runs requested and didn't load. */
-  readonly unfinished: readonly UnfinishedRange[];
-  /** A version that the catalog must have, as a user kept it. */
-  readonly expected: CatalogVersion | undefined;
-  readonly certificate: CertificateBuilder;
+/** A problem as its check has found it. */
+export interface FoundProblem extends ProblemLocation {
+  readonly check: CheckDefinition;
+  /**
+   * Where its cause lies: `lake` in the lake itself; `upstream` in the service, which contradicts itself or has not returned what was
+   * requested; `note`: it may be no problem.
+   */
+  readonly kind: Problem['kind'];
+  readonly problem: string;
 }
 
-/** Where the rows of tables are checked. */
-export interface CheckContext {
-  readonly lake: Lake;
-  readonly certificate: CertificateBuilder;
-  readonly database: Database;
-  readonly index: IndexTables;
-  readonly contents: ComparedContents;
+/** What repairs a problem: its own remedy, else that of its check; undefined where nothing is known. */
+export function problemRemedy(problem: FoundProblem, lake: Lake): Remedy | undefined {
+  const { check, kind, remedy } = problem;
+  if (remedy !== undefined || kind !== 'lake') return remedy;
+  return check.remedy?.(problem, lake) ?? (check.takenOut === undefined ? undefined : { kind: 'repair' });
 }
 
-/** What files have that is compared with others. */
-export interface ComparedContents {
-  readonly settlements: Settlement[];
-  readonly summaries: SettlementTotal[];
-  readonly reports: SettlementTotal[];
-  /** The files of accounts with settlement reports that these are compared with; they stay until the end. */
-  readonly files: ReadableFile[];
-  /** Files whose rows can't be compared with others. */
-  readonly damaged: UnreadableFile[];
-  /** Number of amounts that no sum has, by table, then by currency. */
-  readonly unsummed: Map<string, Map<string, number>>;
+/** Problems of one check that are listed; further ones are only counted. */
+const mostListed = 200;
+/** Faulty rows of a file that its problem quotes, so that memory stays bounded. */
+const mostExamples = 3;
+
+/** What a verification finds, check by check. */
+export class CertificateBuilder {
+  readonly #tallies: Map<CheckDefinition, Tally>;
+  readonly #rows = new Map<string, { count: number; readonly examples: string[] }>();
+
+  /** @param checks in the order of the results */
+  constructor(checks: readonly CheckDefinition[] = []) {
+    this.#tallies = new Map(checks.map((check) => [check, newTally()]));
+  }
+
+  /** Adds to the number of what a check has looked at. */
+  count(check: CheckDefinition, more = 1): void {
+    this.#tallyOf(check).checked += more;
+  }
+
+  add(check: CheckDefinition, kind: FoundProblem['kind'], location: ProblemLocation, problem: string): void {
+    // The text may quote bytes of a damaged file: it is cut to a bounded length.
+    const text = shortenMessage(problem);
+    this.#list(check, kind, location, () => text);
+  }
+
+  /**
+   * Adds a row of a file that is wrong: those of a file are one problem, `2 events: …; …`.
+   *
+   * @param noun what the rows are: `event`
+   * @param fault undefined: the row is right
+   */
+  addRow(check: CheckDefinition, file: ProblemLocation, noun: string, fault: string | undefined): void {
+    if (fault === undefined) return;
+    const key = `${check.name} ${file.file}`;
+    let rows = this.#rows.get(key);
+    if (rows === undefined) {
+      const found = { count: 0, examples: [] };
+      this.#rows.set(key, (rows = found));
+      this.#list(check, 'lake', file, () => shortenMessage(rowsText(found, noun)));
+    }
+    rows.count++;
+    if (rows.examples.length < mostExamples) rows.examples.push(fault);
+  }
+
+  /** Adds all that another certificate has. */
+  addAll(other: CertificateBuilder): void {
+    for (const [check, { checked, found, listed }] of other.#tallies) {
+      const own = this.#tallyOf(check);
+      own.checked += checked;
+      for (const kind of problemKinds) own.found[kind] += found[kind];
+      own.listed.push(...listed.slice(0, mostListed - own.listed.length));
+    }
+  }
+
+  /** Number of problems of a kind, over all checks. */
+  found(kind: FoundProblem['kind']): number {
+    return [...this.#tallies.values()].reduce((sum, { found }) => sum + found[kind], 0);
+  }
+
+  results(): Check[] {
+    return Array.from(this.#tallies, ([{ name, about, counts }, { checked, found }]) => {
+      const { lake, upstream, note } = found;
+      const worst = lake > 0 ? 'failed' : upstream > 0 ? 'finding' : note > 0 ? 'note' : undefined;
+      const result = worst ?? (checked === 0 ? 'none' : 'ok');
+      return { check: name, about, checked, counts, result, found: lake + upstream + note };
+    });
+  }
+
+  /** The listed problems, in the order of the checks. */
+  problems(): FoundProblem[] {
+    return [...this.#tallies.values()].flatMap(({ listed }) => listed.map((text) => text()));
+  }
+
+  #list(check: CheckDefinition, kind: FoundProblem['kind'], location: ProblemLocation, problem: () => string): void {
+    const { found, listed } = this.#tallyOf(check);
+    found[kind]++;
+    if (listed.length >= mostListed) return;
+    const { table, file, slice, account, remedy } = location;
+    const loads = { ...(account === undefined ? {} : { account }), ...(remedy && { remedy }) };
+    listed.push(() => ({ check, kind, table, file, slice, ...loads, problem: problem() }));
+  }
+
+  #tallyOf(check: CheckDefinition): Tally {
+    let tally = this.#tallies.get(check);
+    if (tally === undefined) this.#tallies.set(check, (tally = newTally()));
+    return tally;
+  }
 }
 
-/** Counts amounts that DECIMAL(18,6) can't hold, and that no sum has. */
-export function countUnsummed({ unsummed }: ComparedContents, table: string, currency: string, times = 1): void {
-  const currencies = unsummed.get(table) ?? new Map<string, number>();
-  count(currencies, currency, times);
-  unsummed.set(table, currencies);
+const problemKinds = ['lake', 'upstream', 'note'] as const;
+
+interface Tally {
+  checked: number;
+  readonly found: Record<FoundProblem['kind'], number>;
+  readonly listed: (() => FoundProblem)[];
 }
 
-/** The total of a settlement: of its report, or of its summary. */
-export interface SettlementTotal extends ProblemLocation {
-  readonly account: string;
-  readonly id: string;
-  /** Milliseconds since 1970. */
-  readonly start: number | null;
-  readonly end: number | null;
-  /** Decimal text; of a summary: the net proceeds. */
-  readonly total: string | null;
-  readonly currency: string | null;
+function newTally(): Tally {
+  return { checked: 0, found: { lake: 0, upstream: 0, note: 0 }, listed: [] };
 }
 
-/** What `forget --before` has removed of accounts, and no run has read again since. */
-export interface Forgotten {
-  /** Whether a period began where rows were forgotten, and before all that the lake has of the account by date. */
-  reaches(period: Pick<Settlement, 'account' | 'start'>): boolean;
-  /** Whether a settlement that was read by group lacks events: positions count from 0 without a gap. */
-  lacksEvents(settlement: Settlement): boolean;
-}
-
-/** All files of a lake, for checks that compare them. */
-export interface Comparison extends Omit<CheckContext, 'contents'>, ComparedContents {
-  readonly accounts: readonly string[];
-  readonly forgotten: Forgotten;
-  /** The settlements whose events of v0 are all there. */
-  readonly loaded: readonly Settlement[];
-}
-
-/** Whether a table's rows are events that have entries. */
-export function hasEntries({ holds }: Table): boolean {
-  return holds === 'events';
-}
-
-/** Whether a table is the one. */
-export function isTable(one: Table): (table: Table) => boolean {
-  return ({ name }) => name === one.name;
-}
-
-/** The files with the entries of events. */
-export function derivedOf({ bundles }: TableRows): readonly ReadableFile[] {
-  return bundles.flatMap(({ derived }) => derived);
+function rowsText({ count, examples }: { readonly count: number; readonly examples: readonly string[] }, noun: string) {
+  const more = count > examples.length ? `; and ${count - examples.length} more` : '';
+  return `${count} ${noun}${count === 1 ? '' : 's'}: ${examples.join('; ')}${more}`;
 }

@@ -2,11 +2,10 @@ import type { Database } from '../../../core/duckdb/connection.js';
 import { literal } from '../../../core/duckdb/literals.js';
 import { statementsOf } from '../../../core/duckdb/sql-statements.js';
 import { codeOf } from '../../../core/errors.js';
-import type { ResultCell } from '../../../core/text/rows.js';
-import type { ProblemLocation } from './certificate.js';
+import { textOrNull, type ResultCell } from '../../../core/text/rows.js';
 import { rowsIn, rowsWithSource, sourceColumn } from '../../../lake/files/local-parquet.js';
-import { pathsOf, statementOver, type ReadableFile } from './readable-files.js';
-import type { LogFile } from './log-files.js';
+import type { NetSum } from '../../settlements/settlements.js';
+import { pathsOf, statementOver, type CheckedFile, type ProblemLocation } from './checked-files.js';
 import groupPositions from '../statements/group-positions.sql';
 import oldestByAccount from '../statements/oldest.sql';
 import seenEvents from '../statements/seen.sql';
@@ -18,7 +17,7 @@ import sessionTables from '../statements/session-tables.sql';
  */
 export class IndexTables {
   readonly #database: Database;
-  readonly #files: LogFile[] = [];
+  readonly #files: CheckedFile[] = [];
 
   private constructor(database: Database) {
     this.#database = database;
@@ -53,11 +52,11 @@ export class IndexTables {
   }
 
   /** Adds the events of main files of one table and account; `derived` are the files with the entries of whole bundles. */
-  async addEvents(mains: readonly ReadableFile[], derived: readonly ReadableFile[], database: Database): Promise<void> {
+  async addEvents(mains: readonly CheckedFile[], derived: readonly CheckedFile[], database: Database): Promise<void> {
     const [main] = mains;
     if (main === undefined) return;
-    const { table, account } = main.file;
-    const first = this.#files.push(...mains.map(({ file }) => file)) - mains.length;
+    const { table, account } = main;
+    const first = this.#files.push(...mains) - mains.length;
     const relations = {
       read_events:
         `SELECT * REPLACE (${first} + ${sourceColumn} AS ${sourceColumn}), ${literal(table)} AS tab, ` +
@@ -72,14 +71,26 @@ export class IndexTables {
   async addSums(
     to: 'nets' | 'paid',
     statement: string,
-    files: readonly ReadableFile[],
+    files: readonly CheckedFile[],
     database: Database,
   ): Promise<void> {
     const [first] = files;
     if (first === undefined) return;
-    const { table, account } = first.file;
+    const { table, account } = first;
     const rows = rowsOfAccount(account, rowsIn(pathsOf(files)));
     await database.execute(`INSERT INTO ${to} ${statementOver({ [table]: rows }, statement)}`);
+  }
+
+  /** The rows of a statement with net sums, by `groupKey` of the account and the id. */
+  async netSums(statement: string): Promise<ReadonlyMap<string, readonly NetSum[]>> {
+    const nets = new Map<string, NetSum[]>();
+    for (const row of await this.#database.rows(statement)) {
+      const key = groupKey(String(row['account']), String(row['id']));
+      const [currency, net] = [textOrNull(row['currency']), textOrNull(row['net'])];
+      const sum = { currency, net, inexact: Number(row['inexact']), unknown: Number(row['unknown']) };
+      nets.set(key, [...(nets.get(key) ?? []), sum]);
+    }
+    return nets;
   }
 
   /** The groups that have an event, by `groupKey`: whether their events lack positions. */

@@ -13,7 +13,7 @@ import {
 } from './money-walk.js';
 
 /** A column whose value follows from `raw`. */
-interface RawColumn {
+export interface RawColumn {
   readonly name: string;
   /** In SQL: the value as a text, or as an integer. */
   readonly sql: string;
@@ -26,11 +26,8 @@ interface RawColumn {
   readonly of: (record: unknown, list: string) => string | bigint | number | null | undefined;
 }
 
-/** The columns of the rows of a table, or of several. */
-export type RawColumns = readonly RawColumn[];
-
 /** In SQL: the values of columns. */
-export function rawColumnsSql(columns: RawColumns): readonly string[] {
+export function rawColumnsSql(columns: readonly RawColumn[]): readonly string[] {
   return columns.flatMap(({ sql, inexact }) => (inexact === undefined ? sql : [sql, inexact]));
 }
 
@@ -46,7 +43,7 @@ export function textsJson(expressions: readonly string[]): string {
  * @param stored the values that `rawColumnsSql` names, as texts
  */
 export function rawColumnsFault(
-  columns: RawColumns,
+  columns: readonly RawColumn[],
   walked: Walked,
   stored: readonly (string | null)[],
   list = '',
@@ -138,7 +135,7 @@ function orderFields(list: string): readonly string[] {
 }
 
 /** Of events. */
-export const rawEventColumns: RawColumns = [
+export const rawEventColumns: readonly RawColumn[] = [
   instant('posted_at', (event, list) => [recordOf(list)?.date ?? '', ...dates].map((name) => at(event, name))),
   texts('amazon_order_id', (event, list) => first(orderFields(list).map((field) => rawText(at(event, field))))),
   texts('seller_order_id', member('SellerOrderId'), member('MerchantOrderId')),
@@ -198,7 +195,7 @@ function totalOf(transaction: unknown): Readonly<Record<string, unknown>> | unde
 }
 
 /** Of transactions. */
-export const rawTransactionColumns: RawColumns = [
+export const rawTransactionColumns: readonly RawColumn[] = [
   text('transaction_id', 'transactionId'),
   text('transaction_type', 'transactionType'),
   texts('status', (transaction) => rawText(at(transaction, 'transactionStatus'))?.toUpperCase()),
@@ -228,7 +225,7 @@ export const rawTransactionColumns: RawColumns = [
 /** How the rows of a table without entries are checked. */
 interface RecordRules {
   readonly money: MoneyRules;
-  readonly columns: RawColumns;
+  readonly columns: readonly RawColumn[];
 }
 
 function moneyColumns(
@@ -236,7 +233,7 @@ function moneyColumns(
   field: string,
   column: string,
   currency: string,
-): RawColumns {
+): readonly RawColumn[] {
   return [amount(column, member(field, number)), scalar(currency, field, code)];
 }
 
@@ -249,7 +246,7 @@ function scalar(name: string, ...path: readonly string[]): RawColumn {
 
 const instantAt = (name: string, ...path: readonly string[]) => instant(name, (record) => [at(record, ...path)]);
 
-const partner: RawColumns = [
+const partner: readonly RawColumn[] = [
   scalar('account_type', 'partnerMetadata', 'accountType'),
   scalar('marketplace_id', 'partnerMetadata', 'marketplaceId'),
 ];

@@ -1,0 +1,37 @@
+import { transactions } from '../../../sources/finances/api-2024-06-19/transaction-tables.js';
+import { settlementsByDate, totalFault } from '../../settlements/settlements.js';
+import type { CheckDefinition, Comparison } from '../common/check.js';
+import { groupKey } from '../common/index-tables.js';
+import groupPayments from '../statements/group-payments.sql';
+import paid from '../statements/paid.sql';
+
+export const paidTotalsCheck: CheckDefinition = {
+  name: 'paid-totals',
+  about: 'paid transactions of each closed group add up to the same',
+  counts: 'groups',
+  files: async ({ schema, files }, { index, database }) => {
+    if (schema.name === transactions.name) await index.addSums('paid', paid, files, database);
+  },
+  across: checkPaid,
+};
+
+/** Of a settlement whose first days are forgotten. */
+export const notComparedText =
+  "not compared: the lake has nothing by date of the settlement's first days, which `forget` may have removed";
+
+/** Compares what transactions paid with the totals of closed groups, where all of their days are loaded. */
+async function checkPaid(comparison: Comparison): Promise<void> {
+  const { settlements, isForgotten, index, certificate } = comparison;
+  const isLoaded = settlementsByDate(comparison);
+  const byGroup = await index.netSums(groupPayments);
+  for (const settlement of settlements) {
+    if (!settlement.isClosed || !isLoaded(settlement)) continue;
+    const fault = totalFault(settlement, byGroup.get(groupKey(settlement.account, settlement.id)) ?? []);
+    if (fault !== undefined && isForgotten(settlement)) {
+      certificate.add(paidTotalsCheck, 'note', settlement, notComparedText);
+      continue;
+    }
+    certificate.count(paidTotalsCheck);
+    if (fault !== undefined) certificate.add(paidTotalsCheck, 'upstream', settlement, `paid transactions: ${fault}`);
+  }
+}

@@ -1,0 +1,80 @@
+import type { Table } from '../../../core/columns/table.js';
+import { groupBy } from '../../../core/group-by.js';
+import type { ResultCell } from '../../../core/text/rows.js';
+import type { DataFile } from '../../../lake/delta/data-file.js';
+import type { Remedy } from '../../remedy.js';
+
+/** The location of a problem; empty where it concerns no single table, file or slice. */
+export interface ProblemLocation {
+  readonly table: string;
+  /** Relative to the lake. */
+  readonly file: string;
+  /** `window/…`, `group/…`, `order/…`; for several slices the first and the number of others. */
+  readonly slice: string;
+  /** The account of the rows, for the commands in the text; left out where the check doesn't know it. */
+  readonly account?: string;
+  /** What repairs the problem; left out where its check, table and file suggest it. */
+  readonly remedy?: Remedy;
+}
+
+/** A file that the catalog names, whose entry there can be read. */
+export interface CheckedFile extends ProblemLocation {
+  readonly account: string;
+  readonly schema: Table;
+  /** Its entry in the catalog. */
+  readonly add: DataFile;
+  readonly loadKeys: readonly string[];
+  /** Where DuckDB reads it: in the lake, or a copy of it. */
+  readonly path: string;
+}
+
+/** A main file with the files whose rows are derived from its rows. One slice commits them together. */
+export interface CheckedBundle {
+  readonly main: CheckedFile;
+  readonly derived: readonly CheckedFile[];
+}
+
+/** Groups files by bundle. A derived file whose main file the catalog lacks is in none. */
+export function checkedBundles(files: readonly CheckedFile[]): CheckedBundle[] {
+  const byMain = groupBy(files, ({ add }) => add.main);
+  return (byMain.get(undefined) ?? []).map((main) => ({ main, derived: byMain.get(main.file) ?? [] }));
+}
+
+/** Files of one table and account that are read together. */
+export interface TableFiles {
+  readonly schema: Table;
+  readonly files: readonly CheckedFile[];
+  /** Of a main table: the bundles of which every file can be read. */
+  readonly bundles: readonly CheckedBundle[];
+}
+
+/** The files with rows that are derived from those of bundles. */
+export function derivedOf(bundles: readonly CheckedBundle[]): readonly CheckedFile[] {
+  return bundles.flatMap(({ derived }) => derived);
+}
+
+export function pathsOf(files: readonly CheckedFile[]): string[] {
+  return files.map(({ path }) => path);
+}
+
+/**
+ * A statement of a `.sql` file over the rows of files: `relations` has queries of them by the names that the statement reads them by.
+ *
+ * @param text begins with SELECT
+ */
+export function statementOver(relations: Readonly<Record<string, string>>, text: string): string {
+  const queries = Object.entries(relations).map(([name, query]) => `${name} AS NOT MATERIALIZED (${query})`);
+  return `WITH ${queries.join(', ')}\n${text}`;
+}
+
+/** The file of a row of `rowsWithSource`. */
+export function fileOf(files: readonly CheckedFile[], source: ResultCell | undefined): CheckedFile {
+  const found = files[Number(source)];
+  if (found === undefined) throw new Error(`expected a file ${String(source)}`);
+  return found;
+}
+
+/** Whether a table's rows are events that have entries. */
+export function hasEntries({ holds }: Table): boolean {
+  return holds === 'events';
+}
