@@ -226,8 +226,7 @@ test('orders are read one by one, and stand in the month of their first date', a
   const seller = newSeller();
   const ids = [...booksOf(seller).orderIds(range)].slice(0, 150);
   const unknown = '999-9999999-9999999';
-  const text = [...ids, unknown].join('\n');
-  const { lake, given, run } = await loaded({ pipelines: ['order-events'], orders: { text, source: 'ids' } });
+  const { lake, given, run } = await loaded({ pipelines: ['order-events'], orders: [...ids, unknown] });
   expect(run.printed).toContain(`1 order that the service does not know: ${unknown}`);
   const duckdb = await database(lake, clock);
   const rows = await duckdb.rows("SELECT requested_order_id || ' ' || raw AS item, month FROM order_events");

@@ -1,10 +1,11 @@
 import type { RunSummary } from '../app/results.js';
 import { formatCount, formatSpan } from '../core/text/amounts.js';
-import { wholeNumber } from '../core/text/value-forms.js';
 import { alignedLines } from '../core/text/width.js';
 import { variableOf } from '../core/environment.js';
 import { usageError } from '../core/errors.js';
 import { printable } from '../core/printable.js';
+import { optionOf } from '../core/text/value-forms.js';
+import { readLoadOptions } from '../engine/run/load-options.js';
 import { accountPlaceholder } from '../app/configuration/metrics-file.js';
 import { servesMetrics, type SideBySide } from './listener.js';
 import { printResult, type CommandArguments, type CommandDefinition } from './options/command-definition.js';
@@ -79,7 +80,7 @@ export async function runAccounts(
     const printRest = (): void => {
       for (const account of unprinted) texts.get(account)?.forEach(printResult);
     };
-    process.setMaxListeners(2 * mostParallel);
+    process.setMaxListeners(0);
     process.once('exit', printRest);
     // On a terminal results would break into the view of the accounts that still run.
     const isHeldBack = process.stdout.isTTY && process.stderr.isTTY;
@@ -106,15 +107,10 @@ export async function runAccounts(
   return failed.every((account) => runs.get(account)?.exitCode === 2) && failed.length === accounts.length ? 2 : 1;
 }
 
-/** More accounts side by side would need more memory than a small machine has. */
-const mostParallel = 16;
-
 /** How many accounts run side by side. Those that serve metrics run in turn, as they share the port. Throws a USAGE error. */
 async function readParallel(args: CommandArguments, command: CommandDefinition): Promise<number> {
-  const text = args.text('parallel');
-  if (text === undefined) return 1;
-  const parallel = wholeNumber('--parallel', text, 1);
-  if (parallel > mostParallel) throw usageError(`expected --parallel to be at most ${mostParallel}, got ${text}`);
+  if (command.options['parallel'] === undefined) return 1;
+  const { parallel = 1 } = readLoadOptions('sync', (name) => args.value(optionOf(name)));
   return (await servesMetrics(args, command)) ? 1 : parallel;
 }
 

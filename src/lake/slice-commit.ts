@@ -27,7 +27,7 @@ export interface SliceCommit extends SliceLoads, Pick<PipelineTables, 'main' | '
   /** Whether a re-read is expected to bring new rows, as of an open settlement. */
   readonly grows?: boolean | undefined;
   /** Whether an answer without rows, or one that lacks some, may replace stored rows. */
-  readonly acceptsEmpty?: boolean | undefined;
+  readonly acceptEmpty?: boolean | undefined;
 }
 
 /** The log entry of a slice's file, without the end of its name (`NewFile.add`). `now`: milliseconds since 1970. */

@@ -83,7 +83,7 @@ export class SliceWriter {
    * no data older than two years.
    */
   #refuseLosing(slice: SliceCommit, { snapshot, main, whole }: SliceReplacement, remainder: Remainder): void {
-    if (slice.acceptsEmpty === true) return;
+    if (slice.acceptEmpty === true) return;
     const answered = slice.files.reduce((sum, { table, rows }) => sum + (table === main ? rows : 0), 0);
     const unread = [...(slice.holes?.values() ?? [])].flat().length;
     if (answered > 0 && unread === 0) return;

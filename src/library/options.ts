@@ -137,8 +137,6 @@ const runKinds = {
   pipelines: texts(),
   /** API whose pipelines run if none is named; default: `v0`. */
   api: text<'v0' | '2024-06-19' | 'both'>(),
-  /** Order ids, for `order-events` and `order-transactions`. */
-  orders: texts(),
   /** Folder for pages of unfinished slices; default: `LAKE/_journal`, for S3 the user's cache. */
   journal: text(),
   /** Folder with definitions of custom pipelines: `--pipelines` of the command line. */
@@ -178,11 +176,11 @@ export const syncKinds = {
 export interface SyncOptions extends RunOptions, LoadOptionsOf<'sync'>, OptionsOf<typeof syncKinds> {}
 
 function loadKinds<Command extends LoadCommand>(command: Command) {
-  const kinds = Object.entries<LoadOption>(loadOptionsOf(command)).map(([name, { isFlag }]) => [
-    name,
-    isFlag ? flag : text(),
-  ]);
-  return Object.fromEntries(kinds) as {
+  const kinds = Object.entries<LoadOption>(loadOptionsOf(command)).flatMap(
+    ([name, { isOfCommandLine, isFlag, isList, readNumber }]) =>
+      isOfCommandLine ? [] : [[name, isFlag ? flag : isList ? texts() : readNumber ? number : text()] as const],
+  );
+  return Object.fromEntries(kinds) as unknown as {
     readonly [Name in keyof LoadOptionsOf<Command>]-?: Kind<NonNullable<LoadOptionsOf<Command>[Name]>>;
   };
 }

@@ -40,11 +40,11 @@ export class RunError extends LedgerlakeError {
  */
 export async function backfill(options: BackfillOptions = {}): Promise<RunSummary> {
   checkOptions('backfill', options, backfillKinds);
-  const [{ readOptions }, { backfill: load }] = await Promise.all([
+  const [{ readLoad }, { backfill: load }] = await Promise.all([
     import('./read-options.js'),
     import('../app/load/backfill.js'),
   ]);
-  const given = await namingOptions(() => readOptions(options));
+  const given = await namingOptions(() => readLoad('backfill', options));
   const to = optionText(options.to);
   return summaryOf(options, (context) => load({ ...given, to }, context));
 }
@@ -56,11 +56,11 @@ export async function backfill(options: BackfillOptions = {}): Promise<RunSummar
  */
 export async function sync(options: SyncOptions = {}): Promise<SyncSummary> {
   checkOptions('sync', options, syncKinds);
-  const [{ readOptions }, { sync: load }] = await Promise.all([
+  const [{ readLoad }, { sync: load }] = await Promise.all([
     import('./read-options.js'),
     import('../app/load/sync.js'),
   ]);
-  const given = await namingOptions(() => readOptions(options));
+  const given = await namingOptions(() => readLoad('sync', options));
   return summaryOf<SyncSummary>(options, (context) => load(given, context));
 }
 

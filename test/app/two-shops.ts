@@ -106,7 +106,7 @@ export async function shopsTemplate(): Promise<ShopsTemplate> {
     servers.set(shop, await startApiServer({ backend, clock }));
   }
   const load = async (lake: string, shop: Shop): Promise<number> => {
-    const orders = { text: days.map((_, number) => orderId(shop, number)).join('\n'), source: 'orders' };
+    const orders = days.map((_, number) => orderId(shop, number));
     const pipelines = [
       ...['financial-event-groups', 'financial-events', 'group-events', 'order-events'],
       ...['transactions', 'order-transactions', 'settlement-summaries', 'payouts'],

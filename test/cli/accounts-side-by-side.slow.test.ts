@@ -116,12 +116,9 @@ test('a signal ends all accounts, and each reports it', async () => {
   ]);
 });
 
-test.each([
-  ['0', 'a whole number from 1'],
-  ['17', 'at most 16'],
-])('--parallel %s is refused', async (given, expected) => {
+test.each(['0', '17'])('--parallel %s is refused', async (given) => {
   const { folder } = await configured();
   const refused = await builtCommand(['sync', '--parallel', given], { folder });
   expect(refused).toMatchObject({ code: 2, out: '' });
-  expect(refused.err).toContain(`expected --parallel to be ${expected}`);
+  expect(refused.err).toContain(`expected --parallel to be a whole number from 1 to 16, got "${given}"`);
 });

@@ -17,23 +17,23 @@ interface Loaded {
   readonly opened: Database;
 }
 
-/** A lake that all pipelines have loaded from a service with faults; `orders`: ids, one a line. */
-async function loaded(faults: Faults | undefined, orders?: string): Promise<Loaded> {
+/** A lake that all pipelines have loaded from a service with faults; `orders`: ids. */
+async function loaded(faults: Faults | undefined, orders?: readonly string[]): Promise<Loaded> {
   const backend = createSeller({ seed: 5, events: 1500, profile: 'plausible' }, clock);
   const endpoint = await serving({ backend, clock, ...(faults && { faults }) });
   const lake = await temporaryFolder();
   await ran({ ...options, lake, endpoint, api: 'both' }, { clock });
-  const asked = orders ?? (await ordersIn(await database(lake, clock)));
   const pipelines = ['settlement-summaries', 'payouts', 'order-events', 'order-transactions'];
-  await ran({ ...options, lake, endpoint, pipelines, orders: { text: asked, source: 'orders' } }, { clock });
+  const asked = { orders: orders ?? (await ordersIn(await database(lake, clock))) };
+  await ran({ ...options, lake, endpoint, pipelines, ...asked }, { clock });
   return { lake, endpoint, opened: await database(lake, clock) };
 }
 
-async function ordersIn(opened: Database): Promise<string> {
+async function ordersIn(opened: Database): Promise<readonly string[]> {
   const rows = await opened.rows(
     'SELECT DISTINCT amazon_order_id AS id FROM events WHERE amazon_order_id IS NOT NULL ORDER BY id LIMIT 5',
   );
-  return rows.map(({ id }) => `${String(id)}\n`).join('');
+  return rows.map(({ id }) => String(id));
 }
 
 /** Columns that depend on the order of receipt: events without a date take the instants around them. */

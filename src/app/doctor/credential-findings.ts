@@ -204,7 +204,7 @@ async function requestPage(
   else if (lake !== undefined) {
     const range = { start: end - recentDays * dayMs, end };
     const orders = [...lake.loadKeys(pipeline.name, account).keys()].flatMap((key) => nameIn('order', key) ?? []);
-    const job: Job = { kind: 'backfill', account, range, lake, refresh: true, orders: orders.slice(0, 1), options: {} };
+    const job: Job = { kind: 'backfill', account, range, lake, refresh: true, orders: orders.slice(0, 1) };
     const prepared = await slicing.prepare?.(job, reading);
     // The preparation may have sent a request.
     if (reading.counts.requests === 0) slice = slicing.sliceQueue(job, prepared).next(1);

@@ -19,7 +19,7 @@ import { sync } from '../load/sync.js';
 import type { RunSummary } from '../results.js';
 
 /** The settings and load options of an account's runs. */
-type AccountRunSettings = Settings & Omit<LoadOptions, 'store' | 'pipelines' | 'orders'>;
+type AccountRunSettings = Settings & Omit<LoadOptions, 'store' | 'pipelines'>;
 
 interface WorkerOptions extends FleetAddress {
   /** Maximum number of concurrent turns. */
@@ -194,7 +194,6 @@ async function runOnce(
         });
       }),
     pipelines: [],
-    orders: undefined,
   };
   const context = {
     ...{ clock, signal, closing, setFailedResult },

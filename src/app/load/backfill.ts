@@ -1,17 +1,17 @@
 import { findingsObject, findingsText } from '../reconcile/findings.js';
 import type { RequestedRange } from '../../lake/upkeep/requested-ranges.js';
-import { withNeeds } from '../configuration/chosen-pipelines.js';
+import { readChosenPipelines, withNeeds } from '../configuration/chosen-pipelines.js';
 import { futureEndText, readDateRange, type RangeOptions } from '../configuration/range.js';
 import { nextSteps, emptyRunText, summaryObject, summaryText } from './run-summary.js';
 import { firstInstant } from '../../engine/slicing/window-slicing.js';
 import { roles } from '../../../pipelines/all-pipelines.js';
 import { isoDate } from '../../core/numeric/instant.js';
 import { dayMs, type Window } from '../../core/windows.js';
+import { readLoadOptions } from '../../engine/run/load-options.js';
 import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
 import type { CommandResult } from '../command-result.js';
 import type { RunContext } from '../context.js';
 import type { RunSummary } from '../results.js';
-import { readJob } from './load-job.js';
 import { load, type LoadOptions } from './load.js';
 
 export interface BackfillCommand extends RangeOptions, LoadOptions {
@@ -26,33 +26,32 @@ export interface BackfillCommand extends RangeOptions, LoadOptions {
  */
 export async function backfill(options: BackfillCommand, context: RunContext): Promise<CommandResult<RunSummary>> {
   const { clock, emit } = context;
-  const { refresh = false } = options;
-  const job = readJob(options);
+  const chosen = readChosenPipelines(options);
+  const { account, pipelines, marginMinutes } = chosen;
   const now = clock.now();
-  const range = readDateRange({ ...options, marginMinutes: job.marginMinutes }, now);
-  const kept = job.pipelines.map((pipeline) => keptText(pipeline, range, now));
+  const range = readDateRange({ ...options, marginMinutes }, now);
+  const kept = pipelines.map((pipeline) => keptText(pipeline, range, now));
   for (const message of [futureEndText(options, range, now), ...kept]) {
     if (message !== undefined) emit({ event: 'message', message });
   }
-  const { account, orders } = job;
   return load(
     {
       command: 'backfill',
       options,
-      job,
+      chosen,
       bounds: { from: range.start, to: range.end },
       plan: (lake) => {
         const isFirst = lake.accounts().size === 0;
-        const requested = withNeeds(job.pipelines).flatMap((pipeline): RequestedRange[] => {
+        const requested = withNeeds(pipelines).flatMap((pipeline): RequestedRange[] => {
           const gaps = pipeline.slicing.coverage?.(lake, account, range).gaps ?? [];
           return gaps.length === 0 ? [] : [{ command: 'backfill', pipeline: pipeline.name, ...range }];
         });
-        const loaded = { kind: 'backfill', account, range, lake, refresh, orders, options } as const;
-        return { pipelines: job.pipelines, job: loaded, requested, isFirst };
+        const values = readLoadOptions('backfill', (name) => options[name]);
+        return { pipelines, job: { kind: 'backfill', account, range, lake, ...values }, requested, isFirst };
       },
       result: ({ lake, plan: { isFirst }, report, findings }) => {
         const hasRows = lake.tables.some(({ snapshot }) => [...snapshot.filesOf(account)].length > 0);
-        const isSynthetic = options.endpoint === undefined && !job.isCustomOnly;
+        const isSynthetic = options.endpoint === undefined && !chosen.isCustomOnly;
         const events = roles.byDate.flatMap(({ name, main }) => lake.files(name, main.name, account));
         const firstEvent = firstInstant(events, 'effective_at');
         const nothing = emptyRunText(report, { firstEvent, hasRows, isSynthetic });
@@ -63,7 +62,7 @@ export async function backfill(options: BackfillCommand, context: RunContext): P
         const texts = [summaryText(report), findingsText(findings), nothing === '' ? next : nothing];
         return {
           text: texts.filter((text) => text !== '').join('\n'),
-          summary: { ...summaryObject(report), ...(refresh && findingsObject(findings)) },
+          summary: { ...summaryObject(report), ...(options.refresh && findingsObject(findings)) },
         };
       },
     },

@@ -15,7 +15,7 @@ import { connectCustom } from '../../sources/custom/custom-api.js';
 import { customPipeline, windowDays, type CustomPipeline } from '../../sources/custom/custom-pipeline.js';
 import { readDateRange, type RangeOptions } from '../configuration/range.js';
 import type { ReadingContext } from '../context.js';
-import { readJob, type JobOptions } from './load-job.js';
+import { readChosenPipelines, type ChoiceOptions } from '../configuration/chosen-pipelines.js';
 import { customAddress, type CustomLocation } from './connections.js';
 
 /** The rows of a table that are derived from a page. */
@@ -44,11 +44,11 @@ export interface FirstPage {
  * @throws what a backfill throws for its requests, and LedgerlakeError DEFINITION for a definition that fails
  */
 export async function firstPages(
-  options: RangeOptions & JobOptions & CustomLocation,
+  options: RangeOptions & ChoiceOptions & CustomLocation,
   { clock, signal }: Pick<ReadingContext, 'clock' | 'signal'>,
   emit: Emit,
 ): Promise<readonly FirstPage[]> {
-  const { account, custom, marginMinutes } = readJob(options);
+  const { account, custom, marginMinutes } = readChosenPipelines(options);
   const range = readDateRange({ ...options, marginMinutes }, clock.now());
   const pages: FirstPage[] = [];
   await withWorkspace(defaultLimits, { localPath: () => undefined }, async (workspace) => {

@@ -31,14 +31,13 @@ import { emittingWatermarks } from './freshness.js';
 import { withFailedResult } from '../failed-result.js';
 import { leftOutDays, leftOutText } from '../coverage/both-apis.js';
 import { areRangesLoaded, unfinishedRanges } from '../coverage/unfinished-ranges.js';
-import { windowedOf } from '../configuration/chosen-pipelines.js';
+import { windowedOf, type ChoiceOptions, type ChosenPipelines } from '../configuration/chosen-pipelines.js';
 import { connectPipelines, customAddress, noConnection, openUpstream, type UpstreamOptions } from './connections.js';
-import type { LoadJob, JobOptions } from './load-job.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 
 /** What `backfill` and `sync` have in common. */
 export interface LoadOptions
-  extends UpstreamOptions, JobOptions, LoadValues, OptionalSettings<'retentionHours' | 'export' | 'encryption'> {
+  extends UpstreamOptions, ChoiceOptions, LoadValues, OptionalSettings<'retentionHours' | 'export' | 'encryption'> {
   /** Files with secrets that every user of this machine can read. */
   readonly exposed?: readonly string[] | undefined;
   /** Used instead of the store that `lake` names. */
@@ -72,7 +71,7 @@ interface LoadTask {
   /** The command, for the note of the run. */
   readonly command: string;
   readonly options: LoadOptions;
-  readonly job: LoadJob;
+  readonly chosen: ChosenPipelines;
 }
 
 interface LoadRequest<Summary extends object, Plan extends LoadPlan> extends LoadTask {
@@ -102,9 +101,9 @@ export async function load<Summary extends object, Plan extends LoadPlan>(
   request: LoadRequest<Summary, Plan>,
   given: RunContext,
 ): Promise<CommandResult<Summary>> {
-  const { options, job, bounds, failedMembers } = request;
+  const { options, chosen, bounds, failedMembers } = request;
   const load: ActiveLoad<Summary, Plan> = { ...request, progress: {} };
-  const known = { account: job.account, lake: options.lake, ...bounds };
+  const known = { account: chosen.account, lake: options.lake, ...bounds };
   const context = withFailedResult(given, known, () => failedMembers?.(load.progress) ?? {});
   const store = await checkedStore(request, context);
   return withWorkspace(defaultLimits, store, (workspace) => loadInto(store, workspace, load, context));
@@ -116,8 +115,8 @@ interface ActiveLoad<Summary extends object, Plan extends LoadPlan> extends Load
 }
 
 /** @throws LedgerlakeError USAGE for what makes the load impossible, before anything is changed */
-async function checkedStore({ options, job }: LoadTask, { clock, emit }: RunContext): Promise<Store> {
-  const { custom, account } = job;
+async function checkedStore({ options, chosen }: LoadTask, { clock, emit }: RunContext): Promise<Store> {
+  const { custom, account } = chosen;
   for (const pipeline of custom) customAddress(pipeline, account, options);
   for (const file of options.exposed ?? []) emit({ event: 'secret-exposed', file });
   const store = options.store ?? openStore(options.lake, { clock, emit, encryption: options.encryption });
@@ -131,8 +130,8 @@ async function loadInto<Summary extends object, Plan extends LoadPlan>(
   load: ActiveLoad<Summary, Plan>,
   context: RunContext,
 ): Promise<CommandResult<Summary>> {
-  const { command, options, job, progress, judge } = load;
-  const { account } = job;
+  const { command, options, chosen, progress, judge } = load;
+  const { account } = chosen;
   const { clock } = context;
   let clockOffsetSeconds: number | undefined;
   const emit: Emit = (event) => {
@@ -140,16 +139,16 @@ async function loadInto<Summary extends object, Plan extends LoadPlan>(
     context.emit(event);
   };
   const serviceNow = (): number => clock.now() + (clockOffsetSeconds ?? 0) * 1000;
-  const customTables = job.custom.flatMap(tablesOf);
+  const customTables = chosen.custom.flatMap(tablesOf);
   const lake = await Lake.open(store, [...tables, ...customTables], clock);
   const revisions = new EventRevisions(lake, clock, workspace);
   // A run that judges the age of a lake begins none: the disk of the lake may not be mounted.
   if (options.maxLag !== undefined && lake.isEmpty && (await isEmpty(store)))
     throw usageError(missingText(options.lake));
-  for (const { loaded } of job.custom) refuseChanged(loaded, lake.described, options.lake);
+  for (const { loaded } of chosen.custom) refuseChanged(loaded, lake.described, options.lake);
   refuseMixing(account, lake.accounts(), options.lake);
   progress.lake = lake;
-  const pipelines = withNeeds(job.pipelines).map(({ name }) => name);
+  const pipelines = withNeeds(chosen.pipelines).map(({ name }) => name);
   const lease = await acquireLease(lake, clock, { command, account, pipelines });
   return underLease(lease, context.setFailedResult, async () => {
     emitOtherRuns(lease, account, emit);
@@ -196,7 +195,7 @@ async function loadInto<Summary extends object, Plan extends LoadPlan>(
   });
 }
 
-/** Refreshes the lake under the lease, and adds the columns that the tables of the job's custom pipelines have gained. */
+/** Refreshes the lake under the lease, and adds the columns that the tables of the custom pipelines have gained. */
 async function prepareLake(lake: Lake, customTables: readonly Table[], { retentionHours }: LoadOptions): Promise<void> {
   // The lease keeps other runs from forgetting rows; the plan must know what was forgotten before.
   await lake.refresh();
@@ -210,7 +209,7 @@ async function prepareLake(lake: Lake, customTables: readonly Table[], { retenti
 async function startRun<Plan extends LoadPlan>(
   lake: Lake,
   lease: RunLease,
-  { command, options, job, plan: planOf, progress }: ActiveLoad<object, Plan>,
+  { command, options, chosen, plan: planOf, progress }: ActiveLoad<object, Plan>,
   { emit }: RunContext,
 ): Promise<{
   readonly plan: Plan;
@@ -219,7 +218,7 @@ async function startRun<Plan extends LoadPlan>(
   /** Whether the lake has notes of requested ranges. */
   readonly hasNotes: boolean;
 }> {
-  const { account } = job;
+  const { account } = chosen;
   const notes = await readRequestedRanges(lake.store, account, (file) => {
     emit({ event: 'note-passed-over', file });
   });
@@ -237,7 +236,7 @@ async function startRun<Plan extends LoadPlan>(
     from: isoInstant(plan.job.range.start),
     to: isoInstant(plan.job.range.end),
   });
-  if (options.endpoint === undefined && !job.isCustomOnly) emit({ event: 'message', message: syntheticSellerText });
+  if (options.endpoint === undefined && !chosen.isCustomOnly) emit({ event: 'message', message: syntheticSellerText });
   emitDamage(lake, emit);
   return {
     plan,
@@ -251,7 +250,7 @@ async function runConnected(
   lake: Lake,
   revisions: EventRevisions,
   { pipelines, job, requested }: LoadPlan,
-  { options, job: { isCustomOnly } }: LoadTask,
+  { options, chosen: { isCustomOnly } }: LoadTask,
   { clock, signal, closing, emit }: RunContext,
 ): ReturnType<typeof runPipelines> {
   const { account } = job;

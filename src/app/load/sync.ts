@@ -7,6 +7,7 @@ import { latestBound, readDateRange } from '../configuration/range.js';
 import { summaryObject, summaryText } from './run-summary.js';
 import { loadedWindows } from '../../engine/slicing/window-slices.js';
 import { dayMs, type Window } from '../../core/windows.js';
+import { readLoadOptions } from '../../engine/run/load-options.js';
 import type { SyncJob } from '../../engine/run/pipeline.js';
 import { missingWindows, olderGaps, requestedOf } from '../../engine/slicing/sync-windows.js';
 import { allowMore, freshnessOf, lagFailure, lagText, readMaxLag, type Freshness } from './freshness.js';
@@ -15,7 +16,7 @@ import type { OptionalSettings } from '../configuration/settings.js';
 import { pipelineLookBackDays } from './look-back.js';
 import { readLookBacks, writeLookBacks, type LookBacks } from '../../lake/upkeep/look-backs.js';
 import { defaultPipelines, roles } from '../../../pipelines/all-pipelines.js';
-import { windowedOf, withNeeds } from '../configuration/chosen-pipelines.js';
+import { readChosenPipelines, windowedOf, withNeeds } from '../configuration/chosen-pipelines.js';
 import { isLoadedFromApi } from '../coverage/stored-pipelines.js';
 import { configuredRanges } from '../coverage/unfinished-ranges.js';
 import type { RequestedRange } from '../../lake/upkeep/requested-ranges.js';
@@ -24,7 +25,6 @@ import { apiNames, defaultApi, type Api } from '../../sources/finances/api-names
 import type { CommandResult } from '../command-result.js';
 import type { RunContext } from '../context.js';
 import type { SyncSummary } from '../results.js';
-import { readJob } from './load-job.js';
 import { load, type Loaded, type LoadOptions, type LoadPlan } from './load.js';
 
 /** A sync in several runs, each of which continues the one before. */
@@ -53,8 +53,8 @@ export interface SyncCommand extends LoadOptions, OptionalSettings<'from' | 'loo
 export async function sync(options: SyncCommand, context: RunContext): Promise<CommandResult<SyncSummary>> {
   const { clock, emit } = context;
   const { inTurns, lookBack = runSettings.lookBack.default } = options;
-  const job = readJob(options);
-  const { account, pipelines: named, marginMinutes } = job;
+  const chosen = readChosenPipelines(options);
+  const { account, pipelines: named, marginMinutes } = chosen;
   const maxLagMs = readMaxLag(options.maxLag, marginMinutes);
   const now = inTurns?.began ?? clock.now();
   const end = latestBound(now, marginMinutes);
@@ -78,7 +78,7 @@ export async function sync(options: SyncCommand, context: RunContext): Promise<C
     {
       command: 'sync',
       options,
-      job,
+      chosen,
       bounds: { from: null, to: end },
       failedMembers: ({ lake, plan }) => ({
         ...(plan !== undefined && plan.missing.size > 0 && { from: isoInstant(plan.job.range.start) }),
@@ -90,22 +90,21 @@ export async function sync(options: SyncCommand, context: RunContext): Promise<C
         const { pipelines: unsynced, api } = left(lake);
         if (unsynced.length > 0) emit({ event: 'api-left', account, pipelines: unsynced.map(({ name }) => name), api });
         const configured = from === undefined ? [] : configuredRanges(lake, account, [...names], from);
-        const chosen = [...named, ...reportsToSync(lake, account, options, unfinished)];
+        const loaded = [...named, ...reportsToSync(lake, account, options, unfinished)];
         const lookBacks = await readLookBacks(lake.store, account);
         const given: SyncQuestion['given'] = {
+          ...readLoadOptions('sync', (name) => options[name]),
           kind: 'sync',
           account,
           lake,
           refresh: true,
-          orders: job.orders,
-          options,
           now,
           requestedLookBackFrom: typeof lookBack === 'number' ? end - lookBack * dayMs : Infinity,
           requested: [...unfinished, ...configured],
           isInTurns: inTurns !== undefined,
           wasRead: (pipeline, slice) => inTurns?.wasRead(pipeline, slice) === true,
         };
-        return planSync({ windowed, chosen, configured, given, end, lookBack, lookBacks }, emit);
+        return planSync({ windowed, chosen: loaded, configured, given, end, lookBack, lookBacks }, emit);
       },
       judge: (lake, plan, serviceNow) => {
         const { api, pipelines } = left(lake);

@@ -1,6 +1,6 @@
 import { tablesOf } from '../../core/columns/table.js';
 import type { Clock } from '../../core/clock.js';
-import type { LoadValues } from '../../engine/run/load-options.js';
+import { readLoadOptions, type LoadValues } from '../../engine/run/load-options.js';
 import type {
   BackfillJob,
   Collector,
@@ -20,7 +20,12 @@ import { Lake } from '../../lake/lake.js';
 import { refuseFile } from '../../lake/existing-lake.js';
 import { openStore } from '../../lake/store/open-store.js';
 import { refuseMixing } from '../configuration/account.js';
-import { withNeeds } from '../configuration/chosen-pipelines.js';
+import {
+  readChosenPipelines,
+  withNeeds,
+  type ChoiceOptions,
+  type ChosenPipelines,
+} from '../configuration/chosen-pipelines.js';
 import { readDateRange, type RangeOptions } from '../configuration/range.js';
 import type { OptionalSettings } from '../configuration/settings.js';
 import { chunksOf, writeRows, type Format } from '../../core/text/formats.js';
@@ -40,13 +45,10 @@ import type { CommandScope } from '../command-text.js';
 import { pipelineNamed } from '../../../pipelines/all-pipelines.js';
 import { defaultApi } from '../../sources/finances/api-names.js';
 import { burstOf } from '../../sources/finances/finances-apis.js';
-import { readJob, type JobOptions, type LoadJob } from '../load/load-job.js';
 import { firstPages, pagesJson, writePages, type FirstPage as ShownPage } from '../load/first-page.js';
 
 export interface PlanOptions
-  extends RangeOptions, UpstreamOptions, JobOptions, LoadValues, OptionalSettings<'pipelineFolder'> {
-  /** Request a page from the service where the lake has no data to estimate from. */
-  readonly probe: boolean;
+  extends RangeOptions, UpstreamOptions, ChoiceOptions, LoadValues, OptionalSettings<'pipelineFolder'> {
   readonly format: Format;
   /** Write one JSON object in the shape of a backfill's summary (`planSummary`), regardless of the format. */
   readonly json?: boolean;
@@ -69,20 +71,20 @@ export interface PlanOptions
 export async function plan(options: PlanOptions, context: ReadingContext): Promise<void> {
   const { clock, signal } = context;
   const { emit } = context;
-  const loadJob = readJob(options);
-  const { account, pipelines, custom, isCustomOnly, orders, marginMinutes } = loadJob;
+  const chosen = readChosenPipelines(options);
+  const { account, pipelines, custom, isCustomOnly, marginMinutes } = chosen;
   const range = readDateRange({ ...options, marginMinutes }, clock.now());
-  const lake = await openPlannedLake(options, loadJob, clock);
+  const lake = await openPlannedLake(options, chosen, clock);
   emitDamage(lake, emit);
   refuseMixing(account, lake.accounts(), options.lake);
-  const { refresh = false } = options;
-  const job: BackfillJob = { kind: 'backfill', account, range, lake, refresh, orders, options };
+  const values = readLoadOptions('plan', (name) => options[name]);
+  const job: BackfillJob = { kind: 'backfill', account, range, lake, ...values };
   let probed = nothingProbed;
-  if (options.probe && !isCustomOnly) {
+  if (options.probe === true && !isCustomOnly) {
     const connection = await openUpstream({ ...options, createsState: false }, account, { clock, emit });
     probed = await sendProbes(withNeeds(pipelines), connection.upstream, job, signal).finally(() => connection.close());
   }
-  const quotas = await quotasOf(loadJob, options);
+  const quotas = await quotasOf(chosen, options);
   const { pages: probedPages, latencies } = probed;
   const planned = await estimate({ job, pipelines, quotas, clock, probed: probedPages, latencies, signal });
   const report: PlanReport = {
@@ -96,7 +98,7 @@ export async function plan(options: PlanOptions, context: ReadingContext): Promi
       api: options.pipelines.length > 0 || options.api === defaultApi ? undefined : options.api,
     },
     showsFirstPages: options.showsFirstPages === true,
-    probed: options.probe ? probed.requests : undefined,
+    probed: options.probe === true ? probed.requests : undefined,
     empty: new Map([...probedPages].flatMap(([name, { empty }]) => (empty.length > 0 ? [[name, empty]] : []))),
   };
   const isShown = options.showsFirstPages === true && custom.length > 0;
@@ -104,7 +106,7 @@ export async function plan(options: PlanOptions, context: ReadingContext): Promi
   await writePlan(report, pages, options, context.output);
 }
 
-async function openPlannedLake({ lake }: PlanOptions, { custom }: LoadJob, clock: Clock): Promise<Lake> {
+async function openPlannedLake({ lake }: PlanOptions, { custom }: ChosenPipelines, clock: Clock): Promise<Lake> {
   const store = openStore(lake, { clock });
   await refuseFile(lake);
   const opened = await Lake.open(store, [...tables, ...custom.flatMap(tablesOf)], clock);
@@ -114,7 +116,7 @@ async function openPlannedLake({ lake }: PlanOptions, { custom }: LoadJob, clock
 
 /** The quotas of pipelines at the start of a run; none for a pipeline that isn't throttled. */
 async function quotasOf(
-  { account, pipelines }: LoadJob,
+  { account, pipelines }: ChosenPipelines,
   options: PlanOptions,
 ): Promise<ReadonlyMap<FinancesPipeline, OperationQuota>> {
   const { endpoint, rate, burst } = options;

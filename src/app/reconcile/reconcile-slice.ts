@@ -116,7 +116,7 @@ export class EventRevisions implements Revisions {
     const keys = new Set(replacedKeys(slice));
     const isShared = mains.some((add) => add.loadKeys.some((key) => !keys.has(key)));
     const emptied = { pipeline, load_keys: loadKeys, rows, lacking: rows, ...(isShared && { atMost: true as const }) };
-    if (isEmptied && slice.acceptsEmpty !== true) {
+    if (isEmptied && slice.acceptEmpty !== true) {
       this.#findings.emptied.push({ ...emptied, accepted: false });
       return 'refused';
     }
@@ -175,7 +175,7 @@ export class EventRevisions implements Revisions {
       this.#findings.emptied.push({ ...answer, lacking, ...others, ...holes, accepted: false });
       return 'refused';
     };
-    if (isEmptied && slice.acceptsEmpty !== true) return refuse(storedRows);
+    if (isEmptied && slice.acceptEmpty !== true) return refuse(storedRows);
     const maySkip = async () => mayStay && (await this.#isSame([mainStates, ...derived]));
     if (rowKey(compared) === undefined) {
       if (await maySkip()) return 'same';
@@ -195,7 +195,7 @@ export class EventRevisions implements Revisions {
     // The service omits settlements from a listing, different ones each time, and the history doesn't keep them. An event that
     // can't be read now is in the service still.
     const isDoubtful = hasHoles(slice) || !keepsHistory(compared);
-    if (found.vanished > 0 && isDoubtful && slice.acceptsEmpty !== true) return refuse(found.vanished, found.appeared);
+    if (found.vanished > 0 && isDoubtful && slice.acceptEmpty !== true) return refuse(found.vanished, found.appeared);
     const isChanged = found.rows + found.released + found.grown > 0;
     if (!isChanged && (await maySkip())) return 'same';
     const entries = derived.find(({ table }) => hasColumn(table, 'entry'));
@@ -216,7 +216,7 @@ export class EventRevisions implements Revisions {
   #refuseOtherAccount(slice: SliceCommit, orders: KnownOrders): void {
     const all = this.#addOrders(slice.pipeline, orders);
     const isOther = all.stored >= leastOrders && all.returned < all.stored * leastReturned;
-    if (!isOther || slice.acceptsEmpty === true) return;
+    if (!isOther || slice.acceptEmpty === true) return;
     this.#otherAccount = otherAccountFailure(slice, all);
     throw this.#otherAccount;
   }

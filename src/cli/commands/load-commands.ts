@@ -15,7 +15,7 @@ import { readSettings } from '../options/command-settings.js';
 import { readDateRange } from '../../app/configuration/range.js';
 import type { Settings } from '../../app/configuration/settings.js';
 import { optionOf } from '../../core/text/value-forms.js';
-import { readLoadOptions } from '../../engine/run/load-options.js';
+import { readLoadOptions, type LoadCommand, type LoadValues } from '../../engine/run/load-options.js';
 
 const backfillPositional = { name: 'PIPELINE', many: true, about: 'Pipelines to run' };
 
@@ -28,8 +28,7 @@ const backfillOptions = {
     about: 'Account to load; repeat it to load several in turn [default: all configured accounts, else demo]',
   },
   ...shared('endpoint', 'api'),
-  ...ofLoad('plan'),
-  orders: { about: 'File with order ids, one per line; - for standard input' },
+  ...ofLoad('backfill', 'plan'),
   ...loadSettings,
   ...shared('config'),
 } as const satisfies CommandDefinition['options'];
@@ -52,10 +51,6 @@ export const backfillCommand: CommandDefinition = {
   options: {
     ...backfillOptions,
     ...ofLoad('backfill'),
-    'dry-run': {
-      isFlag: true,
-      about: 'Change nothing: print the plan, as ledgerlake plan does, and the first page of custom pipelines',
-    },
     ...shared('metrics-port', 'metrics-host', 'metrics-file', 'json'),
   },
   takesAccounts: true,
@@ -64,11 +59,11 @@ export const backfillCommand: CommandDefinition = {
     ['backfill financial-events --from {60 days ago} --to {30 days ago}', 'one pipeline, 30 days'],
   ],
   run: async (args, context) => {
-    const options = await readBackfill(args, context.clock.now(), !args.flag('dry-run'));
-    if (args.flag('dry-run')) {
+    const options = await readBackfill('backfill', args, context.clock.now());
+    if (options.dryRun === true) {
       const { plan } = await import('../../app/plan/plan.js');
       await plan(
-        { ...options, probe: false, format: 'table', json: args.flag('json'), showsFirstPages: true },
+        { ...options, format: 'table', json: args.flag('json'), showsFirstPages: true },
         readingContext(args, context),
       );
       return 0;
@@ -79,31 +74,34 @@ export const backfillCommand: CommandDefinition = {
 };
 
 /** Throws a USAGE error for an invalid option, variable, configuration or orders file. */
-async function readBackfill(args: CommandArguments, now: number, sendsRequests: boolean) {
+async function readBackfill(command: 'backfill' | 'plan', args: CommandArguments, now: number) {
   const to = args.text('to');
-  const values = readLoadValues(args);
-  const orders = await readOrdersFile(args);
+  const values = await readLoadValues(command, args);
   const check = ({ from, marginMinutes }: Settings) => readDateRange({ from, to, marginMinutes }, now);
+  const sendsRequests = command === 'plan' ? values.probe === true : values.dryRun !== true;
   const settings = await readSettings(args, { sendsRequests, check });
   const explicit = { config: args.text('config'), endpoint: args.text('endpoint') };
-  return { pipelines: args.positionals('PIPELINE'), ...settings, ...values, to, orders, explicit };
+  return { pipelines: args.positionals('PIPELINE'), ...settings, ...values, to, explicit };
 }
 
-/** Throws a USAGE error for an invalid value. */
-function readLoadValues(args: CommandArguments) {
-  return readLoadOptions((name) => args.value(optionOf(name)));
+/** Throws a USAGE error for an invalid value, and for an orders file that can't be read. */
+async function readLoadValues(command: LoadCommand, args: CommandArguments): Promise<LoadValues> {
+  const orders = await readOrdersFile(args.text('orders'));
+  return readLoadOptions(command, (name) => (name === 'orders' ? orders : args.value(optionOf(name))));
 }
 
-/** The text of the file of `--orders`; `-`: standard input. */
-async function readOrdersFile(args: CommandArguments): Promise<{ text: string; source: string } | undefined> {
-  const path = args.text('orders');
+/** The order ids of a file; `-`: of standard input. */
+async function readOrdersFile(path: string | undefined): Promise<readonly string[] | undefined> {
   if (path === undefined) return undefined;
-  if (path === '-') return { text: await text(process.stdin), source: 'standard input' };
+  const { readOrders } = await import('../../app/configuration/chosen-pipelines.js');
+  if (path === '-') return readOrders(await text(process.stdin), 'standard input');
+  let content: string;
   try {
-    return { text: await readFile(path, 'utf8'), source: path };
+    content = await readFile(path, 'utf8');
   } catch (error) {
     throw usageError(`expected a file that can be read, got ${path} (${openFault(error)})`);
   }
+  return readOrders(content, path);
 }
 
 export const planCommand: CommandDefinition = {
@@ -121,10 +119,7 @@ export const planCommand: CommandDefinition = {
     account: {
       about: 'Account to estimate; repeat it to estimate several in turn [default: all configured accounts, else demo]',
     },
-    probe: {
-      isFlag: true,
-      about: 'Request a few pages of each pipeline that has no loaded range, or lacks four weeks or more',
-    },
+    ...ofLoad('plan'),
     ...shared('format'),
   },
   takesAccounts: true,
@@ -134,15 +129,13 @@ export const planCommand: CommandDefinition = {
   ],
   run: async (args, context) => {
     const { plan } = await import('../../app/plan/plan.js');
-    const options = {
-      ...(await readBackfill(args, context.clock.now(), args.flag('probe'))),
-      probe: args.flag('probe'),
-      format: readFormat(args),
-    };
-    await plan(options, readingContext(args, context));
+    const options = await readBackfill('plan', args, context.clock.now());
+    await plan({ ...options, format: readFormat(args) }, readingContext(args, context));
     return 0;
   },
 };
+
+const { parallel, ...optionsOfSync } = ofLoad('sync');
 
 export const syncCommand: CommandDefinition = {
   name: 'sync',
@@ -162,11 +155,10 @@ export const syncCommand: CommandDefinition = {
       about: 'Account to load; repeat it to load several [default: all configured accounts, else demo]',
     },
     ...shared('endpoint', 'api', 'look-back'),
-    ...ofLoad('sync'),
-    orders: backfillOptions.orders,
+    ...optionsOfSync,
     ...loadSettings,
     ...shared('config'),
-    parallel: { default: '4', about: 'Accounts to load side by side; with --metrics-port one after the other' },
+    parallel,
     ...shared('metrics-port', 'metrics-host', 'metrics-file', 'json'),
   },
   takesAccounts: true,
@@ -176,15 +168,14 @@ export const syncCommand: CommandDefinition = {
     ['sync --parallel 8', 'all configured accounts, eight of them side by side'],
   ],
   run: async (args, context) => {
-    const values = readLoadValues(args);
+    const values = await readLoadValues('sync', args);
     const { readMaxLag } = await import('../../app/load/freshness.js');
-    const orders = await readOrdersFile(args);
     const check = ({ from, marginMinutes }: Settings) => {
       readMaxLag(values.maxLag, marginMinutes);
       readDateRange({ from, to: undefined, marginMinutes }, context.clock.now());
     };
     const settings = await readSettings(args, { check });
-    const options = { pipelines: args.positionals('PIPELINE'), ...settings, ...values, orders };
+    const options = { pipelines: args.positionals('PIPELINE'), ...settings, ...values };
     const { sync } = await import('../../app/load/sync.js');
     return sync(options, context);
   },

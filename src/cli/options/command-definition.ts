@@ -200,9 +200,9 @@ export const loadSettings: CommandDefinition['options'] = optionsOf(
   ),
 );
 
-/** Options of a load that no setting has. */
-export function ofLoad(command: LoadCommand): CommandDefinition['options'] {
-  return optionsOf(loadOptionsOf(command));
+/** Options of a load that no setting has, and that each of the commands takes. */
+export function ofLoad<Command extends LoadCommand>(...commands: readonly Command[]) {
+  return optionsOf(loadOptionsOf(...commands));
 }
 
 /** Options of every command. */

@@ -1,19 +1,29 @@
+import { numberForm, optionOf } from '../../core/text/value-forms.js';
+
 /** The commands that load from an API, or say what they would load. */
 export const loadCommands = ['backfill', 'plan', 'sync'] as const;
 
 export type LoadCommand = (typeof loadCommands)[number];
 
-/** An option of a load: a flag, or a text, which its reader parses. */
+/** An option of a load. It is a flag, a number, a list, or else a text, which what needs it parses. */
 export interface LoadOption {
   /** What it is, for the help. */
   readonly about: string;
-  readonly isFlag?: true;
   readonly commands: readonly LoadCommand[];
+  readonly isFlag?: true;
+  /** Parses a number. Throws a USAGE error for one that is out of bounds. */
+  readonly readNumber?: (name: string, text: string) => number;
+  /** A number's value where none is given. */
+  readonly default?: number;
+  /** Whether it is a list, which on the command line is a file with a line for each entry. */
+  readonly isList?: true;
+  /** Whether programs don't have it. */
+  readonly isOfCommandLine?: true;
 }
 
 /**
- * The options of a load that no setting has, with what each is for programs: `acceptEmpty` is `--accept-empty` on the command line.
- * The job has their values.
+ * The options of a load that no setting has, in the order of the help, with what each is for programs: `acceptEmpty` is `--accept-empty`
+ * on the command line. The job has their values.
  */
 export const loadOptions = {
   /** Reads again what is already loaded, and replaces it. */
@@ -33,29 +43,86 @@ export const loadOptions = {
     about: 'Accept an answer that is empty, or has other orders, where the lake has events',
     commands: ['backfill', 'sync'],
   },
+  /** Order ids, for `order-events` and `order-transactions`. */
+  orders: {
+    isList: true,
+    about: 'File with order ids, one per line; - for standard input',
+    commands: ['backfill', 'plan', 'sync'],
+  },
+  dryRun: {
+    isFlag: true,
+    about: 'Change nothing: print the plan, as ledgerlake plan does, and the first page of custom pipelines',
+    isOfCommandLine: true,
+    commands: ['backfill'],
+  },
+  /** Requests a page from the service where the lake has no data to estimate from. */
+  probe: {
+    isFlag: true,
+    about: 'Request a few pages of each pipeline that has no loaded range, or lacks four weeks or more',
+    isOfCommandLine: true,
+    commands: ['plan'],
+  },
+  // More accounts side by side would need more memory than a small machine has.
+  parallel: {
+    readNumber: numberForm({ isWhole: true, least: 1, most: 16, expected: 'a whole number from 1 to 16' }).read,
+    default: 4,
+    about: 'Accounts to load side by side; with --metrics-port one after the other',
+    isOfCommandLine: true,
+    commands: ['sync'],
+  },
 } as const satisfies Readonly<Record<string, LoadOption>>;
 
 type LoadOptionTable = typeof loadOptions;
 
-type ValueOf<Option> = Option extends { readonly isFlag: true } ? boolean : string;
+type ValueOf<Option> = Option extends { readonly isFlag: true }
+  ? boolean
+  : Option extends { readonly isList: true }
+    ? readonly string[]
+    : Option extends Required<Pick<LoadOption, 'readNumber'>>
+      ? number
+      : string;
 
 /** The values of options of a load; undefined or left out: not given. */
 export type LoadValues = { readonly [Name in keyof LoadOptionTable]?: ValueOf<LoadOptionTable[Name]> | undefined };
 
-/** Those of the options that the command takes; of several commands, each of them. */
+/** The name of an option that the command takes, else `never`; of several commands, that each of them takes. */
+type TakenName<Name extends keyof LoadOptionTable, Command extends LoadCommand> = [Command] extends [
+  LoadOptionTable[Name]['commands'][number],
+]
+  ? Name
+  : never;
+
+/** The options that a program may give to each of the commands. */
 export type LoadOptionsOf<Command extends LoadCommand> = {
   readonly [
-    Name in keyof LoadOptionTable as [Command] extends [LoadOptionTable[Name]['commands'][number]] ? Name : never
+    Name in keyof LoadOptionTable as LoadOptionTable[Name] extends { readonly isOfCommandLine: true }
+      ? never
+      : TakenName<Name, Command>
   ]?: ValueOf<LoadOptionTable[Name]> | undefined;
 };
 
-/** The options that a command takes. */
-export function loadOptionsOf<Command extends LoadCommand>(command: Command) {
-  const taken = Object.entries<LoadOption>(loadOptions).filter(([, { commands }]) => commands.includes(command));
-  return Object.fromEntries(taken) as Readonly<Record<keyof LoadOptionsOf<Command>, LoadOption>>;
+/** The options that each of the commands takes. */
+export function loadOptionsOf<Command extends LoadCommand>(...commands: readonly Command[]) {
+  const taken = Object.entries<LoadOption>(loadOptions).filter(([, option]) =>
+    commands.every((command) => option.commands.includes(command)),
+  );
+  return Object.fromEntries(taken) as {
+    readonly [Name in keyof LoadOptionTable as TakenName<Name, Command>]: LoadOption;
+  };
 }
 
-/** The values of all options. `given`: whether a flag is set, the text of another option, or undefined. */
-export function readLoadOptions(given: (name: keyof LoadValues) => string | boolean | undefined): LoadValues {
-  return Object.fromEntries(Object.keys(loadOptions).map((name) => [name, given(name as keyof LoadValues)]));
+/**
+ * The values of the options of a command. `given`: the text or value of an option; undefined: not given.
+ *
+ * @throws LedgerlakeError USAGE for a number that is out of bounds
+ */
+export function readLoadOptions(
+  command: LoadCommand,
+  given: (name: keyof LoadValues) => LoadValues[keyof LoadValues],
+): LoadValues {
+  const values = Object.entries<LoadOption>(loadOptionsOf(command)).map(([name, { readNumber, default: usual }]) => {
+    const value = given(name as keyof LoadValues) ?? usual;
+    return [name, readNumber && value !== undefined ? readNumber(`--${optionOf(name)}`, String(value)) : value];
+  });
+  return Object.fromEntries(values) as LoadValues;
 }

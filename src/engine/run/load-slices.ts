@@ -310,7 +310,7 @@ function commitPart<Upstream>(
   return writer.commit({
     ...{ pipeline: pipeline.name, account: job.account, main: pipeline.main, derived: pipeline.derived, files },
     ...{ ...part, replaces: replacedBy(part, job), holes: holesByKey(collector.holes, part.loadKeys) },
-    acceptsEmpty: job.options?.acceptEmpty,
+    acceptEmpty: job.acceptEmpty,
   });
 }
 

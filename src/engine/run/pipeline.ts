@@ -14,16 +14,11 @@ import type { Window } from '../../core/windows.js';
 /** What a run loads: what an account lacks of a range, or what a sync has to read. Each `Slicing` answers for both. */
 export type Job = BackfillJob | SyncJob;
 
-interface CommonJob {
+/** With the options of the load. A sync always refreshes, and no job does after a conflict with another run. */
+interface CommonJob extends LoadValues {
   readonly account: string;
   readonly range: Window;
   readonly lake: Lake;
-  /** Whether loaded slices are read again; never after a conflict with another run. */
-  readonly refresh: boolean;
-  /** Order ids, for the pipelines that read by order. */
-  readonly orders: readonly string[];
-  /** The options of the load; left out: none is given. */
-  readonly options?: LoadValues | undefined;
 }
 
 export interface BackfillJob extends CommonJob {

@@ -449,7 +449,7 @@ test('orders that are named are read again', async () => {
     clock,
     ['order-events'],
   );
-  const named = { ...given, orders: { text: ids.join('\n'), source: 'ids' } };
+  const named = { ...given, orders: ids };
   await synced(named, { clock });
   items.push(shipment('2026-03-05T12:00:00Z', ids[0] ?? '', '5'));
   const { summary, failure } = await synced(named, { clock });

@@ -102,7 +102,7 @@ test.each([
     const apiServer = await brokenServer();
     const { endpoint, requests, answers } = apiServer;
     const lake = join(await temporaryFolder(), 'lake');
-    const orderFile = asked.length === 0 ? {} : { orders: { text: asked.join('\n'), source: 'orders.txt' } };
+    const orderFile = asked.length === 0 ? {} : { orders: asked };
     const options = { lake, endpoint, account: 'shop', pipelines: [pipeline], ...range, ...orderFile };
     const loaded = (more = {}) =>
       ran({ ...options, ...more }, { clock }).then(

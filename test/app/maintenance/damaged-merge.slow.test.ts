@@ -62,7 +62,7 @@ describe('a merged file that is damaged', () => {
         pipeline === 'group-events'
           ? { refresh: true, from: '2026-01-24', to: '2026-02-12' }
           : pipeline === 'order-events'
-            ? { refresh: true, orders: { text: order, source: 'orders' } }
+            ? { refresh: true, orders: [order] }
             : february;
       const failed = loaded(lake, made.endpoint, clock, { pipelines: [pipeline], ...what });
       await expect(failed).rejects.toMatchObject({ code: 'INCOMPLETE' });

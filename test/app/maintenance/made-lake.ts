@@ -34,8 +34,7 @@ export async function makeLake(clock: Clock, { events = 300, orders = 60 } = {})
   const ids = found.map(({ id }) => String(id));
   // In several batches, as an order's month isn't known before it is read.
   for (let at = 0; at < ids.length; at += 20) {
-    const text = ids.slice(at, at + 20).join('\n');
-    const orders = { text, source: 'orders' };
+    const orders = ids.slice(at, at + 20);
     await loaded(lake, server.endpoint, clock, { pipelines: ['order-events', 'order-transactions'], orders });
   }
   return {

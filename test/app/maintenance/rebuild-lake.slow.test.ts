@@ -261,7 +261,7 @@ describe('a rebuild of damaged files', () => {
       await loaded(lake, made.endpoint, clock, {
         ...{ pipelines: words.split(' ').slice(0, 1), account: given('account'), refresh: true },
         ...(ids === undefined ? { from: given('from'), to: given('to') } : {}),
-        ...(ids !== undefined && { orders: { text: ids.replaceAll(' ', '\n'), source: 'orders' } }),
+        ...(ids !== undefined && { orders: ids.split(' ') }),
       });
     }
     await rebuilt({ lake }, { clock });

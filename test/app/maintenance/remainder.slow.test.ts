@@ -54,7 +54,7 @@ describe('reading again what compact has merged', () => {
     const run = await loaded(lake, made.endpoint, clock, {
       pipelines: ['order-events'],
       refresh: true,
-      orders: { text: order, source: 'orders' },
+      orders: [order],
     });
     // It is as it was, so that the file that it shares with others stays too.
     expect(run.summary.pipelines['order-events']).toMatchObject({ slices: 1, requests: 1, files: 0, bytes: 0 });

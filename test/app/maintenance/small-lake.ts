@@ -11,6 +11,7 @@ import type { Revisions } from '../../../src/lake/slice-commit.js';
 import { noUpstream } from '../../../src/sources/finances/connect-finances.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import type { Store } from '../../../src/lake/store/store.js';
+import type { LoadValues } from '../../../src/engine/run/load-options.js';
 import { runPipelines } from '../../../src/engine/run/runner.js';
 import type { WindowSlice } from '../../../src/engine/slicing/window-slices.js';
 import { listQueue } from '../../../src/engine/run/slice-queue.js';
@@ -36,9 +37,7 @@ export function within(number: number, minute = 0): string {
   return new Date(window(number).window.start + minute * 60_000).toISOString();
 }
 
-interface SmallLoad {
-  readonly refresh?: boolean;
-  readonly acceptEmpty?: boolean;
+interface SmallLoad extends LoadValues {
   readonly revisions?: Partial<Revisions>;
 }
 
@@ -47,7 +46,7 @@ export async function load(
   lake: Lake,
   number: number,
   events: readonly string[],
-  { refresh = false, acceptEmpty = false, revisions }: SmallLoad = {},
+  { revisions, ...values }: SmallLoad = {},
 ): Promise<void> {
   const slice = window(number);
   const body = Buffer.from(`{"payload":{"FinancialEvents":{"ShipmentEventList":[${events.join(',')}]}}}`);
@@ -63,15 +62,7 @@ export async function load(
     },
   };
   const { failure } = await runPipelines([pipeline], {
-    job: {
-      kind: 'backfill',
-      account: 'shop',
-      range: slice.window,
-      lake,
-      refresh,
-      orders: [],
-      options: { acceptEmpty },
-    },
+    job: { kind: 'backfill', account: 'shop', range: slice.window, lake, ...values },
     upstream: noUpstream,
     clock: systemClock,
     signal: new AbortController().signal,

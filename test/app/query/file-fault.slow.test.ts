@@ -124,7 +124,7 @@ test.each([
   ['cut off', cut, 'it has 200 bytes instead of \\d+'],
   ['gone', rmSync, 'it is missing'],
 ])('a file of one table that is %s fails the statements that read this table only', async (_, damage, fault) => {
-  const orders = { text: '111-0000000-0000001\n', source: 'orders.txt' };
+  const orders = ['111-0000000-0000001'];
   const both = await loadedLake(undefined, [{}, { pipelines: ['order-events'], orders }]);
   onTestFinished(() => {
     both.remove();

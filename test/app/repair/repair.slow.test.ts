@@ -13,7 +13,7 @@ import { verified } from '../verify/verified.js';
 import { compacted, everyHash } from '../maintenance/kept-lake.js';
 import { repaired } from './repaired.js';
 
-const orders = { text: '111-0000000-0000001\n111-0000000-0000014\n', source: 'orders.txt' };
+const orders = ['111-0000000-0000001', '111-0000000-0000014'];
 const range = { from: '2025-02-20', to: '2025-03-08', account: 'shop' };
 
 /** A young lake, and one with checkpoints of the catalog and of each log. */

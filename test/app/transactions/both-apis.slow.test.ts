@@ -97,8 +97,7 @@ test('orders are read one by one', async () => {
   const named = await database.rows(
     'SELECT DISTINCT amazon_order_id AS id FROM transactions WHERE amazon_order_id IS NOT NULL ORDER BY id LIMIT 7',
   );
-  const text = [...named.map(({ id }) => String(id)), '999-0000000-0000000'].join('\n');
-  const orders = { text, source: 'orders.txt' };
+  const orders = [...named.map(({ id }) => String(id)), '999-0000000-0000000'];
   await ran({ lake, endpoint, account: 'shop', pipelines: ['order-transactions'], orders }, { clock });
   await createViews(database, lakeTables, await (await openLakeReader(lake, clock)).lakeFiles());
   const [row] = await database.rows(

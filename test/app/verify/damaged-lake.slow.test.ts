@@ -13,7 +13,7 @@ import { smallBackend } from './small-backend.js';
 import { loadedLake, type LoadedLake } from './loaded-lake.js';
 import { found, verified } from './verified.js';
 
-const orders = { text: '111-0000000-0000001\n111-0000000-0000014\n', source: 'orders.txt' };
+const orders = ['111-0000000-0000001', '111-0000000-0000014'];
 const week = 'window/2025-03-01T00:00:00.000Z/2025-03-08T00:00:00.000Z';
 
 /** All pipelines, and one slice by date alone, which is quicker to read. */

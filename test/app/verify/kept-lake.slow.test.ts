@@ -7,7 +7,7 @@ import { loadedLake, type LoadedLake } from './loaded-lake.js';
 import { shipment, smallItems, smallBackend } from './small-backend.js';
 import { found, verified } from './verified.js';
 
-const orders = { text: '111-0000000-0000001\n111-0000000-0000014\n', source: 'orders.txt' };
+const orders = ['111-0000000-0000001', '111-0000000-0000014'];
 
 let lake: LoadedLake;
 afterEach(() => {

@@ -16,7 +16,7 @@ import { loadedLake, type LoadedLake } from './loaded-lake.js';
 import { smallBackend } from './small-backend.js';
 import { verified } from './verified.js';
 
-const orders = { text: '111-0000000-0000001\n111-0000000-0000014\n', source: 'orders.txt' };
+const orders = ['111-0000000-0000001', '111-0000000-0000014'];
 const week = '20250301T000000Z-20250308T000000Z';
 
 let whole: LoadedLake;
@@ -73,7 +73,7 @@ async function runCommand(command: string, { root, clock }: LoadedLake): Promise
   } else {
     expect(name).toBe('backfill');
     const range = { from: given('from'), to: given('to'), account: given('account') };
-    const read = ids === undefined ? {} : { orders: { text: ids.replaceAll(' ', '\n'), source: 'orders' } };
+    const read = ids === undefined ? {} : { orders: ids.split(' ') };
     const refresh = words.includes('--refresh');
     await ran({ lake: root, endpoint: server.url, pipelines, refresh, ...range, ...read }, { clock });
   }

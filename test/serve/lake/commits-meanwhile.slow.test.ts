@@ -107,7 +107,7 @@ test('so does what is asked for by settlement and by order, and the list of sett
   const kept = [...items];
   const endpoint = await serving({ backend: arrayBackend(items), clock });
   const lake = await temporaryFolder();
-  const orders = { text: order, source: 'orders' };
+  const orders = [order];
   const load = async (refresh: boolean, changed: { groups: boolean }) => {
     for (const own of [{ orders: undefined }, { pipelines: ['order-events'], orders }]) {
       const { summary } = await ran({ lake, endpoint, account: 'shop', ...days, refresh, ...own }, { clock });

@@ -146,7 +146,7 @@ describe('an order that both tables have events of', () => {
 
   test('has each as often as the table that has more, and what was posted since it was asked for', async () => {
     const items = [twin, twin, ofOrder('2026-02-01T11:00:00Z', 'one'), dated('2026-02-01T12:00:00Z', 'not of it')];
-    const orders = { text: order, source: 'orders' };
+    const orders = [order];
     const { load, backend, lake } = await lakeOf(items, { pipelines: ['order-events'], orders });
     items.push(ofOrder('2026-02-02T10:00:00Z', 'later'));
     await load({ pipelines: ['financial-events'], orders: undefined });
@@ -175,7 +175,7 @@ describe('an order that both tables have events of', () => {
   });
 
   test('without any event is an order, if it was asked for', async () => {
-    const orders = { text: `${order}\n902-0000000-0000000`, source: 'orders' };
+    const orders = [order, '902-0000000-0000000'];
     const { backend } = await lakeOf([twin], { pipelines: ['order-events'], orders });
     const query = { cursor: undefined, limit: 100, asOf };
     expect(await backend.eventsOfOrder('902-0000000-0000000', query)).toEqual({ items: [], next: undefined });

@@ -38,7 +38,7 @@ test.each(['landed', 'compacted'])(
     await loaded(again, endpoint, clock);
     await loaded(again, endpoint, clock, {
       pipelines: ['order-events'],
-      orders: { text: made.orders.join('\n'), source: 'orders' },
+      orders: made.orders,
     });
 
     const [was, is] = [await database(lake, clock), await database(again, clock)];

@@ -198,7 +198,7 @@ test('a lake that is loaded from a lake over this API has the same rows, byte fo
     const given = { lake, endpoint: await serving({ backend, clock }), account: 'shop', from: '2026-01-10' };
     const pipelines = ['transactions', 'payouts', 'settlement-summaries'];
     await ran({ ...given, pipelines }, { clock });
-    const order = { text: orders.join('\n'), source: 'orders' };
+    const order = orders;
     await ran({ ...given, from: undefined, pipelines: ['order-transactions'], orders: order }, { clock });
     return lake;
   };

@@ -58,7 +58,7 @@ export function reportSlicing({ expected }: ReportSlicingOptions): Slicing<Repor
     loadKeyKind: settlementReportTables.loadKeyKind,
     prepare: (job, reading) =>
       job.kind === 'backfill'
-        ? reportsOf(job, reading, { range: job.range, isRefresh: job.refresh })
+        ? reportsOf(job, reading, { range: job.range, isRefresh: job.refresh === true })
         : // What the service keeps is few requests.
           reportsOf(job, reading, { range: { start: -Infinity, end: Infinity }, isRefresh: false }),
     sliceQueue: (_job, found) => {
