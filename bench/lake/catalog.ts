@@ -116,12 +116,12 @@ const steps: Readonly<Record<string, (folder: string, number: number) => Promise
   'open-all': async (folder) => {
     const { snapshot } = await open(diskStore(folder));
     let found = 0;
-    for (const account of snapshot.accounts()) found += snapshot.filesOf('events', account).size;
+    for (const account of snapshot.accounts()) found += snapshot.filesOf('events', account).length;
     return `open, every account: ${found} files`;
   },
   'open-one': async (folder) => {
     const { snapshot } = await open(diskStore(folder));
-    return `open, one account: ${snapshot.filesOf('events', accountOf(1)).size} files`;
+    return `open, one account: ${snapshot.filesOf('events', accountOf(1)).length} files`;
   },
   /** Writers of one process each commit slices, at 30 ms a call by a clock of its own; each publishes after its commit. */
   commits: async (_, writers) => claims(writers, 1),

@@ -99,7 +99,7 @@ export async function exportAll(
   const { clock } = contextAt(night);
   const lake = await existingLake({ lake: lakeOf(fleet) }, tables, { clock });
   const { bytes } = await exportIceberg(lake, clock);
-  return { bytes, files: lake.committedAdds().length };
+  return { bytes, files: lake.files().length };
 }
 
 interface Given {

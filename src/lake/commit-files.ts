@@ -7,7 +7,6 @@ import { grownSchema } from './catalog/grown-schema.js';
 import type { Snapshot } from './catalog/snapshot.js';
 import { dataFilePath } from './data-files.js';
 import { deltaSchema, newMetaData } from './delta/table-metadata.js';
-import { TableSnapshot } from './catalog/table-snapshot.js';
 import { descriptionOf } from './table-descriptions.js';
 
 /** A file to be added to a table. */
@@ -97,7 +96,7 @@ export function withDerived(snapshot: Snapshot, main: string, adds: readonly Dat
   for (const add of adds) {
     note({ table: main, add });
     for (const table of snapshot.tables.keys()) {
-      for (const derived of new TableSnapshot(snapshot, table).derivedFrom(add.account, lakePathOf(main, add)))
+      for (const derived of snapshot.derivedFrom(table, add.account, lakePathOf(main, add)))
         note({ table, add: derived });
     }
   }

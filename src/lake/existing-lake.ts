@@ -45,7 +45,7 @@ export async function existingLake(
 ): Promise<Lake> {
   const store = await existingStore(address, context);
   const lake = await Lake.open(store, tables, context.clock);
-  const isFound = address.store !== undefined || lake.tables.some(({ snapshot }) => snapshot.version >= 0);
+  const isFound = address.store !== undefined || lake.tables.some(({ name }) => lake.snapshot.tables.has(name));
   if (!isFound) await refuseOther(store, address, tables);
   return lake;
 }

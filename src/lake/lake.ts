@@ -1,8 +1,8 @@
-import type { DataFile } from './delta/data-file.js';
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../core/clock.js';
 import type { Table } from '../core/columns/table.js';
 import { codeOf, LedgerlakeError } from '../core/errors.js';
+import { groupBy } from '../core/group-by.js';
 import { dayMs, hourMs } from '../core/windows.js';
 import { zstd } from '../core/parquet/encoder/zstd.js';
 import { Catalog } from './catalog/catalog.js';
@@ -11,7 +11,6 @@ import { pastSnapshot, type PastVersion } from './catalog/past-snapshot.js';
 import { ErasedCommit } from './catalog/catalog-errors.js';
 import { lakePathOf, type Change, firstVersionOf } from './catalog/change.js';
 import type { SealedCommit } from './catalog/commit.js';
-import type { StoredLoadKey } from './catalog/load-key.js';
 import type { Snapshot } from './catalog/snapshot.js';
 import {
   changeOf,
@@ -21,12 +20,11 @@ import {
   type CommitResult,
   type FileCommit,
   type NamedFiles,
+  type TableFile,
 } from './commit-files.js';
 import { withRetention } from './delta/table-metadata.js';
 import { inspectLocation } from './inspect-location.js';
 import { copyUnfinished, unfinishedCopy } from './leases.js';
-import { LakeTable } from './lake-table.js';
-import { filesOf } from './loads/load-keys.js';
 import { DeltaPublisher } from './publish/publisher.js';
 import type { Store } from './store/store.js';
 import { describedTables } from './table-descriptions.js';
@@ -35,7 +33,7 @@ import { describedTables } from './table-descriptions.js';
 export class Lake {
   readonly store: Store;
   readonly #clock: Clock;
-  readonly #tables: ReadonlyMap<string, LakeTable>;
+  readonly #tables: ReadonlyMap<string, Table>;
   #catalog: Catalog;
   #publisher: DeltaPublisher;
   #files = 0;
@@ -59,8 +57,7 @@ export class Lake {
     this.described = described;
     const names = new Set(tables.map(({ name }) => name));
     const all = [...tables, ...described.filter(({ name }) => !names.has(name))];
-    const newest = () => this.snapshot;
-    this.#tables = new Map(all.map((table) => [table.name, new LakeTable(table, newest)]));
+    this.#tables = new Map(all.map((table) => [table.name, table]));
   }
 
   /**
@@ -72,8 +69,8 @@ export class Lake {
    */
   static async open(store: Store, tables: readonly Table[], clock: Clock): Promise<Lake> {
     const lake = await Lake.openLost(store, tables, clock);
-    if (lake.isEmpty) {
-      const names = lake.tables.map(({ schema }) => schema.name);
+    if (lake.snapshot.isEmpty) {
+      const names = lake.tables.map(({ name }) => name);
       const { lostFile, hasRunTraces } = await inspectLocation(store, names);
       const copy = hasRunTraces ? await unfinishedCopy(store, clock) : undefined;
       if (copy !== undefined) throw copyUnfinished(store, copy);
@@ -109,11 +106,6 @@ export class Lake {
     this.#past = await pastSnapshot(new CatalogFiles(this.store), await zstd(), this.#catalog.snapshot, version);
   }
 
-  /** Whether nothing was ever committed. */
-  get isEmpty(): boolean {
-    return this.snapshot.version < 0;
-  }
-
   /** The name of this run: in its commits, its lease and the names of its files. */
   get run(): string {
     return this.#catalog.run;
@@ -137,8 +129,7 @@ export class Lake {
       if (!(error instanceof ErasedCommit)) throw error;
       // Old commits were erased meanwhile: a checkpoint has what they came to.
       // As the same run: its lease and its files have the name, and a fence of it counts.
-      const tables = this.tables.map(({ schema }) => schema);
-      this.#catalog = await openCatalog(this.store, tables, this.#clock, this.run);
+      this.#catalog = await openCatalog(this.store, this.tables, this.#clock, this.run);
       this.#publisher = new DeltaPublisher(this.store, this.#catalog);
     }
   }
@@ -167,49 +158,26 @@ export class Lake {
     });
   }
 
-  /** The retention of replaced files, in milliseconds. */
-  get retentionMs(): number {
-    return this.snapshot.config.retentionMs;
-  }
-
-  get tables(): readonly LakeTable[] {
+  get tables(): readonly Table[] {
     return [...this.#tables.values()];
   }
 
-  table(name: string): LakeTable {
+  table(name: string): Table {
     const table = this.#tables.get(name);
     if (table === undefined) throw new Error(`the lake has no table ${name}`);
     return table;
   }
 
-  /** Accounts with files or load keys. */
-  accounts(): ReadonlySet<string> {
-    return new Set(this.snapshot.accounts());
+  /** The files of all accounts, in the order of the tables. */
+  files(): TableFile[] {
+    return this.tables.flatMap(({ name }) => [...this.snapshot.files(name)].map((add) => ({ table: name, add })));
   }
 
-  /** The loaded load keys of a pipeline and account. */
-  loadKeys(pipeline: string, account: string): ReadonlyMap<string, StoredLoadKey> {
-    return this.snapshot.keysOf(account, pipeline);
-  }
-
-  /** The files of a table, pipeline and account. */
-  files(pipeline: string, table: string, account: string): readonly DataFile[] {
-    return filesOf(this.table(table).snapshot, pipeline, account);
-  }
-
-  /** The addresses of the files by table, of tables that have some. */
-  committedFiles(): Map<string, string[]> {
-    const files = new Map<string, string[]>();
-    for (const table of this.tables) {
-      const addresses = [...table.snapshot.files()].map((add) => this.store.address(table.pathOf(add)));
-      if (addresses.length > 0) files.set(table.schema.name, addresses);
-    }
-    return files;
-  }
-
-  /** The same files, as log entries. */
-  committedAdds(): { table: LakeTable; add: DataFile }[] {
-    return this.tables.flatMap((table) => [...table.snapshot.files()].map((add) => ({ table, add })));
+  /** Their addresses by table, of tables that have some. */
+  fileAddresses(): Map<string, string[]> {
+    const files = groupBy(this.files(), ({ table }) => table);
+    const address = ({ table, add }: TableFile) => this.store.address(lakePathOf(table, add));
+    return new Map([...files].map(([table, some]) => [table, some.map(address)]));
   }
 
   /**

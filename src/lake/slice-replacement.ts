@@ -3,7 +3,6 @@ import type { PipelineTables, Table } from '../core/columns/table.js';
 import { joined, overlap, type Window } from '../core/windows.js';
 import type { StoredLoadKey } from './catalog/load-key.js';
 import type { Snapshot } from './catalog/snapshot.js';
-import { TableSnapshot } from './catalog/table-snapshot.js';
 import { withDerived, type NewFile, type Replacement, type TableFile } from './commit-files.js';
 import { DataFile } from './delta/data-file.js';
 import { loadedOf, parseImportedKey } from './loads/imported-spans.js';
@@ -45,15 +44,15 @@ export const noRemainder: Remainder = { files: [], mains: [], importedRows: 0 };
 
 export function replacementOf(snapshot: Snapshot, slice: ReplacingSlice): SliceReplacement {
   const { pipeline, account, window, main, loadKeys, replaces = [] } = slice;
-  const table = new TableSnapshot(snapshot, main.name);
   const { covered, partial } = reachedImports(snapshot, slice, window);
   const whole = new Set([...replacedKeys(slice), ...covered]);
-  const files = table.filesWith(account, pipeline, whole);
+  const filesWith = (keys: Iterable<string>) => snapshot.filesWith(main.name, account, pipeline, keys);
+  const files = filesWith(whole);
   const mixed = files.filter((add) => add.loadKeys.some((key) => !whole.has(key)));
   const version = (key: string) => snapshot.key({ account, pipeline, key })?.version ?? -1;
   return {
     ...{ snapshot, main, whole: [...whole], partial, files },
-    shared: [...new Set([...mixed, ...table.filesWith(account, pipeline, partial)])],
+    shared: [...new Set([...mixed, ...filesWith(partial)])],
     versions: new Map([...loadKeys, ...replaces].map((key) => [key, version(key)])),
   };
 }
@@ -120,12 +119,12 @@ export function appliedReplacement(
   { remainder, isCompared, now }: AppliedOptions,
 ): Replacement {
   const { snapshot, main, whole, files } = replacement;
-  const table = new TableSnapshot(snapshot, main.name);
   const mains = [...files, ...remainder.mains];
   const paths = new Set(mains.map(({ path }) => path));
   const kept = new Set(remainder.files.flatMap(({ add }) => new DataFile(add).loadKeys));
   const stays = (key: string) =>
-    kept.has(key) || table.filesWith(slice.account, slice.pipeline, [key]).some(({ path }) => !paths.has(path));
+    kept.has(key) ||
+    snapshot.filesWith(main.name, slice.account, slice.pipeline, [key]).some(({ path }) => !paths.has(path));
   const keys = [...new Set([...whole, ...mains.flatMap(({ loadKeys }) => loadKeys)])];
   const emptied = keys.filter((key) => parseImportedKey(key) !== undefined && !stays(key));
   return {

@@ -3,7 +3,6 @@ import type { Clock } from '../core/clock.js';
 import { LedgerlakeError } from '../core/errors.js';
 import { Mutex } from '../core/mutex.js';
 import { lakePathOf } from './catalog/change.js';
-import { TableSnapshot } from './catalog/table-snapshot.js';
 import { notCommitted, type CommitResult } from './commit-files.js';
 import { parseImportedKey } from './loads/imported-spans.js';
 import { hasConflict } from './loads/load-keys.js';
@@ -88,11 +87,8 @@ export class SliceWriter {
     const unread = [...(slice.holes?.values() ?? [])].flat().length;
     if (answered > 0 && unread === 0) return;
     const copied = new Set(remainder.mains.map(({ path }) => path));
-    const files = new TableSnapshot(snapshot, main.name).filesWith(
-      slice.account,
-      slice.pipeline,
-      whole.filter(parseImportedKey),
-    );
+    const imported = whole.filter(parseImportedKey);
+    const files = snapshot.filesWith(main.name, slice.account, slice.pipeline, imported);
     const rows = rowsOf(files.filter(({ path }) => !copied.has(path))) + remainder.importedRows;
     if (rows <= answered) return;
     const got = answered === 0 ? 'none from the service' : `${answered}, beside parts of pages that can't be read`;

@@ -1,4 +1,4 @@
-import type { LakeTable } from './lake-table.js';
+import type { Table } from '../core/columns/table.js';
 import type { Lake } from './lake.js';
 import type { Store } from './store/store.js';
 
@@ -18,11 +18,11 @@ export interface Exported {
  */
 export async function exportTables(
   lake: Lake,
-  exportTable: (table: LakeTable) => Promise<number | undefined>,
+  exportTable: (table: Table) => Promise<number | undefined>,
 ): Promise<Exported> {
   const result = { tables: 0, changed: 0, bytes: 0 };
   for (const table of lake.tables) {
-    if (table.snapshot.version < 0) continue;
+    if (!lake.snapshot.tables.has(table.name)) continue;
     result.tables++;
     const bytes = await exportTable(table);
     if (bytes === undefined) continue;

@@ -53,8 +53,7 @@ test('merged files keep the byte order marks that texts begin with, in rows and 
   const root = await lakeWithMarks();
   expect((await verified({ root, clock })).problems).toEqual([]);
   await compacted({ lake: root }, { clock });
-  const entries = (await open(root, clock)).tables.find(({ schema }) => schema.name === 'entries');
-  const [merged, ...others] = [...(entries?.snapshot.files() ?? [])];
+  const [merged, ...others] = (await open(root, clock)).snapshot.files('entries');
   expect(others).toEqual([]);
   expect(merged?.columnStatistics('sku')).toMatchObject({ least: `${mark}SKU-1`, greatest: `${mark}SKU-1` });
   expect((await verified({ root, clock })).problems).toEqual([]);

@@ -1,3 +1,4 @@
+import { lakePathOf } from '../../src/lake/catalog/change.js';
 import { expect, test } from 'vitest';
 import { openDatabase } from '../../src/core/duckdb/connection.js';
 import { fileLiteral } from '../../src/core/duckdb/literals.js';
@@ -34,7 +35,7 @@ test('loaded files but for ids, and merged ones, have encodings that every reade
   const database = await openDatabase();
   const addressesNow = async () => {
     const opened = await open(lake, clock);
-    return opened.committedAdds().map(({ table, add }) => opened.store.address(table.pathOf(add)));
+    return opened.files().map(({ table, add }) => opened.store.address(lakePathOf(table, add)));
   };
   const check = async (addresses: readonly string[], isMerged: boolean) => {
     const chunks = await database.rows(

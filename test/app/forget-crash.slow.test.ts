@@ -46,15 +46,15 @@ async function vacuumed(store: Store): Promise<void> {
 /** What a lake says of every file that counts, and of every unit that was read, whatever the names of files made anew. */
 async function stateOf(store: MemoryStore): Promise<unknown> {
   const lake = await Lake.open(store, tables, clock);
-  for (const [table, files] of lake.committedFiles()) {
+  for (const [table, files] of lake.fileAddresses()) {
     for (const file of files) expect(store.files.has(file.slice('memory://'.length)), `${table}: ${file}`).toBe(true);
   }
   // Of a name without its run and number.
   const stem = (path: string) => path.replace(/-\d+-[0-9a-z]+-\d+\.parquet$/, '');
   const adds = lake
-    .committedAdds()
-    .map(({ table, add }) => [table.schema.name, stem(add.path), add.tags?.['rows'], add.tags?.['loadKeys']]);
-  const loadKeys = [...lake.accounts()].flatMap((account) =>
+    .files()
+    .map(({ table, add }) => [table, stem(add.path), add.tags?.['rows'], add.tags?.['loadKeys']]);
+  const loadKeys = [...lake.snapshot.accounts()].flatMap((account) =>
     [...lake.snapshot.allKeysOf(account)].map(({ pipeline, key }) => `${account} ${pipeline} ${key}`).toSorted(),
   );
   return { adds: adds.map((add) => add.join(' ')).toSorted(), loadKeys };

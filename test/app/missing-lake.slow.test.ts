@@ -95,7 +95,7 @@ describe('a place without a log', () => {
     await mkdir(join(lake, '_runs'));
     await expect(open()).rejects.toMatchObject({ code: 'USAGE' });
     await writeFile(join(lake, '_runs', 'lease.json'), '{}');
-    expect((await open()).accounts()).toEqual(new Set());
+    expect((await open()).snapshot.accounts()).toEqual(new Set());
   });
 
   test('is found out without a look at all that is there', async () => {

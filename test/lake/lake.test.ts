@@ -1,3 +1,4 @@
+import { lakePathOf } from '../../src/lake/catalog/change.js';
 import { describe, expect, test } from 'vitest';
 import type { Clock } from '../../src/core/clock.js';
 import { LedgerlakeError } from '../../src/core/errors.js';
@@ -25,8 +26,8 @@ function dataFiles({ files }: MemoryStore): string[] {
 /** The paths of a lake's files. */
 function pathsIn(lake: Lake): string[] {
   return lake
-    .committedAdds()
-    .map(({ table, add }) => table.pathOf(add))
+    .files()
+    .map(({ table, add }) => lakePathOf(table, add))
     .toSorted();
 }
 
@@ -120,7 +121,7 @@ test('slices that are ready together are one commit', async () => {
   expect(results.every(({ isCommitted }) => isCommitted)).toBe(true);
   expect(lake.snapshot.version).toBe(version + 1);
   expect((await published(store, 'things')).texts).toEqual(['first', ...keys].toSorted());
-  expect([...(await opened(store)).loadKeys('p', 'a').keys()].toSorted()).toEqual(['first', ...keys].toSorted());
+  expect([...(await opened(store)).snapshot.keysOf('a', 'p').keys()].toSorted()).toEqual(['first', ...keys].toSorted());
 });
 
 test('a file that another slice of the same commit replaces is deleted, with a retention too', async () => {
@@ -389,7 +390,7 @@ describe('a load key', () => {
 
   async function keysOf(store: Store): Promise<unknown[]> {
     const lake = await opened(store);
-    return [...lake.loadKeys('p', 'a').values()].map(({ key, window: span, readAt, since, origin }) => ({
+    return [...lake.snapshot.keysOf('a', 'p').values()].map(({ key, window: span, readAt, since, origin }) => ({
       ...{ key, window: span, readAt, since, origin },
     }));
   }

@@ -1,3 +1,4 @@
+import { lakePathOf } from '../../src/lake/catalog/change.js';
 import { expect, test } from 'vitest';
 import { forget } from '../../src/app/forget/forget.js';
 import { openDatabase } from '../../src/core/duckdb/connection.js';
@@ -52,7 +53,10 @@ async function vacuumed(place: Store | string, clock: SetClock): Promise<number>
 /** The files of a version as a reader of another program has them: it reads the log once and opens the files when it comes to them. */
 function snapshotOf(lake: Lake): { readonly tables: ReadonlyMap<string, readonly string[]>; readonly paths: string[] } {
   const tables = new Map(
-    lake.tables.map((table) => [table.schema.name, [...table.snapshot.files()].map((add) => table.pathOf(add))]),
+    lake.tables.map((table) => [
+      table.name,
+      [...lake.snapshot.files(table.name)].map((add) => lakePathOf(table.name, add)),
+    ]),
   );
   return { tables, paths: [...tables.values()].flat() };
 }
@@ -119,9 +123,9 @@ test('a snapshot that was read before a refresh and a merge can be read within t
   expect(await contents.differences()).toEqual({});
   expect(found(await verified({ root: lake, clock }))).toEqual([]);
   // Nothing is left to do.
-  const version = (await open(lake, clock)).table('entries').snapshot.version;
+  const version = (await open(lake, clock)).snapshot.tables.get('entries')?.versions;
   expect(await vacuumed(lake, clock)).toBe(0);
-  expect((await open(lake, clock)).table('entries').snapshot.version).toBe(version);
+  expect((await open(lake, clock)).snapshot.tables.get('entries')?.versions).toBe(version);
 });
 
 test('the same on S3', async () => {
@@ -150,10 +154,10 @@ test('without a retention, and once it is taken back, replaced files are deleted
   expect(await folders()).toEqual(await named());
   await compacted({ lake, retentionHours: 5 }, { clock });
   expect((await folders()).length).toBeGreaterThan((await named()).length);
-  expect((await open(lake, clock)).retentionMs).toBe(5 * hourMs);
+  expect((await open(lake, clock)).snapshot.config.retentionMs).toBe(5 * hourMs);
   // Whoever says nothing leaves it as it is.
   await compacted({ lake }, { clock });
-  expect((await open(lake, clock)).retentionMs).toBe(5 * hourMs);
+  expect((await open(lake, clock)).snapshot.config.retentionMs).toBe(5 * hourMs);
   await compacted({ lake, retentionHours: 0 }, { clock });
   expect(await folders()).toEqual(await named());
   expect(found(await verified({ root: lake, clock }))).toEqual([]);
@@ -202,7 +206,7 @@ test('a rebuild reads none of the replaced files', async () => {
   expect((await dataFiles(lake, 'events')).length).toBeGreaterThan(1);
   await rebuilt({ lake, pipelines: ['financial-events'] }, { clock });
   expect(await contents.differences()).toEqual({});
-  expect((await open(lake, clock)).table('events').retentionMs).toBe(24 * hourMs);
+  expect((await open(lake, clock)).snapshot.config.retentionMs).toBe(24 * hourMs);
   expect(found(await verified({ root: lake, clock }))).toEqual(['unnamed-files note']);
 });
 
@@ -232,7 +236,7 @@ test('forget deletes what was retained of its account, and leaves that of others
 
 /** Puts a file of an account in the place of the one that it has in `groups`. */
 async function replaceFile(lake: Lake, account: string, name: string): Promise<void> {
-  const groups = lake.table('groups').schema;
+  const groups = lake.table('groups');
   const partitionValues = { account, month: '2026-01' };
   const tags = { pipeline: 'financial-event-groups', account, loadKeys: '[]', rows: '1' };
   const add = { partitionValues, size: name.length, modificationTime: 0, dataChange: true, stats: '{}', tags };
@@ -247,7 +251,7 @@ async function replaceFile(lake: Lake, account: string, name: string): Promise<v
       },
     ],
     decide: (snapshot) => ({
-      removed: withDerived(snapshot, 'groups', [...snapshot.filesOf('groups', account).values()]),
+      removed: withDerived(snapshot, 'groups', snapshot.filesOf('groups', account)),
     }),
   });
 }

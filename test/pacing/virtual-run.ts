@@ -318,7 +318,7 @@ async function differences(
   await lake.refresh();
   const left = new Map<string, number>();
   for (const raw of owned) left.set(raw, (left.get(raw) ?? 0) + 1);
-  const files = lake.committedFiles();
+  const files = lake.fileAddresses();
   const database = await openDatabase();
   try {
     for (const { table } of listings) {
@@ -343,7 +343,7 @@ async function amountsOf(lake: Lake): Promise<readonly string[]> {
   const amounts: string[] = [];
   const database = await openDatabase();
   try {
-    for (const file of lake.committedFiles().get('transaction_entries') ?? []) {
+    for (const file of lake.fileAddresses().get('transaction_entries') ?? []) {
       const rows = await database.rows(
         `SELECT concat_ws(' ', ${columns.join(', ')}) AS entry FROM read_parquet('${file}', hive_partitioning = false)`,
       );

@@ -125,7 +125,7 @@ export async function openShop({ seller, now, lake, faults }: ShopOptions): Prom
       const opened = await Lake.open(store, tables, clock);
       const database = await openDatabase();
       try {
-        const files = (opened.committedFiles().get(table) ?? []).map((file) => `'${file}'`).join(', ');
+        const files = (opened.fileAddresses().get(table) ?? []).map((file) => `'${file}'`).join(', ');
         if (files === '') return [];
         const sql = `SELECT (${expression})::VARCHAR AS text FROM read_parquet([${files}], hive_partitioning = false)`;
         return (await database.rows(sql)).map(({ text }) => String(text)).toSorted();

@@ -1,3 +1,4 @@
+import { lakePathOf } from '../../src/lake/catalog/change.js';
 import { readFile } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'vitest';
@@ -31,14 +32,14 @@ export async function expectFiles(
   reference: ReferenceTables,
   without: readonly string[] = [],
 ): Promise<FilesRead> {
-  const { tables, store } = await openExistingLake(lake, clock, () => undefined);
+  const { tables, store, snapshot } = await openExistingLake(lake, clock, () => undefined);
   const counts = new Map<string, number>();
   let [files, chunks] = [0, 0];
   for (const table of tables) {
-    const { name, columns } = table.schema;
+    const { name, columns } = table;
     const rows: Cell[][] = [];
-    for (const add of table.snapshot.files()) {
-      const bytes = await readFile(store.address(table.pathOf(add)));
+    for (const add of snapshot.files(name)) {
+      const bytes = await readFile(store.address(lakePathOf(name, add)));
       const [one, other] = [await byHyparquet(bytes, columns), byParquetWasm(bytes, columns)];
       if (!isDeepStrictEqual(one, other)) expect(one).toEqual(other);
       rows.push(...one);

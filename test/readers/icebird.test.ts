@@ -55,7 +55,7 @@ test.skipIf(!isInstalled)('icebird reads from Iceberg metadata what the answers 
   // Those of both accounts.
   const reference = referenceTables(chains());
   const { tables } = await openExistingLake(lake, clock, () => undefined);
-  const schemas = tables.map(({ schema }) => schema).filter(({ name }) => reference.has(name));
+  const schemas = tables.filter(({ name }) => reference.has(name));
   const expectRead = async () => {
     const found = await icebirdReads(schemas.map(({ name }) => pathToFileURL(join(lake, '_iceberg', name)).href));
     for (const [at, { name, columns }] of schemas.entries()) {

@@ -96,7 +96,8 @@ export async function restore(
 async function openSource(address: LakeAddress, context: CopyingContext): Promise<Lake> {
   const source = await existingLake(address, tables, context);
   emitDamage(source, context.emit);
-  if (source.isEmpty) throw usageError(`expected a lake at ${address.lake}, got an empty place; nothing was copied`);
+  if (source.snapshot.isEmpty)
+    throw usageError(`expected a lake at ${address.lake}, got an empty place; nothing was copied`);
   return source;
 }
 

@@ -1,3 +1,5 @@
+import { lakePathOf } from '../../lake/catalog/change.js';
+import type { Table } from '../../core/columns/table.js';
 import { unknownName } from '../../core/text/fault-line.js';
 import { groupBy } from '../../core/group-by.js';
 import type { Database } from '../../core/duckdb/connection.js';
@@ -11,7 +13,6 @@ import { existingLake, type LakeAddress } from '../../lake/existing-lake.js';
 import { checkedFile } from '../../lake/files/local-file.js';
 import { defaultLimits, subWorkspace, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
 import type { Lake } from '../../lake/lake.js';
-import type { LakeTable } from '../../lake/lake-table.js';
 import { tables as builtInTables } from '../../sources/finances/lake-tables.js';
 import { refuseUnknownAccount } from '../configuration/account.js';
 import { emitDamage, type RunContext } from '../context.js';
@@ -61,7 +62,7 @@ export async function readChanges(
   const lake = await existingLake(options, builtInTables, context);
   emitDamage(lake, emit);
   const { snapshot } = lake;
-  if (options.since === undefined && lake.retentionMs === 0 && (options.retentionHours ?? 0) === 0) {
+  if (options.since === undefined && lake.snapshot.config.retentionMs === 0 && (options.retentionHours ?? 0) === 0) {
     const message =
       'replaced files are deleted at once, and `changes --since` needs them: set retentionHours before the next run';
     emit({ event: 'message', message });
@@ -72,11 +73,11 @@ export async function readChanges(
   refuseColumns(options.exclude, lake);
   const compared = chosen.map((table) => ({
     table,
-    partitions: changedPartitions(table.schema.name, before, snapshot, options.account),
+    partitions: changedPartitions(table.name, before, snapshot, options.account),
   }));
   refuseDeleted(
     compared.flatMap(({ table, partitions }) =>
-      partitions.flatMap(({ removed }) => removed.map((add) => table.pathOf(add))),
+      partitions.flatMap(({ removed }) => removed.map((add) => lakePathOf(table.name, add))),
     ),
     before,
     snapshot,
@@ -86,8 +87,8 @@ export async function readChanges(
   await withWorkspace(defaultLimits, lake.store, async (workspace) => {
     const { database, newPath } = workspace;
     for (const { table, partitions } of compared) {
-      const columns = table.columns.filter(({ name }) => !options.exclude.includes(name));
-      const [view] = sqlTables([{ name: table.schema.name, columns }]);
+      const columns = lake.snapshot.columnsOf(table).filter(({ name }) => !options.exclude.includes(name));
+      const [view] = sqlTables([{ name: table.name, columns }]);
       if (view === undefined) continue;
       const parts = subWorkspace(workspace);
       const files: string[] = [];
@@ -119,24 +120,24 @@ export async function readChanges(
 }
 
 /** The tables of a lake with the given names, or all that it has. */
-function chosenTables(lake: Lake, names: readonly string[]): readonly LakeTable[] {
-  const known = lake.tables.filter(({ metaData }) => metaData !== undefined);
-  const unknown = names.find((name) => !lake.tables.some(({ schema }) => schema.name === name));
+function chosenTables(lake: Lake, names: readonly string[]): readonly Table[] {
+  const known = lake.tables.filter(({ name }) => lake.snapshot.tables.has(name));
+  const unknown = names.find((name) => !lake.tables.some((table) => table.name === name));
   if (unknown !== undefined) {
-    throw unknownName('--table to be a table of the lake', unknown, known.map(({ schema }) => schema.name).toSorted());
+    throw unknownName('--table to be a table of the lake', unknown, known.map(({ name }) => name).toSorted());
   }
-  return names.length === 0 ? known : lake.tables.filter(({ schema }) => names.includes(schema.name));
+  return names.length === 0 ? known : lake.tables.filter(({ name }) => names.includes(name));
 }
 
 /** @throws LedgerlakeError USAGE for a column that no table of the lake has, and for one by which they are compared */
-function refuseColumns(excluded: readonly string[], { tables }: Lake): void {
+function refuseColumns(excluded: readonly string[], { tables, snapshot }: Lake): void {
   const partition = excluded.find((name) => partitions.includes(name));
   if (partition !== undefined) {
     throw usageError(
       `expected --exclude to be columns other than ${partitions.join(' and ')}, by which rows are compared, got ${partition}`,
     );
   }
-  const known = new Set(tables.flatMap(({ columns }) => columns.map(({ name }) => name)));
+  const known = new Set(tables.flatMap((table) => snapshot.columnsOf(table).map(({ name }) => name)));
   const unknown = excluded.find((name) => !known.has(name));
   if (unknown !== undefined) {
     throw unknownName('--exclude to be columns of tables of the lake', unknown, [...known].toSorted());
@@ -158,7 +159,7 @@ function changedPartitions(
   account: string | undefined,
 ): ChangedPartition[] {
   const filesOf = (snapshot: Snapshot) =>
-    account === undefined ? [...snapshot.files(table)] : [...snapshot.filesOf(table, account).values()];
+    account === undefined ? [...snapshot.files(table)] : snapshot.filesOf(table, account);
   const added = filesOf(after).filter(({ path }) => before.file(table, path) === undefined);
   const removed = filesOf(before).filter(({ path }) => after.file(table, path) === undefined);
   const folderOf = ({ path }: DataFile) => path.slice(0, path.lastIndexOf('/'));
@@ -183,7 +184,7 @@ function refuseDeleted(paths: readonly string[], before: Snapshot, newest: Snaps
 /** Writes the changed rows of a partition to a local file. */
 async function comparePartition(
   lake: Lake,
-  table: LakeTable,
+  table: Table,
   view: ViewedTable,
   { account, month, added, removed }: ChangedPartition,
   part: string,
@@ -211,16 +212,17 @@ async function comparePartition(
 }
 
 /** A file of the lake as a local file, as its commit has it. */
-async function readableFile(lake: Lake, table: LakeTable, add: DataFile, workspace: Workspace): Promise<string> {
+async function readableFile(lake: Lake, table: Table, add: DataFile, workspace: Workspace): Promise<string> {
   try {
-    return await checkedFile(lake.store, table, add, workspace);
+    return await checkedFile(lake.store, table.name, add, workspace);
   } catch (error) {
     if (!(error instanceof DamagedFile)) throw error;
     await lake.refresh();
-    if (!table.isOrphan(table.pathOf(add))) throw error;
+    const path = lakePathOf(table.name, add);
+    if (lake.snapshot.has(path) || lake.snapshot.isRetired(path)) throw error;
     throw new LedgerlakeError(
       'LAKE_CONFLICT',
-      `expected the file ${table.pathOf(add)} of ${lake.store.location}, but a run has replaced and deleted it meanwhile; run the same ` +
+      `expected the file ${path} of ${lake.store.location}, but a run has replaced and deleted it meanwhile; run the same ` +
         'command again, and set retentionHours, so that replaced files stay',
     );
   }

@@ -90,8 +90,8 @@ export function leftOutDays(
 
 /** Start of the first window with transactions, milliseconds since 1970; Infinity: none. `ledger` counts them from there. */
 export function transactionsSince(lake: Lake, account: string): number {
-  return lake
-    .files(transactions.name, transactions.main.name, account)
+  return lake.snapshot
+    .filesOf(transactions.main.name, account, transactions.name)
     .flatMap((add) => add.loadKeys.map((key) => (readWindow(key) ?? parseImportedKey(key))?.start ?? Infinity))
     .reduce((first, at) => Math.min(first, at), Infinity);
 }

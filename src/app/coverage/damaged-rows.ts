@@ -27,13 +27,13 @@ const mostOrders = 100;
  * known.
  */
 export function rereadRemedy({ table, file, slice }: RowsToReread, lake: Lake): Remedy | undefined {
-  const delta = lake.tables.find(({ schema }) => schema.name === table);
+  const delta = lake.tables.find(({ name }) => name === table);
   const filled = pipelineFilling(table);
-  const pipeline = filled?.name ?? delta?.schema.customPipeline;
+  const pipeline = filled?.name ?? delta?.customPipeline;
   const [, account, month = ''] = /\/account=([^/]+)\/month=([^/]+)\//.exec(file) ?? [];
   if (delta === undefined || pipeline === undefined || account === undefined) return undefined;
   if (filled?.slicing.loadKeyKind === 'order') {
-    const add = delta.fileAt(file);
+    const add = lake.snapshot.fileAt(file);
     const keys = add === undefined ? [slice] : add.loadKeys;
     const orders = keys.flatMap((key) => nameIn('order', key) ?? []);
     const isShort = orders.length > 0 && orders.length <= mostOrders;
@@ -61,7 +61,7 @@ export function damagedFileRemedy(rows: RowsToReread, lake: Lake): Remedy | unde
 
 /** What replaces rows of a derived table. */
 export function derivedRowsRemedy(rows: RowsToReread, lake: Lake): Remedy | undefined {
-  const isCustom = lake.tables.find(({ schema }) => schema.name === rows.table)?.schema.customPipeline !== undefined;
+  const isCustom = lake.tables.find(({ name }) => name === rows.table)?.customPipeline !== undefined;
   // `rebuild` would need the pipeline's definition.
   return isCustom ? rereadRemedy(rows, lake) : { kind: 'rebuild' };
 }

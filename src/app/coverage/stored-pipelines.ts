@@ -13,7 +13,7 @@ export type StoredPipeline = PipelineTables & Pick<FinancesPipeline, 'slicing'>;
 
 /** The built-in pipelines, and the custom ones that a lake has tables of. */
 export function storedPipelines(lake: Lake): readonly StoredPipeline[] {
-  const custom = customPipelinesOf(lake.tables.map(({ schema }) => schema)).map((tables) => ({
+  const custom = customPipelinesOf(lake.tables).map((tables) => ({
     ...tables,
     slicing: windowSlicing({ pipeline: tables.name, table: tables.main.name, gridDays: 1, probeDays: 1 }),
   }));
@@ -29,7 +29,7 @@ export function loadKeyKindOf({ name, customPipeline, linesOf }: Table): LoadKey
 
 /** Whether a run has loaded some of a pipeline from its API. */
 export function isLoadedFromApi(lake: Lake, { name }: Pick<PipelineTables, 'name'>, account: string): boolean {
-  return [...lake.loadKeys(name, account).values()].some(({ origin }) => origin === 'api');
+  return [...lake.snapshot.keysOf(account, name).values()].some(({ origin }) => origin === 'api');
 }
 
 /** The windows that an account has loaded or imported of a pipeline, in order. */

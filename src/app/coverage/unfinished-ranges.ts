@@ -52,7 +52,7 @@ export function configuredRanges(
  */
 function gapsOf(lake: Lake, account: string, range: RequestedRange): readonly Window[] | undefined {
   const { pipeline, loadKey, start, end } = range;
-  if (loadKey !== undefined) return lake.loadKeys(pipeline, account).has(loadKey) ? [] : [{ start, end }];
+  if (loadKey !== undefined) return lake.snapshot.keysOf(account, pipeline).has(loadKey) ? [] : [{ start, end }];
   const coverage = storedPipelines(lake).find(({ name }) => name === pipeline)?.slicing.coverage;
   if (coverage === undefined) return undefined;
   const imported = importedDays(lake.snapshot, pipeline, account);

@@ -84,7 +84,7 @@ function usedPipelines(examined: ExaminedAccount): readonly FinancesPipeline[] {
   const { account, lake, settings, customPipelines } = examined;
   const used = pipelines.filter((pipeline) => isInUse(pipeline, examined));
   const isCustomOnly = used.length === 0 && customPipelines.some((pipeline) => isInUse(pipeline, examined));
-  if (isCustomOnly && lake?.accounts().has(account) === true) return [];
+  if (isCustomOnly && lake?.snapshot.accounts().has(account) === true) return [];
   const reports = settings.settlementReports === true ? [roles.reports] : [];
   const all = new Set([...withNeeds(defaultPipelines[settings.api ?? defaultApi]), ...reports, ...used]);
   // Pipelines that share an operation share its permission and its quota.
@@ -203,7 +203,9 @@ async function requestPage(
   if (slicing.loadKeyKind === 'window') slice = windowSlice({ start: end - dayMs, end });
   else if (lake !== undefined) {
     const range = { start: end - recentDays * dayMs, end };
-    const orders = [...lake.loadKeys(pipeline.name, account).keys()].flatMap((key) => nameIn('order', key) ?? []);
+    const orders = [...lake.snapshot.keysOf(account, pipeline.name).keys()].flatMap(
+      (key) => nameIn('order', key) ?? [],
+    );
     const job: Job = { kind: 'backfill', account, range, lake, refresh: true, orders: orders.slice(0, 1) };
     const prepared = await slicing.prepare?.(job, reading);
     // The preparation may have sent a request.

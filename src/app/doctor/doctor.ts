@@ -203,7 +203,7 @@ function examineClock(skews: readonly number[], add: AddFinding): void {
 async function examineVersions(lake: Lake | undefined, add: AddFinding): Promise<void> {
   const { duckdbVersion } = await import('../../core/duckdb/connection.js');
   add({ state: 'ok', found: `ledgerlake ${version}, Node ${process.version}, DuckDB ${duckdbVersion()}` });
-  if (lake === undefined || lake.isEmpty) return;
+  if (lake === undefined || lake.snapshot.isEmpty) return;
   const { minReaderVersion, minWriterVersion } = lake.snapshot.state;
   const needed = `the lake needs reader version ${minReaderVersion} and writer version ${minWriterVersion}`;
   const own = `this program has ${supported.minReaderVersion} and ${supported.minWriterVersion}`;

@@ -1,3 +1,4 @@
+import { lakePathOf } from '../../lake/catalog/change.js';
 import { plainLog } from '../../observe/log/plain-log.js';
 import type { Clock } from '../../core/clock.js';
 import { shortInstant } from '../../core/numeric/instant.js';
@@ -197,27 +198,27 @@ export async function examineFiles(
   config: string | undefined,
   add: AddFinding,
 ): Promise<void> {
-  if (report === undefined || report.lake.isEmpty) return;
+  if (report === undefined || report.lake.snapshot.isEmpty) return;
   const { lake, location, lastRuns } = report;
   let [count, bytes] = [0, 0];
   const faults: { readonly rows: RowsToReread; readonly found: string }[] = [];
-  for (const table of lake.tables) {
+  for (const { name } of lake.tables) {
     const sizes = new Map<string, number>();
-    for await (const { path, size } of lake.store.list(table.schema.name)) sizes.set(path, size);
+    for await (const { path, size } of lake.store.list(name)) sizes.set(path, size);
     const differing: DataFile[] = [];
-    for (const of of table.snapshot.files()) {
+    for (const of of lake.snapshot.files(name)) {
       [count, bytes] = [count + 1, bytes + of.size];
-      if (sizes.get(table.pathOf(of)) !== of.size) differing.push(of);
+      if (sizes.get(lakePathOf(name, of)) !== of.size) differing.push(of);
     }
     // A run may have replaced them meanwhile.
     if (differing.length > 0) await lake.refresh();
     for (const of of differing) {
-      if (table.snapshot.file(of.path) === undefined) continue;
-      const file = table.pathOf(of);
+      if (lake.snapshot.file(name, of.path) === undefined) continue;
+      const file = lakePathOf(name, of);
       const size = sizes.get(file);
       const [slice = '', ...others] = of.loadKeys;
       const found = `${file}: ${size === undefined ? 'it is missing' : sizeFault(of, size)}`;
-      faults.push({ found, rows: { table: table.schema.name, file, slice: others.length === 0 ? slice : '' } });
+      faults.push({ found, rows: { table: name, file, slice: others.length === 0 ? slice : '' } });
     }
   }
   const of = await backedUpLake(lake.store, location, lake.snapshot.version);

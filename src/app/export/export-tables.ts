@@ -45,7 +45,7 @@ export async function runExport(
   { clock, emit, setFailedResult }: Pick<RunContext, 'clock' | 'emit' | 'setFailedResult'>,
 ): Promise<CommandResult> {
   const lake = await existingLake({ lake: location, encryption }, tables, { clock, emit });
-  if (lake.tables.every(({ snapshot }) => snapshot.version < 0)) {
+  if (!lake.tables.some(({ name }) => lake.snapshot.tables.has(name))) {
     return {
       text: `\nNothing to do: ${printable(location)} holds nothing yet.\n`,
       summary: { status: 'done', lake: location, tables: 0, changed: 0, bytes: 0 },

@@ -1,10 +1,10 @@
+import { lakePathOf } from '../../lake/catalog/change.js';
 import type { DataFile } from '../../lake/delta/data-file.js';
 import { changingData } from '../../lake/files/new-file.js';
 import type { Clock } from '../../core/clock.js';
 import type { Table } from '../../core/columns/table.js';
 import { readParquet, timestampLiteral } from '../../core/duckdb/literals.js';
 import { LedgerlakeError } from '../../core/errors.js';
-import type { LakeTable } from '../../lake/lake-table.js';
 import { defaultLimits, makeLakeFolder, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
 import { localFile } from '../../lake/files/local-file.js';
 import { keyExpression, loadKeysText } from '../../lake/files/load-key-rows.js';
@@ -44,7 +44,7 @@ interface Retention {
 
 /** What a main table has of the account. */
 interface AgedTable {
-  readonly table: LakeTable;
+  readonly table: Table;
   readonly rule: AgingRule;
   readonly files: readonly AgedFile[];
   /** Load keys that aren't loaded any more. */
@@ -70,11 +70,11 @@ interface AgedFile {
 export async function removeAged(lake: Lake, account: string, before: number, clock: Clock): Promise<void> {
   const remove = async (workspace: Workspace): Promise<void> => {
     const retention: Retention = { lake, clock, workspace, account, before };
-    const listed = listedGroups(lake.table(groups.name), retention);
+    const listed = listedGroups(retention);
     const aged: AgedTable[] = [];
     const rowless: StoredLoadKey[] = [];
     for (const table of lake.tables) {
-      const rule = ruleOf(table.schema);
+      const rule = ruleOf(table);
       if (rule === undefined) continue;
       const { files, emptied, filled } = await agedFiles(retention, table, rule);
       const keys = rule.loadKey === undefined ? [] : pipelineKeys(lake, account, table);
@@ -100,27 +100,27 @@ export async function removeAged(lake: Lake, account: string, before: number, cl
 }
 
 /** The load keys of the pipelines whose main table this is. */
-function pipelineKeys(lake: Lake, account: string, table: LakeTable): StoredLoadKey[] {
-  const pipelines = new Set([...table.snapshot.filesOf(account)].map(({ pipeline }) => pipeline));
+function pipelineKeys(lake: Lake, account: string, table: Table): StoredLoadKey[] {
+  const pipelines = new Set(lake.snapshot.filesOf(table.name, account).map(({ pipeline }) => pipeline));
   return [...lake.snapshot.allKeysOf(account)].filter(({ pipeline }) => pipelines.has(pipeline));
 }
 
 /** Load keys of the groups that stay in the listing. */
-function listedGroups(table: LakeTable, { account, before }: Retention): Set<string> {
-  const spans = [...table.snapshot.filesOf(account)].flatMap(({ groups }) => groups ?? []);
+function listedGroups({ lake, account, before }: Retention): Set<string> {
+  const spans = lake.snapshot.filesOf(groups.name, account).flatMap((add) => add.groups ?? []);
   return new Set(spans.filter(({ end }) => end === null || end >= before).map(({ id }) => loadKeyFor('group', id)));
 }
 
 /** A table's files, and the load keys of their rows: `filled` with rows that stay, `emptied` without. */
 async function agedFiles(
   retention: Retention,
-  table: LakeTable,
+  table: Table,
   rule: AgingRule,
 ): Promise<{ files: AgedFile[]; emptied: Set<string>; filled: Set<string> }> {
-  const { account, before } = retention;
+  const { lake, account, before } = retention;
   const { database, clear } = retention.workspace;
   const found = { files: new Array<AgedFile>(), emptied: new Set<string>(), filled: new Set<string>() };
-  for (const add of table.snapshot.filesOf(account)) {
+  for (const add of lake.snapshot.filesOf(table.name, account)) {
     if (add.main !== undefined) continue;
     const rows = add.rows;
     const age = rule.loadKey === undefined ? ageByStatistics(add, rule.instant, before) : undefined;
@@ -128,7 +128,7 @@ async function agedFiles(
       found.files.push({ add, rows, kept: age === 'new' ? rows : 0 });
       continue;
     }
-    const path = table.pathOf(add);
+    const path = lakePathOf(table.name, add);
     const source = readParquet([await fetchFile(retention, path, add)]);
     const counts = await database.rows(
       `SELECT ${rule.loadKey ?? 'NULL'} AS load_key, count(*) FILTER (${staysCondition(rule, before)}) AS kept ` +
@@ -152,16 +152,16 @@ async function removeRows(retention: Retention, { table, rule, files, forgotten 
   const replace = async (old: readonly AgedFile[], by: readonly NewFile[]): Promise<void> => {
     await retention.lake.commitFiles({
       operation: 'DELETE',
-      main: table.schema,
+      main: table,
       files: by.map(changingData),
       decide: (snapshot) => {
-        const replaced = old.flatMap(({ add }) => snapshot.file(table.schema.name, add.path) ?? []);
+        const replaced = old.flatMap(({ add }) => snapshot.file(table.name, add.path) ?? []);
         if (replaced.length === 0) return undefined;
         const loads = replaced.flatMap((add) => {
           const loaded = snapshot.keysOf(retention.account, add.pipeline);
           return add.loadKeys.flatMap((key) => (forgotten.has(key) ? (loaded.get(key) ?? []) : []));
         });
-        const removed = withDerived(snapshot, table.schema.name, replaced);
+        const removed = withDerived(snapshot, table.name, replaced);
         return { removed, keys: { delete: [...new Set(loads)].map(loadKeyId) } };
       },
     });
@@ -181,25 +181,27 @@ async function removeRows(retention: Retention, { table, rule, files, forgotten 
 /** Rewrites a main table's file and its derived files without the forgotten rows. */
 async function rewriteBundle(
   retention: Retention,
-  main: LakeTable,
+  main: Table,
   rule: AgingRule,
   { add: old, kept }: AgedFile,
   loadKeys: readonly string[],
 ): Promise<NewFile[]> {
   const { lake, clock, workspace, account, before } = retention;
   const sources = lake.tables.flatMap((table) =>
-    table.snapshot.derivedFrom(account, main.pathOf(old)).map((add) => ({ table, path: table.pathOf(add) })),
+    lake.snapshot
+      .derivedFrom(table.name, account, lakePathOf(main.name, old))
+      .map((add) => ({ table, path: lakePathOf(table.name, add) })),
   );
   const name = old.pipeline;
-  const pipeline = { name, main: main.schema, derived: sources.map(({ table }) => table.schema) };
-  const tables = [...sources, { table: main, path: main.pathOf(old) }].map(({ table, path }) => ({
-    table: table.schema,
+  const pipeline = { name, main, derived: sources.map(({ table }) => table) };
+  const tables = [...sources, { table: main, path: lakePathOf(main.name, old) }].map(({ table, path }) => ({
+    table,
     write: async (metadata: ReadonlyMap<string, string>) => {
       const source = await fetchFile(retention, path, old);
-      const local = await writeFiltered(workspace, table.schema, [source], staysCondition(rule, before), metadata);
+      const local = await writeFiltered(workspace, table, [source], staysCondition(rule, before), metadata);
       // The source is deleted for good, so the rows are counted first; those of the main file have been counted.
       const rows = table === main ? kept : await countRows(workspace.database, source, staysCondition(rule, before));
-      checkRowCount(table.schema, rows, local.rows);
+      checkRowCount(table, rows, local.rows);
       return local;
     },
   }));

@@ -49,7 +49,7 @@ export async function runImport(
   const store = options.store ?? openStore(options.lake, { clock, emit, encryption: options.encryption });
   if (options.store === undefined) await refuseFile(options.lake);
   const lake = await Lake.open(store, tables, clock);
-  refuseMixing(account, lake.accounts(), options.lake);
+  refuseMixing(account, lake.snapshot.accounts(), options.lake);
 
   const began = clock.now();
   const summaries = new ImportSummaries();

@@ -5,7 +5,6 @@ import { codeOf, LedgerlakeError, messageOf } from '../../core/errors.js';
 import { withDerived, type CommitResult, type NewFile } from '../../lake/commit-files.js';
 import type { StoredLoadKey } from '../../lake/catalog/load-key.js';
 import type { Snapshot } from '../../lake/catalog/snapshot.js';
-import { TableSnapshot } from '../../lake/catalog/table-snapshot.js';
 import { damagedFile } from '../../lake/files/local-file.js';
 import { rowsIn } from '../../lake/files/local-parquet.js';
 import type { CheckedFiles } from '../../lake/files/month-files.js';
@@ -58,8 +57,8 @@ export function storedRows(
       (key) => key.window !== undefined && isChosen(key.window, key),
     );
     const loaded = loadedOf(keys);
-    const table = new TableSnapshot(snapshot, main.name);
-    const files = table.filesWith(
+    const files = snapshot.filesWith(
+      main.name,
       account,
       pipeline,
       keys.map(({ key }) => key),
@@ -99,7 +98,7 @@ export async function withStoredFiles<T>(
       const sql = `SELECT bit_xor(hash(of)) AS read FROM ${rowsIn(await pathsOf([add]))} AS of`;
       await database.rows(sql).catch((reason: unknown) => {
         const [fault = ''] = messageOf(reason).split('\n');
-        throw damagedFile(lake.store, lake.table(events.name), add, `it can't be read as a file of events (${fault})`);
+        throw damagedFile(lake.store, events.name, add, `it can't be read as a file of events (${fault})`);
       });
     }
     throw error;

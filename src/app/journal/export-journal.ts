@@ -89,8 +89,8 @@ export async function exportJournal(
   const settings = { ...options, costs: undefined };
   const reader = await openLakeReader(location, clock, { ...settings, emit, scope: { lake: location } });
   const { lake } = reader;
-  refuseUnknownAccount(account, lake.accounts(), location);
-  const accounts = [...lake.accounts()].filter((name) => account === undefined || name === account);
+  refuseUnknownAccount(account, lake.snapshot.accounts(), location);
+  const accounts = [...lake.snapshot.accounts()].filter((name) => account === undefined || name === account);
   const parameters = { basis, ...days, account: account ?? null };
   const known = since === undefined ? undefined : await knownVersion(lake, since);
   const database = await openDatabase();

@@ -30,7 +30,7 @@ export function knownSettlements(
   );
   const listed = accounts.flatMap((account) => {
     const keys = snapshot.keysOf(account, roles.settlements.name);
-    return [...snapshot.filesOf(listing, account).values()].flatMap((add) => {
+    return snapshot.filesOf(listing, account).flatMap((add) => {
       const read = add.loadKeys.flatMap((key) => keys.get(key) ?? []);
       return (add.groups ?? []).map(({ id, start, end, open, awaited }) => {
         const of = read.find(({ window }) => window !== undefined && start !== null && contains(window, start));

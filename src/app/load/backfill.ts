@@ -41,7 +41,7 @@ export async function backfill(options: BackfillCommand, context: RunContext): P
       chosen,
       bounds: { from: range.start, to: range.end },
       plan: (lake) => {
-        const isFirst = lake.accounts().size === 0;
+        const isFirst = lake.snapshot.accounts().size === 0;
         const requested = withNeeds(pipelines).flatMap((pipeline): RequestedRange[] => {
           const gaps = pipeline.slicing.coverage?.(lake, account, range).gaps ?? [];
           return gaps.length === 0 ? [] : [{ command: 'backfill', pipeline: pipeline.name, ...range }];
@@ -50,14 +50,14 @@ export async function backfill(options: BackfillCommand, context: RunContext): P
         return { pipelines, job: { kind: 'backfill', account, range, lake, ...values }, requested, isFirst };
       },
       result: ({ lake, plan: { isFirst }, report, findings }) => {
-        const hasRows = lake.tables.some(({ snapshot }) => [...snapshot.filesOf(account)].length > 0);
+        const hasRows = lake.tables.some(({ name }) => lake.snapshot.filesOf(name, account).length > 0);
         const isSynthetic = options.endpoint === undefined && !chosen.isCustomOnly;
-        const events = roles.byDate.flatMap(({ name, main }) => lake.files(name, main.name, account));
+        const events = roles.byDate.flatMap(({ name, main }) => lake.snapshot.filesOf(main.name, account, name));
         const firstEvent = firstInstant(events, 'effective_at');
         const nothing = emptyRunText(report, { firstEvent, hasRows, isSynthetic });
         const next =
           isFirst && report.failure === undefined
-            ? nextSteps(report, { ...options, keepsReplaced: lake.retentionMs > 0 })
+            ? nextSteps(report, { ...options, keepsReplaced: lake.snapshot.config.retentionMs > 0 })
             : '';
         const texts = [summaryText(report), findingsText(findings), nothing === '' ? next : nothing];
         return {

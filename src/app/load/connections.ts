@@ -120,7 +120,7 @@ export async function connectPipelines(
         continue;
       }
       // The definition has found records before.
-      const isProven = lake.files(pipeline.name, pipeline.main.name, account).length > 0;
+      const isProven = lake.snapshot.filesOf(pipeline.main.name, account, pipeline.name).length > 0;
       const mostMisses = isProven ? Infinity : firstMisses;
       const connection = await connectPipeline(pipeline, location, account, {
         ...context,

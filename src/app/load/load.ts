@@ -143,10 +143,10 @@ async function loadInto<Summary extends object, Plan extends LoadPlan>(
   const lake = await Lake.open(store, [...tables, ...customTables], clock);
   const revisions = new EventRevisions(lake, clock, workspace);
   // A run that judges the age of a lake begins none: the disk of the lake may not be mounted.
-  if (options.maxLag !== undefined && lake.isEmpty && (await isEmpty(store)))
+  if (options.maxLag !== undefined && lake.snapshot.isEmpty && (await isEmpty(store)))
     throw usageError(missingText(options.lake));
   for (const { loaded } of chosen.custom) refuseChanged(loaded, lake.described, options.lake);
-  refuseMixing(account, lake.accounts(), options.lake);
+  refuseMixing(account, lake.snapshot.accounts(), options.lake);
   progress.lake = lake;
   const pipelines = withNeeds(chosen.pipelines).map(({ name }) => name);
   const lease = await acquireLease(lake, clock, { command, account, pipelines });
@@ -257,7 +257,7 @@ async function runConnected(
   const until = { end: job.range.end, requested };
   // A service that can't be reached is down then, as its address is probably right.
   const hasAnswered = pipelines.some(({ name }) =>
-    [...lake.loadKeys(name, account).values()].some(({ origin }) => origin === 'api'),
+    [...lake.snapshot.keysOf(account, name).values()].some(({ origin }) => origin === 'api'),
   );
   const emitWithWatermarks = emittingWatermarks(lake, account, windowedOf(pipelines), until, emit);
   const finances = isCustomOnly ? noConnection : await openUpstream(options, account, { clock, emit, hasAnswered });

@@ -44,7 +44,7 @@ export function pipelineLookBackDays(
   if (typeof lookBack === 'number') return lookBack;
   const { name, slicing } = pipeline;
   const noted = lookBacks.get(name);
-  const read = lake.loadKeys(name, account);
+  const read = lake.snapshot.keysOf(account, name);
   const longest = Math.max(...lookBack.map((rule) => rule.days));
   const lastDone = (days: number): number | undefined => {
     // Where windows change without a re-read, recent changes prove none; windows older than the longest rule only change by one.

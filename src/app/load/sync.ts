@@ -86,7 +86,7 @@ export async function sync(options: SyncCommand, context: RunContext): Promise<C
         lake_begun: plan?.isBegun ?? false,
       }),
       plan: async (lake, unfinished) => {
-        if (lake.isEmpty) emit({ event: 'lake-begun', lake: options.lake });
+        if (lake.snapshot.isEmpty) emit({ event: 'lake-begun', lake: options.lake });
         const { pipelines: unsynced, api } = left(lake);
         if (unsynced.length > 0) emit({ event: 'api-left', account, pipelines: unsynced.map(({ name }) => name), api });
         const configured = from === undefined ? [] : configuredRanges(lake, account, [...names], from);
@@ -116,7 +116,7 @@ export async function sync(options: SyncCommand, context: RunContext): Promise<C
         const loads = new Set(plan.pipelines.map(({ name }) => name));
         const lacking = plan.job.requested.filter(
           ({ pipeline, loadKey }) =>
-            loadKey !== undefined && loads.has(pipeline) && !lake.loadKeys(pipeline, account).has(loadKey),
+            loadKey !== undefined && loads.has(pipeline) && !lake.snapshot.keysOf(account, pipeline).has(loadKey),
         );
         const unfinished = [...new Set(lacking.map(({ pipeline }) => pipeline))];
         return (
@@ -206,7 +206,7 @@ function planSync(question: SyncQuestion, emit: Emit): SyncLoad {
     missing,
     days,
     isRereading,
-    isBegun: lake.isEmpty,
+    isBegun: lake.snapshot.isEmpty,
     requested: [...configured, ...initialRanges(chosen, job, missing)],
   };
 }
@@ -257,7 +257,9 @@ function initialRanges(
     const { name, slicing } = pipeline;
     const { loadKeyKind, coverage } = slicing;
     const isBegun =
-      loadKeyKind === 'window' ? loadedWindows(lake, name, account).length > 0 : lake.loadKeys(name, account).size > 0;
+      loadKeyKind === 'window'
+        ? loadedWindows(lake, name, account).length > 0
+        : lake.snapshot.keysOf(account, name).size > 0;
     if (coverage === undefined || isBegun) return [];
     const windows = missing.get(name) ?? missingWindows([], range.end, requestedOf(requested, name));
     return windows.map((window) => ({ command: 'sync', pipeline: name, ...window }));
@@ -275,7 +277,7 @@ const nothingLeft: LeftPipelines = { pipelines: [], api: 'both' };
 
 /** @param names of the pipelines that the sync loads */
 function leftPipelines(lake: Lake, account: string, names: ReadonlySet<string>): LeftPipelines {
-  const loaded = defaultPipelines.both.filter(({ name }) => lake.loadKeys(name, account).size > 0);
+  const loaded = defaultPipelines.both.filter(({ name }) => lake.snapshot.keysOf(account, name).size > 0);
   const loadsAll = (api: Api) => loaded.every((pipeline) => defaultPipelines[api].includes(pipeline));
   const api = apiNames.find((name) => name !== defaultApi && loadsAll(name)) ?? 'both';
   return { pipelines: loaded.filter(({ name }) => !names.has(name)), api };

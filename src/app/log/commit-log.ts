@@ -46,7 +46,7 @@ export async function commitLog(
   if (most === undefined) throw usageError(`expected --limit to be a number of commits, got ${JSON.stringify(limit)}`);
   const lake = await openExistingLake(location, clock, emit);
   const { store, snapshot } = lake;
-  refuseUnknownAccount(account, lake.accounts(), location);
+  refuseUnknownAccount(account, lake.snapshot.accounts(), location);
   const rows: ResultCell[][] = [];
   let commits = 0;
   for await (const { commit, fault } of chainDown(new CatalogFiles(store), snapshot.version, snapshot.hash)) {

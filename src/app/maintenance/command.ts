@@ -90,8 +90,8 @@ export async function maintain(
     summary: { lake: options.lake, seconds: secondsSince(), pipelines: {}, catalog: null },
   }));
   const lake = await existingLake(options, tables, context);
-  const accounts = lake.accounts();
-  const known = [...command.pipelines, ...customPipelinesOf(lake.tables.map(({ schema }) => schema))];
+  const accounts = lake.snapshot.accounts();
+  const known = [...command.pipelines, ...customPipelinesOf(lake.tables)];
   const pipelines = chosenPipelines(options.pipelines, known, accounts, options.lake);
   refuseUnknownAccount(account, accounts, options.lake);
   const summaries: RewriteSummary[] = [];

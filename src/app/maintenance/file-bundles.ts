@@ -9,8 +9,6 @@ import type { Table, PipelineTables } from '../../core/columns/table.js';
 import { lakePathOf } from '../../lake/catalog/change.js';
 import type { Snapshot } from '../../lake/catalog/snapshot.js';
 import { withDerived, type CommitResult, type FileCommit, type NewFile } from '../../lake/commit-files.js';
-import { TableSnapshot } from '../../lake/catalog/table-snapshot.js';
-import { filesOf } from '../../lake/loads/load-keys.js';
 import type { Lake } from '../../lake/lake.js';
 import { checkedFile, damagedFile } from '../../lake/files/local-file.js';
 import { columnList, rowsIn, type LocalParquet } from '../../lake/files/local-parquet.js';
@@ -38,8 +36,7 @@ export function bundlesOf(
   account: string | undefined,
 ): Bundle[] {
   const accounts = account === undefined ? [...snapshot.accounts()].toSorted() : [account];
-  const table = new TableSnapshot(snapshot, pipeline.main.name);
-  const adds = accounts.flatMap((name) => filesOf(table, pipeline.name, name));
+  const adds = accounts.flatMap((name) => snapshot.filesOf(pipeline.main.name, name, pipeline.name));
   return adds
     .toSorted((a, b) => (a.path < b.path ? -1 : 1))
     .map((main) => ({ main, derived: derivedFiles(snapshot, pipeline, main) }));
@@ -81,9 +78,7 @@ function derivedFiles(
   main: DataFile,
 ): Bundle['derived'] {
   return derived.flatMap((table) =>
-    new TableSnapshot(snapshot, table.name)
-      .derivedFrom(main.account, lakePathOf(name, main))
-      .map((add) => ({ table, add })),
+    snapshot.derivedFrom(table.name, main.account, lakePathOf(name, main)).map((add) => ({ table, add })),
   );
 }
 
@@ -209,13 +204,12 @@ export async function fetchFiles(
   adds: readonly DataFile[],
 ): Promise<string[]> {
   const paths: string[] = [];
-  const table = lake.table(name);
   for (const add of adds) {
-    const path = await checkedFile(lake.store, table, add, workspace, { isCopied: true });
+    const path = await checkedFile(lake.store, name, add, workspace, { isCopied: true });
     // DuckDB would name the copy.
     await footerTexts(path).catch((error: unknown) => {
       const slice = loadKeysText(add.loadKeys) || 'no slice';
-      throw damagedFile(lake.store, table, add, `it has ${slice} and is no Parquet file (${messageOf(error)})`);
+      throw damagedFile(lake.store, name, add, `it has ${slice} and is no Parquet file (${messageOf(error)})`);
     });
     paths.push(path);
   }

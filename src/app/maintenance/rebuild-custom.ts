@@ -1,3 +1,4 @@
+import { lakePathOf } from '../../lake/catalog/change.js';
 import { changingData, metadataOf, newFile } from '../../lake/files/new-file.js';
 import { DamagedFile, DataFile } from '../../lake/delta/data-file.js';
 import { tablesOf, type PipelineTables, type Table } from '../../core/columns/table.js';
@@ -82,7 +83,7 @@ export async function rebuildCustom(
       bundles.leaveOut(bundle, (live) => added.some(({ add }) => new DataFile(add).sha256 === live.main.sha256));
     }
     summary.slices++;
-    const path = lake.table(main.name).pathOf(old);
+    const path = lakePathOf(main.name, old);
     emit({ event: 'entries-checked', pipeline: name, file: path, bytes: old.size, changed });
     await workspace.clear();
   }

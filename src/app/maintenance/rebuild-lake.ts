@@ -1,3 +1,4 @@
+import { lakePathOf } from '../../lake/catalog/change.js';
 import { isRewritten } from '../../lake/files/new-file.js';
 import { addOf, contentOf, DamagedFile, ifReadable, type NetSums } from '../../lake/delta/data-file.js';
 import { count } from '../../core/count.js';
@@ -257,7 +258,7 @@ class PipelineRebuild {
     const { run, pipeline } = this.#context;
     const repaired = { ...this.#context.repaired, lastRuns: await (this.#lastRuns ??= readLastRuns(run.lake.store)) };
     const loadKeys = main.loadKeys;
-    const location = { table: pipeline.main.name, file: run.lake.table(pipeline.main.name).pathOf(main) };
+    const location = { table: pipeline.main.name, file: lakePathOf(pipeline.main.name, main) };
     const remedy = rereadRemedy({ ...location, slice: loadKeys.length === 1 ? (loadKeys[0] ?? '') : '' }, run.lake);
     const command = remedy && remedyCommand(remedy, repaired);
     const slice = loadKeysText(loadKeys);
@@ -272,7 +273,7 @@ class PipelineRebuild {
     const { main } = bundle;
     const workspace = subWorkspace(this.#context.workspace);
     try {
-      const file = await checkedSource(lake.store, lake.table(pipeline.main.name), main, workspace);
+      const file = await checkedSource(lake.store, pipeline.main.name, main, workspace);
       const stored = this.#isDiffering ? undefined : await this.#storedEntries(bundle, workspace);
       const { rawBytes } = workspace.limits;
       const folder = workspace.newPath();
@@ -282,7 +283,7 @@ class PipelineRebuild {
           if (!(error instanceof LedgerlakeError) || error.code !== 'LAKE_STORE') throw error;
           // Its hash is right: such a file was written as it is.
           const fault = `it can't be read as a file of ${pipeline.main.name} (${error.message})`;
-          throw damagedFile(lake.store, lake.table(pipeline.main.name), main, fault);
+          throw damagedFile(lake.store, pipeline.main.name, main, fault);
         });
       return { bundle, workspace, stored, entries };
     } catch (error) {
@@ -299,7 +300,7 @@ class PipelineRebuild {
     const files: string[] = [];
     for (const add of adds) {
       try {
-        files.push(await checkedFile(run.lake.store, run.lake.table(table.name), add, workspace));
+        files.push(await checkedFile(run.lake.store, table.name, add, workspace));
       } catch (error) {
         if (!(error instanceof DamagedFile)) throw error;
         // Its rows are derived again.
@@ -329,10 +330,9 @@ class PipelineRebuild {
       summary.slices++;
       count(summary.rows, pipeline.main.name, entries.events);
       count(summary.rows, this.#table.name, entries.rows);
-      const main = lake.table(pipeline.main.name);
       this.#bundles.leaveOut(bundle, (live) => live.main.path === bundle.main.path);
       emit({
-        ...{ event: 'entries-checked', pipeline: pipeline.name, file: main.pathOf(bundle.main) },
+        ...{ event: 'entries-checked', pipeline: pipeline.name, file: lakePathOf(pipeline.main.name, bundle.main) },
         ...{ bytes: bundle.main.size, changed: !isSame },
       });
     }
@@ -389,7 +389,7 @@ class PipelineRebuild {
       table: this.#table,
       add: addOf({ ...described, dataChange: true }, run.clock.now()),
       read: () => Promise.resolve(bytes),
-      main: run.lake.table(pipeline.main.name).pathOf(main),
+      main: lakePathOf(pipeline.main.name, main),
     };
   }
 }

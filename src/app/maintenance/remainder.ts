@@ -1,3 +1,4 @@
+import { lakePathOf } from '../../lake/catalog/change.js';
 import { rowsOf, type DataFile } from '../../lake/delta/data-file.js';
 import type { Clock } from '../../core/clock.js';
 import { literal, timestampLiteral } from '../../core/duckdb/literals.js';
@@ -81,7 +82,7 @@ async function remainderOf(
 }
 
 function unselectableFailure(lake: Lake, { main }: PipelineTables, add: DataFile): LedgerlakeError {
-  const file = lake.store.address(lake.table(main.name).pathOf(add));
+  const file = lake.store.address(lakePathOf(main.name, add));
   return new LedgerlakeError(
     'LAKE_CONFLICT',
     `expected to split ${file}, which contains more than what is read again, but its rows can't be told apart; ` +

@@ -133,17 +133,16 @@ export function lakeTools(session: LakeSession): Readonly<Record<string, Tool>> 
 /** The tables that a session shows, with the rows of the newest version. */
 function tablesOf({ reader: { lake, tables } }: LakeSession, name: string | undefined): readonly object[] {
   const rows = new Map<string, number>();
-  for (const { table, add } of lake.committedAdds()) {
-    const before = rows.get(table.schema.name) ?? 0;
-    rows.set(table.schema.name, before + add.rows);
+  for (const { table, add } of lake.files()) {
+    rows.set(table, (rows.get(table) ?? 0) + add.rows);
   }
   return named('table', tables, name).map((table) => {
-    const { schema } = lake.table(table.name);
-    const aboutOf = new Map(schema.columns.map((column) => [column.name, column.about]));
+    const { about, columns: described } = lake.table(table.name);
+    const aboutOf = new Map(described.map((column) => [column.name, column.about]));
     const columns = columnsOf(table).map((column) => ({ ...column, about: aboutOf.get(column.name) }));
     return {
       name: table.name,
-      about: schema.about,
+      about,
       rows: rows.get(table.name) ?? 0,
       columns: name === undefined ? columns.map((column) => column.name) : columns,
     };

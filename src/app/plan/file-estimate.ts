@@ -1,3 +1,4 @@
+import { lakePathOf } from '../../lake/catalog/change.js';
 import type { Table } from '../../core/columns/table.js';
 import { fileLiteral } from '../../core/duckdb/literals.js';
 import { localFile } from '../../lake/files/local-file.js';
@@ -22,9 +23,9 @@ export function fileSizes(
   account: string,
 ): ((results: number) => FileTotal) | undefined {
   const committed = lake
-    .committedAdds()
+    .files()
     .filter(({ add }) => add.pipeline === pipeline && add.account === account)
-    .map(({ table, add }) => ({ table: table.schema.name, rows: add.rows, size: add.size }));
+    .map(({ table, add }) => ({ table, rows: add.rows, size: add.size }));
   const filesOf = (table: Table) => committed.filter((file) => file.table === table.name && file.rows > 0);
   const main = tables.at(-1);
   const results = main === undefined ? 0 : rowCount(filesOf(main));
@@ -87,15 +88,15 @@ export async function rawSize(
   account: string,
   signal: AbortSignal,
 ): Promise<number | undefined> {
-  const adds = lake
-    .files(pipeline, table, account)
+  const adds = lake.snapshot
+    .filesOf(table, account, pipeline)
     .filter(({ rows }) => rows > 0)
     .toSorted((a, b) => b.modificationTime - a.modificationTime);
   if (adds.length === 0) return undefined;
   return withWorkspace(defaultLimits, lake.store, async ({ database, newPath }) => {
     const files: string[] = [];
     for (const add of adds) {
-      const path = lake.table(table).pathOf(add);
+      const path = lakePathOf(table, add);
       const isLocal = lake.store.localPath(path) !== undefined;
       if (isLocal || add.size <= most.remoteBytes) {
         const file = await localFile(lake.store, path, newPath);

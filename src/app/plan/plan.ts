@@ -76,7 +76,7 @@ export async function plan(options: PlanOptions, context: ReadingContext): Promi
   const range = readDateRange({ ...options, marginMinutes }, clock.now());
   const lake = await openPlannedLake(options, chosen, clock);
   emitDamage(lake, emit);
-  refuseMixing(account, lake.accounts(), options.lake);
+  refuseMixing(account, lake.snapshot.accounts(), options.lake);
   const values = readLoadOptions('plan', (name) => options[name]);
   const job: BackfillJob = { kind: 'backfill', account, range, lake, ...values };
   let probed = nothingProbed;

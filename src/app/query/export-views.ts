@@ -1,3 +1,4 @@
+import { lakePathOf } from '../../lake/catalog/change.js';
 import { join } from 'node:path';
 import { identifier, fileLiteral, literal } from '../../core/duckdb/literals.js';
 import { withoutTexts, wordsOf } from '../../core/duckdb/sql-statements.js';
@@ -32,13 +33,13 @@ export async function exportViews(
 ): Promise<CommandResult<ViewsExport>> {
   const settings = await readViewSettings(options);
   const lake = await openExistingLake(location, clock, emit);
-  const tables = sqlTables(lake.tables.map(({ schema, columns }) => ({ name: schema.name, columns })));
-  const committed = groupBy(lake.committedAdds(), ({ table }) => table.schema.name);
+  const tables = sqlTables(lake.tables.map((table) => ({ name: table.name, columns: lake.snapshot.columnsOf(table) })));
+  const committed = groupBy(lake.files(), ({ table }) => table);
   // A pattern would find replaced files, too.
-  const keepsReplaced = lake.retentionMs > 0 || [...lake.snapshot.retired()].length > 0;
+  const keepsReplaced = lake.snapshot.config.retentionMs > 0 || [...lake.snapshot.retired()].length > 0;
   const tableViews = tables.map((table) => {
     const files = committed.get(table.name) ?? [];
-    const addresses = files.map(({ table, add }) => fileLiteral(lake.store.address(table.pathOf(add))));
+    const addresses = files.map(({ add }) => fileLiteral(lake.store.address(lakePathOf(table.name, add))));
     return tableView(
       table,
       keepsReplaced || files.length === 0 ? addresses : [filePattern(lake.store.address(table.name))],

@@ -1,3 +1,4 @@
+import { lakePathOf } from '../../lake/catalog/change.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { existsSync } from 'node:fs';
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
@@ -6,7 +7,8 @@ import { scannedFiles, scansOf } from '../../core/duckdb/scans.js';
 import { LedgerlakeError, throwIfStopped } from '../../core/errors.js';
 import { groupBy } from '../../core/group-by.js';
 import { DamagedFile } from '../../lake/delta/data-file.js';
-import { FileCache, type CacheSettings, type FetchProgress, type LakeFile } from '../../lake/files/file-cache.js';
+import { FileCache, type CacheSettings, type FetchProgress } from '../../lake/files/file-cache.js';
+import type { TableFile } from '../../lake/commit-files.js';
 import type { Lake } from '../../lake/lake.js';
 import type { CommandScope } from '../command-text.js';
 import { damageText } from './file-fault.js';
@@ -73,10 +75,10 @@ export class FetchedFiles {
   ): Promise<boolean> {
     if (tables.length === 0) return false;
     const scans = await scansOf(database, statement, { signal, ...(parameters && { parameters }) });
-    const needed: LakeFile[] = [];
+    const needed: TableFile[] = [];
     for (const [table, partitions] of this.#partitions()) {
       if (!tables.includes(table)) continue;
-      const local = new Map<string, readonly LakeFile[]>();
+      const local = new Map<string, readonly TableFile[]>();
       for (const partition of partitions.values())
         for (const path of await this.#filesOf(partition)) local.set(path, partition);
       const paths = [...local.keys()];
@@ -101,18 +103,18 @@ export class FetchedFiles {
   /** Whether a commit has replaced a file that couldn't be fetched. Throws an error that names it where none has. */
   async #replaced(error: DamagedFile): Promise<boolean> {
     const { store } = this.#lake;
-    const isIt = ({ table, add }: LakeFile) => error.message.includes(store.address(table.pathOf(add)));
-    const [file] = this.#lake.committedAdds().filter(isIt);
+    const isIt = ({ table, add }: TableFile) => error.message.includes(store.address(lakePathOf(table, add)));
+    const [file] = this.#lake.files().filter(isIt);
     await this.#lake.refresh();
-    if (file === undefined || !this.#lake.snapshot.has(file.table.pathOf(file.add))) return true;
+    if (file === undefined || !this.#lake.snapshot.has(lakePathOf(file.table, file.add))) return true;
     throw new LedgerlakeError('SQL', await damageText({ file, fault: error.fault }, this.#lake, this.#scope), {
       cause: error,
     });
   }
 
   /** The files of each table by account and month. */
-  #partitions(): ReadonlyMap<string, ReadonlyMap<string, readonly LakeFile[]>> {
-    const tables = groupBy(this.#lake.committedAdds(), ({ table }) => table.schema.name);
+  #partitions(): ReadonlyMap<string, ReadonlyMap<string, readonly TableFile[]>> {
+    const tables = groupBy(this.#lake.files(), ({ table }) => table);
     return new Map(
       [...tables].map(([name, files]) => [
         name,
@@ -121,7 +123,7 @@ export class FetchedFiles {
     );
   }
 
-  async #filesOf(partition: readonly LakeFile[]): Promise<readonly string[]> {
+  async #filesOf(partition: readonly TableFile[]): Promise<readonly string[]> {
     const local = partition.map((file) => this.#cache.localPath(file));
     const [first] = partition;
     if (first === undefined || local.every((path) => this.#fetched.has(path))) return local;

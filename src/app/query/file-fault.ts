@@ -1,6 +1,7 @@
+import { lakePathOf } from '../../lake/catalog/change.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { truncateText } from '../../core/printable.js';
-import type { LakeFile } from '../../lake/files/file-cache.js';
+import type { TableFile } from '../../lake/commit-files.js';
 import { loadKeysText } from '../../lake/files/load-key-rows.js';
 import { damageOf, sizeFault } from '../../lake/files/local-file.js';
 import { footerFault } from '../../lake/files/footer-fault.js';
@@ -11,7 +12,7 @@ import { damagedFileRemedy } from '../coverage/damaged-rows.js';
 import { remedyCommand } from '../remedy.js';
 
 interface FileFault {
-  readonly file: LakeFile;
+  readonly file: TableFile;
   readonly fault: string;
 }
 
@@ -35,8 +36,8 @@ const mostRead = 2_000_000_000;
  */
 export async function fileFault(error: unknown, lake: Lake, scope: CommandScope & { lake: string }): Promise<unknown> {
   if (!(error instanceof LedgerlakeError) || error.code !== 'SQL') return error;
-  const files = lake.committedAdds();
-  const named = files.find(({ table, add }) => error.message.includes(lake.store.address(table.pathOf(add))));
+  const files = lake.files();
+  const named = files.find(({ table, add }) => error.message.includes(lake.store.address(lakePathOf(table, add))));
   if (named === undefined && (quotedFile.test(error.message) || !corrupt.test(error.message))) return error;
   const [words = ''] = error.message.split('\n');
   const verify = commandIn(scope, 'ledgerlake verify');
@@ -44,7 +45,7 @@ export async function fileFault(error: unknown, lake: Lake, scope: CommandScope 
   if (found === undefined) {
     const quoted = truncateText(words, mostQuoted);
     if (named !== undefined) {
-      const address = lake.store.address(named.table.pathOf(named.add));
+      const address = lake.store.address(lakePathOf(named.table, named.add));
       return sqlError(`expected DuckDB to read ${address}, whose bytes are right, got ${quoted}`, error);
     }
     return sqlError(
@@ -68,14 +69,14 @@ export async function checkFiles(
   checked: Set<string>,
   names: readonly string[],
 ): Promise<TableFaults> {
-  const isNew = ({ table, add }: LakeFile) => names.includes(table.schema.name) && !checked.has(table.pathOf(add));
+  const isNew = ({ table, add }: TableFile) => names.includes(table) && !checked.has(lakePathOf(table, add));
   const files = new Map(
     lake
-      .committedAdds()
+      .files()
       .filter(isNew)
-      .map((file) => [file.table.pathOf(file.add), file]),
+      .map((file) => [lakePathOf(file.table, file.add), file]),
   );
-  const folders = new Set(Array.from(files.values(), ({ table }) => table.schema.name));
+  const folders = new Set(Array.from(files.values(), ({ table }) => table));
   const faults = new Map<string, LedgerlakeError>();
   await Promise.all(
     Array.from(folders, async (folder) => {
@@ -97,9 +98,10 @@ export async function checkFiles(
 }
 
 /** What the footer of a local file shows. DuckDB finds a file that is no Parquet, or is gone by then. */
-async function localFault(file: LakeFile, { store }: Lake): Promise<string | undefined> {
-  const local = store.localPath(file.table.pathOf(file.add));
-  return local === undefined ? undefined : footerFault(local, file, store).catch(() => undefined);
+async function localFault(file: TableFile, lake: Lake): Promise<string | undefined> {
+  const local = lake.store.localPath(lakePathOf(file.table, file.add));
+  const columns = lake.snapshot.columnsOf(lake.table(file.table));
+  return local === undefined ? undefined : footerFault(local, file, columns, lake.store).catch(() => undefined);
 }
 
 /** Names a damaged file, its slice and the command that repairs it. */
@@ -109,13 +111,13 @@ export async function damageText(
   scope: CommandScope & { lake: string },
 ): Promise<string> {
   const verify = commandIn(scope, 'ledgerlake verify');
-  const path = file.table.pathOf(file.add);
+  const path = lakePathOf(file.table, file.add);
   const loadKeys = file.add.loadKeys;
   const [first = '', ...others] = loadKeys;
-  const rows = { table: file.table.schema.name, file: path, slice: others.length === 0 ? first : '' };
+  const rows = { table: file.table, file: path, slice: others.length === 0 ? first : '' };
   const remedy = damagedFileRemedy(rows, lake);
   const named = { location: scope.lake, config: scope.config, lastRuns: await readLastRuns(lake.store) };
-  const copy = remedy === undefined || file.table.schema.appendOnly === true ? ['restore it from a copy'] : [];
+  const copy = remedy === undefined || lake.table(file.table).appendOnly === true ? ['restore it from a copy'] : [];
   const run = remedy === undefined ? [] : [`run \`${remedyCommand(remedy, named)}\``];
   const address = lake.store.address(path);
   const advice = [...copy, ...run].join(', or ');
@@ -123,16 +125,16 @@ export async function damageText(
 }
 
 /** The fault of a file that DuckDB names; undefined where its bytes are right and DuckDB couldn't fetch them. */
-async function faultIn(file: LakeFile, words: string, { store }: Lake): Promise<FileFault | undefined> {
+async function faultIn(file: TableFile, words: string, { store }: Lake): Promise<FileFault | undefined> {
   const { table, add } = file;
   const fault = await damageOf(store, table, add);
   if (fault !== undefined) return { file, fault };
   if (unreachable.test(words)) return undefined;
-  const detail = words.replaceAll(store.address(table.pathOf(add)), 'it');
+  const detail = words.replaceAll(store.address(lakePathOf(table, add)), 'it');
   return { file, fault: `it is damaged (${truncateText(detail, mostQuoted)})` };
 }
 
-async function firstDamage(lake: Lake, files: readonly LakeFile[]): Promise<FileFault | undefined> {
+async function firstDamage(lake: Lake, files: readonly TableFile[]): Promise<FileFault | undefined> {
   if (files.reduce((sum, { add }) => sum + add.size, 0) > mostRead) return undefined;
   for (const file of files) {
     const fault = await damageOf(lake.store, file.table, file.add);

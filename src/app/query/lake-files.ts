@@ -97,9 +97,9 @@ export async function openLakeReader(
   const lake = await openExistingLake(location, clock, emit);
   if (at !== undefined) await lake.goTo(at);
   const fetched = await fetchedFiles(lake, settings, { ...scope, lake: location }, emit, at === undefined);
-  for (const account of accounts ?? []) refuseUnknownAccount(account, lake.accounts(), location);
+  for (const account of accounts ?? []) refuseUnknownAccount(account, lake.snapshot.accounts(), location);
   if (accounts !== undefined) lake.limitTo(accounts);
-  const views = sqlTables(lake.tables.map(({ schema, columns }) => ({ name: schema.name, columns })));
+  const views = sqlTables(lake.tables.map((table) => ({ name: table.name, columns: lake.snapshot.columnsOf(table) })));
   const firstLoad = firstLoadOf(lake, clock.now());
   const checked = new Set<string>();
   const scopes = new StatementScopes(
@@ -116,7 +116,7 @@ export async function openLakeReader(
     tables: views,
     lakeFiles: async () => {
       await lake.refresh();
-      return fetched === undefined ? lake.committedFiles() : fetched.lakeFiles();
+      return fetched === undefined ? lake.fileAddresses() : fetched.lakeFiles();
     },
     fetchFor: (statement, options) =>
       Promise.resolve(fetched?.fetch(statement, scopes.of(statement).tables, options) ?? false),
@@ -134,7 +134,7 @@ export async function openLakeReader(
 /** When the oldest table was created. The logs of a foreign lake can contain any value. */
 function firstLoadOf(lake: Lake, now: number): number | undefined {
   return lake.tables
-    .flatMap(({ metaData }) => metaData?.createdTime ?? [])
+    .flatMap(({ name }) => lake.snapshot.tables.get(name)?.metaData.createdTime ?? [])
     .filter((at) => Number.isInteger(at) && at > 0 && at <= now)
     .toSorted((one, other) => one - other)[0];
 }

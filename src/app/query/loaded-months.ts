@@ -6,7 +6,7 @@ import { storedWindows } from '../coverage/stored-pipelines.js';
 
 /** The windows in which each account has events or transactions loaded, of those that have any. */
 export function windowsByAccount(lake: Lake): ReadonlyMap<string, readonly Window[]> {
-  const all = [...lake.accounts()]
+  const all = [...lake.snapshot.accounts()]
     .toSorted()
     .map((account): [string, readonly Window[]] => [
       account,

@@ -43,12 +43,14 @@ export function notesOn(scope: StatementScope, lake: Lake, { firstLoad, hasCosts
  * loads it. Undefined for any other statement, and for an empty lake.
  */
 export function emptyNote({ relations }: StatementScope, lake: Lake): string | undefined {
-  const accounts = [...lake.accounts()].toSorted();
+  const accounts = [...lake.snapshot.accounts()].toSorted();
   const [account] = accounts;
   if (account === undefined) return undefined;
   const stored = storedPipelines(lake);
   const isLoaded = ({ name, main }: PipelineTables) =>
-    accounts.some((of) => lake.files(name, main.name, of).length > 0 || lake.loadKeys(name, of).size > 0);
+    accounts.some(
+      (of) => lake.snapshot.filesOf(main.name, of, name).length > 0 || lake.snapshot.keysOf(of, name).size > 0,
+    );
   for (const { name, tables } of relations) {
     const all = tables.flatMap((table) =>
       stored.filter((pipeline) => tablesOf(pipeline).some((one) => one.name === table)),
@@ -93,7 +95,7 @@ function unloadedNote(lake: Lake, accounts: readonly string[]): string | undefin
       });
     if (spans.length === 0) continue;
     const opened = spans.map((span) => span.opened);
-    const isByGroup = posted.length === 0 || lake.loadKeys(roles.bySettlement.name, account).size > 0;
+    const isByGroup = posted.length === 0 || lake.snapshot.keysOf(account, roles.bySettlement.name).size > 0;
     const windows = isByGroup
       ? [{ start: Math.min(...opened), end: Math.max(...opened) + 1000 }]
       : joined(spans.flatMap(({ missing }) => missing));
@@ -110,7 +112,9 @@ function unloadedNote(lake: Lake, accounts: readonly string[]): string | undefin
 
 /** A note on figures that leave windows out; undefined where they leave none out. */
 function leftOutNote(lake: Lake): string | undefined {
-  const [first, ...others] = [...lake.accounts()].toSorted().flatMap((account) => leftOutDays(lake, account) ?? []);
+  const [first, ...others] = [...lake.snapshot.accounts()]
+    .toSorted()
+    .flatMap((account) => leftOutDays(lake, account) ?? []);
   if (first === undefined) return undefined;
   const more = others.length === 0 ? '' : `; the same holds for ${others.map(({ account }) => account).join(', ')}`;
   return `WARNING: ${leftOutText(first)}${more}`;
@@ -123,7 +127,7 @@ function leftOutNote(lake: Lake): string | undefined {
 function reconciledNote(names: ReadonlySet<string>, lake: Lake): string | undefined {
   const view = ['reconciliation', 'reconciliation_by_month', 'clearing'].find((name) => names.has(name));
   if (view === undefined) return undefined;
-  const ends = [...lake.accounts()].toSorted().flatMap((account) => {
+  const ends = [...lake.snapshot.accounts()].toSorted().flatMap((account) => {
     const [v0, later] = [events, transactions].map((pipeline) => storedWindows(lake, pipeline, account).at(-1)?.end);
     return v0 === undefined || later === undefined || v0 === later ? [] : [{ account, v0, later }];
   });
@@ -138,7 +142,9 @@ function reconciledNote(names: ReadonlySet<string>, lake: Lake): string | undefi
 
 /** A note on `api_differences`; undefined where both APIs are loaded for the same days. */
 function comparedNote(lake: Lake): string | undefined {
-  const [first, ...others] = [...lake.accounts()].toSorted().flatMap((account) => comparedDays(lake, account) ?? []);
+  const [first, ...others] = [...lake.snapshot.accounts()]
+    .toSorted()
+    .flatMap((account) => comparedDays(lake, account) ?? []);
   if (first === undefined) return undefined;
   const more =
     others.length === 0 ? '' : `; other days are missing of ${others.map(({ account }) => account).join(', ')}`;
@@ -160,7 +166,7 @@ const longestDeferral = 60 * dayMs;
 function outstandingNote({ instants }: StatementScope, lake: Lake): string | undefined {
   const stated = instants.flatMap(({ macro, instant }) => (macro.toLowerCase() === 'outstanding_at' ? instant : []));
   const [first, ...others] = (stated.length === 0 ? [undefined] : stated).flatMap((instant) =>
-    [...lake.accounts()].toSorted().flatMap((account) => faultAt(instant, account, lake) ?? []),
+    [...lake.snapshot.accounts()].toSorted().flatMap((account) => faultAt(instant, account, lake) ?? []),
   );
   if (first === undefined) return undefined;
   return `WARNING: outstanding_at: ${first}${others.length === 0 ? '' : `; and ${others.length} more of this kind`}`;
@@ -218,7 +224,7 @@ function knownLater(scope: StatementScope, lake: Lake): string | undefined {
     const source = roles.byDate.find((pipeline) =>
       tablesOf(pipeline).some((table) => table.name === macro.replace('_as_known', '')),
     );
-    for (const account of source === undefined ? [] : [...lake.accounts()].toSorted()) {
+    for (const account of source === undefined ? [] : [...lake.snapshot.accounts()].toSorted()) {
       const keys = [...lake.snapshot.keysOf(account, source?.name ?? '').values()];
       const isLater = ({ start, since }: LoadedSpan) => start < instant && since > instant;
       const later = joined(keys.flatMap(loadedSpans).filter(isLater));
@@ -234,9 +240,8 @@ function knownLater(scope: StatementScope, lake: Lake): string | undefined {
 function unsummedNote({ words, names }: StatementScope, lake: Lake): string | undefined {
   if (words.has(unsummedColumn)) return undefined;
   const counts = new Map<string, number>();
-  for (const { table, add } of lake.committedAdds()) {
-    const { name } = table.schema;
-    if (names.has(name)) counts.set(name, (counts.get(name) ?? 0) + unsummedIn(add));
+  for (const { table, add } of lake.files()) {
+    if (names.has(table)) counts.set(table, (counts.get(table) ?? 0) + unsummedIn(add));
   }
   const [first, ...others] = [...counts].filter(([, count]) => count > 0);
   if (first === undefined) return undefined;

@@ -5,7 +5,6 @@ import type { Table } from '../../core/columns/table.js';
 import type { LedgerlakeError } from '../../core/errors.js';
 import { lakePathOf } from '../../lake/catalog/change.js';
 import type { Snapshot } from '../../lake/catalog/snapshot.js';
-import { TableSnapshot } from '../../lake/catalog/table-snapshot.js';
 import { replacedKeys } from '../../lake/loads/load-keys.js';
 import type { Lake } from '../../lake/lake.js';
 import type { Revision, Revisions, SliceCommit } from '../../lake/slice-commit.js';
@@ -289,7 +288,7 @@ function knownWindowsCondition({ loadKeys }: SliceCommit, known: readonly string
 /** The files with rows that the slice has read again, and what is derived from them. */
 function storedFiles(slice: SliceCommit, snapshot: Snapshot): readonly TableFile[] {
   const { account, pipeline, main } = slice;
-  const mains = new TableSnapshot(snapshot, main.name).filesWith(account, pipeline, replacedKeys(slice));
+  const mains = snapshot.filesWith(main.name, account, pipeline, replacedKeys(slice));
   return withDerived(snapshot, main.name, mains);
 }
 

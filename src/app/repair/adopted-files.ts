@@ -190,7 +190,7 @@ function isContested(lake: Lake, file: AdoptableFile, key: string, claimed: read
     if (span !== undefined && loaded !== undefined) return loaded.start <= span.start && loaded.end >= span.end;
     return window !== undefined && loaded !== undefined ? overlap(window, loaded) : other === key;
   };
-  const loaded = lake.loadKeys(file.pipeline.name, file.account);
+  const loaded = lake.snapshot.keysOf(file.account, file.pipeline.name);
   if ([...loaded.keys()].some(isSame)) return true;
   return claimed.some(
     (other) =>

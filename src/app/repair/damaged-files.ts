@@ -6,7 +6,7 @@ import { literal } from '../../core/duckdb/literals.js';
 import { codeOf } from '../../core/errors.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { dayMs } from '../../core/windows.js';
-import { removedFile } from '../../lake/catalog/change.js';
+import { removedFile, lakePathOf } from '../../lake/catalog/change.js';
 import { loadKeyId, type LoadKey, type LoadKeyId, type StoredLoadKey } from '../../lake/catalog/load-key.js';
 import type { Snapshot } from '../../lake/catalog/snapshot.js';
 import { withDerived, type NewFile } from '../../lake/commit-files.js';
@@ -16,7 +16,6 @@ import { keyExpression, loadKeyCondition, loadKeysText } from '../../lake/files/
 import { rowsIn } from '../../lake/files/local-parquet.js';
 import type { Workspace } from '../../lake/files/workspace.js';
 import type { Lake } from '../../lake/lake.js';
-import type { LakeTable } from '../../lake/lake-table.js';
 import { retentionDays } from '../../sources/finances/selling-partner/history-limit.js';
 import { reportLimits } from '../../sources/finances/settlement-reports/report-operations.js';
 import { bundlesOf, fileTargetOf, writeBundle, writeFiltered } from '../maintenance/file-bundles.js';
@@ -31,7 +30,7 @@ import { verifyLake } from '../verify/verify-lake.js';
 /** A damaged or missing data file, and what becomes of its rows. */
 export interface DamagedData {
   readonly pipeline: PipelineTables;
-  readonly table: LakeTable;
+  readonly table: Table;
   readonly add: DataFile;
   /** What is wrong with it, in words. */
   readonly reason: string;
@@ -45,7 +44,7 @@ export interface DamagedData {
 
 /** The pipelines of a lake's tables. */
 export function pipelinesIn(lake: Lake): readonly PipelineTables[] {
-  const custom = customPipelinesOf(lake.tables.map(({ schema }) => schema));
+  const custom = customPipelinesOf(lake.tables);
   return [...pipelines, ...custom, historyPipeline];
 }
 
@@ -76,13 +75,11 @@ export async function damagedFiles(
 ): Promise<readonly DamagedData[]> {
   const found: DamagedData[] = [];
   for (const pipeline of pipelinesIn(lake)) {
-    for (const schema of [...pipeline.derived, pipeline.main]) {
-      if (!lake.snapshot.tables.has(schema.name)) continue;
-      const table = lake.table(schema.name);
-      for (const add of table.snapshot.files()) {
+    for (const table of [...pipeline.derived, pipeline.main]) {
+      for (const add of lake.snapshot.files(table.name)) {
         if (add.pipeline !== pipeline.name) continue;
         signal.throwIfAborted();
-        const reason = await damageOf(lake.store, table, add);
+        const reason = await damageOf(lake.store, table.name, add);
         if (reason !== undefined)
           found.push(await fateOf(lake, { pipeline, table, add, reason }, clock.now(), workspace));
       }
@@ -100,17 +97,17 @@ async function fateOf(
   const { pipeline, table, add } = file;
   const account = add.account;
   const none = { ...file, gaps: [], lasting: [], readable: undefined };
-  if (isRederived(pipeline, table.schema)) return none;
-  if (table.schema.appendOnly === true)
+  if (isRederived(pipeline, table)) return none;
+  if (table.appendOnly === true)
     return { ...none, readable: (await readableCopy(lake, table, add, 'true', workspace))?.rows };
-  const stored = lake.loadKeys(pipeline.name, account);
+  const stored = lake.snapshot.keysOf(account, pipeline.name);
   const keys = (await keysOf(lake, file, workspace)).flatMap((key) => stored.get(key) ?? []);
   // Of a settlement only its rows have a date.
   const ended = Date.parse(add.columnStatistics('ended_at').least ?? '');
   const isLost = (key: LoadKey) => isLasting(key, now, Number.isNaN(ended) ? undefined : ended);
   const lasting = keys.filter(isLost);
   const condition = loadKeyCondition(lasting.map(({ key }) => key));
-  const isKept = lasting.length > 0 && table.schema === pipeline.main;
+  const isKept = lasting.length > 0 && table === pipeline.main;
   return {
     ...{ ...file, lasting },
     gaps: keys.filter((key) => !isLost(key)),
@@ -136,8 +133,8 @@ async function keysOf(
 ): Promise<readonly string[]> {
   const tagged = ifReadable(() => add.loadKeys);
   if (tagged !== undefined) return tagged;
-  const path = await localFile(store, table.pathOf(add), newPath);
-  if (path === undefined || table.schema !== pipeline.main) return [];
+  const path = await localFile(store, lakePathOf(table.name, add), newPath);
+  if (path === undefined || table !== pipeline.main) return [];
   const query = `SELECT DISTINCT ${keyOfRow(pipeline.main)} AS key FROM ${rowsIn([path])}`;
   const rows = await database.rows(query).catch((error: unknown) => {
     if (codeOf(error) !== 'SQL') throw error;
@@ -168,11 +165,11 @@ export async function misdescribedFiles(
     );
     if (pipeline === undefined) continue;
     const table = lake.table(name);
-    const add = table.fileAt(file);
+    const add = lake.snapshot.fileAt(file);
     if (check.takenOut === 'file' && add !== undefined && !files.has(file)) {
       files.set(file, await fateOf(lake, { pipeline, table, add, reason: problem }, clock.now(), workspace));
     }
-    const key = lake.loadKeys(pipeline.name, account).get(slice);
+    const key = lake.snapshot.keysOf(account, pipeline.name).get(slice);
     if (check.takenOut === 'load' && key !== undefined)
       loads.set(`${account} ${pipeline.name} ${slice}`, { ...key, reason: problem });
   }
@@ -185,7 +182,7 @@ function unloadedRows(lake: Lake, isOdd: (path: string) => boolean, now: number)
   const reason = 'is not recorded as loaded, and has rows';
   return loadedPipelines(lake).flatMap((pipeline) => {
     const { name } = pipeline;
-    return [...lake.accounts()].flatMap((account) =>
+    return [...lake.snapshot.accounts()].flatMap((account) =>
       unloadedKeys(lake, pipeline, account, isOdd).map((key) => ({
         ...loadKeyOf({ account, pipeline: name, key }, now),
         reason,
@@ -208,12 +205,12 @@ interface ReadableCopy {
 /** Copies the rows that DuckDB can read, whatever the file's hash is; undefined where it can't read the file. */
 async function readableCopy(
   { store }: Lake,
-  table: LakeTable,
+  table: Table,
   add: DataFile,
   condition: string,
   { database, newPath }: Workspace,
 ): Promise<ReadableCopy | undefined> {
-  const damaged = await localFile(store, table.pathOf(add), newPath);
+  const damaged = await localFile(store, lakePathOf(table.name, add), newPath);
   if (damaged === undefined) return undefined;
   const path = newPath();
   try {
@@ -238,9 +235,9 @@ export function loadText(load: OddLoad, now: number): string {
 /** What becomes of a damaged file, for people. */
 export function fateText({ pipeline, table, add, reason, gaps, lasting, readable }: DamagedData): string {
   const rows = formatCount(add.rows, 'row');
-  const what = `${table.pathOf(add)}: ${reason}; `;
-  if (isRederived(pipeline, table.schema)) return `${what}its ${rows} are derived again`;
-  if (table.schema.appendOnly === true) {
+  const what = `${lakePathOf(table.name, add)}: ${reason}; `;
+  if (isRederived(pipeline, table)) return `${what}its ${rows} are derived again`;
+  if (table.appendOnly === true) {
     return readable === undefined
       ? `${what}LOST: its ${rows}, which no run can get back`
       : `${what}${formatCount(readable, 'readable row')} of ${rows} stay`;
@@ -274,16 +271,16 @@ export async function takeOut(repaired: RepairedFiles, damaged: readonly Damaged
   const { lake } = repaired;
   for (const data of damaged) {
     const { pipeline, table, add, gaps, lasting, readable } = data;
-    if (isRederived(pipeline, table.schema)) continue;
+    if (isRederived(pipeline, table)) continue;
     const files = readable === undefined ? [] : await readableFiles(repaired, data);
     const gone = readable === undefined ? [...gaps, ...lasting] : gaps;
-    const isMain = table.schema === pipeline.main;
+    const isMain = table === pipeline.main;
     if (files.length === 0) {
       // Without a look at other files: their entries may be damaged as well. What is derived from it is taken out later.
       await lake.commitChange('REPAIR', (snapshot) => {
-        if (snapshot.file(table.schema.name, add.path) === undefined) return undefined;
+        if (snapshot.file(table.name, add.path) === undefined) return undefined;
         return {
-          tables: { [table.schema.name]: { remove: [removedFile(add)] } },
+          tables: { [table.name]: { remove: [removedFile(add)] } },
           keys: { delete: storedIds(snapshot, gone) },
         };
       });
@@ -294,8 +291,8 @@ export async function takeOut(repaired: RepairedFiles, damaged: readonly Damaged
       main: pipeline.main,
       files,
       decide: (snapshot) => {
-        if (snapshot.file(table.schema.name, add.path) === undefined) return undefined;
-        const { name } = table.schema;
+        if (snapshot.file(table.name, add.path) === undefined) return undefined;
+        const { name } = table;
         return {
           removed: isMain ? withDerived(snapshot, name, [add]) : [{ table: name, add }],
           keys: { delete: storedIds(snapshot, gone) },
@@ -323,15 +320,15 @@ async function readableFiles(
   { lake, clock, workspace }: RepairedFiles,
   { pipeline, table, add, lasting }: DamagedData,
 ): Promise<NewFile[]> {
-  const isHistory = table.schema.appendOnly === true;
+  const isHistory = table.appendOnly === true;
   const keys = isHistory ? add.loadKeys : lasting.map(({ key }) => key);
   const condition = isHistory ? 'true' : loadKeyCondition(keys);
   const copy = await readableCopy(lake, table, add, condition, workspace);
   if (copy === undefined) return [];
   const target = fileTargetOf(pipeline, add, keys);
   const write = (metadata: ReadonlyMap<string, string>) =>
-    writeFiltered(workspace, table.schema, [copy.path], 'true', metadata);
-  const tables = [{ table: table.schema, write }];
+    writeFiltered(workspace, table, [copy.path], 'true', metadata);
+  const tables = [{ table, write }];
   return writeBundle(workspace, { target, key: add.path, of: add, tables }, clock.now());
 }
 
@@ -343,7 +340,7 @@ async function readableFiles(
  */
 export async function takeOutUnloaded({ lake, clock }: RepairedFiles): Promise<void> {
   for (const pipeline of loadedPipelines(lake)) {
-    for (const account of lake.accounts()) {
+    for (const account of lake.snapshot.accounts()) {
       await takeOutFatherless(lake, pipeline, account);
       const keys = unloadedKeys(lake, pipeline, account);
       if (keys.length === 0) continue;
@@ -377,20 +374,21 @@ function unloadedKeys(
   account: string,
   isLeftOut: (path: string) => boolean = () => false,
 ): string[] {
-  const loaded = lake.loadKeys(pipeline.name, account);
-  const table = lake.table(pipeline.main.name);
-  const bundles = bundlesOf(lake, pipeline, account).filter(({ main }) => !isLeftOut(table.pathOf(main)));
+  const loaded = lake.snapshot.keysOf(account, pipeline.name);
+  const bundles = bundlesOf(lake, pipeline, account).filter(
+    ({ main }) => !isLeftOut(lakePathOf(pipeline.main.name, main)),
+  );
   const keys = bundles.flatMap(({ main }) => main.loadKeys);
   return [...new Set(keys)].filter((key) => !loaded.has(key));
 }
 
 async function takeOutFatherless(lake: Lake, pipeline: PipelineTables, account: string): Promise<void> {
   const mains = new Set(
-    lake.files(pipeline.name, pipeline.main.name, account).map((add) => lake.table(pipeline.main.name).pathOf(add)),
+    lake.snapshot.filesOf(pipeline.main.name, account, pipeline.name).map((add) => lakePathOf(pipeline.main.name, add)),
   );
   const fatherless = pipeline.derived
     .filter(({ name }) => lake.snapshot.tables.has(name))
-    .flatMap(({ name }) => lake.files(pipeline.name, name, account).map((add) => ({ table: name, add })))
+    .flatMap(({ name }) => lake.snapshot.filesOf(name, account, pipeline.name).map((add) => ({ table: name, add })))
     .filter(({ add }) => !mains.has(add.main ?? ''));
   if (fatherless.length === 0) return;
   await lake.commitFiles({

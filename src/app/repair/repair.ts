@@ -7,7 +7,7 @@ import { monthRange, type Window } from '../../core/windows.js';
 import { existingStore, refuseOther, type LakeAddress } from '../../lake/existing-lake.js';
 import { CatalogFiles } from '../../lake/catalog/catalog-files.js';
 import type { LoadKey } from '../../lake/catalog/load-key.js';
-import { runName } from '../../lake/catalog/change.js';
+import { runName, lakePathOf } from '../../lake/catalog/change.js';
 import { defaultLimits, withWorkspace } from '../../lake/files/workspace.js';
 import { Lake } from '../../lake/lake.js';
 import { plannedStore } from '../../lake/store/planned-store.js';
@@ -154,11 +154,11 @@ async function planOf(store: Store, context: RepairContext): Promise<RepairPlan>
   const { clock, signal } = context;
   const { lake, steps, lost, gaps } = await repairCatalog(store, tables, clock);
   // Its files belong to the lake that is copied: adopted, they would be another one.
-  const copying = lake.isEmpty ? await unfinishedCopy(store, clock) : undefined;
+  const copying = lake.snapshot.isEmpty ? await unfinishedCopy(store, clock) : undefined;
   if (copying !== undefined) throw copyUnfinished(store, copying);
   return withWorkspace(defaultLimits, store, async (workspace) => {
     const damaged = await damagedFiles(lake, { clock, signal }, workspace);
-    const isLost = lake.isEmpty || lost.length > 0;
+    const isLost = lake.snapshot.isEmpty || lost.length > 0;
     const adoption = isLost ? await adoptableFiles(lake, workspace) : { files: [], aside: [] };
     // Where files or commits are damaged, what `verify` finds besides may follow from that.
     const isWhole = damaged.length === 0 && !isLost;
@@ -272,7 +272,7 @@ function summaryOf(
 ) {
   const files = plans.flatMap(({ damaged }) =>
     damaged.map((data) => ({
-      file: data.table.pathOf(data.add),
+      file: lakePathOf(data.table.name, data.add),
       problem: data.reason,
       gaps: data.gaps.map(({ key }) => key),
       lasting: data.lasting.map(({ key }) => key),

@@ -78,7 +78,7 @@ export const reconciliationSection: Section = {
   title: 'Reconciliation with the bank',
   sheet: { name: 'reconciliation', columns: sheetColumns({ line: 'text', amount: 'amount' }) },
   read: async ({ account, rows, report: { lake, isPartial } }) => {
-    const hasFiles = ({ name, main }: PipelineTables) => lake.files(name, main.name, account).length > 0;
+    const hasFiles = ({ name, main }: PipelineTables) => lake.snapshot.filesOf(main.name, account, name).length > 0;
     const { events, transactions } = roles;
     const isLoaded = hasFiles(transactions) || (hasFiles(events) && hasFiles(roles.bySettlement));
     const lines = !isLoaded ? [] : isPartial ? clearedIn(await rows(clearedAmounts)) : await rows(bankAmounts);

@@ -246,7 +246,7 @@ export interface Report {
  */
 export async function lakeReport(question: ReportQuestion): Promise<Report> {
   const { lake, location, account, from, to, isExport = false, timeZone = 'UTC', clock, signal } = question;
-  const loadedAccounts = [...lake.accounts()].toSorted();
+  const loadedAccounts = [...lake.snapshot.accounts()].toSorted();
   if (account !== undefined && loadedAccounts.length > 0 && !loadedAccounts.includes(account)) {
     throw usageError(
       `expected --account to be an account of ${location} (${loadedAccounts.join(', ')}), got ${account}`,
@@ -353,7 +353,7 @@ async function withViews<T>(
         if (isRead) await lake.refresh();
         isRead = true;
         isChecked = false;
-        return fetched === undefined ? lake.committedFiles() : fetched.lakeFiles();
+        return fetched === undefined ? lake.fileAddresses() : fetched.lakeFiles();
       },
       fetchFor: (statement, options) => Promise.resolve(fetched?.fetch(statement, names, options) ?? false),
       // All tables are read: their files are checked once for the views, not by each statement.

@@ -126,7 +126,7 @@ export async function readSettlements(
   const comparable = { lake, settlements, damaged: [] };
   const byEvent = new Set(loadedSettlements(comparable));
   const isPaidLoaded = settlementsByDate(comparable);
-  const read = lake.loadKeys(roles.bySettlement.name, account);
+  const read = lake.snapshot.keysOf(account, roles.bySettlement.name);
   // Events that v0 returned while the settlement was open are incomplete, and its transactions aren't read then.
   const isLoaded = (settlement: Settlement) =>
     byEvent.has(settlement) || (!read.has(settlement.slice) && isPaidLoaded(settlement));

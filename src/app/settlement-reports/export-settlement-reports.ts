@@ -102,8 +102,8 @@ export async function exportSettlementReports(
   try {
     const views = new LakeDatabase({ database, ...reader, signal });
     await views.refresh();
-    refuseUnknownAccount(options.account, lake.accounts(), location);
-    const accounts = [...lake.accounts()].toSorted().filter((name) => (options.account ?? name) === name);
+    refuseUnknownAccount(options.account, lake.snapshot.accounts(), location);
+    const accounts = [...lake.snapshot.accounts()].toSorted().filter((name) => (options.account ?? name) === name);
     const chosen = new Map<string, readonly ChosenSettlement[]>();
     const known: string[] = [];
     for (const account of accounts) {

@@ -9,6 +9,6 @@ export function listedGroups(lake: Lake, account: string): GroupSlice[] {
 
 /** The listed settlements whose events are not loaded by settlement. */
 export function unloadedGroups(lake: Lake, account: string): GroupSlice[] {
-  const loaded = lake.loadKeys(roles.bySettlement.name, account);
+  const loaded = lake.snapshot.keysOf(account, roles.bySettlement.name);
   return listedGroups(lake, account).filter(({ loadKeys }) => !loadKeys.some((loadKey) => loaded.has(loadKey)));
 }

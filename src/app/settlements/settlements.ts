@@ -90,7 +90,7 @@ export function loadedSettlements({ lake, settlements, damaged }: Comparable): S
     Array.from(new Set(settlements.map(({ account }) => account)), (account) => [
       account,
       {
-        loadKeys: lake.loadKeys(roles.bySettlement.name, account),
+        loadKeys: lake.snapshot.keysOf(account, roles.bySettlement.name),
         damaged: damagedKeys(damaged, byGroupTables, account),
       },
     ]),

@@ -35,7 +35,7 @@ export function reportsStatus(
   { lookBacks, now }: { readonly lookBacks?: LookBacks | undefined; readonly now: number },
 ): ReportsStatus | undefined {
   const { name, main } = roles.reports;
-  const keys = [...lake.loadKeys(name, account).values()];
+  const keys = [...lake.snapshot.keysOf(account, name).values()];
   if (keys.length === 0) return undefined;
   // A run that found nothing new has left a look-back alone.
   const read = [
@@ -44,7 +44,7 @@ export function reportsStatus(
   ];
   const listedAt = read.length === 0 ? undefined : Math.max(...read);
   const lostAt = listedAt === undefined ? Infinity : listedAt + reportLimits.keptMs;
-  const ends = lake.files(name, main.name, account).flatMap((add): Window[] => {
+  const ends = lake.snapshot.filesOf(main.name, account, name).flatMap((add): Window[] => {
     const { least = '', greatest = '' } = add.columnStatistics('ended_at');
     const [start, end] = [Date.parse(least), Date.parse(greatest)];
     return start <= end ? [{ start, end }] : [];

@@ -126,7 +126,7 @@ function defaultsOf(used: readonly string[]): readonly string[] {
 export function accountCoverage(question: StatusQuestion): AccountCoverage {
   const { lake, account, range, lastRuns, died = [] } = question;
   const requestedRanges = unfinishedOf(question);
-  const used = storedPipelines(lake).filter(({ name }) => lake.loadKeys(name, account).size > 0);
+  const used = storedPipelines(lake).filter(({ name }) => lake.snapshot.keysOf(account, name).size > 0);
   const pipelines = used.map((pipeline) => pipelineCoverage(pipeline, question));
   const withGaps = pipelines.filter(({ gaps }) => gaps.length > 0);
   const gaps = withGaps.flatMap((status) => status.gaps);
@@ -264,7 +264,9 @@ function pipelineCoverage({ name, slicing }: StoredPipeline, question: StatusQue
   const { loadKeyKind, coverage } = slicing;
   const { lake, account, range } = question;
   // Imported days don't count as loaded; an imported settlement is whole.
-  const loaded = [...lake.loadKeys(name, account).keys()].filter((key) => parseImportedKey(key) === undefined).length;
+  const loaded = [...lake.snapshot.keysOf(account, name).keys()].filter(
+    (key) => parseImportedKey(key) === undefined,
+  ).length;
   const takenOut = unfinishedOf(question).filter(({ pipeline, loadKey }) => pipeline === name && loadKey !== undefined);
   const { days, gaps } = coverage?.(lake, account, range) ?? { days: [], gaps: joined(takenOut) };
   const forgottenBefore = lake.snapshot.forgottenBefore(account) ?? -Infinity;
@@ -281,15 +283,14 @@ function pipelineCoverage({ name, slicing }: StoredPipeline, question: StatusQue
 
 function tableStatuses(lake: Lake, account: string): TableStatus[] {
   const statuses = new Map<string, { table: string; files: number; bytes: number; rows: number; unsummed: number }>();
-  for (const { table, add } of lake.committedAdds()) {
+  for (const { table, add } of lake.files()) {
     if (add.account !== account) continue;
-    const { name } = table.schema;
-    const status = statuses.get(name) ?? { table: name, files: 0, bytes: 0, rows: 0, unsummed: 0 };
+    const status = statuses.get(table) ?? { table, files: 0, bytes: 0, rows: 0, unsummed: 0 };
     status.files++;
     status.bytes += add.size;
     status.rows += add.rows;
     status.unsummed += unsummedIn(add);
-    statuses.set(name, status);
+    statuses.set(table, status);
   }
   return [...statuses.values()];
 }

@@ -76,7 +76,8 @@ function overviewText(statuses: readonly AccountCoverage[]): string {
 }
 
 /** A warning that the folders hold files beside those of the tables. */
-function retentionText({ retentionMs }: Lake): string {
+function retentionText({ snapshot }: Lake): string {
+  const { retentionMs } = snapshot.config;
   if (retentionMs === 0) return '';
   return (
     `Replaced files stay for ${formatSpan(retentionMs)}: read the tables through their logs, because a plain read_parquet of the ` +

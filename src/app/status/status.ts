@@ -104,8 +104,8 @@ export async function readStatus(
   const isBegun = [...lastRuns.values(), ...[...runs.active, ...runs.died].map(({ purpose }) => purpose)].some(
     (run) => run?.account === options.account,
   );
-  if (!isBegun) refuseUnknownAccount(options.account, lake.accounts(), options.lake);
-  const accounts = [...lake.accounts()]
+  if (!isBegun) refuseUnknownAccount(options.account, lake.snapshot.accounts(), options.lake);
+  const accounts = [...lake.snapshot.accounts()]
     .filter((name) => options.account === undefined || name === options.account)
     .toSorted();
   const unfinishedRanges = [
@@ -145,7 +145,7 @@ function unsyncedRanges(
   const range = { start: readInstantOption('from', syncedFrom), end: latestBound(now, marginMinutes) };
   const synced = accounts.filter((account) => configured.length === 0 || configured.includes(account));
   return synced.flatMap((account) => {
-    const begun = storedPipelines(lake).filter(({ name }) => lake.loadKeys(name, account).size > 0);
+    const begun = storedPipelines(lake).filter(({ name }) => lake.snapshot.keysOf(account, name).size > 0);
     return configuredRanges(
       lake,
       account,
@@ -165,7 +165,7 @@ export function statusObject(report: StatusReport): LakeStatus {
     last_run: newestRun(lastRuns) ?? null,
     last_runs: [...lastRuns.values()].toReversed(),
     catalog: catalogVersion(lake),
-    retention_hours: lake.retentionMs / 3_600_000,
+    retention_hours: lake.snapshot.config.retentionMs / 3_600_000,
     command: first?.command ?? null,
     accounts: statuses.map((of) => accountObject(of, now)),
   };
@@ -197,7 +197,7 @@ function refuseLag(report: StatusReport, { account }: StatusCommand, maxLagMs: n
 
 /** Configured accounts that the lake has no rows of, beside others that it has; none beside the synthetic seller. */
 function unloadedAccounts({ account, expected = [] }: StatusQuery, lake: Lake): readonly string[] {
-  const lakeAccounts = lake.accounts();
+  const lakeAccounts = lake.snapshot.accounts();
   if (lakeAccounts.size === 0 || lakeAccounts.has(demoAccount)) return [];
   return expected.filter((name) => !lakeAccounts.has(name) && (account === undefined || account === name));
 }

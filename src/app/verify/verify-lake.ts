@@ -57,7 +57,7 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<Certificat
     const runs = await readRuns(lake.store, clock);
     const pathOf = (file: string) => lake.store.localPath(file) ?? join(folder, file);
     const files = checkedFiles(lake, account, pathOf, findings);
-    const accounts = account === undefined ? [...lake.accounts()] : [account];
+    const accounts = account === undefined ? [...lake.snapshot.accounts()] : [account];
     const isChecked = (range: UnfinishedRange) => account === undefined || range.account === account;
     const unfinished = (await readUnfinished(lake, emit)).filter(isChecked);
     const catalog = { lake, account, accounts, files, runs, unfinished, expected, certificate };

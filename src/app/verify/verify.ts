@@ -128,12 +128,12 @@ async function openVerifiedLake(
 ): Promise<Lake> {
   const lake = await existingLake({ lake: location }, tables, { clock });
   // A lake of which everything was forgotten still has its logs: it is verified.
-  if (lake.tables.every(({ snapshot }) => snapshot.version < 0)) {
+  if (!lake.tables.some(({ name }) => lake.snapshot.tables.has(name))) {
     throw usageError(
       `expected a lake to verify at ${location}, got an empty one; check --lake, \`ledgerlake status\` names the command that loads it`,
     );
   }
-  refuseUnknownAccount(account, lake.accounts(), location);
+  refuseUnknownAccount(account, lake.snapshot.accounts(), location);
   return lake;
 }
 

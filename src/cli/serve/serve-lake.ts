@@ -77,8 +77,7 @@ function reportCache(location: string, account: string, clock: Clock, tables: Ma
     await tables.refresh();
     if (lake === undefined) lake = await Lake.open(openStore(location, { clock }), allTables, clock);
     else await lake.refresh();
-    const versions = lake.tables.map(({ snapshot }) => snapshot.version);
-    const state = [...versions, Math.floor(clock.now() / reportLifeMs)].join();
+    const state = [lake.snapshot.version, Math.floor(clock.now() / reportLifeMs)].join();
     if (cached?.state !== state) {
       const { lakeReport } = await import('../../app/report/report.js');
       cached = { state, html: (await lakeReport({ lake, location, account, clock })).html };

@@ -105,7 +105,7 @@ function replacedBy(
 
 /** Whether a slice is read that is loaded, at least partly. */
 function isReread<Upstream>(slice: Slice, { pipeline, job }: Pass<Upstream>): boolean {
-  const loaded = job.lake.loadKeys(pipeline.name, job.account);
+  const loaded = job.lake.snapshot.keysOf(job.account, pipeline.name);
   return replacedBy(slice, job).some((loadKey) => loaded.has(loadKey));
 }
 

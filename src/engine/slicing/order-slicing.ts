@@ -24,9 +24,9 @@ export function orderSlicing({ pipeline, table, batch }: OrderSlicingOptions): S
     sliceQueue,
     forecast: ({ job }) => {
       const { lake, account } = job;
-      const files = lake.files(pipeline, table, account);
+      const files = lake.snapshot.filesOf(table, account, pipeline);
       const events = files.reduce((sum, { rows }) => sum + rows, 0);
-      const count = lake.loadKeys(pipeline, account).size;
+      const count = lake.snapshot.keysOf(account, pipeline).size;
       return {
         queue: sliceQueue(job),
         expectation: orderExpectation(count === 0 ? undefined : events / count),
@@ -49,7 +49,7 @@ export function orderExpectation(perOrder: number | undefined): Expectation<Orde
 
 /** The job's orders that the lake lacks, in batches of at most `batch`; to refresh, all of them. */
 function orderQueue(job: Job, pipeline: string, batch: number): SliceQueue<OrderSlice> {
-  const loaded = job.lake.loadKeys(pipeline, job.account);
+  const loaded = job.lake.snapshot.keysOf(job.account, pipeline);
   const waiting = [...new Set(job.orders)].filter((order) => job.refresh || !loaded.has(loadKeyFor('order', order)));
   const halves: OrderSlice[] = [];
   return {

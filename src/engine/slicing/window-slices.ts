@@ -40,8 +40,8 @@ export function readWindow(loadKey: string): Window | undefined {
 
 /** The results of the windows that a pipeline has loaded for an account. */
 export function loadedSamples(lake: Lake, pipeline: string, table: string, account: string): Sample[] {
-  const empty = new Set(lake.loadKeys(pipeline, account).keys());
-  const samples = lake.files(pipeline, table, account).flatMap((add): Sample[] => {
+  const empty = new Set(lake.snapshot.keysOf(account, pipeline).keys());
+  const samples = lake.snapshot.filesOf(table, account, pipeline).flatMap((add): Sample[] => {
     const keys = add.loadKeys;
     for (const loadKey of keys) empty.delete(loadKey);
     const windows = keys.flatMap((loadKey) => readWindow(loadKey) ?? []);

@@ -60,7 +60,9 @@ export function windowSlicing(options: WindowSlicingOptions): Slicing<WindowSlic
       const page = request.probed.get(pipeline);
       const probed = page === undefined ? [] : samplesOf(page, page.reach);
       const first =
-        instants === undefined ? undefined : firstInstant(lake.files(pipeline, table, account), instants, page);
+        instants === undefined
+          ? undefined
+          : firstInstant(lake.snapshot.filesOf(table, account, pipeline), instants, page);
       const near = windowExpectation([...samples, ...probed], perPage, first);
       const expectation = near && page ? probedExpectation(near, samples, page, perPage) : near;
       const forecast = windowForecast(request, options, expectation);
@@ -70,7 +72,7 @@ export function windowSlicing(options: WindowSlicingOptions): Slicing<WindowSlic
       return forecast;
     },
     coverage: (lake, account, range) => {
-      const adds = lake.files(pipeline, table, account);
+      const adds = lake.snapshot.filesOf(table, account, pipeline);
       const filled = adds.flatMap((add) => (instants === undefined ? windowsIn(add) : spanIn(add, instants)));
       return windowCoverage(lake, account, range, { pipeline, filled });
     },

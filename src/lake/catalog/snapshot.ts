@@ -1,5 +1,7 @@
 import type { DataFile } from '../delta/data-file.js';
+import type { Table } from '../../core/columns/table.js';
 import { logError } from '../delta/actions.js';
+import { logColumns, partitionColumns, type LogColumn } from '../delta/table-metadata.js';
 import { AccountState, byAccount, type AccountChange } from './account-state.js';
 import { accountOfPath, type CatalogConfig, type Change, type Fence, firstVersionOf } from './change.js';
 import { noHash, type Commit, type CommitHeader, type Sealed } from './commit.js';
@@ -46,6 +48,11 @@ export class Snapshot {
     return this.state.version;
   }
 
+  /** Whether nothing was ever committed. */
+  get isEmpty(): boolean {
+    return this.version < 0;
+  }
+
   get hash(): string {
     return this.state.hash;
   }
@@ -59,8 +66,8 @@ export class Snapshot {
   }
 
   /** The accounts with files, load keys or retained files, or with forgotten rows. */
-  accounts(): Iterable<string> {
-    return this.#accounts.keys();
+  accounts(): ReadonlySet<string> {
+    return new Set(this.#accounts.keys());
   }
 
   accountStates(): ReadonlyMap<string, AccountState> {
@@ -76,26 +83,52 @@ export class Snapshot {
     return new Snapshot(this.state, new Map(some));
   }
 
-  /** The files of a table and account by their path in the table's log. */
-  filesOf(table: string, account: string): ReadonlyMap<string, DataFile> {
-    return this.#content(account)?.files.get(table) ?? noFiles;
-  }
-
   /** The files of a table, of all accounts. */
   *files(table: string): Iterable<DataFile> {
-    for (const account of this.#accounts.keys()) yield* this.filesOf(table, account).values();
+    for (const account of this.#accounts.keys()) yield* this.#filesByPath(table, account).values();
+  }
+
+  /** The files of a table and account; of one pipeline, or of all. */
+  filesOf(table: string, account: string, pipeline?: string): DataFile[] {
+    const files = [...this.#filesByPath(table, account).values()];
+    return pipeline === undefined ? files : files.filter((file) => file.pipeline === pipeline);
+  }
+
+  /** The files of a table, account and pipeline with any of these load keys. */
+  filesWith(table: string, account: string, pipeline: string, loadKeys: Iterable<string>): DataFile[] {
+    const files = this.#index(table, account).byLoadKey.get(pipeline);
+    const found = new Set<DataFile>();
+    for (const loadKey of loadKeys) for (const file of files?.get(loadKey) ?? []) found.add(file);
+    return [...found];
+  }
+
+  /** The files of a table and account whose rows are derived from a main table's file, by that one's path within the lake. */
+  derivedFrom(table: string, account: string, path: string): readonly DataFile[] {
+    return this.#index(table, account).byMain.get(path) ?? [];
   }
 
   /** The file with a path in a table's log. */
   file(table: string, path: string): DataFile | undefined {
     const account = accountOfPath(path);
-    return account === undefined ? undefined : this.filesOf(table, account).get(path);
+    return account === undefined ? undefined : this.#filesByPath(table, account).get(path);
   }
 
-  /** Whether a path within the lake, of a name that needs no encoding, is that of a file of this version. */
-  has(path: string): boolean {
+  /** The file with a path within the lake, of a name that needs no encoding. */
+  fileAt(path: string): DataFile | undefined {
     const [table = ''] = path.split('/', 1);
-    return this.file(table, path.slice(table.length + 1)) !== undefined;
+    return this.file(table, path.slice(table.length + 1));
+  }
+
+  /** The columns of a table's files: those of its schema, then those that a newer program version has added. */
+  columnsOf({ name, columns }: Table): readonly LogColumn[] {
+    const known = new Set<string>([...columns.map((column) => column.name.toLowerCase()), ...partitionColumns]);
+    const metaData = this.tables.get(name)?.metaData;
+    const logged = metaData === undefined ? [] : logColumns(metaData.schemaString);
+    return [...columns, ...logged.filter((column) => !known.has(column.name.toLowerCase()))];
+  }
+
+  has(path: string): boolean {
+    return this.fileAt(path) !== undefined;
   }
 
   /** The load keys of a pipeline for an account. */
@@ -130,6 +163,17 @@ export class Snapshot {
   isFenced(run: string): boolean {
     const { before, runs } = this.state.fence;
     return firstVersionOf(run) < before || runs.includes(run);
+  }
+
+  #filesByPath(table: string, account: string): ReadonlyMap<string, DataFile> {
+    return this.#content(account)?.files.get(table) ?? noFiles;
+  }
+
+  #index(table: string, account: string): FileIndex {
+    const files = this.#filesByPath(table, account);
+    let index = indexes.get(files);
+    if (index === undefined) indexes.set(files, (index = indexOf(files.values())));
+    return index;
   }
 
   #content(account: string) {
@@ -222,4 +266,34 @@ function changedAccounts(
     else changed.set(account, state);
   }
   return changed;
+}
+
+/** An account's files in a table. */
+interface FileIndex {
+  /** By pipeline, then by load key. */
+  readonly byLoadKey: ReadonlyMap<string, ReadonlyMap<string, readonly DataFile[]>>;
+  /** By the main table's file that they are derived from. */
+  readonly byMain: ReadonlyMap<string, readonly DataFile[]>;
+}
+
+/** Snapshots share the files of a table and account that a commit leaves alone. */
+const indexes = new WeakMap<ReadonlyMap<string, DataFile>, FileIndex>();
+
+function indexOf(files: Iterable<DataFile>): FileIndex {
+  const byLoadKey = new Map<string, Map<string, DataFile[]>>();
+  const byMain = new Map<string, DataFile[]>();
+  for (const add of files) {
+    const { pipeline, main } = add;
+    let keys = byLoadKey.get(pipeline);
+    if (keys === undefined) byLoadKey.set(pipeline, (keys = new Map<string, DataFile[]>()));
+    for (const loadKey of add.loadKeys) append(keys, loadKey, add);
+    if (main !== undefined) append(byMain, main, add);
+  }
+  return { byLoadKey, byMain };
+}
+
+function append(lists: Map<string, DataFile[]>, key: string, add: DataFile): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [add]);
+  else list.push(add);
 }

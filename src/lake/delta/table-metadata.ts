@@ -30,13 +30,6 @@ export function newMetaData(table: Table, createdTime: number, retentionMs = 0):
   };
 }
 
-/** The columns of a table's files: those of its schema, then those that a newer program version has added to the log. */
-export function fileColumns(table: Table, metaData: MetaData | undefined): readonly LogColumn[] {
-  const known = new Set<string>([...table.columns.map(({ name }) => name.toLowerCase()), ...partitionColumns]);
-  const logged = metaData === undefined ? [] : logColumns(metaData.schemaString);
-  return [...table.columns, ...logged.filter(({ name }) => !known.has(name.toLowerCase()))];
-}
-
 /** The partition columns, which are folders and not columns of the files. */
 export const partitionColumns = ['account', 'month'] as const;
 

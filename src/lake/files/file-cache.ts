@@ -1,4 +1,5 @@
-import type { DataFile } from '../delta/data-file.js';
+import { lakePathOf } from '../catalog/change.js';
+import type { TableFile } from '../commit-files.js';
 import { shortHash } from '../../core/short-hash.js';
 import { existsSync } from 'node:fs';
 import { lstat, mkdir, readdir, rename, rm, utimes } from 'node:fs/promises';
@@ -7,7 +8,6 @@ import { LedgerlakeError, systemCode } from '../../core/errors.js';
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
 import { isTemporaryName, temporaryPath, writeNewFile } from '../../core/io/write-file.js';
 import type { Snapshot } from '../catalog/snapshot.js';
-import type { LakeTable } from '../lake-table.js';
 import { diskStore } from '../store/disk.js';
 import type { Store } from '../store/store.js';
 import { checkedFile, damageOf } from './local-file.js';
@@ -17,12 +17,6 @@ export interface CacheSettings {
   readonly folder: string;
   /** What all files together may have. */
   readonly bytes: number;
-}
-
-/** A committed file. */
-export interface LakeFile {
-  readonly table: LakeTable;
-  readonly add: DataFile;
 }
 
 /** How far a fetch is. */
@@ -60,12 +54,12 @@ export class FileCache {
   }
 
   /** The local path of a file, whether it is there or not. */
-  localPath({ table, add }: LakeFile): string {
-    return join(this.folder, table.pathOf(add));
+  localPath({ table, add }: TableFile): string {
+    return join(this.folder, lakePathOf(table, add));
   }
 
   /** The local path of an empty file in the partition of a file. */
-  async emptyFile(file: LakeFile): Promise<string> {
+  async emptyFile(file: TableFile): Promise<string> {
     const path = join(dirname(this.localPath(file)), emptyName);
     if (existsSync(path)) return path;
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });
@@ -82,13 +76,13 @@ export class FileCache {
    * reason of `signal`
    */
   async fetch(
-    files: readonly LakeFile[],
+    files: readonly TableFile[],
     signal?: AbortSignal,
     onProgress: (progress: FetchProgress) => void = () => undefined,
   ): Promise<void> {
     const all = files.reduce((sum, { add }) => sum + add.size, 0);
     if (all > this.#settings.bytes) throw tooLarge(files, all, this.#settings);
-    const lacking: LakeFile[] = [];
+    const lacking: TableFile[] = [];
     await eachOf(files, async (file) => {
       signal?.throwIfAborted();
       if (!(await this.#use(file))) lacking.push(file);
@@ -115,7 +109,7 @@ export class FileCache {
   }
 
   /** Whether a file is there; its time is that of its last use then. */
-  async #use({ table, add }: LakeFile): Promise<boolean> {
+  async #use({ table, add }: TableFile): Promise<boolean> {
     const path = this.localPath({ table, add });
     const now = new Date();
     try {
@@ -130,7 +124,7 @@ export class FileCache {
     return true;
   }
 
-  async #copyFile({ table, add }: LakeFile): Promise<void> {
+  async #copyFile({ table, add }: TableFile): Promise<void> {
     const path = this.localPath({ table, add });
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });
     const part = temporaryPath(path);
@@ -215,8 +209,8 @@ async function eachOf<T>(items: readonly T[], use: (item: T) => Promise<void>): 
   if (failures.length > 0) throw failures[0];
 }
 
-function tooLarge(files: readonly LakeFile[], bytes: number, settings: CacheSettings): LedgerlakeError {
-  const names = [...new Set(files.map(({ table }) => table.schema.name))].join(', ');
+function tooLarge(files: readonly TableFile[], bytes: number, settings: CacheSettings): LedgerlakeError {
+  const names = [...new Set(files.map(({ table }) => table))].join(', ');
   return new LedgerlakeError(
     'SQL',
     `expected files that fit the cache of ${formatBytes(settings.bytes)}, got ${formatCount(files.length, 'file')} of ${names} with ` +

@@ -12,7 +12,7 @@ import {
 import { blobOf } from '../../core/parquet/parquet-source.js';
 import { formatCount } from '../../core/text/amounts.js';
 import type { LogColumn } from '../delta/table-metadata.js';
-import type { LakeFile } from './file-cache.js';
+import type { TableFile } from '../commit-files.js';
 import { damageOf } from './local-file.js';
 import type { Store } from '../store/store.js';
 
@@ -42,15 +42,21 @@ const mostExpanded = 100;
  * only where it expands so much that DuckDB may run out of memory over it. Files of earlier versions lack columns, but none that
  * the log has statistics of.
  *
+ * @param expectedColumns those of the table (`Snapshot.columnsOf`)
  * @throws Error where it is no Parquet file, or is missing
  */
-export async function footerFault(path: string, { table, add }: LakeFile, store: Store): Promise<string | undefined> {
+export async function footerFault(
+  path: string,
+  { table, add }: TableFile,
+  expectedColumns: readonly LogColumn[],
+  store: Store,
+): Promise<string | undefined> {
   const file = await blobOf(path);
   const footer = await readFooter(file);
   // DuckDB may overflow its stack over these, which ends the process.
   if (hasNestedColumns(footer)) return 'it has nested columns, which no table has';
   const columns = footerColumns(footer);
-  const fault = columnFault(columns, table.columns);
+  const fault = columnFault(columns, expectedColumns);
   if (fault !== undefined) return fault;
   const names = new Set(columns.map(({ name }) => name));
   const missing = Object.keys(add.statistics.nullCount).find((name) => !names.has(name));

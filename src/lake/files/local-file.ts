@@ -1,9 +1,9 @@
+import { lakePathOf } from '../catalog/change.js';
 import { contentOf, DamagedFile, type AddedFile, type DataFile } from '../delta/data-file.js';
 import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
 import { openNewFile } from '../../core/io/write-file.js';
 import { loadKeysText } from './load-key-rows.js';
-import type { LakeTable } from '../lake-table.js';
 import { hasFile, type Store } from '../store/store.js';
 import type { ParquetSource } from '../../core/parquet/parquet-source.js';
 import type { Workspace } from './workspace.js';
@@ -44,8 +44,8 @@ export async function readContent(
  *
  * @throws LedgerlakeError LAKE_STORE naming the file, where it is missing or has changed
  */
-export async function checkedBytes(store: Store, table: LakeTable, add: DataFile): Promise<Uint8Array> {
-  const bytes = await store.read(table.pathOf(add));
+export async function checkedBytes(store: Store, table: string, add: DataFile): Promise<Uint8Array> {
+  const bytes = await store.read(lakePathOf(table, add));
   const fault = faultOf(add, bytes);
   if (bytes === undefined || fault !== undefined) throw damagedFile(store, table, add, fault);
   return bytes;
@@ -54,7 +54,7 @@ export async function checkedBytes(store: Store, table: LakeTable, add: DataFile
 /** The same for a file that is read in sequence: a large one isn't kept in memory. */
 export async function checkedSource(
   store: Store,
-  table: LakeTable,
+  table: string,
   add: DataFile,
   workspace: Pick<Workspace, 'newPath' | 'faults'>,
 ): Promise<ParquetSource> {
@@ -67,26 +67,26 @@ export async function checkedSource(
  */
 export async function checkedFile(
   store: Store,
-  table: LakeTable,
+  table: string,
   add: DataFile,
   { newPath, faults }: Pick<Workspace, 'newPath' | 'faults'>,
   { isCopied = false } = {},
 ): Promise<string> {
-  const localPath = isCopied ? undefined : store.localPath(table.pathOf(add));
+  const localPath = isCopied ? undefined : store.localPath(lakePathOf(table, add));
   const path = localPath ?? newPath();
   faults.set(path, (text) => {
     const slice = loadKeysText(add.loadKeys) || 'no slice';
     return damagedFile(store, table, add, `it has ${slice} and can't be read (${text})`);
   });
   const copy = localPath === undefined ? path : undefined;
-  const fault = contentFault(add, await readContent(store, table.pathOf(add), { copy, most: add.size }));
+  const fault = contentFault(add, await readContent(store, lakePathOf(table, add), { copy, most: add.size }));
   if (fault !== undefined) throw damagedFile(store, table, add, fault);
   return path;
 }
 
 /** What is wrong with a committed file, in words; undefined where it is intact. */
-export async function damageOf(store: Store, table: LakeTable, add: DataFile): Promise<string | undefined> {
-  return contentFault(add, await readContent(store, table.pathOf(add), { most: add.size }));
+export async function damageOf(store: Store, table: string, add: DataFile): Promise<string | undefined> {
+  return contentFault(add, await readContent(store, lakePathOf(table, add), { most: add.size }));
 }
 
 const missing = 'it is missing';
@@ -108,9 +108,9 @@ export function sizeFault({ size }: DataFile, found: number): string | undefined
 }
 
 /** The error for a committed file with a fault. */
-export function damagedFile(store: Store, table: LakeTable, add: DataFile, fault: string = missing): DamagedFile {
+export function damagedFile(store: Store, table: string, add: DataFile, fault: string = missing): DamagedFile {
   const advice = 'restore the file from a copy, or run the command that `ledgerlake verify` names';
-  return new DamagedFile(store.address(table.pathOf(add)), fault, advice);
+  return new DamagedFile(store.address(lakePathOf(table, add)), fault, advice);
 }
 
 /** A lake's file as a local file, not verified: the lake's file, or a copy at a new path. Undefined where there is none. */

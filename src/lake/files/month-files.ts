@@ -1,3 +1,4 @@
+import { lakePathOf } from '../catalog/change.js';
 import type { DataFile } from '../delta/data-file.js';
 import { rm } from 'node:fs/promises';
 import { sqlType, type Column, type Table } from '../../core/columns/table.js';
@@ -37,17 +38,16 @@ export class CheckedFiles {
     const months = new Map<string, string[]>();
     for (const add of adds) {
       const month = add.month;
-      months.set(month, [...(months.get(month) ?? []), await this.#path(lake, table, add)]);
+      months.set(month, [...(months.get(month) ?? []), await this.#path(lake, table.name, add)]);
     }
     return [...months].map(([month, paths]) => ({ month, paths }));
   }
 
-  async #path(lake: Lake, table: Table, add: DataFile): Promise<string> {
-    const delta = lake.table(table.name);
-    const address = lake.store.address(delta.pathOf(add));
+  async #path(lake: Lake, table: string, add: DataFile): Promise<string> {
+    const address = lake.store.address(lakePathOf(table, add));
     const known = this.#local.get(address);
     if (known !== undefined) return known;
-    const path = await checkedFile(lake.store, delta, add, this.#workspace);
+    const path = await checkedFile(lake.store, table, add, this.#workspace);
     this.#local.set(address, path);
     return path;
   }

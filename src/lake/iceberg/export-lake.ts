@@ -1,11 +1,12 @@
+import type { Table } from '../../core/columns/table.js';
+import type { MetaData } from '../delta/actions.js';
 import { rowsOf, type DataFile } from '../delta/data-file.js';
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Clock } from '../../core/clock.js';
 import { groupBy } from '../../core/group-by.js';
 import { dayMs } from '../../core/windows.js';
-import type { LakeTable } from '../lake-table.js';
-import { accountOf } from '../catalog/change.js';
+import { lakePathOf } from '../catalog/change.js';
 import type { Lake } from '../lake.js';
 import { parseNote, type Store } from '../store/store.js';
 import { type Exported, exportTables, locationOf } from '../table-export.js';
@@ -74,7 +75,9 @@ interface Previous {
 /** The next version of a table's metadata, as one attempt to write it computes it. */
 interface NextVersion {
   readonly store: Store;
-  readonly table: LakeTable;
+  readonly table: string;
+  readonly metaData: MetaData;
+  readonly retentionMs: number;
   /** The table's folder of Iceberg metadata, within the lake. */
   readonly folder: string;
   readonly previous: Previous;
@@ -90,16 +93,18 @@ interface NextVersion {
 }
 
 /** Returns the number of bytes written; undefined where the newest metadata is up to date. */
-async function exportTable(lake: Lake, table: LakeTable, clock: Clock): Promise<number | undefined> {
+async function exportTable(lake: Lake, table: Table, clock: Clock): Promise<number | undefined> {
   const { store } = lake;
-  const folder = `${icebergFolder}/${table.schema.name}`;
+  const folder = `${icebergFolder}/${table.name}`;
   for (;;) {
     // The newest metadata is looked up before the log is read, so that the version behind it never has an older state.
     const previous = await newestMetadata(store, folder);
     await lake.refresh();
-    const next = nextVersion({ store, table, folder, previous }, clock.now());
-    if (next === undefined) return undefined;
-    const { manifests, files } = currentManifests(next, addsByAccount(table));
+    const { metaData } = lake.snapshot.tables.get(table.name) ?? {};
+    if (metaData === undefined) return undefined;
+    const { retentionMs } = lake.snapshot.config;
+    const next = nextVersion({ store, table: table.name, metaData, retentionMs, folder, previous }, clock.now());
+    const { manifests, files } = currentManifests(next, addsByAccount(lake.snapshot.files(table.name)));
     if (files.size === 0 && hasSameContent(next, manifests)) return undefined;
 
     const list = `${folder}/metadata/snap-${next.snapshot}.avro`;
@@ -119,14 +124,12 @@ async function exportTable(lake: Lake, table: LakeTable, clock: Clock): Promise<
   }
 }
 
-/** Undefined where the table has no log. */
 function nextVersion(
-  target: Pick<NextVersion, 'store' | 'table' | 'folder' | 'previous'>,
+  target: Pick<NextVersion, 'store' | 'table' | 'metaData' | 'retentionMs' | 'folder' | 'previous'>,
   now: number,
-): NextVersion | undefined {
-  const { table, previous } = target;
-  if (table.metaData === undefined) return undefined;
-  const fields = icebergFields(table.metaData.schemaString);
+): NextVersion {
+  const { metaData, previous } = target;
+  const fields = icebergFields(metaData.schemaString);
   const sequence = previous.sequence + 1;
   // Unique, and an integer that a JSON number holds exactly.
   const snapshot = now * 1000 + (sequence % 1000);
@@ -157,10 +160,13 @@ function hasSameContent({ previous, schema }: NextVersion, manifests: readonly M
 }
 
 /** The table's metadata (Iceberg specification, "Table Metadata") with the state that the next export reads. */
-function tableMetadata({ store, table, folder, fields, sequence, snapshot, now }: NextVersion, state: State): object {
+function tableMetadata(
+  { store, metaData, folder, fields, sequence, snapshot, now }: NextVersion,
+  state: State,
+): object {
   return {
     'format-version': 2,
-    'table-uuid': table.metaData?.id,
+    'table-uuid': metaData.id,
     location: locationOf(store, folder),
     'last-sequence-number': sequence,
     'last-updated-ms': now,
@@ -218,8 +224,8 @@ async function newestMetadata(store: Store, folder: string): Promise<Previous> {
   return found ?? none;
 }
 
-function addsByAccount(table: LakeTable): ReadonlyMap<string, readonly DataFile[]> {
-  const adds = groupBy([...table.snapshot.files()], accountOf);
+function addsByAccount(files: Iterable<DataFile>): ReadonlyMap<string, readonly DataFile[]> {
+  const adds = groupBy(files, ({ account }) => account);
   for (const accountAdds of adds.values()) accountAdds.sort((a, b) => (a.path < b.path ? -1 : 1));
   return adds;
 }
@@ -240,7 +246,7 @@ function newManifest(
   adds: readonly DataFile[],
   sha256: string,
 ): { readonly manifest: Manifest; readonly bytes: Uint8Array } {
-  const entries = manifestEntries(adds, fields, (add) => locationOf(store, table.pathOf(add)));
+  const entries = manifestEntries(adds, fields, (add) => locationOf(store, lakePathOf(table, add)));
   const bytes = manifestFile(entries, fields);
   const months = adds.map(({ month }) => month).toSorted();
   const manifest: Manifest = {
@@ -262,7 +268,7 @@ function newManifest(
  * any more.
  */
 function retiredFiles(
-  { table, folder, version, previous, now }: NextVersion,
+  { retentionMs, folder, version, previous, now }: NextVersion,
   files: readonly string[],
 ): { readonly retired: State['retired']; readonly expired: readonly string[] } {
   const { state } = previous;
@@ -274,7 +280,7 @@ function retiredFiles(
   const all = [...(state?.retired ?? []), ...referenced.map((path) => ({ path, at: now }))].filter(
     ({ path }) => !current.has(path),
   );
-  const keptMs = Math.max(dayMs, table.retentionMs);
+  const keptMs = Math.max(dayMs, retentionMs);
   return {
     retired: all.filter(({ at }) => at + keptMs > now),
     expired: all.filter(({ at }) => at + keptMs <= now).map(({ path }) => path),

@@ -1,8 +1,6 @@
-import type { DataFile } from '../delta/data-file.js';
 import type { Change } from '../catalog/change.js';
 import { refusedAfter, spanIn, type EventHole, type LoadKey } from '../catalog/load-key.js';
 import type { Snapshot } from '../catalog/snapshot.js';
-import type { TableSnapshot } from '../catalog/table-snapshot.js';
 import { overlap, type Window } from '../../core/windows.js';
 import { joinedSince } from './loaded-spans.js';
 
@@ -91,11 +89,6 @@ export function keyChange(
     return { account, pipeline, key, ...(window && { window }), readAt: now, since, origin, ...(holes && { holes }) };
   });
   return { set, delete: gone.map(({ key }) => ({ account, pipeline, key })) };
-}
-
-/** The files of a pipeline and account. */
-export function filesOf(table: TableSnapshot, pipeline: string, account: string): DataFile[] {
-  return [...table.filesOf(account)].filter((file) => file.pipeline === pipeline);
 }
 
 /** The windows of load keys of one kind. */

@@ -1,7 +1,8 @@
+import { lakePathOf } from '../catalog/change.js';
+import type { Table } from '../../core/columns/table.js';
 import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { groupBy } from '../../core/group-by.js';
-import type { LakeTable } from '../lake-table.js';
 import type { Lake } from '../lake.js';
 import { parseNote, type Store, type StoredFile } from '../store/store.js';
 import { symlinkFolder } from '../data-files.js';
@@ -23,9 +24,9 @@ const noteSchema = z.record(z.string(), z.object({ sha256: z.string(), size: z.n
 type Note = z.infer<typeof noteSchema>;
 
 /** Returns the number of bytes written; undefined where all manifests are up to date. */
-async function exportTable(lake: Lake, table: LakeTable): Promise<number | undefined> {
+async function exportTable(lake: Lake, table: Table): Promise<number | undefined> {
   const { store } = lake;
-  const folder = `${table.schema.name}/${symlinkFolder}`;
+  const folder = `${table.name}/${symlinkFolder}`;
   const notePath = `${folder}/_state.json`;
   const previous: Note = parseNote(await store.read(notePath), (value) => noteSchema.parse(value)) ?? {};
   /** Hashes of the manifests that this export has written, by path. */
@@ -73,15 +74,15 @@ async function writeNote(
 }
 
 /** The text of each partition's manifest, by its path within the lake. */
-function manifestsOf(lake: Lake, table: LakeTable, folder: string): ReadonlyMap<string, string> {
-  const paths = [...table.snapshot.files()].map((add) => table.pathOf(add));
+function manifestsOf({ store, snapshot }: Lake, { name }: Table, folder: string): ReadonlyMap<string, string> {
+  const paths = [...snapshot.files(name)].map((add) => lakePathOf(name, add));
   const byManifest = groupBy(paths, (path) => {
-    const partition = path.slice(table.schema.name.length + 1, path.lastIndexOf('/'));
+    const partition = path.slice(name.length + 1, path.lastIndexOf('/'));
     return `${folder}/${partition}/manifest`;
   });
   return new Map(
     [...byManifest].map(([manifest, listed]) => {
-      const lines = listed.map((path) => locationOf(lake.store, path)).toSorted();
+      const lines = listed.map((path) => locationOf(store, path)).toSorted();
       return [manifest, lines.map((line) => `${line}\n`).join('')];
     }),
   );

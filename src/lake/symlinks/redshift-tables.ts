@@ -1,6 +1,6 @@
 import { typeName, type TypeNames } from '../../core/columns/table.js';
-import type { LakeTable } from '../lake-table.js';
 import { identifier, literal } from '../../core/duckdb/literals.js';
+import type { TableState } from '../catalog/grown-schema.js';
 import type { Lake } from '../lake.js';
 import { logColumns } from '../delta/table-metadata.js';
 import { symlinkFolder } from '../data-files.js';
@@ -22,20 +22,21 @@ const partitionTypes = { account: 'varchar(64)', month: 'varchar(7)' } as const;
  * lake's symlink manifests, with the current partitions.
  */
 export function redshiftStatements(lake: Lake, schema: string): string[] {
-  return lake.tables.flatMap((table) =>
-    table.metaData === undefined
+  return lake.tables.flatMap(({ name }) => {
+    const stored = lake.snapshot.tables.get(name);
+    return stored === undefined
       ? []
-      : [tableStatement(lake, table, schema), ...partitionStatements(lake, table, schema)],
-  );
+      : [tableStatement(lake, name, stored, schema), ...partitionStatements(lake, name, schema)];
+  });
 }
 
-function tableStatement(lake: Lake, table: LakeTable, schema: string): string {
-  const columns = logColumns(table.metaData?.schemaString ?? '{"fields":[]}')
+function tableStatement(lake: Lake, table: string, { metaData }: TableState, schema: string): string {
+  const columns = logColumns(metaData.schemaString)
     .filter(({ name }) => !Object.hasOwn(partitionTypes, name))
     .map((column) => `  ${identifier(column.name)} ${typeName(column, types)}`);
   const partitions = Object.entries(partitionTypes).map(([name, type]) => `"${name}" ${type}`);
   return [
-    `CREATE EXTERNAL TABLE ${schema}.${table.schema.name} (`,
+    `CREATE EXTERNAL TABLE ${schema}.${table} (`,
     columns.join(',\n'),
     ')',
     `PARTITIONED BY (${partitions.join(', ')})`,
@@ -46,9 +47,9 @@ function tableStatement(lake: Lake, table: LakeTable, schema: string): string {
   ].join('\n');
 }
 
-function partitionStatements(lake: Lake, table: LakeTable, schema: string): string[] {
+function partitionStatements(lake: Lake, table: string, schema: string): string[] {
   const partitions = new Map(
-    [...table.snapshot.files()].map(
+    [...lake.snapshot.files(table)].map(
       ({ path, partitionValues }) => [path.slice(0, path.lastIndexOf('/')), partitionValues] as const,
     ),
   );
@@ -57,12 +58,12 @@ function partitionStatements(lake: Lake, table: LakeTable, schema: string): stri
     .map(([folder, values]) => {
       const partition = Object.keys(partitionTypes).map((name) => `${name}=${literal(values[name] ?? '')}`);
       return (
-        `ALTER TABLE ${schema}.${table.schema.name} ADD IF NOT EXISTS PARTITION (${partition.join(', ')}) ` +
+        `ALTER TABLE ${schema}.${table} ADD IF NOT EXISTS PARTITION (${partition.join(', ')}) ` +
         `LOCATION ${literal(`${manifestFolder(lake, table)}/${folder}/`)};`
       );
     });
 }
 
-function manifestFolder(lake: Lake, table: LakeTable): string {
-  return lake.store.address(`${table.schema.name}/${symlinkFolder}`);
+function manifestFolder(lake: Lake, table: string): string {
+  return lake.store.address(`${table}/${symlinkFolder}`);
 }

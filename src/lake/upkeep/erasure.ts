@@ -1,6 +1,6 @@
-import type { DataFile } from '../delta/data-file.js';
+import type { TableFile } from '../commit-files.js';
 import type { Clock } from '../../core/clock.js';
-import { accountOfPath, removedFile } from '../catalog/change.js';
+import { accountOfPath, removedFile, lakePathOf } from '../catalog/change.js';
 import { loadKeyId } from '../catalog/load-key.js';
 import { runOfDataFile } from '../data-files.js';
 import type { Lake } from '../lake.js';
@@ -11,9 +11,9 @@ import { orphanFiles, filesAboutAccount } from './vacuum.js';
 
 /** All accounts with any trace in the lake: load keys, files in the log or not, last runs, leases of `forget` commands that didn't finish. */
 export async function accountsIn(lake: Lake, clock: Clock): Promise<Set<string>> {
-  const accounts = new Set([...lake.accounts(), ...(await readLastRuns(lake.store)).keys()]);
-  for (const { schema } of lake.tables) {
-    for await (const { path } of lake.store.list(schema.name)) {
+  const accounts = new Set([...lake.snapshot.accounts(), ...(await readLastRuns(lake.store)).keys()]);
+  for (const { name } of lake.tables) {
+    for await (const { path } of lake.store.list(name)) {
       const [, account] = /^[^/]+\/account=([^/]+)\//.exec(path) ?? [];
       if (account !== undefined) accounts.add(account);
     }
@@ -29,7 +29,7 @@ export async function accountsIn(lake: Lake, clock: Clock): Promise<Set<string>>
 export async function removeAccount(lake: Lake, account: string): Promise<void> {
   await lake.commitChange('DELETE', (snapshot) => {
     const tables = [...snapshot.tables.keys()].flatMap((table) => {
-      const remove = [...snapshot.filesOf(table, account).values()].map((add) => removedFile(add));
+      const remove = snapshot.filesOf(table, account).map((add) => removedFile(add));
       return remove.length === 0 ? [] : [[table, { remove }] as const];
     });
     const keys = [...snapshot.allKeysOf(account)];
@@ -73,12 +73,7 @@ export async function eraseTraces(lake: Lake, account: string, spare: ReadonlySe
 }
 
 /** The committed files of an account, by path within the lake. */
-export function accountFiles(lake: Lake, account: string): ReadonlyMap<string, { table: string; add: DataFile }> {
-  return new Map(
-    lake.tables.flatMap((table) =>
-      [...table.snapshot.filesOf(account)].map(
-        (add) => [table.pathOf(add), { table: table.schema.name, add }] as const,
-      ),
-    ),
-  );
+export function accountFiles(lake: Lake, account: string): ReadonlyMap<string, TableFile> {
+  const files = lake.files().filter(({ add }) => add.account === account);
+  return new Map(files.map((file) => [lakePathOf(file.table, file.add), file]));
 }

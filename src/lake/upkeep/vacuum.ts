@@ -99,7 +99,7 @@ async function isOlderCopy(
   for (const table of snapshot.tables.keys()) {
     const accounts = account === undefined ? snapshot.accounts() : [account];
     for (const name of accounts) {
-      for (const add of snapshot.filesOf(table, name).values()) {
+      for (const add of snapshot.filesOf(table, name)) {
         const path = `${table}/${add.path}`;
         // A file that was committed meanwhile isn't in the list but exists.
         if (!paths.has(path) && !(await hasFile(store, path))) return true;
@@ -112,8 +112,8 @@ async function isOlderCopy(
 /** The data files in the tables' folders, or in those of an account. */
 async function dataFiles(lake: Lake, account: string | undefined): Promise<string[]> {
   const found: string[] = [];
-  for (const { schema } of lake.tables) {
-    const folder = account === undefined ? schema.name : `${schema.name}/account=${account}`;
+  for (const { name } of lake.tables) {
+    const folder = account === undefined ? name : `${name}/account=${account}`;
     for await (const { path } of lake.store.list(folder)) if (isDataFile(path)) found.push(path);
   }
   return found;
@@ -122,15 +122,15 @@ async function dataFiles(lake: Lake, account: string | undefined): Promise<strin
 /** Data files in the tables' folders that no version has, except retained ones, and all other files in an account's folders. */
 export async function orphanFiles(lake: Lake, account: string): Promise<StoredFile[]> {
   const orphans: StoredFile[] = [];
-  for (const table of lake.tables) {
-    const { name } = table.schema;
+  const { snapshot } = lake;
+  for (const { name } of lake.tables) {
     const folders = [`${name}/account=${account}/`, `${name}/${symlinkFolder}/account=${account}/`];
     for await (const file of lake.store.list(name)) {
-      if (table.fileAt(file.path) !== undefined) continue;
+      if (snapshot.has(file.path)) continue;
       // The note of the manifests names every account, and the next export writes it again.
       const isOfAccount =
         folders.some((folder) => file.path.startsWith(folder)) || file.path === `${name}/${symlinkFolder}/_state.json`;
-      if (isOfAccount || (isDataFile(file.path) && table.isOrphan(file.path))) orphans.push(file);
+      if (isOfAccount || (isDataFile(file.path) && !snapshot.isRetired(file.path))) orphans.push(file);
     }
   }
   return orphans;

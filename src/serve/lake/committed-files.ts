@@ -1,8 +1,8 @@
+import { lakePathOf } from '../../lake/catalog/change.js';
 import { compare } from '../../core/compare.js';
 import { groupBy } from '../../core/group-by.js';
-import type { LakeTable } from '../../lake/lake-table.js';
 import type { DataFile } from '../../lake/delta/data-file.js';
-import type { LakeFile } from '../../lake/files/file-cache.js';
+import type { TableFile } from '../../lake/commit-files.js';
 import type { Clock } from '../../core/clock.js';
 import { Lake } from '../../lake/lake.js';
 import { tables } from '../../sources/finances/lake-tables.js';
@@ -10,7 +10,7 @@ import type { Store } from '../../lake/store/store.js';
 
 /** A committed file of one account, with statistics of its rows from the log. */
 export interface CommittedFile {
-  readonly file: LakeFile;
+  readonly file: TableFile;
   /** Path within the lake. */
   readonly path: string;
   /** Size in bytes. */
@@ -31,7 +31,8 @@ export const latest = 2n ** 63n - 1n;
 
 /** The files of one account in a main table, at the newest version of its log that was read. */
 export class CommittedFiles {
-  readonly #table: LakeTable;
+  readonly #lake: Lake;
+  readonly #table: string;
   readonly #account: string;
   readonly #column: string;
   /** Never invalidated, as files don't change. */
@@ -41,26 +42,27 @@ export class CommittedFiles {
   #byLoadKey: ReadonlyMap<string, readonly { readonly file: CommittedFile }[]> | undefined;
 
   /** @param column the instant by which rows are selected */
-  constructor(table: LakeTable, account: string, column: string) {
+  constructor(lake: Lake, table: string, account: string, column: string) {
+    this.#lake = lake;
     this.#table = table;
     this.#account = account;
     this.#column = column;
   }
 
   get name(): string {
-    return this.#table.schema.name;
+    return this.#table;
   }
 
   /** The newest version of the table that was read. */
   get version(): number {
-    return this.#table.snapshot.version;
+    return (this.#lake.snapshot.tables.get(this.#table)?.versions ?? 0) - 1;
   }
 
   /** All files of the account. */
   get all(): readonly CommittedFile[] {
     const { version } = this;
     if (version !== this.#version) {
-      this.#files = [...this.#table.snapshot.filesOf(this.#account)].map((add) => this.#read(add));
+      this.#files = this.#lake.snapshot.filesOf(this.#table, this.#account).map((add) => this.#read(add));
       this.#byLoadKey = undefined;
       this.#version = version;
     }
@@ -82,7 +84,7 @@ export class CommittedFiles {
     if (cached !== undefined) return cached;
     const rows = add.rows;
     const file = { table: this.#table, add };
-    const path = this.#table.pathOf(add);
+    const path = lakePathOf(this.#table, add);
     const read = { file, path, size: add.size, rows, loadKeys: add.loadKeys, ...boundsOf(add, this.#column) };
     this.#cache.set(add, read);
     return read;
@@ -166,19 +168,20 @@ export class MainTables {
     return this.lake.store;
   }
 
-  table(name: string): LakeTable {
-    return this.lake.table(name);
-  }
-
   /** Version by table, for tables that have one. */
   versions(): Readonly<Record<string, number>> {
-    const versions = storedTables.map(({ name }) => [name, this.table(name).snapshot.version] as const);
-    return Object.fromEntries(versions.filter(([, at]) => at >= 0));
+    const { tables: stored } = this.lake.snapshot;
+    return Object.fromEntries(
+      storedTables.flatMap(({ name }) => {
+        const versions = stored.get(name)?.versions;
+        return versions === undefined ? [] : [[name, versions - 1]];
+      }),
+    );
   }
 
   /** Accounts with loaded data. */
   accounts(): ReadonlySet<string> {
-    return this.lake.accounts();
+    return this.lake.snapshot.accounts();
   }
 
   /**

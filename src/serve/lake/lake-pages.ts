@@ -85,13 +85,13 @@ export class LakePages {
 
   /** The account's files in a table, with the bounds of an instant. */
   filesOf({ name }: Table, instant = 'effective_at'): CommittedFiles {
-    return new CommittedFiles(this.#tables.table(name), this.#account, instant);
+    return new CommittedFiles(this.#tables.lake, name, this.#account, instant);
   }
 
   /** Whether a slice is loaded whole into a main table. */
   isLoaded({ name }: CommittedFiles, loadKey: string): boolean {
     const pipeline = pipelineFilling(name)?.name ?? '';
-    const loaded = this.#tables.lake.loadKeys(pipeline, this.#account).get(loadKey);
+    const loaded = this.#tables.lake.snapshot.keysOf(this.#account, pipeline).get(loadKey);
     return loaded !== undefined && refusedAfter(loaded.holes) === undefined;
   }
 

@@ -1,3 +1,4 @@
+import { lakePathOf } from '../../../src/lake/catalog/change.js';
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -65,8 +66,7 @@ async function essentialFiles(store: Store): Promise<Record<string, string>> {
 /** The version that a lake shows, once every file of it is found. */
 async function shownVersion(store: MemoryStore): Promise<number> {
   const opened = await Lake.openLost(store, tables, clock);
-  for (const { table, add } of opened.committedAdds())
-    expect(store.files.get(table.pathOf(add))?.length).toBe(add.size);
+  for (const { table, add } of opened.files()) expect(store.files.get(lakePathOf(table, add))?.length).toBe(add.size);
   return opened.snapshot.version;
 }
 

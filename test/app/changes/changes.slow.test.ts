@@ -56,7 +56,7 @@ class KeptVersions {
   async keep(): Promise<{ version: string; name: string }> {
     const lake = await open(this.#lake, clock);
     const name = `at${this.#count++}`;
-    await createViews(this.#database, compared, lake.committedFiles());
+    await createViews(this.#database, compared, lake.fileAddresses());
     for (const { name: table } of compared)
       await this.#database.execute(`CREATE TABLE ${name}_${table} AS SELECT * FROM ${table}`);
     return { version: `${lake.snapshot.version}:${lake.snapshot.hash}`, name };

@@ -119,7 +119,7 @@ test('a forgetting whose export fails says so once all is forgotten', async () =
   expect(failure).toMatchObject({ code: 'EXPORT', exitCode: 1 });
   expect(summary).toMatchObject({ status: 'failed', account: 'shop' });
   expect(emitted.at(-1)).toEqual({ event: 'export-failed', format: 'iceberg', reason: 'the disk is full' });
-  expect((await open(location, systemClock)).accounts().size).toBe(0);
+  expect((await open(location, systemClock)).snapshot.accounts().size).toBe(0);
 });
 
 test('what was stopped, and a turn of a fleet that is over, export nothing', async () => {

@@ -1,3 +1,4 @@
+import { lakePathOf } from '../../../src/lake/catalog/change.js';
 import { succeeded } from '../ended.js';
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -498,17 +499,19 @@ describe('rows before a date', () => {
     onTestFinished(() => {
       opened.close();
     });
-    const { tables: open } = await Lake.open(diskStore(lake), tables, clock);
+    const { tables: open, snapshot } = await Lake.open(diskStore(lake), tables, clock);
     let checked = 0;
     for (const table of open) {
-      for (const add of table.snapshot.files()) {
+      for (const add of snapshot.files(table.name)) {
         if (add.tags?.['account'] !== 'shop-a') continue;
-        const file = literal(join(lake, table.pathOf(add)));
+        const file = literal(join(lake, lakePathOf(table.name, add)));
         const [row = {}] = await opened.rows(`SELECT count(*) AS rows FROM ${file}`);
         const stats = JSON.parse(add.stats ?? '') as { numRecords: number; minValues: Record<string, string> };
         expect([add.tags['rows'], stats.numRecords]).toEqual([String(row['rows']), Number(row['rows'])]);
         const derived = open.flatMap((other) =>
-          other.snapshot.derivedFrom('shop-a', table.pathOf(add)).map((one) => other.pathOf(one)),
+          snapshot
+            .derivedFrom(other.name, 'shop-a', lakePathOf(table.name, add))
+            .map((one) => lakePathOf(other.name, one)),
         );
         const nets =
           derived.length === 0
@@ -517,8 +520,8 @@ describe('rows before a date', () => {
                 `SELECT currency, sum(amount)::DECIMAL(38,6)::VARCHAR AS net FROM read_parquet([${derived.map((path) => literal(join(lake, path))).join()}]) WHERE role = 'net' GROUP BY ALL ORDER BY ALL`,
               );
         const sums = Object.fromEntries(nets.map(({ currency, net }) => [String(currency), net]));
-        if (table.schema.name.endsWith('events')) expect(JSON.parse(add.tags['net'] ?? '')).toEqual(sums);
-        if (table.schema.columns.some(({ name }) => name === 'effective_at')) {
+        if (table.name.endsWith('events')) expect(JSON.parse(add.tags['net'] ?? '')).toEqual(sums);
+        if (table.columns.some(({ name }) => name === 'effective_at')) {
           const [least = {}] = await opened.rows(
             `SELECT strftime(min(effective_at), '%Y-%m-%dT%H:%M:%S.%gZ') AS at FROM ${file}`,
           );

@@ -178,7 +178,7 @@ const range = fc.tuple(fc.integer({ min: 0, max: days * 4 - 1 }), fc.integer({ m
 /** The windows that a lake has loaded, in the order of their commits. */
 async function loadedWindows(root: string): Promise<Window[]> {
   const lake = await Lake.open(openStore(root), tables, clock);
-  const keys = [...lake.loadKeys('financial-events', 'shop').values()].filter(({ origin }) => origin === 'api');
+  const keys = [...lake.snapshot.keysOf('shop', 'financial-events').values()].filter(({ origin }) => origin === 'api');
   return keys.toSorted((one, other) => one.version - other.version).flatMap(({ window }) => window ?? []);
 }
 

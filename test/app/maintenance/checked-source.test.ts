@@ -1,18 +1,15 @@
+import { lakePathOf } from '../../../src/lake/catalog/change.js';
 import { createHash, randomBytes } from 'node:crypto';
 import { readFile, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { DataFile } from '../../../src/lake/delta/data-file.js';
-import { Snapshot } from '../../../src/lake/catalog/snapshot.js';
-import { LakeTable } from '../../../src/lake/lake-table.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import type { Store } from '../../../src/lake/store/store.js';
 import { checkedSource } from '../../../src/lake/files/local-file.js';
 import { events } from '../../../src/sources/finances/api-v0/event-tables.js';
 import { temporaryFolder } from '../lake-run.js';
 import { memoryStore } from '../../lake/memory-store.js';
-
-const table = new LakeTable(events, () => Snapshot.empty);
 
 /** The commit of a file, and a lake that holds it. */
 async function kept(store: Store, bytes: Buffer): Promise<{ add: DataFile; path: string }> {
@@ -23,7 +20,7 @@ async function kept(store: Store, bytes: Buffer): Promise<{ add: DataFile; path:
   };
   const about = { ...partition, size: bytes.length, modificationTime: 0, dataChange: true, tags: { sha256 } };
   const add = new DataFile(about);
-  const path = table.pathOf(add);
+  const path = lakePathOf(events.name, add);
   await store.write(path, bytes);
   return { add, path };
 }
@@ -31,7 +28,7 @@ async function kept(store: Store, bytes: Buffer): Promise<{ add: DataFile; path:
 /** What a source holds, and whether it is a file. */
 async function read(store: Store, add: DataFile): Promise<{ bytes: Buffer; from: string }> {
   const copy = join(await temporaryFolder(), 'copy');
-  const source = await checkedSource(store, table, add, { newPath: () => copy, faults: new Map() });
+  const source = await checkedSource(store, events.name, add, { newPath: () => copy, faults: new Map() });
   if (typeof source !== 'string') return { bytes: Buffer.from(source), from: 'memory' };
   return { bytes: await readFile(source), from: source === copy ? 'a copy' : 'the lake' };
 }

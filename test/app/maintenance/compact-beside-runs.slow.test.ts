@@ -1,3 +1,4 @@
+import { lakePathOf } from '../../../src/lake/catalog/change.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import { acquireLease } from '../../../src/lake/leases.js';
@@ -16,8 +17,9 @@ afterAll(() => small.remove());
 /** Rows of each table as its own log alone has them. */
 async function rowsByLog(lake: string): Promise<Record<string, number>> {
   const rows: Record<string, number> = {};
-  for (const { schema, snapshot } of (await open(lake, clock)).tables) {
-    rows[schema.name] = [...snapshot.files()].reduce((sum, { tags }) => sum + Number(tags?.['rows']), 0);
+  const { tables, snapshot } = await open(lake, clock);
+  for (const { name } of tables) {
+    rows[name] = [...snapshot.files(name)].reduce((sum, { tags }) => sum + Number(tags?.['rows']), 0);
   }
   return rows;
 }
@@ -60,8 +62,8 @@ describe('a compaction beside other runs', () => {
     expect(await rowsByLog(lake)).toMatchObject({ events: 10, entries: 20 });
     expect(await dataFiles(lake, 'entries')).toHaveLength(1);
     const opened = await open(lake, clock);
-    const files = new Set(opened.committedAdds().map(({ table, add }) => table.pathOf(add)));
-    for (const add of opened.table('entries').snapshot.files()) expect(files).toContain(add.main);
+    const files = new Set(opened.files().map(({ table, add }) => lakePathOf(table, add)));
+    for (const add of opened.snapshot.files('entries')) expect(files).toContain(add.main);
   });
 
   test('goes on beside refreshes of every window', async () => {

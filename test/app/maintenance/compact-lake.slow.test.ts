@@ -7,6 +7,9 @@ import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import { LedgerlakeError } from '../../../src/core/errors.js';
 import { financesApis } from '../../../src/sources/finances/finances-apis.js';
 import { tables } from '../../../src/sources/finances/lake-tables.js';
+import { lakePathOf } from '../../../src/lake/catalog/change.js';
+import type { Snapshot } from '../../../src/lake/catalog/snapshot.js';
+import type { DataFile } from '../../../src/lake/delta/data-file.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import { defaultLimits } from '../../../src/lake/files/workspace.js';
@@ -130,13 +133,10 @@ describe('a compaction', () => {
     await compacted({ lake }, { clock });
     const after = await opened();
     const database = await openDatabase();
-    for (const { schema, snapshot, pathOf } of after.tables.map((table) => ({
-      schema: table.schema,
-      snapshot: table.snapshot,
-      pathOf: table.pathOf.bind(table),
-    }))) {
-      const old = [...before.table(schema.name).snapshot.files()];
-      for (const add of snapshot.files()) {
+    for (const { name: table } of after.tables) {
+      const pathOf = (add: DataFile) => lakePathOf(table, add);
+      const old = [...before.snapshot.files(table)];
+      for (const add of after.snapshot.files(table)) {
         const address = `read_parquet('${join(lake, pathOf(add))}', hive_partitioning = false)`;
         const types = await database.rows(`SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM ${address})`);
         const [source] = old;
@@ -153,7 +153,7 @@ describe('a compaction', () => {
         const merged = old.filter(({ partitionValues }) => partitionValues['month'] === add.partitionValues['month']);
         expect(JSON.parse(add.stats ?? '')).toEqual(mergedStats(merged.map(({ stats }) => stats ?? '')));
         expect(add.tags?.['rows']).toBe(String(merged.reduce((sum, { tags }) => sum + Number(tags?.['rows']), 0)));
-        if (add.tags?.['net'] !== undefined && schema.name.endsWith('entries')) {
+        if (add.tags?.['net'] !== undefined && table.endsWith('entries')) {
           const sums = await database.rows(
             `SELECT currency, sum(amount)::VARCHAR AS net FROM ${address} WHERE role = 'net' GROUP BY 1 ORDER BY 1`,
           );
@@ -164,14 +164,14 @@ describe('a compaction', () => {
     }
     database.close();
     for (const name of mains) {
-      const rows = (of: Lake) => [...of.table(name).snapshot.files()].flatMap(({ loadKeys }) => loadKeys);
+      const rows = (of: Lake) => [...of.snapshot.files(name)].flatMap(({ loadKeys }) => loadKeys);
       if (!byOrder.includes(name)) expect(new Set(rows(after))).toEqual(new Set(rows(before)));
     }
-    for (const pipeline of new Set(before.committedAdds().map(({ add }) => add.tags?.['pipeline'] ?? ''))) {
-      expect(after.loadKeys(pipeline, 'shop')).toEqual(before.loadKeys(pipeline, 'shop'));
+    for (const pipeline of new Set(before.files().map(({ add }) => add.tags?.['pipeline'] ?? ''))) {
+      expect(after.snapshot.keysOf('shop', pipeline)).toEqual(before.snapshot.keysOf('shop', pipeline));
     }
     const groups = (of: Lake) =>
-      [...of.table('groups').snapshot.files()].flatMap(({ tags }) => JSON.parse(tags?.['groups'] ?? '') as unknown[]);
+      [...of.snapshot.files('groups')].flatMap(({ tags }) => JSON.parse(tags?.['groups'] ?? '') as unknown[]);
     expect(new Set(groups(after).map((group) => JSON.stringify(group)))).toEqual(
       new Set(groups(before).map((group) => JSON.stringify(group))),
     );
@@ -181,13 +181,14 @@ describe('a compaction', () => {
     const lake = await copied(made.lake);
     const before = await Lake.open(openStore(lake), tables, clock);
     await compacted({ lake }, { clock });
-    for (const { schema, snapshot } of before.tables) {
-      const rows = new Map([...snapshot.files()].map(({ path, tags }) => [path, Number(tags?.['rows'])]));
+    const { snapshot } = await Lake.open(openStore(lake), tables, clock);
+    const versionOf = (of: Snapshot, table: string) => (of.tables.get(table)?.versions ?? 0) - 1;
+    for (const { name } of before.tables) {
+      const rows = new Map([...before.snapshot.files(name)].map(({ path, tags }) => [path, Number(tags?.['rows'])]));
       const total = () => [...rows.values()].reduce((sum, count) => sum + count, 0);
       const expected = total();
-      const table = (await Lake.open(openStore(lake), tables, clock)).table(schema.name);
-      for (let version = snapshot.version + 1; version <= table.snapshot.version; version++) {
-        const bytes = await openStore(lake).read(`${schema.name}/_delta_log/${String(version).padStart(20, '0')}.json`);
+      for (let version = versionOf(before.snapshot, name) + 1; version <= versionOf(snapshot, name); version++) {
+        const bytes = await openStore(lake).read(`${name}/_delta_log/${String(version).padStart(20, '0')}.json`);
         for (const line of Buffer.from(bytes ?? [])
           .toString()
           .trim()
@@ -201,7 +202,7 @@ describe('a compaction', () => {
           expect(add?.dataChange ?? false).toBe(false);
           expect(remove?.dataChange ?? false).toBe(false);
         }
-        expect(total(), `${schema.name} at version ${version}`).toBe(expected);
+        expect(total(), `${name} at version ${version}`).toBe(expected);
       }
     }
   });
@@ -210,8 +211,8 @@ describe('a compaction', () => {
     const lake = await copied(made.lake);
     const contents = await contentsOf(lake, clock);
     const sizes = async () => {
-      const { snapshot } = (await Lake.open(openStore(lake), tables, clock)).table('events');
-      return [...snapshot.files()].map(({ size }) => size).toSorted((a, b) => a - b);
+      const { snapshot } = await Lake.open(openStore(lake), tables, clock);
+      return [...snapshot.files('events')].map(({ size }) => size).toSorted((a, b) => a - b);
     };
     const largest = (await sizes()).at(-1) ?? 0;
     await compacted({ lake, targetBytes: largest }, { clock });
@@ -323,8 +324,8 @@ describe('what a compaction refuses', () => {
 
 test('derived files name the main file of their own month', async () => {
   const lake = await Lake.open(openStore(made.lake), tables, clock);
-  for (const { table, add } of lake.committedAdds()) {
-    expect(table.schema.name.endsWith('entries')).toBe(add.main !== undefined);
+  for (const { table, add } of lake.files()) {
+    expect(table.endsWith('entries')).toBe(add.main !== undefined);
     expect(add.main ?? add.path).toContain(`month=${add.partitionValues['month'] ?? ''}/`);
   }
 });

@@ -2,9 +2,7 @@ import { readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { tables } from '../../../src/sources/finances/lake-tables.js';
-import { Snapshot } from '../../../src/lake/catalog/snapshot.js';
 import { DataFile } from '../../../src/lake/delta/data-file.js';
-import { LakeTable } from '../../../src/lake/lake-table.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import { checkedBytes } from '../../../src/lake/files/local-file.js';
@@ -36,7 +34,7 @@ async function damagedLake(table: string, damage: (file: string) => Promise<void
   const contents = await contentsOf(lake, clock);
   const files = (await dataFiles(lake, table)).filter((file) => file.includes('compact-'));
   const path = files.find((file) => file.includes('month=2026-02')) ?? '';
-  const add = (await Lake.open(openStore(lake), tables, clock)).table(table).snapshot.file(path);
+  const add = (await Lake.open(openStore(lake), tables, clock)).snapshot.file(table, path);
   await damage(join(lake, table, path));
   return { lake, contents, loadKeys: add === undefined ? [] : add.loadKeys };
 }
@@ -85,7 +83,7 @@ describe('a merged file that is damaged', () => {
     const about = { path: 'x.parquet', partitionValues: {}, size: 1, modificationTime: 0, dataChange: true };
     const add = new DataFile(about);
     const messageOf = (table: (typeof tables)[number]) =>
-      checkedBytes(memoryStore(), new LakeTable(table, () => Snapshot.empty), add).catch((error: unknown) => error);
+      checkedBytes(memoryStore(), table.name, add).catch((error: unknown) => error);
     return Promise.all(
       tables.map(async (table) => {
         const message = String(await messageOf(table));

@@ -104,7 +104,7 @@ export async function contentsOf(store: Store | string, clock: Clock): Promise<C
   });
   const isSeen = new Set<string>();
   const look = async (at: Store) => {
-    const files = (await Lake.open(at, tables, clock)).committedFiles();
+    const files = (await Lake.open(at, tables, clock)).fileAddresses();
     const filled = lakeTables.filter(({ name }) => files.has(name) || isSeen.has(name));
     await createViews(database, filled, files);
     for (const { name } of filled) isSeen.add(name);

@@ -24,7 +24,7 @@ export async function makeLake(clock: Clock, { events = 300, orders = 60 } = {})
   const server = await sellerServer(clock, events);
   await loaded(lake, server.endpoint, clock, { api: 'both' });
   await loaded(lake, server.endpoint, clock, { pipelines: ['settlement-summaries', 'payouts'] });
-  const files = (await Lake.open(openStore(lake), tables, clock)).committedFiles().get('events') ?? [];
+  const files = (await Lake.open(openStore(lake), tables, clock)).fileAddresses().get('events') ?? [];
   const database = await openDatabase();
   const list = files.map((file) => `'${file}'`).join(', ');
   const found = await database.rows(

@@ -1,3 +1,4 @@
+import { lakePathOf } from '../../../src/lake/catalog/change.js';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../../src/core/clock.js';
@@ -16,9 +17,9 @@ export async function flattenedOtherwise(lake: string, query: string, clock: Clo
     ['order_events', 'order_entries'],
   ] as const) {
     const table = opened.table(entries);
-    for (const old of [...table.snapshot.files()]) {
+    for (const old of [...opened.snapshot.files(entries)]) {
       const { account, month, path, shared, loadKeys, net } = old;
-      const file = join(lake, table.pathOf(old));
+      const file = join(lake, lakePathOf(table.name, old));
       const target = join(lake, '..', 'other.parquet');
       await database.execute(
         `COPY (${query.replaceAll('FILE', `read_parquet('${file}', hive_partitioning = false)`)}) TO '${target}' (FORMAT parquet)`,
@@ -26,7 +27,7 @@ export async function flattenedOtherwise(lake: string, query: string, clock: Clo
       const bytes = await readFile(target);
       const [counted] = await database.rows(`SELECT count(*) AS rows FROM '${target}'`);
       const rows = Number(counted?.['rows']);
-      const stats = await statistics(database, table.schema, target, rows);
+      const stats = await statistics(database, table, target, rows);
       const described = { content: contentOf(bytes), rows, stats, dataChange: true };
       const add = addOf(
         {
@@ -39,8 +40,8 @@ export async function flattenedOtherwise(lake: string, query: string, clock: Clo
       const { main } = old;
       await opened.commitFiles({
         operation: 'WRITE',
-        main: opened.table(events).schema,
-        files: [{ table: table.schema, read: () => Promise.resolve(bytes), add, ...(main && { main }) }],
+        main: opened.table(events),
+        files: [{ table, read: () => Promise.resolve(bytes), add, ...(main && { main }) }],
         decide: () => ({ removed: [{ table: entries, add: old }] }),
       });
     }

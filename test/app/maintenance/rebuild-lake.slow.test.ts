@@ -75,7 +75,7 @@ describe('a rebuild after the flattening has changed', () => {
     const lake = await copied(small.lake);
     const contents = await contentsOf(lake, clock);
     const nets = async () =>
-      (await open(lake, clock)).files('financial-events', 'events', 'shop').map(({ tags }) => tags?.['net']);
+      (await open(lake, clock)).snapshot.filesOf('events', 'shop', 'financial-events').map(({ tags }) => tags?.['net']);
     const net = await nets();
     await flattenedOtherwise(lake, query, clock);
     const changed = what === 'types' ? [] : ['entries'];

@@ -101,8 +101,8 @@ describe('reading again what compact has merged', () => {
     // Nothing else lies in the folders than what counts.
     expect(await dataFiles(lake, 'events')).toHaveLength(2);
     expect(await dataFiles(lake, 'entries')).toHaveLength(2);
-    const [own, rest] = (await open(lake, clock))
-      .files('financial-events', 'events', 'shop')
+    const [own, rest] = (await open(lake, clock)).snapshot
+      .filesOf('events', 'shop', 'financial-events')
       .toSorted((a, b) => a.loadKeys.length - b.loadKeys.length);
     expect(own?.loadKeys).toEqual(window(2).loadKeys);
     expect(rest?.loadKeys).toEqual([...window(1).loadKeys, ...window(3).loadKeys]);
@@ -138,7 +138,7 @@ describe('reading again what compact has merged', () => {
     await compacted({ lake, limits }, { clock });
     const contents = await contentsOf(lake, clock);
     const opened = await open(lake, clock);
-    const file = opened.files('financial-events', 'events', 'shop').find((add) => add.loadKeys.length > 1);
+    const file = opened.snapshot.filesOf('events', 'shop', 'financial-events').find((add) => add.loadKeys.length > 1);
     const [loadKey = ''] = file === undefined ? [] : file.loadKeys.slice(1);
     const { main, derived } = financialEvents;
     const slice = {

@@ -53,7 +53,7 @@ test.each(['small files', 'merged files'])(
     if (kind === 'merged files') await compacted({ lake: small.lake }, { clock });
     const database = await openDatabase();
     const lake = await Lake.open(openStore(small.lake), tables, clock);
-    await createViews(database, lakeTables, lake.committedFiles());
+    await createViews(database, lakeTables, lake.fileAddresses());
     for (const macro of [loadedSpansMacro(lake.snapshot), ...asKnownMacros]) await database.execute(macro);
     for (const { day, events } of steps) {
       const known = `'${new Date(Date.UTC(2026, 1, day + 2)).toISOString()}'`;

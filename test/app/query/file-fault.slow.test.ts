@@ -1,3 +1,4 @@
+import { lakePathOf } from '../../../src/lake/catalog/change.js';
 import { readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { fileFault } from '../../../src/app/query/file-fault.js';
@@ -22,10 +23,10 @@ beforeEach(async () => {
 /** The largest file of a table. */
 async function fileOf(table: string): Promise<string> {
   const opened = await Lake.open(openStore(lake.root), tables, lake.clock);
-  const files = opened.committedAdds().filter((file) => file.table.schema.name === table);
+  const files = opened.files().filter((file) => file.table === table);
   const largest = files.toSorted((one, other) => other.add.size - one.add.size)[0];
   if (largest === undefined) throw new Error(`expected files of ${table}`);
-  return opened.store.address(largest.table.pathOf(largest.add));
+  return opened.store.address(lakePathOf(largest.table, largest.add));
 }
 
 const changed = (file: string): void => {

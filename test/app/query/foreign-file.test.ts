@@ -1,3 +1,4 @@
+import { lakePathOf } from '../../../src/lake/catalog/change.js';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -43,8 +44,8 @@ test.each(
     onTestFinished(() => small.remove());
     const { lake } = small;
     const opened = await open(lake, clock);
-    const [file] = opened.committedAdds().filter(({ table }) => table.schema.name === name);
-    const address = opened.store.address(file?.table.pathOf(file.add) ?? '');
+    const [file] = opened.files().filter(({ table }) => table === name);
+    const address = opened.store.address(file === undefined ? '' : lakePathOf(file.table, file.add));
     const [bytes, found] = await made(file?.add.size ?? 0);
     await writeFile(address, bytes);
 
@@ -87,8 +88,8 @@ test.each([
     1,
     Array.from({ length: 300 }, (_, at) => shipment(within(1, at), `order-${at}`, `${at}.01`)),
   );
-  const [file] = opened.committedAdds().filter(({ table }) => table.schema.name === 'events');
-  const address = opened.store.address(file?.table.pathOf(file.add) ?? '');
+  const [file] = opened.files().filter(({ table }) => table === 'events');
+  const address = opened.store.address(file === undefined ? '' : lakePathOf(file.table, file.add));
   const copy = join(await temporaryFolder(), 'copy.parquet');
   const database = await openDatabase();
   await database.execute(

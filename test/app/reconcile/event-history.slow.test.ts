@@ -237,7 +237,7 @@ test.each([
   await refreshed(store, new Map([[2, changed]]), { clock });
   expect(await historyOf(lake, clock)).toEqual(expected);
   const opened = await Lake.open(openStore(lake), tables, clock);
-  expect([...opened.table('event_history').snapshot.files()]).toHaveLength(2);
+  expect([...opened.snapshot.files('event_history')]).toHaveLength(2);
   await compacted({ lake, pipelines: ['financial-events'] }, { clock });
   expect(await dataFiles(lake, 'event_history')).toHaveLength(2);
 });

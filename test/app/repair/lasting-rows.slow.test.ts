@@ -235,7 +235,7 @@ test('loads that contradict each other, or the files, are named and become gaps;
   const endpoint = await serving({ backend: smallBackend(), clock });
   for (const account of ['other', 'shop']) await ran({ lake: root, endpoint, account, ...range }, { clock });
   const opened = await Lake.open(diskStore(root), tables, clock);
-  const windows = [...opened.loadKeys('financial-events', 'shop').values()];
+  const windows = [...opened.snapshot.keysOf('shop', 'financial-events').values()];
   const [renamed, contradicted] = windows.toSorted((a, b) => (a.key < b.key ? -1 : 1));
   if (renamed === undefined || contradicted?.window === undefined) throw new Error('expected two windows');
   const start = new Date(contradicted.window.start + 1000).toISOString();

@@ -1,3 +1,4 @@
+import { lakePathOf } from '../../../src/lake/catalog/change.js';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -14,7 +15,7 @@ afterAll(() => shops.close());
 
 /** The files of a table that one shop has, as paths within the lake. */
 async function filesOf(lake: string, table: string, account: string): Promise<string[]> {
-  const paths = (await open(lake, clock)).committedAdds().map(({ table: of, add }) => of.pathOf(add));
+  const paths = (await open(lake, clock)).files().map(({ table: of, add }) => lakePathOf(of, add));
   return paths.filter((path) => path.startsWith(`${table}/account=${account}/`));
 }
 

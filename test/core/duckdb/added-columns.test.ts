@@ -63,7 +63,7 @@ async function lakeOfBoth() {
 async function viewed(schema: Table, { root, store }: Awaited<ReturnType<typeof lakeOfBoth>>): Promise<void> {
   const lake = await Lake.open(store, [schema], standing);
   const table = lake.table('things');
-  const files = lake.committedFiles().get('things') ?? [];
+  const files = lake.fileAddresses().get('things') ?? [];
   expect(files).toHaveLength(3);
   expect(files.every((file) => file.startsWith(root))).toBe(true);
   await createViews(database, sqlTables([{ name: 'things', columns: table.columns }]), new Map([['things', files]]));

@@ -91,7 +91,7 @@ function gatedStore(): { readonly store: Store; readonly waiting: () => number; 
 
 async function keysBy(lake: Lake): Promise<number[]> {
   await lake.refresh();
-  const versions = [...lake.loadKeys('financial-events', 'shop').values()].map(({ version }) => version);
+  const versions = [...lake.snapshot.keysOf('shop', 'financial-events').values()].map(({ version }) => version);
   return [...new Set(versions)].map((version) => versions.filter((one) => one === version).length);
 }
 
@@ -158,7 +158,7 @@ test('a run that is stopped ends once what is complete is committed, and a commi
   expect(hasEnded).toBe(false);
   open();
   expect((await running).failure).toMatchObject({ message: 'stopped' });
-  expect([...lake.loadKeys('financial-events', 'shop').keys()]).toHaveLength(3);
+  expect([...lake.snapshot.keysOf('shop', 'financial-events').keys()]).toHaveLength(3);
 
   let creations = 0;
   const failing = memoryStore();
@@ -174,7 +174,7 @@ test('a run that is stopped ends once what is complete is committed, and a commi
   expect(failure).toMatchObject({ message: 'the store is gone' });
   const committed = events.filter(({ event }) => event === 'slice-committed').length;
   const whole = await Lake.open(failing, tables, systemClock);
-  expect(whole.loadKeys('financial-events', 'shop').size).toBe(committed);
+  expect(whole.snapshot.keysOf('shop', 'financial-events').size).toBe(committed);
   // What was not committed is in no folder.
   const files = [...failing.files.keys()].filter((path) => path.startsWith('events/account='));
   expect(files).toHaveLength(committed);

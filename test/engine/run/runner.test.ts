@@ -57,7 +57,7 @@ test('told to stop during a commit, a run ends behind it, with the slice in the 
   expect(told.filter((event) => event === 'slice-committed')).toHaveLength(1);
   expect(told).not.toContain('pipeline-ended');
   const lake = await Lake.open(store, tables, clock);
-  expect(lake.loadKeys('financial-events', 'shop').size).toBe(1);
+  expect(lake.snapshot.keysOf('shop', 'financial-events').size).toBe(1);
 });
 
 test('a commit that fails ends the run with its error, and nothing further is opened', async () => {

@@ -57,7 +57,9 @@ function contents(snapshot: Snapshot, but?: string) {
   return {
     state: { ...snapshot.state, tables: Object.fromEntries(snapshot.tables) },
     accounts: accounts.map((account) => {
-      const of = ['t', 'u'].map((table) => Object.fromEntries(snapshot.filesOf(table, account)));
+      const of = ['t', 'u'].map((table) =>
+        Object.fromEntries(snapshot.filesOf(table, account).map((file) => [file.path, file])),
+      );
       return [
         account,
         of,

@@ -1,9 +1,11 @@
+import { lakePathOf } from '../../../src/lake/catalog/change.js';
 import { mkdir, readdir, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { cacheSize, clearCache, FileCache, type LakeFile } from '../../../src/lake/files/file-cache.js';
+import { cacheSize, clearCache, FileCache } from '../../../src/lake/files/file-cache.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { diskStore } from '../../../src/lake/store/disk.js';
+import type { TableFile } from '../../../src/lake/commit-files.js';
 import type { Store } from '../../../src/lake/store/store.js';
 import { tables } from '../../../src/sources/finances/lake-tables.js';
 import { steppingClock } from '../../app/maintenance/kept-lake.js';
@@ -11,7 +13,7 @@ import { smallLake } from '../../app/maintenance/small-lake.js';
 import { temporaryFolder } from '../../app/lake-run.js';
 
 /** A lake whose files can't be read in place, and those of its events. */
-async function remote(): Promise<{ readonly store: Store; readonly files: LakeFile[]; readonly reads: string[] }> {
+async function remote(): Promise<{ readonly store: Store; readonly files: TableFile[]; readonly reads: string[] }> {
   const clock = steppingClock();
   const { lake: root } = await smallLake(clock);
   const disk = diskStore(root);
@@ -25,7 +27,7 @@ async function remote(): Promise<{ readonly store: Store; readonly files: LakeFi
     },
   };
   const lake = await Lake.open(disk, tables, clock);
-  return { store, files: lake.committedAdds().filter(({ table }) => table.schema.name === 'events'), reads };
+  return { store, files: lake.files().filter(({ table }) => table === 'events'), reads };
 }
 
 test('a file is fetched once, by every instance, for this user alone', async () => {
@@ -115,7 +117,7 @@ test('files that the lake has no more go; clearing leaves what is not of a lake'
   const cache = new FileCache(store, settings);
   await cache.fetch(files);
   const [first] = files;
-  const kept = first === undefined ? '' : first.table.pathOf(first.add);
+  const kept = first === undefined ? '' : lakePathOf(first.table, first.add);
   await cache.keep({ has: (path) => path === kept, isRetired: () => false });
   expect((await cacheSize(settings)).files).toBe(2);
   await clearCache(settings);

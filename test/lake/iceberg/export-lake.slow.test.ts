@@ -1,3 +1,4 @@
+import { lakePathOf } from '../../../src/lake/catalog/change.js';
 import { expect, test } from 'vitest';
 import { avroFile } from '../../../src/lake/iceberg/avro.js';
 import { exportIceberg } from '../../../src/lake/iceberg/export-lake.js';
@@ -92,8 +93,8 @@ test('the metadata name the files that count, with their rows, folders, schema a
   await exportIceberg(lake, clock);
   for (const table of ['events', 'entries']) {
     const { metadata, files, paths } = await readTable(lake.store, table);
-    const adds = lake.committedAdds().filter((of) => of.table.schema.name === table);
-    expect(paths).toEqual(adds.map((of) => of.table.pathOf(of.add)).toSorted());
+    const adds = lake.files().filter((of) => of.table === table);
+    expect(paths).toEqual(adds.map((of) => lakePathOf(of.table, of.add)).toSorted());
     expect(files.map(({ record_count: rows }) => String(rows)).toSorted()).toEqual(
       adds.map(({ add }) => add.tags?.['rows'] ?? '').toSorted(),
     );
@@ -166,8 +167,7 @@ test('of two exports at once the one that is later has the newer state, whatever
   const { version, paths } = await readTable(lake.store, 'events');
   expect(hasRaced).toBe(true);
   expect(version).toBe(1);
-  const table = lake.table('events');
-  expect(paths).toEqual([...table.snapshot.files()].map((add) => table.pathOf(add)).toSorted());
+  expect(paths).toEqual([...lake.snapshot.files('events')].map((add) => lakePathOf('events', add)).toSorted());
 });
 
 test('forget takes all of it away', async () => {
@@ -205,8 +205,7 @@ async function tampered(
 
 test('metadata from somebody else delete nothing, name nothing that is not theirs, and end no export', async () => {
   const clock = setClock(noon);
-  const kept = (lake: Awaited<ReturnType<typeof open>>) =>
-    lake.committedAdds().map(({ table, add }) => table.pathOf(add));
+  const kept = (lake: Awaited<ReturnType<typeof open>>) => lake.files().map(({ table, add }) => lakePathOf(table, add));
   type Fields = Record<string, unknown>;
   const attacks: Readonly<Record<string, (metadata: Fields, state: Fields, victim: string) => void>> = {
     'a data file as retired': (_, state, victim) => {

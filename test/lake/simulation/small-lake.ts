@@ -149,7 +149,7 @@ export class SmallLake {
   async compact(account: string, table: string): Promise<unknown> {
     await this.catalog.refresh();
     const months = new Map<string, Add[]>();
-    for (const one of this.catalog.snapshot.filesOf(table, account).values()) {
+    for (const one of this.catalog.snapshot.filesOf(table, account)) {
       const month = one.partitionValues['month'] ?? '';
       months.set(month, [...(months.get(month) ?? []), one]);
     }
@@ -390,7 +390,7 @@ export class SmallLake {
   /** The stored events of a load key. */
   async #rowsOf(snapshot: Snapshot, account: string, key: string): Promise<Row[]> {
     const rows: Row[] = [];
-    for (const file of snapshot.filesOf(main, account).values()) {
+    for (const file of snapshot.filesOf(main, account)) {
       if (file.loadKeys.includes(key)) rows.push(...(await this.#read(main, file)).filter(({ k }) => k === key));
     }
     return rows;
@@ -405,7 +405,7 @@ export class SmallLake {
   ): Promise<Map<string, TableChange>> {
     const tables = new Map<string, TableChange>();
     for (const table of [derived, main]) {
-      for (const file of snapshot.filesOf(table, account).values()) {
+      for (const file of snapshot.filesOf(table, account)) {
         const of = file.loadKeys;
         if (!of.some((key) => keys.has(key))) continue;
         const before = tables.get(table);

@@ -78,7 +78,7 @@ export async function checkDoubles({ world, store, watch, upstreams, firstDay, p
     const counts = new Map<string, number>();
     const range = { from: firstDay - (plan.history + 100) * dayMs, to: world.now() };
     for (const text of await backend.texts(range, world.now())) counts.set(text, (counts.get(text) ?? 0) + 1);
-    for (const file of watch.truth.filesOf('events', account).values()) {
+    for (const file of watch.truth.filesOf('events', account)) {
       const path = lakePathOf('events', file);
       const bytes = store.files.get(path);
       if (bytes === undefined || watch.damaged.has(path)) continue;

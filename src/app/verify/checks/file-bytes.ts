@@ -32,7 +32,7 @@ export async function hasItsBytes(
   if (found === undefined) {
     // Another writer's commit may have replaced it meanwhile.
     await lake.refresh();
-    if (lake.table(schema.name).snapshot.file(add.path) === undefined) return false;
+    if (lake.snapshot.file(schema.name, add.path) === undefined) return false;
   } else if (found.size === add.size) fault = 'its SHA-256 is not the one in the log: the file was changed';
   else fault = `expected ${add.size} bytes, found ${found.size}: the file was changed or cut off`;
   const whatToDo = schema.appendOnly === true ? '; restore it from a copy, if there is one' : '';

@@ -1,7 +1,8 @@
+import { lakePathOf } from '../../../lake/catalog/change.js';
+import type { Table } from '../../../core/columns/table.js';
 import { ifReadable, shownText, type DataFile } from '../../../lake/delta/data-file.js';
 import { loadKeysText } from '../../../lake/files/load-key-rows.js';
 import type { Lake } from '../../../lake/lake.js';
-import type { LakeTable } from '../../../lake/lake-table.js';
 import { loadKeyKindOf } from '../../coverage/stored-pipelines.js';
 import type { CheckContext, CheckDefinition } from '../common/check.js';
 import type { CheckedFile } from '../common/checked-files.js';
@@ -26,13 +27,12 @@ export function checkedFiles(
   { certificate, damaged }: Pick<CheckContext, 'certificate' | 'damaged'>,
 ): readonly CheckedFile[] {
   const files: CheckedFile[] = [];
-  for (const table of lake.tables) {
-    const { schema } = table;
-    for (const add of table.snapshot.files()) {
+  for (const schema of lake.tables) {
+    for (const add of lake.snapshot.files(schema.name)) {
       if (account !== undefined && add.account !== account) continue;
       certificate.count(logTagsCheck);
-      const location = { table: schema.name, file: table.pathOf(add) };
-      const fault = faultOf(table, add);
+      const location = { table: schema.name, file: lakePathOf(schema.name, add) };
+      const fault = faultOf(schema, add);
       if (fault === undefined) {
         const { loadKeys } = add;
         const slice = loadKeysText(loadKeys);
@@ -47,12 +47,13 @@ export function checkedFiles(
 }
 
 /** What is wrong with the tags and the statistics of a file, or undefined. */
-function faultOf(table: LakeTable, add: DataFile): string | undefined {
+function faultOf(table: Table, add: DataFile): string | undefined {
   const { tagFault, account, month, main, stats } = add;
   if (tagFault !== undefined) return tagFault;
   if (ifReadable(() => add.statistics.numRecords) === undefined) return `expected statistics, got ${shownText(stats)}`;
-  const isMain = loadKeyKindOf(table.schema) !== undefined;
+  const isMain = loadKeyKindOf(table) !== undefined;
   if (isMain && main !== undefined) return `expected no tag main, got ${shownText(main)}`;
   const folder = `account=${account}/month=${month}`;
-  return table.pathOf(add).startsWith(`${table.schema.name}/${folder}/`) ? undefined : `expected the file in ${folder}`;
+  const path = lakePathOf(table.name, add);
+  return path.startsWith(`${table.name}/${folder}/`) ? undefined : `expected the file in ${folder}`;
 }

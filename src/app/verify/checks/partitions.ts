@@ -63,7 +63,7 @@ async function checkPartitions(
     const isImported = loadKeyCondition(spans.map(importedKey));
     const outside = await countRows(database, file.path, `${isImported} AND NOT (${isInPlace(file)})`);
     if (outside > 0) addFault(`${formatCount(outside, 'imported row')} outside of their days or month`);
-    const loaded = loadedOf(lake.loadKeys(file.add.pipeline, file.account).values()).filter((window) =>
+    const loaded = loadedOf(lake.snapshot.keysOf(file.account, file.add.pipeline).values()).filter((window) =>
       spans.some((span) => overlap(span, window)),
     );
     const twice = await countRows(database, file.path, `${isImported} AND ${isInWindows(file, loaded)}`);

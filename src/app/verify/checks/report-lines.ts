@@ -30,7 +30,7 @@ const comparedTables = new Set(scope.tables);
 
 /** Whether settlement reports are compared with the rows of a file. */
 export function isCompared({ table, account }: CheckedFile, lake: Lake): boolean {
-  return comparedTables.has(table) && lake.loadKeys(roles.reports.name, account).size > 0;
+  return comparedTables.has(table) && lake.snapshot.keysOf(account, roles.reports.name).size > 0;
 }
 
 /** Looks for lines of settlement reports that nothing explains, where all of the settlement is loaded. */

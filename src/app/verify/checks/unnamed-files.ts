@@ -1,3 +1,4 @@
+import { lakePathOf } from '../../../lake/catalog/change.js';
 import { isDataFile } from '../../../lake/data-files.js';
 import { formatCount, formatSpan } from '../../../core/text/amounts.js';
 import type { CatalogContext, CheckDefinition } from '../common/check.js';
@@ -32,10 +33,9 @@ export const unnamedFilesCheck: CheckDefinition = {
  */
 async function checkUnnamedFiles({ lake, account, runs, certificate }: CatalogContext): Promise<void> {
   let retained = 0;
-  for (const table of lake.tables) {
-    const name = table.schema.name;
+  for (const { name } of lake.tables) {
     const listed: string[] = [];
-    const known = new Set([...table.snapshot.files()].map((add) => table.pathOf(add)));
+    const known = new Set(Array.from(lake.snapshot.files(name), (add) => lakePathOf(name, add)));
     for await (const { path } of lake.store.list(name)) {
       if (path.startsWith(`${name}/_`)) continue;
       if (account !== undefined && !path.startsWith(`${name}/account=${account}/`)) continue;
@@ -45,7 +45,7 @@ async function checkUnnamedFiles({ lake, account, runs, certificate }: CatalogCo
     if (listed.length === 0) continue;
     await lake.refresh();
     const { snapshot } = lake;
-    const named = new Set([...table.snapshot.files()].map((add) => table.pathOf(add)));
+    const named = new Set(Array.from(snapshot.files(name), (add) => lakePathOf(name, add)));
     for (const file of listed) {
       if (named.has(file)) continue;
       if (snapshot.isRetired(file)) {
@@ -60,5 +60,6 @@ async function checkUnnamedFiles({ lake, account, runs, certificate }: CatalogCo
     }
   }
   const note = { table: '', file: '', slice: '' };
-  if (retained > 0) certificate.add(unnamedFilesCheck, 'note', note, retainedText(retained, lake.retentionMs));
+  if (retained > 0)
+    certificate.add(unnamedFilesCheck, 'note', note, retainedText(retained, lake.snapshot.config.retentionMs));
 }

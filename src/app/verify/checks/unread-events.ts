@@ -11,7 +11,7 @@ export const unreadEventsCheck: CheckDefinition = {
     for (const account of accounts) {
       for (const pipeline of storedPipelines(lake)) {
         const at = locationIn(files, pipeline, account);
-        const keys = lake.loadKeys(pipeline.name, account);
+        const keys = lake.snapshot.keysOf(account, pipeline.name);
         certificate.count(unreadEventsCheck, keys.size);
         for (const [key, { holes = [] }] of keys) {
           for (const hole of holes) certificate.add(unreadEventsCheck, 'note', at(key), `left out: ${holeText(hole)}`);

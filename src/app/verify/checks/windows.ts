@@ -12,7 +12,7 @@ interface ReadWindow extends Window {
 
 /** The windows that a pipeline has read for an account, and the load keys that name none. */
 function readWindows(lake: Lake, { name }: StoredPipeline, account: string): (ReadWindow | string)[] {
-  return [...lake.loadKeys(name, account).keys()].map((loadKey) => {
+  return [...lake.snapshot.keysOf(account, name).keys()].map((loadKey) => {
     const window = readWindow(loadKey);
     return window !== undefined && window.start < window.end ? { ...window, loadKey } : loadKey;
   });
@@ -55,7 +55,7 @@ function checkWindows({ lake, accounts, files, certificate }: CatalogContext): v
   for (const account of accounts) {
     for (const pipeline of storedPipelines(lake)) {
       const at = locationIn(files, pipeline, account);
-      const keys = lake.loadKeys(pipeline.name, account);
+      const keys = lake.snapshot.keysOf(account, pipeline.name);
       certificate.count(loadedWindowsCheck, keys.size);
       if (pipeline.slicing.loadKeyKind !== 'window') continue;
       let before: ReadWindow | undefined;
@@ -85,7 +85,7 @@ function checkWindows({ lake, accounts, files, certificate }: CatalogContext): v
       add: { pipeline },
     } = file;
     const key = `${table} ${pipeline} ${account}`;
-    const loaded = loadedOf.get(key) ?? new Set(lake.loadKeys(pipeline, account).keys());
+    const loaded = loadedOf.get(key) ?? new Set(lake.snapshot.keysOf(account, pipeline).keys());
     loadedOf.set(key, loaded);
     const unread = file.loadKeys.find((loadKey) => !loaded.has(loadKey));
     if (unread !== undefined) add({ ...file, slice: unread }, `the log does not record that ${unread} was read`);

@@ -295,7 +295,7 @@ async function storedDeferrals(
   pipeline: string,
   filter: (row: StoredDeferral) => boolean,
 ): Promise<StoredDeferral[]> {
-  const adds = () => job.lake.files(pipeline, transactions.name, job.account).filter(mayBeDeferred);
+  const adds = () => job.lake.snapshot.filesOf(transactions.name, job.account, pipeline).filter(mayBeDeferred);
   if (adds().length === 0) return [];
   // Imported here: a lake without deferred transactions needs no DuckDB.
   const { queryFiles } = await import('../../../lake/files/month-files.js');
@@ -345,7 +345,8 @@ async function storedTransactions(
   before = Infinity,
 ): Promise<{ readonly id: string; readonly raw: string }[]> {
   const loadKey = windowKey(window);
-  const adds = () => lake.files(pipeline, transactions.name, account).filter((add) => add.loadKeys.includes(loadKey));
+  const adds = () =>
+    lake.snapshot.filesOf(transactions.name, account, pipeline).filter((add) => add.loadKeys.includes(loadKey));
   const { queryFiles } = await import('../../../lake/files/month-files.js');
   const { loadKeyCondition } = await import('../../../lake/files/load-key-rows.js');
   const isExcluded = `posted_at >= make_timestamptz(${before * 1000}) AND posted_at < window_end`;

@@ -45,13 +45,13 @@ export function settlementSlicing(
     loadKeyKind: 'settlement',
     prepare: async (job) => {
       if (job.kind === 'backfill') return named(job, job.range);
-      const loaded = job.lake.loadKeys(pipeline, job.account);
+      const loaded = job.lake.snapshot.keysOf(job.account, pipeline);
       const all = await named(job, { start: -Infinity, end: Infinity });
       const readAt = (id: string): number => loaded.get(loadKeyFor('settlement', id))?.readAt ?? -Infinity;
       return all.filter(({ id, changedAt }) => changedAt > readAt(id));
     },
     sliceQueue: ({ lake, account, refresh }, found = []) => {
-      const loaded = lake.loadKeys(pipeline, account);
+      const loaded = lake.snapshot.keysOf(account, pipeline);
       const wanted = found.map(summarySlice).filter(({ loadKeys: [key = ''] }) => refresh || !loaded.has(key));
       return listQueue(wanted, 'settlement', () => undefined);
     },
@@ -80,8 +80,8 @@ export function settlementForecast<S extends Slice>(
   const { job } = request;
   const { count, isListed } = expected(request);
   const [first, last] = [monthOf(job.range.start), monthOf(job.range.end - 1)];
-  const loaded = job.lake
-    .files(pipeline, table, job.account)
+  const loaded = job.lake.snapshot
+    .filesOf(table, job.account, pipeline)
     .filter(({ month }) => month >= first && month <= last)
     .reduce((sum, add) => sum + add.loadKeys.length, 0);
   const lacking = Math.max(0, count - (job.refresh ? 0 : loaded));
@@ -107,8 +107,8 @@ async function namedSettlements(
   range: Window,
 ): Promise<NamedSettlement[]> {
   const adds = () =>
-    lake
-      .files(pipeline, main.name, account)
+    lake.snapshot
+      .filesOf(main.name, account, pipeline)
       .filter((add) => add.loadKeys.some((key) => overlap(readWindow(key) ?? { start: 0, end: 0 }, range)));
   if (adds().length === 0) return [];
   // Imported here: other runs need no DuckDB.
@@ -123,7 +123,7 @@ async function namedSettlements(
       "coalesce(string_agg(DISTINCT epoch_ms(window_start) || '/' || epoch_ms(window_end), ' '), '') AS windows " +
       `FROM (${select}) GROUP BY ALL ORDER BY first_at, id`,
   );
-  const loaded = lake.loadKeys(pipeline, account);
+  const loaded = lake.snapshot.keysOf(account, pipeline);
   return rows.map((row) => {
     const changes = String(row['windows'])
       .split(' ')

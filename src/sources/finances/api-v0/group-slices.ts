@@ -20,7 +20,7 @@ export function groupSlices(
   pipeline: string,
   listing: string,
 ): GroupSlice[] {
-  const loaded = lake.loadKeys(pipeline, account);
+  const loaded = lake.snapshot.keysOf(account, pipeline);
   return listedSettlements(lake, listing, account)
     .filter(({ opened }) => contains(range, opened))
     .filter(({ loadKeys }) => refresh || !loadKeys.some((loadKey) => loaded.has(loadKey)));
@@ -54,8 +54,8 @@ function shownId(id: string): string {
 
 /** Every settlement that the pipeline `listing` has loaded, the oldest first. */
 export function listedSettlements(lake: Lake, listing: string, account: string): GroupSlice[] {
-  return lake
-    .files(listing, groups.name, account)
+  return lake.snapshot
+    .filesOf(groups.name, account, listing)
     .flatMap((add) => {
       const listedFrom = Date.parse(`${add.month}-01T00:00:00Z`);
       return (add.groups ?? []).map((group) => groupSlice({ group, listedFrom }));

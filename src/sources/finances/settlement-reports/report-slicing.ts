@@ -121,7 +121,7 @@ async function reportsOf(
   const { lake, account } = job;
   const listed = await reading.upstream.reports.list(range.start, reading);
   const documents = await storedDocuments(job);
-  const loaded = lake.loadKeys(pipeline, account);
+  const loaded = lake.snapshot.keysOf(account, pipeline);
   const keys = [...loaded.values()];
   const fromApi = keys.filter(({ origin }) => origin === 'api').toSorted((a, b) => b.version - a.version);
   const last = documents.get(fromApi[0]?.key ?? '');
@@ -171,7 +171,7 @@ const nothingStored: StoredSettlements = {
 
 /** The documents that stored settlements are from, by load key. */
 async function storedDocuments({ lake, account }: Job): Promise<ReadonlyMap<string, string>> {
-  const adds = () => lake.files(pipeline, settlementReports.name, account);
+  const adds = () => lake.snapshot.filesOf(settlementReports.name, account, pipeline);
   if (adds().length === 0) return new Map();
   // Imported here: other runs need no DuckDB.
   const { queryFiles } = await import('../../../lake/files/month-files.js');

@@ -57,7 +57,7 @@ export function groupSlicing(options: GroupSlicingOptions): Slicing<GroupSlice> 
     // Settlements need no probes themselves: the density of events by date applies to them.
     probes: (job) => [
       ...(listing.slicing.probes?.(job) ?? []),
-      ...(job.lake.loadKeys(pipeline, job.account).size > 0 ? [] : (byDate.slicing.probes?.(job) ?? [])),
+      ...(job.lake.snapshot.keysOf(job.account, pipeline).size > 0 ? [] : (byDate.slicing.probes?.(job) ?? [])),
     ],
   };
 }
@@ -84,7 +84,7 @@ const settlingMs = 5 * 60_000;
 function syncedGroups(job: SyncJob, { pipeline, listing }: GroupSlicingOptions): GroupSlice[] {
   const { lake, account, refresh, range, requestedLookBackFrom } = job;
   const requested = requestedOf(job.requested, pipeline);
-  const loaded = lake.loadKeys(pipeline, account);
+  const loaded = lake.snapshot.keysOf(account, pipeline);
   const listed = listedSettlements(lake, listing.name, account);
   const isLoaded = isIn(loaded);
   const read = listed.filter(isLoaded);
@@ -113,8 +113,8 @@ function groupForecast(
   const { job, now } = request;
   const { lake, account, range, refresh } = job;
   const { listed, ahead, spans, isListed } = settlementsOf(request, listing.name);
-  const files = lake.files(pipeline, table, account);
-  const loaded = loadedSettlements(files, lake.loadKeys(pipeline, account), listed, now);
+  const files = lake.snapshot.filesOf(table, account, pipeline);
+  const loaded = loadedSettlements(files, lake.snapshot.keysOf(account, pipeline), listed, now);
   const isInRange = ({ opened }: GroupSlice): boolean => contains(range, opened);
   const done = new Set(refresh ? [] : loaded.map(({ slice }) => slice.name));
   const missing = [...listed, ...ahead].filter((slice) => isInRange(slice) && !done.has(slice.name));
@@ -143,7 +143,7 @@ function datedEvents(
   const samples = loadedSamples(lake, byDate.name, table, account);
   return {
     byDate: page === undefined ? samples : [...samples, ...samplesOf(page, page.reach)],
-    firstByDate: firstInstant(lake.files(byDate.name, table, account), 'effective_at', page),
+    firstByDate: firstInstant(lake.snapshot.filesOf(table, account, byDate.name), 'effective_at', page),
   };
 }
 
@@ -155,7 +155,7 @@ function groupCoverage(
   { pipeline, listing }: GroupSlicingOptions,
 ): Coverage {
   const listed = listedSettlements(lake, listing.name, account);
-  const isLoaded = isIn(lake.loadKeys(pipeline, account));
+  const isLoaded = isIn(lake.snapshot.keysOf(account, pipeline));
   const missing = listed.filter((slice) => !isLoaded(slice));
   const unlisted = uncovered(range, loadedWindows(lake, listing.name, account));
   const [missingOn, openedOn] = [openedByDay(missing), openedByDay(listed)];
