@@ -28,7 +28,11 @@ export function financesQuery(
     for await (const page of client.pages({ operation, parameters }, reading)) {
       const results: FinancesResult[] = [];
       client.eachResult(page, (list, node) => results.push({ list, json: new JsonNode(page.tape, node) }));
-      yield { body: page.tape.bytes, results, holes: (page.holes ?? []).map(pageHoleText) };
+      yield {
+        body: page.tape.bytes,
+        results,
+        holes: (page.holes ?? []).map((hole) => pageHoleText(hole, page.requestId)),
+      };
     }
   };
 }

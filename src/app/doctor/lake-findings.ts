@@ -139,9 +139,9 @@ function addAccount(
   }
   const named: NamedLake = { location, lastRuns, config };
   for (const hole of holes.slice(0, mostHoles)) {
-    const range = readWindow(hole.loadKey);
+    const range = readWindow(hole.load_key);
     const reread = range && { kind: 'reread' as const, pipeline: hole.pipeline, account, range };
-    const command = reread && !('file' in hole.hole) ? remedyCommand(reread, named) : undefined;
+    const command = reread && hole.file === undefined ? remedyCommand(reread, named) : undefined;
     addFinding('warning', { found: `could not be read: ${unreadText(hole)}`, command });
   }
   const more = holes.length - mostHoles;

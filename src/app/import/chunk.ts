@@ -3,7 +3,7 @@ import { compare } from '../../core/compare.js';
 import { Mutex } from '../../core/mutex.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { columnBytes, int64sOf, ReusedMemory, SharedArrays } from '../../core/columns/memory.js';
-import { Tape, kind, type Hole, type Repairs } from '../../core/json/tape.js';
+import { Tape, kind, type TextHole, type Repairs } from '../../core/json/tape.js';
 import { encodeFile, type EncodedFile } from '../../core/parquet/encode-file.js';
 import { excerpt, isHtml } from '../../engine/retry/api-refusal.js';
 import { monthOf, type Window } from '../../core/windows.js';
@@ -48,7 +48,7 @@ export interface FlattenedChunk {
   /** The lines that the rows refer to, where some are no JSON: with repaired bodies. */
   readonly repaired: ChunkLines | undefined;
   /** What is left out of bodies, by the line's number in the chunk. */
-  readonly holes: ReadonlyMap<number, readonly Hole[]>;
+  readonly holes: ReadonlyMap<number, readonly TextHole[]>;
   /** Bodies with groups, which are read later, by the line's number in the chunk. */
   readonly groups: ReadonlyMap<number, GroupsBody>;
   readonly warnings: EventWarnings;

@@ -1,4 +1,4 @@
-import type { Hole } from '../../core/json/tape.js';
+import type { TextHole } from '../../core/json/tape.js';
 import type { PipelineTables } from '../../core/columns/table.js';
 import { markHandled, type Workspace } from '../../lake/files/workspace.js';
 import { moveWarnings, newWarnings } from '../../sources/finances/model/slice-rows.js';
@@ -24,7 +24,7 @@ interface LineListener {
   /** Called for a line that is not a body of the service; what it throws ends the input. */
   readonly broken: (line: number, found: string) => void;
   /** Called for what is left out of a body. */
-  readonly hole: (line: number, hole: Hole) => void;
+  readonly hole: (line: number, hole: TextHole) => void;
   /** Called for a body with groups. */
   readonly addGroups: (line: number, body: GroupsBody) => void;
   /** Called for a body with events, or an empty one. */

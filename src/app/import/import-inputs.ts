@@ -1,7 +1,7 @@
 import { roles } from '../../../pipelines/all-pipelines.js';
 import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError } from '../../core/errors.js';
-import type { Hole } from '../../core/json/tape.js';
+import type { TextHole } from '../../core/json/tape.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { CheckedFiles } from '../../lake/files/month-files.js';
 import { markHandled, subWorkspace, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
@@ -279,7 +279,7 @@ async function handOutLines(
     counts.groupPages++;
     if (hasEvents) counts.eventPages++;
   };
-  const hole = (line: number, left: Hole): void => {
+  const hole = (line: number, left: TextHole): void => {
     const isGroup = left.list === 'FinancialEventGroupList';
     const place = `${input.name}, line ${line}, ${left.list}, bytes ${left.start} to ${left.end}`;
     countWarning(isGroup ? list.warnings.holes : staging.warnings.holes, place);

@@ -18,7 +18,8 @@ import { storedPipelines, type StoredPipeline } from '../coverage/stored-pipelin
 import type { TableStatus } from '../results.js';
 import type { Day, DayState } from '../../engine/run/day-states.js';
 import { formatCount } from '../../core/text/amounts.js';
-import { unreadEvents, type LoadHole } from '../unread-events.js';
+import type { UnreadEvent } from '../results.js';
+import { unreadEvents } from '../unread-events.js';
 import { unsummedIn } from '../unsummed-amounts.js';
 import { reportsStatus, type ReportsStatus } from './kept-reports.js';
 import { freshnessOf, type Freshness } from '../load/freshness.js';
@@ -65,7 +66,7 @@ export interface AccountCoverage {
   readonly groupsToLoad: readonly GroupSpan[];
   /** Times in which the listing seems to lack settlements. */
   readonly missingSettlements: readonly ListingGap[];
-  readonly holes: readonly LoadHole[];
+  readonly holes: readonly UnreadEvent[];
   /** Undefined where the lake has no settlement reports. */
   readonly reports: ReportsStatus | undefined;
   /** What loads settlement reports before the service has them no more; undefined where that is not due. */

@@ -4,14 +4,13 @@ import { chunksOf, writeRows, type Format } from '../../core/text/formats.js';
 import type { ResultColumn, ResultRows } from '../../core/text/rows.js';
 import { terminalWidth, writeText } from '../../core/text/sink.js';
 import { newestRun, readLastRuns } from '../../lake/upkeep/last-run.js';
-import type { EventHole } from '../../lake/catalog/load-key.js';
 import type { Lake } from '../../lake/lake.js';
 import { leaseText, readRuns, type LakeRuns, type Lease } from '../../lake/leases.js';
 import { accountPattern, demoAccount, refuseUnknownAccount } from '../configuration/account.js';
 import { latestBound, readDateRange, type RangeOptions } from '../configuration/range.js';
 import { readInstantOption } from '../../core/text/value-forms.js';
 import type { ReadingContext } from '../context.js';
-import type { LakeStatus, RunStatus, UnreadEvent } from '../results.js';
+import type { LakeStatus, RunStatus } from '../results.js';
 import { allowMore, lagFailure, readMaxLag } from '../load/freshness.js';
 import { readLookBacks } from '../../lake/upkeep/look-backs.js';
 import { storedPipelines } from '../coverage/stored-pipelines.js';
@@ -257,7 +256,7 @@ function accountObject(of: AccountCoverage, now: number): LakeStatus['accounts']
       side,
       group_id: beside.id,
     })),
-    holes: of.holes.map(({ pipeline, loadKey, hole }) => ({ pipeline, load_key: loadKey, ...holeObject(hole) })),
+    holes: of.holes,
     settlement_reports: of.reports === undefined ? null : reportsObject(of.reports, of.loadReports),
     tables: of.tables,
   };
@@ -281,13 +280,6 @@ function reportsObject({ endedAt, listedAt, lostFrom, expiring }: ReportsStatus,
 
 function instantOrNull(ms: number | null | undefined): string | null {
   return ms == null ? null : isoInstant(ms);
-}
-
-function holeObject(hole: EventHole): Partial<UnreadEvent> {
-  if ('refusedAfter' in hole) return { refused_after: hole.refusedAfter };
-  if ('file' in hole) return hole;
-  const { page, byte, requestId } = hole;
-  return { page, byte, request_id: requestId ?? null };
 }
 
 const dayColumns: readonly ResultColumn[] = [

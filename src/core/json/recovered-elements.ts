@@ -1,5 +1,5 @@
 import { valueEnd } from './scan.js';
-import { kind, Tape, type Hole } from './tape.js';
+import { kind, Tape, type TextHole } from './tape.js';
 import { comma, bracket, bracketEnd, brace, valueStart } from './text.js';
 
 /** Bytes that are read to find the elements of a hole, as a multiple of its length, and the cost of a failure in bytes. */
@@ -10,7 +10,7 @@ const failureWork = 500;
 export interface CutText {
   readonly bytes: Buffer;
   /** In their order, each with the byte of `bytes` before which its elements were. */
-  readonly holes: readonly (Hole & { readonly cut: number })[];
+  readonly holes: readonly (TextHole & { readonly cut: number })[];
 }
 
 /**
@@ -23,9 +23,9 @@ export function recoveredElements(
   source: Buffer,
   { bytes, holes }: CutText,
   tape: Tape,
-): { readonly text: Buffer; readonly holes: readonly Hole[] } {
+): { readonly text: Buffer; readonly holes: readonly TextHole[] } {
   const pieces: Buffer[] = [];
-  const left: Hole[] = [];
+  const left: TextHole[] = [];
   let copied = 0;
   for (const { list, start, end, cut } of holes) {
     const region = source.subarray(start, end);

@@ -25,7 +25,7 @@ export const maxDepth = 512;
 export const mostNodes = 4 * 1024 * 1024;
 
 /** A part of a text that can't be read: an element of its outermost array, or several of which the first and the last can't. */
-export interface Hole {
+export interface TextHole {
   /** The array's key, or an empty text. */
   readonly list: string;
   /** The bytes of the source that are left out. */
@@ -37,7 +37,7 @@ export interface Hole {
 export interface Repairs {
   /** Where the repaired strings begin, in ascending order. */
   readonly strings: readonly number[];
-  readonly holes: readonly Hole[];
+  readonly holes: readonly TextHole[];
 }
 
 function tooMany(): LedgerlakeError {

@@ -1,6 +1,6 @@
 import type { Window } from '../../core/windows.js';
 import type { HttpResponse } from '../http/transport.js';
-import type { PageHole } from '../run/slice-holes.js';
+import type { PageWithHoles } from '../run/slice-holes.js';
 import type { ApiRefusal, RefusedAnswer } from '../retry/api-refusal.js';
 
 /** A request for results that arrive page by page. */
@@ -10,13 +10,11 @@ export interface Query {
 }
 
 /** A page of results, read from its bytes. */
-export interface ApiPage {
+export interface ApiPage extends PageWithHoles {
   /** Number of results. */
   readonly results: number;
   /** Requests the next page; undefined on the last page. */
   readonly cursor: string | undefined;
-  /** What could not be read of the page, and is left out. */
-  readonly holes?: readonly PageHole[];
 }
 
 /** The request for a page, without the headers of all requests of the API. */

@@ -1,19 +1,21 @@
-import type { Hole as TextHole } from '../../core/json/tape.js';
+import type { TextHole } from '../../core/json/tape.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { groupBy } from '../../core/group-by.js';
-import type { EventHole } from '../../lake/catalog/load-key.js';
+import type { LoadHole } from '../../lake/catalog/load-key.js';
 
-/** A part of a page that could not be read. */
-export interface PageHole extends TextHole {
+/** A page of which parts may be left out. */
+export interface PageWithHoles {
+  /** What could not be read of it. */
+  readonly holes?: readonly TextHole[];
   /** The id that the API gave the request. */
-  readonly requestId?: string;
+  readonly requestId?: string | undefined;
 }
 
 /** An event of a slice that couldn't be read, and is left out; or the whole slice. */
 export interface SliceHole {
   /** The load key that keeps it; undefined for the only one of the slice. */
   readonly loadKey: string | undefined;
-  readonly hole: EventHole;
+  readonly hole: LoadHole;
   /** For people, behind the slice: `page 1, AdjustmentEventList, bytes 120 to 310, request id …`. */
   readonly place: string;
 }
@@ -23,16 +25,16 @@ export interface SliceHole {
  *
  * @param page its number, from 0, among the pages of the load key
  */
-export function sliceHoles(found: readonly PageHole[] | undefined, page: number, loadKey?: string): SliceHole[] {
-  return (found ?? []).map((hole) => {
-    const { start, requestId } = hole;
-    const kept = { page, byte: start, ...(requestId !== undefined && { requestId }) };
-    return { loadKey, hole: kept, place: `page ${page + 1}, ${pageHoleText(hole)}` };
-  });
+export function sliceHoles({ holes = [], requestId }: PageWithHoles, page: number, loadKey?: string): SliceHole[] {
+  return holes.map((hole) => ({
+    loadKey,
+    hole: { page, byte: hole.start, ...(requestId !== undefined && { requestId }) },
+    place: `page ${page + 1}, ${pageHoleText(hole, requestId)}`,
+  }));
 }
 
 /** A hole of a page for people: `AdjustmentEventList, bytes 120 to 310, request id …`. */
-export function pageHoleText({ list, start, end, requestId = 'none' }: PageHole): string {
+export function pageHoleText({ list, start, end }: TextHole, requestId = 'none'): string {
   return `${list}, bytes ${start} to ${end}, request id ${requestId}`;
 }
 
@@ -47,7 +49,7 @@ export function refusalHole(error: unknown): SliceHole | undefined {
 export function holesByKey(
   holes: readonly SliceHole[],
   [first = '']: readonly string[],
-): ReadonlyMap<string, readonly EventHole[]> {
+): ReadonlyMap<string, readonly LoadHole[]> {
   const kept = groupBy(holes, ({ loadKey = first }) => loadKey);
   return new Map([...kept].map(([loadKey, list]) => [loadKey, list.map(({ hole }) => hole)]));
 }

@@ -23,7 +23,7 @@ export interface LoadKey extends LoadKeyId {
   readonly since: number | readonly LoadedSpan[];
   readonly origin: 'api' | 'import';
   /** What couldn't be read. */
-  readonly holes?: readonly EventHole[];
+  readonly holes?: readonly LoadHole[];
 }
 
 /** A part of a window, and since when its rows are in the lake. */
@@ -35,13 +35,13 @@ export interface LoadedSpan extends Window {
  * What couldn't be read: an event on a page of the API, or in a line of an imported file; numbers count from 0. With `refusedAfter` it is all
  * that the load key names: the API refuses to return more than that number of results. The lake has the rows of an earlier read, if any.
  */
-export type EventHole =
+export type LoadHole =
   | { readonly page: number; readonly byte: number; readonly requestId?: string }
   | { readonly file: string; readonly line: number; readonly byte: number }
   | { readonly refusedAfter: number };
 
 /** The number of results behind which the API refuses to return what a load key names; undefined where it returns all. */
-export function refusedAfter(holes: readonly EventHole[] = []): number | undefined {
+export function refusedAfter(holes: readonly LoadHole[] = []): number | undefined {
   return holes.map((hole) => ('refusedAfter' in hole ? hole.refusedAfter : undefined)).find((at) => at !== undefined);
 }
 

@@ -1,5 +1,5 @@
 import type { Change } from '../catalog/change.js';
-import { refusedAfter, spanIn, type EventHole, type LoadKey } from '../catalog/load-key.js';
+import { refusedAfter, spanIn, type LoadHole, type LoadKey } from '../catalog/load-key.js';
 import type { Snapshot } from '../catalog/snapshot.js';
 import { overlap, type Window } from '../../core/windows.js';
 import { joinedSince } from './loaded-spans.js';
@@ -16,7 +16,7 @@ export interface SliceLoads {
    */
   readonly replaces?: readonly string[] | undefined;
   /** Events that could not be read, by load key: rows that the slice lacks may be these. */
-  readonly holes?: ReadonlyMap<string, readonly EventHole[]> | undefined;
+  readonly holes?: ReadonlyMap<string, readonly LoadHole[]> | undefined;
   /** Where its rows are from; left out: `api`. */
   readonly origin?: LoadKey['origin'] | undefined;
   /** The window of dates that it reads: it replaces imported rows there, and no other loaded window may overlap it. */

@@ -14,7 +14,7 @@ import { count } from '../../core/count.js';
 import { Dictionary } from '../../core/columns/dictionary.js';
 import { digitsOf, recordBatch, type Column, type ColumnType, type Table } from '../../core/columns/table.js';
 import type { Batch, Collector } from '../../engine/run/pipeline.js';
-import { sliceHoles, type SliceHole, type PageHole } from '../../engine/run/slice-holes.js';
+import { sliceHoles, type SliceHole, type PageWithHoles } from '../../engine/run/slice-holes.js';
 import type { Window } from '../../core/windows.js';
 import { definitionError } from './definition-error.js';
 import type { Json, Cell, Row } from './record.js';
@@ -23,10 +23,8 @@ import { readInteger, readScaled } from '../../core/numeric/decimal.js';
 import { JsonNode } from './json-node.js';
 
 /** Records of an answer. */
-export interface RecordPage {
+export interface RecordPage extends PageWithHoles {
   readonly records: readonly Json[];
-  /** What is left out of it. */
-  readonly holes?: readonly PageHole[];
 }
 
 /** A table whose rows are records, and how a record becomes rows. */
@@ -81,10 +79,10 @@ export class RecordCollector implements Collector<RecordPage> {
     this.#hasRaw = this.#hasColumn('raw');
   }
 
-  add({ records, holes }: RecordPage): number {
-    this.holes.push(...sliceHoles(holes, this.#pages++));
-    for (const record of records) this.#addRecord(record);
-    return records.length;
+  add(page: RecordPage): number {
+    this.holes.push(...sliceHoles(page, this.#pages++));
+    for (const record of page.records) this.#addRecord(record);
+    return page.records.length;
   }
 
   finish(): readonly Batch[] {

@@ -1,5 +1,6 @@
+import { groupBy } from '../../../core/group-by.js';
 import { storedPipelines } from '../../coverage/stored-pipelines.js';
-import { holeText } from '../../unread-events.js';
+import { placeText, unreadEvents } from '../../unread-events.js';
 import type { CheckDefinition } from '../common/check.js';
 import { locationIn } from './windows.js';
 
@@ -9,13 +10,12 @@ export const unreadEventsCheck: CheckDefinition = {
   counts: 'slices',
   catalog: ({ lake, accounts, files, certificate }) => {
     for (const account of accounts) {
+      const unread = groupBy(unreadEvents(lake, account), ({ pipeline }) => pipeline);
       for (const pipeline of storedPipelines(lake)) {
         const at = locationIn(files, pipeline, account);
-        const keys = lake.snapshot.keysOf(account, pipeline.name);
-        certificate.count(unreadEventsCheck, keys.size);
-        for (const [key, { holes = [] }] of keys) {
-          for (const hole of holes) certificate.add(unreadEventsCheck, 'note', at(key), `left out: ${holeText(hole)}`);
-        }
+        certificate.count(unreadEventsCheck, lake.snapshot.keysOf(account, pipeline.name).size);
+        for (const event of unread.get(pipeline.name) ?? [])
+          certificate.add(unreadEventsCheck, 'note', at(event.load_key), `left out: ${placeText(event)}`);
       }
     }
   },

@@ -131,6 +131,6 @@ export async function* recordPages(
   for await (const page of reading.upstream['2024-06-19'].pages(query, reading)) {
     const records: JsonNode[] = [];
     eachResult(page, (node) => records.push(new JsonNode(page.tape, node)));
-    yield { records, holes: page.holes ?? [] };
+    yield { ...page, records };
   }
 }

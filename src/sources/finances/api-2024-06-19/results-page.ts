@@ -1,6 +1,6 @@
 import { scanRepaired, type Envelope } from '../../../core/json/repair.js';
 import { kind, Tape } from '../../../core/json/tape.js';
-import type { PageHole } from '../../../engine/run/slice-holes.js';
+import type { PageWithHoles } from '../../../engine/run/slice-holes.js';
 import { cursorOf, holesOf, unexpected, type ScannedApiPage } from '../selling-partner/scanned-page.js';
 import {
   transactionOperations,
@@ -10,12 +10,10 @@ import {
 } from './operations.js';
 
 /** A list of results in JSON, scanned. */
-export interface ScannedResults {
+export interface ScannedResults extends PageWithHoles {
   readonly tape: Tape;
   /** Node of the list. */
   readonly list: number;
-  /** What is left out of the page. */
-  readonly holes?: readonly PageHole[];
 }
 
 /** A page of one of the operations. */
@@ -49,7 +47,7 @@ export function readResultsPage(
   let results = 0;
   eachResult({ tape, list }, () => results++);
   const cursor = cursorOf(tape, content, parameters.nextToken);
-  return { tape, list, results, cursor, holes: holesOf(tape, headers) };
+  return { tape, list, results, cursor, ...holesOf(tape, headers) };
 }
 
 /** Visits every result of a page, in order. */

@@ -66,7 +66,7 @@ export function groupCollector(window: Window, isRelisted = false): Collector<Sc
     reach: undefined,
     add: (page) => {
       const before = rows.length;
-      holes.push(...sliceHoles(page.holes, pages++));
+      holes.push(...sliceHoles(page, pages++));
       eachGroup(page, (group) => {
         const row = readGroup(page.tape, group, warnings);
         rows.push(row);

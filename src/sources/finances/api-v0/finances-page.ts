@@ -1,17 +1,15 @@
 import { scanRepaired, type Envelope } from '../../../core/json/repair.js';
 import { kind, Tape } from '../../../core/json/tape.js';
-import type { PageHole } from '../../../engine/run/slice-holes.js';
+import type { PageWithHoles } from '../../../engine/run/slice-holes.js';
 import { cursorOf, holesOf, unexpected, type ScannedApiPage } from '../selling-partner/scanned-page.js';
 
 /** A body of one of the four operations, scanned. */
-export interface ScannedPage {
+export interface ScannedPage extends PageWithHoles {
   readonly tape: Tape;
   /** Node of the payload. */
   readonly payload: number;
   /** Its `NextToken`; undefined on the last page. */
   readonly cursor: string | undefined;
-  /** What is left out of it. */
-  readonly holes?: readonly PageHole[];
 }
 
 /** A page whose results were counted. */
@@ -32,7 +30,7 @@ export function readFinancesPage(body: Uint8Array, headers?: ReadonlyMap<string,
   const page = scanPage(body);
   let results = 0;
   eachEventOrGroup(page, () => results++);
-  return { ...page, results, holes: holesOf(page.tape, headers) };
+  return { ...page, results, ...holesOf(page.tape, headers) };
 }
 
 /**

@@ -1,7 +1,7 @@
 import { LedgerlakeError } from '../../../core/errors.js';
 import { kind, type Tape } from '../../../core/json/tape.js';
 import type { ApiPage } from '../../../engine/paging/paged-api.js';
-import type { PageHole } from '../../../engine/run/slice-holes.js';
+import type { PageWithHoles } from '../../../engine/run/slice-holes.js';
 
 /** A page whose results are nodes of its JSON. */
 export interface ScannedApiPage extends ApiPage {
@@ -34,7 +34,6 @@ export function unexpected(tape: Tape, expected: string, node = 0): LedgerlakeEr
 }
 
 /** The holes of an answer, with the id of its request from its headers. */
-export function holesOf(tape: Tape, headers?: ReadonlyMap<string, string>): readonly PageHole[] {
-  const requestId = headers?.get('x-amzn-requestid');
-  return (tape.repairs?.holes ?? []).map((hole) => ({ ...hole, ...(requestId !== undefined && { requestId }) }));
+export function holesOf({ repairs }: Tape, headers?: ReadonlyMap<string, string>): PageWithHoles {
+  return { holes: repairs?.holes ?? [], requestId: headers?.get('x-amzn-requestid') };
 }

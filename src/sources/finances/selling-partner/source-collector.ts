@@ -1,7 +1,7 @@
 import { millisecondsOf } from '../../../core/numeric/instant.js';
 import { count } from '../../../core/count.js';
 import type { Collector } from '../../../engine/run/pipeline.js';
-import { sliceHoles, type PageHole, type SliceHole } from '../../../engine/run/slice-holes.js';
+import { sliceHoles, type PageWithHoles, type SliceHole } from '../../../engine/run/slice-holes.js';
 import { loadKeyFor } from '../../../lake/catalog/load-key.js';
 import { eventsByMonth, monthBatches, type EventTables, type FinishedSlice } from '../model/slice-batches.js';
 import type { EventWarnings, RowSource, SliceRows } from '../model/slice-rows.js';
@@ -23,7 +23,7 @@ interface PageReader<Page> {
  * Collects the events or transactions of a slice in their tables. `monthOfSource` returns the partition of one source's rows, given
  * their dates in microseconds since 1970.
  */
-export function sourceCollector<Page extends { readonly holes?: readonly PageHole[] }>(
+export function sourceCollector<Page extends PageWithHoles>(
   tables: EventTables,
   { slice, warnings, isOrdered, read, finish }: PageReader<Page>,
   monthOfSource: (source: RowSource, dates: readonly bigint[]) => string,
@@ -54,7 +54,7 @@ export function sourceCollector<Page extends { readonly holes?: readonly PageHol
       const before = slice.events.length;
       slice.pages++;
       const loadKey = requestedOrderId === undefined ? undefined : loadKeyFor('order', requestedOrderId);
-      holes.push(...sliceHoles(page.holes, pages++, loadKey));
+      holes.push(...sliceHoles(page, pages++, loadKey));
       read(page);
       for (const posted of isOrdered ? slice.events.postedAt.slice(before) : []) {
         if (posted === undefined) continue;
