@@ -29,7 +29,7 @@ import type { Job } from '../../engine/run/pipeline.js';
 import { runPipelines } from '../../engine/run/runner.js';
 import { emittingWatermarks } from './freshness.js';
 import { withFailedResult } from '../failed-result.js';
-import { leftOutDays, leftOutText } from '../coverage/both-apis.js';
+import { leftOutDays, leftOutText } from '../coverage/api-days.js';
 import { areRangesLoaded, unfinishedRanges } from '../coverage/unfinished-ranges.js';
 import { windowedOf, type ChoiceOptions, type ChosenPipelines } from '../configuration/chosen-pipelines.js';
 import { connectPipelines, customAddress, noConnection, openUpstream, type UpstreamOptions } from './connections.js';

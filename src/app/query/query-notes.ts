@@ -6,7 +6,7 @@ import { loadedSpans } from '../../lake/loads/loaded-spans.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { spanOfGroup, type GroupSlice } from '../../sources/finances/api-v0/group-slices.js';
 import { loadingCommand, spansText } from '../command-text.js';
-import { comparedDays, comparedText, leftOutDays, leftOutText, transactionsSince } from '../coverage/both-apis.js';
+import { comparedDays, comparedText, leftOutDays, leftOutText, transactionsSince } from '../coverage/api-days.js';
 import { unsummedColumn, unsummedIn, unsummedText } from '../unsummed-amounts.js';
 import { roles } from '../../../pipelines/all-pipelines.js';
 import { tablesOf, type PipelineTables } from '../../core/columns/table.js';

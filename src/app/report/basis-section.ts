@@ -1,7 +1,7 @@
 import { isoInstant } from '../../core/numeric/instant.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { commandIn, spansText } from '../command-text.js';
-import { leftOutCommand, type ComparedDays, type LeftOutDays } from '../coverage/both-apis.js';
+import { leftOutCommand, type ComparedDays, type LeftOutDays } from '../coverage/api-days.js';
 import { dayText, html, type Html } from './html.js';
 import { shownIn, currencyText, minuteText } from './report-amounts.js';
 import { statement, type FigureReader, type FigureRow } from './figure-reader.js';

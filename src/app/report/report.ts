@@ -23,7 +23,7 @@ import { fetchedFiles, lakeTables, openExistingLake } from '../query/lake-files.
 import type { QuerySettings } from '../configuration/settings.js';
 import { StatementScopes } from '../query/statement-scope.js';
 import { viewStatements } from '../query/views.js';
-import { comparedDays, leftOutDays, leftOutText, type LeftOutDays } from '../coverage/both-apis.js';
+import { comparedDays, leftOutDays, leftOutText, type LeftOutDays } from '../coverage/api-days.js';
 import { readUnfinished } from '../coverage/unfinished-ranges.js';
 import { accountCoverage, loadedRange, reportedRange } from '../status/lake-status.js';
 import { readBasis } from './basis-section.js';

@@ -97,10 +97,11 @@ function eventsWithEntries(bundles: readonly CheckedBundle[], { list, group, bre
 /** The place of the event's list among its texts in the statement. */
 const listCell = 2;
 
-type OfRaw = Pick<ReadEvent, 'raw' | 'file' | 'rules' | 'walked' | 'isProved' | 'entries' | 'amounts'>;
-
 /** An event by its texts in the statement. Each field stands here by itself, because a spread for each event takes a tenth of the check. */
-function eventOf(cells: readonly (string | null)[], of: OfRaw): ReadEvent {
+function eventOf(
+  cells: readonly (string | null)[],
+  of: Pick<ReadEvent, 'raw' | 'file' | 'rules' | 'walked' | 'isProved' | 'entries' | 'amounts'>,
+): ReadEvent {
   const [eventId, contentHash, list, isDated, start = null, end = null, groupId = null, orderId = null] = cells;
   return {
     eventId: eventId ?? '',

@@ -3,7 +3,7 @@ import { formatCount } from '../../../core/text/amounts.js';
 import { joined } from '../../../core/windows.js';
 import { loadedWindows } from '../../../engine/slicing/window-slices.js';
 import { apiWith } from '../../../sources/finances/finances-apis.js';
-import { comparedText, comparedWindows } from '../../coverage/both-apis.js';
+import { comparedText, comparedWindows } from '../../coverage/api-days.js';
 import { datedWindows } from '../../settlements/settlements.js';
 import type { CheckDefinition, Comparison } from '../common/check.js';
 import eventsOfBoth from '../statements/events-of-both.sql';
