@@ -7,6 +7,7 @@ import { configurationJsonSchema } from '../../src/app/configuration/configurati
 import { optionsPage } from './options-page.js';
 import { pages } from './pages.js';
 import { questionsPage } from './questions-page.js';
+import { withSettings } from './settings-table.js';
 import { tablesPage } from './tables-page.js';
 
 /** What has named properties, in a JSON Schema. */
@@ -24,6 +25,11 @@ describe('pages that are generated from the code', () => {
 
   test('commands and options', async () => {
     await expect(await formatted(await optionsPage())).toMatchFileSnapshot('../../docs/options.md');
+  });
+
+  test('settings', async () => {
+    const page = withSettings(await readFile('docs/configuration.md', 'utf8'));
+    await expect(await formatted(page)).toMatchFileSnapshot('../../docs/configuration.md');
   });
 
   test('questions', async () => {

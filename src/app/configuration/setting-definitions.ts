@@ -32,8 +32,8 @@ export type LookBack = readonly LookBackRule[] | number;
 
 /**
  * A setting. Its name is its key in the configuration (`metricsPort`), from which those of its variable (`LEDGERLAKE_METRICS_PORT`)
- * and its option (`--metrics-port`) follow. The JSON Schema, the first configuration of `ledgerlake init`, the help of the option and
- * what it completes to are made of its definition.
+ * and its option (`--metrics-port`) follow. The JSON Schema, the first configuration of `ledgerlake init`, the help of the option, what
+ * it completes to, and the row in docs/configuration.md are made of its definition.
  */
 export interface SettingDefinition extends Pick<ValueForm<unknown>, 'schema' | 'words'> {
   /** Parses the text of its option or variable; left out: only the configuration has it. */
@@ -48,7 +48,9 @@ export interface SettingDefinition extends Pick<ValueForm<unknown>, 'schema' | '
   readonly isOfLoads?: true;
   /** What its option is, for the help; left out: `about`. */
   readonly optionAbout?: string;
-  /** For the help of its option, what goes where nothing sets it; left out: the default. */
+  /** What it is, for docs/configuration.md; left out: `about`. */
+  readonly details?: string;
+  /** For docs/configuration.md and the help of its option, what goes where nothing sets it; left out: the default. */
   readonly defaultText?: string;
   /** Its comment in a first configuration; left out: that of the setting before it. */
   readonly comment?: string;
@@ -63,11 +65,16 @@ const folder = anyText('a folder');
 const days = 'a whole number of days from 1';
 const everyDays = 'a number of days from 0';
 
+const cacheGigabytes = 10;
+const metricsHost = '127.0.0.1';
+
 /** The settings of views, and of what reads them. */
 export const querySettings = {
   timeZone: {
     ...timeZoneName,
     about: 'Time zone in which months begin and end in views, report and journals',
+    details:
+      'Time zone in which months begin and end in views, report and journals, an IANA name ([queries.md](queries.md#months))',
     default: 'UTC',
     comment:
       'The time zone in which months begin and end in views, report and journals: an IANA name (docs/queries.md).',
@@ -77,6 +84,9 @@ export const querySettings = {
     ...anyText('a file'),
     about: 'Chart of accounts of journals: a CSV file; the default one has accounts for all that is known',
     optionAbout: 'Chart of accounts: a CSV file (docs/journals.md)',
+    details:
+      'Chart of accounts of journals: a CSV file ([journals.md](journals.md#the-chart-of-accounts)); the default one has accounts for ' +
+      'all that is known',
     isPath: true,
     comment: 'The chart of accounts of journals, a CSV file (docs/journals.md).',
     example: 'chart.csv',
@@ -85,6 +95,7 @@ export const querySettings = {
     ...anyText('a file'),
     about: 'What units of SKUs cost, for the view `sku_profit`: a CSV file',
     optionAbout: 'Unit costs: a CSV file (docs/queries.md)',
+    details: 'What units of SKUs cost: a CSV file ([queries.md](queries.md#profit-with-unit-costs))',
     isPath: true,
     comment: 'What units of SKUs cost, for the view sku_profit: a CSV file (docs/queries.md).',
     example: 'costs.csv',
@@ -103,6 +114,7 @@ export const runSettings = {
   from: {
     ...instantText,
     about: 'First instant to load, ISO 8601 in UTC',
+    defaultText: '90 days before the end',
     comment: 'Where backfill and sync begin; default: 90 days before the end. The service keeps two years.',
     example: '2025-01-01',
   },
@@ -129,6 +141,7 @@ export const runSettings = {
       ...{ expected: 'a number of minutes from 2 to 1440', hint: '; correct it' },
     }),
     about: 'How many minutes before the present ranges end',
+    details: 'How many minutes before the present ranges end, 2 to 1440',
     default: 5,
     comment: 'How many minutes before the present ranges end, at least 2.',
   },
@@ -151,16 +164,18 @@ export const runSettings = {
   cache: {
     ...folder,
     about: `Folder for copies of the files of lakes on ${remoteNames}; in your cache folder by default`,
+    details: `Folder for copies of the files of lakes on ${remoteNames} ([s3.md](s3.md#reading-it))`,
     optionAbout: `Folder for copies of the files of a lake on ${remoteNames}`,
     defaultText: 'in your cache folder',
     isPath: true,
-    comment: `Folder for copies of the files of lakes on ${remoteNames}, and what they may have together; default: your cache, 10 GB.`,
+    comment: `Folder for copies of the files of lakes on ${remoteNames}, and what they may have together; default: your cache, ${cacheGigabytes} GB.`,
     example: '/var/cache/ledgerlake',
   },
   cacheGigabytes: {
     ...numberForm({ expected: 'a number of gigabytes greater than 0' }),
-    about: 'Gigabytes of all copies in the cache folder; 10 by default',
-    default: 10,
+    about: `Gigabytes of all copies in the cache folder; ${cacheGigabytes} by default`,
+    details: 'Gigabytes of all copies in the cache folder',
+    default: cacheGigabytes,
     example: 50,
   },
   pipelines: {
@@ -168,14 +183,16 @@ export const runSettings = {
     isOfLoads: true,
     about: 'Folder with definitions of custom pipelines',
     isPath: true,
+    details: 'Folder with definitions of [custom pipelines](pipelines.md)',
     comment: 'Folder with definitions of custom pipelines (docs/pipelines.md).',
     example: 'pipelines',
   },
   // Without a default: a sync asks whether it is set.
   api: {
     ...oneOf<Api>(apis),
-    about: 'API whose pipelines run if none is named: v0 by default',
+    about: `API whose pipelines run if none is named: ${defaultApi} by default`,
     optionAbout: 'API whose pipelines run if none is named',
+    details: `API whose pipelines run if none is named: ${apiNames.join(', ')} or both ([transactions.md](transactions.md))`,
     defaultText: defaultApi,
     comment: `The API whose pipelines run if none is named: ${apiNames.join(', ')}, or both (docs/transactions.md).`,
     example: defaultApi,
@@ -184,6 +201,8 @@ export const runSettings = {
   settlementReports: {
     ...trueOrFalse,
     about: 'Whether `sync` loads settlement reports too; by default once a run has loaded some from the API',
+    details: 'Whether `sync` loads [settlement reports](import.md#from-the-service) too, `true` or `false`',
+    defaultText: 'once a run has loaded some from the API',
     comment:
       'Whether sync loads settlement reports, which the service keeps for 90 days; default: once a backfill has loaded some.',
     example: true,
@@ -202,6 +221,8 @@ export const runSettings = {
       ),
     about: 'What `sync` reads again, and how often',
     optionAbout: 'Read this many days again, regardless of the schedule',
+    details:
+      'What `sync` reads again: a list of `days`, each `everyDays` ([nightly.md](nightly.md)); as text days, read again in each run',
     default: [
       { days: 2, everyDays: 0 },
       { days: 14, everyDays: 7 },
@@ -217,12 +238,17 @@ export const runSettings = {
       expected: `a whole number of hours from 0 to ${mostRetentionHours}`,
     }),
     about: 'How many hours replaced files stay; 0: they are deleted at once',
+    details: 'How many hours replaced files stay ([engines.md](engines.md)); 0: they are deleted at once',
+    defaultText: 'as the lake has it, 0 for a new one',
     comment: 'How many hours replaced files stay, for engines that read older versions (docs/engines.md).',
     example: 0,
   },
   export: {
     ...someOf<ExportFormat>(exportFormats),
     about: 'What runs write for other engines at their end',
+    details:
+      'What runs write for other engines at their end: a list of `iceberg` and `symlinks` ([engines.md](engines.md#iceberg)); as text ' +
+      '`iceberg,symlinks`, or `none`',
     default: [],
     comment: 'What runs write for other engines at their end: "iceberg", "symlinks" (docs/engines.md).',
   },
@@ -230,6 +256,9 @@ export const runSettings = {
   sse: {
     ...oneOf(sseAlgorithms),
     about: 'What new objects of a lake on S3 are encrypted with; as the bucket has it by default',
+    details:
+      'What new objects of a lake on S3 are encrypted with: `AES256`, `aws:kms` or `aws:kms:dsse` ([s3.md](s3.md#encryption))',
+    defaultText: 'as the bucket has it',
     comment:
       'What new objects of a lake on S3 are encrypted with, if the bucket demands it (docs/s3.md): AES256, aws:kms or aws:kms:dsse.',
     example: 'aws:kms',
@@ -237,6 +266,7 @@ export const runSettings = {
   kmsKey: {
     ...anyText('the id or ARN of a key of KMS'),
     about: 'Key of KMS for `sse`: its id or ARN',
+    defaultText: "the account's default key",
     example: 'arn:aws:kms:REGION:ACCOUNT:key/ID',
   },
 } as const satisfies SettingDefinitions;
@@ -264,6 +294,7 @@ export const logSettings = {
   logFormat: {
     ...oneOf(logFormats),
     about: 'Format of the log',
+    details: 'Format of the log: `text`, or `json` ([logs.md](logs.md))',
     default: 'text',
     comment: 'Format of the log: text, or json, one line per event (docs/logs.md).',
   },
@@ -271,14 +302,16 @@ export const logSettings = {
     ...numberForm({ isWhole: true, least: 0, most: 65_535, expected: 'a port from 0 to 65535' }),
     about: 'Port of the metrics for Prometheus; 0: any free port',
     optionAbout: 'Port to serve Prometheus metrics on during the run; 0 picks a free port',
+    details: 'Port of the [metrics](metrics.md) for Prometheus; 0: any free port',
     comment: 'Metrics for Prometheus, during a run and at its end (docs/metrics.md); default: none.',
     example: 9464,
   },
   metricsHost: {
     ...anyText('an address'),
-    about: 'Address of the metrics; 127.0.0.1 by default',
+    about: `Address of the metrics; ${metricsHost} by default`,
     optionAbout: 'Address to serve metrics on',
-    default: '127.0.0.1',
+    details: 'Address to serve metrics on',
+    default: metricsHost,
   },
   metricsFile: {
     ...anyText('a file'),
@@ -295,6 +328,9 @@ export const logSettings = {
     about:
       'Address to which sync, backfill, compact, verify, backup and worker post how they have ended, as JSON; in it {exit_code} ' +
       'stands for the exit code and {command} for the name of the command',
+    details:
+      'Address to which `sync`, `backfill`, `compact`, `verify`, `backup` and `worker` post how they have ended ' +
+      '([nightly.md](nightly.md#a-dead-man-switch)); it is a secret',
     comment: 'Where a night posts how it has ended, such as a dead-man switch (docs/nightly.md).',
     example: 'https://hc-ping.com/your-ping-key/ledgerlake-{command}/{exit_code}',
   },
@@ -308,6 +344,8 @@ export const settingDefinitions = {
   // `resolve-account.ts` reads its option and its variable, with others that decide on the account.
   account: {
     schema: ({ string }) => string({ error: nameOfAccount }).regex(accountPattern, nameOfAccount),
+    details: 'Account to load',
+    defaultText: 'all accounts of the file',
     comment: 'The account of a run, if there are several below.',
   },
   ...otherRunSettings,

@@ -11,6 +11,7 @@ import {
   configurationJsonSchema,
 } from '../../../src/app/configuration/configuration.js';
 import { configuredNames, readConfiguration } from '../../../src/app/configuration/read-configuration.js';
+import { settingDefinitions } from '../../../src/app/configuration/setting-definitions.js';
 import { LedgerlakeError } from '../../../src/core/errors.js';
 import { Secret } from '../../../src/engine/auth/secret.js';
 import { temporaryFolder } from '../lake-run.js';
@@ -137,7 +138,7 @@ describe('a fault is one line: file, path, expected, came', () => {
     ],
     [
       '{"settings":{"token_life_minutes":3}}',
-      'c.json: settings: expected no other keys than lake, account, from, rate, burst, marginMinutes, tokenLifeMinutes, journal, cache, cacheGigabytes, pipelines, api, settlementReports, lookBack, retentionHours, export, timeZone, chart, costs, sse, kmsKey, logFormat, metricsPort, metricsHost, metricsFile, notify, got "token_life_minutes"; did you mean tokenLifeMinutes?',
+      `c.json: settings: expected no other keys than ${Object.keys(settingDefinitions).join(', ')}, got "token_life_minutes"; did you mean tokenLifeMinutes?`,
     ],
     ['{"settings":{"rate":"fast"}}', 'c.json: settings.rate: expected a number greater than 0, got "fast"'],
     ['{"settings":{"rate":0}}', 'c.json: settings.rate: expected a number greater than 0, got 0'],

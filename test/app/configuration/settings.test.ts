@@ -1,7 +1,18 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Configuration } from '../../../src/app/configuration/configuration.js';
 import { nearestName } from '../../../src/core/text/fault-line.js';
-import { resolveSettings } from '../../../src/app/configuration/settings.js';
+import {
+  settingDefinitions,
+  settingVariable,
+  type SettingDefinition,
+} from '../../../src/app/configuration/setting-definitions.js';
+import {
+  resolveLogSettings,
+  resolveSettings,
+  type LogSettings,
+  type Settings,
+} from '../../../src/app/configuration/settings.js';
+import { optionOf } from '../../../src/core/text/value-forms.js';
 
 const none: Configuration = { file: undefined, folder: '/srv/lakes', settings: {}, accounts: new Map() };
 
@@ -26,83 +37,65 @@ test('defaults', () => {
   });
 });
 
-test('the command line goes before the environment, that before the file, that before the default', () => {
-  const file = {
-    lake: 'f',
-    from: '2023-01-01',
-    rate: 3,
-    burst: 3,
-    marginMinutes: 3,
-    tokenLifeMinutes: 4,
-    journal: 'j',
-    api: '2024-06-19' as const,
-    lookBack: [],
-    retentionHours: 24,
-    export: ['iceberg' as const],
-    timeZone: 'Europe/Berlin',
-    chart: 'accounts.csv',
-    costs: 'costs.csv',
+/** The value of a setting, where another member of the settings has it. */
+function valueOf(name: string, settings: Settings & LogSettings): unknown {
+  const { pipelineFolder: pipelines, cacheFolder: cache, cacheBytes, encryption } = settings;
+  const moved = {
+    pipelines,
+    cache,
+    cacheGigabytes: cacheBytes / 1e9,
+    sse: encryption?.sse,
+    kmsKey: encryption?.kmsKey,
   };
-  const cache = { cache: 'c', cacheGigabytes: 4 };
-  const config = { ...none, file: 'c.json', settings: { ...file, ...cache, sse: 'AES256' as const } };
-  const environment = {
-    LEDGERLAKE_LAKE: 'e',
-    LEDGERLAKE_FROM: '2022-01-01',
-    LEDGERLAKE_RATE: '2',
-    LEDGERLAKE_BURST: '2',
-    LEDGERLAKE_MARGIN_MINUTES: '2',
-    LEDGERLAKE_TOKEN_LIFE_MINUTES: '2.5',
-    LEDGERLAKE_JOURNAL: 'ej',
-    LEDGERLAKE_CACHE: 'ec',
-    LEDGERLAKE_CACHE_GIGABYTES: '0.5',
-    LEDGERLAKE_API: 'both',
-    LEDGERLAKE_SSE: 'aws:kms:dsse',
-    LEDGERLAKE_KMS_KEY: 'ek',
-    LEDGERLAKE_LOOK_BACK: '4',
-    LEDGERLAKE_RETENTION_HOURS: '0',
-    LEDGERLAKE_EXPORT: 'none',
-    LEDGERLAKE_TIME_ZONE: 'Asia/Tokyo',
-    LEDGERLAKE_CHART: 'ea.csv',
-    LEDGERLAKE_COSTS: 'ec.csv',
-  };
-  const given = { lake: 'g', from: '2021-01-01', rate: '1', burst: '1', journal: 'gj', api: 'v0' };
-  expect(() => resolveSettings({ 'look-back': '-1' }, {}, config)).toThrow(
-    /expected --look-back to be a whole number of days from 0, got "-1"/,
-  );
-  expect(resolveSettings({}, {}, config)).toEqual({
-    ...file,
-    encryption: { sse: 'AES256' },
-    lake: '/srv/lakes/f',
-    journal: '/srv/lakes/j',
-    chart: '/srv/lakes/accounts.csv',
-    costs: '/srv/lakes/costs.csv',
-    cacheFolder: '/srv/lakes/c',
-    cacheBytes: 4e9,
-  });
-  expect(resolveSettings({}, environment, config)).toEqual({
-    lake: 'e',
-    from: '2022-01-01',
-    rate: 2,
-    burst: 2,
-    marginMinutes: 2,
-    tokenLifeMinutes: 2.5,
-    journal: 'ej',
-    cacheFolder: 'ec',
-    cacheBytes: 5e8,
-    api: 'both',
-    lookBack: 4,
-    retentionHours: 0,
-    export: [],
-    timeZone: 'Asia/Tokyo',
-    chart: 'ea.csv',
-    costs: 'ec.csv',
-    encryption: { sse: 'aws:kms:dsse', kmsKey: 'ek' },
-  });
-  expect(resolveSettings(given, environment, config)).toMatchObject({ ...given, rate: 1, burst: 1 });
-  expect(resolveSettings({ cache: 'gc' }, environment, config).cacheFolder).toBe('gc');
-  const empty = Object.fromEntries(Object.keys(environment).map((name) => [name, '']));
-  expect(resolveSettings({}, empty, config)).toEqual(resolveSettings({}, {}, config));
-});
+  return { ...settings, ...moved }[name];
+}
+
+/** Texts, some of which each setting takes. */
+const texts = [
+  '2',
+  '3',
+  'none',
+  'iceberg',
+  'Asia/Tokyo',
+  'Europe/Berlin',
+  '2022-01-01',
+  '2023-01-01',
+  'https://a.example/',
+];
+
+describe.each(Object.entries<SettingDefinition>(settingDefinitions).filter(([, { read }]) => read))(
+  '%s',
+  (name, { read, words = texts, isPath, default: usual }) => {
+    const [option, variable] = [optionOf(name), settingVariable(name)];
+    const taken = words.filter((text) => isTaken(() => read?.(variable, text)));
+    const [first = '', second = first] = taken;
+    const value = (text: string) => read?.(variable, text);
+    const resolved = (options: object, environment: object, inFile: object) =>
+      valueOf(name, {
+        ...resolveSettings({ ...options }, { ...environment }, { ...none, settings: inFile }),
+        ...resolveLogSettings({ ...options }, { ...environment }, { ...none, settings: inFile }),
+      });
+
+    test('the command line goes before the environment, that before the file, that before the default', () => {
+      expect(taken.length).toBeGreaterThan(0);
+      const inFile = { [name]: value(second) };
+      expect(resolved({ [option]: first }, { [variable]: second }, inFile)).toEqual(value(first));
+      expect(resolved({ [option]: second }, { [variable]: first }, inFile)).toEqual(value(second));
+      expect(resolved({}, { [variable]: first }, inFile)).toEqual(value(first));
+      expect(resolved({}, { [variable]: '' }, inFile)).toEqual(isPath ? `/srv/lakes/${second}` : value(second));
+      expect(resolved({}, {}, {})).toEqual(usual);
+    });
+  },
+);
+
+function isTaken(read: () => unknown): boolean {
+  try {
+    read();
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 test('the encryption of a lake on S3 is none, an algorithm, or one of KMS with its key', () => {
   const read = (settings: object) => resolveSettings({}, {}, { ...none, settings }).encryption;
@@ -153,6 +146,12 @@ test.each([
   ],
 ])('%s=%s is refused', (name, text, message) => {
   expect(() => resolveSettings({}, { [name]: text }, none)).toThrow(message);
+});
+
+test('days of a look-back are no negative number', () => {
+  expect(() => resolveSettings({ 'look-back': '-1' }, {}, none)).toThrow(
+    'expected --look-back to be a whole number of days from 0, got "-1"',
+  );
 });
 
 test('the nearest name is the one that was meant, or none', () => {
