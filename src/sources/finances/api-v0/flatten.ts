@@ -256,11 +256,14 @@ export class Flattener {
 
   /** Adds the attributes of the event, or those of the current item. */
   #addTexts(tape: Tape, { slots, eventFields, itemFields }: ListPaths, at: number): void {
+    const { attributes } = this.#rows;
     const fields = at === level.event ? eventFields : itemFields;
-    for (const [number, { values, numbers, items }] of this.#rows.attributes.entries()) {
+    for (let number = 0; number < attributes.length; number++) {
+      const attribute = attributes[number];
+      const texts = at === level.event ? attribute?.numbers : attribute?.items;
+      if (attribute === undefined || texts === undefined) continue;
       const node = bestNode(fields, slots.texts[number]);
-      const texts = at === level.event ? numbers : items;
-      texts?.push(node === none ? none : addText(tape, node, values));
+      texts.push(node === none ? none : addText(tape, node, attribute.values));
     }
   }
 
