@@ -9,7 +9,7 @@ import { eventDatesCheck } from './checks/event-dates.js';
 import { eventIdsCheck } from './checks/event-ids.js';
 import { fileBytesCheck } from './checks/file-bytes.js';
 import { groupTotalsCheck } from './checks/group-totals.js';
-import { loadedWindowsCheck } from './checks/windows.js';
+import { windowsCheck } from './checks/windows.js';
 import { logTagsCheck } from './checks/log-tags.js';
 import { netSumsCheck } from './checks/net-sums.js';
 import { netProceedsCheck } from './checks/net-proceeds.js';
@@ -35,7 +35,7 @@ export const checks: readonly CheckDefinition[] = [
   publishedLogsCheck,
   logTagsCheck,
   derivedFilesCheck,
-  loadedWindowsCheck,
+  windowsCheck,
   unreadEventsCheck,
   requestedRangesCheck,
   fileBytesCheck,

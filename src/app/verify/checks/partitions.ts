@@ -12,7 +12,6 @@ import { damagedFileRemedy } from '../../coverage/damaged-rows.js';
 import { loadKeyKindOf } from '../../coverage/stored-pipelines.js';
 import type { CheckContext, CheckDefinition } from '../common/check.js';
 import { fileOf, pathsOf, type CheckedFile, type TableFiles } from '../common/checked-files.js';
-import { isWithinMonth } from './windows.js';
 
 export const partitionsCheck: CheckDefinition = {
   name: 'partitions',
@@ -108,7 +107,7 @@ function windowFault(start: ResultCell, end: ResultCell, { loadKeys, month }: Cl
   const loadKey = windowKey(window);
   if (!loadKeys.has(loadKey) && loadKeys.has(importedKey(window))) return undefined;
   if (!loadKeys.has(loadKey)) return `rows of ${loadKey}, which the file does not name`;
-  if (!isWithinMonth(window)) return `${loadKey} crosses the end of a month`;
+  if (monthOf(window.start) !== monthOf(window.end - 1)) return `${loadKey} crosses the end of a month`;
   return monthOf(window.start) === month ? undefined : `rows of ${loadKey} in the folder of ${month}`;
 }
 

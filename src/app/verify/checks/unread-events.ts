@@ -2,7 +2,7 @@ import { groupBy } from '../../../core/group-by.js';
 import { storedPipelines } from '../../coverage/stored-pipelines.js';
 import { placeText, unreadEvents } from '../../unread-events.js';
 import type { CheckDefinition } from '../common/check.js';
-import { locationIn } from './windows.js';
+import { locationIn } from '../common/checked-files.js';
 
 export const unreadEventsCheck: CheckDefinition = {
   name: 'unread-events',

@@ -81,17 +81,11 @@ export interface Comparison extends CheckContext {
   readonly isForgotten: (period: Pick<Settlement, 'account' | 'start'>) => boolean;
 }
 
-/** The total of a settlement: of its report, or of its summary. */
-export interface SettlementTotal extends ProblemLocation {
-  readonly account: string;
-  readonly id: string;
-  /** Milliseconds since 1970. */
-  readonly start: number | null;
-  readonly end: number | null;
-  /** Decimal text; of a summary: the net proceeds. */
-  readonly total: string | null;
-  readonly currency: string | null;
-}
+/** The total of a settlement: of its report, or of its summary, which has the net proceeds. */
+export type SettlementTotal = Pick<
+  Settlement,
+  'account' | 'table' | 'file' | 'slice' | 'id' | 'start' | 'end' | 'total' | 'currency'
+>;
 
 /** An event as it is stored, with its entries and with what follows from `raw`. */
 export interface ReadEvent {

@@ -2,6 +2,7 @@ import type { Table } from '../../../core/columns/table.js';
 import { groupBy } from '../../../core/group-by.js';
 import type { ResultCell } from '../../../core/text/rows.js';
 import type { DataFile } from '../../../lake/delta/data-file.js';
+import type { StoredPipeline } from '../../coverage/stored-pipelines.js';
 import type { Remedy } from '../../remedy.js';
 
 /** The location of a problem; empty where it concerns no single table, file or slice. */
@@ -26,6 +27,19 @@ export interface CheckedFile extends ProblemLocation {
   readonly loadKeys: readonly string[];
   /** Where DuckDB reads it: in the lake, or a copy of it. */
   readonly path: string;
+}
+
+/** The location of an account's load keys: the first file with rows of one. */
+export function locationIn(
+  files: readonly CheckedFile[],
+  { main: { name: table } }: StoredPipeline,
+  account: string,
+): (loadKey: string) => ProblemLocation {
+  return (loadKey) => {
+    const holds = (file: CheckedFile) =>
+      file.table === table && file.account === account && file.loadKeys.includes(loadKey);
+    return { table, file: files.find(holds)?.file ?? '', slice: loadKey, account };
+  };
 }
 
 /** A main file with the files whose rows are derived from its rows. One slice commits them together. */
