@@ -12,14 +12,14 @@ import { exporters, exportTitles, type ExportFormat } from './export-formats.js'
 /**
  * `ledgerlake export symlinks --ddl`: the statements by which Redshift Spectrum reads the manifests.
  *
- * @throws LedgerlakeError USAGE where there is no lake, or it is on a local disk, which Redshift can't read
+ * @throws LedgerlakeError USAGE where there is no lake, or one that isn't on S3, as Redshift reads nothing else
  */
 export async function redshiftTables(
   { lake: location }: { readonly lake: string },
   { clock }: Pick<RunContext, 'clock'>,
 ): Promise<string> {
   const lake = await existingLake({ lake: location }, tables, { clock });
-  if (lake.store.localPath('') !== undefined) {
+  if (!lake.store.address('').startsWith('s3://')) {
     throw usageError(
       `expected --lake s3://BUCKET/PREFIX with --ddl, because Redshift reads nothing else, got ${printable(location)}`,
     );

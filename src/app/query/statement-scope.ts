@@ -1,5 +1,5 @@
 import { withoutTexts, wordsOf } from '../../core/duckdb/sql-statements.js';
-import { isMacro, views, viewStatements } from './views.js';
+import { isMacro, viewStatements } from './views.js';
 
 /** Functions and statements whose text may lack the names of the tables that they read. */
 const computed = ['query', 'query_table', 'json_execute_serialized_sql', 'import'] as const;
@@ -36,6 +36,8 @@ interface Definition {
   readonly statement: string;
   readonly name: string;
   readonly words: ReadonlySet<string>;
+  /** The only table of which it has rows, as its comment names it: `Empty without TABLE.` */
+  readonly only: string | undefined;
 }
 
 const viewTexts = [...viewStatements([]).values()];
@@ -81,7 +83,7 @@ export class StatementScopes {
     return {
       words,
       names: withDefinitions(words, this.#views),
-      relations: relationsOf(code),
+      relations: this.#relationsOf(code),
       instants: instantsOf(statement ?? ''),
       tables: this.#tables.filter((table) => isComputed || ofSession.has(table.toLowerCase())),
       definitions: this.#definitions
@@ -91,6 +93,27 @@ export class StatementScopes {
       canRead,
     };
   }
+
+  /** A macro of what was known at an instant counts as its table. */
+  #relationsOf(code: string): readonly Relation[] {
+    return Array.from(code.matchAll(/\b(?:from|join)\s+"?(\w+)/gi), ([, word = '']) => {
+      const name = word.toLowerCase().replace(/_as_known$/, '');
+      return { name, tables: isMacro(this.#viewNamed(name)?.statement ?? '') ? [] : this.#tablesUnder(name) };
+    });
+  }
+
+  /** The tables of which a view has rows. Each of its words that is a view's or a table's name counts as read: its own names end with `_`. */
+  #tablesUnder(name: string, above: ReadonlySet<string> = new Set()): readonly string[] {
+    const view = this.#viewNamed(name);
+    if (view === undefined) return [name];
+    if (view.only !== undefined) return [view.only];
+    const seen = new Set([...above, name]);
+    return [...view.words].filter((word) => !seen.has(word)).flatMap((word) => this.#tablesUnder(word, seen));
+  }
+
+  #viewNamed(name: string): Definition | undefined {
+    return this.#views.find((view) => view.name === name);
+  }
 }
 
 /** Views and macros, the newest first. */
@@ -99,7 +122,8 @@ function definitionsOf(statements: readonly string[]): Definition[] {
     .map((statement) => {
       const code = withoutTexts(statement);
       const [, name = ''] = /CREATE OR REPLACE (?:VIEW|MACRO) "?(\w+)/.exec(code) ?? [];
-      return { statement, name: name.toLowerCase(), words: wordsOf(code) };
+      const [, only] = /^-- Empty without (\w+)\.$/m.exec(statement) ?? [];
+      return { statement, name: name.toLowerCase(), words: wordsOf(code), only };
     })
     .toReversed();
 }
@@ -111,27 +135,6 @@ function withDefinitions(words: ReadonlySet<string>, newestFirst: readonly Defin
     if (all.has(definition.name)) for (const word of definition.words) all.add(word);
   }
   return all;
-}
-
-/** A macro of what was known at an instant counts as its table. */
-function relationsOf(code: string): readonly Relation[] {
-  return Array.from(code.matchAll(/\b(?:from|join)\s+"?(\w+)/gi), ([, word = '']) => {
-    const name = word.toLowerCase().replace(/_as_known$/, '');
-    return { name, tables: isMacro(views.get(name) ?? '') ? [] : tablesUnder(name) };
-  });
-}
-
-/**
- * The tables of which a view has rows: those that it reads, or the one that its comment names as `Empty without TABLE.` Each word of its text
- * that is a view's or a table's name counts as read: its own names end with `_`.
- */
-function tablesUnder(view: string, above: ReadonlySet<string> = new Set()): readonly string[] {
-  const text = views.get(view);
-  if (text === undefined) return [view];
-  const [, only] = /^-- Empty without (\w+)\.$/m.exec(text) ?? [];
-  if (only !== undefined) return [only];
-  const seen = new Set([...above, view]);
-  return [...wordsOf(withoutTexts(text))].filter((word) => !seen.has(word)).flatMap((word) => tablesUnder(word, seen));
 }
 
 /** In milliseconds since 1970; one without a zone is in UTC. */
