@@ -1,4 +1,4 @@
-import { derivedAdd, type DataFile } from './delta/data-file.js';
+import type { DataFile } from './delta/data-file.js';
 import type { Add } from './delta/actions.js';
 import { groupBy } from '../core/group-by.js';
 import type { Table } from '../core/columns/table.js';
@@ -74,7 +74,7 @@ export function namedFiles({ main, files }: FileCommit, run: string, nextNumber:
     const own = { ...add, path: paths.get(file) ?? '' };
     const found = mains.includes(file) || table.appendOnly === true ? undefined : mainFileOf(file, mains);
     const mainPath = file.main ?? (found && lakePathOf(main.name, { path: paths.get(found) ?? '' }));
-    const named = mainPath === undefined ? own : derivedAdd(own, mainPath);
+    const named = mainPath === undefined ? own : { ...own, tags: { ...own.tags, main: mainPath } };
     return { table: table.name, schema: table, add: named, read };
   });
 }

@@ -63,7 +63,6 @@ export class Lake {
   /**
    * Opens the newest version of a lake, or an empty location. It has the given tables, and those that the catalog describes.
    *
-   *
    * @throws LedgerlakeError LAKE_STORE where the location can't be read, LAKE_LOG where its catalog can't, USAGE where it
    * is the folder of a lake's table
    */

@@ -219,7 +219,7 @@ async function readableFile(lake: Lake, table: Table, add: DataFile, workspace: 
     if (!(error instanceof DamagedFile)) throw error;
     await lake.refresh();
     const path = lakePathOf(table.name, add);
-    if (lake.snapshot.has(path) || lake.snapshot.isRetired(path)) throw error;
+    if (lake.snapshot.keeps(path)) throw error;
     throw new LedgerlakeError(
       'LAKE_CONFLICT',
       `expected the file ${path} of ${lake.store.location}, but a run has replaced and deleted it meanwhile; run the same ` +

@@ -53,7 +53,7 @@ export async function adoptableFiles(lake: Lake, workspace: Workspace): Promise<
     if (pipeline.main.customPipeline !== undefined) continue;
     const claimed: AdoptableFile[] = [];
     for await (const { path } of lake.store.list(name)) {
-      if (!isDataFile(path) || lake.snapshot.has(path) || lake.snapshot.isRetired(path)) continue;
+      if (!isDataFile(path) || lake.snapshot.keeps(path)) continue;
       const file = await claimOf(lake, pipeline, path, workspace);
       if (file === undefined) aside.push(path);
       else claimed.push(file);
@@ -264,7 +264,7 @@ export async function removeDerivedRemains(lake: Lake): Promise<void> {
     for (const { name } of derived) {
       const unnamed: string[] = [];
       for await (const { path } of store.list(name)) {
-        if (isDataFile(path) && !snapshot.has(path) && !snapshot.isRetired(path)) unnamed.push(path);
+        if (isDataFile(path) && !snapshot.keeps(path)) unnamed.push(path);
       }
       for (const path of unnamed) await store.remove(path);
     }

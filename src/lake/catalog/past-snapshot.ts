@@ -36,7 +36,7 @@ export async function pastSnapshot(
   for (const table of snapshot.tables.keys()) {
     for (const add of snapshot.files(table)) {
       const path = lakePathOf(table, add);
-      if (!newest.has(path) && !newest.isRetired(path)) deleted++;
+      if (!newest.keeps(path)) deleted++;
     }
   }
   if (deleted === 0) return snapshot;

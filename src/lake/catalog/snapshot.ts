@@ -150,6 +150,11 @@ export class Snapshot {
     for (const account of this.#accounts.keys()) yield* this.#content(account)?.retired ?? [];
   }
 
+  /** Whether a path within the lake is that of a file of this version, or of a replaced one that is kept. */
+  keeps(path: string): boolean {
+    return this.has(path) || this.isRetired(path);
+  }
+
   isRetired(path: string): boolean {
     return this.#content(accountOfPath(path) ?? '')?.retired.has(path) ?? false;
   }

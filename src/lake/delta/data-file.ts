@@ -47,15 +47,6 @@ export interface FileStatistics extends Readonly<Record<'minValues' | 'maxValues
   readonly numRecords: number | undefined;
 }
 
-/** A file's statistics of a column. */
-export interface LoggedStatistics {
-  /** The bounds of its values as texts, such as ISO 8601 instants; undefined where the log doesn't say. */
-  readonly least: string | undefined;
-  readonly greatest: string | undefined;
-  /** Whether the log says that every row has a value. */
-  readonly hasNoNull: boolean;
-}
-
 /**
  * A data file in a snapshot: Delta's `add`, and what its tags and statistics say. These are parsed where they are asked for, because a log
  * has very many entries. Another program may have written them: each getter that parses JSON throws a LedgerlakeError LAKE_LOG then.
@@ -148,7 +139,13 @@ export class DataFile implements Add {
   }
 
   /** Those of a column, which `verify` compares with the file. */
-  columnStatistics(column: string): LoggedStatistics {
+  columnStatistics(column: string): {
+    /** The bounds of its values as texts, such as ISO 8601 instants; undefined where the log doesn't say. */
+    readonly least: string | undefined;
+    readonly greatest: string | undefined;
+    /** Whether the log says that every row has a value. */
+    readonly hasNoNull: boolean;
+  } {
     const { minValues, maxValues, nullCount } = this.statistics;
     const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
     return { least: text(minValues[column]), greatest: text(maxValues[column]), hasNoNull: nullCount[column] === 0 };
@@ -263,11 +260,6 @@ export function addOf(
     ...{ loadKeys: JSON.stringify(loadKeys), rows: String(rows), sha256 },
   };
   return { path, partitionValues: { account, month }, size, modificationTime: now, dataChange, stats, tags };
-}
-
-/** The same of a derived file, which names the main table's file that its rows belong to. */
-export function derivedAdd(add: Add, main: string): Add {
-  return { ...add, tags: { ...add.tags, main } };
 }
 
 /** Size and SHA-256 of a file's bytes. */

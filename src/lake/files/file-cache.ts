@@ -99,11 +99,14 @@ export class FileCache {
   }
 
   /** Removes the copies of what no version of the lake has any more: forgotten accounts first of all. */
-  async keep(snapshot: Pick<Snapshot, 'has' | 'isRetired'>): Promise<void> {
-    const isKept = (path: string) => snapshot.has(path) || snapshot.isRetired(path);
+  async keep(snapshot: Pick<Snapshot, 'keeps'>): Promise<void> {
     for (const { path } of await filesIn(this.folder)) {
       const own = path.slice(this.folder.length + 1);
-      if (!own.endsWith(`/${emptyName}`) && !isTemporaryName(own.slice(own.lastIndexOf('/') + 1)) && !isKept(own))
+      if (
+        !own.endsWith(`/${emptyName}`) &&
+        !isTemporaryName(own.slice(own.lastIndexOf('/') + 1)) &&
+        !snapshot.keeps(own)
+      )
         await rm(path, { force: true });
     }
   }

@@ -289,7 +289,7 @@ async function copyCatalog(
     const fault = add && sizeFault(add, sizes.get(path) ?? 0);
     if (fault !== undefined) throw unlike(target, path, fault);
   }
-  const removed = stored.filter(({ path }) => !snapshot.has(path) && !snapshot.isRetired(path));
+  const removed = stored.filter(({ path }) => !snapshot.keeps(path));
   await removeAll(target, removed);
   for (const at of erased.slice(0, 1)) await copyCommit(source.store, target, at);
   await checkChain(targetFiles, version, hash, first);

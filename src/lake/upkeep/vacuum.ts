@@ -42,7 +42,7 @@ export async function vacuumLake(lake: Lake, lease: RunLease, { clock, emit, acc
   await lake.refresh();
   const mayDelete = (run: string) => (run === lake.run ? !lake.isUnclear : !livingRuns.has(run));
   const unusedIn = (snapshot: Snapshot): string[] =>
-    listed.filter((path) => mayDelete(runOfDataFile(path) ?? '') && !snapshot.has(path) && !snapshot.isRetired(path));
+    listed.filter((path) => mayDelete(runOfDataFile(path) ?? '') && !snapshot.keeps(path));
   const unused = unusedIn(lake.snapshot);
   const isDoubtful = unused.length > 0 && (await isOlderCopy(lake, unused, listed, listedAccount));
   if (isDoubtful) emit({ event: 'orphans-left' });
@@ -130,7 +130,7 @@ export async function orphanFiles(lake: Lake, account: string): Promise<StoredFi
       // The note of the manifests names every account, and the next export writes it again.
       const isOfAccount =
         folders.some((folder) => file.path.startsWith(folder)) || file.path === `${name}/${symlinkFolder}/_state.json`;
-      if (isOfAccount || (isDataFile(file.path) && !snapshot.isRetired(file.path))) orphans.push(file);
+      if (isOfAccount || (isDataFile(file.path) && !snapshot.keeps(file.path))) orphans.push(file);
     }
   }
   return orphans;

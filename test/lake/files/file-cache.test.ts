@@ -118,7 +118,7 @@ test('files that the lake has no more go; clearing leaves what is not of a lake'
   await cache.fetch(files);
   const [first] = files;
   const kept = first === undefined ? '' : lakePathOf(first.table, first.add);
-  await cache.keep({ has: (path) => path === kept, isRetired: () => false });
+  await cache.keep({ keeps: (path) => path === kept });
   expect((await cacheSize(settings)).files).toBe(2);
   await clearCache(settings);
   expect(await readdir(settings.folder)).toEqual(['own.txt']);

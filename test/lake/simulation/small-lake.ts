@@ -189,8 +189,7 @@ export class SmallLake {
     const own = this.catalog.run;
     const dead = new Set(found.map(runOf).filter((run) => run === own || !runs.isAlive(run)));
     await this.catalog.refresh();
-    const unusedIn = (snapshot: Snapshot) =>
-      found.filter((path) => dead.has(runOf(path)) && !snapshot.has(path) && !snapshot.isRetired(path));
+    const unusedIn = (snapshot: Snapshot) => found.filter((path) => dead.has(runOf(path)) && !snapshot.keeps(path));
     const deletable = new Set(unusedIn(this.catalog.snapshot));
     let deleted: readonly string[] = [];
     await this.#commit('VACUUM', this.#written(), (snapshot) => {

@@ -89,8 +89,7 @@ export class CatalogWatch implements Observer {
         throw new Violation(`the published ${table} has other files than the catalog`);
     }
     for (const path of this.files.keys()) {
-      if (isDataFile(path) && !this.truth.has(path) && !this.truth.isRetired(path))
-        throw new Violation(`${path} stays, which no version has`);
+      if (isDataFile(path) && !this.truth.keeps(path)) throw new Violation(`${path} stays, which no version has`);
     }
   }
 
