@@ -1,4 +1,3 @@
-import type { DataFile } from '../../lake/delta/data-file.js';
 import type { PipelineTables } from '../../core/columns/table.js';
 import { count } from '../../core/count.js';
 import { literal } from '../../core/duckdb/literals.js';
@@ -122,7 +121,7 @@ async function storedEvents(
   inputs: readonly UndatedInput[],
 ): Promise<Map<string, EqualEvents>> {
   const found = new Map<string, EqualEvents>();
-  const candidates = stored.files.filter(mayHaveUndated);
+  const candidates = stored.files.filter(({ statistics }) => statistics.nullCount['posted_at'] !== 0);
   if (candidates.length === 0) return found;
   const { database, newPath } = resources.workspace;
   const contents = newPath();
@@ -151,11 +150,6 @@ async function storedEvents(
     if (!isLoaded) equal.numbers.set(importedKey(span), Number(row['number']));
   }
   return found;
-}
-
-/** By the log's statistics. */
-function mayHaveUndated({ statistics }: DataFile): boolean {
-  return statistics.nullCount['posted_at'] !== 0;
 }
 
 function compareInputs(

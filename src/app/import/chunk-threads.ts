@@ -104,9 +104,37 @@ export class ChunkThreads {
     return Buffer.from(last?.byteLength === bytes ? last : new SharedArrayBuffer(bytes));
   }
 
-  /** A new chunk. */
+  /** A new chunk. It keeps its lines and rows between its steps, and releases their memory for further chunks at its end. */
   nextTask(): ChunkTask {
-    return this.#chunkTask(this.#isThreaded ? this.#threaded() : this.#unthreaded());
+    const steps = this.#isThreaded ? this.#threaded() : this.#unthreaded();
+    let lines: ChunkLines | undefined;
+    let rows: ChunkRows | undefined;
+    let flattening: Promise<FlattenedChunk> | undefined;
+    const end = (): void => {
+      if (lines !== undefined) this.#linesMemory.push(lines.bytes.buffer);
+      if (rows !== undefined) this.#rowsMemory.push(rows.reusable);
+      lines = rows = undefined;
+    };
+    return {
+      flatten: async (chunkLines, spans) => {
+        lines = chunkLines;
+        const flattened = await (flattening = steps.flatten(chunkLines, spans, this.#rowsMemory.pop()));
+        rows = flattened.flat?.rows;
+        if (flattened.repaired !== undefined) lines = flattened.repaired;
+        return flattened;
+      },
+      encode: async (events) => {
+        if (lines === undefined || rows === undefined) throw new Error('expected a chunk that is flattened');
+        try {
+          return await steps.encode({ lines, rows, events });
+        } finally {
+          end();
+        }
+      },
+      discard: () => {
+        void Promise.allSettled([flattening]).then(end);
+      },
+    };
   }
 
   get #mostThreads(): number {
@@ -162,38 +190,6 @@ export class ChunkThreads {
       encode: async (chunk) => {
         this.#encoder ??= import('./chunk.js').then((module) => new module.ChunkEncoder());
         return (await this.#encoder).encode(chunk);
-      },
-    };
-  }
-
-  /** Keeps a chunk's lines and rows between its steps, and releases their memory for further chunks at its end. */
-  #chunkTask(steps: ChunkSteps): ChunkTask {
-    let lines: ChunkLines | undefined;
-    let rows: ChunkRows | undefined;
-    let flattening: Promise<FlattenedChunk> | undefined;
-    const end = (): void => {
-      if (lines !== undefined) this.#linesMemory.push(lines.bytes.buffer);
-      if (rows !== undefined) this.#rowsMemory.push(rows.reusable);
-      lines = rows = undefined;
-    };
-    return {
-      flatten: async (chunkLines, spans) => {
-        lines = chunkLines;
-        const flattened = await (flattening = steps.flatten(chunkLines, spans, this.#rowsMemory.pop()));
-        rows = flattened.flat?.rows;
-        if (flattened.repaired !== undefined) lines = flattened.repaired;
-        return flattened;
-      },
-      encode: async (events) => {
-        if (lines === undefined || rows === undefined) throw new Error('expected a chunk that is flattened');
-        try {
-          return await steps.encode({ lines, rows, events });
-        } finally {
-          end();
-        }
-      },
-      discard: () => {
-        void Promise.allSettled([flattening]).then(end);
       },
     };
   }

@@ -148,7 +148,10 @@ export function datesByPage({ length, page, date }: Received): readonly (bigint 
   const latest = new Map<number, bigint>();
   for (let row = 0; row < length; row++) {
     const own = date(row);
-    if (own !== undefined) widen(earliest, latest, page(row), own);
+    if (own === undefined) continue;
+    const [low, high] = [earliest.get(page(row)), latest.get(page(row))];
+    if (low === undefined || own < low) earliest.set(page(row), own);
+    if (high === undefined || own > high) latest.set(page(row), own);
   }
   const instants: (bigint | undefined)[] = [];
   let nearest = earliest.values().next().value;
@@ -161,11 +164,4 @@ export function datesByPage({ length, page, date }: Received): readonly (bigint 
     instants.push(date(row) ?? earliest.get(page(row)) ?? nearest);
   }
   return instants;
-}
-
-function widen(earliest: Map<number, bigint>, latest: Map<number, bigint>, page: number, date: bigint): void {
-  const low = earliest.get(page);
-  const high = latest.get(page);
-  if (low === undefined || date < low) earliest.set(page, date);
-  if (high === undefined || date > high) latest.set(page, date);
 }

@@ -21,7 +21,8 @@ export const pagesFolder = 'pages';
 
 /**
  * The folder for the pages of an account's unfinished slices and the level of its quota: in the lake under a name that no table
- * has, for a lake on S3 in the user's cache, without a home folder in the temporary folder. It may be deleted at any time.
+ * has, for a lake on S3 in the user's cache, without a home folder in the temporary folder. It may be deleted at any time. Names have
+ * hashes of addresses, which may contain a password.
  *
  * @throws LedgerlakeError LAKE_STORE where a link in the lake leads elsewhere, or others can open the temporary cache
  */
@@ -32,7 +33,7 @@ export function stateFolder({ lake, journal }: StateLocation, account: string): 
     refuseLinks(root, `_journal/${account}/${pagesFolder}`);
     return { root, path: `_journal/${account}` };
   }
-  return { root: userCache(), path: `ledgerlake/${hashOf(lake.replace(/\/+$/, ''))}/${account}` };
+  return { root: userCache(), path: `ledgerlake/${shortHash(lake.replace(/\/+$/, ''))}/${account}` };
 }
 
 /** Whether the state is in the temporary folder, as the user has no home folder. */
@@ -43,7 +44,7 @@ export function isStateTemporary({ lake, journal }: StateLocation): boolean {
 
 /** The file with the level of an account's quota at an endpoint. */
 export function quotaFile(location: StateLocation, account: string, endpoint: string): PathBelow {
-  return below(stateFolder(location, account), `quota-${hashOf(endpoint)}.json`);
+  return below(stateFolder(location, account), `quota-${shortHash(endpoint)}.json`);
 }
 
 /** Opens the level of a quota, wherever it is kept. */
@@ -90,9 +91,4 @@ async function eraseFiles(folder: string, isStateFile: (name: string) => boolean
   }
   // A folder with other files stays.
   if (deep) await rmdir(folder).catch(() => undefined);
-}
-
-/** A hash, because the address may contain a password. */
-function hashOf(address: string): string {
-  return shortHash(address);
 }

@@ -23,7 +23,11 @@ function svgOf(chart: unknown, label: string, layout: ChartWidth): Html {
   if (!isDrawnElement(chart)) throw new TypeError('expected the chart library to draw an element');
   for (const style of Array.from(chart.querySelectorAll('style'))) if (isDrawnElement(style)) style.remove();
   for (const element of [chart, ...Array.from(chart.querySelectorAll('*'))]) {
-    if (isDrawnElement(element)) cleanAttributes(element);
+    if (!isDrawnElement(element)) continue;
+    for (const { name, value } of Array.from(element.attributes)) {
+      if (dropped.has(name)) element.removeAttribute(name);
+      else if (coordinates.has(name)) element.setAttribute(name, value.replaceAll(/\.(\d\d)\d+/g, '.$1'));
+    }
   }
   chart.setAttribute('class', `chart ${layout}`);
   chart.setAttribute('role', 'img');
@@ -35,13 +39,6 @@ function svgOf(chart: unknown, label: string, layout: ChartWidth): Html {
 const coordinates = new Set(['x', 'y', 'x1', 'x2', 'y1', 'y2', 'width', 'height', 'd', 'transform', 'cx', 'cy']);
 /** Attributes that the page's style sheet replaces, once for all charts. */
 const dropped = new Set(['style', 'aria-label', 'aria-hidden', 'font-family', 'font-variant', 'xmlns', 'xmlns:xlink']);
-
-function cleanAttributes(element: DrawnElement): void {
-  for (const { name, value } of Array.from(element.attributes)) {
-    if (dropped.has(name)) element.removeAttribute(name);
-    else if (coordinates.has(name)) element.setAttribute(name, value.replaceAll(/\.(\d\d)\d+/g, '.$1'));
-  }
-}
 
 function isDrawnElement(value: unknown): value is DrawnElement {
   return typeof value === 'object' && value !== null && 'outerHTML' in value && 'setAttribute' in value;

@@ -129,7 +129,8 @@ function reportsHtml(
       [
         textColumn(
           'Settlement',
-          ({ settlementId, startedAt, endedAt }) => html`${lakeCode(settlementId)} ${periodText(startedAt, endedAt)}`,
+          ({ settlementId, startedAt, endedAt }) =>
+            html`${lakeCode(settlementId)} ${dayText(startedAt ?? '?')} to ${dayText(endedAt ?? '?')}`,
         ),
         textColumn('Source', ({ source }) => source),
         numberColumn('Report', ({ total }) => amount(total)),
@@ -146,10 +147,6 @@ function reportsHtml(
       all.${left > 0 && ` ${formatCount(left)} older comparisons without unexplained differences are not listed.`} The
       view settlement_differences has all of them.
     </p>`;
-}
-
-function periodText(startedAt: string | null, endedAt: string | null): Html {
-  return html`${dayText(startedAt ?? '?')} to ${dayText(endedAt ?? '?')}`;
 }
 
 function verdictText({ source, unexplained, notLoaded, notInV0 }: ReportFigures): Html {

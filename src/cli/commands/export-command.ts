@@ -22,8 +22,22 @@ interface FormatDefinition {
 /** What `export` writes, by the name of the format. */
 const formats: Readonly<Record<string, FormatDefinition>> = {
   iceberg: { options: [], run: (args, context) => exportTables('iceberg', args, context) },
-  symlinks: { options: ['ddl'], run: exportSymlinks },
-  views: { options: ['dir'], run: exportViews },
+  symlinks: {
+    options: ['ddl'],
+    run: async (args, context) => {
+      if (!args.flag('ddl')) return exportTables('symlinks', args, context);
+      const { redshiftTables } = await import('../../app/export/export-tables.js');
+      context.print(await redshiftTables({ lake: await readLake(args) }, context));
+      return 0;
+    },
+  },
+  views: {
+    options: ['dir'],
+    run: async (args, context) => {
+      const { exportViews } = await import('../../app/query/export-views.js');
+      return exportViews({ ...(await readLakeSettings(args)), dir: readDir(args) }, context);
+    },
+  },
   'settlement-report': { options: ['dir', 'settlement', 'account', 'from', 'to'], run: exportSettlementReports },
   journal: {
     options: ['account', 'month', 'from', 'to', 'basis', 'for', 'since', 'output'],
@@ -130,18 +144,6 @@ async function exportTables(
 ): Promise<CommandResult | number> {
   const { runExport } = await import('../../app/export/export-tables.js');
   return runExport({ ...(await readLakeSettings(args)), format }, context);
-}
-
-async function exportSymlinks(args: CommandArguments, context: ExportContext): Promise<CommandResult | number> {
-  if (!args.flag('ddl')) return exportTables('symlinks', args, context);
-  const { redshiftTables } = await import('../../app/export/export-tables.js');
-  context.print(await redshiftTables({ lake: await readLake(args) }, context));
-  return 0;
-}
-
-async function exportViews(args: CommandArguments, context: ExportContext): Promise<CommandResult | number> {
-  const { exportViews: write } = await import('../../app/query/export-views.js');
-  return write({ ...(await readLakeSettings(args)), dir: readDir(args) }, context);
 }
 
 async function exportSettlementReports(

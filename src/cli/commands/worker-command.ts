@@ -34,7 +34,7 @@ export const workerCommand: CommandDefinition = {
       concurrency: wholeNumber('--concurrency', args.required('concurrency'), 1),
       turnMs: duration('turn'),
       graceMs,
-      lockMs: atLeastASecond(duration('stalled-after')),
+      lockMs: Math.max(1000, duration('stalled-after')),
       name: `${hostname()}-${process.pid}`,
       accounts: () => readFleetAccounts(args),
       settingsOf: (account: string) => readSettings(args, { account, takesEndpoint: false }),
@@ -47,8 +47,3 @@ export const workerCommand: CommandDefinition = {
     return 0;
   },
 };
-
-/** Timers renew the locks, and are late by up to a second on a busy machine. */
-function atLeastASecond(ms: number): number {
-  return Math.max(1000, ms);
-}

@@ -38,7 +38,7 @@ export async function openServedLake(
   await refuseWithoutFolder(location);
   const tables = await MainTables.open(openStore(location, { clock }), clock);
   emitDamage(tables.lake, emit);
-  const accounts = [...tables.accounts()].toSorted();
+  const accounts = [...tables.lake.snapshot.accounts()].toSorted();
   // A location without a lake has a more precise error.
   if (accounts.length === 0) await existingLake({ lake: location }, allTables, { clock });
   const served = servedAccount(location, account, accounts);

@@ -181,7 +181,10 @@ async function openConnection(
     // DuckDB has no error message for this case.
     if (statementsOf(sql).length === 0) throw new LedgerlakeError('SQL', 'expected a statement, got none');
     const result = await interruptible(connection, signal, async () => {
-      if (isOneOnly) await refuseSeveral(connection, sql);
+      if (isOneOnly) {
+        const { count } = await connection.extractStatements(sql);
+        if (count !== 1) throw new LedgerlakeError('SQL', `expected one statement, got ${count}: nothing was run`);
+      }
       return connection.stream(sql, parameters && (isPositional(parameters) ? [...parameters] : { ...parameters }));
     });
     return {
@@ -219,11 +222,6 @@ async function openConnection(
 }
 
 /** Refuses several statements, as an injection from outside text makes them. */
-async function refuseSeveral(connection: DuckDBConnection, sql: string): Promise<void> {
-  const { count } = await connection.extractStatements(sql);
-  if (count !== 1) throw new LedgerlakeError('SQL', `expected one statement, got ${count}: nothing was run`);
-}
-
 async function* chunksOf(
   connection: DuckDBConnection,
   result: DuckDBResult,

@@ -52,11 +52,6 @@ export function answerHeaders(body: string | Uint8Array, requestId: string, now:
   };
 }
 
-/** Closes the TCP connection in order, once the written bytes are sent. */
-function hangUp(response: ServerResponse): void {
-  response.socket?.destroySoon();
-}
-
 interface DeliveryOptions {
   /** Aborts when nobody waits any more for an answer that never ends. */
   readonly signal: AbortSignal;
@@ -102,7 +97,7 @@ export function deliver(
       return;
     case 'cut':
       response.writeHead(status, headers).write(bytes.subarray(0, bytes.length / 2), () => {
-        hangUp(response);
+        response.socket?.destroySoon();
       });
       return;
     case 'too-long':

@@ -3,10 +3,6 @@ import { kind, type Tape } from './tape.js';
 /** Bytes after a key in a JSON text, at least: its quote, a colon and a value. */
 const padding = 3;
 
-function padded(key: Uint8Array): Buffer {
-  return Buffer.concat([key, Buffer.alloc(padding)]);
-}
-
 /** Maximum number of children that are compared one by one; with more, a map is used. */
 const mostCompared = 64;
 
@@ -47,7 +43,7 @@ export abstract class KeyNode<Child extends KeyNode<Child>> {
   member(tape: Tape, key: number): Child {
     const children = this.#children;
     const plain = tape.kind(key) === kind.string;
-    const bytes = plain ? tape.bytes : padded(tape.keyBytes(key));
+    const bytes = plain ? tape.bytes : Buffer.concat([tape.keyBytes(key), Buffer.alloc(padding)]);
     const view = plain ? tape.view : new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
     const start = plain ? tape.start(key) + 1 : 0;
     const end = plain ? tape.end(key) - 1 : bytes.length - padding;
@@ -61,7 +57,7 @@ export abstract class KeyNode<Child extends KeyNode<Child>> {
       }
     }
     const keyBytes = Buffer.from(bytes.subarray(start, end));
-    return this.#lookedUp(keyBytes) ?? this.#added(tape.stringValue(key), keyBytes);
+    return this.#byKey?.get(keyBytes.toString('latin1')) ?? this.#added(tape.stringValue(key), keyBytes);
   }
 
   /**
@@ -90,11 +86,6 @@ export abstract class KeyNode<Child extends KeyNode<Child>> {
       if (children[at]?.isWritten(view, start) === true) return at;
     }
     return undefined;
-  }
-
-  /** Undefined where no child has the key, or all were compared already. */
-  #lookedUp(key: Buffer): Child | undefined {
-    return this.#byKey?.get(key.toString('latin1'));
   }
 
   #added(name: string, key: Buffer): Child {

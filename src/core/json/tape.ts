@@ -40,10 +40,6 @@ export interface Repairs {
   readonly holes: readonly TextHole[];
 }
 
-function tooMany(): LedgerlakeError {
-  return new LedgerlakeError('TOO_LARGE', `expected JSON of at most ${mostNodes} values, found more`);
-}
-
 /**
  * One JSON text as a flat list of nodes in document order: a container is followed by its content, a key by its value.
  * Node 0 is the text's value. Nothing is copied or decoded: nodes are offsets into the bytes that were scanned.
@@ -74,7 +70,9 @@ export class Tape {
   push(nodeKind: number, start: number): number {
     const at = this.length * stride;
     if (at === this.#cells.length) {
-      if (this.length >= mostNodes) throw tooMany();
+      if (this.length >= mostNodes) {
+        throw new LedgerlakeError('TOO_LARGE', `expected JSON of at most ${mostNodes} values, found more`);
+      }
       const larger = new Int32Array(this.#cells.length * 2);
       larger.set(this.#cells);
       this.#cells = larger;
@@ -92,11 +90,6 @@ export class Tape {
 
   kind(node: number): number {
     return this.#cells[node * stride] ?? 0;
-  }
-
-  /** Marks a key as replaced by a later one, so that iterations skip it. */
-  shadow(key: number): void {
-    this.#cells[key * stride] = kind.shadowed;
   }
 
   /** First byte of the node's text; of a string, its quote. */
@@ -189,7 +182,7 @@ export class Tape {
     for (const key of this.keys(object)) {
       const name = this.keyBytes(key).toString('latin1');
       const earlier = last.get(name);
-      if (earlier !== undefined) this.shadow(earlier);
+      if (earlier !== undefined) this.#cells[earlier * stride] = kind.shadowed;
       last.set(name, key);
     }
   }

@@ -177,7 +177,9 @@ export function faultyReports(backend: ReportBackend, injector: FaultInjector): 
   const negative = new Map<string, boolean>();
 
   async function isNegative(report: SettlementReport): Promise<boolean> {
-    const found = negative.get(report.id) ?? totalOf((await backend.documentOf(report)).text).startsWith('-');
+    const found =
+      negative.get(report.id) ??
+      field(settlementIn((await backend.documentOf(report)).text).header, 'total-amount').startsWith('-');
     negative.set(report.id, found);
     return found;
   }
@@ -224,10 +226,6 @@ export function faultyReports(backend: ReportBackend, injector: FaultInjector): 
       return { text: `${names}\n${blocks.join('')}`, encoding: isOtherwise ? other : encoding };
     },
   };
-}
-
-function totalOf(text: string): string {
-  return settlementIn(text).header.get('total-amount') ?? '';
 }
 
 /** The later report of a settlement that is restated. */

@@ -84,8 +84,18 @@ export class SettlementBooks implements Pick<TransactionBackend, 'summaries' | '
     return pageOf(itemsAfter(found, query.cursor), query.limit);
   }
 
+  /** The settlements closed in the range, the newest first. */
   payouts(question: PayoutQuestion, query: BackendQuery): Promise<BackendPage> {
-    const found = this.#payoutsFor(question, this.#books.historyOf(query));
+    const { range, payoutId } = question;
+    const history = this.#books.historyOf(query);
+    const found = this.closedIn(history)
+      .filter(({ end, marketplace }) => end >= range.from && end < range.to && isSelected(question, marketplace))
+      .toSorted((a, b) => b.end - a.end || a.marketplace.index - b.marketplace.index)
+      .map((period) => ({
+        cursor: this.payoutIdOf(period),
+        write: () => this.#payoutJson(period, history.until),
+      }))
+      .filter(({ cursor }) => cursor === (payoutId ?? cursor));
     return pageOf(itemsAfter(found, query.cursor), query.limit);
   }
 
@@ -153,19 +163,6 @@ export class SettlementBooks implements Pick<TransactionBackend, 'summaries' | '
       const net = () => sums.netOf({ marketplace, start, end: to }, until);
       yield { cursor: marketplace.id, write: async () => this.#summaryJson(marketplace, await net(), [], span) };
     }
-  }
-
-  /** The settlements closed in the range, the newest first. */
-  #payoutsFor(question: PayoutQuestion, history: SellerHistory): readonly FoundItem[] {
-    const { range, payoutId } = question;
-    return this.closedIn(history)
-      .filter(({ end, marketplace }) => end >= range.from && end < range.to && isSelected(question, marketplace))
-      .toSorted((a, b) => b.end - a.end || a.marketplace.index - b.marketplace.index)
-      .map((period) => ({
-        cursor: this.payoutIdOf(period),
-        write: () => this.#payoutJson(period, history.until),
-      }))
-      .filter(({ cursor }) => cursor === (payoutId ?? cursor));
   }
 
   #summaryJson(marketplace: SellerMarketplace, net: bigint, identifiers: Identifiers, span: string): string {

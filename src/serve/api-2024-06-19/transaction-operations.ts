@@ -14,7 +14,6 @@ import { invalidInput, pageTooLarge } from '../operation/outcome.js';
 import { type Bound, boundOf, queryValues } from '../operation/query-parameters.js';
 import {
   type UncheckedRequest,
-  type PageContents,
   type CheckedRequest,
   firstRequest,
   positionOf,
@@ -188,13 +187,6 @@ const questions: Readonly<Record<TransactionOperationName, ReadPage<TransactionB
   },
 };
 
-function bodyOf({ hasPayload, result }: TransactionOperation, { items, nextToken }: PageContents): string {
-  const list = items === undefined ? [] : [`"${result}":[${items.map(({ json }) => json).join(',')}]`];
-  const token = nextToken === undefined ? [] : [`"nextToken":${JSON.stringify(nextToken && tokenText(nextToken))}`];
-  const page = `{${[...list, ...token].join(',')}}`;
-  return hasPayload ? `{"payload":${page}}` : page;
-}
-
 /** The operations of Finances 2024-06-19 and the listing of payouts. */
 export const servedTransactionOperations: readonly ServedOperation<WithTransactionBackend>[] =
   Object.values<TransactionOperation>(transactionOperations).map((operation) => ({
@@ -211,6 +203,11 @@ export const servedTransactionOperations: readonly ServedOperation<WithTransacti
       const query = { cursor, limit: chain.pageSize, asOf: chain.asOf };
       return backend === undefined ? emptyPage : questions[operation.name](backend, chain, query);
     },
-    bodyOf: (contents) => bodyOf(operation, contents),
+    bodyOf: ({ items, nextToken }) => {
+      const list = items === undefined ? [] : [`"${operation.result}":[${items.map(({ json }) => json).join(',')}]`];
+      const token = nextToken === undefined ? [] : [`"nextToken":${JSON.stringify(nextToken && tokenText(nextToken))}`];
+      const page = `{${[...list, ...token].join(',')}}`;
+      return operation.hasPayload ? `{"payload":${page}}` : page;
+    },
     tooLarge: pageTooLarge,
   }));

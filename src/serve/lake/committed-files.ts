@@ -136,11 +136,6 @@ const storedTables = tables.filter(
   (table) => table.appendOnly !== true && table.columns.some(({ name }) => name === 'raw'),
 );
 
-/** Default age of the read catalog: on a disk a refresh costs next to nothing. */
-function defaultFreshMs(store: Store): number {
-  return store.localPath('') === undefined ? 1000 : 0;
-}
-
 /** The main tables of a lake at the newest version that was read. */
 export class MainTables {
   readonly lake: Lake;
@@ -156,11 +151,16 @@ export class MainTables {
   }
 
   /**
-   * Opens the main tables. `freshMs`: largest age of the read catalog, milliseconds.
+   * Opens the main tables.
    *
+   * @param freshMs largest age of the read catalog, milliseconds; on a disk a refresh costs next to nothing
    * @throws LedgerlakeError LAKE_STORE, LAKE_LOG where the lake's catalog can't be read or lacks commits
    */
-  static async open(store: Store, clock: Clock, freshMs = defaultFreshMs(store)): Promise<MainTables> {
+  static async open(
+    store: Store,
+    clock: Clock,
+    freshMs = store.localPath('') === undefined ? 1000 : 0,
+  ): Promise<MainTables> {
     return new MainTables(await Lake.open(store, storedTables, clock), clock, freshMs);
   }
 
@@ -177,11 +177,6 @@ export class MainTables {
         return versions === undefined ? [] : [[name, versions - 1]];
       }),
     );
-  }
-
-  /** Accounts with loaded data. */
-  accounts(): ReadonlySet<string> {
-    return this.lake.snapshot.accounts();
   }
 
   /**

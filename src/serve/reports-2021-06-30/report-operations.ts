@@ -11,7 +11,6 @@ import { type Bound, boundOf, percentDecoded, queryValues } from '../operation/q
 import {
   type CheckedRequest,
   firstRequest,
-  type PageContents,
   positionOf,
   type ServedOperation,
   type UncheckedRequest,
@@ -139,18 +138,6 @@ async function documentPage(backend: ReportBackend | undefined, { chain }: Check
   return { items: [{ list: '', json }], next: undefined };
 }
 
-function listingBody({ items = [], nextToken }: PageContents): string {
-  const next = nextToken === undefined ? '' : `,"nextToken":${JSON.stringify(nextToken)}`;
-  return `{"reports":[${items.map(({ json }) => json).join(',')}]${next}}`;
-}
-
-/** The document's members, and its address. */
-function documentBody({ items = [] }: PageContents, addressOf: (documentId: string) => string): string {
-  const [item] = items;
-  const document = JSON.parse(item?.json ?? '{}') as { readonly reportDocumentId: string };
-  return JSON.stringify({ ...document, url: addressOf(document.reportDocumentId) });
-}
-
 /** The operations of Reports 2021-06-30 that read settlement reports. */
 export const settlementReportOperations: readonly ServedOperation<WithReportBackend>[] = [
   {
@@ -165,7 +152,10 @@ export const settlementReportOperations: readonly ServedOperation<WithReportBack
     read: readListing,
     pageOf: async ({ byReport }, request) =>
       byReport === undefined ? { items: [], next: undefined } : listingPage(byReport, request),
-    bodyOf: (contents) => listingBody(contents),
+    bodyOf: ({ items = [], nextToken }) => {
+      const next = nextToken === undefined ? '' : `,"nextToken":${JSON.stringify(nextToken)}`;
+      return `{"reports":[${items.map(({ json }) => json).join(',')}]${next}}`;
+    },
     tooLarge: pageTooLarge,
   },
   {
@@ -179,7 +169,10 @@ export const settlementReportOperations: readonly ServedOperation<WithReportBack
     burst: getReportDocument.burst,
     read: readDocument,
     pageOf: ({ byReport }, request) => documentPage(byReport, request),
-    bodyOf: (contents, { addressOf }) => documentBody(contents, addressOf),
+    bodyOf: ({ items: [item] = [] }, { addressOf }) => {
+      const document = JSON.parse(item?.json ?? '{}') as { readonly reportDocumentId: string };
+      return JSON.stringify({ ...document, url: addressOf(document.reportDocumentId) });
+    },
     tooLarge: pageTooLarge,
   },
 ];
