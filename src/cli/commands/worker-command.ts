@@ -34,6 +34,7 @@ export const workerCommand: CommandDefinition = {
       concurrency: wholeNumber('--concurrency', args.required('concurrency'), 1),
       turnMs: duration('turn'),
       graceMs,
+      // Timers renew the locks, and are late by up to a second on a busy machine.
       lockMs: Math.max(1000, duration('stalled-after')),
       name: `${hostname()}-${process.pid}`,
       accounts: () => readFleetAccounts(args),

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import type { ColumnType, Table } from '../../../src/core/columns/table.js';
 import { encodeFile } from '../../../src/core/parquet/encode-file.js';
 import { encodeTable } from '../../../src/core/parquet/encoder/encode-table.js';
-import { xxHash64 } from '../../../src/core/parquet/encoder/xxhash64.js';
+import { xxHash64 } from '../../../src/core/parquet/encoder/bloom-filter.js';
 import { encodings, expectRead, metadata, place, plainValues, tableOf } from './read-back.js';
 import { manyRows, sample, values } from './samples.js';
 

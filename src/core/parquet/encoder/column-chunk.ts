@@ -2,7 +2,7 @@ import type { Data } from 'apache-arrow';
 import { ReusedMemory } from '../../columns/memory.js';
 import { expandedRuns, runsOf, type Runs } from '../../columns/run-end-encoded.js';
 import type { Column } from '../../columns/table.js';
-import { bloomFilter } from './bloom-filter.js';
+import { bloomFilter, type Hash64 } from './bloom-filter.js';
 import { textBounds, wordBounds, type Bounds } from './bounds.js';
 import { ByteBuffer } from './byte-buffer.js';
 import { columnRows, type ColumnRows, type TextValues, type Values } from './column-values.js';
@@ -12,7 +12,6 @@ import { packedPage } from './file-writer.js';
 import { codec, encoding, pageType } from './format.js';
 import { widthOf, writeHybrid, writeLevels, writeRun } from './rle.js';
 import { cutRunPages, cutRuns, runsWithin, writeRunLevels, writeRunNumbers } from './run-pages.js';
-import type { Hash64 } from './xxhash64.js';
 import type { Compress } from './zstd.js';
 
 /**

@@ -6,7 +6,7 @@ import { columnChunk, type Codecs, type ColumnChunk } from './column-chunk.js';
 import { FileWriter, type ChunkMetadata, type Extent, type SchemaElement } from './file-writer.js';
 import { boundaryOrder, convertedType, logicalType, physicalType, repetition } from './format.js';
 import type { StructWriter } from './thrift.js';
-import { xxHash64 } from './xxhash64.js';
+import { xxHash64 } from './bloom-filter.js';
 import { zstd } from './zstd.js';
 
 /** Rows of a row group: DuckDB reads a row group as one unit. */
