@@ -33,7 +33,7 @@ export class UndatedEvents {
       this.pages.push(firstPage + (lines[at] ?? 0));
       this.#ends.push(before + (ends[at] ?? 0));
     }
-    await appendToFile(this.#path, bytes, 0o600);
+    await appendToFile(this.#path, bytes);
   }
 
   /** The lines of some events, in order. */

@@ -18,7 +18,7 @@ import type { Store } from '../../lake/store/store.js';
 import { vacuumLake } from '../../lake/upkeep/vacuum.js';
 import { defaultLimits, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
 import { demoAccount, refuseMixing } from '../configuration/account.js';
-import { withNeeds } from '../configuration/chosen-pipelines.js';
+import { windowedOf, withNeeds, type ChoiceOptions, type ChosenPipelines } from '../configuration/chosen-pipelines.js';
 import type { OptionalSettings } from '../configuration/settings.js';
 import { catalogVersion } from '../catalog-version.js';
 import { fail, underLease, type CommandResult } from '../command-result.js';
@@ -31,7 +31,6 @@ import { emittingWatermarks } from './freshness.js';
 import { withFailedResult } from '../failed-result.js';
 import { leftOutDays, leftOutText } from '../coverage/api-days.js';
 import { areRangesLoaded, unfinishedRanges } from '../coverage/unfinished-ranges.js';
-import { windowedOf, type ChoiceOptions, type ChosenPipelines } from '../configuration/chosen-pipelines.js';
 import { connectPipelines, customAddress, noConnection, openUpstream, type UpstreamOptions } from './connections.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 

@@ -96,13 +96,13 @@ function replaceLines(recallable: string[], typed: readonly string[], statement:
 /** The lines, oldest first. */
 async function readHistory(path: string): Promise<readonly string[]> {
   await makeFolders(dirname(path), 0o700);
-  await appendToFile(path, '', 0o600);
+  await appendToFile(path, '');
   const lines = String(await readPlainFile(path))
     .split('\n')
     .filter((line) => line !== '');
   const newest = lines.slice(-historyLines);
   if (newest.length < lines.length) {
-    await replaceFile(path, newest.map((line) => `${line}\n`).join(''), 0o600);
+    await replaceFile(path, newest.map((line) => `${line}\n`).join(''));
   }
   return newest;
 }
@@ -114,5 +114,5 @@ const secretWords =
 async function append(path: string, lines: readonly string[]): Promise<void> {
   if (secretWords.test(lines.join(' ')) || lines[0]?.startsWith(' ') === true) return;
   const stored = lines.filter((line) => line.trim() !== '' && line.length <= longestLine);
-  if (stored.length > 0) await appendToFile(path, stored.map((line) => `${line}\n`).join(''), 0o600);
+  if (stored.length > 0) await appendToFile(path, stored.map((line) => `${line}\n`).join(''));
 }

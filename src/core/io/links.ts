@@ -30,13 +30,13 @@ export function checkedPath({ root, path }: PathBelow): string {
 }
 
 /**
- * Creates a folder and its missing parents. Returns its absolute path.
+ * Creates a folder and its missing parents, for the user alone. Returns its absolute path.
  *
  * @throws LedgerlakeError LAKE_STORE naming a link on the way, or the system's error
  */
-export async function makeFoldersBelow({ root, path }: PathBelow, mode: number): Promise<string> {
+export async function makeFoldersBelow({ root, path }: PathBelow): Promise<string> {
   refuseLinks(root, path);
-  await makeFolders(join(root, path), mode);
+  await makeFolders(join(root, path), 0o700);
   // Somebody else may have been faster.
   refuseLinks(root, path);
   return join(root, path);

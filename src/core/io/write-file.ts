@@ -71,10 +71,11 @@ export async function replaceFile(path: string, content: string | Uint8Array, mo
 }
 
 /**
- * Appends to a file, which is created where it is missing; either way only `mode` applies to it then. Throws the
+ * Appends to a file, which is created where it is missing; either way only the user can read it then. Throws the
  * system's error for a link, and an error for a FIFO or a device, neither of which is waited for.
  */
-export async function appendToFile(path: string, content: string | Uint8Array, mode: number): Promise<void> {
+export async function appendToFile(path: string, content: string | Uint8Array): Promise<void> {
+  const mode = 0o600;
   const { O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
   const file = await open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, mode);
   try {

@@ -28,7 +28,7 @@ export function csvRecords<Name extends string>(
   text: string,
   file: string,
   columns: readonly Name[],
-  optional: readonly Name[] = [],
+  optional: readonly Name[],
 ): readonly { readonly start: CsvPlace; readonly of: (name: Name) => CsvField }[] {
   const fault = (place: CsvPlace, expected: string, got: string): Error => csvFault(file, place, expected, got);
   const [header = [], ...lines] = recordsOf(text, fault);

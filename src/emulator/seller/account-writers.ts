@@ -243,7 +243,7 @@ export const accountWriters = {
     sink.instant('PostedDate', context.at);
     sink.text('EnrollmentId', context.draw.digits(13));
     if (mostly(context, 0)) sink.text('ParentASIN', context.draw.pick(context.profile.products).asin);
-    fee(sink, 'FeeComponent', 'SellerReviewEnrollmentPayment', feeAmount);
+    fee(sink, 'SellerReviewEnrollmentPayment', feeAmount);
     charge(sink, 'ChargeComponent', 'Tax', chargeAmount);
     sink.memo('TotalAmount', feeAmount + chargeAmount);
   },
@@ -257,7 +257,7 @@ export const accountWriters = {
     if (!draw.oneIn(4)) sink.words('SellerCouponDescription', draw.pick(context.profile.descriptions.coupon));
     sink.number('ClipOrRedemptionCount', redeemed);
     sink.text('PaymentEventId', `${draw.code(8)}/${draw.digits(4)}`);
-    fee(sink, 'FeeComponent', 'CouponRedemptionFee', feeAmount);
+    fee(sink, 'CouponRedemptionFee', feeAmount);
     charge(sink, 'ChargeComponent', 'Tax', chargeAmount);
     sink.memo('TotalAmount', feeAmount + chargeAmount);
   },

@@ -77,8 +77,8 @@ export function charge(sink: EventSink, key: string, type: string, millionths: n
 }
 
 /** Writes a single FeeComponent. */
-export function fee(sink: EventSink, key: string, type: string, millionths: number): void {
-  sink.beginObject(key);
+export function fee(sink: EventSink, type: string, millionths: number): void {
+  sink.beginObject('FeeComponent');
   sink.text('FeeType', type);
   sink.net('FeeAmount', millionths);
   sink.endObject();

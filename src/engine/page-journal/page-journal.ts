@@ -118,7 +118,7 @@ class DiskJournal implements PageJournal {
     return this.#attempt(async () => {
       const entry = this.#entries.get(query) ?? { folder: this.#newFolder(query), pages: 0 };
       if (!this.#entries.has(query)) {
-        await makeFoldersBelow(entry.folder, 0o700);
+        await makeFoldersBelow(entry.folder);
         this.#entries.set(query, entry);
       }
       const file = below(entry.folder, pageFile(entry.pages++));

@@ -22,7 +22,7 @@ export interface PersistedQuota {
  */
 export async function openPersistedQuota(file: PathBelow, warn: (reason: unknown) => void): Promise<PersistedQuota> {
   const save = async (states: Readonly<Record<string, number>>): Promise<void> => {
-    await makeFoldersBelow({ ...file, path: dirname(file.path) }, 0o700);
+    await makeFoldersBelow({ ...file, path: dirname(file.path) });
     await replaceFile(checkedPath(file), JSON.stringify(states), 0o600);
   };
   return persistedQuota(await statesIn(file), save, warn);

@@ -116,7 +116,7 @@ export class Quotas {
    * Takes a token of an operation if there is one. `rate`: the rate of its meter from now on. `account`: the caller's
    * account, where there is a sign-in.
    */
-  admit(operation: ThrottledOperation, now: number, rate = this.rateOf(operation), account = ''): boolean {
+  admit(operation: ThrottledOperation, now: number, rate: number | undefined, account = ''): boolean {
     const { name, burst } = operation;
     const key = `${name} ${account}`;
     // Without a rate nothing is throttled, and a meter of an earlier rate would be out of date.
