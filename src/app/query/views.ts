@@ -4,20 +4,37 @@ import { textsByName, withoutTexts, wordsOf } from '../../core/duckdb/sql-statem
 import { chartQuery, readChart, type ChartRow } from './chart.js';
 import { costsQuery, readCosts, type CostRow } from './costs.js';
 import { marketplaces } from '../../sources/finances/model/marketplaces.js';
+import { financesApis } from '../../sources/finances/finances-apis.js';
+import type { FinancesApi } from '../../sources/finances/selling-partner/finances-api.js';
 
 const marketplaceRows = marketplaces
   .map(({ id, name, country, currency, timeZone: zone }) => [id, name, country, currency, zone].map(literal).join(', '))
   .map((values) => `(${values})`)
   .join(',\n  ');
 
-const texts = textsByName(import.meta.glob<string>('./views/*.sql', { eager: true, import: 'default' }));
+/** In SQL: the rows of what each API after v0 brings to the figures. */
+function laterRows(of: 'events' | 'amounts'): string {
+  const rows = financesApis.flatMap(({ name, figures }: FinancesApi) =>
+    figures === undefined ? [] : [`SELECT ${literal(name)} AS source, * FROM ${figures[of]}`],
+  );
+  return rows.join('\nUNION ALL BY NAME\n');
+}
+
+/** What `$rows` stands for in the text of a view. */
+const viewRows: Readonly<Record<string, string>> = {
+  marketplaces: marketplaceRows,
+  later_amounts: laterRows('amounts'),
+  later_events: laterRows('events'),
+};
+
+const texts = [...textsByName(import.meta.glob<string>('./views/*.sql', { eager: true, import: 'default' }))];
 
 /**
  * The views over a lake's tables by their names: the query of a view, or the statement that creates a macro; each behind those that it
  * reads.
  */
 export const views = inOrder(
-  new Map([...texts, ['marketplaces', (texts.get('marketplaces') ?? '').replace('$rows', () => marketplaceRows)]]),
+  new Map(texts.map(([name, text]) => [name, text.replace('$rows', () => viewRows[name] ?? '')])),
 );
 
 function inOrder(unordered: ReadonlyMap<string, string>): ReadonlyMap<string, string> {

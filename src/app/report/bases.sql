@@ -5,7 +5,7 @@
 SELECT coalesce(currency, '') AS currency,
   coalesce(sum(amount) FILTER (is_earned AND NOT is_paid), 0) AS deferred,
   coalesce(sum(amount) FILTER (is_paid AND NOT is_earned), 0) AS released
-FROM transaction_amounts
+FROM later_amounts
 WHERE account = $account AND role = 'net' AND effective_at >= $from AND effective_at < $to
   AND category NOT IN ('loans_and_transfers', 'unknown')
 GROUP BY ALL

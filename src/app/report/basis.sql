@@ -3,5 +3,5 @@
 -- since: the first instant of loaded transactions, null where there are none; is_before: 1 where v0 is loaded before it.
 SELECT min(window_start) AS since,
   CAST((SELECT min(window_start) FROM events WHERE account = $account) < min(window_start) AS INTEGER) AS is_before
-FROM transactions
+FROM later_events
 WHERE account = $account

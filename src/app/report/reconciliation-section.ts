@@ -48,8 +48,8 @@ const tables = [
   'entries',
   'group_events',
   'group_entries',
-  'transactions',
-  'paid_amounts',
+  'later_events',
+  'later_amounts',
   'ledger_amounts',
 ].map(
   // A materialised CTE would keep all columns of its rows.

@@ -7,10 +7,10 @@ WITH amounts_ AS (
   SELECT amount_.*, transaction_.marketplace, transaction_.shipment_id, transaction_.refund_id, entry_.fulfillment_network,
     amount_name(event_list, amount_.name) AS label_,
     event_list IN ('ProductAdsPayment', 'CouponPayment', 'SellerDealPayment', 'NetworkComminglingTransaction') AS is_joined_
-  FROM paid_amounts AS amount_
+  FROM transaction_amounts AS amount_
     JOIN transaction_entries AS entry_ USING (account, event_id, entry)
     JOIN transactions AS transaction_ USING (account, event_id)
-  WHERE account = $account AND amount_.group_id IN (SELECT unnest(from_json($ids, '["VARCHAR"]'))) AND amount_.role = 'net'
+  WHERE is_paid AND account = $account AND amount_.group_id IN (SELECT unnest(from_json($ids, '["VARCHAR"]'))) AND amount_.role = 'net'
 ), keyed_ AS (
   SELECT *,
     count(*) OVER (PARTITION BY account, event_id, charge) > 1 AS has_parts_,

@@ -275,8 +275,8 @@ test('an adjustment whose items have no breakdowns belongs to the category that 
   const rows = await (
     await database(lake, clock)
   ).rows(
-    'SELECT transaction_id AS what, category, amount::VARCHAR AS amount FROM paid_amounts ' +
-      "JOIN transactions USING (account, event_id) WHERE role = 'net' ORDER BY what, amount DESC",
+    'SELECT transaction_id AS what, category, amount::VARCHAR AS amount FROM later_amounts ' +
+      "JOIN transactions USING (account, event_id) WHERE is_paid AND role = 'net' ORDER BY what, amount DESC",
   );
   expect(rows).toEqual(
     trees

@@ -20,7 +20,10 @@ WITH closed_ AS (
 ), sums_ AS (
   SELECT account, group_id, currency, sum(amount) AS amount FROM settled_ GROUP BY ALL
   UNION ALL
-  SELECT account, group_id, currency, sum(amount) FROM paid_amounts SEMI JOIN transaction_spans USING (account) WHERE role = 'net' GROUP BY ALL
+  SELECT account, group_id, currency, sum(amount)
+  FROM later_amounts SEMI JOIN transaction_spans USING (account)
+  WHERE is_paid AND role = 'net'
+  GROUP BY ALL
 ), remainders_ AS (
   SELECT account, group_id, original_currency AS currency, original_total - coalesce(beginning_balance, 0) AS amount FROM closed_
   UNION ALL

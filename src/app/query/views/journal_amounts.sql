@@ -54,7 +54,7 @@ WITH settled_ AS (
   -- from the beginning: the lake has their releases only.
   SELECT account, currency, CAST(month || '-01' AS DATE) AS month_, category, kind, amount_name(event_list, nullif(name, '')) AS name,
     CASE WHEN is_earned THEN amount ELSE -amount END AS amount
-  FROM transaction_amounts
+  FROM later_amounts
   WHERE role = 'net' AND is_earned <> is_paid
   UNION ALL
   SELECT account, currency, NULL, category, kind, amount_name(event_list, nullif(name, '')), amount

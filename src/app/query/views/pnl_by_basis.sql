@@ -4,7 +4,9 @@
 WITH amounts_ AS (
   SELECT 'paid' AS basis, * FROM ledger_amounts
   UNION ALL
-  SELECT 'earned' AS basis, * FROM earned_amounts
+  SELECT 'earned' AS basis, 'v0' AS source, * FROM v0_amounts
+  UNION ALL
+  SELECT 'earned' AS basis, * EXCLUDE (is_paid, is_earned) FROM later_amounts WHERE is_earned
 )
 SELECT basis, account, month, currency,
   unnest(net_by_category(category, amount)),

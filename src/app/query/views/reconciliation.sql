@@ -7,8 +7,8 @@ WITH closed_ AS (
   WHERE processing_status = 'Closed'
 ), later_sums_ AS (
   SELECT account, group_id, currency, sum(amount) AS amount
-  FROM paid_amounts SEMI JOIN transaction_spans USING (account)
-  WHERE role = 'net' AND group_id IS NOT NULL
+  FROM later_amounts SEMI JOIN transaction_spans USING (account)
+  WHERE is_paid AND role = 'net' AND group_id IS NOT NULL
   GROUP BY ALL
 ), lines_ AS (
   FROM (VALUES

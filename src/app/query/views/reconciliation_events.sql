@@ -54,7 +54,7 @@ FROM ledger_amounts
   JOIN (
     SELECT account, event_id, content_hash FROM events
     UNION ALL
-    SELECT account, event_id, content_hash FROM transactions
+    SELECT account, event_id, content_hash FROM later_events
   ) USING (account, event_id)
 WHERE role = 'net'
 GROUP BY account, currency, content_hash

@@ -8,7 +8,7 @@ FROM group_entries
 UNION ALL
 SELECT account, group_id, effective_at, event_id, entry, event_list, kind, name, amazon_order_id, sku, role, amount, amount_text,
   currency, category
-FROM paid_amounts
-WHERE NOT EXISTS (
-  FROM group_events WHERE group_events.account = paid_amounts.account AND group_events.group_id = paid_amounts.group_id
-) AND group_id IS NOT NULL
+FROM later_amounts
+WHERE is_paid AND group_id IS NOT NULL AND NOT EXISTS (
+  FROM group_events WHERE group_events.account = later_amounts.account AND group_events.group_id = later_amounts.group_id
+)

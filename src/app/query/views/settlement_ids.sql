@@ -2,7 +2,7 @@
 -- else it is that of the report with the same start and end (to the second), currency and total, where one report and one group have these.
 WITH named_ AS (
   SELECT account, group_id, any_value(settlement_id) AS settlement_id
-  FROM transactions
+  FROM later_events
   WHERE group_id IS NOT NULL AND settlement_id IS NOT NULL
   GROUP BY ALL
   HAVING count(DISTINCT settlement_id) = 1

@@ -64,8 +64,8 @@ WITH named_ AS (
   UNION ALL
   SELECT account, settlement_id, '2024-06-19', event_id, any_value(amazon_order_id), any_value(sku), any_value(effective_at),
     any_value(kind), amount_name(any_value(event_list), name), sum(amount), any_value(amount_text), currency
-  FROM paid_amounts JOIN transactions_ USING (account, event_id)
-  WHERE role = 'net'
+  FROM transaction_amounts JOIN transactions_ USING (account, event_id)
+  WHERE is_paid AND role = 'net'
   GROUP BY account, settlement_id, event_id, name, coalesce(charge, CAST(entry AS VARCHAR)), currency
   UNION ALL
   SELECT account, settlement_id, source, group_id, NULL, NULL, NULL, 'beginning balance', 'ReserveCredit', beginning_balance, NULL,

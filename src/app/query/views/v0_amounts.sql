@@ -1,5 +1,5 @@
 -- One row for each amount of v0 before the account's first instant of loaded transactions, of every role, with its category. The
--- columns are those of paid_amounts.
+-- columns are those of transaction_amounts without the bases.
 WITH events_ AS (
   -- The events of v0 in the window in which transactions begin. Those without a date are before that instant, unless a transaction
   -- matches them: by order and sum, after the events with a date.

@@ -52,6 +52,7 @@ export const finances20240619 = {
   limits: transactionLimits,
   tables: [transactions, transactionEntries, orderTransactions, orderTransactionEntries, settlementSummaries, payouts],
   derivation: transactionDerivation,
+  figures: { events: transactions.name, amounts: 'transaction_amounts' },
   paged,
 } as const satisfies FinancesApi;
 

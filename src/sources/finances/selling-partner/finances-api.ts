@@ -56,6 +56,11 @@ export interface FinancesApi {
   /** Derives entries from the stored rows of its main tables. */
   readonly derivation: Derivation;
   /**
+   * What figures are made of: the table of its events by date, and a view of their amounts with the columns of `transaction_amounts`. Left
+   * out by v0, whose events by date name no settlement.
+   */
+  readonly figures?: { readonly events: string; readonly amounts: string };
+  /**
    * The API as it is read.
    *
    * @throws LedgerlakeError USAGE for an endpoint that isn't a base address
