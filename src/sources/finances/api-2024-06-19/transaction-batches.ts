@@ -67,7 +67,7 @@ export function transactionEntryBatch(
   const known = Int32Array.from(quantities, (quantity, at) => (quantity === undefined ? none : at));
   const quantity = chosen.itemNumbers(known.subarray(0, items.length), known.subarray(items.length));
   return recordBatch(table, chosen.length, {
-    ...textsOf(sharedColumns, (name) => chosen.eventTexts(texts[name].values, texts[name].numbers)),
+    ...textsOf(sharedColumns, (name) => chosen.texts(texts[name].values, texts[name].numbers)),
     ...chosen.shared(finished),
     path: chosen.pathTexts(paths, ({ path }) => path),
     breakdown: chosen.pathTexts(paths, ({ breakdown }) => breakdown),

@@ -27,14 +27,10 @@ export function eventBatch(
   marketplaces = marketplaceIds(finished.rows),
 ): RecordBatch {
   const { rows } = finished;
-  const { events } = rows;
   const chosen = new EventArrays(rows, order, memory);
   return recordBatch(table, order.length, {
     ...chosen.shared(finished),
-    ...attributeColumns(table, rows, ({ values, numbers }) => chosen.texts(values, numbers)),
-    marketplace_id: chosen.texts(marketplaces.values, marketplaces.numbers),
-    event_list: chosen.texts(rows.lists, events.list),
-    group_id: chosen.sourceTexts(({ groupId }) => groupId),
+    ...eventColumns(table, rows, marketplaces, chosen),
   });
 }
 
@@ -47,17 +43,14 @@ export function entryBatch(
   marketplaces = marketplaceIds(finished.rows),
 ): RecordBatch {
   const { rows } = finished;
-  const { events, entries, items, amountPaths } = rows;
+  const { entries, items, amountPaths } = rows;
   const chosen = new EntryArrays(rows, order, memory);
   const { arrays } = chosen;
   return recordBatch(table, chosen.length, {
     ...chosen.shared(finished),
-    ...attributeColumns(table, rows, ({ values, numbers, items: ofItems }) =>
-      ofItems === undefined ? chosen.eventTexts(values, numbers) : chosen.itemTexts(values, ofItems, numbers),
+    ...eventColumns(table, rows, marketplaces, chosen, ({ values, numbers, items: ofItems }) =>
+      ofItems === undefined ? chosen.texts(values, numbers) : chosen.itemTexts(values, ofItems, numbers),
     ),
-    marketplace_id: chosen.eventTexts(marketplaces.values, marketplaces.numbers),
-    event_list: chosen.eventTexts(rows.lists, events.list),
-    group_id: chosen.sourceTexts(({ groupId }) => groupId),
     path: chosen.pathTexts(amountPaths, ({ path }) => path),
     item: chosen.perItem(arrays.integers(arrays.lookUp(items.index.values, chosen.items))),
     quantity: chosen.perItem(arrays.bigints(new Int64Values(items.quantity), chosen.items)),
@@ -67,10 +60,21 @@ export function entryBatch(
   });
 }
 
-/** The columns of a table that are attributes. */
-function attributeColumns<Of>({ columns }: Table, rows: SliceRows, columnOf: (attribute: AttributeColumn) => Of) {
-  const given = rows.attributes.filter(({ column }) => columns.some(({ name }) => name === column));
-  return Object.fromEntries(given.map((attribute) => [attribute.column, columnOf(attribute)]));
+/** The columns that events and their amounts have of an event, its attributes among them. */
+function eventColumns(
+  { columns }: Table,
+  { attributes, lists, events }: SliceRows,
+  marketplaces: ReturnType<typeof marketplaceIds>,
+  chosen: EventArrays | EntryArrays,
+  attributeOf = ({ values, numbers }: AttributeColumn) => chosen.texts(values, numbers),
+) {
+  const given = attributes.filter(({ column }) => columns.some(({ name }) => name === column));
+  return {
+    ...Object.fromEntries(given.map((attribute) => [attribute.column, attributeOf(attribute)])),
+    marketplace_id: chosen.texts(marketplaces.values, marketplaces.numbers),
+    event_list: chosen.texts(lists, events.list),
+    group_id: chosen.sourceTexts(({ groupId }) => groupId),
+  };
 }
 
 /** How the id of an event's marketplace follows from the text of an attribute: by the first one that gives it. */

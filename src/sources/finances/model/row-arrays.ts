@@ -117,7 +117,8 @@ export class EntryArrays {
     return this.arrays.lookUp(values, this.#chosen.chosen);
   }
 
-  eventTexts(values: Dictionary, { values: numbers }: Int32List): Data {
+  /** The texts of the amounts' events. */
+  texts(values: Dictionary, { values: numbers }: Int32List): Data {
     return this.perEvent(
       this.arrays.dictionaryTexts(values, this.arrays.lookUp(numbers, this.#chosen.eventRuns.events)),
     );
