@@ -36,7 +36,7 @@ async function run(): Promise<void> {
   await apiServer.close();
   server.delayMs = delayMs;
   const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-bench-'));
-  const cache = { cacheFolder: folder, cacheBytes: 1e10 };
+  const cache = { cache: folder, cacheGigabytes: 10 };
   const sql = async (query: string): Promise<void> => {
     const database = await openDatabase();
     const reader = await openLakeReader(lake, systemClock, cache);

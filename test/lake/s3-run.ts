@@ -45,7 +45,7 @@ async function expectSameQueries(location: string, onDisk: string): Promise<void
     duckdb.close();
   });
   const reader = await openLakeReader(location, clock, {
-    ...{ cacheFolder: await temporaryFolder(), cacheBytes: 1e9 },
+    ...{ cache: await temporaryFolder(), cacheGigabytes: 1 },
   });
   const lake = new LakeDatabase({ database: duckdb, ...reader });
   await lake.refresh();

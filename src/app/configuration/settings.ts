@@ -21,7 +21,7 @@ import {
 export const defaultLake = runSettings.lake.default;
 
 /** What is set of the cache. */
-export type CacheOptions = OptionalSettings<'cacheFolder' | 'cacheBytes'>;
+export type CacheOptions = OptionalSettings<'cache' | 'cacheGigabytes'>;
 
 /** What is set for those who query a lake: of its views, and of the cache. */
 export type QuerySettings = CacheOptions & OptionalSettings<keyof typeof querySettings>;
@@ -31,21 +31,16 @@ export type QuerySettings = CacheOptions & OptionalSettings<keyof typeof querySe
  *
  * @throws LedgerlakeError as `userCache`
  */
-export function cacheOf({ cacheFolder, cacheBytes }: CacheOptions = {}): CacheSettings {
-  const folder =
-    cacheFolder ?? variableOf(process.env, settingVariable('cache')) ?? join(userCache(), 'ledgerlake', 'files');
-  return { folder, bytes: cacheBytes ?? 1e9 * runSettings.cacheGigabytes.default };
+export function cacheOf({
+  cache,
+  cacheGigabytes = runSettings.cacheGigabytes.default,
+}: CacheOptions = {}): CacheSettings {
+  const folder = cache ?? variableOf(process.env, settingVariable('cache')) ?? join(userCache(), 'ledgerlake', 'files');
+  return { folder, bytes: 1e9 * cacheGigabytes };
 }
 
 /** The settings of a run. */
-export interface Settings extends Omit<
-  SettingValues<typeof runSettings>,
-  'cache' | 'cacheGigabytes' | 'pipelines' | 'sse' | 'kmsKey'
-> {
-  /** Folder for copies of the files of lakes on S3; undefined: in the user's cache. */
-  readonly cacheFolder: string | undefined;
-  /** What these copies may have together. */
-  readonly cacheBytes: number;
+export interface Settings extends Omit<SettingValues<typeof runSettings>, 'pipelines' | 'sse' | 'kmsKey'> {
   /** Folder with definitions of custom pipelines; undefined: none. */
   readonly pipelineFolder: string | undefined;
   /** Of new objects of a lake on S3; undefined: as the bucket has it. */
@@ -86,12 +81,10 @@ export async function configuredSettings({
 /** @throws LedgerlakeError USAGE for an invalid value of the command line or the environment */
 export function resolveSettings(options: OptionTexts, environment: Environment, configuration: SettingsFile): Settings {
   const values = settingValues(runSettings, options, environment, configuration);
-  const { pipelines, cache, cacheGigabytes, sse, kmsKey, ...others } = values;
+  const { pipelines, sse, kmsKey, ...others } = values;
   return {
     ...others,
     pipelineFolder: pipelines,
-    cacheFolder: cache,
-    cacheBytes: 1e9 * cacheGigabytes,
     encryption: encryptionOf(sse, kmsKey),
   };
 }

@@ -93,9 +93,9 @@ export async function exportSettlementReports(
   options: SettlementReportOptions,
   { clock, signal, emit }: Pick<CommandContext, 'clock' | 'signal' | 'emit'>,
 ): Promise<CommandResult<SettlementReportsExport>> {
-  const { lake: location, dir, cacheFolder, cacheBytes } = options;
+  const { lake: location, dir, cache, cacheGigabytes } = options;
   const range = rangeOf(options);
-  const settings = { cacheFolder, cacheBytes };
+  const settings = { cache, cacheGigabytes };
   const reader = await openLakeReader(location, clock, { ...settings, emit, scope: { lake: location } });
   const { lake } = reader;
   const database = await openDatabase({ signal });

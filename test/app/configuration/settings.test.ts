@@ -26,8 +26,7 @@ test('defaults', () => {
     tokenLifeMinutes: 3,
     journal: undefined,
     timeZone: 'UTC',
-    cacheFolder: undefined,
-    cacheBytes: 1e10,
+    cacheGigabytes: 10,
     export: [],
     lookBack: [
       { days: 2, everyDays: 0 },
@@ -39,15 +38,8 @@ test('defaults', () => {
 
 /** The value of a setting, where another member of the settings has it. */
 function valueOf(name: string, settings: Settings & LogSettings): unknown {
-  const { pipelineFolder: pipelines, cacheFolder: cache, cacheBytes, encryption } = settings;
-  const moved = {
-    pipelines,
-    cache,
-    cacheGigabytes: cacheBytes / 1e9,
-    sse: encryption?.sse,
-    kmsKey: encryption?.kmsKey,
-  };
-  return { ...settings, ...moved }[name];
+  const { pipelineFolder: pipelines, encryption } = settings;
+  return { ...settings, ...encryption, pipelines }[name];
 }
 
 /** Texts, some of which each setting takes. */

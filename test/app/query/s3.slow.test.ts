@@ -280,7 +280,7 @@ test('several processes share a cache, and one that is stopped leaves what it ha
 
 test('copies that go while a program has them open are fetched again', async () => {
   const cache = join(folder, 'cache-going');
-  const reader = await openLakeReader(lake, clock, { cacheFolder: cache, cacheBytes: 1e9 });
+  const reader = await openLakeReader(lake, clock, { cache, cacheGigabytes: 1 });
   const database = await openDatabase();
   onTestFinished(() => {
     database.close();
