@@ -115,15 +115,15 @@ export const mutations: readonly Mutation[] = [
     4,
     'src/app/reconcile/reconcile-slice',
     'const isChanged = found.rows + found.released + found.grown > 0;',
-    'if (found.vanished === 0 && mayStay) return "same";\n    const isChanged = found.rows + found.released + found.grown > 0;',
+    'if (found.vanished === 0 && mayStay) return { outcome: "same" };\n    const isChanged = found.rows + found.released + found.grown > 0;',
   ),
   mutation(
     'history-left-out',
     'what vanished or changed is not kept in the history',
     122,
     'src/app/reconcile/reconcile-slice',
-    '(isChanged || found.moved > 0) && keepsHistory(compared);',
-    '(isChanged || found.moved > 0) && !keepsHistory(compared);',
+    '(isChanged || found.moved > 0) && keepsHistory(compared.table);',
+    '(isChanged || found.moved > 0) && !keepsHistory(compared.table);',
   ),
   mutation(
     'remainder-lost',

@@ -124,7 +124,7 @@ export async function countDifferingRows(
   database: Database,
   states: readonly States[],
   isKnown: string,
-): Promise<Pick<Differing, 'appeared' | 'vanished'>> {
+): Promise<Differing> {
   const counts = { appeared: 0, vanished: 0 };
   for (const { table, stored, incoming } of states) {
     const names = table.columns.map(({ name }) => name).filter((name) => !placeColumns.includes(name));
@@ -138,7 +138,8 @@ export async function countDifferingRows(
     counts.appeared += Number(found?.['appeared']);
     counts.vanished += Number(found?.['vanished']);
   }
-  return counts;
+  const rows = counts.appeared + counts.vanished;
+  return { ...counts, differ: 0, released: 0, grown: 0, moved: 0, rows, examples: [] };
 }
 
 /**

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { contentOf, DamagedFile, rowsOf, type DataFile } from '../../lake/delta/data-file.js';
 import { Mutex } from '../../core/mutex.js';
 import type { Clock } from '../../core/clock.js';
@@ -22,6 +23,7 @@ import {
   countStored,
   findDiffering,
   rowKey,
+  type Differing,
   type States,
 } from './differing-rows.js';
 import {
@@ -83,128 +85,108 @@ export class EventRevisions implements Revisions {
 
   /** Compares one slice at a time: comparisons share a database. */
   compare(slice: SliceCommit): ReturnType<Revisions['compare']> {
-    return this.#mutex.run(() => this.#compare(slice));
+    return this.#mutex.run(async () => {
+      const { outcome, ...found } = await this.#verdictOn(slice);
+      const note = (): void => {
+        this.#findings.changes.push(...(found.changes ?? []));
+        this.#findings.emptied.push(...(found.emptied ?? []));
+        this.#findings.uncompared.push(...(found.uncompared ?? []));
+      };
+      if (typeof outcome === 'object') return { ...outcome, committed: note };
+      note();
+      return outcome;
+    });
   }
 
-  async #compare(slice: SliceCommit): ReturnType<Revisions['compare']> {
+  async #verdictOn(slice: SliceCommit): Promise<Verdict> {
     if (this.#otherAccount !== undefined) throw this.#otherAccount;
-    const replacement = () => replacementOf(this.#lake.snapshot, slice);
-    const stored = () => storedFiles(slice, this.#lake.snapshot).map(({ add }) => add);
+    const reread = () => rereadOf(slice, this.#lake.snapshot);
+    const stored = () => reread().stored.map(({ add }) => add);
     try {
-      return await overNewest(this.#lake, stored, () => this.#revisionOf(slice, replacement()));
+      return await overNewest(this.#lake, stored, () => this.#verdict(reread()));
     } catch (error) {
       if (!isUnreadable(error)) throw error;
       // The slice replaces the file, so only the fault is reported, without the remedy of a damaged file.
       const reason = error instanceof DamagedFile ? error.found : error.message;
-      return this.#revisionByLog(slice, replacement(), reason);
+      return this.#verdictByLog(reread(), reason);
     }
   }
 
-  /** The revision of a slice whose stored rows can't be read, by the log alone. */
-  async #revisionByLog(
-    slice: SliceCommit,
-    replacement: SliceReplacement,
-    reason: string,
-  ): ReturnType<Revisions['compare']> {
-    const { pipeline, loadKeys, main } = slice;
-    const stored = storedFiles(slice, replacement.snapshot);
+  /** The verdict on a slice whose stored rows can't be read, by the log alone. */
+  async #verdictByLog({ slice, replacement, stored }: Reread, reason: string): Promise<Verdict> {
+    const { pipeline, loadKeys, main, acceptEmpty: accepted = false } = slice;
     const mains = addsOf(stored, main);
-    // A load key without rows has no file.
-    const isEmptied = mains.length > 0 && !slice.files.some(({ table }) => table === main);
     const rows = rowsOf(mains);
     const keys = new Set(replacedKeys(slice));
     const isShared = mains.some((add) => add.loadKeys.some((key) => !keys.has(key)));
-    const emptied = { pipeline, load_keys: loadKeys, rows, lacking: rows, ...(isShared && { atMost: true as const }) };
-    if (isEmptied && slice.acceptEmpty !== true) {
-      this.#findings.emptied.push({ ...emptied, accepted: false });
-      return 'refused';
-    }
+    const lack = { rows, lacking: rows, ...(isShared && { atMost: true as const }), accepted };
+    // A load key without rows has no file.
+    const isEmptied = mains.length > 0 && hasNoRows(slice);
+    const emptied = isEmptied ? [{ pipeline, load_keys: loadKeys, ...lack }] : [];
+    if (isEmptied && !accepted) return { outcome: 'refused', emptied };
     // A commit doesn't rewrite a file that the log has with the same content.
     await repairFiles(this.#lake, slice, stored);
-    return revision(replacement, uncompared, () => {
-      if (isEmptied) this.#findings.emptied.push({ ...emptied, accepted: true });
-      this.#findings.uncompared.push({ pipeline, load_keys: loadKeys, reason });
-    });
+    const outcome = { ...uncompared, replacement };
+    return { outcome, emptied, uncompared: [{ pipeline, load_keys: loadKeys, reason }] };
   }
 
-  async #revisionOf(slice: SliceCommit, replacement: SliceReplacement): ReturnType<Revisions['compare']> {
-    const { pipeline, loadKeys, main } = slice;
-    const keys = replacement.snapshot.keysOf(slice.account, pipeline);
-    const isKnown = (loadKey: string) => keys.has(loadKey);
-    const known = replacedKeys(slice).filter(isKnown);
+  async #verdict(reread: Reread): Promise<Verdict> {
+    const { slice, replacement, stored, known, mayStay } = reread;
+    const { pipeline, loadKeys, main, derived } = slice;
     // Nothing is replaced.
-    if (known.length === 0) return revision(replacement, { files: [], isCompared: true });
-    if (!canSelectRows(main, slice.derived, known)) return revision(replacement, uncompared);
-
-    const hasSameHoles = loadKeys.every((key) => slice.holes?.get(key)?.length === keys.get(key)?.holes?.length);
-    const mayStay = hasSameHoles && loadKeys.every(isKnown) && known.length === loadKeys.length && slice.noted !== true;
-    const stored = storedFiles(slice, replacement.snapshot);
+    if (known.length === 0) return { outcome: { files: [], isCompared: true, replacement } };
+    if (!canSelectRows(main, derived, known)) return { outcome: { ...uncompared, replacement } };
     if (mayStay && sameFiles(slice, stored)) {
       const rows = rowsOf(addsOf(stored, main));
       this.#addOrders(pipeline, { stored: rows, returned: rows });
-      for (const reason of await repairFiles(this.#lake, slice, stored)) {
-        this.#findings.uncompared.push({ pipeline, load_keys: slice.loadKeys, reason });
-      }
-      return 'same';
+      const repaired = await repairFiles(this.#lake, slice, stored);
+      return { outcome: 'same', uncompared: repaired.map((reason) => ({ pipeline, load_keys: loadKeys, reason })) };
     }
-    return withSliceFiles(this.#workspace, slice, async (files) => {
-      const states = await this.#states(slice, stored, known, files);
-      return this.#compareStates(slice, replacement, states, { known, mayStay });
-    });
+    return withSliceFiles(this.#workspace, slice, async (files) =>
+      this.#verdictByRows(reread, await this.#states(reread, files)),
+    );
   }
 
-  /** The revision of a slice by its rows: the stored ones, and those that were read now. */
-  async #compareStates(
-    slice: SliceCommit,
-    replacement: SliceReplacement,
-    { main: mainStates, derived }: SliceStates,
-    { known, mayStay }: { readonly known: readonly string[]; readonly mayStay: boolean },
-  ): ReturnType<Revisions['compare']> {
+  /** The verdict on a slice by its rows: the stored ones, and those that were read now. */
+  async #verdictByRows(reread: Reread, states: SliceStates): Promise<Verdict> {
+    const { slice, replacement, known, mayStay } = reread;
+    const { main, derived } = states;
     const { database } = this.#workspace;
+    const of = { pipeline: slice.pipeline, load_keys: known };
     // What is compared of settlements is their lines.
-    const lineStates = derived.find(({ table }) => table.linesOf !== undefined && keepsHistory(table));
-    const rowStates = lineStates ?? mainStates;
-    const { table: compared } = rowStates;
-    const { rows: storedRows, orders } = await countStored(database, rowStates);
-    const answer = { pipeline: slice.pipeline, load_keys: known, rows: storedRows };
-    const isEmptied = storedRows > 0 && !slice.files.some(({ table }) => table === mainStates.table);
-    const refuse = (lacking: number, appeared = 0): 'refused' => {
-      const others = lacking === storedRows && appeared > 0 ? { others: appeared } : {};
-      const holes = hasHoles(slice) && { holes: true as const };
-      this.#findings.emptied.push({ ...answer, lacking, ...others, ...holes, accepted: false });
-      return 'refused';
-    };
-    if (isEmptied && slice.acceptEmpty !== true) return refuse(storedRows);
-    const maySkip = async () => mayStay && (await this.#isSame([mainStates, ...derived]));
-    if (rowKey(compared) === undefined) {
-      if (await maySkip()) return 'same';
-      const counts = await countDifferingRows(database, [mainStates, ...derived], knownWindowsCondition(slice, known));
-      return revision(replacement, uncompared, () => {
-        const rows = counts.appeared + counts.vanished;
-        const change = { ...counts, differ: 0, released: 0, grown: 0, rows, examples: [] };
-        if (rows > 0) this.#findings.changes.push({ pipeline: slice.pipeline, load_keys: known, ...change });
-      });
+    const compared = derived.find(({ table }) => table.linesOf !== undefined && keepsHistory(table)) ?? main;
+    const { rows, orders } = await countStored(database, compared);
+    const isEmptied = rows > 0 && hasNoRows(slice);
+    if (isEmptied && slice.acceptEmpty !== true)
+      return { outcome: 'refused', emptied: [refused(reread, rows, { vanished: rows, appeared: 0 })] };
+    const maySkip = async () => mayStay && (await this.#isSame([main, ...derived]));
+    if (rowKey(compared.table) === undefined) {
+      if (await maySkip()) return { outcome: 'same' };
+      const found = await countDifferingRows(database, [main, ...derived], knownWindowsCondition(slice, known));
+      return { outcome: { ...uncompared, replacement }, changes: found.rows > 0 ? [{ ...of, ...found }] : [] };
     }
-    const isKnown = knownRowsCondition(compared, slice, known);
-    const found = await findDiffering(database, { ...rowStates, isKnown, grows: slice.grows === true });
+    const isKnown = knownRowsCondition(compared.table, slice, known);
+    const found = await findDiffering(database, { ...compared, isKnown, grows: slice.grows === true });
     if (!isEmptied) {
-      const returned = found.vanished === 0 ? orders : await countReturnedOrders(database, rowStates);
+      const returned = found.vanished === 0 ? orders : await countReturnedOrders(database, compared);
       this.#refuseOtherAccount(slice, { stored: orders, returned });
     }
     // The service omits settlements from a listing, different ones each time, and the history doesn't keep them. An event that
     // can't be read now is in the service still.
-    const isDoubtful = hasHoles(slice) || !keepsHistory(compared);
-    if (found.vanished > 0 && isDoubtful && slice.acceptEmpty !== true) return refuse(found.vanished, found.appeared);
+    const isDoubtful = hasHoles(slice) || !keepsHistory(compared.table);
+    if (found.vanished > 0 && isDoubtful && slice.acceptEmpty !== true)
+      return { outcome: 'refused', emptied: [refused(reread, rows, found)] };
     const isChanged = found.rows + found.released + found.grown > 0;
-    if (!isChanged && (await maySkip())) return 'same';
+    if (!isChanged && (await maySkip())) return { outcome: 'same' };
     const entries = derived.find(({ table }) => hasColumn(table, 'entry'));
     const now = this.#clock.now();
-    const hasHistory = (isChanged || found.moved > 0) && keepsHistory(compared);
-    const history = hasHistory ? await historyFiles(this.#workspace, compared, slice, entries, now) : [];
-    return revision(replacement, { files: history, isCompared: keepsHistory(compared) }, () => {
-      if (isEmptied) this.#findings.emptied.push({ ...answer, lacking: storedRows, accepted: true });
-      if (isChanged) this.#findings.changes.push({ pipeline: slice.pipeline, load_keys: known, ...found });
-    });
+    const hasHistory = (isChanged || found.moved > 0) && keepsHistory(compared.table);
+    const files = hasHistory ? await historyFiles(this.#workspace, compared.table, slice, entries, now) : [];
+    return {
+      outcome: { files, isCompared: keepsHistory(compared.table), replacement },
+      emptied: isEmptied ? [{ ...of, rows, lacking: rows, accepted: true }] : [],
+      changes: isChanged ? [{ ...of, ...found }] : [],
+    };
   }
 
   /**
@@ -228,14 +210,12 @@ export class EventRevisions implements Revisions {
   }
 
   async #states(
-    slice: SliceCommit,
-    inLake: readonly TableFile[],
-    known: readonly string[],
+    { slice, stored, known }: Reread,
     files: ReadonlyMap<Table, readonly MonthFiles[]>,
   ): Promise<SliceStates> {
     const states = async (table: Table, condition: string): Promise<States> => ({
       table,
-      stored: monthRows(table, await this.#files.of(this.#lake, table, addsOf(inLake, table)), condition),
+      stored: monthRows(table, await this.#files.of(this.#lake, table, addsOf(stored, table)), condition),
       incoming: monthRows(table, files.get(table) ?? [], 'true'),
     });
     const mainStates = await states(slice.main, loadKeyCondition(known));
@@ -255,6 +235,11 @@ export class EventRevisions implements Revisions {
     }
     return true;
   }
+}
+
+/** What comes of comparing a slice, and what the run reports of it: of one that replaces the stored rows once it is committed. */
+interface Verdict extends Partial<Findings> {
+  readonly outcome: 'same' | 'refused' | Omit<Revision, 'committed'>;
 }
 
 interface SliceStates {
@@ -285,11 +270,29 @@ function knownWindowsCondition({ loadKeys }: SliceCommit, known: readonly string
   );
 }
 
-/** The files with rows that the slice has read again, and what is derived from them. */
-function storedFiles(slice: SliceCommit, snapshot: Snapshot): readonly TableFile[] {
-  const { account, pipeline, main } = slice;
-  const mains = snapshot.filesWith(main.name, account, pipeline, replacedKeys(slice));
-  return withDerived(snapshot, main.name, mains);
+/** A slice that is read again, and what the lake has of it in a snapshot. */
+interface Reread {
+  readonly slice: SliceCommit;
+  readonly replacement: SliceReplacement;
+  /** The files with rows that are read again, and what is derived from them. */
+  readonly stored: readonly TableFile[];
+  /** The load keys that are read again and were loaded. */
+  readonly known: readonly string[];
+  /** Whether nothing is committed where the rows are equal. */
+  readonly mayStay: boolean;
+}
+
+function rereadOf(slice: SliceCommit, snapshot: Snapshot): Reread {
+  const { account, pipeline, main, loadKeys, holes } = slice;
+  const keys = snapshot.keysOf(account, pipeline);
+  const replaced = replacedKeys(slice);
+  const known = replaced.filter((key) => keys.has(key));
+  const hasSameHoles = loadKeys.every((key) => holes?.get(key)?.length === keys.get(key)?.holes?.length);
+  const mains = snapshot.filesWith(main.name, account, pipeline, replaced);
+  return {
+    ...{ slice, known, replacement: replacementOf(snapshot, slice), stored: withDerived(snapshot, main.name, mains) },
+    mayStay: hasSameHoles && isDeepStrictEqual(known, loadKeys) && slice.noted !== true,
+  };
 }
 
 function addsOf(files: readonly TableFile[], { name }: Table): readonly DataFile[] {
@@ -304,20 +307,29 @@ function sameFiles(slice: SliceCommit, stored: readonly TableFile[]): boolean {
   return inLake.toSorted().join('\n') === incoming.toSorted().join('\n');
 }
 
+function hasNoRows({ files, main }: SliceCommit): boolean {
+  return !files.some(({ table }) => table === main);
+}
+
 function hasHoles({ holes }: SliceCommit): boolean {
   return holes !== undefined && holes.size > 0;
 }
 
-/** Of a revision whose differences are in no history. */
+/** Of a commit whose differences are in no history. */
 const uncompared = { files: [], isCompared: false };
 
-/** The revision that replaces the stored rows, unless another run has replaced them since. */
-function revision(
-  replacement: SliceReplacement,
-  history: Pick<Revision, 'files' | 'isCompared'>,
-  committed: () => void = () => undefined,
-): Revision {
-  return { ...history, replacement, committed };
+/** The finding of an answer that lacks some of the stored rows, and is refused. */
+function refused(
+  { slice, known }: Reread,
+  rows: number,
+  { vanished, appeared }: Pick<Differing, 'vanished' | 'appeared'>,
+): Emptied {
+  return {
+    ...{ pipeline: slice.pipeline, load_keys: known, rows, lacking: vanished },
+    ...(vanished === rows && appeared > 0 && { others: appeared }),
+    ...(hasHoles(slice) && { holes: true }),
+    accepted: false,
+  };
 }
 
 /**
