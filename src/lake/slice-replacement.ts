@@ -26,7 +26,7 @@ export interface SliceReplacement {
   readonly files: readonly DataFile[];
   /** The main table's files with rows that the slice replaces, of which others may stay. */
   readonly shared: readonly DataFile[];
-  /** The version that set each load key of the slice, and each that it replaces; -1 for one that isn't loaded. */
+  /** The version that set each load key of the slice, and each that it takes over; -1 for one that isn't loaded. */
   readonly versions: ReadonlyMap<string, number>;
 }
 
@@ -43,7 +43,7 @@ export interface Remainder {
 export const noRemainder: Remainder = { files: [], mains: [], importedRows: 0 };
 
 export function replacementOf(snapshot: Snapshot, slice: ReplacingSlice): SliceReplacement {
-  const { pipeline, account, window, main, loadKeys, replaces = [] } = slice;
+  const { pipeline, account, window, main, loadKeys, takesOver = [] } = slice;
   const { covered, partial } = reachedImports(snapshot, slice, window);
   const whole = new Set([...replacedKeys(slice), ...covered]);
   const filesWith = (keys: Iterable<string>) => snapshot.filesWith(main.name, account, pipeline, keys);
@@ -53,7 +53,7 @@ export function replacementOf(snapshot: Snapshot, slice: ReplacingSlice): SliceR
   return {
     ...{ snapshot, main, whole: [...whole], partial, files },
     shared: [...new Set([...mixed, ...filesWith(partial)])],
-    versions: new Map([...loadKeys, ...replaces].map((key) => [key, version(key)])),
+    versions: new Map([...loadKeys, ...takesOver].map((key) => [key, version(key)])),
   };
 }
 

@@ -46,8 +46,8 @@ export class SliceWriter {
    */
   async commit(slice: SliceCommit): Promise<CommitResult> {
     for (let attempt = 1; ; attempt++) {
-      const replaces = (slice.replaces ?? []).length > 0;
-      const revision = replaces ? await this.#revisions.compare?.(slice) : undefined;
+      const isCompared = slice.isReread === true || (slice.takesOver ?? []).length > 0;
+      const revision = isCompared ? await this.#revisions.compare?.(slice) : undefined;
       if (revision === 'same') return { isCommitted: true, files: 0, bytes: 0 };
       if (revision === 'refused') return notCommitted;
       const committed = await this.#replace(slice, revision);

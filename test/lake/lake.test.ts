@@ -71,7 +71,7 @@ const comparing = (lake: Lake): Partial<Revisions> => ({
 });
 
 const refreshOf = (key: string, text: string): SliceCommit =>
-  sliceOf(key, { replaces: [key], files: [sliceFile(parts, `parts of ${text}`), sliceFile(things, text)] });
+  sliceOf(key, { isReread: true, files: [sliceFile(parts, `parts of ${text}`), sliceFile(things, text)] });
 
 describe.each<[string, () => Promise<Store>]>([
   ['in memory', () => Promise.resolve(memoryStore())],
@@ -419,7 +419,7 @@ describe('a load key', () => {
     await clock.advance(hourMs);
     await committed(lake, sliceOf(window(3, 4)), clock);
     await clock.advance(hourMs);
-    await committed(lake, sliceOf(window(1, 5), { replaces: [window(1, 2), window(3, 4)] }), clock, comparing(lake));
+    await committed(lake, sliceOf(window(1, 5), { takesOver: [window(1, 2), window(3, 4)] }), clock, comparing(lake));
     const joined = {
       ...{ key: window(1, 5), window: { start: day(1), end: day(5) }, readAt: t2, origin: 'api' },
       since: [

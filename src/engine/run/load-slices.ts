@@ -71,7 +71,7 @@ export async function loadSlices<Upstream>(
     Readable.from(scheduler.slices(), { highWaterMark: 0 }),
     readConcurrently(
       (open) => readSlice(open, pass),
-      ({ slice }) => isReread(slice, pass),
+      ({ slice }) => isLoaded(slice, pass),
     ),
     (slices: AsyncIterable<WholeSlice>) => commitConcurrently(slices, pass),
   );
@@ -89,24 +89,17 @@ async function commitConcurrently<Upstream>(slices: AsyncIterable<WholeSlice>, p
     const committed = commitSlice(slice, pass);
     // A failure is thrown below.
     committed.catch(() => undefined);
-    if (slice.isReread) await committed;
+    if (slice.isLoaded) await committed;
     else committing.push(committed);
   }
   await Promise.all(committing);
 }
 
-/** The load keys whose rows a slice, or a part of it, replaces where they are loaded. */
-function replacedBy(
-  { loadKeys, replaces = [] }: Pick<Slice, 'loadKeys' | 'replaces'>,
-  { refresh }: Job,
-): readonly string[] {
-  return refresh ? [...loadKeys, ...replaces] : replaces;
-}
-
 /** Whether a slice is read that is loaded, at least partly. */
-function isReread<Upstream>(slice: Slice, { pipeline, job }: Pass<Upstream>): boolean {
+function isLoaded<Upstream>(slice: Slice, { pipeline, job }: Pass<Upstream>): boolean {
+  const { loadKeys, takesOver = [], isReread = job.refresh === true } = slice;
   const loaded = job.lake.snapshot.keysOf(job.account, pipeline.name);
-  return replacedBy(slice, job).some((loadKey) => loaded.has(loadKey));
+  return [...(isReread ? loadKeys : []), ...takesOver].some((loadKey) => loaded.has(loadKey));
 }
 
 /**
@@ -148,7 +141,8 @@ function readConcurrently(
 /** A slice that was read completely and encoded. */
 interface WholeSlice {
   readonly open: OpenSlice;
-  readonly isReread: boolean;
+  /** Whether it was read again. */
+  readonly isLoaded: boolean;
   readonly files: readonly PartFile[];
   readonly collector: Pick<Collector<unknown>, 'holes' | 'warnings' | 'leftOpen'>;
   /** Called after the commit. */
@@ -182,7 +176,7 @@ async function readSlice<Upstream>(open: OpenSlice, pass: Pass<Upstream>): Promi
 async function wholeSlice<Upstream>(open: OpenSlice, pass: Pass<Upstream>): Promise<WholeSlice> {
   const { pipeline, scheduler, upstream, summary, signal, job } = pass;
   const { slice } = open;
-  const whole = { open, isReread: isReread(slice, pass) };
+  const whole = { open, isLoaded: isLoaded(slice, pass) };
   const afterwards: (() => Promise<void>)[] = [];
   const reading: Reading<Upstream> = {
     ...{ upstream, signal, account: job.account, counts: summary },
@@ -309,8 +303,8 @@ function commitPart<Upstream>(
 ): Promise<CommitResult> {
   return writer.commit({
     ...{ pipeline: pipeline.name, account: job.account, main: pipeline.main, derived: pipeline.derived, files },
-    ...{ ...part, replaces: replacedBy(part, job), holes: holesByKey(collector.holes, part.loadKeys) },
-    acceptEmpty: job.acceptEmpty,
+    ...{ isReread: job.refresh, acceptEmpty: job.acceptEmpty, ...part },
+    holes: holesByKey(collector.holes, part.loadKeys),
   });
 }
 

@@ -3,7 +3,10 @@ import type { Window } from '../../core/windows.js';
 import type { SliceCommit } from '../../lake/slice-commit.js';
 
 /** The unit of reading, retrying and committing: its rows become one file per table, in one commit. */
-export interface Slice extends Pick<SliceCommit, 'name' | 'loadKeys' | 'replaces' | 'window' | 'noted' | 'grows'> {
+export interface Slice extends Pick<
+  SliceCommit,
+  'name' | 'loadKeys' | 'isReread' | 'takesOver' | 'window' | 'noted' | 'grows'
+> {
   /** For people. */
   readonly label: string;
 }

@@ -1,10 +1,10 @@
 import type { RequestedRange } from '../../lake/upkeep/requested-ranges.js';
 import { cut, dayMs, dayStart, joined, monthOf, overlap, spanOf, uncovered, type Window } from '../../core/windows.js';
 
-/** A window to read, and the loaded windows within it that it replaces. */
+/** A window to read, and the loaded windows within it that it takes over. */
 export interface PlannedWindow {
   readonly window: Window;
-  readonly replaces: readonly Window[];
+  readonly takesOver: readonly Window[];
 }
 
 export interface SyncWindowsOptions {
@@ -126,14 +126,14 @@ function planned(
   const byEnd = new Map(loaded.map((window) => [window.end, window]));
   const fresh = missing.map((next): PlannedWindow => {
     const before = byEnd.get(next.start);
-    if (before === undefined || !grows(before, next)) return { window: next, replaces: [] };
-    return { window: { start: before.start, end: next.end }, replaces: [before] };
+    if (before === undefined || !grows(before, next)) return { window: next, takesOver: [] };
+    return { window: { start: before.start, end: next.end }, takesOver: [before] };
   });
-  const replaced = new Set(fresh.flatMap(({ replaces }) => replaces));
+  const replaced = new Set(fresh.flatMap(({ takesOver }) => takesOver));
   const lookBack = { start: lookBackFrom, end };
   const repeated = loaded
     .filter((window) => !replaced.has(window) && (overlap(window, lookBack) || isWanted(window)))
-    .map((window): PlannedWindow => ({ window, replaces: [] }));
+    .map((window): PlannedWindow => ({ window, takesOver: [] }));
   return [...fresh, ...repeated].toSorted((a, b) => a.window.start - b.window.start);
 }
 

@@ -58,17 +58,16 @@ export function loadedSamples(lake: Lake, pipeline: string, table: string, accou
   ];
 }
 
-/** The slice of a window; `replaces` are loaded windows within it. */
-export function windowSlice(window: Window, replaces: readonly Window[] = []): WindowSlice {
+/** The slice of a window; `takesOver` are loaded windows within it. */
+export function windowSlice(window: Window, takesOver: readonly Window[] = []): WindowSlice {
   const start = isoInstant(window.start);
   const end = isoInstant(window.end);
-  const replaced = replaces.map(windowKey);
   return {
     window,
     name: `${compact(start)}-${compact(end)}`,
     label: `${start}/${end}`,
     loadKeys: [windowKey(window)],
-    ...(replaced.length > 0 && { replaces: replaced }),
+    takesOver: takesOver.map(windowKey),
   };
 }
 

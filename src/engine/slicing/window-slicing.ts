@@ -104,9 +104,9 @@ export function syncedWindows(
     changed.find(({ start, end }) => start === window.start && end === window.end)?.bodies;
   const slices = job.refresh
     ? plan({ loaded, missing, end, lookBackFrom: job.lookBackFrom(pipeline) })
-        .map(({ window, replaces }) => {
+        .map(({ window, takesOver }) => {
           const bodies = bodiesOf(window);
-          return { ...windowSlice(window, replaces), ...(bodies && { bodies }) };
+          return { ...windowSlice(window, takesOver), ...(bodies && { bodies }) };
         })
         .filter(({ label }) => !job.wasRead(pipeline, label))
     : missing.flatMap((gap) => cut(gap, days)).map((window) => windowSlice(window));

@@ -10,11 +10,10 @@ export interface SliceLoads {
   readonly account: string;
   /** They count as loaded once the slice is committed, also where they are empty. */
   readonly loadKeys: readonly string[];
-  /**
-   * Loaded load keys whose rows the slice replaces: its own to read them again, and those that its own cover (a part of a day within
-   * the day), which no longer count as loaded then. Left out: none.
-   */
-  readonly replaces?: readonly string[] | undefined;
+  /** Whether they are read again where they are loaded: their rows are replaced. Otherwise the slice conflicts with a loaded one. */
+  readonly isReread?: boolean | undefined;
+  /** Loaded load keys that its own cover (a part of a day within the day), which no longer count as loaded then. Left out: none. */
+  readonly takesOver?: readonly string[] | undefined;
   /** Events that could not be read, by load key: rows that the slice lacks may be these. */
   readonly holes?: ReadonlyMap<string, readonly LoadHole[]> | undefined;
   /** Where its rows are from; left out: `api`. */
@@ -24,32 +23,31 @@ export interface SliceLoads {
 }
 
 /**
- * The load keys whose rows a slice removes: its own, of which files may have rows that don't count as loaded, and those that it
- * replaces. One that the API refuses to return removes none.
+ * The load keys whose rows a slice removes: its own, of which files may have rows that don't count as loaded, and those that it takes
+ * over. One that the API refuses to return removes none.
  */
 export function replacedKeys({
   loadKeys,
-  replaces = [],
+  takesOver = [],
   holes,
-}: Pick<SliceLoads, 'loadKeys' | 'replaces' | 'holes'>): readonly string[] {
+}: Pick<SliceLoads, 'loadKeys' | 'takesOver' | 'holes'>): readonly string[] {
   if (refusedAfter([...(holes?.values() ?? [])].flat()) !== undefined) return [];
-  return [...new Set([...loadKeys, ...replaces])];
+  return [...loadKeys, ...takesOver];
 }
 
 /** Whether another run has loaded the slice's load keys or conflicting ones. */
 export function hasConflict(
   snapshot: Snapshot,
-  { pipeline, account, loadKeys, window, replaces = [] }: SliceLoads,
+  { pipeline, account, loadKeys, isReread, takesOver, window }: SliceLoads,
 ): boolean {
   const read = snapshot.keysOf(account, pipeline);
-  const conflicts = (loadKey: string): boolean => !replaces.includes(loadKey);
-  if (loadKeys.some((loadKey) => read.has(loadKey) && conflicts(loadKey))) return true;
+  if (isReread !== true && loadKeys.some((loadKey) => read.has(loadKey))) return true;
   if (window === undefined) return false;
-  const overlaps = (loadKey: string): boolean => {
-    const other = loadKeys.includes(loadKey) ? undefined : spanIn('window', loadKey);
+  const replaced = new Set(replacedKeys({ loadKeys, takesOver }));
+  return [...read.keys()].some((loadKey) => {
+    const other = replaced.has(loadKey) ? undefined : spanIn('window', loadKey);
     return other !== undefined && overlap(other, window);
-  };
-  return [...read.keys()].some((loadKey) => overlaps(loadKey) && conflicts(loadKey));
+  });
 }
 
 interface ReplacedKeys {
@@ -71,11 +69,7 @@ export function keyChange(
 ): NonNullable<Change['keys']> {
   const { pipeline, account, origin = 'api' } = slice;
   const stored = snapshot.keysOf(account, pipeline);
-  const wanted = new Set(slice.loadKeys);
-  const gone = [...new Set([...(slice.replaces ?? []), ...emptied])].flatMap((key) => {
-    const found = wanted.has(key) ? undefined : stored.get(key);
-    return found === undefined ? [] : [found];
-  });
+  const gone = [...(slice.takesOver ?? []), ...emptied].flatMap((key) => stored.get(key) ?? []);
   const set = slice.loadKeys.map((key): LoadKey => {
     const window = spanIn('window', key) ?? spanIn('imported', key);
     const same = stored.get(key);

@@ -12,14 +12,14 @@ import {
 const hourMs = 3_600_000;
 const at = (iso: string) => Date.parse(`${iso}Z`);
 const plain = (planned: readonly PlannedWindow[]) =>
-  planned.map(({ window, replaces }) => [
+  planned.map(({ window, takesOver }) => [
     `${new Date(window.start).toISOString().slice(5, 13)}/${new Date(window.end).toISOString().slice(5, 13)}`,
-    replaces.length,
+    takesOver.length,
   ]);
 
 /** What is loaded once a plan is carried out. */
 function after(loaded: readonly Window[], planned: readonly PlannedWindow[]): Window[] {
-  const gone = new Set(planned.flatMap(({ replaces }) => replaces));
+  const gone = new Set(planned.flatMap(({ takesOver }) => takesOver));
   const kept = loaded.filter((window) => !gone.has(window));
   const own = planned.map(({ window }) => window);
   const isSame = (a: Window, b: Window) => a.start === b.start && a.end === b.end;
@@ -104,8 +104,8 @@ test.each(['events', 'listing'])('no plan lets windows overlap, cross a month or
       }
       expect(missing.flatMap((window) => uncovered(window, result))).toEqual([]);
       expect(coveredTo(result, missing)).toBe(end);
-      for (const { window, replaces } of planned) {
-        for (const old of replaces) {
+      for (const { window, takesOver } of planned) {
+        for (const old of takesOver) {
           // The ids of events without a date are made of the start of their window.
           expect(old.start).toBe(window.start);
           expect(old.end).toBeLessThan(window.end);

@@ -217,7 +217,7 @@ export function reportCollector({ report, label, lookup }: ReportSlice): Collect
           // Its rows are the same, but from now on a sync reads it.
           const noted = lookup.imported.delete(key);
           const warnings = settlementWarnings(rows, `report ${report.id}`);
-          read.push({ rows, part: { name, label: settlementLabel, loadKeys, replaces: loadKeys, noted, warnings } });
+          read.push({ rows, part: { name, label: settlementLabel, loadKeys, isReread: true, noted, warnings } });
         }
       }
       return settlements.length;
