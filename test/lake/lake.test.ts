@@ -4,7 +4,7 @@ import type { Clock } from '../../src/core/clock.js';
 import { LedgerlakeError } from '../../src/core/errors.js';
 import type { RunEvent } from '../../src/core/events/run-event.js';
 import type { Lake } from '../../src/lake/lake.js';
-import type { Revisions, SliceCommit } from '../../src/lake/slice-commit.js';
+import type { Revisions, SliceCommit } from '../../src/lake/slice-writer.js';
 import { replacementOf } from '../../src/lake/slice-replacement.js';
 import { diskStore } from '../../src/lake/store/disk.js';
 import type { Store } from '../../src/lake/store/store.js';
@@ -419,7 +419,12 @@ describe('a load key', () => {
     await clock.advance(hourMs);
     await committed(lake, sliceOf(window(3, 4)), clock);
     await clock.advance(hourMs);
-    await committed(lake, sliceOf(window(1, 5), { takesOver: [window(1, 2), window(3, 4)] }), clock, comparing(lake));
+    await committed(
+      lake,
+      sliceOf(window(1, 5), { isReread: true, takesOver: [window(1, 2), window(3, 4)] }),
+      clock,
+      comparing(lake),
+    );
     const joined = {
       ...{ key: window(1, 5), window: { start: day(1), end: day(5) }, readAt: t2, origin: 'api' },
       since: [

@@ -3,8 +3,7 @@ import type { Table } from '../../src/core/columns/table.js';
 import type { Add } from '../../src/lake/delta/actions.js';
 import type { CommitResult } from '../../src/lake/commit-files.js';
 import { Lake } from '../../src/lake/lake.js';
-import type { Revisions, SliceCommit, SliceFile } from '../../src/lake/slice-commit.js';
-import { SliceWriter } from '../../src/lake/slice-writer.js';
+import { SliceWriter, type Revisions, type SliceCommit, type SliceFile } from '../../src/lake/slice-writer.js';
 import type { Store } from '../../src/lake/store/store.js';
 
 const column = (name: string) =>

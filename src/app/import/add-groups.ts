@@ -5,7 +5,7 @@ import { newWarnings } from '../../sources/finances/model/slice-rows.js';
 import { groups } from '../../sources/finances/api-v0/event-tables.js';
 import { scan } from '../../core/json/scan.js';
 import { Tape } from '../../core/json/tape.js';
-import type { SliceCommit } from '../../lake/slice-commit.js';
+import type { SliceCommit } from '../../lake/slice-writer.js';
 import { notCommitted } from '../../lake/commit-files.js';
 import { replacementOf } from '../../lake/slice-replacement.js';
 import { compare } from '../../core/compare.js';

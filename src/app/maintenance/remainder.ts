@@ -9,7 +9,7 @@ import { countRows, columnList, checkRowCount, rowsIn } from '../../lake/files/l
 import { LedgerlakeError } from '../../core/errors.js';
 import type { NewFile } from '../../lake/commit-files.js';
 import type { Lake } from '../../lake/lake.js';
-import type { Revisions, SliceCommit } from '../../lake/slice-commit.js';
+import type { Revisions, SliceCommit } from '../../lake/slice-writer.js';
 import { noRemainder, type Remainder, type SliceReplacement } from '../../lake/slice-replacement.js';
 import { importedKey, parseImportedKey } from '../../lake/loads/imported-spans.js';
 import {

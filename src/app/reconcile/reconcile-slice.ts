@@ -8,7 +8,7 @@ import { lakePathOf } from '../../lake/catalog/change.js';
 import type { Snapshot } from '../../lake/catalog/snapshot.js';
 import { replacedKeys } from '../../lake/loads/load-keys.js';
 import type { Lake } from '../../lake/lake.js';
-import type { Revision, Revisions, SliceCommit } from '../../lake/slice-commit.js';
+import type { Revision, Revisions, SliceCommit } from '../../lake/slice-writer.js';
 import { withDerived, type TableFile } from '../../lake/commit-files.js';
 import { replacementOf, type SliceReplacement } from '../../lake/slice-replacement.js';
 import { hasColumn } from '../../lake/files/sorted-file.js';

@@ -8,8 +8,7 @@ import { LedgerlakeError, messageOf } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
 import type { CommitResult } from '../../lake/commit-files.js';
 import { encodeFile } from '../../core/parquet/encode-file.js';
-import type { Revisions, SliceFile } from '../../lake/slice-commit.js';
-import { SliceWriter } from '../../lake/slice-writer.js';
+import { SliceWriter, type Revisions, type SliceFile } from '../../lake/slice-writer.js';
 import { oversizedPages } from './concurrency-plan.js';
 import { addSlice, type PipelineCounts, type SliceFigures } from './pipeline-counts.js';
 import type { Batch, Collector, Job, Pipeline, Reading, SlicePart, SliceVerdict, Warnings } from './pipeline.js';
@@ -99,7 +98,7 @@ async function commitConcurrently<Upstream>(slices: AsyncIterable<WholeSlice>, p
 function isLoaded<Upstream>(slice: Slice, { pipeline, job }: Pass<Upstream>): boolean {
   const { loadKeys, takesOver = [], isReread = job.refresh === true } = slice;
   const loaded = job.lake.snapshot.keysOf(job.account, pipeline.name);
-  return [...(isReread ? loadKeys : []), ...takesOver].some((loadKey) => loaded.has(loadKey));
+  return isReread && [...loadKeys, ...takesOver].some((loadKey) => loaded.has(loadKey));
 }
 
 /**
@@ -303,7 +302,7 @@ function commitPart<Upstream>(
 ): Promise<CommitResult> {
   return writer.commit({
     ...{ pipeline: pipeline.name, account: job.account, main: pipeline.main, derived: pipeline.derived, files },
-    ...{ isReread: job.refresh, acceptEmpty: job.acceptEmpty, ...part },
+    ...{ ...part, isReread: part.isReread ?? job.refresh, acceptEmpty: job.acceptEmpty },
     holes: holesByKey(collector.holes, part.loadKeys),
   });
 }

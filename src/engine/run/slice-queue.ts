@@ -1,6 +1,6 @@
 import type { Stretch } from './concurrency-plan.js';
 import type { Window } from '../../core/windows.js';
-import type { SliceCommit } from '../../lake/slice-commit.js';
+import type { SliceCommit } from '../../lake/slice-writer.js';
 
 /** The unit of reading, retrying and committing: its rows become one file per table, in one commit. */
 export interface Slice extends Pick<

@@ -6,7 +6,7 @@ import type { Database } from '../../core/duckdb/connection.js';
 import { identifier, literal } from '../../core/duckdb/literals.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import type { Lake } from '../lake.js';
-import type { SliceCommit } from '../slice-commit.js';
+import type { SliceCommit } from '../slice-writer.js';
 import { checkedFile } from './local-file.js';
 import { hasColumn } from './sorted-file.js';
 import { rowsIn } from './local-parquet.js';

@@ -10,7 +10,7 @@ export interface SliceLoads {
   readonly account: string;
   /** They count as loaded once the slice is committed, also where they are empty. */
   readonly loadKeys: readonly string[];
-  /** Whether they are read again where they are loaded: their rows are replaced. Otherwise the slice conflicts with a loaded one. */
+  /** Whether it reads again what is loaded: it is compared, and replaces the rows. Otherwise it conflicts with its loaded load keys. */
   readonly isReread?: boolean | undefined;
   /** Loaded load keys that its own cover (a part of a day within the day), which no longer count as loaded then. Left out: none. */
   readonly takesOver?: readonly string[] | undefined;
