@@ -37,7 +37,7 @@ import { replacedEvents } from '../spans/undated-events.js';
 export function remainderWriter(lake: Lake, clock: Clock, limits = defaultLimits): Revisions['withRemainder'] {
   return async (slice, replacement, use) => {
     const pipeline = { name: slice.pipeline, main: slice.main, derived: slice.derived };
-    const bundles = mixedBundles(lake, pipeline, slice, replacement);
+    const bundles = sharedBundles(lake, pipeline, slice, replacement);
     if (bundles.length === 0) return use(noRemainder);
     return withWorkspace(limits, lake.store, async (workspace) => {
       // A missing file may have been merged with others meanwhile.
@@ -50,7 +50,7 @@ export function remainderWriter(lake: Lake, clock: Clock, limits = defaultLimits
 }
 
 /** The bundles that may have rows which a slice replaces, and others. */
-function mixedBundles(
+function sharedBundles(
   lake: Lake,
   pipeline: PipelineTables,
   { account }: SliceCommit,
