@@ -11,7 +11,7 @@ import { encodeFile } from '../../core/parquet/encode-file.js';
 import { SliceWriter, type Revisions, type SliceFile } from '../../lake/slice-writer.js';
 import { oversizedPages } from './concurrency-plan.js';
 import { addSlice, type PipelineCounts, type SliceFigures } from './pipeline-counts.js';
-import type { Batch, Collector, Job, Pipeline, Reading, SlicePart, SliceVerdict, Warnings } from './pipeline.js';
+import type { Batch, Collector, Job, Pipeline, Reading, SlicePart, SliceVerdict } from './pipeline.js';
 import { Scheduler, type OpenSlice } from './scheduler.js';
 import { holesByKey, refusalHole, type SliceHole } from './slice-holes.js';
 import type { Slice, SliceQueue } from './slice-queue.js';
@@ -254,21 +254,16 @@ async function* encoded(
 
 /** What is committed of a slice: the whole slice, or each of its parts. */
 interface PartCommit {
-  readonly part: Slice;
+  readonly part: SlicePart;
   readonly files: readonly SliceFile[];
-  readonly warnings: Warnings;
 }
 
 function commitsOf({ open: { slice }, files, collector }: WholeSlice): PartCommit[] {
   const parts = new Set(files.flatMap(({ part }) => part ?? []));
   // A slice whose parts are all left out has no load key.
   if (parts.size === 0)
-    return slice.loadKeys.length === 0 ? [] : [{ part: slice, files, warnings: collector.warnings }];
-  return [...parts].map((part) => ({
-    part,
-    files: files.filter((file) => file.part === part),
-    warnings: part.warnings,
-  }));
+    return slice.loadKeys.length === 0 ? [] : [{ part: { ...slice, warnings: collector.warnings }, files }];
+  return [...parts].map((part) => ({ part, files: files.filter((file) => file.part === part) }));
 }
 
 /** Commits a slice and counts it. Its failure is the pass's, and none of this function. */
@@ -308,7 +303,7 @@ function commitPart<Upstream>(
 }
 
 function countCommit<Upstream>(
-  { part: { name, label }, files, warnings: found }: PartCommit,
+  { part: { name, label, warnings: found }, files }: PartCommit,
   { isCommitted, ...counts }: CommitResult,
   holes: ReadonlyMap<string, number>,
   pass: Pass<Upstream>,
