@@ -79,7 +79,7 @@ function eventsWithEntries(bundles: readonly CheckedBundle[], { list, group, bre
   ];
   const ofEntry = ['entry', 'path', 'role', 'kind', breakdown, 'amount', 'amount_text', 'currency'];
   const mains = bundles.map(({ main }) => main);
-  const derived = bundles.flatMap((bundle, at) => bundle.derived.map((readable) => ({ ...readable, bundle: at })));
+  const derived = bundles.flatMap((bundle, at) => bundle.derived.map((file) => ({ ...file, bundle: at })));
   const bundleOf = derived.map(({ bundle }) => bundle).join(', ');
   const id = "coalesce(event_id, '') AS event_id";
   const eventTexts = `SELECT ${sourceColumn} AS bundle, ${id}, ${textsJson(ofEvent)} AS text, raw`;

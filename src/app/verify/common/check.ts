@@ -202,7 +202,7 @@ export class CertificateBuilder {
 
   /** The listed problems, in the order of the checks. */
   problems(): FoundProblem[] {
-    return [...this.#tallies.values()].flatMap(({ listed }) => listed.map((text) => text()));
+    return [...this.#tallies.values()].flatMap(({ listed }) => listed.map((found) => found()));
   }
 
   #list(check: CheckDefinition, kind: FoundProblem['kind'], location: ProblemLocation, problem: () => string): void {
