@@ -8,10 +8,10 @@
 import type { Json, Row } from '../records/record.js';
 
 /** A literal text, or an environment variable with an optional prefix. */
-type HeaderValue = string | HeaderVariable;
+export type HeaderValue = string | HeaderVariable;
 
 /** A header's value from the environment. */
-interface HeaderVariable extends Variable {
+export interface HeaderVariable extends Variable {
   /** Prefix of the value: `Bearer `. */
   readonly before?: string;
 }
@@ -51,7 +51,7 @@ export interface SignInDefinition {
 }
 
 /** The rate limit of an API: a token bucket. */
-interface Quota {
+export interface Quota {
   /** Requests a second: the initial value where answers state the rate. */
   readonly rate: number;
   /** Requests at once. */
@@ -95,7 +95,7 @@ export interface ApiDefinition {
 }
 
 /** An answer with a status other than 200. */
-interface RefusalDefinition {
+export interface RefusalDefinition {
   /** Any but 200. */
   readonly status: number;
   /** Undefined: not JSON. */
@@ -117,7 +117,7 @@ interface RefusalDefinition {
 export type RefusalCause = 'throttled' | 'fault' | 'invalid' | 'too-large' | 'cursor-expired' | 'denied' | 'mistake';
 
 /** A value of a parameter or header; undefined values are omitted. */
-type Parameter = string | number | undefined;
+export type Parameter = string | number | undefined;
 
 /** A request, relative to the API's address. */
 export interface ApiRequest {
@@ -162,7 +162,7 @@ export interface Page {
  * microsecond; `date` `2025-03-04`; `bigint` (64 bits), `integer` (32 bits) and `decimal(p,s)` (p up to 18) numbers or
  * their text, exact.
  */
-type ColumnTypeName =
+export type ColumnTypeName =
   'varchar' | 'timestamp' | 'date' | 'boolean' | 'bigint' | 'integer' | `decimal(${number},${number})`;
 
 /** A column of a table; every column may be null. */
@@ -200,7 +200,7 @@ export interface LinesDefinition {
 }
 
 /** How a range is cut into windows. */
-interface Cutting {
+export interface Cutting {
   /** Days of a window without a quota, from 1 to 31; default 7. */
   readonly days?: number;
   /** Days of the first windows, while the density is unknown; default the same. */
