@@ -2,8 +2,8 @@ import { monthOf } from '../src/core/windows.js';
 import { windowSlicing } from '../src/engine/slicing/window-slicing.js';
 import { eventCollector } from '../src/sources/finances/api-v0/collectors.js';
 import { historyWarnings } from '../src/sources/finances/selling-partner/history-limit.js';
-import { withSource } from '../src/sources/finances/model/source-pages.js';
-import { windowSource } from '../src/sources/finances/model/slice-rows.js';
+import { withSubject } from '../src/sources/finances/model/subject-pages.js';
+import { windowSubject } from '../src/sources/finances/model/slice-rows.js';
 import { financesPipeline } from '../src/sources/finances/finances-pipeline.js';
 import { entries, events } from '../src/sources/finances/api-v0/event-tables.js';
 
@@ -23,7 +23,7 @@ export const financialEvents = financesPipeline({
   }),
   pages: ({ window }, reading) => {
     const posted = { PostedAfter: window.start, PostedBefore: window.end };
-    return withSource(windowSource(window), reading.upstream.v0.pages({ operation, parameters: posted }, reading));
+    return withSubject(windowSubject(window), reading.upstream.v0.pages({ operation, parameters: posted }, reading));
   },
   collect: ({ window }) => eventCollector({ events, entries }, () => monthOf(window.start)),
 });

@@ -1,7 +1,7 @@
 import { monthOf } from '../src/core/windows.js';
 import { eventCollector } from '../src/sources/finances/api-v0/collectors.js';
-import { groupPages, groupSource } from '../src/sources/finances/api-v0/event-pages.js';
-import { withSource } from '../src/sources/finances/model/source-pages.js';
+import { groupPages, groupSubject } from '../src/sources/finances/api-v0/event-pages.js';
+import { withSubject } from '../src/sources/finances/model/subject-pages.js';
 import { groupSlicing } from '../src/sources/finances/api-v0/slicing/group-slicing.js';
 import { financesPipeline } from '../src/sources/finances/finances-pipeline.js';
 import { settlementVerdict } from '../src/sources/finances/selling-partner/refusals.js';
@@ -22,6 +22,6 @@ export const groupEventsPipeline = financesPipeline({
   needs: [financialEventGroups],
   slicing: (of) => groupSlicing({ ...of, listing: financialEventGroups, byDate: financialEvents }),
   judge: settlementVerdict,
-  pages: (slice, reading) => withSource(groupSource(slice), groupPages(slice, reading)),
+  pages: (slice, reading) => withSubject(groupSubject(slice), groupPages(slice, reading)),
   collect: ({ opened }) => eventCollector({ events: groupEvents, entries: groupEntries }, () => monthOf(opened)),
 });

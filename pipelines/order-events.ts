@@ -1,6 +1,6 @@
 import { eventCollector } from '../src/sources/finances/api-v0/collectors.js';
 import { orderSlicing } from '../src/engine/slicing/order-slicing.js';
-import { orderPages } from '../src/sources/finances/model/source-pages.js';
+import { orderPages } from '../src/sources/finances/model/subject-pages.js';
 import { firstMonth } from '../src/sources/finances/model/slice-rows.js';
 import { financesPipeline } from '../src/sources/finances/finances-pipeline.js';
 import { orderEntries, orderEvents } from '../src/sources/finances/api-v0/event-tables.js';
@@ -17,5 +17,5 @@ export const orderEventsPipeline = financesPipeline({
   slicing: (of) => orderSlicing({ ...of, batch: 100 }),
   pages: ({ orders }, reading) =>
     orderPages(orders, (orderId) => reading.upstream.v0.pages({ operation, parameters: { orderId } }, reading)),
-  collect: () => eventCollector({ events: orderEvents, entries: orderEntries }, (_source, dates) => firstMonth(dates)),
+  collect: () => eventCollector({ events: orderEvents, entries: orderEntries }, (_subject, dates) => firstMonth(dates)),
 });

@@ -5,7 +5,7 @@ import {
   orderTransactions,
 } from '../src/sources/finances/api-2024-06-19/transaction-tables.js';
 import { relatedQuery, transactionsVerdict } from '../src/sources/finances/api-2024-06-19/finances-api.js';
-import { orderPages } from '../src/sources/finances/model/source-pages.js';
+import { orderPages } from '../src/sources/finances/model/subject-pages.js';
 import { firstMonth } from '../src/sources/finances/model/slice-rows.js';
 import { financesPipeline } from '../src/sources/finances/finances-pipeline.js';
 
@@ -25,7 +25,7 @@ export const orderTransactionsPipeline = financesPipeline({
       reading.upstream['2024-06-19'].pages(relatedQuery(operation, 'ORDER_ID', order), reading),
     ),
   collect: () =>
-    transactionCollector({ events: orderTransactions, entries: orderTransactionEntries }, (_source, dates) =>
+    transactionCollector({ events: orderTransactions, entries: orderTransactionEntries }, (_subject, dates) =>
       firstMonth(dates),
     ),
 });

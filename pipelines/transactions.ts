@@ -5,9 +5,9 @@ import { transactionLimits } from '../src/sources/finances/api-2024-06-19/operat
 import { transactionCollector } from '../src/sources/finances/api-2024-06-19/transaction-collector.js';
 import { transactionEntries, transactions } from '../src/sources/finances/api-2024-06-19/transaction-tables.js';
 import { storedPages, transactionsVerdict } from '../src/sources/finances/api-2024-06-19/finances-api.js';
-import { withSource } from '../src/sources/finances/model/source-pages.js';
+import { withSubject } from '../src/sources/finances/model/subject-pages.js';
 import { historyWarnings } from '../src/sources/finances/selling-partner/history-limit.js';
-import { windowSource } from '../src/sources/finances/model/slice-rows.js';
+import { windowSubject } from '../src/sources/finances/model/slice-rows.js';
 import { changedWindows } from '../src/sources/finances/api-2024-06-19/deferred-transactions.js';
 import { financesPipeline } from '../src/sources/finances/finances-pipeline.js';
 
@@ -39,13 +39,13 @@ export const transactionsPipeline = financesPipeline({
   }),
   judge: transactionsVerdict,
   pages: (slice, reading) => {
-    const source = windowSource(slice.window);
-    if (slice.bodies !== undefined) return storedPages(source, slice.bodies);
+    const subject = windowSubject(slice.window);
+    if (slice.bodies !== undefined) return storedPages(subject, slice.bodies);
     const pages = windowPages(slice, transactionsVerdict, ({ start, end }) => {
       const parameters = { postedAfter: start, postedBefore: end };
       return reading.upstream['2024-06-19'].pages({ operation, parameters }, reading);
     });
-    return withSource(source, pages);
+    return withSubject(subject, pages);
   },
   collect: ({ window }) =>
     transactionCollector({ events: transactions, entries: transactionEntries }, () => monthOf(window.start)),

@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { eventCollector } from '../../src/sources/finances/api-v0/collectors.js';
 import { scanPage } from '../../src/sources/finances/api-v0/finances-page.js';
-import { windowSource } from '../../src/sources/finances/model/slice-rows.js';
+import { windowSubject } from '../../src/sources/finances/model/slice-rows.js';
 import { entries, events } from '../../src/sources/finances/api-v0/event-tables.js';
 import { Tape } from '../../src/core/json/tape.js';
 import { encodeFile } from '../../src/core/parquet/encode-file.js';
@@ -33,10 +33,10 @@ function labelOf({ start }: DayFile): string {
 }
 
 function batchesOf({ start }: DayFile, bytes: Buffer): readonly Batch[] {
-  const source = windowSource({ start, end: start + dayMs });
+  const subject = windowSubject({ start, end: start + dayMs });
   const collector = eventCollector({ events, entries }, () => new Date(start).toISOString().slice(0, 7));
   const tape = new Tape();
-  for (const body of lines(bytes)) collector.add({ page: scanPage(body, { tape }), source });
+  for (const body of lines(bytes)) collector.add({ page: scanPage(body, { tape }), subject });
   return collector.finish();
 }
 

@@ -6,7 +6,7 @@ import { instantOf } from './instants.js';
 import { memberOf, parseJsonText, type JsonNode, type JsonObject } from './json-text.js';
 
 /** What one chain of pages answers. */
-export interface ReferenceSource {
+export interface ReferenceSubject {
   readonly windowStart: bigint | null;
   readonly windowEnd: bigint | null;
   readonly requestedOrderId: string | null;
@@ -62,7 +62,7 @@ const columnIdentifiers = {
 };
 
 /** Rows of both tables by plain recursion over parsed JSON: slow, and the measure for what is fast. */
-export function referenceTransactions(pages: readonly string[], source: ReferenceSource): ReferenceTransactions {
+export function referenceTransactions(pages: readonly string[], subject: ReferenceSubject): ReferenceTransactions {
   const transactions: Row[] = [];
   const entries: Row[] = [];
   const times = new Map<string, number>();
@@ -84,20 +84,20 @@ export function referenceTransactions(pages: readonly string[], source: Referenc
       const at = position++;
       if (isRepeated(key, at)) continue;
       const hashed = `transactions\0${raw}`;
-      const undated = columns['posted_at'] === null && source.windowStart !== null;
+      const undated = columns['posted_at'] === null && subject.windowStart !== null;
       const id =
-        (source.requestedOrderId === null ? '' : `${source.requestedOrderId}:`) +
-        (undated ? sha(`${hashed}\0${new Date(Number(source.windowStart) / 1000).toISOString()}`) : sha(hashed));
+        (subject.requestedOrderId === null ? '' : `${subject.requestedOrderId}:`) +
+        (undated ? sha(`${hashed}\0${new Date(Number(subject.windowStart) / 1000).toISOString()}`) : sha(hashed));
       const time = (times.get(id) ?? 0) + 1;
       times.set(id, time);
       const row = {
         content_hash: sha(hashed),
         event_id: time === 1 ? id : `${id}-${time}`,
         ...columns,
-        effective_at: columns['posted_at'] ?? source.windowStart,
-        window_start: source.windowStart,
-        window_end: source.windowEnd,
-        requested_order_id: source.requestedOrderId,
+        effective_at: columns['posted_at'] ?? subject.windowStart,
+        window_start: subject.windowStart,
+        window_end: subject.windowEnd,
+        requested_order_id: subject.requestedOrderId,
         position: at,
         raw,
       };

@@ -19,9 +19,9 @@ import { attributes } from '../../sources/finances/api-v0/attributes.js';
 import {
   moveWarnings,
   newWarnings,
-  emptySource,
+  emptySubject,
   SliceRows,
-  spanSource,
+  spanSubject,
   type EventWarnings,
   type RowsMemory,
 } from '../../sources/finances/model/slice-rows.js';
@@ -212,8 +212,8 @@ export class Chunk {
     const { starts, ends } = lines;
     const rows = this.#rows;
     this.#flattener.clear();
-    // The source is set once the span of an event is known.
-    rows.begin(emptySource);
+    // The subject is set once the span of an event is known.
+    rows.begin(emptySubject);
     const warnings = newWarnings();
     const all = (this.#lines = privateCopy(lines, this.#lines));
     const broken = new Map<number, string>();
@@ -259,7 +259,7 @@ export class Chunk {
   #place(spans: PageSpans | undefined, given: SharedArrayBuffer | undefined) {
     const rows = this.#rows;
     const { length, postedAt, page } = rows.events;
-    const sources = new Map<string, number>();
+    const subjects = new Map<string, number>();
     const instants: (bigint | undefined)[] = [];
     const [starts, ends] = [new Float64Array(length), new Float64Array(length)];
     const undated: number[] = [];
@@ -280,7 +280,7 @@ export class Chunk {
         month = monthOf(instant);
       }
       const span = spans === undefined ? day : { start: spans.starts[line] ?? 0, end: spans.ends[line] ?? 0 };
-      this.#setSpan(row, span, sources);
+      this.#setSpan(row, span, subjects);
       starts[row] = span.start;
       ends[row] = span.end;
       const ofMonth = months.get(month);
@@ -314,15 +314,15 @@ export class Chunk {
   }
 
   /** Sets the window of an event to its span. */
-  #setSpan(row: number, span: Window, sources: Map<string, number>): void {
-    const { events, sources: all } = this.#rows;
+  #setSpan(row: number, span: Window, subjects: Map<string, number>): void {
+    const { events, subjects: all } = this.#rows;
     const key = `${span.start}/${span.end}`;
-    let source = sources.get(key);
-    if (source === undefined) {
-      source = all.push(spanSource(span)) - 1;
-      sources.set(key, source);
+    let subject = subjects.get(key);
+    if (subject === undefined) {
+      subject = all.push(spanSubject(span)) - 1;
+      subjects.set(key, subject);
     }
-    events.source.set(row, source);
+    events.subject.set(row, subject);
   }
 
   #undatedLines(rows: readonly number[], ids: HashedIds): UndatedLines {

@@ -224,7 +224,7 @@ async function eachBatch(
   const batchBytes = estimatedRawBytes(main) > rawBytes ? Math.ceil(rawBytes / 3) : rawBytes;
   for await (const batch of rederivedBatches(derived, file, batchBytes, memory)) {
     signal?.throwIfAborted();
-    events += batch.sources;
+    events += batch.mainRows;
     rows += batch.rows.numRows;
     nets.push(batch.net);
     if (batch.rows.numRows > 0) await use(batch);

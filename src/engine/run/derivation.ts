@@ -8,7 +8,7 @@ export interface DerivedBatch extends TableBatch {
   /** Net sum per currency, exact, as decimal text. */
   readonly net: Readonly<Record<string, string>>;
   /** Number of the main table's rows that they were derived from. */
-  readonly sources: number;
+  readonly mainRows: number;
 }
 
 /** Derives rows from the stored rows of a main table. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { financialEvents } from '../../../pipelines/financial-events.js';
 import { systemClock, type Clock } from '../../../src/core/clock.js';
 import { scanPage } from '../../../src/sources/finances/api-v0/finances-page.js';
-import { windowSource } from '../../../src/sources/finances/model/slice-rows.js';
+import { windowSubject } from '../../../src/sources/finances/model/slice-rows.js';
 import { tables } from '../../../src/sources/finances/lake-tables.js';
 import { Lake } from '../../../src/lake/lake.js';
 import type { Revisions } from '../../../src/lake/slice-writer.js';
@@ -58,7 +58,7 @@ export async function load(
       sliceQueue: () => listQueue(slices.splice(0), 'window', ({ window }) => window),
     },
     pages: async function* () {
-      yield await Promise.resolve({ page: scanPage(body), source: windowSource(slice.window) });
+      yield await Promise.resolve({ page: scanPage(body), source: windowSubject(slice.window) });
     },
   };
   const { failure } = await runPipelines([pipeline], {

@@ -17,7 +17,7 @@ import {
 import { temporaryFolder } from '../lake-run.js';
 
 const start = Date.parse('2024-03-01T00:00:00Z');
-const source = {
+const subject = {
   ...{ windowStart: start, windowEnd: start + 86_400_000, fallback: start, clamp: false },
   ...{ groupId: undefined, requestedOrderId: undefined },
 };
@@ -31,7 +31,7 @@ function sale(status: string): string {
 async function stored(newPath: () => string, transaction: string): Promise<(table: Table) => string> {
   const collector = transactionCollector({ events: transactions, entries: transactionEntries }, () => '2024-03');
   const page = `{"payload":{"transactions":[${transaction}]}}`;
-  collector.add({ page: readResultsPage('listTransactions', Buffer.from(page)), source });
+  collector.add({ page: readResultsPage('listTransactions', Buffer.from(page)), subject });
   const paths = new Map<Table, string>();
   for (const batch of collector.finish()) {
     const { table } = batch;

@@ -15,7 +15,7 @@ import { transactionsPage } from '../../reference/transaction-pages.js';
 import { temporaryFolder } from '../lake-run.js';
 
 const start = Date.parse('2024-03-01T00:00:00Z');
-const source = {
+const subject = {
   ...{ windowStart: start, windowEnd: start + 86_400_000, fallback: start, clamp: false },
   ...{ groupId: undefined, requestedOrderId: undefined },
 };
@@ -33,7 +33,7 @@ async function problems(page: string, change?: string): Promise<string[]> {
     database.close();
   });
   const collector = transactionCollector({ events: transactions, entries: transactionEntries }, () => '2024-03');
-  collector.add({ page: readResultsPage('listTransactions', Buffer.from(page)), source });
+  collector.add({ page: readResultsPage('listTransactions', Buffer.from(page)), subject });
   const readable = (table: Table, path: string): CheckedFile => {
     const location = { table: table.name, file: `${table.name}.parquet`, slice: '' };
     return { ...location, schema: table, loadKeys: [], path } as unknown as CheckedFile;

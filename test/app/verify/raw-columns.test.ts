@@ -9,7 +9,7 @@ import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import { encodeFile } from '../../../src/core/parquet/encode-file.js';
 import { eventCollector } from '../../../src/sources/finances/api-v0/collectors.js';
 import { scanPage } from '../../../src/sources/finances/api-v0/finances-page.js';
-import { windowSource } from '../../../src/sources/finances/model/slice-rows.js';
+import { windowSubject } from '../../../src/sources/finances/model/slice-rows.js';
 import { entries, events } from '../../../src/sources/finances/api-v0/event-tables.js';
 import { eventsPage } from '../../reference/event-arbitraries.js';
 import { arrayTransactions } from '../../serve/http/array-transactions.js';
@@ -100,7 +100,7 @@ test('events of any form are found to have the columns of their raw', { timeout:
   await fc.assert(
     fc.asyncProperty(eventsPage, async (page) => {
       const collector = eventCollector({ events, entries }, () => '2024-03');
-      collector.add({ page: scanPage(Buffer.from(page)), source: windowSource(window) });
+      collector.add({ page: scanPage(Buffer.from(page)), subject: windowSubject(window) });
       const mains: CheckedFile[] = [];
       for (const batch of collector.finish()) {
         if (batch.table !== events) continue;

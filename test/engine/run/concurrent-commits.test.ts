@@ -12,7 +12,7 @@ import type { Store } from '../../../src/lake/store/store.js';
 import { scanPage } from '../../../src/sources/finances/api-v0/finances-page.js';
 import { noUpstream } from '../../../src/sources/finances/connect-finances.js';
 import { tables } from '../../../src/sources/finances/lake-tables.js';
-import { windowSource } from '../../../src/sources/finances/model/slice-rows.js';
+import { windowSubject } from '../../../src/sources/finances/model/slice-rows.js';
 import { shipment } from '../../app/maintenance/small-lake.js';
 import { memoryStore } from '../../lake/memory-store.js';
 
@@ -49,7 +49,7 @@ async function played({ lake, days, refresh = false, revisions, page, ...given }
       await page?.(number);
       const json = shipment(new Date(window.start + 60_000).toISOString(), `order-${number}`);
       const body = Buffer.from(`{"payload":{"FinancialEvents":{"ShipmentEventList":[${json}]}}}`);
-      yield { page: scanPage(body), source: windowSource(window) };
+      yield { page: scanPage(body), source: windowSubject(window) };
     },
   };
   const { failure } = await runPipelines([pipeline], {

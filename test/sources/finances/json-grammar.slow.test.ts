@@ -17,7 +17,7 @@ import { referenceTransactions } from '../../reference/transactions.js';
 
 const start = Date.parse('2024-03-01T00:00:00Z');
 const end = Date.parse('2024-03-08T00:00:00Z');
-const source = {
+const subject = {
   ...{ windowStart: start, windowEnd: end, fallback: start, clamp: false },
   ...{ groupId: undefined, requestedOrderId: undefined },
 };
@@ -43,7 +43,7 @@ const v0: PageKind = {
   page: (results) => `{"payload":{"FinancialEvents":{"ServiceFeeEventList":[${results}]},"NextToken":"next"}}`,
   read: (page) => {
     const collector = eventCollector({ events, entries }, () => '2024-03');
-    collector.add({ page: readFinancesPage(page), source: { ...source, clamp: true } });
+    collector.add({ page: readFinancesPage(page), subject: { ...subject, clamp: true } });
     return rowsIn([...collector.finish()], events, entries);
   },
   reference: (page) => {
@@ -58,7 +58,7 @@ const later: PageKind = {
   page: (results) => `{"payload":{"transactions":[${results}],"nextToken":"next"}}`,
   read: (page) => {
     const collector = transactionCollector({ events: transactions, entries: transactionEntries }, () => '2024-03');
-    collector.add({ page: readResultsPage('listTransactions', page), source });
+    collector.add({ page: readResultsPage('listTransactions', page), subject });
     return rowsIn([...collector.finish()], transactions, transactionEntries);
   },
   reference: (page) => {

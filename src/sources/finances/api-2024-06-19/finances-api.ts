@@ -1,6 +1,6 @@
 import { JsonNode } from '../../records/json-node.js';
 import type { RecordPage } from '../../records/record-collector.js';
-import type { RowSource } from '../model/slice-rows.js';
+import type { Subject } from '../model/slice-rows.js';
 import type { TransactionsPage } from './transaction-collector.js';
 import { isoDate, isoInstant } from '../../../core/numeric/instant.js';
 import { ReadFailure } from '../../../engine/retry/read-failure.js';
@@ -101,12 +101,12 @@ export function transactionsVerdict(error: unknown): SliceVerdict {
     : verdictOn(error);
 }
 
-/** The transactions of bodies as pages of one source. */
+/** The transactions of bodies as pages of one subject. */
 export async function* storedPages(
-  source: RowSource,
+  subject: Subject,
   bodies: () => Promise<readonly Uint8Array[]>,
 ): AsyncGenerator<TransactionsPage> {
-  for (const body of await bodies()) yield { page: readResultsPage('listTransactions', body), source };
+  for (const body of await bodies()) yield { page: readResultsPage('listTransactions', body), subject };
 }
 
 /** The query for the results of an identifier, such as an order's transactions. */

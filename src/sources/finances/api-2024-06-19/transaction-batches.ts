@@ -16,9 +16,9 @@ type FinishedTransactions = Finished<TransactionRows>;
 export function finishedTransactions(
   rows: TransactionRows,
 ): FinishedTransactions & { readonly repeated: ReadonlySet<number> } {
-  const { events, sources } = rows.slice;
-  const fallbacks = sources.map(({ windowStart }) => micros(windowStart));
-  const effective = events.postedAt.map((posted, row) => posted ?? fallbacks[events.source.get(row)]);
+  const { events, subjects } = rows.slice;
+  const fallbacks = subjects.map(({ windowStart }) => micros(windowStart));
+  const effective = events.postedAt.map((posted, row) => posted ?? fallbacks[events.subject.get(row)]);
   const repeated = rows.repeated();
   return { rows, ids: eventIds(rows.slice, repeated), effective, repeated };
 }

@@ -1,29 +1,29 @@
 import type { Collector } from '../../../engine/run/pipeline.js';
-import type { SourcePage } from '../model/source-pages.js';
+import type { SubjectPage } from '../model/subject-pages.js';
 import type { EventTables } from '../model/slice-batches.js';
-import { countWarning, newWarnings, type RowSource } from '../model/slice-rows.js';
-import { sourceCollector } from '../selling-partner/source-collector.js';
+import { countWarning, newWarnings, type Subject } from '../model/slice-rows.js';
+import { sliceCollector } from '../selling-partner/slice-collector.js';
 import { eachResult, type ScannedResults } from './results-page.js';
 import { finishedTransactions, transactionBatch, transactionEntryBatch } from './transaction-batches.js';
 import { TransactionReader } from './transaction-reader.js';
 import { TransactionRows } from './transaction-rows.js';
 
-/** A page of transactions, with its source. */
-export type TransactionsPage = SourcePage<ScannedResults>;
+/** A page of transactions, with its subject. */
+export type TransactionsPage = SubjectPage<ScannedResults>;
 
 /**
- * Collects the transactions of a slice. `monthOfSource` returns the partition of one source's rows, given their dates in
+ * Collects the transactions of a slice. `monthOfSubject` returns the partition of one subject's rows, given their dates in
  * microseconds since 1970.
  */
 export function transactionCollector(
   tables: EventTables,
-  monthOfSource: (source: RowSource, dates: readonly bigint[]) => string,
+  monthOfSubject: (subject: Subject, dates: readonly bigint[]) => string,
 ): Collector<TransactionsPage> {
   const rows = new TransactionRows();
   const { slice } = rows;
   const warnings = newWarnings();
   const reader = new TransactionReader(rows, warnings);
-  return sourceCollector(
+  return sliceCollector(
     tables,
     {
       // Pages have no order, so their dates don't show the progress.
@@ -43,6 +43,6 @@ export function transactionCollector(
         };
       },
     },
-    monthOfSource,
+    monthOfSubject,
   );
 }

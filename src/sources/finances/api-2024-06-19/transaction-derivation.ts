@@ -1,7 +1,7 @@
 import { scan } from '../../../core/json/scan.js';
 import { Tape } from '../../../core/json/tape.js';
 import type { Derivation } from '../../../engine/run/derivation.js';
-import { emptySource, newWarnings } from '../model/slice-rows.js';
+import { emptySubject, newWarnings } from '../model/slice-rows.js';
 import { bufferOf } from '../../../core/columns/byte-ranges.js';
 import { cellNumber, entryDeriver, type EntryReader } from '../model/entry-deriver.js';
 import { sharedColumns, transactionEntryBatch } from './transaction-batches.js';
@@ -25,7 +25,7 @@ function storedTransactions(): EntryReader {
     reader: (cells) => {
       const shared = sharedColumns.map((name) => ({ column: texts[name], cellAt: cells.texts(name) }));
       return (raw, row, at) => {
-        if (at === 0) slice.begin(emptySource);
+        if (at === 0) slice.begin(emptySubject);
         scan(bufferOf(raw), tape);
         reader.add(tape, 0);
         for (const { column, cellAt } of shared) column.numbers.set(at, cellNumber(column.values, cellAt(row)));

@@ -65,7 +65,7 @@ interface TransactionAmountPath extends AmountPath {
 
 /** The rows of one slice so far, in order of receipt, with strings as numbers in dictionaries. */
 export class TransactionRows {
-  /** Data shared with events: sources, raw bytes, dates and amounts. */
+  /** Data shared with events: subjects, raw bytes, dates and amounts. */
   readonly slice: SliceRows;
   readonly texts: Readonly<Record<TextName, TextColumn>>;
   /** Number of the row in `slice.entries` with the total; `none` without a total. */
@@ -103,7 +103,7 @@ export class TransactionRows {
     for (let row = 0; row < events.length; row++) {
       const id = numbers.get(row);
       if (id === none || values.value(id) === '') continue;
-      const key = `${events.source.get(row)}/${id}`;
+      const key = `${events.subject.get(row)}/${id}`;
       const before = known.get(key);
       const isEqual = before !== undefined && this.#isEqual(before, row);
       if (before !== undefined) left.add(isEqual ? row : before);

@@ -3,7 +3,7 @@ import { millisecondsOf } from '../../../core/numeric/instant.js';
 import type { Collector } from '../../../engine/run/pipeline.js';
 import { sliceHoles, type SliceHole } from '../../../engine/run/slice-holes.js';
 import { type Window, monthOf } from '../../../core/windows.js';
-import type { SourcePage } from '../model/source-pages.js';
+import type { SubjectPage } from '../model/subject-pages.js';
 import { effectiveInstants } from './effective-instants.js';
 import { eventIds } from '../model/event-ids.js';
 import { finishedSlice } from './event-batches.js';
@@ -12,27 +12,27 @@ import { Flattener } from './flatten.js';
 import { groupBatch, readGroup, type GroupRow } from './group-rows.js';
 import { count } from '../../../core/count.js';
 import { attributes } from './attributes.js';
-import { newWarnings, SliceRows, type RowSource } from '../model/slice-rows.js';
+import { newWarnings, SliceRows, type Subject } from '../model/slice-rows.js';
 import { groups } from './event-tables.js';
 import { type ScannedPage, eachEvent, eachGroup } from './finances-page.js';
-import { sourceCollector } from '../selling-partner/source-collector.js';
+import { sliceCollector } from '../selling-partner/slice-collector.js';
 import { unaskable } from '../selling-partner/subject-ids.js';
 
-/** A page of events, with its source. */
-export type EventsPage = SourcePage<ScannedPage>;
+/** A page of events, with its subject. */
+export type EventsPage = SubjectPage<ScannedPage>;
 
 /**
- * Collects the events of a slice. `monthOfSource` returns the partition of one source's rows, given their dates in
+ * Collects the events of a slice. `monthOfSubject` returns the partition of one subject's rows, given their dates in
  * microseconds since 1970.
  */
 export function eventCollector(
   tables: EventTables,
-  monthOfSource: (source: RowSource, dates: readonly bigint[]) => string,
+  monthOfSubject: (subject: Subject, dates: readonly bigint[]) => string,
 ): Collector<EventsPage> {
   const rows = new SliceRows(attributes);
   const warnings = newWarnings();
   const flattener = new Flattener(rows, warnings);
-  return sourceCollector(
+  return sliceCollector(
     tables,
     {
       ...{ slice: rows, warnings, isOrdered: true },
@@ -43,7 +43,7 @@ export function eventCollector(
       },
       finish: () => finishedSlice({ rows, ids: eventIds(rows), effective: effectiveInstants(rows) }),
     },
-    monthOfSource,
+    monthOfSubject,
   );
 }
 

@@ -1,18 +1,18 @@
 import { micros } from '../model/event-ids.js';
-import type { RowSource, SliceRows } from '../model/slice-rows.js';
+import type { Subject, SliceRows } from '../model/slice-rows.js';
 
 /**
  * `effective_at` of each event, in order of receipt: microseconds since 1970, or undefined for an order's event where
- * the order has no date at all. Events without a date have that of their page (`pageInstants`), else the source's fallback.
+ * the order has no date at all. Events without a date have that of their page (`pageInstants`), else the subject's fallback.
  */
 export function effectiveInstants(rows: SliceRows): (bigint | undefined)[] {
-  const { events, sources } = rows;
+  const { events, subjects } = rows;
   const effective = [...events.postedAt];
   for (let first = 0; first < events.length;) {
-    const source = sources[events.source.get(first)];
+    const subject = subjects[events.subject.get(first)];
     let end = first;
-    while (end < events.length && events.source.get(end) === events.source.get(first)) end++;
-    if (source !== undefined) dateUndated(rows, first, end, source, effective);
+    while (end < events.length && events.subject.get(end) === events.subject.get(first)) end++;
+    if (subject !== undefined) dateUndated(rows, first, end, subject, effective);
     first = end;
   }
   return effective;
@@ -22,7 +22,7 @@ function dateUndated(
   rows: SliceRows,
   first: number,
   end: number,
-  source: RowSource,
+  subject: Subject,
   effective: (bigint | undefined)[],
 ): void {
   const { page, postedAt } = rows.events;
@@ -38,12 +38,12 @@ function dateUndated(
   }
   const instants = pageInstants([...pages.values()]);
   const numbers = new Map([...pages.keys()].map((number, at) => [number, at]));
-  const start = micros(source.windowStart);
-  const last = micros(source.windowEnd);
+  const start = micros(subject.windowStart);
+  const last = micros(subject.windowEnd);
   for (let row = first; row < end; row++) {
     if (postedAt[row] !== undefined) continue;
-    const instant = instants[numbers.get(page.get(row)) ?? 0]?.instant ?? micros(source.fallback);
-    const isClamped = source.clamp && instant !== undefined && start !== undefined && last !== undefined;
+    const instant = instants[numbers.get(page.get(row)) ?? 0]?.instant ?? micros(subject.fallback);
+    const isClamped = subject.clamp && instant !== undefined && start !== undefined && last !== undefined;
     effective[row] = isClamped ? clamped(instant, start, last) : instant;
   }
 }

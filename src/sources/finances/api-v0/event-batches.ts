@@ -73,7 +73,7 @@ function eventColumns(
     ...Object.fromEntries(given.map((attribute) => [attribute.column, attributeOf(attribute)])),
     marketplace_id: chosen.texts(marketplaces.values, marketplaces.numbers),
     event_list: chosen.texts(lists, events.list),
-    group_id: chosen.sourceTexts(({ groupId }) => groupId),
+    group_id: chosen.subjectTexts(({ groupId }) => groupId),
   };
 }
 

@@ -4,7 +4,7 @@ import { attributes } from './attributes.js';
 import { cellNumber, entryDeriver, noText, type EntryReader } from '../model/entry-deriver.js';
 import { entryBatch } from './event-batches.js';
 import { Flattener } from './flatten.js';
-import { emptySource, newWarnings, SliceRows } from '../model/slice-rows.js';
+import { emptySubject, newWarnings, SliceRows } from '../model/slice-rows.js';
 import { entries, events } from './event-tables.js';
 
 /** Attributes that entries copy from the stored row. */
@@ -41,9 +41,9 @@ function storedEvents(): EntryReader {
         .filter(({ column }) => storedAttributes.includes(column))
         .map(({ column, values, numbers }) => ({ values, numbers, textAt: cells.texts(column) }));
       return (raw, row, at) => {
-        // Entries contain only the group id of their event's source.
+        // Entries contain only the group id of their event's subject.
         const groupId = decodeText(groupAt(row));
-        if (at === 0 || groupId !== group) slice.begin({ ...emptySource, groupId });
+        if (at === 0 || groupId !== group) slice.begin({ ...emptySubject, groupId });
         group = groupId;
         const list = cellNumber(lists, listAt(row) ?? noText);
         flattener.addWithin(raw, (listNames[list] ??= lists.value(list)));

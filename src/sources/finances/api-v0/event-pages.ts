@@ -1,16 +1,16 @@
 import type { Reading } from '../../../engine/run/pipeline.js';
 import type { GroupSlice } from './group-slices.js';
 import { scanPage, type ScannedPage, type CountedPage } from './finances-page.js';
-import { emptySource, type RowSource } from '../model/slice-rows.js';
+import { emptySubject, type Subject } from '../model/slice-rows.js';
 import type { WithFinancesV0 } from './finances-api.js';
 import { formatCount } from '../../../core/text/amounts.js';
 import { ReadFailure } from '../../../engine/retry/read-failure.js';
 import { subjectPages } from '../selling-partner/subject-ids.js';
 
 /** Events of a settlement, whose start and end are the window. */
-export function groupSource({ group: { id, start, end }, opened }: GroupSlice): RowSource {
+export function groupSubject({ group: { id, start, end }, opened }: GroupSlice): Subject {
   const [windowStart, windowEnd] = [start ?? undefined, end ?? undefined];
-  return { ...emptySource, windowStart, windowEnd, fallback: opened, groupId: id };
+  return { ...emptySubject, windowStart, windowEnd, fallback: opened, groupId: id };
 }
 
 /** Pages, preceded by the stored one whose body `stored` reads, if any. */

@@ -61,7 +61,7 @@ export function entryDeriver({ slice, reader, entries, release }: EntryReader): 
       const order = effective.map((_, row) => row);
       const idArray = (chosen: Int32Array, into = separateMemory) => ids.array(chosen, into);
       const rows = entries(table, { ids: { eventIds: idArray, contentHashes: idArray }, effective }, order, memory);
-      return { table, rows, net: netSumTexts(slice, order), sources: effective.length };
+      return { table, rows, net: netSumTexts(slice, order), mainRows: effective.length };
     },
     release: () => release?.(),
   };

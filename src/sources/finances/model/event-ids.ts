@@ -3,7 +3,7 @@ import type { Data, Utf8 } from 'apache-arrow';
 import { hexArray, type HexAffixes } from '../../../core/columns/arrays.js';
 import type { ColumnMemory, SharedArrays } from '../../../core/columns/memory.js';
 import { isoInstant } from '../../../core/numeric/instant.js';
-import type { RowSource, SliceRows } from './slice-rows.js';
+import type { Subject, SliceRows } from './slice-rows.js';
 
 /** Maximum bytes of two instants and the zeros before them: years of more than four digits have a sign. */
 const windowLength = 64;
@@ -55,7 +55,7 @@ export class HashedIds {
   /** The same for ids, without their prefixes. */
   readonly #hashes: Uint8Array;
   readonly #rows: SliceRows;
-  /** The prefix of the ids of each source. */
+  /** The prefix of the ids of each subject. */
   readonly #prefixes: readonly Buffer[];
   /** Whether the events' pages may be written to for a moment. */
   readonly #mayWritePages: boolean;
@@ -68,10 +68,10 @@ export class HashedIds {
    *   hashes
    */
   constructor(rows: SliceRows, pages?: 'writable' | IdHashes) {
-    const { events, lists, sources } = rows;
+    const { events, lists, subjects } = rows;
     this.#mayWritePages = pages === 'writable';
     this.#rows = rows;
-    this.#prefixes = sources.map((source) => Buffer.from(prefix(source)));
+    this.#prefixes = subjects.map((subject) => Buffer.from(prefix(subject)));
     if (typeof pages === 'object') {
       this.#contents = pages.contents;
       this.#hashes = pages.hashes;
@@ -81,17 +81,17 @@ export class HashedIds {
     this.#hashes = new Uint8Array(events.length * hashBytes);
     const names = Array.from({ length: lists.length }, (_, list) => Buffer.from(`${lists.value(list)}\0`));
     for (let row = 0; row < events.length; row++) {
-      const source = sources[events.source.get(row)];
+      const subject = subjects[events.subject.get(row)];
       const name = names[events.list.get(row)];
-      if (source === undefined || name === undefined) throw new Error(`event ${row} has no source`);
-      this.#hash(row, name, source);
+      if (subject === undefined || name === undefined) throw new Error(`event ${row} has no subject`);
+      this.#hash(row, name, subject);
     }
     this.#hashed = nothing;
   }
 
-  #hash(row: number, name: Buffer, source: RowSource): void {
+  #hash(row: number, name: Buffer, subject: Subject): void {
     const { raw, postedAt } = this.#rows.events;
-    const isUndated = postedAt[row] === undefined && source.windowStart !== undefined;
+    const isUndated = postedAt[row] === undefined && subject.windowStart !== undefined;
     if (this.#mayWritePages && !isUndated && raw.start(row) >= name.length && name.length <= mostName) {
       const content = this.#digestInPlace(row, name);
       putDigest(content, this.#contents, row);
@@ -106,7 +106,7 @@ export class HashedIds {
     hashed.set(raw.bytes(row), name.length);
     const content = digestOf(hashed.subarray(0, length));
     putDigest(content, this.#contents, row);
-    putDigest(isUndated ? this.#undatedDigest(length, source) : content, this.#hashes, row);
+    putDigest(isUndated ? this.#undatedDigest(length, subject) : content, this.#hashes, row);
   }
 
   /** Writes the list's name over the bytes before the event, and restores them: faster than copying the event. */
@@ -123,7 +123,7 @@ export class HashedIds {
   }
 
   /** The digest of the content in `#hashed` and the start of its window, or both ends of its span. */
-  #undatedDigest(length: number, { windowStart = 0, windowEnd = 0, isSpan }: RowSource): string {
+  #undatedDigest(length: number, { windowStart = 0, windowEnd = 0, isSpan }: Subject): string {
     const window =
       isSpan === true ? `\0${isoInstant(windowStart)}\0${isoInstant(windowEnd)}` : `\0${isoInstant(windowStart)}`;
     const end = length + this.#hashed.write(window, length, 'latin1');
@@ -178,7 +178,7 @@ export class HashedIds {
   }
 
   #prefix(row: number): Buffer {
-    return this.#prefixes[this.#rows.events.source.get(row)] ?? nothing;
+    return this.#prefixes[this.#rows.events.subject.get(row)] ?? nothing;
   }
 }
 
@@ -199,8 +199,8 @@ function hexOf({ buffer, byteOffset }: Uint8Array, row: number): string {
 }
 
 /** An event read by group or order may be in several slices: its id begins with the group or order. */
-function prefix(source: RowSource): string {
-  const owner = source.requestedOrderId ?? source.groupId;
+function prefix(subject: Subject): string {
+  const owner = subject.requestedOrderId ?? subject.groupId;
   return owner === undefined ? '' : `${owner}:`;
 }
 

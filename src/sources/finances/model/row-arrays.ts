@@ -4,7 +4,7 @@ import { Dictionary } from '../../../core/columns/dictionary.js';
 import { separateMemory, type ColumnMemory, type Int32List } from '../../../core/columns/memory.js';
 import { runEndEncoded } from '../../../core/columns/run-end-encoded.js';
 import { type EventIds, micros } from './event-ids.js';
-import { none, type RowSource, type SliceRows } from './slice-rows.js';
+import { none, type Subject, type SliceRows } from './slice-rows.js';
 
 /** A slice's events or transactions after its last page, in order of receipt. */
 export interface Finished<Rows> {
@@ -22,16 +22,16 @@ export class EventArrays {
   readonly arrays: IndexedArrays;
   readonly #rows: SliceRows;
   readonly #memory: ColumnMemory;
-  /** The numbers of the events, and of their sources. */
+  /** The numbers of the events, and of their subjects. */
   readonly #chosen: Int32Array;
-  readonly #sources: Int32Array;
+  readonly #subjects: Int32Array;
 
   constructor(rows: SliceRows, order: readonly number[], memory: ColumnMemory = separateMemory) {
     this.arrays = new IndexedArrays(memory);
     this.#rows = rows;
     this.#memory = memory;
     this.#chosen = Int32Array.from(order);
-    this.#sources = this.numbers(rows.events.source);
+    this.#subjects = this.numbers(rows.events.subject);
   }
 
   /** The columns that every table of events and of transactions has. */
@@ -42,9 +42,9 @@ export class EventArrays {
       content_hash: ids.contentHashes(this.#chosen, this.#memory),
       posted_at: this.instants(events.postedAt),
       effective_at: this.instants(effective),
-      window_start: this.#sourceInstants(({ windowStart }) => windowStart),
-      window_end: this.#sourceInstants(({ windowEnd }) => windowEnd),
-      requested_order_id: this.sourceTexts(({ requestedOrderId }) => requestedOrderId),
+      window_start: this.#subjectInstants(({ windowStart }) => windowStart),
+      window_end: this.#subjectInstants(({ windowEnd }) => windowEnd),
+      requested_order_id: this.subjectTexts(({ requestedOrderId }) => requestedOrderId),
       position: this.arrays.positions(this.numbers(events.position)),
       raw: events.raw.array(this.#chosen, this.#memory),
     };
@@ -63,14 +63,14 @@ export class EventArrays {
     return this.arrays.instants(new Int64Values(values), this.#chosen);
   }
 
-  sourceTexts(textOf: (source: RowSource) => string | undefined): Data {
-    const { values, numbers } = numberedTexts(this.#rows.sources, textOf);
-    return this.arrays.dictionaryTexts(values, this.arrays.lookUp(numbers, this.#sources));
+  subjectTexts(textOf: (subject: Subject) => string | undefined): Data {
+    const { values, numbers } = numberedTexts(this.#rows.subjects, textOf);
+    return this.arrays.dictionaryTexts(values, this.arrays.lookUp(numbers, this.#subjects));
   }
 
-  #sourceInstants(instantOf: (source: RowSource) => number | undefined): Data {
-    const values = this.#rows.sources.map((source) => micros(instantOf(source)));
-    return this.arrays.instants(new Int64Values(values), this.#sources);
+  #subjectInstants(instantOf: (subject: Subject) => number | undefined): Data {
+    const values = this.#rows.subjects.map((subject) => micros(instantOf(subject)));
+    return this.arrays.instants(new Int64Values(values), this.#subjects);
   }
 }
 
@@ -124,10 +124,10 @@ export class EntryArrays {
     );
   }
 
-  sourceTexts(textOf: (source: RowSource) => string | undefined): Data {
-    const { values, numbers } = numberedTexts(this.#rows.sources, textOf);
-    const sources = this.arrays.lookUp(this.#rows.events.source.values, this.#chosen.eventRuns.events);
-    return this.perEvent(this.arrays.dictionaryTexts(values, this.arrays.lookUp(numbers, sources)));
+  subjectTexts(textOf: (subject: Subject) => string | undefined): Data {
+    const { values, numbers } = numberedTexts(this.#rows.subjects, textOf);
+    const subjects = this.arrays.lookUp(this.#rows.events.subject.values, this.#chosen.eventRuns.events);
+    return this.perEvent(this.arrays.dictionaryTexts(values, this.arrays.lookUp(numbers, subjects)));
   }
 
   /** The text of the item, else of the event. */

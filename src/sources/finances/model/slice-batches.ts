@@ -4,7 +4,7 @@ import type { Table } from '../../../core/columns/table.js';
 import { decimalScale, decimalText } from '../../../core/numeric/decimal.js';
 import type { Batch } from '../../../engine/run/pipeline.js';
 import type { Finished } from './row-arrays.js';
-import { none, type EntryRows, type RowSource, type SliceRows } from './slice-rows.js';
+import { none, type EntryRows, type Subject, type SliceRows } from './slice-rows.js';
 
 /** The tables of events or transactions, and of their amounts. */
 export interface EventTables {
@@ -49,15 +49,15 @@ function sortedEvents(effective: readonly (bigint | undefined)[], chosen: readon
 /** Numbers of the events, in order of receipt, by the month of their partition. */
 export function eventsByMonth(
   rows: SliceRows,
-  monthOfSource: (source: RowSource, dates: readonly bigint[]) => string,
+  monthOfSubject: (subject: Subject, dates: readonly bigint[]) => string,
 ): Map<string, number[]> {
-  const bySource = groupBy(rows.events.source.values.keys(), (event) => rows.events.source.get(event));
+  const bySubject = groupBy(rows.events.subject.values.keys(), (event) => rows.events.subject.get(event));
   const byMonth = new Map<string, number[]>();
-  for (const [number, events] of bySource) {
-    const source = rows.sources[number];
-    if (source === undefined) continue;
+  for (const [number, events] of bySubject) {
+    const subject = rows.subjects[number];
+    if (subject === undefined) continue;
     const dates = events.flatMap((event) => rows.events.postedAt[event] ?? []);
-    const month = monthOfSource(source, dates);
+    const month = monthOfSubject(subject, dates);
     byMonth.set(month, [...(byMonth.get(month) ?? []), ...events]);
   }
   return byMonth;

@@ -137,9 +137,9 @@ const entryColumns = [...copiedColumns, 'holder'] as const;
 /** One row per event, in order of receipt. */
 class EventRows {
   readonly list = new Int32List();
-  /** Number in `SliceRows.sources`. */
-  readonly source = new Int32List();
-  /** Order of receipt within the source. */
+  /** Number in `SliceRows.subjects`. */
+  readonly subject = new Int32List();
+  /** Order of receipt within the subject. */
   readonly position = new Int32List();
   /** Number of the page in the slice. */
   readonly page = new Int32List();
@@ -152,7 +152,7 @@ class EventRows {
   readonly numbers: readonly Int32List[];
 
   constructor(attributes: readonly Int32List[]) {
-    this.numbers = [this.list, this.source, this.position, this.page, this.firstEntry, ...attributes];
+    this.numbers = [this.list, this.subject, this.position, this.page, this.firstEntry, ...attributes];
   }
 
   get length(): number {
@@ -175,8 +175,8 @@ export interface AmountPath {
   readonly role: string;
 }
 
-/** The source of one chain of pages: a window, a group or an order. Its rows share these values. */
-export interface RowSource {
+/** What one chain of pages was requested for: a window, a group or an order; for imported rows a span. Its rows share these values. */
+export interface Subject {
   /** Milliseconds since 1970; undefined for an order, and for a group without a start. */
   readonly windowStart: number | undefined;
   /** Milliseconds since 1970, exclusive; undefined for an order and while a group is open. */
@@ -191,25 +191,25 @@ export interface RowSource {
   readonly requestedOrderId: string | undefined;
 }
 
-/** A source without a window, group and order. */
-export const emptySource: RowSource = {
+/** A subject without a window, group and order. */
+export const emptySubject: Subject = {
   ...{ windowStart: undefined, windowEnd: undefined, fallback: undefined, clamp: false },
   ...{ groupId: undefined, requestedOrderId: undefined },
 };
 
 /** Rows of an order, which has no window. */
-export function orderSource(order: string): RowSource {
-  return { ...emptySource, requestedOrderId: order };
+export function orderSubject(order: string): Subject {
+  return { ...emptySubject, requestedOrderId: order };
 }
 
 /** Rows of a window of dates. */
-export function windowSource({ start, end }: Window): RowSource {
-  return { ...emptySource, windowStart: start, windowEnd: end, fallback: start, clamp: true };
+export function windowSubject({ start, end }: Window): Subject {
+  return { ...emptySubject, windowStart: start, windowEnd: end, fallback: start, clamp: true };
 }
 
 /** Imported rows in a span of days. */
-export function spanSource(span: Window): RowSource {
-  return { ...windowSource(span), isSpan: true };
+export function spanSubject(span: Window): Subject {
+  return { ...windowSubject(span), isSpan: true };
 }
 
 /** The month of the earliest date; `unknown` without a date. `dates`: microseconds since 1970. */
@@ -227,7 +227,7 @@ export interface RowsMemory {
   readonly quantity: BigInt64Array;
   readonly postedAt: BigInt64Array;
   readonly amountPaths: readonly AmountPath[];
-  readonly sources: readonly RowSource[];
+  readonly subjects: readonly Subject[];
 }
 
 /** Row counts at one time, to truncate to. */
@@ -248,7 +248,7 @@ export class SliceRows {
   readonly currencies = new Dictionary();
   readonly amountTexts = new Dictionary();
   readonly amountPaths: AmountPath[] = [];
-  readonly sources: RowSource[] = [];
+  readonly subjects: Subject[] = [];
   /** Number of pages so far. */
   pages = 0;
   /** How often the rows were cleared: numbers of lists and paths are valid in one generation only. */
@@ -272,9 +272,9 @@ export class SliceRows {
     this.#keepsRaw = keepsRaw;
   }
 
-  /** Sets the source of the next rows. */
-  begin(source: RowSource): void {
-    this.sources.push(source);
+  /** Sets the subject of the next rows. */
+  begin(subject: Subject): void {
+    this.subjects.push(subject);
     this.#firstEvent = this.events.length;
   }
 
@@ -287,7 +287,7 @@ export class SliceRows {
   addEvent(list: number, firstEntry: number, page: Buffer, start: number, end: number): void {
     const { events } = this;
     events.list.push(list);
-    events.source.push(this.sources.length - 1);
+    events.subject.push(this.subjects.length - 1);
     events.position.push(this.position);
     events.page.push(this.pages);
     events.firstEntry.push(firstEntry);
@@ -306,7 +306,7 @@ export class SliceRows {
    * @param memory the target of the copies
    */
   copy(bytes: Uint8Array, memory: SharedArrays): RowsMemory {
-    const { entries, items, events, amountPaths, sources } = this;
+    const { entries, items, events, amountPaths, subjects } = this;
     return {
       numbers: this.#numbers.map((column) => memory.int32s(column.values)),
       entries: copiedColumns.map((name) => memory.int32s(entries[name].subarray(0, entries.length))),
@@ -315,7 +315,7 @@ export class SliceRows {
       quantity: memory.int64s(items.quantity),
       postedAt: memory.int64s(events.postedAt),
       amountPaths: amountPaths.map(({ path, stem, kind, role }) => ({ path, stem, kind, role })),
-      sources,
+      subjects,
     };
   }
 
@@ -334,7 +334,7 @@ export class SliceRows {
     for (const quantity of int64sOf(memory.quantity)) items.quantity.push(quantity);
     for (const posted of int64sOf(memory.postedAt)) events.postedAt.push(posted);
     for (const path of memory.amountPaths) this.amountPaths.push(path);
-    for (const source of memory.sources) this.sources.push(source);
+    for (const subject of memory.subjects) this.subjects.push(subject);
     events.raw.replaceAll(memory.raw, bytes);
   }
 
@@ -354,7 +354,7 @@ export class SliceRows {
     this.truncate({ events: 0, entries: 0, items: 0 });
     for (const texts of this.#dictionaries) texts.clear();
     this.amountPaths.length = 0;
-    this.sources.length = 0;
+    this.subjects.length = 0;
     this.pages = 0;
     this.generation++;
   }
@@ -370,7 +370,7 @@ export class SliceRows {
     return event + 1 < this.events.length ? this.events.firstEntry.get(event + 1) : this.entries.length;
   }
 
-  /** Position of the next event in its source. */
+  /** Position of the next event in its subject. */
   get position(): number {
     return this.events.length - this.#firstEvent;
   }

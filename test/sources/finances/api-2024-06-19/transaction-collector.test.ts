@@ -16,16 +16,16 @@ import {
   transactionEntries,
   transactions,
 } from '../../../../src/sources/finances/api-2024-06-19/transaction-tables.js';
-import type { RowSource } from '../../../../src/sources/finances/model/slice-rows.js';
+import type { Subject } from '../../../../src/sources/finances/model/slice-rows.js';
 import { temporaryFolder } from '../../../app/lake-run.js';
 import { rowsOf, type Row } from '../../../arrow-rows.js';
 import { transactionsPage } from '../../../reference/transaction-pages.js';
-import { referenceTransactions, type ReferenceSource, type Rule } from '../../../reference/transactions.js';
+import { referenceTransactions, type ReferenceSubject, type Rule } from '../../../reference/transactions.js';
 
 interface Case {
   readonly tables: EventTables;
-  readonly source: RowSource;
-  readonly reference: ReferenceSource;
+  readonly subject: Subject;
+  readonly reference: ReferenceSubject;
 }
 
 const start = Date.parse('2024-03-01T00:00:00Z');
@@ -33,7 +33,7 @@ const end = Date.parse('2024-03-08T00:00:00Z');
 
 const byDate: Case = {
   tables: { events: transactions, entries: transactionEntries },
-  source: {
+  subject: {
     ...{ windowStart: start, windowEnd: end, fallback: start, clamp: false },
     ...{ groupId: undefined, requestedOrderId: undefined },
   },
@@ -42,7 +42,7 @@ const byDate: Case = {
 const order = '902-1845936-5435065';
 const byOrder: Case = {
   tables: { events: orderTransactions, entries: orderTransactionEntries },
-  source: {
+  subject: {
     ...{ windowStart: undefined, windowEnd: undefined, fallback: undefined, clamp: false },
     ...{ groupId: undefined, requestedOrderId: order },
   },
@@ -55,10 +55,10 @@ interface Collected {
   readonly unreconciled: number;
 }
 
-function collect({ tables, source }: Case, pages: readonly string[]) {
+function collect({ tables, subject }: Case, pages: readonly string[]) {
   const collector = transactionCollector(tables, () => '2024-03');
   for (const page of pages) {
-    collector.add({ page: readResultsPage('listTransactions', Buffer.from(page)), source });
+    collector.add({ page: readResultsPage('listTransactions', Buffer.from(page)), subject });
   }
   return { batches: [...collector.finish()], warnings: collector.warnings };
 }

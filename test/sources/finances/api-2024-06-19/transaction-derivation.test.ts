@@ -31,7 +31,7 @@ test('entries that are derived from stored transactions are what they were when 
       const collector = transactionCollector(tables, () => '2024-03');
       for (const requestedOrderId of ['o-1', 'o-2']) {
         const page = readResultsPage('listTransactions', Buffer.from(transactionsPage(draw)));
-        collector.add({ page, source: { ...nowhere, requestedOrderId } });
+        collector.add({ page, subject: { ...nowhere, requestedOrderId } });
       }
       const files = new Map<string, Uint8Array>();
       const batches = [...collector.finish()];

@@ -18,7 +18,7 @@ import {
   moveWarnings,
   newWarnings,
   SliceRows,
-  windowSource,
+  windowSubject,
 } from '../../../../src/sources/finances/model/slice-rows.js';
 import { entries, events } from '../../../../src/sources/finances/api-v0/event-tables.js';
 import { rowsOf } from '../../../arrow-rows.js';
@@ -39,7 +39,7 @@ class Pages {
   }
 
   #begin(): void {
-    this.#rows.begin(windowSource({ start: firstDay, end: firstDay + dayMs }));
+    this.#rows.begin(windowSubject({ start: firstDay, end: firstDay + dayMs }));
   }
 
   /** Forgets the rows, as between two parts of an input. */

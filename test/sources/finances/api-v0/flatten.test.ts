@@ -5,7 +5,7 @@ import type { Table } from '../../../../src/core/columns/table.js';
 import { eventCollector } from '../../../../src/sources/finances/api-v0/collectors.js';
 import type { EventTables } from '../../../../src/sources/finances/model/slice-batches.js';
 import { scanPage } from '../../../../src/sources/finances/api-v0/finances-page.js';
-import type { RowSource } from '../../../../src/sources/finances/model/slice-rows.js';
+import type { Subject } from '../../../../src/sources/finances/model/slice-rows.js';
 import {
   entries,
   events,
@@ -21,7 +21,7 @@ import { referenceRows, type ReferenceSlice } from '../../../reference/flatten.j
 /** One way of asking: what the collector is told and what the judge is told. */
 interface Case {
   readonly tables: EventTables;
-  readonly source: RowSource;
+  readonly subject: Subject;
   readonly slice: ReferenceSlice;
 }
 
@@ -32,27 +32,27 @@ const window = { windowStart: BigInt(start) * 1000n, windowEnd: BigInt(end) * 10
 
 const byDate: Case = {
   tables: { events, entries },
-  source: { windowStart: start, windowEnd: end, fallback: start, clamp: true, ...nowhere },
+  subject: { windowStart: start, windowEnd: end, fallback: start, clamp: true, ...nowhere },
   slice: window,
 };
 const byGroup: Case = {
   tables: { events: groupEvents, entries: groupEntries },
-  source: { ...nowhere, windowStart: start, windowEnd: undefined, fallback: start, clamp: false, groupId: 'G-1' },
+  subject: { ...nowhere, windowStart: start, windowEnd: undefined, fallback: start, clamp: false, groupId: 'G-1' },
   slice: { windowStart: window.windowStart, windowEnd: null, idPrefix: 'G-1:', groupId: 'G-1' },
 };
 const order = '902-1845936-5435065';
 const byOrder: Case = {
   tables: { events: orderEvents, entries: orderEntries },
-  source: {
+  subject: {
     ...{ windowStart: undefined, windowEnd: undefined, fallback: undefined, clamp: false },
     ...{ groupId: undefined, requestedOrderId: order },
   },
   slice: { windowStart: null, windowEnd: null, idPrefix: `${order}:`, requestedOrderId: order },
 };
 
-function collected({ tables, source }: Case, pages: readonly string[]): { events: Row[]; entries: Row[] } {
+function collected({ tables, subject }: Case, pages: readonly string[]): { events: Row[]; entries: Row[] } {
   const collector = eventCollector(tables, () => '2024-03');
-  for (const page of pages) collector.add({ page: scanPage(Buffer.from(page)), source });
+  for (const page of pages) collector.add({ page: scanPage(Buffer.from(page)), subject });
   const batches = [...collector.finish()];
   const of = (table: Table): Row[] =>
     batches.filter((batch) => batch.table === table).flatMap(({ rows }) => rowsOf(table, withoutRuns(table, rows)));

@@ -5,7 +5,7 @@ import { decimalScale, decimalText } from '../../../../src/core/numeric/decimal.
 import { netSumTexts } from '../../../../src/sources/finances/model/slice-batches.js';
 import { attributes } from '../../../../src/sources/finances/api-v0/attributes.js';
 import { newWarnings, SliceRows } from '../../../../src/sources/finances/model/slice-rows.js';
-import { windowSource } from '../../../../src/sources/finances/model/slice-rows.js';
+import { windowSubject } from '../../../../src/sources/finances/model/slice-rows.js';
 import { scan } from '../../../../src/core/json/scan.js';
 import { Tape } from '../../../../src/core/json/tape.js';
 
@@ -22,7 +22,7 @@ test('net sums are exact whatever the amounts: held against BigInt', () => {
       fc.array(fc.record({ amount: millionths, currency: fc.constantFrom('USD', 'JPY', '', null) })),
       (amounts) => {
         const rows = new SliceRows(attributes);
-        rows.begin(windowSource({ start: 0, end: 1 }));
+        rows.begin(windowSubject({ start: 0, end: 1 }));
         const flattener = new Flattener(rows, newWarnings());
         const expected = new Map<string, bigint>();
         for (const { amount, currency } of amounts) {

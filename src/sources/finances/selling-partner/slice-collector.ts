@@ -4,8 +4,8 @@ import type { Collector } from '../../../engine/run/pipeline.js';
 import { sliceHoles, type PageWithHoles, type SliceHole } from '../../../engine/run/slice-holes.js';
 import { loadKeyFor } from '../../../lake/catalog/load-key.js';
 import { eventsByMonth, monthBatches, type EventTables, type FinishedSlice } from '../model/slice-batches.js';
-import type { EventWarnings, RowSource, SliceRows } from '../model/slice-rows.js';
-import type { SourcePage } from '../model/source-pages.js';
+import type { EventWarnings, Subject, SliceRows } from '../model/slice-rows.js';
+import type { SubjectPage } from '../model/subject-pages.js';
 
 /** How the pages of one API become rows. */
 interface PageReader<Page> {
@@ -20,14 +20,14 @@ interface PageReader<Page> {
 }
 
 /**
- * Collects the events or transactions of a slice in their tables. `monthOfSource` returns the partition of one source's rows, given
+ * Collects the events or transactions of a slice in their tables. `monthOfSubject` returns the partition of one subject's rows, given
  * their dates in microseconds since 1970.
  */
-export function sourceCollector<Page extends PageWithHoles>(
+export function sliceCollector<Page extends PageWithHoles>(
   tables: EventTables,
   { slice, warnings, isOrdered, read, finish }: PageReader<Page>,
-  monthOfSource: (source: RowSource, dates: readonly bigint[]) => string,
-): Collector<SourcePage<Page>> {
+  monthOfSubject: (subject: Subject, dates: readonly bigint[]) => string,
+): Collector<SubjectPage<Page>> {
   let reach: bigint | undefined;
   let first: bigint | undefined;
   const holes: SliceHole[] = [];
@@ -41,12 +41,12 @@ export function sourceCollector<Page extends PageWithHoles>(
     get first() {
       return first === undefined ? undefined : millisecondsOf(first);
     },
-    add: ({ page, source }) => {
-      if (slice.sources.at(-1) !== source) {
-        slice.begin(source);
+    add: ({ page, subject }) => {
+      if (slice.subjects.at(-1) !== subject) {
+        slice.begin(subject);
         pages = 0;
       }
-      const { requestedOrderId } = source;
+      const { requestedOrderId } = subject;
       if (page === undefined) {
         count(warnings.unknownOrders, requestedOrderId ?? '');
         return 0;
@@ -65,7 +65,7 @@ export function sourceCollector<Page extends PageWithHoles>(
     },
     finish: () => {
       const { repeated, ...finished } = finish();
-      return [...eventsByMonth(slice, monthOfSource)].flatMap(([month, received]) => {
+      return [...eventsByMonth(slice, monthOfSubject)].flatMap(([month, received]) => {
         const chosen = repeated === undefined ? received : received.filter((row) => !repeated.has(row));
         return [...monthBatches(tables, finished, month, chosen)];
       });
