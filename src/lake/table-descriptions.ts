@@ -1,7 +1,7 @@
 import { customPipelinesOf, tablesOf, type Table } from '../core/columns/table.js';
 import { faultLine } from '../core/text/fault-line.js';
 import type { Snapshot } from './catalog/snapshot.js';
-import { logError, type Fields } from './delta/actions.js';
+import { catalogError, type Fields } from './delta/actions.js';
 
 /** The description of a custom table in the catalog; undefined for a built-in one, which every program knows. */
 export function descriptionOf({ name, about, columns, sort, customPipeline, linesOf }: Table): Fields | undefined {
@@ -20,7 +20,7 @@ export async function describedTables({ tables }: Snapshot, location: string): P
   const described = [...tables].filter(([, { description }]) => description !== undefined);
   if (described.length === 0) return [];
   const wrong = (name: string, fault: string) =>
-    logError(
+    catalogError(
       `expected the description of the table ${name} in the catalog of ${location}, found something else (${fault.slice(0, 200)})`,
     );
   // Loaded only for lakes with custom tables.

@@ -60,7 +60,7 @@ export async function doctor(options: DoctorCommand, context: ReadingContext): P
   const report = await examine(options, context);
   if (options.format === 'json') await writeText(output, [`${JSON.stringify(report, undefined, 2)}\n`]);
   else if (options.format === 'table') {
-    const lines = reportLines(report, proseWidth(output), paintIn(options.color));
+    const lines = findingLines(report, proseWidth(output), paintIn(options.color));
     await writeText(output, [`${lines.join('\n')}\n`], { isColoured: options.color });
   } else {
     const rows = report.findings.map((of) => [of.group, of.account, of.state, of.found, of.command]);
@@ -214,7 +214,7 @@ async function examineVersions(lake: Lake | undefined, add: AddFinding): Promise
 const styles = { ok: 'good', warning: 'warn', fault: 'bad' } as const satisfies Record<DoctorState, string>;
 
 /** The report for people, group by group. */
-function reportLines({ findings }: DoctorReport, width: number, paint: Paint): string[] {
+function findingLines({ findings }: DoctorReport, width: number, paint: Paint): string[] {
   const indent = ' '.repeat(11);
   const textOf = ({ state, found, command }: DoctorFinding): string[] => {
     const [first = '', ...others] = wrapWords(printable(found), width - indent.length);

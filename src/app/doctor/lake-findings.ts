@@ -18,7 +18,7 @@ import { catalogVersion } from '../catalog-version.js';
 import { completeText, lagFailure } from '../load/freshness.js';
 import { damagedFileRemedy, type RowsToReread } from '../coverage/damaged-rows.js';
 import { remedyCommand, type NamedLake } from '../remedy.js';
-import { coverageText, type AccountCoverage, type StatusReport } from '../status/lake-status.js';
+import { coverageText, type AccountCoverage, type StatusFacts } from '../status/lake-status.js';
 import { readStatus, type StatusQuery } from '../status/status.js';
 import { firstLoad, nextSync, type Suggestion } from '../status/suggestions.js';
 import { unreadText } from '../unread-events.js';
@@ -37,7 +37,7 @@ interface FreshnessQuery extends StatusQuery {
 /** A lake, and its status, which is undefined where nothing is there yet. */
 interface ExaminedLake {
   readonly lake: Lake;
-  readonly report: StatusReport | undefined;
+  readonly report: StatusFacts | undefined;
 }
 
 /**
@@ -85,7 +85,7 @@ function lackingIn({ pipelines, range }: AccountCoverage): AccountCoverage['pipe
 }
 
 /** The one command that loads what an account lacks: the gaps, else what is new. */
-function loadOf(of: AccountCoverage, context: StatusReport['suggestionContext']): Suggestion {
+function loadOf(of: AccountCoverage, context: StatusFacts['suggestionContext']): Suggestion {
   const hasGaps = lackingIn(of).length + of.unfinished.length > 0;
   return (hasGaps ? of.load : undefined) ?? nextSync(of, context);
 }
@@ -97,7 +97,7 @@ function suggested(found: string, { command, additions }: Suggestion): Pick<Find
 
 function addAccount(
   of: AccountCoverage,
-  { location, now, lastRuns, suggestionContext }: StatusReport,
+  { location, now, lastRuns, suggestionContext }: StatusFacts,
   { maxLagMs, config }: FreshnessQuery,
   add: AddFinding,
 ): void {
@@ -160,7 +160,7 @@ const mostListed = 3;
  * @returns the files with problems that are findings
  */
 export async function examineCatalog(
-  report: StatusReport | undefined,
+  report: StatusFacts | undefined,
   config: string | undefined,
   add: AddFinding,
 ): Promise<readonly string[]> {
@@ -194,7 +194,7 @@ export async function examineCatalog(
 
 /** Compares the names and the sizes of the data files with the catalog. It doesn't read them. */
 export async function examineFiles(
-  report: StatusReport | undefined,
+  report: StatusFacts | undefined,
   config: string | undefined,
   add: AddFinding,
 ): Promise<void> {

@@ -38,7 +38,7 @@ export interface ForgetContext extends Omit<CommandContext, 'print'> {
 }
 
 /**
- * `ledgerlake forget`: removes an account's rows, raw bytes, journals and replaced files for good. Files of other accounts are not changed.
+ * `ledgerlake forget`: removes an account's rows, raw bytes, page journals and replaced files for good. Files of other accounts are not changed.
  *
  * Without `before` the lake is as if the account had never been loaded. With it, rows before that instant are removed, and files with
  * other rows too are rewritten. Windows stay loaded; a group that ended before, and an order without rows, don't.
@@ -131,7 +131,7 @@ interface ForgetResult {
   readonly before: number | undefined;
   readonly lake: string;
   readonly tables: readonly ForgottenRows[];
-  /** Other erased files: notes, journals, orphans of dead runs. */
+  /** Other erased files: notes, page journals, orphans of dead runs. */
   readonly leftovers: { readonly files: number; readonly bytes: number };
   /** Backups that were made before. */
   readonly backups: readonly BackupNote[];

@@ -91,7 +91,7 @@ export class GroupList {
     if (rows.length > 0) this.lines.push(line);
     for (const row of rows) {
       const known = this.#groups.get(groupKey(row));
-      if (known === undefined || later(known.row, row) === row) {
+      if (known === undefined || laterGroup(known.row, row) === row) {
         this.#groups.set(groupKey(row), { row: detached(row), line });
       }
     }
@@ -121,7 +121,7 @@ function joinedGroups(rows: readonly GroupRow[]): GroupRow[] {
   const groups = new Map<string, GroupRow>();
   for (const row of rows) {
     const known = groups.get(groupKey(row));
-    groups.set(groupKey(row), known === undefined ? row : later(known, row));
+    groups.set(groupKey(row), known === undefined ? row : laterGroup(known, row));
   }
   return [...groups.values()];
 }
@@ -140,7 +140,7 @@ function groupKey(row: GroupRow): string {
  * The later of two states of a group: one with an end is later than one without, and so on. Where no field decides, it is the
  * greater text, so that the order of receipt doesn't matter.
  */
-function later(a: GroupRow, b: GroupRow): GroupRow {
+function laterGroup(a: GroupRow, b: GroupRow): GroupRow {
   const order =
     compare(a.endedAt ?? -1n, b.endedAt ?? -1n) ||
     compare(Number(a.texts.processing_status !== 'Open'), Number(b.texts.processing_status !== 'Open')) ||

@@ -160,7 +160,7 @@ async function connectPipeline(
           cursorLifeMs: cursorLifeMs(loaded),
           warn: stateWarning(location, account, emit),
         })
-      : { kept: undefined, journal: undefined };
+      : { kept: undefined, pageJournal: undefined };
   return connectCustom(loaded, { address, clock, random: Math.random, emit, mostMisses, hasAnswered, ...state });
 }
 
@@ -174,15 +174,15 @@ interface StateOptions {
   readonly warn: (reason: unknown) => void;
 }
 
-/** Opens the journal of unfinished slices, and the level of the quota. */
+/** Opens the page journal of unfinished slices, and the level of the quota. */
 async function openState(
   location: StateLocation,
   account: string,
   { quota, pages, clock, cursorLifeMs, warn }: StateOptions,
 ) {
   const folder = below(stateFolder(location, account), pages);
-  const journal = await openPageJournal({ folder, clock, cursorLifeMs, warn });
-  return { journal, kept: await openQuota(location, account, quota, warn) };
+  const pageJournal = await openPageJournal({ folder, clock, cursorLifeMs, warn });
+  return { pageJournal, kept: await openQuota(location, account, quota, warn) };
 }
 
 /** Emits one warning for each kind of failure: on a full disk every page fails. */

@@ -9,7 +9,7 @@ import { demoAccount } from '../configuration/account.js';
 import type { PipelinePlan, Plan } from './estimate.js';
 
 /** A plan with its lake, account and range. */
-export interface PlanReport extends Plan {
+export interface PlanOutput extends Plan {
   /** As the user wrote it. */
   readonly lake: string;
   readonly account: string;
@@ -47,12 +47,12 @@ export const planColumns: readonly ResultColumn[] = [
 ];
 
 /** A row for each pipeline. */
-export function planRows({ account, pipelines }: PlanReport): ResultRows {
+export function planRows({ account, pipelines }: PlanOutput): ResultRows {
   return pipelines.map((plan) => [...fields.map(([, cellOf]) => cellOf(plan) ?? null), account]);
 }
 
 /** The plan for programs. */
-export function planObject(report: PlanReport): unknown {
+export function planObject(report: PlanOutput): unknown {
   return { ...headOf(report), pipelines: report.pipelines.map(objectOf) };
 }
 
@@ -60,7 +60,7 @@ export function planObject(report: PlanReport): unknown {
  * The plan in the shape of a run's summary (see `summaryObject`), for programs that read both: `status` is `planned`, and the
  * counts are the expected ones; null where unknown.
  */
-export function planSummary(report: PlanReport): unknown {
+export function planSummary(report: PlanOutput): unknown {
   const pipelines = report.pipelines.map((plan) => {
     const { pipeline, requests, fileBytes = null } = plan;
     const counted = { retries: 0, throttled: 0, pages: requests, entries: null, bytes: fileBytes };
@@ -69,7 +69,7 @@ export function planSummary(report: PlanReport): unknown {
   return { status: 'planned', ...headOf(report), pipelines: Object.fromEntries(pipelines) };
 }
 
-function headOf({ lake, account, range, isKnown, requests, seconds, probed }: PlanReport) {
+function headOf({ lake, account, range, isKnown, requests, seconds, probed }: PlanOutput) {
   return {
     lake,
     account,
@@ -94,7 +94,7 @@ function roundedSeconds(seconds: number | undefined): number | undefined {
 const widest = 80;
 
 /** The plan for people: a column for each pipeline, the total time, and notes about what is uncertain. */
-export function planText(report: PlanReport): string {
+export function planText(report: PlanOutput): string {
   const { pipelines, lake, account, range, isKnown } = report;
   const what = `${dateOrInstant(range.start)} to ${dateOrInstant(range.end)} for ${printable(account)}`;
   const isDone = isKnown && pipelines.every(({ slices }) => slices === 0);
@@ -111,7 +111,7 @@ export function planText(report: PlanReport): string {
   return `${lines.join('\n')}\n`;
 }
 
-function gridRows({ pipelines, range }: PlanReport): string[][] {
+function gridRows({ pipelines, range }: PlanOutput): string[][] {
   const days = (range.end - range.start) / dayMs;
   const row = (name: string, cellOf: (plan: PipelinePlan) => string): string[] => [name, ...pipelines.map(cellOf)];
   return [
@@ -147,7 +147,7 @@ function formatDays(days: number): string {
   return formatCount(Math.round(days * 10) / 10);
 }
 
-function totalLine({ requests, seconds, isKnown }: PlanReport): string {
+function totalLine({ requests, seconds, isKnown }: PlanOutput): string {
   const all = `${isKnown ? '' : 'at least '}${formatCount(requests, 'request')}`;
   if (seconds === undefined) return `In all ${all}; without a quota the time depends on the answers.`;
   if (seconds === 0 && !isKnown) return `In all ${all}.`;
@@ -158,7 +158,7 @@ function totalLine({ requests, seconds, isKnown }: PlanReport): string {
 const roughRatio = 2;
 
 /** What is uncertain in a plan, and the commands that show more. */
-function notes(report: PlanReport): string[] {
+function notes(report: PlanOutput): string[] {
   const { pipelines, probed } = report;
   const unknown = pipelines.filter((plan) => !plan.isKnown);
   const toProbe = probed === undefined ? unknown.filter(({ refinedBy }) => refinedBy === 'probe') : [];
@@ -182,7 +182,7 @@ function notes(report: PlanReport): string[] {
 }
 
 /** Notes about estimates from few loaded days. */
-function roughNotes({ pipelines, probed, range }: PlanReport): string[] {
+function roughNotes({ pipelines, probed, range }: PlanOutput): string[] {
   return pipelines.flatMap(({ pipeline, basis, holding, refinedBy }) => {
     const left = (range.end - range.start) / dayMs - (holding.days ?? 0);
     if (basis === undefined || (basis.emptyBefore === undefined && basis.days * roughRatio >= left)) return [];
@@ -197,7 +197,7 @@ function roughNotes({ pipelines, probed, range }: PlanReport): string[] {
 }
 
 /** Notes about settlements that aren't listed yet. */
-function unlistedNotes({ pipelines }: PlanReport): string[] {
+function unlistedNotes({ pipelines }: PlanOutput): string[] {
   return pipelines.flatMap(({ unlisted, slices }) => {
     if (unlisted === 0) return [];
     const estimated = `${formatCount(unlisted)} of ${formatCount(slices, 'group')}`;
@@ -207,7 +207,7 @@ function unlistedNotes({ pipelines }: PlanReport): string[] {
 
 /** Explains the signs ≥ and ?. */
 function unknownNotes(
-  { isKnown, pipelines }: PlanReport,
+  { isKnown, pipelines }: PlanOutput,
   unknown: readonly PipelinePlan[],
   toProbe: readonly PipelinePlan[],
 ): string[] {
@@ -224,7 +224,7 @@ function unknownNotes(
 }
 
 /** Notes about the requests of probes, and the windows that they found empty. */
-function probeNotes({ probed, isKnown, empty }: PlanReport): string[] {
+function probeNotes({ probed, isKnown, empty }: PlanOutput): string[] {
   const sent = `${formatCount(probed ?? 0, 'request')} sent for this estimate; from one page it is rough.`;
   const none = `No request was sent${isKnown ? ': the lake was sufficient' : ''}.`;
   const nothing = [...empty].map(([pipeline, windows]) => {
@@ -234,14 +234,14 @@ function probeNotes({ probed, isKnown, empty }: PlanReport): string[] {
   return [...(probed === undefined ? [] : [probed === 0 ? none : sent]), ...nothing];
 }
 
-function demoNotes({ account }: PlanReport): string[] {
+function demoNotes({ account }: PlanOutput): string[] {
   if (account !== demoAccount) return [];
   return [
     `${demoAccount} is a synthetic seller with about 100 days of sales: --account names yours, once it is configured.`,
   ];
 }
 
-function firstPageNotes(report: PlanReport, custom: readonly PipelinePlan[]): string[] {
+function firstPageNotes(report: PlanOutput, custom: readonly PipelinePlan[]): string[] {
   const text = `A custom pipeline cannot be probed; this shows the first page of ${listOf(namesOf(custom))}:`;
   return [...wrapWords(text, widest), commandFor('backfill --dry-run', custom, report)];
 }
@@ -250,7 +250,7 @@ function firstPageNotes(report: PlanReport, custom: readonly PipelinePlan[]): st
 function commandFor(
   command: 'plan --probe' | 'backfill --dry-run',
   plans: readonly PipelinePlan[],
-  { lake, account, range, asked }: PlanReport,
+  { lake, account, range, asked }: PlanOutput,
 ): string {
   return `  ${printable(loadCommand(command, { ...asked, pipelines: namesOf(plans), lake, account, range }))}`;
 }

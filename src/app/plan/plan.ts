@@ -40,7 +40,7 @@ import { isWorthPacing } from '../../engine/rate-limit/request-queue.js';
 import { customAddress, openUpstream, quotaName, type UpstreamOptions } from '../load/connections.js';
 import { quotaFile } from '../load/state-folder.js';
 import { estimate, type OperationQuota } from './estimate.js';
-import { planColumns, planObject, planRows, planSummary, planText, type PlanReport } from './plan-output.js';
+import { planColumns, planObject, planRows, planSummary, planText, type PlanOutput } from './plan-output.js';
 import type { CommandScope } from '../command-text.js';
 import { pipelineNamed } from '../../../pipelines/all-pipelines.js';
 import { defaultApi } from '../../sources/finances/api-names.js';
@@ -87,7 +87,7 @@ export async function plan(options: PlanOptions, context: ReadingContext): Promi
   const quotas = await quotasOf(chosen, options);
   const { pages: probedPages, latencies } = probed;
   const planned = await estimate({ job, pipelines, quotas, clock, probed: probedPages, latencies, signal });
-  const report: PlanReport = {
+  const report: PlanOutput = {
     ...planned,
     lake: options.lake,
     account,
@@ -141,7 +141,7 @@ async function quotasOf(
 }
 
 async function writePlan(
-  report: PlanReport,
+  report: PlanOutput,
   pages: readonly ShownPage[],
   { json: isSummary = false, format }: PlanOptions,
   output: ReadingContext['output'],

@@ -4,7 +4,7 @@ import { emitDamage } from '../context.js';
 import type { Clock } from '../../core/clock.js';
 import { sqlType } from '../../core/columns/table.js';
 import { tables } from '../../sources/finances/lake-tables.js';
-import type { LogColumn } from '../../lake/delta/table-metadata.js';
+import type { DeltaColumn } from '../../lake/delta/table-metadata.js';
 import type { CommandScope } from '../command-text.js';
 import { asKnownMacros, loadedSpansMacro } from './as-known.js';
 import { notesOn } from './query-notes.js';
@@ -22,7 +22,7 @@ import type { LakeDatabaseOptions } from './lake-database.js';
 
 /** Tables with the types of DuckDB. */
 export function sqlTables(
-  tables: readonly { readonly name: string; readonly columns: readonly LogColumn[] }[],
+  tables: readonly { readonly name: string; readonly columns: readonly DeltaColumn[] }[],
 ): readonly ViewedTable[] {
   return tables.map(({ name, columns }) => ({
     name,

@@ -25,7 +25,7 @@ import { StatementScopes } from '../query/statement-scope.js';
 import { viewStatements } from '../query/views.js';
 import { comparedDays, leftOutDays, leftOutText, type LeftOutDays } from '../coverage/api-days.js';
 import { readUnfinished } from '../coverage/unfinished-ranges.js';
-import { accountCoverage, loadedRange, reportedRange } from '../status/lake-status.js';
+import { accountCoverage, loadedRange, statusRange } from '../status/lake-status.js';
 import { readBasis } from './basis-section.js';
 import { readFigures, type CurrencyFigures } from './currency-figures.js';
 import { figureReader } from './figure-reader.js';
@@ -261,7 +261,7 @@ export async function lakeReport(question: ReportQuestion): Promise<Report> {
   const accounts = await withViews(question, async (database) => {
     const chapters: AccountChapter[] = [];
     for (const [at, name] of names.entries()) {
-      const range = reportedRange({ from, to }, loadedRange(lake, name, unfinishedRanges), now);
+      const range = statusRange({ from, to }, loadedRange(lake, name, unfinishedRanges), now);
       // Without bounds all data of the lake counts.
       const scope = {
         account: name,

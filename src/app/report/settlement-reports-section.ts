@@ -14,7 +14,7 @@ import {
   textColumn,
   type Html,
 } from './html.js';
-import { currencyText, difference, shownIn } from './report-amounts.js';
+import { currencyText, difference, shownIn } from './amounts.js';
 import { sheetColumns, type CurrencyChapter, type Section } from './section.js';
 import reportsText from './settlement-reports.sql';
 import linesText from './unexplained-lines.sql';
@@ -47,11 +47,11 @@ const unexplainedLines = statement(linesText, {
   lines: 'text',
 });
 
-type ReportFigures = FigureRow<typeof reports>;
+type SettlementReportFigures = FigureRow<typeof reports>;
 type UnexplainedLine = FigureRow<typeof unexplainedLines>;
 
 /** Largest number of settlement reports in a table, besides those with differences that nothing explains. */
-const mostReports = 60;
+const mostSettlementReports = 60;
 /** Largest number of differences of a currency that are listed. */
 const mostLines = 20;
 
@@ -84,7 +84,8 @@ export const settlementReportsSection: Section = {
     const byCurrency = groupBy(all, ({ currency }) => currency);
     const linesOf = groupBy(lines, ({ currency }) => currency);
     return {
-      ofCurrency: ({ currency }) => reportsHtml(currency, byCurrency.get(currency) ?? [], linesOf.get(currency) ?? []),
+      ofCurrency: ({ currency }) =>
+        settlementReportsHtml(currency, byCurrency.get(currency) ?? [], linesOf.get(currency) ?? []),
       currencyConcerns: (chapter) => [unexplainedConcern(chapter, byCurrency.get(chapter.currency) ?? [])],
       rows: all.map((row) => [
         row.currency,
@@ -105,7 +106,7 @@ export const settlementReportsSection: Section = {
   },
 };
 
-function unexplainedConcern({ id, currency }: CurrencyChapter, all: readonly ReportFigures[]): Html | false {
+function unexplainedConcern({ id, currency }: CurrencyChapter, all: readonly SettlementReportFigures[]): Html | false {
   const found = new Set(all.filter(({ unexplained }) => unexplained > 0).map(({ settlementId }) => settlementId)).size;
   const what = `${formatCount(found, 'settlement report')} in ${currencyText(currency)}`;
   return (
@@ -114,14 +115,14 @@ function unexplainedConcern({ id, currency }: CurrencyChapter, all: readonly Rep
   );
 }
 
-function reportsHtml(
+function settlementReportsHtml(
   currency: string,
-  all: readonly ReportFigures[],
+  all: readonly SettlementReportFigures[],
   lines: readonly UnexplainedLine[],
 ): Html | undefined {
   if (all.length === 0) return undefined;
   const amount = shownIn(currency);
-  const shown = all.filter(({ unexplained }, at) => at < mostReports || unexplained > 0);
+  const shown = all.filter(({ unexplained }, at) => at < mostSettlementReports || unexplained > 0);
   const left = all.length - shown.length;
   return html`${figureTable(
       html`Settlement reports against the lake, the newest first, in ${currencyText(currency)}`,
@@ -149,7 +150,7 @@ function reportsHtml(
     </p>`;
 }
 
-function verdictText({ source, unexplained, notLoaded, notInV0 }: ReportFigures): Html {
+function verdictText({ source, unexplained, notLoaded, notInV0 }: SettlementReportFigures): Html {
   const parts = [
     unexplained > 0 && `${formatCount(unexplained)} not explained`,
     notInV0 > 0 && `${formatCount(notInV0)} not in v0`,

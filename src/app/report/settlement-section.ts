@@ -29,7 +29,7 @@ import {
   signOf,
   sumOf,
   type AmountFormat,
-} from './report-amounts.js';
+} from './amounts.js';
 import { sheetColumns, type CurrencyChapter, type Section } from './section.js';
 import {
   isPaid,

@@ -127,7 +127,7 @@ export async function exportSettlementReports(
     };
     const left: { account: string; settlement: string; reason: string }[] = [];
     for (const [account, settlements] of chosen) {
-      const writer = new ReportWriter({ account, lake, views, dir, written });
+      const writer = new SettlementReportWriter({ account, lake, views, dir, written });
       for (const [{ settlement, id }, reason] of await writer.write(settlements)) {
         const days = [settlement.start, settlement.end].map((at) => (at === null ? '' : isoDate(at))).join(' to ');
         emit({
@@ -214,7 +214,7 @@ interface LineSource {
 }
 
 /** Writes the settlements of an account. */
-class ReportWriter {
+class SettlementReportWriter {
   readonly #options: WriterOptions;
 
   constructor(options: WriterOptions) {
@@ -265,7 +265,7 @@ class ReportWriter {
     await views.run(
       source.statement,
       async (result) => {
-        let file: ReportFile | undefined;
+        let file: SettlementReportFile | undefined;
         try {
           for await (const row of rowsOf(result)) {
             const id = row['group_id'] ?? '';
@@ -273,7 +273,7 @@ class ReportWriter {
               if (file !== undefined) await this.#complete(file, faults);
               const next = waiting.get(id);
               waiting.delete(id);
-              file = next && (await ReportFile.open(next, this.#options));
+              file = next && (await SettlementReportFile.open(next, this.#options));
             }
             await file?.add(row);
           }
@@ -284,11 +284,12 @@ class ReportWriter {
       },
       { parameters },
     );
-    for (const one of waiting.values()) await this.#complete(await ReportFile.open(one, this.#options), faults);
+    for (const one of waiting.values())
+      await this.#complete(await SettlementReportFile.open(one, this.#options), faults);
     return faults;
   }
 
-  async #complete(file: ReportFile, faults: Map<ChosenSettlement, string>): Promise<void> {
+  async #complete(file: SettlementReportFile, faults: Map<ChosenSettlement, string>): Promise<void> {
     const fault = await file.complete();
     if (fault !== undefined) faults.set(file.chosen, fault);
   }
@@ -307,7 +308,7 @@ async function* rowsOf({ columns, chunks }: QueryResult): AsyncGenerator<TextRow
 const batchLength = 1 << 16;
 
 /** The file of a settlement, until it is complete. */
-class ReportFile {
+class SettlementReportFile {
   readonly chosen: ChosenSettlement;
   readonly #file: OutputFile;
   readonly #written: Written;
@@ -328,9 +329,9 @@ class ReportFile {
   static async open(
     chosen: ChosenSettlement,
     { account, dir, written }: Pick<WriterOptions, 'account' | 'dir' | 'written'>,
-  ): Promise<ReportFile> {
+  ): Promise<SettlementReportFile> {
     const path = join(dir, fileName(account, chosen.id));
-    const file = new ReportFile(chosen, await openOutputFile(path), written);
+    const file = new SettlementReportFile(chosen, await openOutputFile(path), written);
     file.#begin();
     return file;
   }

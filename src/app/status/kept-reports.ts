@@ -6,7 +6,7 @@ import { roles } from '../../../pipelines/all-pipelines.js';
 import type { LookBacks } from '../../lake/upkeep/look-backs.js';
 
 /** What a lake has of the settlement reports that the service keeps for a while. Instants in milliseconds since 1970. */
-export interface ReportsStatus {
+export interface KeptReports {
   /** The end of the last settlement that has one; undefined where no report has dates. */
   readonly endedAt: number | undefined;
   /** When a run read the service's reports last; undefined where all were imported. */
@@ -28,12 +28,12 @@ const nearMs = dayMs;
  *
  * @param groups the listed settlements
  */
-export function reportsStatus(
+export function keptReports(
   lake: Lake,
   account: string,
   groups: readonly GroupSpan[],
   { lookBacks, now }: { readonly lookBacks?: LookBacks | undefined; readonly now: number },
-): ReportsStatus | undefined {
+): KeptReports | undefined {
   const { name, main } = roles.reports;
   const keys = [...lake.snapshot.keysOf(account, name).values()];
   if (keys.length === 0) return undefined;

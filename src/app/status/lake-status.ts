@@ -21,7 +21,7 @@ import { formatCount } from '../../core/text/amounts.js';
 import type { UnreadEvent } from '../results.js';
 import { unreadEvents } from '../unread-events.js';
 import { unsummedIn } from '../unsummed-amounts.js';
-import { reportsStatus, type ReportsStatus } from './kept-reports.js';
+import { keptReports, type KeptReports } from './kept-reports.js';
 import { freshnessOf, type Freshness } from '../load/freshness.js';
 import type { LookBacks } from '../../lake/upkeep/look-backs.js';
 import { rangeOf, suggestion, type Suggestion, type SuggestionContext } from './suggestions.js';
@@ -68,7 +68,7 @@ export interface AccountCoverage {
   readonly missingSettlements: readonly ListingGap[];
   readonly holes: readonly UnreadEvent[];
   /** Undefined where the lake has no settlement reports. */
-  readonly reports: ReportsStatus | undefined;
+  readonly reports: KeptReports | undefined;
   /** What loads settlement reports before the service has them no more; undefined where that is not due. */
   readonly loadReports: Suggestion | undefined;
   readonly tables: readonly TableStatus[];
@@ -79,7 +79,7 @@ export interface AccountCoverage {
 }
 
 /** The statuses of a lake's accounts, its runs, and the commands that load what is missing. */
-export interface StatusReport {
+export interface StatusFacts {
   /** The lake as the command line names it. */
   readonly location: string;
   readonly lake: Lake;
@@ -158,7 +158,7 @@ export function accountCoverage(question: StatusQuestion): AccountCoverage {
     pipelineFolder: question.pipelineFolder,
   };
   const groups = listedGroups(lake, account).map(({ group }) => group);
-  const reports = reportsStatus(lake, account, groups, question);
+  const reports = keptReports(lake, account, groups, question);
   const isDue = reports !== undefined && (reports.lostFrom !== undefined || reports.expiring.length > 0);
   const isListed = used.some(({ name }) => name === roles.bySettlement.name);
   return {
@@ -252,7 +252,7 @@ export function loadedRange(
  *
  * @throws LedgerlakeError USAGE for an invalid range
  */
-export function reportedRange(options: RangeOptions, loaded: Window | undefined, now: number): Window {
+export function statusRange(options: RangeOptions, loaded: Window | undefined, now: number): Window {
   // Orders have no dates: where nothing else is loaded, the default range is shown.
   if (loaded === undefined || options.from !== undefined) return readDateRange(options, now);
   if (options.to !== undefined) return readDateRange({ ...options, from: isoInstant(loaded.start) }, now);

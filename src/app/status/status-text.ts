@@ -13,16 +13,16 @@ import type { TableStatus } from '../results.js';
 import { unreadText } from '../unread-events.js';
 import { unsummedText } from '../unsummed-amounts.js';
 import { calendarLines, legendLines, type CalendarOptions } from './calendar.js';
-import { coverageText, type AccountCoverage, type PipelineCoverage, type StatusReport } from './lake-status.js';
-import type { ReportsStatus } from './kept-reports.js';
+import { coverageText, type AccountCoverage, type PipelineCoverage, type StatusFacts } from './lake-status.js';
+import type { KeptReports } from './kept-reports.js';
 import type { Suggestion } from './suggestions.js';
 
 /** Width of the output in cells where it isn't a terminal. */
 const defaultWidth = 80;
 
 /** The report for people. */
-export function reportTexts(
-  report: StatusReport,
+export function statusTexts(
+  report: StatusFacts,
   { account, color }: { readonly account: string | undefined; readonly color: boolean },
   width = defaultWidth,
 ): readonly string[] {
@@ -141,14 +141,14 @@ function accountText(status: AccountCoverage, options: CalendarOptions): string 
       holes.map((event) => printable(unreadText(event))),
     ),
   );
-  if (reports !== undefined) lines.push(...reportsLines(reports, loadReports));
+  if (reports !== undefined) lines.push(...keptReportsLines(reports, loadReports));
   lines.push(...tableLines(tables));
   return `${lines.join('\n')}\n`;
 }
 
 /** The text about settlement reports, which the service keeps for 90 days. */
-function reportsLines(
-  { endedAt, listedAt, lostFrom, expiring }: ReportsStatus,
+function keptReportsLines(
+  { endedAt, listedAt, lostFrom, expiring }: KeptReports,
   load: Suggestion | undefined,
 ): readonly string[] {
   const upTo = endedAt === undefined ? 'no dates' : `settlements that ended up to ${dateOrInstant(endedAt)}`;

@@ -18,9 +18,9 @@ import { configuredRanges, readUnfinished, type UnfinishedRange } from '../cover
 import { openExistingLake } from '../query/lake-files.js';
 import { catalogVersion } from '../catalog-version.js';
 import { commandIn } from '../command-text.js';
-import type { ReportsStatus } from './kept-reports.js';
-import { accountCoverage, loadedRange, reportedRange, type AccountCoverage, type StatusReport } from './lake-status.js';
-import { reportTexts } from './status-text.js';
+import type { KeptReports } from './kept-reports.js';
+import { accountCoverage, loadedRange, statusRange, type AccountCoverage, type StatusFacts } from './lake-status.js';
+import { statusTexts } from './status-text.js';
 import { firstLoad, firstSync, nextSync, type Suggestion, type SuggestionContext } from './suggestions.js';
 
 /** What `status` asks of a lake. */
@@ -63,7 +63,7 @@ export async function status(options: StatusCommand, context: ReadingContext): P
   const report = await readStatus(options, context);
   switch (options.format) {
     case 'table':
-      await writeText(output, reportTexts(report, options, terminalWidth(output)), { isColoured: options.color });
+      await writeText(output, statusTexts(report, options, terminalWidth(output)), { isColoured: options.color });
       break;
     case 'json':
       await writeText(output, [`${JSON.stringify(statusObject(report), undefined, 2)}\n`]);
@@ -85,7 +85,7 @@ export async function status(options: StatusCommand, context: ReadingContext): P
 export async function readStatus(
   options: StatusQuery,
   { clock, emit }: Pick<ReadingContext, 'clock' | 'emit'>,
-): Promise<StatusReport> {
+): Promise<StatusFacts> {
   // The range is checked before anything is read.
   if (options.from !== undefined) readDateRange(options, clock.now());
   const lake = await openExistingLake(options.lake, clock, emit);
@@ -115,7 +115,7 @@ export async function readStatus(
   const suggestionContext = { location, pipelineFolder, config, lastRuns, unfinishedRanges, configured, api };
   const lookBacks = await Promise.all(accounts.map((account) => readLookBacks(lake.store, account)));
   const statuses = accounts.map((account, at) => {
-    const range = reportedRange(options, loadedRange(lake, account, unfinishedRanges), now);
+    const range = statusRange(options, loadedRange(lake, account, unfinishedRanges), now);
     const known = { died: runs.died, lookBacks: lookBacks[at], now };
     return accountCoverage({ ...suggestionContext, ...known, lake, account, range });
   });
@@ -155,7 +155,7 @@ function unsyncedRanges(
 }
 
 /** The report for programs. */
-export function statusObject(report: StatusReport): LakeStatus {
+export function statusObject(report: StatusFacts): LakeStatus {
   const { location, lake, now, lastRuns, runs, statuses, first } = report;
   return {
     lake: location,
@@ -171,7 +171,7 @@ export function statusObject(report: StatusReport): LakeStatus {
 }
 
 /** @throws LedgerlakeError LAKE_LAG for the first account whose data is older than allowed */
-function refuseLag(report: StatusReport, { account }: StatusCommand, maxLagMs: number | undefined): void {
+function refuseLag(report: StatusFacts, { account }: StatusCommand, maxLagMs: number | undefined): void {
   const { now, runs, statuses, unloaded, known, suggestionContext } = report;
   const remedyOf = (name: string | undefined, suggested: string) =>
     `${activeRunText(runs, name)}${suggested}, ${allowMore}`;
@@ -257,7 +257,7 @@ function accountObject(of: AccountCoverage, now: number): LakeStatus['accounts']
       group_id: beside.id,
     })),
     holes: of.holes,
-    settlement_reports: of.reports === undefined ? null : reportsObject(of.reports, of.loadReports),
+    settlement_reports: of.reports === undefined ? null : keptReportsObject(of.reports, of.loadReports),
     tables: of.tables,
   };
 }
@@ -268,7 +268,7 @@ const groupObject = ({ id, start, end }: GroupSpan) => ({
   ended_at: instantOrNull(end),
 });
 
-function reportsObject({ endedAt, listedAt, lostFrom, expiring }: ReportsStatus, load: Suggestion | undefined) {
+function keptReportsObject({ endedAt, listedAt, lostFrom, expiring }: KeptReports, load: Suggestion | undefined) {
   return {
     ended_at: instantOrNull(endedAt),
     listed_at: instantOrNull(listedAt),

@@ -10,7 +10,7 @@ import { replaceFile } from '../../core/io/write-file.js';
 import { isAlive, temporaryNames, thisWriter, writerOf } from '../../lake/store/writer-name.js';
 
 /** A received page. */
-export interface JournalPage {
+export interface JournaledPage {
   /** The cursor of its request; undefined for the first page. */
   readonly cursor?: string | undefined;
   /** Milliseconds since 1970. */
@@ -48,9 +48,9 @@ export interface PageJournal {
   /** Queries of dead runs that can be resumed, as their cursors are still accepted. */
   begun(): readonly string[];
   /** Takes over the pages that a dead run received of a query, in order; empty without any. */
-  takeOver(query: string): Promise<readonly JournalPage[]>;
+  takeOver(query: string): Promise<readonly JournaledPage[]>;
   /** Appends a page to those of a query. */
-  add(query: string, page: JournalPage): Promise<void>;
+  add(query: string, page: JournaledPage): Promise<void>;
   /** Removes the pages of a query: they are committed, or useless. */
   drop(query: string): Promise<void>;
   /**
@@ -63,18 +63,18 @@ export interface PageJournal {
 }
 
 /**
- * Opens a journal: a cache on the local disk of received pages that aren't committed yet, so that a crash costs no request
+ * Opens a page journal: a cache on the local disk of received pages that aren't committed yet, so that a crash costs no request
  * twice. Nothing in it counts as loaded, each page carries a hash, and all of it may be deleted at any time. Pages that are
  * too old to be resumed are removed.
  */
 export async function openPageJournal(options: PageJournalOptions): Promise<PageJournal> {
-  const journal = new DiskJournal(options, temporaryNames(await thisWriter()));
-  await journal.open();
-  return journal;
+  const pageJournal = new DiskPageJournal(options, temporaryNames(await thisWriter()));
+  await pageJournal.open();
+  return pageJournal;
 }
 
 /** Pages in a folder for each query. After the first I/O error it does nothing. */
-class DiskJournal implements PageJournal {
+class DiskPageJournal implements PageJournal {
   readonly #options: PageJournalOptions;
   /** Gives each folder a suffix that names this process. */
   readonly #suffix: () => string;
@@ -99,7 +99,7 @@ class DiskJournal implements PageJournal {
     return [...this.#orphans.keys()];
   }
 
-  async takeOver(query: string): Promise<readonly JournalPage[]> {
+  async takeOver(query: string): Promise<readonly JournaledPage[]> {
     const found = this.#orphans.get(query);
     if (found === undefined) return [];
     this.#orphans.delete(query);
@@ -114,7 +114,7 @@ class DiskJournal implements PageJournal {
     return found.pages;
   }
 
-  add(query: string, page: JournalPage): Promise<void> {
+  add(query: string, page: JournaledPage): Promise<void> {
     return this.#attempt(async () => {
       const entry = this.#entries.get(query) ?? { folder: this.#newFolder(query), pages: 0 };
       if (!this.#entries.has(query)) {
@@ -176,7 +176,7 @@ class DiskJournal implements PageJournal {
 
 interface OrphanedPages {
   readonly folder: PathBelow;
-  readonly pages: readonly JournalPage[];
+  readonly pages: readonly JournaledPage[];
 }
 
 function pageFile(index: number): string {
@@ -184,7 +184,7 @@ function pageFile(index: number): string {
 }
 
 /** When the last page was received; -Infinity without pages. */
-function newestOf(pages: readonly JournalPage[]): number {
+function newestOf(pages: readonly JournaledPage[]): number {
   return pages.at(-1)?.receivedAt ?? -Infinity;
 }
 
@@ -222,8 +222,8 @@ async function orphansIn(folder: PathBelow, since: number): Promise<Map<string, 
 }
 
 /** The pages of an entry up to the first that is missing or damaged. */
-async function readEntry(folder: PathBelow): Promise<{ query: string | undefined; pages: JournalPage[] }> {
-  const pages: JournalPage[] = [];
+async function readEntry(folder: PathBelow): Promise<{ query: string | undefined; pages: JournaledPage[] }> {
+  const pages: JournaledPage[] = [];
   let query: string | undefined;
   // A run that was killed while writing leaves a temporary file beside the pages.
   const names = (await entriesIn(folder)).map(({ name }) => name).filter((name) => name.endsWith('.page'));
@@ -249,7 +249,7 @@ async function entriesIn({ root, path }: PathBelow): Promise<{ readonly name: st
   }
 }
 
-function encoded(query: string, { cursor, headers, body, receivedAt, pageSize }: JournalPage): Uint8Array {
+function encoded(query: string, { cursor, headers, body, receivedAt, pageSize }: JournaledPage): Uint8Array {
   // A session cookie is a secret, and has no cursor.
   const stored = [...headers].filter(([name]) => name !== 'set-cookie');
   const header: Header = {
@@ -263,7 +263,7 @@ function encoded(query: string, { cursor, headers, body, receivedAt, pageSize }:
   return Buffer.concat([Buffer.from(`${JSON.stringify(header)}\n`), body]);
 }
 
-function decoded(bytes: Uint8Array): (JournalPage & { readonly query: string }) | undefined {
+function decoded(bytes: Uint8Array): (JournaledPage & { readonly query: string }) | undefined {
   const end = bytes.indexOf(0x0a);
   if (end === -1) return undefined;
   const body = bytes.subarray(end + 1);

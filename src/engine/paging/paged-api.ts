@@ -55,7 +55,7 @@ export interface ApiAddress {
 
 /** A paged HTTP API as the paged client reads it. Differences between APIs are members here, never cases in the client. */
 export interface PagedApi<Q extends Query, P extends ApiPage> {
-  /** Identifies the API in the journal, which stores its hash. */
+  /** Identifies the API in the page journal, which stores its hash. */
   readonly id: string;
   readonly address: ApiAddress;
   readonly operations: readonly string[];

@@ -10,7 +10,7 @@ import { pagedRequests } from './api-client.js';
 import { LearnedPageSize } from './page-size.js';
 import type { ApiPage, PagedApi, Query } from './paged-api.js';
 import { readPages } from './paginator.js';
-import { QueryJournal } from './query-journal.js';
+import { JournaledQueries } from './journaled-queries.js';
 
 export interface PagedClientOptions extends RetryPolicyOptions {
   /** Closed with the client. */
@@ -20,7 +20,7 @@ export interface PagedClientOptions extends RetryPolicyOptions {
   /** Stores the state of the token buckets between runs. */
   readonly kept?: PersistedQuota | undefined;
   /** Stores the pages of open slices, so that the next run resumes after a crash. */
-  readonly journal?: PageJournal | undefined;
+  readonly pageJournal?: PageJournal | undefined;
   /** Receives the events of the buckets, and of long waits. */
   readonly emit?: Emit | undefined;
   /** Called with each answer that has a date: the API's clock minus ours, in milliseconds; left out: `emit` receives a difference. */
@@ -37,7 +37,7 @@ export function signInRetries({ emit, ...options }: RetryPolicyOptions & Pick<Pa
 export interface PagedClient<Q extends Query, P extends ApiPage> extends RequestClient {
   /**
    * The pages of a query in order, through empty ones too, until there are no more. Pages that a dead run received come from
-   * the journal.
+   * the page journal.
    *
    * @throws what `readPages` throws
    */
@@ -61,7 +61,7 @@ export function connectApi<Q extends Query, P extends ApiPage>(
   api: PagedApi<Q, P>,
   options: PagedClientOptions,
 ): PagedClient<Q, P> {
-  const { transport, clock, accessTokens, kept, journal: pageJournal, emit } = options;
+  const { transport, clock, accessTokens, kept, pageJournal, emit } = options;
   const { quota, cursorLifeMs } = api;
   const operations = new Map(
     api.operations.map((name) => [
@@ -79,14 +79,14 @@ export function connectApi<Q extends Query, P extends ApiPage>(
   const onWait = emit && waitWarning(clock, emit);
   const onClock = options.onClock ?? (emit && clockWarning(emit));
   const request = pagedRequests({ api, transport, queueOf, accessTokens, clock, policy, onWait, onClock });
-  const journal = new QueryJournal(api, clock, pageJournal);
+  const journaledQueries = new JournaledQueries(api, clock, pageJournal);
   /** Operations of the pipelines in this run, also of those with nothing to read. */
   const pacedOperations = new Set<string>();
 
   return {
     pages: async function* (query, reading) {
       const { learnedSize } = operationOf(query.operation);
-      yield* journal.recorded(query, reading, (recorded) =>
+      yield* journaledQueries.recorded(query, reading, (recorded) =>
         readPages(query, { api, request, clock, learnedSize, requestOptions: reading, ...recorded }),
       );
     },
@@ -94,8 +94,8 @@ export function connectApi<Q extends Query, P extends ApiPage>(
       pacedOperations.add(operation);
       return queueOf(operation).pace();
     },
-    begun: (operation) => journal.begun(operation),
-    sweep: () => journal.sweep(pacedOperations),
+    begun: (operation) => journaledQueries.begun(operation),
+    sweep: () => journaledQueries.sweep(pacedOperations),
     clear: async () => pageJournal?.clear(),
     close: async () => {
       await transport.close();

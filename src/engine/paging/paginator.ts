@@ -3,14 +3,14 @@ import type { Clock } from '../../core/clock.js';
 import { usageError } from '../../core/errors.js';
 import { formatBytes } from '../../core/text/amounts.js';
 import { dayMs } from '../../core/windows.js';
-import type { JournalPage } from '../page-journal/page-journal.js';
+import type { JournaledPage } from '../page-journal/page-journal.js';
 import { ReadFailure } from '../retry/read-failure.js';
 import type { PagePosition, ReceivedPage, RequestOptions, RequestPage } from './api-client.js';
 import { LearnedPageSize, PageSize } from './page-size.js';
 import type { ApiPage, CursorRecovery, PagedApi, Query } from './paged-api.js';
 
 /** A received page of a query. */
-export interface KnownPage<P> extends JournalPage {
+export interface KnownPage<P> extends JournaledPage {
   readonly page: P;
 }
 

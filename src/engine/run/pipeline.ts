@@ -25,7 +25,7 @@ export interface BackfillJob extends CommonJob {
   readonly kind: 'backfill';
   /** Whether requests are limited: then slices are sized by density, otherwise on a grid. */
   readonly isPaced?: boolean | undefined;
-  /** Windows that a stopped run had begun to read, and whose pages are in the journal. */
+  /** Windows that a stopped run had begun to read, and whose pages are in the page journal. */
   readonly begun?: readonly Window[] | undefined;
 }
 

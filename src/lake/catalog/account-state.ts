@@ -1,5 +1,5 @@
 import { DataFile } from '../delta/data-file.js';
-import { logError, type Add } from '../delta/actions.js';
+import { catalogError, type Add } from '../delta/actions.js';
 import { accountOf, accountOfPath, lakePathOf, type Change, type RemovedFile } from './change.js';
 import type { LoadKey, LoadKeyId, StoredLoadKey } from './load-key.js';
 
@@ -140,7 +140,7 @@ function applied(content: AccountContent, changes: readonly AccountChange[]): Ac
   const retired = new Map(content.retired);
   let { forgottenBefore } = content;
   for (const { version, retiredAt, ...change } of changes) {
-    const wrong = (what: string) => logError(`expected version ${version} of the catalog to follow, it ${what}`);
+    const wrong = (what: string) => catalogError(`expected version ${version} of the catalog to follow, it ${what}`);
     for (const { table, file } of change.remove) {
       const path = lakePathOf(table, file);
       if (!files.of(table).delete(file.path)) throw wrong(`removes ${path}, which is not there`);

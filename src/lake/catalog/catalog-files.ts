@@ -1,5 +1,5 @@
 import { LedgerlakeError } from '../../core/errors.js';
-import { logError, isObject } from '../delta/actions.js';
+import { catalogError, isObject } from '../delta/actions.js';
 import { hasFile, type Store } from '../store/store.js';
 import { ErasedCommit } from './catalog-errors.js';
 import type { EncodedCheckpoint } from './checkpoint.js';
@@ -213,7 +213,7 @@ export class CatalogFiles {
       throw new LedgerlakeError('LAKE_CONFLICT', `${what}; no commit was erased, run again when it has ended`);
     }
     if (Buffer.compare(found, encoded.bytes) !== 0) {
-      throw logError(
+      throw catalogError(
         `expected the checkpoint ${file} as it was just written, its bytes have changed; no commit was erased`,
       );
     }

@@ -10,7 +10,7 @@ import { supported, type SealedCommit, canonicalCommit, sealCommit } from './com
 import { CommitGroup, type Decide } from './commit-group.js';
 import { openSnapshot, type OpenedSnapshot } from './open-snapshot.js';
 import type { Snapshot } from './snapshot.js';
-import { logError } from '../delta/actions.js';
+import { catalogError } from '../delta/actions.js';
 import { grownSchema } from './grown-schema.js';
 
 /** Commits that are asked for at once where newer ones may exist. */
@@ -259,7 +259,7 @@ export class Catalog {
       // Another run may have committed and published meanwhile.
       if ((await this.refresh()).version > version) continue;
       const found = version < 0 ? 'got none' : `got ${version} as the newest`;
-      throw logError(
+      throw catalogError(
         `expected the commits of ${this.#files.location} that ${ahead}/_delta_log was published from, ${found}`,
       );
     }

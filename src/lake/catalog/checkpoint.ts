@@ -2,7 +2,7 @@ import { DataFile } from '../delta/data-file.js';
 import { hash as digest } from 'node:crypto';
 import { messageOf } from '../../core/errors.js';
 import type { Zstd } from '../../core/parquet/encoder/zstd.js';
-import { logError, isObject, type Add } from '../delta/actions.js';
+import { catalogError, isObject, type Add } from '../delta/actions.js';
 import { AccountState, type AccountBlock, type AccountContent } from './account-state.js';
 import { checkFormat, supported } from './commit.js';
 import type { TableState } from './grown-schema.js';
@@ -104,12 +104,12 @@ export function decodeCheckpoint(bytes: Uint8Array, sha256: string, file: string
   const length = buffer.length < prefixLength ? 0 : buffer.readUInt32LE(0);
   const headEnd = prefixLength + length;
   if (digest('sha256', buffer.subarray(0, headEnd)) !== sha256) {
-    throw logError(`expected the checkpoint ${file} as it was written, its bytes have changed`);
+    throw catalogError(`expected the checkpoint ${file} as it was written, its bytes have changed`);
   }
   const parsed: unknown = JSON.parse(
     text(zstd.decompress(buffer.subarray(prefixLength, headEnd), buffer.readUInt32LE(4))),
   );
-  if (!isObject(parsed)) throw logError(`expected a checkpoint of the catalog in ${file}, found something else`);
+  if (!isObject(parsed)) throw catalogError(`expected a checkpoint of the catalog in ${file}, found something else`);
   checkFormat(parsed, file);
   // Its hash is right: it is as a program with this format wrote it.
   const { tables, blocks, ...head } = parsed as unknown as Head;
@@ -120,7 +120,7 @@ export function decodeCheckpoint(bytes: Uint8Array, sha256: string, file: string
     const block = buffer.subarray(at, (at += blockLength));
     const where = `${account} in the checkpoint ${file}`;
     if (digest('sha256', block) !== hash) {
-      throw logError(`expected the account ${where} as it was written, its bytes have changed`);
+      throw catalogError(`expected the account ${where} as it was written, its bytes have changed`);
     }
     const decode = () => decodeBlock(block, size, where, zstd.decompress);
     accounts.set(account, AccountState.ofBlock({ bytes: block, sha256: hash, size, decode }));
@@ -147,7 +147,7 @@ function decodeBlock(bytes: Uint8Array, size: number, where: string, decompress:
   try {
     document = JSON.parse(text(decompress(bytes, size))) as BlockDocument;
   } catch (error) {
-    throw logError(`expected the account ${where}, it can't be decoded (${messageOf(error).slice(0, 100)})`);
+    throw catalogError(`expected the account ${where}, it can't be decoded (${messageOf(error).slice(0, 100)})`);
   }
   const keys = new Map<string, Map<string, StoredLoadKey>>();
   for (const key of document.keys) {

@@ -1,6 +1,6 @@
 import { compare } from '../../core/compare.js';
-import { logError, isObject, type Fields } from '../delta/actions.js';
-import { checkLoggedPaths } from '../delta/log-paths.js';
+import { catalogError, isObject, type Fields } from '../delta/actions.js';
+import { checkActionPaths } from '../delta/action-paths.js';
 import { newerProgram } from './catalog-errors.js';
 import type { Change, TableChange } from './change.js';
 import { createHash } from 'node:crypto';
@@ -122,12 +122,14 @@ export function sealStub({ value, hash }: Sealed<Pick<Commit, 'version' | 'previ
  */
 export function readCommit(bytes: Uint8Array, version: number, file: string): SealedCommit | ErasedStub {
   const sealed = unseal(bytes);
-  if (sealed === undefined) throw logError(`expected ${file} as it was written, its bytes have changed`);
+  if (sealed === undefined) throw catalogError(`expected ${file} as it was written, its bytes have changed`);
   const { value, hash } = sealed;
   if (!isObject(value)) throw malformed(file, 'it is no object');
   checkFormat(value, file);
   if (value['version'] !== version) {
-    throw logError(`expected version ${version} of the catalog in ${file}, found ${JSON.stringify(value['version'])}`);
+    throw catalogError(
+      `expected version ${version} of the catalog in ${file}, found ${JSON.stringify(value['version'])}`,
+    );
   }
   if ('erased' in value) {
     if (isText(value['erased']) && isText(value['previous']) && isNumber(value['at']))
@@ -138,8 +140,8 @@ export function readCommit(bytes: Uint8Array, version: number, file: string): Se
   if (fault !== undefined) throw malformed(file, fault);
   const commit = value as unknown as Commit;
   for (const { add = [], remove = [] } of Object.values(commit.tables)) {
-    for (const one of add) checkLoggedPaths({ add: one }, file);
-    for (const one of remove) checkLoggedPaths({ remove: { ...one, deletionTimestamp: commit.at } }, file);
+    for (const one of add) checkActionPaths({ add: one }, file);
+    for (const one of remove) checkActionPaths({ remove: { ...one, deletionTimestamp: commit.at } }, file);
   }
   return { value: commit, hash, bytes };
 }
@@ -158,7 +160,7 @@ export function checkFormat({ format, minReaderVersion = 1 }: Fields, file: stri
 }
 
 function malformed(file: string, fault: string): Error {
-  return logError(`expected a commit of the catalog in ${file}, found something else (${fault})`);
+  return catalogError(`expected a commit of the catalog in ${file}, found something else (${fault})`);
 }
 
 const isText = (value: unknown): value is string => typeof value === 'string';

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { logError, isObject, type Fields, type MetaData } from '../delta/actions.js';
+import { catalogError, isObject, type Fields, type MetaData } from '../delta/actions.js';
 import { deltaFieldsOf } from '../delta/table-metadata.js';
 import type { TableChange } from './change.js';
 
@@ -78,7 +78,7 @@ export function checkGrown(stored: TableState | undefined, { metaData, descripti
     ...(description ? lacking(columnsOf(stored.description), columnsOf(description)) : []),
   ];
   if (lost !== undefined)
-    throw logError(`expected every column in the schema of ${where}, it has lost ${nameOf(lost)}`);
+    throw catalogError(`expected every column in the schema of ${where}, it has lost ${nameOf(lost)}`);
 }
 
 function columnsOf(description: Fields | undefined): readonly Fields[] {

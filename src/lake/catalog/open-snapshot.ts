@@ -5,7 +5,7 @@ import { commitPath, type CatalogFiles, type CheckpointName } from './catalog-fi
 import { decodeCheckpoint } from './checkpoint.js';
 import { type SealedCommit } from './commit.js';
 import { Snapshot } from './snapshot.js';
-import { logError } from '../delta/actions.js';
+import { catalogError } from '../delta/actions.js';
 
 export interface OpenedSnapshot {
   readonly snapshot: Snapshot;
@@ -44,7 +44,7 @@ export async function openSnapshot(
     }
   }
   const found = skipped.length === 0 ? 'none' : `only damaged ones (${skipped.join(', ')})`;
-  throw logError(`expected a checkpoint in ${files.location}, because older commits are erased, got ${found}`);
+  throw catalogError(`expected a checkpoint in ${files.location}, because older commits are erased, got ${found}`);
 }
 
 /** The snapshot by the first checkpoint that can be read; undefined where there is none. */
@@ -93,7 +93,7 @@ async function readOn(files: CatalogFiles, from: Snapshot, seen: (commit: Sealed
     // Each version up to the newest, listed or not: the end of the chain is where a listing ends, not where a file is missing.
     if (commit === undefined) {
       const path = files.fileName(commitPath(from.version + 1 + commits.length));
-      throw logError(`expected ${path}, because there are later commits, got none`);
+      throw catalogError(`expected ${path}, because there are later commits, got none`);
     }
     commits.push(commit);
   }

@@ -1,7 +1,7 @@
 import type { DataFile } from '../delta/data-file.js';
 import type { Table } from '../../core/columns/table.js';
-import { logError } from '../delta/actions.js';
-import { logColumns, partitionColumns, type LogColumn } from '../delta/table-metadata.js';
+import { catalogError } from '../delta/actions.js';
+import { deltaColumns, partitionColumns, type DeltaColumn } from '../delta/table-metadata.js';
 import { AccountState, byAccount, type AccountChange } from './account-state.js';
 import { accountOfPath, type CatalogConfig, type Change, type Fence, firstVersionOf } from './change.js';
 import { noHash, type Commit, type CommitHeader, type Sealed } from './commit.js';
@@ -120,10 +120,10 @@ export class Snapshot {
   }
 
   /** The columns of a table's files: those of its schema, then those that a newer program version has added. */
-  columnsOf({ name, columns }: Table): readonly LogColumn[] {
+  columnsOf({ name, columns }: Table): readonly DeltaColumn[] {
     const known = new Set<string>([...columns.map((column) => column.name.toLowerCase()), ...partitionColumns]);
     const metaData = this.tables.get(name)?.metaData;
-    const logged = metaData === undefined ? [] : logColumns(metaData.schemaString);
+    const logged = metaData === undefined ? [] : deltaColumns(metaData.schemaString);
     return [...columns, ...logged.filter((column) => !known.has(column.name.toLowerCase()))];
   }
 
@@ -227,7 +227,7 @@ function headerOf({ version, at, minReaderVersion, minWriterVersion }: Commit) {
 }
 
 function checkFollows(state: LakeState, { version, previous, at }: Commit): void {
-  const wrong = (expected: string) => logError(`expected version ${version} of the catalog to ${expected}`);
+  const wrong = (expected: string) => catalogError(`expected version ${version} of the catalog to ${expected}`);
   if (version !== state.version + 1) throw wrong(`be version ${state.version + 1}`);
   if (previous !== state.hash) throw wrong(`follow version ${state.version}, it names another hash`);
   if (at < state.at) throw wrong(`be no earlier than version ${state.version}`);
@@ -238,7 +238,8 @@ function changedState(state: LakeState, { tables = {}, fence, config }: Change):
   for (const [name, { metaData, description }] of Object.entries(tables)) {
     const table = changed.get(name);
     const known = metaData ?? table?.metaData;
-    if (known === undefined) throw logError(`expected the schema of the table ${name} in its first commit, got none`);
+    if (known === undefined)
+      throw catalogError(`expected the schema of the table ${name} in its first commit, got none`);
     checkGrown(table, { ...(metaData && { metaData }), ...(description && { description }) }, name);
     const described = description ?? table?.description;
     const versions = (table?.versions ?? 0) + 1;

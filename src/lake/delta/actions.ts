@@ -44,7 +44,7 @@ export type Action =
   | { readonly commitInfo: Readonly<Record<string, unknown>> };
 
 /** The error for what can't be read of a log, with the advice. */
-export function logError(fault: string): LedgerlakeError {
+export function catalogError(fault: string): LedgerlakeError {
   return new LedgerlakeError(
     'LAKE_LOG',
     `${fault}; run \`ledgerlake repair\`, or restore the file from a copy of the lake`,

@@ -98,7 +98,7 @@ export class DataFile implements Add {
 
   /** The load keys of its rows. */
   get loadKeys(): readonly string[] {
-    return loggedJson(this.tags?.['loadKeys'] ?? '[]', 'a list', isList).map(String);
+    return deltaJson(this.tags?.['loadKeys'] ?? '[]', 'a list', isList).map(String);
   }
 
   /** Their tag, where it can't be read. */
@@ -108,12 +108,12 @@ export class DataFile implements Add {
 
   get net(): NetSums | undefined {
     const text = this.tags?.['net'];
-    return text === undefined ? undefined : loggedJson(text, 'sums by currency', isNetSums);
+    return text === undefined ? undefined : deltaJson(text, 'sums by currency', isNetSums);
   }
 
   get groups(): readonly GroupSpan[] | undefined {
     const text = this.tags?.['groups'];
-    return text === undefined ? undefined : loggedJson(text, 'settlements', isGroupSpans);
+    return text === undefined ? undefined : deltaJson(text, 'settlements', isGroupSpans);
   }
 
   /** What it has in common with files of the same rows. */
@@ -129,7 +129,7 @@ export class DataFile implements Add {
   /** Its statistics by column; empty where the log doesn't say. */
   get statistics(): FileStatistics {
     const fields = (value: unknown): Fields => (isObject(value) ? value : {});
-    const { numRecords, minValues, maxValues, nullCount } = loggedJson(this.stats ?? '{}', 'statistics', isObject);
+    const { numRecords, minValues, maxValues, nullCount } = deltaJson(this.stats ?? '{}', 'statistics', isObject);
     return {
       numRecords: typeof numRecords === 'number' ? numRecords : undefined,
       minValues: fields(minValues),
@@ -156,7 +156,7 @@ export class DataFile implements Add {
     const tags = this.tags ?? {};
     const { account } = this;
     if (tags['pipeline'] === undefined) return 'the file has none of the tags of ledgerlake: another program added it';
-    const loadKeys = ifReadable(() => loggedJson(tags['loadKeys'] ?? '', 'a list', isTexts));
+    const loadKeys = ifReadable(() => deltaJson(tags['loadKeys'] ?? '', 'a list', isTexts));
     if (loadKeys === undefined || loadKeys.length === 0)
       return `expected the tag loadKeys to be a list, got ${shownText(tags['loadKeys'])}`;
     if (!/^\d+$/.test(tags['rows'] ?? ''))
@@ -191,7 +191,7 @@ export function sharedTags(files: readonly Add[]): SharedTags {
  *
  * @throws LedgerlakeError LAKE_LOG where it isn't what is expected
  */
-function loggedJson<T>(text: string, expected: string, isIt: (value: unknown) => value is T): T {
+function deltaJson<T>(text: string, expected: string, isIt: (value: unknown) => value is T): T {
   let value: unknown;
   try {
     value = JSON.parse(text);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { typeName, type Column, type Table, type TypeNames } from '../../core/columns/table.js';
-import { isObject, logError, type Fields, type MetaData } from './actions.js';
+import { isObject, catalogError, type Fields, type MetaData } from './actions.js';
 import { hourMs } from '../../core/windows.js';
 
 /** Delta's property of the retention. */
@@ -48,7 +48,7 @@ interface DeltaField extends Fields {
 }
 
 /** A column of a log's schema. */
-export type LogColumn = Pick<Column, 'name' | 'type' | 'digits' | 'nullable'>;
+export type DeltaColumn = Pick<Column, 'name' | 'type' | 'digits' | 'nullable'>;
 
 /** The table's schema in the JSON form of the Delta protocol ("Schema Serialization Format"). */
 export function deltaSchema(table: Table): string {
@@ -61,12 +61,12 @@ export function deltaSchema(table: Table): string {
  *
  * @throws LedgerlakeError LAKE_LOG where it isn't a schema
  */
-export function logColumns(schema: string): LogColumn[] {
-  return deltaFieldsOf(schema).flatMap((field) => logColumn(field) ?? []);
+export function deltaColumns(schema: string): DeltaColumn[] {
+  return deltaFieldsOf(schema).flatMap((field) => deltaColumn(field) ?? []);
 }
 
 /** The column of a field of a log's schema; undefined for one of an unknown type. */
-export function logColumn({ name, type, nullable: mayBeNull }: DeltaField): LogColumn | undefined {
+export function deltaColumn({ name, type, nullable: mayBeNull }: DeltaField): DeltaColumn | undefined {
   const nullable = mayBeNull !== false;
   const [, precision, scale] = /^decimal\((\d{1,2}),(\d{1,2})\)$/.exec(String(type)) ?? [];
   if (precision !== undefined)
@@ -89,7 +89,7 @@ export function deltaFieldsOf(schema: string): readonly DeltaField[] {
     // Reported below.
   }
   if (Array.isArray(fields) && fields.every(isField)) return fields;
-  throw logError(`expected a table's schema in the log, found ${schema.slice(0, 60)}`);
+  throw catalogError(`expected a table's schema in the log, found ${schema.slice(0, 60)}`);
 }
 
 function isField(value: unknown): value is DeltaField {

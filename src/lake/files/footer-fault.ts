@@ -11,7 +11,7 @@ import {
 } from '../../core/parquet/footer.js';
 import { blobOf } from '../../core/parquet/parquet-source.js';
 import { formatCount } from '../../core/text/amounts.js';
-import type { LogColumn } from '../delta/table-metadata.js';
+import type { DeltaColumn } from '../delta/table-metadata.js';
 import type { TableFile } from '../commit-files.js';
 import { damageOf } from './local-file.js';
 import type { Store } from '../store/store.js';
@@ -19,7 +19,7 @@ import type { Store } from '../store/store.js';
 /** Types as Parquet stores them: physical ones, and what these stand for. Some writers state the width of integers. */
 const stored: Readonly<
   Record<
-    LogColumn['type'],
+    DeltaColumn['type'],
     { readonly physical: readonly number[]; readonly converted: readonly (number | undefined)[] }
   >
 > = {
@@ -48,7 +48,7 @@ const mostExpanded = 100;
 export async function footerFault(
   path: string,
   { table, add }: TableFile,
-  expectedColumns: readonly LogColumn[],
+  expectedColumns: readonly DeltaColumn[],
   store: Store,
 ): Promise<string | undefined> {
   const file = await blobOf(path);
@@ -67,7 +67,7 @@ export async function footerFault(
   return expanded > manyBytes && expanded > mostExpanded * file.size ? damageOf(store, table, add) : undefined;
 }
 
-function columnFault(found: readonly FooterColumn[], columns: readonly LogColumn[]): string | undefined {
+function columnFault(found: readonly FooterColumn[], columns: readonly DeltaColumn[]): string | undefined {
   if (found.length === 0) return 'it has no columns';
   for (const one of found) {
     const column = columns.find(({ name }) => name === one.name);
@@ -77,7 +77,7 @@ function columnFault(found: readonly FooterColumn[], columns: readonly LogColumn
   return undefined;
 }
 
-function isStoredAs(column: LogColumn, { physical, converted, ...digits }: FooterColumn): boolean {
+function isStoredAs(column: DeltaColumn, { physical, converted, ...digits }: FooterColumn): boolean {
   const types = stored[column.type];
   if (!types.physical.includes(physical) || !types.converted.includes(converted)) return false;
   const { precision, scale } = digitsOf(column);

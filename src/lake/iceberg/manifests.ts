@@ -3,7 +3,7 @@ import { typeName, type TypeNames } from '../../core/columns/table.js';
 import { readInstant } from '../../core/numeric/instant.js';
 import type { DataFile } from '../delta/data-file.js';
 import { avroFile, type AvroField, type AvroRecord, type AvroSchema, type AvroValue } from './avro.js';
-import { deltaFieldsOf, logColumn } from '../delta/table-metadata.js';
+import { deltaFieldsOf, deltaColumn } from '../delta/table-metadata.js';
 
 /** A column of an Iceberg table. Its id is its position in the log's schema, which only grows at its end. */
 export interface IcebergField {
@@ -32,7 +32,7 @@ const types: TypeNames = {
 /** The columns of a table by its log's schema, including partition columns. */
 export function icebergFields(schemaString: string): IcebergField[] {
   return deltaFieldsOf(schemaString).flatMap((field, at): IcebergField[] => {
-    const column = logColumn(field);
+    const column = deltaColumn(field);
     if (column === undefined) return [];
     const { name, nullable } = column;
     // Partition columns aren't in the files: readers that don't take them from the metadata see null.

@@ -2,7 +2,7 @@ import { typeName, type TypeNames } from '../../core/columns/table.js';
 import { identifier, literal } from '../../core/duckdb/literals.js';
 import type { TableState } from '../catalog/grown-schema.js';
 import type { Lake } from '../lake.js';
-import { logColumns } from '../delta/table-metadata.js';
+import { deltaColumns } from '../delta/table-metadata.js';
 import { symlinkFolder } from '../data-files.js';
 
 /** Redshift's type names. Its texts have at most 65,535 bytes. */
@@ -31,7 +31,7 @@ export function redshiftStatements(lake: Lake, schema: string): string[] {
 }
 
 function tableStatement(lake: Lake, table: string, { metaData }: TableState, schema: string): string {
-  const columns = logColumns(metaData.schemaString)
+  const columns = deltaColumns(metaData.schemaString)
     .filter(({ name }) => !Object.hasOwn(partitionTypes, name))
     .map((column) => `  ${identifier(column.name)} ${typeName(column, types)}`);
   const partitions = Object.entries(partitionTypes).map(([name, type]) => `"${name}" ${type}`);

@@ -12,7 +12,7 @@ import { encodeCheckpoint } from '../catalog/checkpoint.js';
 import { hashesOf } from '../catalog/commit.js';
 import type { Snapshot } from '../catalog/snapshot.js';
 import { isDataFile, symlinkFolder } from '../data-files.js';
-import { logError } from '../delta/actions.js';
+import { catalogError } from '../delta/actions.js';
 import { faultOf, sizeFault } from '../files/local-file.js';
 import { Lake } from '../lake.js';
 import { hasFile, type Store, type StoredFile } from '../store/store.js';
@@ -137,7 +137,7 @@ async function refuseOther(
   const found = await new CatalogFiles(newer).stored(older.version);
   // An interrupted backup may lack older commits.
   if (found === undefined && !isNewer)
-    throw logError(`expected ${newer.location}/${commitPath(older.version)}, got none`);
+    throw catalogError(`expected ${newer.location}/${commitPath(older.version)}, got none`);
   if (found !== undefined && hashesOf(found).own !== older.hash) {
     const anew = `; where a run has begun ${source.store.location} anew, check whether its disk is mounted`;
     throw refuse(`another lake${command === 'backup' ? anew : ''}`);
@@ -306,7 +306,9 @@ async function checkChain(files: CatalogFiles, from: number, hash: string, downT
   for await (const { version, fault, commit } of chainDown(files, from, hash)) {
     if (fault !== undefined) {
       const file = files.fileName(fault.path);
-      throw logError(fault.fault.includes(file) ? fault.fault : `expected ${file} as it was written, ${fault.fault}`);
+      throw catalogError(
+        fault.fault.includes(file) ? fault.fault : `expected ${file} as it was written, ${fault.fault}`,
+      );
     }
     if (version === from && commit === undefined) throw new ErasedCommit(version, files.fileName(commitPath(version)));
     if (version === downTo) return;
@@ -316,7 +318,7 @@ async function checkChain(files: CatalogFiles, from: number, hash: string, downT
 async function copyCommit(source: Store, target: Store, version: number): Promise<void> {
   const path = commitPath(version);
   const bytes = await source.read(path);
-  if (bytes === undefined) throw logError(`expected ${source.location}/${path}, got none`);
+  if (bytes === undefined) throw catalogError(`expected ${source.location}/${path}, got none`);
   await target.write(path, bytes);
 }
 

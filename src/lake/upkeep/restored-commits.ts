@@ -18,7 +18,7 @@ import { codeOf } from '../../core/errors.js';
 import type { Zstd } from '../../core/parquet/encoder/zstd.js';
 import { loadKeyId, type LoadKey, type LoadKeyId } from '../catalog/load-key.js';
 import type { MetaData } from '../delta/actions.js';
-import { logColumns } from '../delta/table-metadata.js';
+import { deltaColumns } from '../delta/table-metadata.js';
 import { readPublished, type PublishedChange } from '../publish/delta-commit.js';
 import type { Store } from '../store/store.js';
 
@@ -268,7 +268,7 @@ async function knownChange(
 
 function isMetaData(metaData: MetaData): boolean {
   try {
-    logColumns(metaData.schemaString);
+    deltaColumns(metaData.schemaString);
     return true;
   } catch {
     return false;

@@ -140,7 +140,7 @@ export async function orphanFiles(lake: Lake, account: string): Promise<StoredFi
 export const icebergFolder = '_iceberg';
 
 /**
- * Files besides the tables (at the lake's root, under names that begin with `_`: journals, notes of runs) that belong
+ * Files besides the tables (at the lake's root, under names that begin with `_`: page journals, notes of runs) that belong
  * to an account, by their path or because they name the account. None of them is essential.
  *
  * @param spare files that are excluded
@@ -161,7 +161,7 @@ export async function filesAboutAccount(
     const isIceberg = names[0] === icebergFolder;
     const accountNames = [account, `${account}.json`, `account=${account}`];
     const belongs = isIceberg || names.some((name) => accountNames.includes(name));
-    // Only files directly below the first folder may be about several accounts; journals are in a folder for each
+    // Only files directly below the first folder may be about several accounts; page journals are in a folder for each
     // account.
     if (belongs || (names.length <= 2 && (await includes(store, path, quoted)))) found.push(file);
   }

@@ -3,7 +3,11 @@ import { cp, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'nod
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { openPageJournal, type PageJournal, type JournalPage } from '../../../src/engine/page-journal/page-journal.js';
+import {
+  openPageJournal,
+  type PageJournal,
+  type JournaledPage,
+} from '../../../src/engine/page-journal/page-journal.js';
 import { defaultLimits, withWorkspace } from '../../../src/lake/files/workspace.js';
 import { openPersistedQuota } from '../../../src/engine/page-journal/persisted-quota.js';
 import { HandClock } from '../../core/clock.js';
@@ -24,7 +28,7 @@ function opened(path: string, warn = never): Promise<PageJournal> {
   return openPageJournal({ folder: inItsFolder(path), clock, cursorLifeMs, warn });
 }
 
-function page(number: number, receivedAt = clock.now()): JournalPage {
+function page(number: number, receivedAt = clock.now()): JournaledPage {
   const cursor = number === 0 ? undefined : `token ${number}`;
   return {
     cursor,
@@ -159,10 +163,10 @@ test('where pages can not be kept that is told once, and nothing fails', async (
   const path = join(await temporaryFolder(), 'file');
   await writeFile(path, '');
   const told: unknown[] = [];
-  const journal = await opened(path, (reason) => told.push(reason));
-  await journal.add(question, page(0));
-  await journal.add(question, page(1));
-  await journal.drop(question);
+  const pageJournal = await opened(path, (reason) => told.push(reason));
+  await pageJournal.add(question, page(0));
+  await pageJournal.add(question, page(1));
+  await pageJournal.drop(question);
   expect(told).toHaveLength(1);
 });
 
@@ -199,8 +203,8 @@ test('pages, the level of the quota and temporary files are readable by their us
 
 test('a FIFO in the place of a page or a quota is passed over: nobody waits for it', async () => {
   const path = await temporaryFolder();
-  const journal = await opened(path);
-  for (let number = 0; number < 2; number++) await journal.add(question, page(number));
+  const pageJournal = await opened(path);
+  for (let number = 0; number < 2; number++) await pageJournal.add(question, page(number));
   const [entry = ''] = await readdir(path);
   const fifos = [join(path, entry, '00001.page'), join(path, 'quota.json')];
   for (const fifo of fifos) {

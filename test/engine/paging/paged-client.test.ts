@@ -68,11 +68,11 @@ async function setup(answer: (number: number) => Scripted, journalFolder?: strin
     const warn = (reason: unknown): never => {
       throw reason as Error;
     };
-    const journal =
+    const pageJournal =
       journalFolder === undefined
         ? undefined
         : await openPageJournal({ folder: inItsFolder(journalFolder), clock, cursorLifeMs: 180_000, warn });
-    const options = { transport: createTransport(), clock, random: () => 0, journal };
+    const options = { transport: createTransport(), clock, random: () => 0, pageJournal };
     const client = connectApi(api, options);
     onTestFinished(() => client.close());
     return client;

@@ -63,7 +63,7 @@ export async function encodeTable(
       offset: chunks[0]?.offset,
     })),
   });
-  return { bytes, stats: logStatistics(table, rowCount, groups) };
+  return { bytes, stats: deltaStatistics(table, rowCount, groups) };
 }
 
 /** Writes the column chunks of the rows from `start` to before `end`, and their Bloom filters behind them. */
@@ -217,7 +217,7 @@ function chunkMetadata({ column, chunk, offset, bloom, columnIndex, offsetIndex 
 }
 
 /** Statistics of the columns that people filter by, over all row groups. */
-function logStatistics(table: Table, rows: number, groups: readonly RowGroup[]): string {
+function deltaStatistics(table: Table, rows: number, groups: readonly RowGroup[]): string {
   const columns = new Map<string, ColumnStatistics>();
   for (const { name, type, filtered } of table.columns) {
     if (filtered !== true) continue;

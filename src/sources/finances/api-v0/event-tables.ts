@@ -3,7 +3,7 @@ import {
   amazonOrderId,
   effectiveAt,
   filtered,
-  later,
+  addedLater,
   maybeEffectiveAt,
   nullable,
   nullableText,
@@ -21,7 +21,7 @@ const marketplace = nullableText(
   'marketplace',
   'The marketplace of the sale, as the event has it: `Amazon.com`, or an id.',
 );
-const marketplaceId = later(
+const marketplaceId = addedLater(
   nullableText(
     'marketplace_id',
     'Identifier of the marketplace, wherever a field of the event gives it: joins with `marketplaces`.',
@@ -73,7 +73,7 @@ function entryColumns(effective: Column): Column[] {
     ),
     nullable('item', 'integer', 'dictionary', 'Which element of the outermost array on the path, from 0.'),
     filtered(nullableText('sku', "The seller's SKU of the item, else of the event.")),
-    later(nullableText('fnsku', "The fulfilment network's SKU of the item, else of the event.")),
+    addedLater(nullableText('fnsku', "The fulfilment network's SKU of the item, else of the event.")),
     nullableText('asin', 'Catalogue number of the item, else of the event.'),
     unbounded(nullableText('order_item_id', 'Number of the item within its order.')),
     nullable('quantity', 'bigint', 'dictionary', 'Units of the item.'),

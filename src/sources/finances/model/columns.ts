@@ -11,8 +11,8 @@ export function withBloomFilter(base: Column): Column {
 }
 
 /** A column that files of earlier versions lack: null there until `rebuild`. */
-export function later(base: Column): Column {
-  return { ...base, later: true };
+export function addedLater(base: Column): Column {
+  return { ...base, addedLater: true };
 }
 
 /** The same for a column that may be null. */

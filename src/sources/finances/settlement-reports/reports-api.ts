@@ -83,7 +83,7 @@ type ReportsOptions = Pick<FinancesApiOptions, 'endpoint' | 'quota' | 'cursorLif
 export function connectReports(options: ReportsOptions): ReportsClient {
   const { endpoint, transport, clock, emit } = options;
   const connect = (operation: ReportOperation) =>
-    connectApi(reportsApi(options, operation), { ...options, journal: undefined });
+    connectApi(reportsApi(options, operation), { ...options, pageJournal: undefined });
   const lists = connect(reportOperations.getReports);
   const documents = connect(reportOperations.getReportDocument);
   const policy = new RetryPolicy(options);

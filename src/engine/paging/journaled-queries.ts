@@ -7,21 +7,21 @@ import type { Reading } from '../run/pipeline.js';
 import { requestText, type ApiPage, type PagedApi, type Query } from './paged-api.js';
 import { isCursorStale, type KnownPage, type PaginatorOptions } from './paginator.js';
 
-/** What connects a paginator to the journal: the pages to resume after, and what stores the next ones. */
+/** What connects a paginator to the page journal: the pages to resume after, and what stores the next ones. */
 type Recorded<Q extends Query, P extends ApiPage> = Pick<PaginatorOptions<Q, P>, 'resume' | 'onPage'>;
 
-/** The journal of an API's queries; without a journal it stores nothing. An entry is `HASH OPERATION START/END REQUEST`. */
-export class QueryJournal<Q extends Query, P extends ApiPage> {
+/** The queries of an API in the page journal; without one it stores nothing. An entry is `HASH OPERATION START/END REQUEST`. */
+export class JournaledQueries<Q extends Query, P extends ApiPage> {
   readonly #api: PagedApi<Q, P>;
   readonly #clock: Clock;
-  readonly #journal: PageJournal | undefined;
+  readonly #pageJournal: PageJournal | undefined;
   /** Separates the APIs. A hash, since the id may contain a password. */
   readonly #hash: string;
 
-  constructor(api: PagedApi<Q, P>, clock: Clock, journal: PageJournal | undefined) {
+  constructor(api: PagedApi<Q, P>, clock: Clock, pageJournal: PageJournal | undefined) {
     this.#api = api;
     this.#clock = clock;
-    this.#journal = journal;
+    this.#pageJournal = pageJournal;
     this.#hash = shortHash(api.id);
   }
 
@@ -32,11 +32,11 @@ export class QueryJournal<Q extends Query, P extends ApiPage> {
     read: (recorded: Recorded<Q, P>) => AsyncIterable<P>,
   ): AsyncGenerator<P, void> {
     const entry = this.#entryOf(query);
-    const drop = async (): Promise<void> => this.#journal?.drop(entry);
+    const drop = async (): Promise<void> => this.#pageJournal?.drop(entry);
     reading.committed(drop);
     const resume = await this.#takeOver(query, entry);
     // An empty answer, always the last one, has no body to store.
-    const onPage = (page: KnownPage<P>) => (page.body.length === 0 ? undefined : this.#journal?.add(entry, page));
+    const onPage = (page: KnownPage<P>) => (page.body.length === 0 ? undefined : this.#pageJournal?.add(entry, page));
     try {
       yield* read({ resume, onPage });
     } catch (error) {
@@ -48,7 +48,7 @@ export class QueryJournal<Q extends Query, P extends ApiPage> {
 
   /** The windows of an operation that a dead run had begun to read. */
   begun(operation: string): readonly Window[] {
-    return (this.#journal?.begun() ?? []).flatMap((entry) => {
+    return (this.#pageJournal?.begun() ?? []).flatMap((entry) => {
       if (!this.#isOf(entry, operation)) return [];
       const [start = 0, end = 0] = (entry.split(' ')[2] ?? '').split('/').map(Number);
       return start < end ? [{ start, end }] : [];
@@ -57,13 +57,13 @@ export class QueryJournal<Q extends Query, P extends ApiPage> {
 
   /** Drops what dead runs left of some operations. */
   async sweep(operations: ReadonlySet<string>): Promise<void> {
-    await this.#journal?.sweep((entry) => [...operations].some((operation) => this.#isOf(entry, operation)));
+    await this.#pageJournal?.sweep((entry) => [...operations].some((operation) => this.#isOf(entry, operation)));
   }
 
   /** The pages that a dead run received of a query; dropped, and empty, where they can't be resumed. */
   async #takeOver(query: Q, entry: string): Promise<readonly KnownPage<P>[]> {
     const hasRecovery = this.#api.recovery !== undefined;
-    const stored = (await this.#journal?.takeOver(entry)) ?? [];
+    const stored = (await this.#pageJournal?.takeOver(entry)) ?? [];
     const known: KnownPage<P>[] = [];
     for (const { cursor, ...page } of stored) {
       const request = this.#api.request(query, cursor, page.pageSize);
@@ -76,7 +76,7 @@ export class QueryJournal<Q extends Query, P extends ApiPage> {
     const isStale = isCursorStale(known, this.#api.cursorLifeMs, this.#clock.now());
     const isLost = !hasRecovery && !isComplete && isStale;
     if (known.length === stored.length && !isLost) return known;
-    await this.#journal?.drop(entry);
+    await this.#pageJournal?.drop(entry);
     return [];
   }
 

@@ -1,5 +1,5 @@
 import type { LedgerlakeError } from '../../core/errors.js';
-import { logError, type Action } from './actions.js';
+import { catalogError, type Action } from './actions.js';
 import { DataFile } from './data-file.js';
 import { pathFault } from '../store/store.js';
 
@@ -10,7 +10,7 @@ import { pathFault } from '../store/store.js';
  * @param location the log and its version, for messages
  * @throws LedgerlakeError LAKE_LOG naming the location and the path
  */
-export function checkLoggedPaths(action: Action, location: string): void {
+export function checkActionPaths(action: Action, location: string): void {
   if ('add' in action) {
     const { add } = action;
     const account = add.partitionValues['account'] ?? add.tags?.['account'];
@@ -31,7 +31,7 @@ function fileFault(path: string, account: string | null | undefined): string | u
   return decoded === undefined ? 'it is not percent-encoded' : decodedPathFault(decoded, account);
 }
 
-/** Names that begin with `_` are no data: logs, leases, journals. */
+/** Names that begin with `_` are no data: logs, leases, page journals. */
 function decodedPathFault(path: string, account: string | null | undefined): string | undefined {
   const isHidden = path.startsWith('_') || path.includes('/_');
   return pathFault(path) ?? (isHidden ? 'a name in it begins with `_`' : undefined) ?? accountFault(path, account);
@@ -60,7 +60,7 @@ function decodedPath(path: string): string | undefined {
 
 function strayPath(location: string, path: string, fault: string): LedgerlakeError {
   const found = JSON.stringify(path.slice(0, 200));
-  return logError(
+  return catalogError(
     `expected paths within the table in ${location}, found ${found}: ${fault}; the log was changed by somebody else`,
   );
 }

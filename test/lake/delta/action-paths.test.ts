@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { LedgerlakeError } from '../../../src/core/errors.js';
 import type { Add } from '../../../src/lake/delta/actions.js';
-import { checkLoggedPaths } from '../../../src/lake/delta/log-paths.js';
+import { checkActionPaths } from '../../../src/lake/delta/action-paths.js';
 
 const good: Add = {
   path: 'account=shop/month=2025-06/window-0123456789abcdef.parquet',
@@ -54,7 +54,7 @@ describe('a path of the log', () => {
       { remove: { path, deletionTimestamp: 0, dataChange: false } },
     ]) {
       const refusal = refusalOf(() => {
-        checkLoggedPaths(action, place);
+        checkActionPaths(action, place);
       });
       expect(refusal).toMatchObject({ code: 'LAKE_LOG' });
       expect(refusal?.message).toContain(place);
@@ -69,7 +69,7 @@ describe('a path of the log', () => {
       fc.property(fc.array(part, { minLength: 1, maxLength: 8 }), (parts) => {
         const path = parts.join('');
         const refusal = refusalOf(() => {
-          checkLoggedPaths({ add: { ...good, path, partitionValues: {} } }, place);
+          checkActionPaths({ add: { ...good, path, partitionValues: {} } }, place);
         });
         if (refusal !== undefined) return;
         const url = new URL(`file:///lake/table/${path.replaceAll('?', '')}`);
@@ -98,7 +98,7 @@ describe('a path of the log', () => {
     for (const add of names)
       expect(
         refusalOf(() => {
-          checkLoggedPaths({ add }, place);
+          checkActionPaths({ add }, place);
         }),
       ).toBeUndefined();
   });
@@ -106,7 +106,7 @@ describe('a path of the log', () => {
   test('is refused in the folder of another account than its entry names; of another month `verify` tells', () => {
     const check = (partitionValues: Add['partitionValues']) =>
       refusalOf(() => {
-        checkLoggedPaths({ add: { ...good, partitionValues } }, place);
+        checkActionPaths({ add: { ...good, partitionValues } }, place);
       });
     expect(check({ account: 'other', month: '2025-06' })?.message).toMatch(/its entry has account=other/);
     expect(check({ account: 'shop', month: '2025-07' })).toBeUndefined();
@@ -115,7 +115,7 @@ describe('a path of the log', () => {
   test('is refused in a tag that names the main file of another account', () => {
     const check = (path: string, account: string, partitionValues: Add['partitionValues']) =>
       refusalOf(() => {
-        checkLoggedPaths({ add: { ...good, path: 'x', partitionValues, tags: { account, main: path } } }, place);
+        checkActionPaths({ add: { ...good, path: 'x', partitionValues, tags: { account, main: path } } }, place);
       });
     const theirs = 'entries/account=other/month=2025-06/x.parquet';
     expect(check(theirs, 'shop', { account: 'shop' })?.message).toMatch(/account=other.*its entry has account=shop/);
@@ -129,7 +129,7 @@ describe('a path of the log', () => {
     const add = { ...good, tags: { main: path } };
     expect(
       refusalOf(() => {
-        checkLoggedPaths({ add }, place);
+        checkActionPaths({ add }, place);
       }),
     ).toMatchObject({ code: 'LAKE_LOG' });
   });
@@ -139,12 +139,12 @@ test('a removal may name another account no more than an entry may', () => {
   const { path, partitionValues } = good;
   const removal = { path, deletionTimestamp: 0, dataChange: true };
   const refused = refusalOf(() => {
-    checkLoggedPaths({ remove: { ...removal, partitionValues: { ...partitionValues, account: 'other' } } }, place);
+    checkActionPaths({ remove: { ...removal, partitionValues: { ...partitionValues, account: 'other' } } }, place);
   });
   expect(refused?.code).toBe('LAKE_LOG');
   for (const remove of [removal, { ...removal, partitionValues }]) {
     expect(() => {
-      checkLoggedPaths({ remove }, place);
+      checkActionPaths({ remove }, place);
     }).not.toThrow();
   }
 });
