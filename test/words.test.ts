@@ -23,6 +23,13 @@ const refused: Readonly<Record<string, string>> = {
   whoever: 'a noun: caller, reader, writer',
 };
 
+/** Where names may have a word that means something else in other places. The words are in ARCHITECTURE.md. */
+const places: Readonly<Record<string, RegExp>> = {
+  backend: /^src\/(?:serve|emulator|cli)\//,
+  ledger: /^src\/app\/journal\//,
+  service: /^src\/(?!serve\/|cli\/serve\/)/,
+};
+
 /** `keptQuota` and `kept-quota` are `kept` and `quota`. */
 function wordsOf(name: string): string[] {
   return name
@@ -61,6 +68,18 @@ test('names are made of the words of the field', async () => {
     }
   }
   expect(found).toEqual([]);
+});
+
+test('names have a word where it has its one meaning', async () => {
+  const misplaced: string[] = [];
+  for (const file of await sourceFiles()) {
+    for (const name of [file, ...identifiersOf(file, await readFile(file, 'utf8'))]) {
+      for (const word of wordsOf(name)) {
+        if (Object.hasOwn(places, word) && places[word]?.test(file) === false) misplaced.push(`${file}: ${name}`);
+      }
+    }
+  }
+  expect(misplaced).toEqual([]);
 });
 
 test('a refused word is found in names of either form', () => {
