@@ -33,7 +33,7 @@ interface AccountsCommand {
   readonly command: CommandDefinition;
   readonly signal: AbortSignal;
   /** Runs the command for one account. Never rejects. */
-  readonly run: (args: CommandArguments, of: OneOfSeveral) => Promise<AccountRun>;
+  readonly run: (args: CommandArguments, oneOfSeveral: OneOfSeveral) => Promise<AccountRun>;
 }
 
 /**
@@ -62,8 +62,8 @@ export async function runAccounts(
   if (parallel === 1) {
     for (let account = next(); account !== undefined; account = next()) {
       printTitle(account);
-      const of = { reported, sideBySide: undefined, print: printResult };
-      runs.set(account, await run(args.withAccount(account), of));
+      const oneOfSeveral = { reported, sideBySide: undefined, print: printResult };
+      runs.set(account, await run(args.withAccount(account), oneOfSeveral));
     }
   } else {
     const sideBySide: SideBySide = {};
@@ -87,8 +87,8 @@ export async function runAccounts(
     const work = async (): Promise<void> => {
       for (let account = next(); account !== undefined; account = next()) {
         const own = texts.get(account);
-        const of = { reported, sideBySide, print: (text: string) => void own?.push(text) };
-        runs.set(account, await run(args.withAccount(account), of));
+        const oneOfSeveral = { reported, sideBySide, print: (text: string) => void own?.push(text) };
+        runs.set(account, await run(args.withAccount(account), oneOfSeveral));
         if (!isHeldBack) printEnded();
       }
     };

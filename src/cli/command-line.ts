@@ -138,7 +138,7 @@ async function runCommand(
             args,
             command,
             signal: processContext.signal,
-            run: (of, oneOfSeveral) => runOnce(of, command, context, oneOfSeveral),
+            run: (accountArgs, oneOfSeveral) => runOnce(accountArgs, command, context, oneOfSeveral),
           });
   } catch (error) {
     await context.notifyEnd(failedEvent(error).exitCode, error);

@@ -84,7 +84,7 @@ function jsonText(value: unknown, indent: string, form: { readonly end: string; 
   if (!isObject(value) || !Object.values(value).some(isObject)) return jsonLine(value);
   const inner = indent + form.unit;
   const members = Object.entries(value).map(
-    ([name, of]) => `${inner}${JSON.stringify(name)}: ${jsonText(of, inner, form)}`,
+    ([name, member]) => `${inner}${JSON.stringify(name)}: ${jsonText(member, inner, form)}`,
   );
   return `{${form.end}${members.join(`,${form.end}`)}${form.end}${indent}}`;
 }

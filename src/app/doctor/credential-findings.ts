@@ -223,7 +223,8 @@ function addOutcomes(
   { account, source }: { readonly account: string; readonly source: string },
   add: AddFinding,
 ): void {
-  const namesOf = (of: readonly RequestOutcome[]): string => of.map(({ operation }) => operation).join(', ');
+  const namesOf = (outcomes: readonly RequestOutcome[]): string =>
+    outcomes.map(({ operation }) => operation).join(', ');
   const ofKind = (kind: RequestOutcome['kind']): RequestOutcome[] =>
     outcomes.filter((outcome) => outcome.kind === kind);
   const answered = ofKind('answered');

@@ -29,20 +29,20 @@ export async function examineDisk(settings: Settings, accounts: readonly string[
   ];
   if (isStateTemporary(settings)) warnings(add)({ event: 'state-temporary', folder: userCache() });
   const found = await Promise.all(
-    folders.map(async (of) => {
-      const existing = await existingFolder(of.folder);
+    folders.map(async (usage) => {
+      const existing = await existingFolder(usage.folder);
       // The store's examination tries the lake's.
-      if (of.folder !== local) await tryFolder(existing);
+      if (usage.folder !== local) await tryFolder(existing);
       const [{ dev }, { bavail, blocks, bsize }] = await Promise.all([stat(existing), statfs(existing)]);
       return {
-        ...of,
+        ...usage,
         dev, // Some file systems, such as those of the kernel, have no size.
         free: blocks === 0 ? Infinity : bavail * bsize,
       };
     }),
   );
   for (const onDisk of groupBy(found, ({ dev }) => dev).values()) {
-    const free = Math.min(...onDisk.map((of) => of.free));
+    const free = Math.min(...onDisk.map((usage) => usage.free));
     const uses = [...new Set(onDisk.map(({ use }) => use))].join(', ');
     const [{ folder } = { folder: '' }] = onDisk;
     const state = free < short.fault ? 'fault' : free < short.warning ? 'warning' : 'ok';

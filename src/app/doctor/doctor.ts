@@ -63,7 +63,13 @@ export async function doctor(options: DoctorCommand, context: ReadingContext): P
     const lines = findingLines(report, proseWidth(output), paintIn(options.color));
     await writeText(output, [`${lines.join('\n')}\n`], { isColoured: options.color });
   } else {
-    const rows = report.findings.map((of) => [of.group, of.account, of.state, of.found, of.command]);
+    const rows = report.findings.map((finding) => [
+      finding.group,
+      finding.account,
+      finding.state,
+      finding.found,
+      finding.command,
+    ]);
     await writeRows(output, options.format, columns, chunksOf(rows));
   }
   return report.state === 'fault' ? 1 : 0;
@@ -130,8 +136,8 @@ export async function examine(options: Examination, context: ExaminationContext)
         'credentials',
         context,
         (add, signal) => {
-          const of = { ...known, account, endpoint, lake: lake.result?.lake, onClock };
-          return examineCredentials(of, { clock, signal }, add);
+          const examination = { ...known, account, endpoint, lake: lake.result?.lake, onClock };
+          return examineCredentials(examination, { clock, signal }, add);
         },
         { account },
       ),
@@ -168,8 +174,10 @@ export async function examine(options: Examination, context: ExaminationContext)
     files,
     versions,
   ];
-  const findings = all.flatMap((of) => of.findings.map((finding) => withCommand(finding, { lake: location, config })));
-  const worst = (['fault', 'warning'] as const).find((state) => findings.some((of) => of.state === state));
+  const findings = all.flatMap((examination) =>
+    examination.findings.map((finding) => withCommand(finding, { lake: location, config })),
+  );
+  const worst = (['fault', 'warning'] as const).find((state) => findings.some((finding) => finding.state === state));
   return { lake: location, at: isoInstant(clock.now()), state: worst ?? 'ok', findings };
 }
 
@@ -225,11 +233,11 @@ function findingLines({ findings }: DoctorReport, width: number, paint: Paint): 
     ];
   };
   const groups = [...groupBy(findings, ({ group }) => group)];
-  const count = (state: DoctorState) => findings.filter((of) => of.state === state).length;
+  const count = (state: DoctorState) => findings.filter((finding) => finding.state === state).length;
   const faults = count('fault');
   const verdict = faults === 0 ? 'Nothing has to be done' : `${formatCount(faults, 'fault')} to mend`;
   return [
-    ...groups.flatMap(([group, of]) => [group, ...of.flatMap(textOf)]),
+    ...groups.flatMap(([group, members]) => [group, ...members.flatMap(textOf)]),
     '',
     `${verdict}; ${formatCount(count('warning'), 'warning')}, ${count('ok')} ok`,
   ];

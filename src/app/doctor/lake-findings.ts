@@ -57,9 +57,13 @@ export async function examineLake(query: FreshnessQuery, clock: Clock, add: AddF
   const report = await readStatus(query, { clock, emit: plainLog(log) });
   const { location, lastRuns, runs, statuses, unloaded, first, suggestionContext } = report;
   if (first !== undefined) add({ state: 'warning', ...suggested(`${location} has nothing yet`, first) });
-  for (const of of statuses) addAccount(of, report, query, add);
-  for (const of of unloaded) {
-    add({ account: of.account, state: 'warning', ...suggested(`${of.account}: nothing loaded yet`, of) });
+  for (const coverage of statuses) addAccount(coverage, report, query, add);
+  for (const suggestion of unloaded) {
+    add({
+      account: suggestion.account,
+      state: 'warning',
+      ...suggested(`${suggestion.account}: nothing loaded yet`, suggestion),
+    });
   }
   for (const lease of runs.active) add({ state: 'ok', found: `a run is active: ${leaseText(lease)}` });
   for (const lease of runs.died) {
@@ -68,12 +72,12 @@ export async function examineLake(query: FreshnessQuery, clock: Clock, add: AddF
   for (const { account, status, command, endedAt, code, failure } of lastRuns.values()) {
     if (status !== 'failed' || (query.account !== undefined && query.account !== account)) continue;
     const found = `${account}: the last run failed: ${command}, ${shortInstant(Date.parse(endedAt))}, ${code ?? ''}: ${failure ?? ''}`;
-    const isOfAccount = (of: { readonly account: string }) => of.account === account;
-    const of = statuses.find(isOfAccount);
+    const isOfAccount = (candidate: { readonly account: string }) => candidate.account === account;
+    const coverage = statuses.find(isOfAccount);
     const remedy =
-      of === undefined
+      coverage === undefined
         ? (unloaded.find(isOfAccount) ?? firstLoad(account, [], suggestionContext))
-        : loadOf(of, suggestionContext);
+        : loadOf(coverage, suggestionContext);
     add({ account, state: 'warning', ...(remedy === undefined ? { found } : suggested(found, remedy)) });
   }
   return { lake: report.lake, report };
@@ -85,9 +89,9 @@ function lackingIn({ pipelines, range }: AccountCoverage): AccountCoverage['pipe
 }
 
 /** The one command that loads what an account lacks: the gaps, else what is new. */
-function loadOf(of: AccountCoverage, context: StatusFacts['suggestionContext']): Suggestion {
-  const hasGaps = lackingIn(of).length + of.unfinished.length > 0;
-  return (hasGaps ? of.load : undefined) ?? nextSync(of, context);
+function loadOf(coverage: AccountCoverage, context: StatusFacts['suggestionContext']): Suggestion {
+  const hasGaps = lackingIn(coverage).length + coverage.unfinished.length > 0;
+  return (hasGaps ? coverage.load : undefined) ?? nextSync(coverage, context);
 }
 
 /** A finding with the command that mends it, and what else that needs. */
@@ -96,45 +100,48 @@ function suggested(found: string, { command, additions }: Suggestion): Pick<Find
 }
 
 function addAccount(
-  of: AccountCoverage,
+  coverage: AccountCoverage,
   { location, now, lastRuns, suggestionContext }: StatusFacts,
   { maxLagMs, config }: FreshnessQuery,
   add: AddFinding,
 ): void {
-  const { account, freshness, behind, openGroups, groupsToLoad, missingSettlements, holes } = of;
+  const { account, freshness, behind, openGroups, groupsToLoad, missingSettlements, holes } = coverage;
   const addFinding = (state: Finding['state'], finding: Pick<Finding, 'found' | 'command'>): void => {
     add({ account, state, ...finding, found: `${account}: ${finding.found}` });
   };
-  const sync = nextSync(of, suggestionContext);
+  const sync = nextSync(coverage, suggestionContext);
   const about = { remedy: 'run', subject: 'it', unfinished: behind };
   const lag = freshness === undefined ? undefined : lagFailure(freshness, maxLagMs, now, about);
   if (lag !== undefined)
-    addFinding('fault', suggested(lag.message.replace(/; run$/, ''), loadOf(of, suggestionContext)));
+    addFinding('fault', suggested(lag.message.replace(/; run$/, ''), loadOf(coverage, suggestionContext)));
   else if (freshness !== undefined) {
     const open = openGroups.length === 0 ? '' : `, ${formatCount(openGroups.length, 'open settlement')}`;
     addFinding('ok', { found: `${completeText(freshness)}, ${formatSpan(now - freshness.coveredTo)} ago${open}` });
   }
-  const lacking = lackingIn(of);
-  if (of.load !== undefined && lacking.length + of.unfinished.length > 0) {
+  const lacking = lackingIn(coverage);
+  if (coverage.load !== undefined && lacking.length + coverage.unfinished.length > 0) {
     const texts = [
       ...lacking.map(({ pipeline, days, takenOut }) =>
         takenOut.length > 0
           ? `${pipeline} lacks ${loadKeysText(takenOut)}, which repair took out`
           : `${pipeline} has gaps (${coverageText(days)})`,
       ),
-      ...of.unfinished.map((name) => `${name} was requested and has not begun`),
+      ...coverage.unfinished.map((name) => `${name} was requested and has not begun`),
     ];
-    addFinding('fault', suggested(texts.join(', '), of.load));
+    addFinding('fault', suggested(texts.join(', '), coverage.load));
   }
   if (groupsToLoad.length > 0) {
     const found = `${formatCount(groupsToLoad.length, 'settlement')} listed, of which the events are not loaded`;
     addFinding('warning', suggested(found, sync));
   }
   for (const hole of missingSettlements) addFinding('warning', suggested(listingGapText(hole), sync));
-  if (of.loadReports !== undefined) {
+  if (coverage.loadReports !== undefined) {
     addFinding(
       'warning',
-      suggested('the service keeps settlement reports for 90 days, and has some that are not loaded', of.loadReports),
+      suggested(
+        'the service keeps settlement reports for 90 days, and has some that are not loaded',
+        coverage.loadReports,
+      ),
     );
   }
   const named: NamedLake = { location, lastRuns, config };
@@ -206,18 +213,18 @@ export async function examineFiles(
     const sizes = new Map<string, number>();
     for await (const { path, size } of lake.store.list(name)) sizes.set(path, size);
     const differing: DataFile[] = [];
-    for (const of of lake.snapshot.files(name)) {
-      [count, bytes] = [count + 1, bytes + of.size];
-      if (sizes.get(lakePathOf(name, of)) !== of.size) differing.push(of);
+    for (const dataFile of lake.snapshot.files(name)) {
+      [count, bytes] = [count + 1, bytes + dataFile.size];
+      if (sizes.get(lakePathOf(name, dataFile)) !== dataFile.size) differing.push(dataFile);
     }
     // A run may have replaced them meanwhile.
     if (differing.length > 0) await lake.refresh();
-    for (const of of differing) {
-      if (lake.snapshot.file(name, of.path) === undefined) continue;
-      const file = lakePathOf(name, of);
+    for (const dataFile of differing) {
+      if (lake.snapshot.file(name, dataFile.path) === undefined) continue;
+      const file = lakePathOf(name, dataFile);
       const size = sizes.get(file);
-      const [slice = '', ...others] = of.loadKeys;
-      const found = `${file}: ${size === undefined ? 'it is missing' : sizeFault(of, size)}`;
+      const [slice = '', ...others] = dataFile.loadKeys;
+      const found = `${file}: ${size === undefined ? 'it is missing' : sizeFault(dataFile, size)}`;
       faults.push({ found, rows: { table: name, file, slice: others.length === 0 ? slice : '' } });
     }
   }

@@ -26,9 +26,9 @@ export function adjustmentsOf(
   const adjusted = groupBy(signed, ({ line: { account, basis, month, currency, code } }) =>
     JSON.stringify([account, basis, currency, month, code]),
   );
-  const lines = [...adjusted.values()].flatMap((of) => {
-    const credit = of.reduce((sum, { amount }) => sum + amount, 0n);
-    const line = of.at(-1)?.line;
+  const lines = [...adjusted.values()].flatMap((changes) => {
+    const credit = changes.reduce((sum, { amount }) => sum + amount, 0n);
+    const line = changes.at(-1)?.line;
     if (line === undefined || credit === 0n) return [];
     const { account, basis, month, currency } = line;
     const date = lastDays.get(account) ?? line.date;

@@ -172,9 +172,9 @@ export async function exportJournal(
 function daysOf({ month, from, to, since }: JournalOptions): Days {
   if (month !== undefined) {
     if (from !== undefined || to !== undefined) throw usageError('expected --month, or --from and --to, got both');
-    const [, year = '', of = ''] = /^(\d{4})-(0[1-9]|1[0-2])$/.exec(month) ?? [];
+    const [, year = '', monthNumber = ''] = /^(\d{4})-(0[1-9]|1[0-2])$/.exec(month) ?? [];
     if (year === '') throw usageError(`expected --month YYYY-MM, got ${JSON.stringify(month)}`);
-    return { from: `${month}-01`, to: isoInstant(Date.UTC(Number(year), Number(of), 1)).slice(0, 10) };
+    return { from: `${month}-01`, to: isoInstant(Date.UTC(Number(year), Number(monthNumber), 1)).slice(0, 10) };
   }
   if (from === undefined || to === undefined) {
     throw usageError('expected --month YYYY-MM, or --from and --to, with `export journal`, got none');

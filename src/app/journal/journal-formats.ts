@@ -116,9 +116,9 @@ export function journalFiles(
   if (mostLines === undefined) return [{ path, lines }];
   const ending = extname(path);
   const name = ending === '' ? path : path.slice(0, -ending.length);
-  return [...groupBy(lines, ({ currency }) => currency)].flatMap(([currency, of]) => {
+  return [...groupBy(lines, ({ currency }) => currency)].flatMap(([currency, linesOfCurrency]) => {
     const parts: JournalLine[][] = [];
-    for (const journal of groupBy(of, (line) => line.journal).values()) {
+    for (const journal of groupBy(linesOfCurrency, (line) => line.journal).values()) {
       const last = parts.at(-1);
       // With its header.
       if (last !== undefined && last.length + journal.length < mostLines) last.push(...journal);

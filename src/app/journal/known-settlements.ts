@@ -33,12 +33,12 @@ export function knownSettlements(
     return snapshot.filesOf(listing, account).flatMap((add) => {
       const read = add.loadKeys.flatMap((key) => keys.get(key) ?? []);
       return (add.groups ?? []).map(({ id, start, end, open, awaited }) => {
-        const of = read.find(({ window }) => window !== undefined && start !== null && contains(window, start));
-        const readAt = Math.min(of?.readAt ?? at, at);
+        const load = read.find(({ window }) => window !== undefined && start !== null && contains(window, start));
+        const readAt = Math.min(load?.readAt ?? at, at);
         const hasEnded = end !== null && end <= readAt;
         const isClosed = hasEnded && open !== true;
         const state = { has_ended: hasEnded, is_closed: isClosed, has_total: isClosed && awaited !== true };
-        const isSame = newest.has(lakePathOf(listing, add)) && (of?.readAt ?? at) <= at;
+        const isSame = newest.has(lakePathOf(listing, add)) && (load?.readAt ?? at) <= at;
         return { account, group_id: id, ...state, read_at: readAt, is_same: isSame };
       });
     });

@@ -39,8 +39,8 @@ export async function explainDifference(
   const conditions =
     order === undefined
       ? {
-          api_differences: `subject = 'settlement' AND id IN (${listOf(found.map((of) => of['group_id']))})`,
-          settlement_differences: `group_id IN (${listOf(found.map((of) => of['group_id']))}) OR settlement_id IN (${listOf(found.map((of) => of['settlement_id']))})`,
+          api_differences: `subject = 'settlement' AND id IN (${listOf(found.map((row) => row['group_id']))})`,
+          settlement_differences: `group_id IN (${listOf(found.map((row) => row['group_id']))}) OR settlement_id IN (${listOf(found.map((row) => row['settlement_id']))})`,
           reconciliation: 'true',
         }
       : {

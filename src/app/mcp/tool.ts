@@ -54,7 +54,9 @@ export function inputSchema({ args }: Tool) {
 export function readArguments(tool: string, { args }: Tool, given: Readonly<Record<string, unknown>>): Arguments {
   const unknown = Object.keys(given).find((name) => args[name] === undefined);
   if (unknown !== undefined) throw unknownName(`an argument of ${tool}`, unknown, Object.keys(args));
-  return Object.fromEntries(Object.entries(args).map(([name, of]) => [name, readArgument(name, of, given[name])]));
+  return Object.fromEntries(
+    Object.entries(args).map(([name, argument]) => [name, readArgument(name, argument, given[name])]),
+  );
 }
 
 function readArgument(

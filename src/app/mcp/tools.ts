@@ -84,8 +84,8 @@ export function lakeTools(session: LakeSession): Readonly<Record<string, Tool>> 
       },
       run: async ({ args }) => {
         const { marginMinutes } = served;
-        const of = { lake: location, config, allowed, account: accountOf(textOf(args, 'account')), marginMinutes };
-        const status = statusObject(await readStatus({ ...of, from: undefined, to: undefined }, context));
+        const query = { lake: location, config, allowed, account: accountOf(textOf(args, 'account')), marginMinutes };
+        const status = statusObject(await readStatus({ ...query, from: undefined, to: undefined }, context));
         if (args['days'] === true) return status;
         return {
           ...status,

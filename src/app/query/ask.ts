@@ -34,7 +34,7 @@ export function askedQuestion(lake: Lake, { name, parameters, timeZone = 'UTC', 
   const [month, from] = [values.get('month'), values.get('from')];
   const before = name === 'month-comparison' ? [1, 12] : [];
   const months = month === undefined ? [] : [0, ...before].map((count) => monthBefore(month, count));
-  const ranges = months.map((of) => ({ first: of, last: of }));
+  const ranges = months.map((month) => ({ first: month, last: month }));
   if (from !== undefined) ranges.push({ first: from, last: '9999-12' });
   const notes = [...accounts].flatMap(([account, windows]) =>
     ranges.flatMap((range) => {

@@ -19,8 +19,8 @@ export function windowsByAccount(lake: Lake): ReadonlyMap<string, readonly Windo
 function monthIn(zone: string, instant: number): string {
   const format = new Intl.DateTimeFormat('en', { timeZone: zone, year: 'numeric', month: '2-digit' });
   const parts = format.formatToParts(instant);
-  const of = (type: string): string => parts.find((part) => part.type === type)?.value ?? '';
-  return `${of('year').padStart(4, '0')}-${of('month')}`;
+  const partOf = (type: string): string => parts.find((part) => part.type === type)?.value ?? '';
+  return `${partOf('year').padStart(4, '0')}-${partOf('month')}`;
 }
 
 /** The month `count` months before one. */
@@ -62,5 +62,5 @@ export function partialMonths(
     ...(month(start - 1) === month(start) ? [month(start)] : []),
     ...(month(end) === month(end - 1) ? [month(end)] : []),
   ]);
-  return [...new Set(cut)].filter((of) => of >= first && of <= last).toSorted();
+  return [...new Set(cut)].filter((month) => month >= first && month <= last).toSorted();
 }

@@ -49,7 +49,9 @@ export function emptyNote({ relations }: StatementScope, lake: Lake): string | u
   const stored = storedPipelines(lake);
   const isLoaded = ({ name, main }: PipelineTables) =>
     accounts.some(
-      (of) => lake.snapshot.filesOf(main.name, of, name).length > 0 || lake.snapshot.keysOf(of, name).size > 0,
+      (accountName) =>
+        lake.snapshot.filesOf(main.name, accountName, name).length > 0 ||
+        lake.snapshot.keysOf(accountName, name).size > 0,
     );
   for (const { name, tables } of relations) {
     const all = tables.flatMap((table) =>
@@ -246,7 +248,7 @@ function unsummedNote({ words, names }: StatementScope, lake: Lake): string | un
   const [first, ...others] = [...counts].filter(([, count]) => count > 0);
   if (first === undefined) return undefined;
   const [table, count] = first;
-  const more = others.map(([name, of]) => `; ${formatCount(of)} of ${name}`).join('');
+  const more = others.map(([name, rows]) => `; ${formatCount(rows)} of ${name}`).join('');
   return (
     `WARNING: ${table}: ${unsummedText(count)}${more}: ` +
     `\`SELECT currency, ${unsummedColumn} FROM ${table} WHERE ${unsummedColumn} IS NOT NULL\` lists them`

@@ -40,7 +40,7 @@ function questionOf(name: QuestionName): Question {
   const [title = '', ...lines] = comment.split('\n').map((line) => line.slice(3));
   const parameters = lines.flatMap((line) => {
     const [, parameter, type, standard, about = ''] = /^\$(\w+): (\w+)(?: = ([^,]+))?, (.*)$/.exec(line) ?? [];
-    const known = types.find((of) => of === type);
+    const known = types.find((candidate) => candidate === type);
     return parameter === undefined || known === undefined ? [] : [{ name: parameter, type: known, standard, about }];
   });
   const about = lines
@@ -81,7 +81,7 @@ export function questionValues(
   given: Readonly<Record<string, string>>,
   time: QuestionTime,
 ): ReadonlyMap<string, string | undefined> {
-  const other = Object.keys(given).find((of) => !parameters.some((parameter) => parameter.name === of));
+  const other = Object.keys(given).find((key) => !parameters.some((parameter) => parameter.name === key));
   if (other !== undefined) {
     const known = parameters.map((parameter) => parameter.name).join(', ') || 'none';
     throw usageError(`expected a parameter of ${name} (${known}), got ${JSON.stringify(other)}`);
@@ -124,7 +124,9 @@ export function questionQuery(question: Question, values: ReadonlyMap<string, st
   const query = question.query.replaceAll(/\$(\w+)/g, (_, name: string) => {
     const value = values.get(name);
     if (value === undefined) return 'NULL';
-    return question.parameters.some((of) => of.name === name && of.type === 'count') ? value : literal(value);
+    return question.parameters.some((parameter) => parameter.name === name && parameter.type === 'count')
+      ? value
+      : literal(value);
   });
   return `-- ${question.title}\n${given.join('')}${query}`;
 }

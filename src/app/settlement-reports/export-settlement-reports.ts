@@ -463,13 +463,16 @@ const lineFields = reportFields.slice(reportFields.indexOf('order-id'));
 function notesOn(written: Written): string[] {
   const { settlements, lines, undeposited, unnumbered, altered, inexact, foreign, filled } = written;
   const blank = lines === 0 ? [] : lineFields.filter((field) => !filled.has(field));
-  const of = `of ${formatCount(settlements)}`;
+  const ofSettlements = `of ${formatCount(settlements)}`;
   const notes: readonly (readonly [count: number, text: string])[] = [
     [blank.length, `blank in all lines, because the lake doesn't have it: ${blank.join(', ')}`],
-    [undeposited, `${formatCount(undeposited, 'settlement')} ${of} without a known deposit-date, which is blank`],
+    [
+      undeposited,
+      `${formatCount(undeposited, 'settlement')} ${ofSettlements} without a known deposit-date, which is blank`,
+    ],
     [
       unnumbered,
-      `${formatCount(unnumbered, 'settlement')} ${of} without a known settlement-id: the id of the group is written`,
+      `${formatCount(unnumbered, 'settlement')} ${ofSettlements} without a known settlement-id: the id of the group is written`,
     ],
     [
       altered,

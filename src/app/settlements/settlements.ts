@@ -191,13 +191,13 @@ export function totalFault(
   const foreign = nets.filter((sum) => sum.currency !== currency && millionths(sum.net ?? '0') !== 0n);
   const unknown = nets.reduce((sum, { unknown: more }) => sum + more, 0);
   const hint = unknown === 0 ? '' : `; ${formatCount(unknown, 'amount')} at paths of unknown role`;
-  const of = currency ?? 'no currency';
+  const currencyText = currency ?? 'no currency';
   if (net !== expected) {
     const [found, wanted, apart] = [net, expected, net - expected].map(millionthsText);
-    return `net is ${found ?? ''} ${of}, total less beginning balance ${wanted ?? ''}: ${apart ?? ''} apart${hint}`;
+    return `net is ${found ?? ''} ${currencyText}, total less beginning balance ${wanted ?? ''}: ${apart ?? ''} apart${hint}`;
   }
   if (foreign.length === 0) return undefined;
-  return `the group is in ${of} and has net amounts in ${foreign.map((sum) => sum.currency ?? 'none').join(', ')}`;
+  return `the group is in ${currencyText} and has net amounts in ${foreign.map((sum) => sum.currency ?? 'none').join(', ')}`;
 }
 
 /** Whether a settlement overlaps a range, or its transfer was in it. */

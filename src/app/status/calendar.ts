@@ -32,13 +32,13 @@ export function calendarLines(days: readonly Day[], options: CalendarOptions): s
   const months = [...monthsOf(days)];
   if (options.width < monthWidth) return months.flatMap(([month, states]) => narrowLines(month, states, options.color));
   const stretches = stretchesOf(months);
-  const most = Math.max(0, ...stretches.map((of) => (isFolded(of) ? 0 : of.length)));
+  const most = Math.max(0, ...stretches.map((stretch) => (isFolded(stretch) ? 0 : stretch.length)));
   const perRow = Math.min(most, Math.floor((options.width + gap) / (monthWidth + gap)));
   const between = ' '.repeat(gap);
-  const lines = stretches.flatMap((of) => {
-    if (isFolded(of)) return [foldedLine(of, options.color)];
-    return Array.from({ length: Math.ceil(of.length / perRow) }, (_, row) =>
-      of
+  const lines = stretches.flatMap((stretch) => {
+    if (isFolded(stretch)) return [foldedLine(stretch, options.color)];
+    return Array.from({ length: Math.ceil(stretch.length / perRow) }, (_, row) =>
+      stretch
         .slice(row * perRow, (row + 1) * perRow)
         .map(([month, states]) => `${month} ${strip(states, options.color)}`)
         .join(between)

@@ -28,19 +28,21 @@ export function statusTexts(
 ): readonly string[] {
   const { location, lake, now, lastRuns, runs, statuses, unloaded, first } = report;
   const style = { width, color };
-  const text = (of: AccountCoverage) => {
-    const isLoading = runs.active.some(({ purpose }) => purpose?.account === of.account);
-    return `${accountText(of, style)}\n${loadText(of, { now, isLoading })}\n`;
+  const text = (coverage: AccountCoverage) => {
+    const isLoading = runs.active.some(({ purpose }) => purpose?.account === coverage.account);
+    return `${accountText(coverage, style)}\n${loadText(coverage, { now, isLoading })}\n`;
   };
   const emptyLake = `${location} has nothing${account === undefined ? '' : ` of ${account}`} yet.`;
-  const firstText = (of: Suggestion) =>
-    of.command === undefined ? `${suggestionText(of)}.\n\n` : `Load it with\n  ${suggestionText(of)}\n\n`;
+  const firstText = (suggestion: Suggestion) =>
+    suggestion.command === undefined
+      ? `${suggestionText(suggestion)}.\n\n`
+      : `Load it with\n  ${suggestionText(suggestion)}\n\n`;
   const runsLines = runsText(runs);
   const catalog = catalogVersion(lake);
   return [
     ...(first === undefined ? statuses.map(text) : [`${printable(emptyLake)} ${firstText(first)}`]),
     overviewText(statuses),
-    ...unloaded.map((of) => `${printable(of.account)}: nothing loaded yet. ${firstText(of)}`),
+    ...unloaded.map((suggestion) => `${printable(suggestion.account)}: nothing loaded yet. ${firstText(suggestion)}`),
     runsLines,
     retentionText(lake),
     catalog === null ? '' : catalogLine(catalog),

@@ -166,7 +166,7 @@ export function statusObject(report: StatusFacts): LakeStatus {
     catalog: catalogVersion(lake),
     retention_hours: lake.snapshot.config.retentionMs / 3_600_000,
     command: first?.command ?? null,
-    accounts: statuses.map((of) => accountObject(of, now)),
+    accounts: statuses.map((coverage) => accountObject(coverage, now)),
   };
 }
 
@@ -176,13 +176,16 @@ function refuseLag(report: StatusFacts, { account }: StatusCommand, maxLagMs: nu
   const remedyOf = (name: string | undefined, suggested: string) =>
     `${activeRunText(runs, name)}${suggested}, ${allowMore}`;
   const failures = [
-    ...statuses.map((of) => {
-      const remedy = remedyOf(of.account, remedyText(of.load ?? nextSync(of, suggestionContext)));
-      const about = { subject: `account ${of.account}`, remedy, unfinished: of.behind };
-      return lagFailure(of.freshness, maxLagMs, now, about);
+    ...statuses.map((coverage) => {
+      const remedy = remedyOf(coverage.account, remedyText(coverage.load ?? nextSync(coverage, suggestionContext)));
+      const about = { subject: `account ${coverage.account}`, remedy, unfinished: coverage.behind };
+      return lagFailure(coverage.freshness, maxLagMs, now, about);
     }),
-    ...unloaded.map((of) => {
-      const about = { subject: `account ${of.account}`, remedy: remedyOf(of.account, remedyText(of)) };
+    ...unloaded.map((suggestion) => {
+      const about = {
+        subject: `account ${suggestion.account}`,
+        remedy: remedyOf(suggestion.account, remedyText(suggestion)),
+      };
       return lagFailure(undefined, maxLagMs, now, about);
     }),
   ];
@@ -229,14 +232,14 @@ function remedyText({ command, additions: beside }: Suggestion): string {
   return [...(command === undefined ? [] : [`run \`${command}\``]), ...beside].join(', ');
 }
 
-function accountObject(of: AccountCoverage, now: number): LakeStatus['accounts'][number] {
+function accountObject(coverage: AccountCoverage, now: number): LakeStatus['accounts'][number] {
   return {
-    account: of.account,
-    from: isoInstant(of.range.start),
-    to: isoInstant(of.range.end),
-    command: of.load?.command ?? null,
-    forgotten_before: of.forgottenBefore === undefined ? null : isoInstant(of.forgottenBefore),
-    pipelines: of.pipelines.map(({ pipeline, loadKeyKind, loaded, days, gaps, takenOut }) => ({
+    account: coverage.account,
+    from: isoInstant(coverage.range.start),
+    to: isoInstant(coverage.range.end),
+    command: coverage.load?.command ?? null,
+    forgotten_before: coverage.forgottenBefore === undefined ? null : isoInstant(coverage.forgottenBefore),
+    pipelines: coverage.pipelines.map(({ pipeline, loadKeyKind, loaded, days, gaps, takenOut }) => ({
       pipeline,
       sliced_by: loadKeyKind,
       loaded,
@@ -244,21 +247,22 @@ function accountObject(of: AccountCoverage, now: number): LakeStatus['accounts']
       gaps: gaps.map(({ start, end }) => ({ from: isoInstant(start), to: isoInstant(end) })),
       days: days.map(({ start, state }) => ({ day: dateOrInstant(start), state })),
     })),
-    not_loaded: of.unused,
-    unfinished: of.unfinished,
-    lag_seconds: of.freshness === undefined ? null : Math.round((now - of.freshness.coveredTo) / 1000),
-    complete_from: instantOrNull(of.freshness?.complete?.start),
-    complete_to: instantOrNull(of.freshness?.complete?.end),
-    open_groups: of.openGroups.map(groupObject),
-    groups_to_load: of.groupsToLoad.map(groupObject),
-    missing_settlements: of.missingSettlements.map(({ at, side, beside }) => ({
+    not_loaded: coverage.unused,
+    unfinished: coverage.unfinished,
+    lag_seconds: coverage.freshness === undefined ? null : Math.round((now - coverage.freshness.coveredTo) / 1000),
+    complete_from: instantOrNull(coverage.freshness?.complete?.start),
+    complete_to: instantOrNull(coverage.freshness?.complete?.end),
+    open_groups: coverage.openGroups.map(groupObject),
+    groups_to_load: coverage.groupsToLoad.map(groupObject),
+    missing_settlements: coverage.missingSettlements.map(({ at, side, beside }) => ({
       at: isoInstant(at),
       side,
       group_id: beside.id,
     })),
-    holes: of.holes,
-    settlement_reports: of.reports === undefined ? null : keptReportsObject(of.reports, of.loadReports),
-    tables: of.tables,
+    holes: coverage.holes,
+    settlement_reports:
+      coverage.reports === undefined ? null : keptReportsObject(coverage.reports, coverage.loadReports),
+    tables: coverage.tables,
   };
 }
 

@@ -117,7 +117,7 @@ export function nextSync(
 ): Suggestion {
   const isReports = ({ pipeline }: { readonly pipeline: string }) => pipeline === roles.reports.name;
   const synced = pipelines.filter(({ loadKeyKind }) => loadKeyKind !== 'order');
-  const others = synced.filter((of) => !isReports(of));
+  const others = synced.filter((pipeline) => !isReports(pipeline));
   const notBegun = unfinished.filter((name) => pipelineNamed(name)?.slicing.loadKeyKind !== 'order');
   const namesOf = (some: typeof synced) => [...some.map(({ pipeline }) => pipeline), ...notBegun];
   const isUnnamed = pipelineArguments(namesOf(others), context.api).pipelines.length === 0;
@@ -125,7 +125,7 @@ export function nextSync(
   const isNamed =
     others.length === 0
       ? reports?.listedAt !== undefined
-      : !isUnnamed && synced.some((of) => isReports(of) && of.takenOut.length > 0);
+      : !isUnnamed && synced.some((pipeline) => isReports(pipeline) && pipeline.takenOut.length > 0);
   return suggestion('sync', account, namesOf(isNamed ? synced : others), context);
 }
 

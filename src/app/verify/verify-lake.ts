@@ -179,7 +179,7 @@ async function checkBatch(batch: readonly CheckedBundle[], context: CheckContext
     else for (const bundle of batch) await checkAlone(bundle, intact, context);
   } finally {
     // Local copies; those that are compared at the end stay until then.
-    const copies = all.filter((of) => lake.store.localPath(of.file) === undefined && !isCompared(of, lake));
+    const copies = all.filter((file) => lake.store.localPath(file.file) === undefined && !isCompared(file, lake));
     for (const { path } of copies) await rm(path, { force: true });
   }
 }

@@ -254,9 +254,11 @@ const mostListed = 3;
 function problemLines(problems: readonly Problem[], hidden: number, width: number | undefined): string[] {
   // In a backup a damaged file is moved away first: the command that copies it again is the last one.
   const mending = ({ command }: Problem) => command?.split(' && ').at(-1);
-  const groups = groupBy(problems, (of) => JSON.stringify([of.check, of.kind, of.table, mending(of)]));
+  const groups = groupBy(problems, (problem) =>
+    JSON.stringify([problem.check, problem.kind, problem.table, mending(problem)]),
+  );
   const lines = [...groups.values()].flatMap((alike) => [
-    ...alike.slice(0, mostListed).map((of) => problemText(of, width)),
+    ...alike.slice(0, mostListed).map((problem) => problemText(problem, width)),
     ...(alike.length > mostListed ? [`\n${paragraph(moreText(alike), width)}\n`] : []),
   ]);
   return hidden > 0 ? [...lines, `\nand ${formatCount(hidden, 'more problem')}, which are not listed\n`] : lines;
@@ -273,7 +275,7 @@ function problemText(
 function moreText(alike: readonly Problem[]): string {
   const [{ check, kind, table, command } = { check: '', kind: '', table: '', command: null }] = alike;
   const whose = table === '' ? '' : ` of ${printable(table)}`;
-  const isSame = alike.every((of) => of.command === command);
+  const isSame = alike.every((problem) => problem.command === command);
   const remedy = command === null ? '' : isSame ? ', which the same command mends' : ', each with a command of its own';
   return `${kind} ${check}: ${formatCount(alike.length - mostListed)} more${whose}${remedy}; --format json lists them`;
 }

@@ -20,7 +20,7 @@ export interface AccountChange {
 /** A commit by account. */
 export function byAccount(change: Change, version: number, retiredAt: number | undefined): Map<string, AccountChange> {
   const accounts = new Map<string, AccountChange>();
-  const of = (account: string): AccountChange => {
+  const changeOf = (account: string): AccountChange => {
     let found = accounts.get(account);
     if (found === undefined) {
       found = { version, retiredAt, add: [], remove: [], set: [], delete: [], deleted: [] };
@@ -29,13 +29,13 @@ export function byAccount(change: Change, version: number, retiredAt: number | u
     return found;
   };
   for (const [table, { add = [], remove = [] }] of Object.entries(change.tables ?? {})) {
-    for (const file of remove) of(accountOf(file)).remove.push({ table, file });
-    for (const file of add) of(accountOf(file)).add.push({ table, file });
+    for (const file of remove) changeOf(accountOf(file)).remove.push({ table, file });
+    for (const file of add) changeOf(accountOf(file)).add.push({ table, file });
   }
-  for (const id of change.keys?.delete ?? []) of(id.account).delete.push(id);
-  for (const key of change.keys?.set ?? []) of(key.account).set.push(key);
-  for (const path of change.deleted ?? []) of(accountOfPath(path) ?? '').deleted.push(path);
-  for (const [account, before] of Object.entries(change.forgotten ?? {})) of(account).forgottenBefore = before;
+  for (const id of change.keys?.delete ?? []) changeOf(id.account).delete.push(id);
+  for (const key of change.keys?.set ?? []) changeOf(key.account).set.push(key);
+  for (const path of change.deleted ?? []) changeOf(accountOfPath(path) ?? '').deleted.push(path);
+  for (const [account, before] of Object.entries(change.forgotten ?? {})) changeOf(account).forgottenBefore = before;
   return accounts;
 }
 

@@ -63,15 +63,15 @@ export function readPublished(bytes: Uint8Array): PublishedChange | undefined {
   if (found === undefined || !lines.every(isObject)) return undefined;
   const { sha256, tables, description, ...header } = found;
   const actions = lines as readonly Partial<Record<string, object>>[];
-  const of = <T>(name: string) => actions.flatMap((action) => (action[name] as T | undefined) ?? []);
-  const [metaData] = of<NonNullable<TableChange['metaData']>>('metaData');
+  const actionsOf = <T>(name: string) => actions.flatMap((action) => (action[name] as T | undefined) ?? []);
+  const [metaData] = actionsOf<NonNullable<TableChange['metaData']>>('metaData');
   const change: TableChange = {
     ...(metaData !== undefined && { metaData }),
     ...(isObject(description) && { description }),
-    remove: of<Remove & RemovedFile>('remove').map(({ path, partitionValues, size, dataChange }) => ({
+    remove: actionsOf<Remove & RemovedFile>('remove').map(({ path, partitionValues, size, dataChange }) => ({
       ...{ path, partitionValues, size, dataChange },
     })),
-    add: of<NonNullable<TableChange['add']>[number]>('add'),
+    add: actionsOf<NonNullable<TableChange['add']>[number]>('add'),
   };
   return { header: header as unknown as PublishedChange['header'], tables, sha256, change };
 }

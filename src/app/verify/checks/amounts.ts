@@ -74,7 +74,7 @@ function noteUnsummed({ unsummed, certificate }: Comparison): void {
     const [table = '', currency = ''] = JSON.parse(key) as readonly string[];
     return { table, currency, times };
   });
-  for (const [table, amounts] of groupBy(all, (of) => of.table)) {
+  for (const [table, amounts] of groupBy(all, (amount) => amount.table)) {
     const sorted = amounts.toSorted((a, b) => compare(a.currency, b.currency));
     const counts = sorted.map(({ currency, times }) => `${formatCount(times)} in ${currency || 'no currency'}`);
     const total = amounts.reduce((sum, { times }) => sum + times, 0);

@@ -51,8 +51,8 @@ async function checkProceeds(comparison: Comparison): Promise<void> {
     certificate.count(netProceedsCheck);
     if (paid === expected) continue;
     const [found, wanted, apart] = [paid, expected, paid - expected].map(millionthsText);
-    const of = summary.currency ?? 'no currency';
-    const problem = `paid transactions are ${found ?? ''} ${of}, net proceeds ${wanted ?? ''}: ${apart ?? ''} apart`;
+    const currencyText = summary.currency ?? 'no currency';
+    const problem = `paid transactions are ${found ?? ''} ${currencyText}, net proceeds ${wanted ?? ''}: ${apart ?? ''} apart`;
     certificate.add(netProceedsCheck, 'upstream', summary, problem);
   }
 }

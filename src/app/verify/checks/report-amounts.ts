@@ -46,10 +46,10 @@ async function checkReportAmounts({
     const [first] = groups;
     if (first === undefined) continue;
     certificate.count(reportAmountsCheck);
-    const of = currency ?? 'no currency';
+    const currencyText = currency ?? 'no currency';
     const group = groups.find((one) => one.currency === currency && millionths(one.total ?? '0') === millionths(total));
     if (group === undefined) {
-      const problem = `its total is ${total} ${of}, that of its group ${first.total ?? ''} ${first.currency ?? ''}`;
+      const problem = `its total is ${total} ${currencyText}, that of its group ${first.total ?? ''} ${first.currency ?? ''}`;
       certificate.add(reportAmountsCheck, 'upstream', report, problem);
       continue;
     }
@@ -58,7 +58,7 @@ async function checkReportAmounts({
     const [net, expected] = [millionths(total) - millionths(group.beginning ?? '0'), millionths(summary.total)];
     if (net === expected) continue;
     const [found, wanted] = [net, expected].map(millionthsText);
-    const problem = `its total less the beginning balance is ${found ?? ''} ${of}, the net proceeds of its summary ${wanted ?? ''}`;
+    const problem = `its total less the beginning balance is ${found ?? ''} ${currencyText}, the net proceeds of its summary ${wanted ?? ''}`;
     certificate.add(reportAmountsCheck, 'upstream', report, problem);
   }
 }

@@ -38,7 +38,11 @@ async function checkReportLines(comparison: Comparison): Promise<void> {
   const { reports, loaded, isForgotten, compared, database, certificate } = comparison;
   if (reports.length === 0) return;
   const paths = groupBy(compared, ({ table }) => table);
-  await createViews(database, lakeTables, new Map([...paths].map(([table, of]) => [table, pathsOf(of)])));
+  await createViews(
+    database,
+    lakeTables,
+    new Map([...paths].map(([table, tableFiles]) => [table, pathsOf(tableFiles)])),
+  );
   for (const statement of scope.definitions) {
     // It is read twice: by the statement, and by the differences.
     await database.execute(statement.replace(/\bVIEW (?="?settlement_items\b)/, 'TABLE '));

@@ -48,8 +48,8 @@ async function checkReports(
     if (apart === 0n) continue;
     const unsummed = Number(row['unsummed']);
     const without = unsummed === 0 ? '' : ` without ${formatCount(unsummed, 'line')} that no sum has`;
-    const of = currency ?? 'no currency';
-    const problem = `its lines are ${added} ${of}${without}, its total ${total}: ${millionthsText(apart)} apart`;
+    const currencyText = currency ?? 'no currency';
+    const problem = `its lines are ${added} ${currencyText}${without}, its total ${total}: ${millionthsText(apart)} apart`;
     certificate.add(reportTotalsCheck, 'lake', location, problem);
   }
 }

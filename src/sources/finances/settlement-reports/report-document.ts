@@ -138,8 +138,8 @@ export function settlementsIn(lines: Iterable<ReportLine>): ReadSettlements {
     const owner = settlements.get(id) ?? (isCutOff ? current : undefined);
     if (owner !== undefined) owner.lines.push(line);
     else if (!faults.has(id)) {
-      const of = id === '' ? 'a line of no settlement' : `a line of the settlement ${id.slice(0, 40)}`;
-      const found = `expected the settlement's first line, with its dates and total, before its others, found ${of}`;
+      const lineText = id === '' ? 'a line of no settlement' : `a line of the settlement ${id.slice(0, 40)}`;
+      const found = `expected the settlement's first line, with its dates and total, before its others, found ${lineText}`;
       faults.set(id, { line: line.number, found });
     }
   }

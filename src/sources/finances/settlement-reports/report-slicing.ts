@@ -84,8 +84,8 @@ export function reportSlicing({ expected }: ReportSlicingOptions): Slicing<Repor
         );
       // Without a list of settlements there is one in two weeks, at least.
       const least = Math.ceil(Math.max(0, range.end - range.start) / (usualDays * dayMs));
-      const atLeast = (of: ForecastRequest) => {
-        const found = expected(of);
+      const atLeast = (forecastRequest: ForecastRequest) => {
+        const found = expected(forecastRequest);
         return found.isListed ? found : { ...found, count: Math.max(found.count, least) };
       };
       return settlementForecast(request, { pipeline, table, expected: atLeast, sliceOf });
@@ -128,7 +128,10 @@ async function reportsOf(
   const named = new Set(documents.values());
   const requested = (await readRequestedRanges(lake.store, account, () => undefined)).flatMap(({ ranges }) => ranges);
   const lacking = requested.filter(
-    (of) => of.pipeline === pipeline && of.loadKey !== undefined && !loaded.has(of.loadKey),
+    (requestedRange) =>
+      requestedRange.pipeline === pipeline &&
+      requestedRange.loadKey !== undefined &&
+      !loaded.has(requestedRange.loadKey),
   );
   const forgottenBefore = isRefresh ? undefined : lake.snapshot.forgottenBefore(account);
   const isOf = ({ start, end, createdAt }: ListedReport, window: Window) =>
