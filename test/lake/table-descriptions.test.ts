@@ -78,8 +78,8 @@ test('columns that a definition gets are in the next description where it has th
       columns: Object.fromEntries(names.map((name) => [name, { type: 'varchar' as const }])),
     });
   const namesOf = ({ described }: Lake) =>
-    described[0]?.columns.flatMap(({ name, addedLater }) =>
-      reservedColumns.includes(name) ? [] : [addedLater === true ? `${name} later` : name],
+    described[0]?.columns.flatMap(({ name, later }) =>
+      reservedColumns.includes(name) ? [] : [later === true ? `${name} later` : name],
     );
   const first = await Lake.open(store, [definition('b')], systemClock);
   await first.growTables([definition('b')]);

@@ -37,7 +37,7 @@ const column = object('an object with `name` and `type`', {
     .refine(({ precision, scale }) => scale <= precision, { error: 'a scale up to the precision' })
     .exactOptional(),
   filtered: z.literal(true, { error: flag }).exactOptional(),
-  addedLater: z.literal(true, { error: flag }).exactOptional(),
+  later: z.literal(true, { error: flag }).exactOptional(),
   unbounded: z.literal(true, { error: flag }).exactOptional(),
 });
 

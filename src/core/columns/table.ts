@@ -31,7 +31,7 @@ export interface Column {
   /** Whether people look up single values: files then have a Bloom filter of them. */
   readonly bloomFilter?: true;
   /** Whether files of earlier program versions lack it. */
-  readonly addedLater?: true;
+  readonly later?: true;
   /** A sentence on its content, for the reference of tables. */
   readonly about: string;
 }

@@ -65,7 +65,7 @@ export async function misfitIn(
   for (const path of paths) {
     const types = new Map(typesOf.get(path)?.map(({ name, duckdb_type }) => [String(name), String(duckdb_type)]));
     const column = columns.find(
-      ({ name, addedLater, ...each }) => (types.get(name) ?? (addedLater && sqlType(each))) !== sqlType(each),
+      ({ name, later, ...each }) => (types.get(name) ?? (later && sqlType(each))) !== sqlType(each),
     );
     if (column !== undefined) return { column, found: types.get(column.name) };
   }

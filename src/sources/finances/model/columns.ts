@@ -12,7 +12,7 @@ export function withBloomFilter(base: Column): Column {
 
 /** A column that files of earlier versions lack: null there until `rebuild`. */
 export function addedLater(base: Column): Column {
-  return { ...base, addedLater: true };
+  return { ...base, later: true };
 }
 
 /** The same for a column that may be null. */
