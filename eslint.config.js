@@ -53,7 +53,11 @@ export default tseslint.config(
       '@typescript-eslint/consistent-type-imports': 'error',
       '@typescript-eslint/switch-exhaustiveness-check': 'error',
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
-      'no-restricted-syntax': ['error', { selector: 'TSEnumDeclaration', message: 'A union of strings instead.' }],
+      'no-restricted-syntax': [
+        'error',
+        { selector: 'TSEnumDeclaration', message: 'A union of strings instead.' },
+        { selector: 'ObjectExpression > SpreadElement > ObjectExpression', message: 'Members without a spread.' },
+      ],
     },
   },
   {

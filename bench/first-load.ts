@@ -15,7 +15,11 @@ async function run(events: number, days: number, latencyMs: number): Promise<voi
   const loaded: Window[] = [];
   let completeMs: number | undefined;
   const outcome = await virtualRun({
-    ...{ pipelines: ['financial-events'], events: (events * 90) / days, days, latencyMs, clock },
+    pipelines: ['financial-events'],
+    events: (events * 90) / days,
+    days,
+    latencyMs,
+    clock,
     emit: (event) => {
       if (event.event !== 'slice-committed') return;
       const [start = '', end = ''] = event.slice.split('/');

@@ -22,14 +22,17 @@ export const settlementSummariesPipeline = financesPipeline({
   needs: [transactionsPipeline],
   slicing: (of) =>
     settlementSlicing({
-      ...{ ...of, transactions: transactionsPipeline },
+      ...of,
+      transactions: transactionsPipeline,
       expected: (request) => touchingSettlements(request, financialEventGroups.name),
     }),
   judge: settlementVerdict,
   pages: ({ settlement }, reading) => summaryPages(settlement, reading),
   collect: ({ settlement, month }) =>
     new RecordCollector({
-      ...{ file: name, table: settlementSummaries, month },
+      file: name,
+      table: settlementSummaries,
+      month,
       rows: (record) => summaryRow(settlement, record),
       key: summaryKey,
     }),

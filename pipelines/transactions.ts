@@ -23,14 +23,12 @@ export const transactionsPipeline = financesPipeline({
   derived: [transactionEntries],
   slicing: (of) => ({
     ...windowSlicing({
-      ...{
-        ...of,
-        instants: 'effective_at',
-        gridDays: 7,
-        probeDays: 10,
-        perPage: transactionLimits.pageSize,
-        bisects: true,
-      },
+      ...of,
+      instants: 'effective_at',
+      gridDays: 7,
+      probeDays: 10,
+      perPage: transactionLimits.pageSize,
+      bisects: true,
       // Pages are unordered: only a page that covers its whole window shows how many transactions there are.
       estimateDays: 1,
     }),

@@ -26,10 +26,8 @@ async function example(
     env: {
       PATH: process.env['PATH'],
       ...(configured.length === 0 && { LEDGERLAKE_ACCOUNT: 'shop', LEDGERLAKE_ENDPOINT: endpoint }),
-      ...{
-        LEDGERLAKE_RATE: '1000',
-        LEDGERLAKE_BURST: '1000',
-      },
+      LEDGERLAKE_RATE: '1000',
+      LEDGERLAKE_BURST: '1000',
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -193,24 +193,19 @@ async function sliceCommits(time: VirtualTime, writers: number): Promise<string>
         const { file, key } = dayOf(accountOf(number), day);
         const start = time.now;
         await writer.commit({
-          ...{
-            pipeline: key.pipeline,
-            account: key.account,
-            name: String(day),
-            loadKeys: [key.key],
-            main: events,
-            derived: [entries],
-            refresh: false,
-          },
+          pipeline: key.pipeline,
+          account: key.account,
+          name: String(day),
+          loadKeys: [key.key],
+          main: events,
+          derived: [entries],
           files: [entries, events].map((table) => ({
-            ...{
-              table,
-              month: '2025-01',
-              bytes: Buffer.from(file.path),
-              rows: 1000,
-              stats: file.stats ?? '',
-              tags: {},
-            },
+            table,
+            month: '2025-01',
+            bytes: Buffer.from(file.path),
+            rows: 1000,
+            stats: file.stats ?? '',
+            tags: {},
           })),
         });
         longest = Math.max(longest, time.now - start);

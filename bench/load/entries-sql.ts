@@ -14,8 +14,14 @@ type Draft = Record<string, unknown>;
 
 const money: Shape = { CurrencyCode: 'VARCHAR', CurrencyAmount: 'DECIMAL(18,6)' };
 const itemFields = {
-  ...{ SellerSKU: 'VARCHAR', SKU: 'VARCHAR', FnSKU: 'VARCHAR', ASIN: 'VARCHAR' },
-  ...{ OrderItemId: 'VARCHAR', OrderAdjustmentItemId: 'VARCHAR', QuantityShipped: 'BIGINT', Quantity: 'BIGINT' },
+  SellerSKU: 'VARCHAR',
+  SKU: 'VARCHAR',
+  FnSKU: 'VARCHAR',
+  ASIN: 'VARCHAR',
+  OrderItemId: 'VARCHAR',
+  OrderAdjustmentItemId: 'VARCHAR',
+  QuantityShipped: 'BIGINT',
+  Quantity: 'BIGINT',
 };
 const placeFields = { MarketplaceName: 'VARCHAR', StoreName: 'VARCHAR', SellerOrderId: 'VARCHAR' };
 

@@ -31,8 +31,11 @@ function elementOf({ name, type }: Column) {
       return { name, type: 'INT32' as const };
     case 'decimal':
       return {
-        ...{ name, type: 'INT64' as const, converted_type: 'DECIMAL' as const },
-        ...{ precision: decimalPrecision, scale: decimalScale },
+        name,
+        type: 'INT64' as const,
+        converted_type: 'DECIMAL' as const,
+        precision: decimalPrecision,
+        scale: decimalScale,
       };
     case 'instant':
     case 'bigint':

@@ -31,8 +31,11 @@ function addEvent(list: string, event: Json, events: Row[], entries: Row[]): voi
   const raw = JSON.stringify(event);
   const event_id = createHash('sha256').update(`${list}\0${raw}`).digest('hex').slice(0, 32);
   const shared = {
-    ...{ event_id, event_list: list, posted_at: event['PostedDate'] ?? event['postedDate'] ?? '' },
-    ...{ amazon_order_id: event['AmazonOrderId'] ?? '', marketplace: event['MarketplaceName'] ?? '' },
+    event_id,
+    event_list: list,
+    posted_at: event['PostedDate'] ?? event['postedDate'] ?? '',
+    amazon_order_id: event['AmazonOrderId'] ?? '',
+    marketplace: event['MarketplaceName'] ?? '',
   };
   const more = { seller_order_id: event['SellerOrderId'] ?? '', store: event['StoreName'] ?? '' };
   events.push({ ...shared, content_hash: event_id, ...more, position: events.length, raw });
@@ -44,15 +47,15 @@ function addEvent(list: string, event: Json, events: Row[], entries: Row[]): voi
       const object = value as Json;
       if ('CurrencyAmount' in object) {
         entries.push({
-          ...{
-            ...shared,
-            entry: entry++,
-            path,
-            sku: item['SellerSKU'] ?? '',
-            order_item_id: item['OrderItemId'] ?? '',
-          },
-          ...{ quantity: item['QuantityShipped'] ?? 0, name: holder['ChargeType'] ?? holder['FeeType'] ?? '' },
-          ...{ amount: object['CurrencyAmount'], currency: object['CurrencyCode'] },
+          ...shared,
+          entry: entry++,
+          path,
+          sku: item['SellerSKU'] ?? '',
+          order_item_id: item['OrderItemId'] ?? '',
+          quantity: item['QuantityShipped'] ?? 0,
+          name: holder['ChargeType'] ?? holder['FeeType'] ?? '',
+          amount: object['CurrencyAmount'],
+          currency: object['CurrencyCode'],
         });
       } else {
         for (const [key, inner] of Object.entries(object))

@@ -49,7 +49,12 @@ export function loadCommand(
   { pipelines, api, lake, account, range, orders, endpoint, pipelineFolder, config, refresh }: LoadArguments,
 ): string {
   const named = {
-    ...{ lake, account, api, pipelines: pipelineFolder, endpoint, config },
+    lake,
+    account,
+    api,
+    pipelines: pipelineFolder,
+    endpoint,
+    config,
     ...(range && { from: dateOrInstant(range.start), to: dateOrInstant(range.end) }),
     orders: orders && '-',
   };

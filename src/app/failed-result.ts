@@ -27,8 +27,14 @@ export function withFailedResult(
   let run: string | null = null;
   setFailedResult?.(() => ({
     summary: {
-      ...{ account, run, lake, from: instantText(from), to: instantText(to) },
-      ...{ seconds: (clock.now() - began) / 1000, pipelines: {}, catalog: null },
+      account,
+      run,
+      lake,
+      from: instantText(from),
+      to: instantText(to),
+      seconds: (clock.now() - began) / 1000,
+      pipelines: {},
+      catalog: null,
       ...more(),
     },
   }));

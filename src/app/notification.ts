@@ -41,7 +41,9 @@ export async function postNotification(
   const status = exitCode === 0 ? 'done' : 'failed';
   const body = { command, status, exit_code: exitCode, at: isoInstant(clock.now()), ...(error && { error }), runs };
   const request = {
-    ...{ origin, path: pathname + search, body: JSON.stringify(body) },
+    origin,
+    path: pathname + search,
+    body: JSON.stringify(body),
     headers: { 'content-type': 'application/json', ...authorization },
   };
   const transport = createTransport({ ...timeouts, clock });
@@ -51,7 +53,10 @@ export async function postNotification(
   try {
     await withinLimit(limitMs, { clock, signal }, (signal) =>
       policy.run({
-        ...{ operation: 'notify', signal, isGuess: false, failed: () => undefined },
+        operation: 'notify',
+        signal,
+        isGuess: false,
+        failed: () => undefined,
         send: async () => {
           const { status, headers } = await transport.send({ ...request, signal });
           if (status < 200 || status > 299) throw refusal(status, headers, clock.now());

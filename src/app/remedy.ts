@@ -34,9 +34,14 @@ export type Remedy =
  * those that read every file come last.
  */
 export const remedyRanks: Readonly<Record<Remedy['kind'], number>> = {
-  ...{ move: 0, repair: 0 },
-  ...{ backup: 1, load: 1, reread: 1, status: 1 },
-  ...{ rebuild: 2, compact: 3 },
+  move: 0,
+  repair: 0,
+  backup: 1,
+  load: 1,
+  reread: 1,
+  status: 1,
+  rebuild: 2,
+  compact: 3,
 };
 
 /** A lake as commands name it. */

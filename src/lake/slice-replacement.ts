@@ -51,7 +51,11 @@ export function replacementOf(snapshot: Snapshot, slice: ReplacingSlice): SliceR
   const mixed = files.filter((add) => add.loadKeys.some((key) => !whole.has(key)));
   const version = (key: string) => snapshot.key({ account, pipeline, key })?.version ?? -1;
   return {
-    ...{ snapshot, main, whole: [...whole], partial, files },
+    snapshot,
+    main,
+    whole: [...whole],
+    partial,
+    files,
     shared: [...new Set([...mixed, ...filesWith(partial)])],
     versions: new Map([...loadKeys, ...takesOver].map((key) => [key, version(key)])),
   };

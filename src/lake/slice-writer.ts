@@ -169,7 +169,9 @@ export class SliceWriter {
     if (revision !== undefined && !hasSameRows(replacement, revision.replacement)) return undefined;
     const now = this.#clock.now();
     const applied = appliedReplacement(replacement, slice, {
-      ...{ remainder, isCompared: revision?.isCompared === true, now },
+      remainder,
+      isCompared: revision?.isCompared === true,
+      now,
     });
     const newFile = (file: SliceFile) => ({
       table: file.table,
@@ -198,7 +200,13 @@ function sliceAdd(slice: SliceCommit, file: SliceFile, now: number): Add {
   return addOf(
     {
       path: `account=${account}/month=${month}/${name}`,
-      ...{ account, month, rows, stats, net, groups, loadKeys },
+      account,
+      month,
+      rows,
+      stats,
+      net,
+      groups,
+      loadKeys,
       dataChange: true,
       content: contentOf(file.bytes),
       shared: { pipeline, account },

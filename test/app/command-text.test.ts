@@ -9,7 +9,10 @@ import { shellWord } from '../../src/core/text/shell-word.js';
 import { temporaryFolder } from './lake-run.js';
 
 const asked = {
-  ...{ pipelines: ['group-events'], lake: 's3://bucket/lake', account: 'shop', endpoint: undefined },
+  pipelines: ['group-events'],
+  lake: 's3://bucket/lake',
+  account: 'shop',
+  endpoint: undefined,
   range: { start: Date.parse('2025-03-01T00:00:00Z'), end: Date.parse('2025-03-02T03:04:05Z') },
 };
 

@@ -29,7 +29,10 @@ afterAll(() => {
 });
 
 const reading = (output: Kept) => ({
-  ...{ clock: lake.clock, signal: new AbortController().signal, output, emit: () => undefined },
+  clock: lake.clock,
+  signal: new AbortController().signal,
+  output,
+  emit: () => undefined,
 });
 
 test('the summary of a run says how many amounts no sum has, and of which currency', async () => {

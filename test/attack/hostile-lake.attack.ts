@@ -105,8 +105,12 @@ async function seeded(): Promise<Seed> {
   await once(network, 'listening');
   const networkUrl = `http://127.0.0.1:${(network.address() as AddressInfo).port}`;
   const environment = {
-    ...{ PARCELS_URL: parcels.url, PARCELS_TOKEN: token, AWS_ENDPOINT_URL_S3: networkUrl, AWS_REGION: 'us-east-1' },
-    ...{ AWS_ACCESS_KEY_ID: 'id', AWS_SECRET_ACCESS_KEY: 'key' },
+    PARCELS_URL: parcels.url,
+    PARCELS_TOKEN: token,
+    AWS_ENDPOINT_URL_S3: networkUrl,
+    AWS_REGION: 'us-east-1',
+    AWS_ACCESS_KEY_ID: 'id',
+    AWS_SECRET_ACCESS_KEY: 'key',
   };
   const orders = join(folder, 'orders.txt');
   writeFileSync(orders, '111-0000000-0000001\n');
@@ -142,7 +146,13 @@ async function seeded(): Promise<Seed> {
   const parquets = { events: parquetOf('events'), transactions: parquetOf('transactions') };
   const after = (name: string, more = ''): string => `${name}=${encodeURIComponent(`${date(0)}T00:00:00Z`)}${more}`;
   return {
-    ...{ folder, lake: join(folder, 'lake'), parquets, network: networkUrl, asked, month, environment },
+    folder,
+    lake: join(folder, 'lake'),
+    parquets,
+    network: networkUrl,
+    asked,
+    month,
+    environment,
     commands: [
       ['status'],
       ['plan', ...upstream('shop'), ...range, '--api', 'both'],

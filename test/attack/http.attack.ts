@@ -30,7 +30,10 @@ const servers: Readonly<
   },
   apiServer: (onFault) =>
     startApiServer({
-      ...{ backend: arrayBackend([event('2026-02-01', 1)]), clock, allowedHosts: [], onFault },
+      backend: arrayBackend([event('2026-02-01', 1)]),
+      clock,
+      allowedHosts: [],
+      onFault,
       signIn: { clientId: 'id', clientSecret: 'a secret of some length' },
     }),
 };

@@ -35,7 +35,9 @@ async function configured(): Promise<{ folder: string; times: Map<string, Times>
     };
     const endpoint = await serving({
       backend: createSeller({ seed, events: 60, days: 90, profile: 'plausible' }, systemClock),
-      ...{ clock: systemClock, quota: { rate: 10, burst: 5 }, faults: { 'server-error': { when } } },
+      clock: systemClock,
+      quota: { rate: 10, burst: 5 },
+      faults: { 'server-error': { when } },
     });
     accounts[name] = name === 'lima' ? { region: 'eu' } : { endpoint };
   }

@@ -75,8 +75,15 @@ describe('--json prints one object and nothing else', () => {
     const stopped = await builtCommand(['sync', '--json'], { folder });
     expect(stopped.code).toBe(1);
     expect(onlyObject(stopped.out)).toMatchObject({
-      ...{ status: 'failed', account: 'demo', lake: 'data/lake', from: null, pipelines: {}, lag_seconds: null },
-      ...{ to: expect.any(String) as string, seconds: expect.any(Number) as number, error: { code: 'LAKE_LOG' } },
+      status: 'failed',
+      account: 'demo',
+      lake: 'data/lake',
+      from: null,
+      pipelines: {},
+      lag_seconds: null,
+      to: expect.any(String) as string,
+      seconds: expect.any(Number) as number,
+      error: { code: 'LAKE_LOG' },
     });
   });
 

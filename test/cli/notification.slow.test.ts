@@ -66,7 +66,9 @@ test('a configuration that is wrong, where the environment has the address; one 
   expect(posted).toMatchObject([
     { command: 'sync', status: 'failed', exit_code: 2, error: { code: 'USAGE' }, runs: [] },
     {
-      ...{ command: 'sync', status: 'failed', exit_code: 1 },
+      command: 'sync',
+      status: 'failed',
+      exit_code: 1,
       runs: [
         { account: 'one', status: 'failed', error: { code: 'UPSTREAM_UNREACHABLE' } },
         { account: 'two', status: 'failed', error: { code: 'USAGE' } },

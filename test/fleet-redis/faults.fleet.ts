@@ -134,11 +134,15 @@ test('an account that leaves the configuration keeps what it was asked, and goes
   expect(posted).toEqual(
     expect.arrayContaining([
       expect.objectContaining({
-        ...{ command: 'worker', status: 'done', exit_code: 0 },
+        command: 'worker',
+        status: 'done',
+        exit_code: 0,
         runs: [expect.objectContaining({ account: 'shop-000', status: 'done', from: `${sellers.from}T00:00:00.000Z` })],
       }),
       expect.objectContaining({
-        ...{ command: 'worker', status: 'failed', exit_code: 1 },
+        command: 'worker',
+        status: 'failed',
+        exit_code: 1,
         runs: [{ account: 'shop-001', status: 'failed', error: { code: 'USAGE', message: dead?.reason } }],
       }),
     ]),
@@ -229,7 +233,9 @@ test('a nightly sync whose job is lost is seen by the status, and scheduled agai
   expect(lost.code).toBe(1);
   expect(JSON.parse(lost.out)).toMatchObject([
     {
-      ...{ account: 'demo', state: 'resting', next_sync: null },
+      account: 'demo',
+      state: 'resting',
+      next_sync: null,
       reason: 'its nightly sync is lost; `ledgerlake enqueue nightly demo` schedules it again',
     },
   ]);

@@ -82,7 +82,10 @@ test('a sync skips nothing that others say was read', async () => {
   const warned: string[] = [];
   const opened = (secret: string, at = now, account = 'shop') =>
     openSync(fleet.redis, fleet.keys, {
-      ...{ account, requested: { job: { work: 'sync' }, requestedAt: now - 5 }, now: at, secret },
+      account,
+      requested: { job: { work: 'sync' }, requestedAt: now - 5 },
+      now: at,
+      secret,
       warn: (reason) => warned.push(reason),
     });
   const first = await opened('of the workers');

@@ -19,7 +19,7 @@ test(`${accounts} accounts, four workers of which two are killed, and a Redis th
   const sellers = await startSellers({ count: accounts });
   const place = { redis: { url: redis.url, shown: redis.url }, fleet: 'ledgerlake' };
   const started = performance.now();
-  const silent = { ...{ clock: systemClock, emit: () => undefined }, output: process.stdout };
+  const silent = { clock: systemClock, emit: () => undefined, output: process.stdout };
   const asked = {
     ...place,
     action: 'backfill',

@@ -34,7 +34,9 @@ export function workerProcess(config: string, redisUrl: string, ...more: string[
   };
   onTestFinished(kill);
   return {
-    ...{ run, emitted, kill },
+    run,
+    emitted,
+    kill,
     open: () => {
       const open = new Set<string>();
       for (const event of emitted) {

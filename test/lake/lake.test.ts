@@ -151,7 +151,10 @@ function newAdd(text: string) {
   return {
     path: 'account=a/month=2025-06/file',
     partitionValues: { account: 'a', month: '2025-06' },
-    ...{ size: text.length, modificationTime: 0, dataChange: true, stats: '{}' },
+    size: text.length,
+    modificationTime: 0,
+    dataChange: true,
+    stats: '{}',
     tags: { pipeline: 'p', account: 'a', loadKeys: JSON.stringify([text]), rows: '1' },
   };
 }
@@ -391,7 +394,11 @@ describe('a load key', () => {
   async function keysOf(store: Store): Promise<unknown[]> {
     const lake = await opened(store);
     return [...lake.snapshot.keysOf('a', 'p').values()].map(({ key, window: span, readAt, since, origin }) => ({
-      ...{ key, window: span, readAt, since, origin },
+      key,
+      window: span,
+      readAt,
+      since,
+      origin,
     }));
   }
 
@@ -426,7 +433,10 @@ describe('a load key', () => {
       comparing(lake),
     );
     const joined = {
-      ...{ key: window(1, 5), window: { start: day(1), end: day(5) }, readAt: t2, origin: 'api' },
+      key: window(1, 5),
+      window: { start: day(1), end: day(5) },
+      readAt: t2,
+      origin: 'api',
       since: [
         { start: day(1), end: day(2), since: t0 },
         { start: day(2), end: day(3), since: t2 },

@@ -45,7 +45,8 @@ async function expectSameQueries(location: string, onDisk: string): Promise<void
     duckdb.close();
   });
   const reader = await openLakeReader(location, clock, {
-    ...{ cache: await temporaryFolder(), cacheGigabytes: 1 },
+    cache: await temporaryFolder(),
+    cacheGigabytes: 1,
   });
   const lake = new LakeDatabase({ database: duckdb, ...reader });
   await lake.refresh();

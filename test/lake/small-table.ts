@@ -53,14 +53,12 @@ export function sliceFile(table: Table, text: string, month = '2025-06'): SliceF
 /** A slice with a file of each table for one load key. */
 export function sliceOf(loadKey: string, more: Partial<SliceCommit> = {}): SliceCommit {
   return {
-    ...{
-      pipeline: 'p',
-      account: 'a',
-      name: 'slice',
-      loadKeys: [loadKey],
-      main: things,
-      derived: [parts],
-    },
+    pipeline: 'p',
+    account: 'a',
+    name: 'slice',
+    loadKeys: [loadKey],
+    main: things,
+    derived: [parts],
     files: [sliceFile(parts, `parts of ${loadKey}`), sliceFile(things, loadKey)],
     ...more,
   };

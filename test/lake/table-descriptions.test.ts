@@ -74,7 +74,9 @@ test('columns that a definition gets are in the next description where it has th
   const store = diskStore(lake);
   const definition = (...names: string[]) =>
     customTable('shop-orders', {
-      ...{ name: 'shop_orders', about: 'Orders of a shop.', sort: [] },
+      name: 'shop_orders',
+      about: 'Orders of a shop.',
+      sort: [],
       columns: Object.fromEntries(names.map((name) => [name, { type: 'varchar' as const }])),
     });
   const namesOf = ({ described }: Lake) =>

@@ -27,8 +27,13 @@ async function clientFor(
 
 test('programs are told of every operation and every API that there is', () => {
   const operations: Readonly<Record<FinancesOperation, true>> = {
-    ...{ ListFinancialEventGroups: true, ListFinancialEvents: true, ListFinancialEventsByGroupId: true },
-    ...{ ListFinancialEventsByOrderId: true, listTransactions: true, listSummary: true, listPayouts: true },
+    ListFinancialEventGroups: true,
+    ListFinancialEvents: true,
+    ListFinancialEventsByGroupId: true,
+    ListFinancialEventsByOrderId: true,
+    listTransactions: true,
+    listSummary: true,
+    listPayouts: true,
   };
   const known = financesApis.flatMap((api) => Object.keys(api.operations));
   expect(Object.keys(operations).toSorted()).toEqual(known.toSorted());

@@ -87,7 +87,9 @@ describe('a run', () => {
         accounts.set(options.account, seen);
         return backfill({
           ...options,
-          ...{ pipelines, from, to },
+          pipelines,
+          from,
+          to,
           onEvent: (event) => {
             if (event.event === 'run-started') seen.add(event.account);
           },
@@ -117,7 +119,10 @@ describe('what stops a run', () => {
     const stopped = await failureOf(
       backfill({
         ...shop,
-        ...{ pipelines, from: early, to, signal: stopping.signal },
+        pipelines,
+        from: early,
+        to,
+        signal: stopping.signal,
         onEvent: ({ event }) => {
           events.push(event);
           if (event === 'slice-committed' && ++committed === 1) stopping.abort(why);
@@ -169,7 +174,9 @@ describe('what stops a run', () => {
     const fault = new TypeError('the listener is wrong');
     const run = backfill({
       ...shop,
-      ...{ pipelines, from, to },
+      pipelines,
+      from,
+      to,
       onEvent: ({ event }) => {
         if (event === 'slice-committed') throw fault;
       },
@@ -177,7 +184,9 @@ describe('what stops a run', () => {
     await expect(run).rejects.toBe(fault);
     const last = backfill({
       ...shop,
-      ...{ pipelines, from, to },
+      pipelines,
+      from,
+      to,
       onEvent: ({ event }) => {
         if (event === 'run-ended') throw fault;
       },

@@ -56,7 +56,9 @@ async function loadedOthers(faults: Faults | undefined) {
   await using shop = await openShop({ seller, now: begin, lake: loaded.lake, ...(faults && { faults }) });
   const { failure } = await shop.load({ pipelines, range, orders: loaded.orders });
   return {
-    ...{ failure, owned: await owned(shop), struck: shop.struck() },
+    failure,
+    owned: await owned(shop),
+    struck: shop.struck(),
     held: {
       summaries: await shop.texts('settlement_summaries', 'raw'),
       payouts: await shop.texts('payouts', 'raw'),

@@ -79,11 +79,18 @@ export async function openShop({ seller, now, lake, faults }: ShopOptions): Prom
 
   async function run({ pipelines, range, refresh = false, orders = [] }: Load) {
     const connection = connectFinances({
-      ...{ endpoint: server.url, quota, clock, random: Math.random, cursorLifeMs: 180_000 },
-      ...{ emit: () => undefined, transport: { headersTimeoutMs: silentMs, bodyTimeoutMs: silentMs } },
+      endpoint: server.url,
+      quota,
+      clock,
+      random: Math.random,
+      cursorLifeMs: 180_000,
+      emit: () => undefined,
+      transport: { headersTimeoutMs: silentMs, bodyTimeoutMs: silentMs },
       signIn: {
-        ...{ account: 'shop', tokenEndpoint: `${server.url}${signInPath}` },
-        ...{ clientId: new Secret(signIn.clientId), clientSecret: new Secret(signIn.clientSecret) },
+        account: 'shop',
+        tokenEndpoint: `${server.url}${signInPath}`,
+        clientId: new Secret(signIn.clientId),
+        clientSecret: new Secret(signIn.clientSecret),
         refreshToken: new Secret('a refresh token'),
       },
     });
@@ -98,15 +105,20 @@ export async function openShop({ seller, now, lake, faults }: ShopOptions): Prom
         const kind = range === undefined ? syncUntil(end, clock.now()) : ({ kind: 'backfill' } as const);
         const { summaries, failure } = await runPipelines(chosen, {
           job: {
-            ...{ ...kind, account: 'shop', lake: opened, orders, refresh: isCompared },
+            ...kind,
+            account: 'shop',
+            lake: opened,
+            orders,
+            refresh: isCompared,
             range: range ?? { start: missingWindows(loaded, end)[0]?.start ?? end, end },
           },
-          ...{ upstream: connection.upstream, clock, signal: new AbortController().signal, emit: () => undefined },
-          ...{
-            openSlices: 4,
-            judge: verdictOn,
-            revisions: isCompared ? revisions : { withRemainder: revisions.withRemainder },
-          },
+          upstream: connection.upstream,
+          clock,
+          signal: new AbortController().signal,
+          emit: () => undefined,
+          openSlices: 4,
+          judge: verdictOn,
+          revisions: isCompared ? revisions : { withRemainder: revisions.withRemainder },
         });
         return { summaries, failure, emptied: revisions.findings.emptied.length };
       });
@@ -116,7 +128,10 @@ export async function openShop({ seller, now, lake, faults }: ShopOptions): Prom
   }
 
   return {
-    ...{ clock, folder, backend: byTransaction, struck: (kind) => server.counts.faults(kind) },
+    clock,
+    folder,
+    backend: byTransaction,
+    struck: (kind) => server.counts.faults(kind),
     load: async (load) => {
       until = clock.now();
       return movedUntil(run(load), clock, silentMs * 1.5, () => requests.count() > slow.sleeping());

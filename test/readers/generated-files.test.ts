@@ -12,7 +12,7 @@ import { manyRows, sample } from '../core/parquet/samples.js';
 function columnsOf(type: ColumnType, values: readonly Value[], more: object = {}) {
   const nullable = values.includes(undefined);
   return encodings[type].map((encoding: Encoding) => ({
-    column: { ...{ type, nullable, encoding, about: '' }, ...more },
+    column: { type, nullable, encoding, about: '', ...more },
     values,
   }));
 }

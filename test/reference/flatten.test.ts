@@ -73,7 +73,10 @@ describe('events', () => {
     expect([group.group_id, group.requested_order_id]).toEqual(['G1', null]);
     const order = { windowStart: null, windowEnd: null, idPrefix: 'O1:', requestedOrderId: 'O1' };
     expect(onlyEvent('"A":[{}]', order)).toMatchObject({
-      ...{ event_id: `O1:${sha('A', '{}')}`, effective_at: null, requested_order_id: 'O1', window_start: null },
+      event_id: `O1:${sha('A', '{}')}`,
+      effective_at: null,
+      requested_order_id: 'O1',
+      window_start: null,
     });
   });
 
@@ -96,13 +99,18 @@ describe('events', () => {
   test('name their order, their marketplace and their store', () => {
     expect(onlyEvent('"A":[{"AmazonOrderId":1,"OrderId":"","MerchantOrderId":"m","MarketplaceId":"i"}]')).toMatchObject(
       {
-        ...{ amazon_order_id: '', seller_order_id: 'm', marketplace: 'i', store: null },
+        amazon_order_id: '',
+        seller_order_id: 'm',
+        marketplace: 'i',
+        store: null,
       },
     );
     expect(onlyEvent('"TDSReimbursementEventList":[{"TDSOrderId":"t","AmazonOrderId":"a"}]').amazon_order_id).toBe('t');
     expect(onlyEvent('"RemovalShipmentEventList":[{"MerchantOrderId":"m","OrderId":"o"}]').amazon_order_id).toBe('o');
     expect(onlyEvent('"PayWithAmazonEventList":[{"SellerOrderId":"s","StoreName":"\\ud800x"}]')).toMatchObject({
-      ...{ amazon_order_id: null, seller_order_id: 's', store: '\ufffdx' },
+      amazon_order_id: null,
+      seller_order_id: 's',
+      store: '\ufffdx',
     });
   });
 });

@@ -102,11 +102,22 @@ function eventText(event: RunEvent): string {
 
 function loadOptions({ process, store, upstream: { account, origin }, acceptEmpty = false }: CommandInput) {
   return {
-    ...{ lake: 'lake', store, account, endpoint: origin, isEndpointConfigured: false, orders: undefined, acceptEmpty },
-    ...{ rate: quota.rate, burst: quota.burst, journal: process.machine.folder },
+    lake: 'lake',
+    store,
+    account,
+    endpoint: origin,
+    isEndpointConfigured: false,
+    orders: undefined,
+    acceptEmpty,
+    rate: quota.rate,
+    burst: quota.burst,
+    journal: process.machine.folder,
     signIn: {
-      ...{ account, tokenEndpoint: `${origin}${signInPath}`, clientId: new Secret(signIn.clientId) },
-      ...{ clientSecret: new Secret(signIn.clientSecret), refreshToken: new Secret(`refresh token of ${account}`) },
+      account,
+      tokenEndpoint: `${origin}${signInPath}`,
+      clientId: new Secret(signIn.clientId),
+      clientSecret: new Secret(signIn.clientSecret),
+      refreshToken: new Secret(`refresh token of ${account}`),
     },
   };
 }

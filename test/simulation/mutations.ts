@@ -8,7 +8,12 @@ export interface Mutation extends Replacement {
 }
 
 const mutation = (name: string, about: string, seed: number, file: string, text: string, by: string): Mutation => ({
-  ...{ name, about, seed, file: `${file}.ts`, text, by },
+  name,
+  about,
+  seed,
+  file: `${file}.ts`,
+  text,
+  by,
 });
 
 /** In the order of the program: what is asked, what is received, what becomes of it, what is committed, what is left. */

@@ -128,7 +128,10 @@ function simulationOf(plan: Plan, world: World, folder: string): Simulation & { 
     }),
   );
   const rowWatch: RowWatch = new RowWatch({
-    ...{ rows, files: store.files, damaged: watch.damaged, inheritedMs: hourMs },
+    rows,
+    files: store.files,
+    damaged: watch.damaged,
+    inheritedMs: hourMs,
     isStruck: (process) => requestWatch.isStruck(process),
     answersOf: (account) => upstreamOf(upstreams, account).backend.answers,
     textsOf: (account, { start: from, end: to }, asOf) => upstreamOf(upstreams, account).texts({ from, to }, asOf),
@@ -139,16 +142,14 @@ function simulationOf(plan: Plan, world: World, folder: string): Simulation & { 
     return { name: `machine-${at}`, folder: local, offsetMs: 0 };
   });
   const figures: Figures = {
-    ...{
-      steps: 0,
-      days: plan.days,
-      commits: 0,
-      requests: 0,
-      upstreamFaults: 0,
-      storeFaults: 0,
-      crashes: 0,
-      failedRuns: 0,
-    },
+    steps: 0,
+    days: plan.days,
+    commits: 0,
+    requests: 0,
+    upstreamFaults: 0,
+    storeFaults: 0,
+    crashes: 0,
+    failedRuns: 0,
     compared: 0,
   };
   const firstDay = Math.floor(plan.start / dayMs) * dayMs;
@@ -182,7 +183,12 @@ async function start(simulation: Omit<Simulation, 'start'>, launch: Launch): Pro
   const machine = machines[number] ?? machines[0];
   if (machine === undefined) throw new Error('there is no machine');
   const program = new Process({
-    ...{ machine, pid: world.newPid(), label, command: command.kind, startedAt: world.now(), crash },
+    machine,
+    pid: world.newPid(),
+    label,
+    command: command.kind,
+    startedAt: world.now(),
+    crash,
   });
   identities.begin(program.pid);
   const upstream = upstreamOf(upstreams, account);
@@ -190,7 +196,11 @@ async function start(simulation: Omit<Simulation, 'start'>, launch: Launch): Pro
   requestWatch.began(program, { command, account, latencyMs: upstream.latencyMs.most, isCalm });
   const own = store.storeOf(program, launch.store, seed);
   const input: CommandInput = {
-    ...{ world, process: program, upstream, pipelines, firstDay },
+    world,
+    process: program,
+    upstream,
+    pipelines,
+    firstDay,
     store: seed % 3 === 0 ? own : repeating(own),
     ...(acceptEmpty === true && { acceptEmpty }),
   };

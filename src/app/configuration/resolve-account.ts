@@ -264,7 +264,8 @@ async function readSignIn(
   const read = (key: SecretKey, { source }: LocatedSecret) =>
     readSource(config, environment, source, `expected \`${key}\` of the account ${account}`);
   return {
-    ...{ account, tokenEndpoint },
+    account,
+    tokenEndpoint,
     clientId: await read('clientId', clientId),
     clientSecret: await read('clientSecret', clientSecret),
     refreshToken: await read('refreshToken', refreshToken),

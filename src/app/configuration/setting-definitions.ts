@@ -137,8 +137,10 @@ export const runSettings = {
   // The service refuses bounds that are nearer to the present (specification, section 8).
   marginMinutes: {
     ...numberForm({
-      ...{ least: eventLimits.marginMs / 60_000, most: 1440 },
-      ...{ expected: 'a number of minutes from 2 to 1440', hint: '; correct it' },
+      least: eventLimits.marginMs / 60_000,
+      most: 1440,
+      expected: 'a number of minutes from 2 to 1440',
+      hint: '; correct it',
     }),
     about: 'How many minutes before the present ranges end',
     details: 'How many minutes before the present ranges end, 2 to 1440',
@@ -234,7 +236,9 @@ export const runSettings = {
   // Left out: as the lake has it.
   retentionHours: {
     ...numberForm({
-      ...{ isWhole: true, least: 0, most: mostRetentionHours },
+      isWhole: true,
+      least: 0,
+      most: mostRetentionHours,
       expected: `a whole number of hours from 0 to ${mostRetentionHours}`,
     }),
     about: 'How many hours replaced files stay; 0: they are deleted at once',

@@ -73,7 +73,10 @@ export async function examineConfiguration(sources: SettingSources, add: AddFind
     add({ state: 'ok', found: `${pipelineFolder ?? ''} has valid definitions of pipelines: ${names}` });
   }
   return {
-    ...{ texts, configuration, isValid: configuration !== empty, customPipelines },
+    texts,
+    configuration,
+    isValid: configuration !== empty,
+    customPipelines,
     metricsFile: logging?.metricsFile,
     // An invalid variable is reported once.
     environment: resolved === undefined ? {} : environment,

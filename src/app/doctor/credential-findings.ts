@@ -111,8 +111,12 @@ async function examineFinances(
   }
   const { rate, burst, tokenLifeMinutes } = settings;
   const connection = connectFinances({
-    ...{ ...context.connecting, endpoint, signIn, quota: { rate, burst } },
-    ...{ cursorLifeMs: tokenLifeMinutes * 60_000, kept: await keptQuota(examined, endpoint, rate) },
+    ...context.connecting,
+    endpoint,
+    signIn,
+    quota: { rate, burst },
+    cursorLifeMs: tokenLifeMinutes * 60_000,
+    kept: await keptQuota(examined, endpoint, rate),
   });
   try {
     await connection.accessTokens?.current(context.signal);

@@ -90,8 +90,13 @@ export async function examine(options: Examination, context: ExaminationContext)
 
   const configuration = await examined('configuration', context, (add) => examineConfiguration(options, add));
   const known: ExaminedSettings = configuration.result ?? {
-    ...{ texts, environment, configuration: unconfigured, isValid: false },
-    ...{ settings: optionsAlone, customPipelines: [], metricsFile: undefined },
+    texts,
+    environment,
+    configuration: unconfigured,
+    isValid: false,
+    settings: optionsAlone,
+    customPipelines: [],
+    metricsFile: undefined,
   };
   const accounts = account === undefined ? listedAccounts(known.configuration, known.environment) : [account];
   if (known.isValid && accounts.length === 0) readAccount(undefined, texts['endpoint']);

@@ -31,7 +31,10 @@ export async function openFleet({ redis: address, fleet }: FleetAddress, emit: E
     const jobs = openAccountJobs(redis, keys, warn);
     const queue = await openTurnQueue(redis, keys, warn);
     return {
-      ...{ redis, keys, jobs, queue },
+      redis,
+      keys,
+      jobs,
+      queue,
       /** Adds a job of an account, and adds the account to the queue. `now`: milliseconds since 1970. */
       enqueue: async (account: string, job: AccountJob, now: number): Promise<void> => {
         await jobs.add(account, job, now);

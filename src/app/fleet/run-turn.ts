@@ -66,8 +66,16 @@ export async function runTurn(turn: Turn, fleet: Fleet, options: TurnOptions): P
   const { end, reason, counts } = await runJob({ ...turn, standing }, first.job, sync, fence, fleet, options);
   const ranMs = clock.now() - began;
   const ended = {
-    ...{ account, work: kind, turn: fence.turn, end, reason, seconds: ranMs / 1000 },
-    ...{ slices: counts.slices, pages: counts.pages, requests: counts.requests, throttled: counts.throttled },
+    account,
+    work: kind,
+    turn: fence.turn,
+    end,
+    reason,
+    seconds: ranMs / 1000,
+    slices: counts.slices,
+    pages: counts.pages,
+    requests: counts.requests,
+    throttled: counts.throttled,
   };
   if (end === 'lost') {
     emit({ event: 'turn-ended', ...ended, next: null, delaySeconds: 0 });

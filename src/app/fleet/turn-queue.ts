@@ -306,7 +306,10 @@ async function playTurn(
   const { account, standing, isOpen, dueAt } = job.data;
   await job.updateData({ ...job.data, isOpen: true });
   return run({
-    ...{ account, standing, dueAt, wasInterrupted: isOpen },
+    account,
+    standing,
+    dueAt,
+    wasInterrupted: isOpen,
     signal: signal ?? new AbortController().signal,
     committed: () => job.updateData({ ...job.data, isOpen: false }),
     progress: (value) => job.updateProgress(value),

@@ -67,7 +67,9 @@ export async function runWorker(options: WorkerOptions, { clock, signal, emit }:
   try {
     const settings = { rules: { ...turnRules, turnMs }, clock, random: Math.random, emit };
     const queueWorker = await startQueueWorker(fleet.redis, fleet.keys, {
-      ...{ concurrency, lockMs, name },
+      concurrency,
+      lockMs,
+      name,
       run: async (turn) => {
         turns++;
         let failure: unknown;
@@ -83,7 +85,11 @@ export async function runWorker(options: WorkerOptions, { clock, signal, emit }:
                 if (!(await accounts()).includes(turn.account)) throw removedFailure(turn.account);
                 const settings = await options.settingsOf(turn.account);
                 const { summary } = await runOnce(job, settings, {
-                  ...{ fleet, fenced, ...running, clock, setFailedResult },
+                  fleet,
+                  fenced,
+                  ...running,
+                  clock,
+                  setFailedResult,
                 });
                 notify(0, summary);
               } catch (error) {
@@ -196,7 +202,10 @@ async function runOnce(
     pipelines: [],
   };
   const context = {
-    ...{ clock, signal, closing, setFailedResult },
+    clock,
+    signal,
+    closing,
+    setFailedResult,
     emit: (event: Parameters<Emit>[0]) => {
       emit(event);
       warned(event);

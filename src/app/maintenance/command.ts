@@ -102,8 +102,14 @@ export async function maintain(
   };
   const names = pipelines.map(({ name }) => name);
   emit({
-    ...{ event: 'run-started', run: null, command: command.command, account: account ?? null, lake: options.lake },
-    ...{ pipelines: names, from: null, to: null },
+    event: 'run-started',
+    run: null,
+    command: command.command,
+    account: account ?? null,
+    lake: options.lake,
+    pipelines: names,
+    from: null,
+    to: null,
   });
   emitDamage(lake, emit, true);
   const end = (status: 'done' | 'failed'): CommandResult => {

@@ -73,7 +73,9 @@ export async function rebuild(options: RebuildOptions, context: RunContext): Pro
   const limits = withThreads(rebuildLimits, options.threads);
   const threads = new RederivingThreads((options.limits ?? limits).thread, context.signal);
   const maintained = maintain(options, context, {
-    ...{ command: 'rebuild', pipelines, limits },
+    command: 'rebuild',
+    pipelines,
+    limits,
     title: 'Re-derived what has changed in',
     nothing: (summaries) => {
       const files = summaries.reduce((sum, { slices }) => sum + slices, 0);
@@ -332,8 +334,11 @@ class PipelineRebuild {
       count(summary.rows, this.#table.name, entries.rows);
       this.#bundles.leaveOut(bundle, (live) => live.main.path === bundle.main.path);
       emit({
-        ...{ event: 'entries-checked', pipeline: pipeline.name, file: lakePathOf(pipeline.main.name, bundle.main) },
-        ...{ bytes: bundle.main.size, changed: !isSame },
+        event: 'entries-checked',
+        pipeline: pipeline.name,
+        file: lakePathOf(pipeline.main.name, bundle.main),
+        bytes: bundle.main.size,
+        changed: !isSame,
       });
     }
     await workspace.clear();

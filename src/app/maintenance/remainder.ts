@@ -131,8 +131,10 @@ async function replacedUndated(
   );
   const events = rows
     .map((row) => ({
-      ...{ id: String(row['event_id']), content: String(row['content_hash']) },
-      ...{ start: Number(row['start']), end: Number(row['end']) },
+      id: String(row['event_id']),
+      content: String(row['content_hash']),
+      start: Number(row['start']),
+      end: Number(row['end']),
     }))
     .filter((event) => partial.includes(importedKey(event)));
   if (events.length === 0) return [];

@@ -51,7 +51,9 @@ export async function createLakeServer(served: McpLake, context: SessionContext)
   server.registerCapabilities({ tools: {} });
   server.setRequestHandler(ListToolsRequestSchema, () => ({
     tools: Object.entries(tools).map(([name, tool]) => ({
-      ...{ name, description: tool.description, inputSchema: inputSchema(tool) },
+      name,
+      description: tool.description,
+      inputSchema: inputSchema(tool),
       annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
     })),
   }));
@@ -109,11 +111,17 @@ async function callTool(
 function addResources(mcp: McpServer): void {
   const resources = [
     {
-      ...{ name: 'glossary', uri: 'ledgerlake://glossary', text: concepts, mimeType: 'text/markdown' },
+      name: 'glossary',
+      uri: 'ledgerlake://glossary',
+      text: concepts,
+      mimeType: 'text/markdown',
       description: 'What events, entries, roles, settlements and dates are',
     },
     ...[...views].map(([view, text]) => ({
-      ...{ name: view, uri: `ledgerlake://views/${view}`, text: viewComment(text), mimeType: 'text/plain' },
+      name: view,
+      uri: `ledgerlake://views/${view}`,
+      text: viewComment(text),
+      mimeType: 'text/plain',
       description: `The rows and columns of the view ${view}`,
     })),
   ];

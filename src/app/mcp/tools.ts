@@ -22,7 +22,9 @@ const mostProblems = 20;
 const timeout = {
   type: 'integer',
   description: 'Seconds after which the query is stopped',
-  ...{ minimum: 1, maximum: mostSeconds, default: defaultSeconds },
+  minimum: 1,
+  maximum: mostSeconds,
+  default: defaultSeconds,
 } as const;
 
 /** The tools of a server over a lake, by name. */

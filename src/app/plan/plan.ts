@@ -93,8 +93,10 @@ export async function plan(options: PlanOptions, context: ReadingContext): Promi
     account,
     range,
     asked: {
-      ...{ pipelines: options.pipelines, pipelineFolder: options.pipelineFolder },
-      ...{ config: options.explicit?.config, endpoint: options.explicit?.endpoint },
+      pipelines: options.pipelines,
+      pipelineFolder: options.pipelineFolder,
+      config: options.explicit?.config,
+      endpoint: options.explicit?.endpoint,
       api: options.pipelines.length > 0 || options.api === defaultApi ? undefined : options.api,
     },
     showsFirstPages: options.showsFirstPages === true,

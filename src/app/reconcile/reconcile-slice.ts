@@ -290,7 +290,10 @@ function rereadOf(slice: SliceCommit, snapshot: Snapshot): Reread {
   const hasSameHoles = loadKeys.every((key) => holes?.get(key)?.length === keys.get(key)?.holes?.length);
   const mains = snapshot.filesWith(main.name, account, pipeline, replaced);
   return {
-    ...{ slice, known, replacement: replacementOf(snapshot, slice), stored: withDerived(snapshot, main.name, mains) },
+    slice,
+    known,
+    replacement: replacementOf(snapshot, slice),
+    stored: withDerived(snapshot, main.name, mains),
     mayStay: hasSameHoles && isDeepStrictEqual(known, loadKeys) && slice.noted !== true,
   };
 }
@@ -325,7 +328,10 @@ function refused(
   { vanished, appeared }: Pick<Differing, 'vanished' | 'appeared'>,
 ): Emptied {
   return {
-    ...{ pipeline: slice.pipeline, load_keys: known, rows, lacking: vanished },
+    pipeline: slice.pipeline,
+    load_keys: known,
+    rows,
+    lacking: vanished,
     ...(vanished === rows && appeared > 0 && { others: appeared }),
     ...(hasHoles(slice) && { holes: true }),
     accepted: false,

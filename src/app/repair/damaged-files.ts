@@ -109,7 +109,8 @@ async function fateOf(
   const condition = loadKeyCondition(lasting.map(({ key }) => key));
   const isKept = lasting.length > 0 && table === pipeline.main;
   return {
-    ...{ ...file, lasting },
+    ...file,
+    lasting,
     gaps: keys.filter((key) => !isLost(key)),
     readable: isKept ? (await readableCopy(lake, table, add, condition, workspace))?.rows : undefined,
   };

@@ -280,7 +280,8 @@ function summaryOf(
     })),
   );
   return {
-    ...{ status, lake },
+    status,
+    lake,
     restored: plans.flatMap(({ steps }) => steps.map(({ path }) => path)),
     lost: plans.flatMap(({ lost }) => lost),
     adopted: plans.flatMap(({ adoption }) => adoption.files.map(({ path }) => path)),

@@ -122,7 +122,13 @@ export async function exportSettlementReports(
       throw usageError(`expected --dir ${printable(dir)} to take the settlement reports: ${openFault(error)}`);
     });
     const written: Written = {
-      ...{ settlements: 0, lines: 0, undeposited: 0, unnumbered: 0, altered: 0, inexact: 0, foreign: 0 },
+      settlements: 0,
+      lines: 0,
+      undeposited: 0,
+      unnumbered: 0,
+      altered: 0,
+      inexact: 0,
+      foreign: 0,
       filled: new Set(),
     };
     const left: { account: string; settlement: string; reason: string }[] = [];
@@ -413,7 +419,9 @@ class SettlementReportFile {
   async complete(): Promise<string | undefined> {
     const { settlement, id } = this.chosen;
     const nets = Array.from(this.#nets, ([currency, sums]): NetSum => ({
-      ...{ currency, inexact: 0, unknown: sums.unknown },
+      currency,
+      inexact: 0,
+      unknown: sums.unknown,
       net: millionthsText(sums.net),
     }));
     const inexact = [...this.#nets.values()].reduce((sum, one) => sum + one.inexact, 0);

@@ -166,7 +166,11 @@ async function problemsWithCommands(
       const { check, kind, table, file, slice, account } = found;
       const endpoint = account === undefined ? undefined : endpointToName(lastRuns, account);
       return {
-        ...{ check: check.name, kind, table, file, slice },
+        check: check.name,
+        kind,
+        table,
+        file,
+        slice,
         problem: withCommandsIn({ lake: of, config, endpoint }, found.problem),
         command: remedy === undefined ? null : remedyCommand(remedy, { location: of, lastRuns, config }),
       };

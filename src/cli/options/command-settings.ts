@@ -20,7 +20,9 @@ export async function readSettings(
 ): Promise<RunSettings> {
   const { readRunSettings } = await import('../../app/load/run-settings.js');
   return readRunSettings({
-    ...{ ...settingSources(args), pipelines: args.positionals('PIPELINE'), ...options },
+    ...settingSources(args),
+    pipelines: args.positionals('PIPELINE'),
+    ...options,
     startEmbedded: async (clock) => (await import('../../emulator/emulator.js')).startEmbeddedService(clock),
   });
 }

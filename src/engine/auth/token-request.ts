@@ -125,7 +125,9 @@ export async function requestToken(
     const [cause, what] =
       status === 429 ? (['throttled', 'it throttles requests'] as const) : (['fault', 'it has a fault'] as const);
     throw unreachable(cause, `${expected}, got status ${status}: ${what}; try again later`, {
-      ...{ status, details, isWebPage: isHtml(answer.body) },
+      status,
+      details,
+      isWebPage: isHtml(answer.body),
       retryAfterMs: retryAfterMs(answer.headers.get('retry-after'), clock.now()),
     });
   }

@@ -112,7 +112,11 @@ async function exchange(
   const { origin, path, signal, body: sent = null, mostBytes = pageBytes } = request;
   const { host } = new URL(origin);
   const answer = await pool.request({
-    ...{ origin, path, method, body: sent, signal },
+    origin,
+    path,
+    method,
+    body: sent,
+    signal,
     headers: { ...request.headers, 'accept-encoding': 'identity' },
     // A server can send interim answers for ever.
     onInfo: () => {

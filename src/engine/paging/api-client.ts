@@ -120,8 +120,15 @@ export class ApiClient<Q extends Query, P extends ApiPage> {
     const { origin, setting, tokenHeader = { name: accessTokenHeader, before: '' } } = address;
     const signed = token === undefined ? {} : { [tokenHeader.name]: tokenHeader.before + token };
     return transport.send({
-      ...{ origin, path, shownPath, headers: { ...address.headers, ...headers, ...signed } },
-      ...{ body, addressOf: setting, mostBytes, signal: options.signal, onSlow: options.onSlow },
+      origin,
+      path,
+      shownPath,
+      headers: { ...address.headers, ...headers, ...signed },
+      body,
+      addressOf: setting,
+      mostBytes,
+      signal: options.signal,
+      onSlow: options.onSlow,
     });
   }
 

@@ -178,7 +178,10 @@ async function wholeSlice<Upstream>(open: OpenSlice, pass: Pass<Upstream>): Prom
   const whole = { open, isLoaded: isLoaded(slice, pass) };
   const afterwards: (() => Promise<void>)[] = [];
   const reading: Reading<Upstream> = {
-    ...{ upstream, signal, account: job.account, counts: summary },
+    upstream,
+    signal,
+    account: job.account,
+    counts: summary,
     get priority() {
       return open.priority;
     },
@@ -296,8 +299,14 @@ function commitPart<Upstream>(
   { pipeline, job, writer }: Pass<Upstream>,
 ): Promise<CommitResult> {
   return writer.commit({
-    ...{ pipeline: pipeline.name, account: job.account, main: pipeline.main, derived: pipeline.derived, files },
-    ...{ ...part, isReread: part.isReread ?? job.refresh, acceptEmpty: job.acceptEmpty },
+    pipeline: pipeline.name,
+    account: job.account,
+    main: pipeline.main,
+    derived: pipeline.derived,
+    files,
+    ...part,
+    isReread: part.isReread ?? job.refresh,
+    acceptEmpty: job.acceptEmpty,
     holes: holesByKey(collector.holes, part.loadKeys),
   });
 }

@@ -115,7 +115,11 @@ async function prepared<Upstream>(
   const afterwards: (() => Promise<void>)[] = [];
   try {
     const found = await pipeline.slicing.prepare(job, {
-      ...{ upstream, signal, account: job.account, counts: summary, priority: 0 },
+      upstream,
+      signal,
+      account: job.account,
+      counts: summary,
+      priority: 0,
       committed: (then) => afterwards.push(then),
       emit: (event) => {
         emit({ ...labels, ...event });

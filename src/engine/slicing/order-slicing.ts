@@ -50,7 +50,9 @@ export function orderExpectation(perOrder: number | undefined): Expectation<Orde
 /** The job's orders that the lake lacks, in batches of at most `batch`; to refresh, all of them. */
 function orderQueue(job: Job, pipeline: string, batch: number): SliceQueue<OrderSlice> {
   const loaded = job.lake.snapshot.keysOf(job.account, pipeline);
-  const waiting = [...new Set(job.orders)].filter((order) => job.refresh || !loaded.has(loadKeyFor('order', order)));
+  const waiting = [...new Set(job.orders)].filter(
+    (order) => job.refresh === true || !loaded.has(loadKeyFor('order', order)),
+  );
   const halves: OrderSlice[] = [];
   return {
     get left() {

@@ -386,7 +386,9 @@ export function nextCommit(
   const header = {
     version: version + 1,
     previous: hash,
-    ...{ run, nonce, operation },
+    run,
+    nonce,
+    operation,
     at: rules.at(snapshot, now),
     // Once raised they stay.
     minReaderVersion: Math.max(minReaderVersion, supported.minReaderVersion),

@@ -70,9 +70,20 @@ export function canonicalCommit(header: CommitHeader, change: Change): Commit {
   const names = Object.keys(tables).toSorted(compare);
   return {
     format: supported.format,
-    ...{ minReaderVersion, minWriterVersion, version, previous, run, nonce, at, operation },
+    minReaderVersion,
+    minWriterVersion,
+    version,
+    previous,
+    run,
+    nonce,
+    at,
+    operation,
     ...filled({
-      ...{ keys: filled(keys ?? {}), fence: filled(fence ?? {}), deleted, config: filled(config ?? {}), forgotten },
+      keys: filled(keys ?? {}),
+      fence: filled(fence ?? {}),
+      deleted,
+      config: filled(config ?? {}),
+      forgotten,
     }),
     tables: Object.fromEntries(names.map((name) => [name, canonicalTable(tables[name] ?? {})])),
   };

@@ -18,7 +18,11 @@ export interface LakeState extends Pick<CommitHeader, 'version' | 'at' | 'minRea
 }
 
 const empty: LakeState = {
-  ...{ version: -1, hash: noHash, at: 0, minReaderVersion: 1, minWriterVersion: 1 },
+  version: -1,
+  hash: noHash,
+  at: 0,
+  minReaderVersion: 1,
+  minWriterVersion: 1,
   tables: new Map(),
   config: { retentionMs: 0 },
   fence: { before: 0, runs: [] },

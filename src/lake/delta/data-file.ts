@@ -257,7 +257,9 @@ export function addOf(
     ...shared,
     ...(net && { net: JSON.stringify(net) }),
     ...(groups && { groups: JSON.stringify(groups) }),
-    ...{ loadKeys: JSON.stringify(loadKeys), rows: String(rows), sha256 },
+    loadKeys: JSON.stringify(loadKeys),
+    rows: String(rows),
+    sha256,
   };
   return { path, partitionValues: { account, month }, size, modificationTime: now, dataChange, stats, tags };
 }

@@ -80,7 +80,10 @@ export async function newFile(
   const content = local.content ?? (await hashed(local.path));
   const add = {
     path: `account=${account}/month=${month}/${origin.prefix}${firstStart(loadKeys) ?? month}`,
-    ...{ account, month, loadKeys, content },
+    account,
+    month,
+    loadKeys,
+    content,
     dataChange: origin.dataChange,
     rows: local.rows,
     stats: local.stats,

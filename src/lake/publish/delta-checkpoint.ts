@@ -68,7 +68,10 @@ function* actionRows({ metaData, files, removed }: PublishedState): Generator<Re
 
 function addRow({ path, partitionValues, size, modificationTime, stats, tags }: Add): RecordValue {
   return {
-    ...{ path, size, modificationTime, stats },
+    path,
+    size,
+    modificationTime,
+    stats,
     partitionValues: mapValue(partitionValues),
     // The files of a checkpoint aren't new to its readers.
     dataChange: false,
@@ -89,7 +92,9 @@ function removeRow(path: string, at: number): RecordValue {
 
 function metaDataRow({ id, name, format, schemaString, ...others }: MetaData): RecordValue {
   return {
-    ...{ id, name, schemaString },
+    id,
+    name,
+    schemaString,
     format: { provider: format.provider, options: mapValue(format.options) },
     partitionColumns: listValue(others.partitionColumns),
     configuration: mapValue(others.configuration),

@@ -69,7 +69,10 @@ export function readPublished(bytes: Uint8Array): PublishedChange | undefined {
     ...(metaData !== undefined && { metaData }),
     ...(isObject(description) && { description }),
     remove: actionsOf<Remove & RemovedFile>('remove').map(({ path, partitionValues, size, dataChange }) => ({
-      ...{ path, partitionValues, size, dataChange },
+      path,
+      partitionValues,
+      size,
+      dataChange,
     })),
     add: actionsOf<NonNullable<TableChange['add']>[number]>('add'),
   };

@@ -254,7 +254,8 @@ export class S3Bucket {
   #object(Key: string, token?: string) {
     const { encryption } = this.#options;
     return {
-      ...{ Bucket: this.#name, Key },
+      Bucket: this.#name,
+      Key,
       ...(token !== undefined && { Metadata: { [tokenName]: token } }),
       ...(encryption !== undefined && { ServerSideEncryption: encryption.sse }),
       ...(encryption?.kmsKey !== undefined && { SSEKMSKeyId: encryption.kmsKey }),
@@ -350,7 +351,8 @@ async function connect(
   const { region, credentials, maxAttempts, onCall, environment } = options;
   const config: Sdk.S3ClientConfig = {
     requestHandler: {
-      ...{ connectionTimeout: connectMs, socketTimeout: silenceMs },
+      connectionTimeout: connectMs,
+      socketTimeout: silenceMs,
       ...connectingAgents({ timeoutMs: connectMs, environment }),
     },
     ...(endpoint === undefined ? {} : { endpoint: endpoint.href, forcePathStyle: true }),

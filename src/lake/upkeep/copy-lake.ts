@@ -85,7 +85,8 @@ export async function copyLake(source: Lake, target: Store, context: CopyContext
   const { first } = await differingCommits(source.store, target, version);
   await checkChain(new CatalogFiles(source.store), version, hash, first);
   const lease = await acquireExclusiveLease(before, clock, {
-    ...{ command, pipelines: [] },
+    command,
+    pipelines: [],
     source: placeOf(source.store.location),
   });
   try {

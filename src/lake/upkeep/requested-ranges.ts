@@ -39,7 +39,10 @@ const noteSchema = z.object({
     .array(
       z
         .object({
-          ...{ command: z.enum(commands), pipeline: z.string().max(1000), from: instant, to: instant },
+          command: z.enum(commands),
+          pipeline: z.string().max(1000),
+          from: instant,
+          to: instant,
           loadKey: z.string().max(1000).optional(),
         })
         .refine(({ from, to }) => from < to),
@@ -125,8 +128,11 @@ export async function forgetRequestedRanges(store: Store, account: string, befor
 
 function writeRanges(store: Store, { name, account, ranges }: Omit<RequestedRangesNote, 'path'>): Promise<string> {
   const noted = ranges.map(({ command, pipeline, loadKey, start, end }) => ({
-    ...{ command, pipeline, loadKey },
-    ...{ from: isoInstant(start), to: isoInstant(end) },
+    command,
+    pipeline,
+    loadKey,
+    from: isoInstant(start),
+    to: isoInstant(end),
   }));
   return requestedNotes.write(store, name, { account, ranges: noted });
 }

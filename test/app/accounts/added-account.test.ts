@@ -129,7 +129,8 @@ describe('init', () => {
   test('refuses the name of the synthetic seller, and writes nothing', async () => {
     const file = join(await temporaryFolder(), 'c.json');
     await expect(run(file, 'demo')).rejects.toMatchObject({
-      ...{ code: 'USAGE', exitCode: 2 },
+      code: 'USAGE',
+      exitCode: 2,
       message: 'expected a name of your own for --account, got demo, the synthetic seller; choose another name',
     });
     await expect(lstat(file)).rejects.toThrow('ENOENT');

@@ -219,7 +219,9 @@ test('A table as Parquet has the rows of the lines, and an instant is the versio
   expect(await changed({ lake, since, tables: ['entries'], file: parquet })).toEqual(summary);
   const passed: RowChange[] = [];
   const ofLibrary = await libraryChanges({
-    ...{ lake, since: catalog.version, tables: ['entries'] },
+    lake,
+    since: catalog.version,
+    tables: ['entries'],
     onChange: (change) => passed.push(change),
   });
   expect(ofLibrary).toEqual(summary);
@@ -245,7 +247,12 @@ test('A table as Parquet has the rows of the lines, and an instant is the versio
     `SELECT _change_type, account, month, amazon_order_id, name, amount FROM ${fileLiteral(parquet)} ORDER BY ALL`,
   );
   const row = (change: string, order: number, name: string, amount: string) => ({
-    ...{ _change_type: change, account: 'shop', month: '2026-01', amazon_order_id: `order-3-${order}`, name, amount },
+    _change_type: change,
+    account: 'shop',
+    month: '2026-01',
+    amazon_order_id: `order-3-${order}`,
+    name,
+    amount,
   });
   expect(rows).toEqual([
     row('delete', 0, 'Commission', '-1.500000'),

@@ -262,7 +262,8 @@ test('the operations of custom pipelines that the lake has are requested, with t
     environment: { ...environment, STRIPE_KEY_MY_SHOP: 'sk_of_another' },
   });
   expect(only(wrong, 'credentials')).toMatchObject({
-    ...{ account: 'my-shop', state: 'fault' },
+    account: 'my-shop',
+    state: 'fault',
     found: expect.stringMatching(/^my-shop: stripe-balance got status 401: bad key/) as string,
   });
   await writeFile(join(folder, 'broken.mjs'), 'export default {}');

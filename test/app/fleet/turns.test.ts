@@ -85,7 +85,10 @@ function played(
   rules: TurnRules = turnRules,
 ): number[] {
   const accounts = asked.map(({ at, minutes, work = 'backfill' }, index) => ({
-    ...{ index, work, at: now + at * minute, left: minutes * minute },
+    index,
+    work,
+    at: now + at * minute,
+    left: minutes * minute,
     standing: newcomer,
   }));
   const step = Math.min(minute, rules.turnMs);

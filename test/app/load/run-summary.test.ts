@@ -17,8 +17,16 @@ const run = '20-0b8f1c2e5d0c4e9f';
 const catalog = { version: 7, hash: 'a'.repeat(64) };
 
 const loaded = {
-  ...{ pipeline: 'group-events', slices: 2, conflicts: 0, requests: 9, retries: 3, throttled: 1, pages: 6 },
-  ...{ files: 4, bytes: 1234, seconds: 1.5 },
+  pipeline: 'group-events',
+  slices: 2,
+  conflicts: 0,
+  requests: 9,
+  retries: 3,
+  throttled: 1,
+  pages: 6,
+  files: 4,
+  bytes: 1234,
+  seconds: 1.5,
   rows: new Map([
     ['group_events', 7],
     ['group_entries', 70],
@@ -33,16 +41,32 @@ function summaryOf(changes: Partial<PipelineCounts> = {}): PipelineCounts {
 
 test('the summary for programs has all that the contract names, and says which slices were left open', () => {
   const object = summaryObject({
-    ...{ account: 'shop', run, lake: 'data/lake', seconds: 2, catalog, summaries: [summaryOf()] },
+    account: 'shop',
+    run,
+    lake: 'data/lake',
+    seconds: 2,
+    catalog,
+    summaries: [summaryOf()],
     range: { start: Date.UTC(2026, 0, 1), end: Date.UTC(2026, 1, 1) },
     failure: new LedgerlakeError('INCOMPLETE', 'left open'),
   });
   expect(object).toMatchObject({
-    ...{ status: 'failed', account: 'shop', run, catalog },
+    status: 'failed',
+    account: 'shop',
+    run,
+    catalog,
     pipelines: {
       'group-events': {
-        ...{ slices: 2, requests: 9, retries: 3, throttled: 1, pages: 6, events: 7, entries: 70 },
-        ...{ files: 4, bytes: 1234, seconds: 1.5 },
+        slices: 2,
+        requests: 9,
+        retries: 3,
+        throttled: 1,
+        pages: 6,
+        events: 7,
+        entries: 70,
+        files: 4,
+        bytes: 1234,
+        seconds: 1.5,
         left_open: [{ slice: 'group G-1', reason: 'it is probably too large' }],
         warnings: { unknownLists: { NewEventList: 2 } },
       },
@@ -77,7 +101,12 @@ test.each([
   'a run that loads nothing says what its %i requests came to, %i slices of another run',
   (requests, conflicts, text) => {
     const report = {
-      ...{ account: 'shop', run, lake: 'data/lake', seconds: 2, catalog, failure: undefined },
+      account: 'shop',
+      run,
+      lake: 'data/lake',
+      seconds: 2,
+      catalog,
+      failure: undefined,
       summaries: [summaryOf({ slices: 0, requests, conflicts })],
       range: { start: Date.UTC(2026, 0, 1), end: Date.UTC(2026, 1, 1) },
     };
@@ -89,7 +118,12 @@ test.each([
 
 test('a run that loads nothing says which rows of its range were forgotten', () => {
   const report = {
-    ...{ account: 'shop', run, lake: 'data/lake', seconds: 2, catalog, failure: undefined },
+    account: 'shop',
+    run,
+    lake: 'data/lake',
+    seconds: 2,
+    catalog,
+    failure: undefined,
     summaries: [summaryOf({ slices: 0, requests: 0, conflicts: 0 })],
     range: { start: Date.UTC(2026, 0, 1), end: Date.UTC(2026, 1, 1) },
   };

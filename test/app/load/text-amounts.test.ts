@@ -35,7 +35,11 @@ test('amounts as text are the numbers that they are, in every table of both APIs
     ];
   });
   const sales = texts.map(([text], at) => ({
-    ...{ at: start + at * 7_200_000, order: `O-${at}`, settlement: `S-${at}`, sku: `SKU-${at}`, amount: text },
+    at: start + at * 7_200_000,
+    order: `O-${at}`,
+    settlement: `S-${at}`,
+    sku: `SKU-${at}`,
+    amount: text,
   }));
   const server = await startApiServer({
     backend: { ...arrayBackend(items), byTransaction: arrayTransactions(sales) },
@@ -72,7 +76,8 @@ test('amounts as text are the numbers that they are, in every table of both APIs
     [`${item}.ItemFeeList[].FeeAmount${kind}`]: times,
   });
   const group = (times: number) => ({
-    ...{ 'FinancialEventGroupList: OriginalTotal': times, 'FinancialEventGroupList: BeginningBalance': times },
+    'FinancialEventGroupList: OriginalTotal': times,
+    'FinancialEventGroupList: BeginningBalance': times,
   });
   expect(Object.fromEntries(counted)).toMatchObject({
     'financial-event-groups': { textAmounts: group(read), oddFields: group(odd) },

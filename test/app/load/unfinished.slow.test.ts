@@ -282,8 +282,10 @@ describe('an interrupted backfill', () => {
     of.from = -Infinity;
     const { accounts } = await statusOf(given.lake, clock);
     expect(accounts[0]).toMatchObject({
-      ...{ from: '2026-01-30T00:00:00.000Z', complete_from: '2026-02-01T00:00:00.000Z' },
-      ...{ complete_to: '2026-03-20T01:55:00.000Z', lag_seconds: 49 * 86_400 + 2 * 3600 },
+      from: '2026-01-30T00:00:00.000Z',
+      complete_from: '2026-02-01T00:00:00.000Z',
+      complete_to: '2026-03-20T01:55:00.000Z',
+      lag_seconds: 49 * 86_400 + 2 * 3600,
     });
     expect(accounts[0]?.pipelines[0]?.gaps).toEqual([
       { from: '2026-01-30T00:00:00.000Z', to: '2026-02-01T00:00:00.000Z' },
@@ -299,7 +301,8 @@ describe('an interrupted backfill', () => {
     expect(none).toBeUndefined();
     expect(summary.lag_seconds).toBe(300);
     expect((await statusOf(given.lake, clock)).accounts[0]).toMatchObject({
-      ...{ complete_from: '2026-01-30T00:00:00.000Z', command: null },
+      complete_from: '2026-01-30T00:00:00.000Z',
+      command: null,
     });
   });
 
@@ -328,7 +331,8 @@ test('a lake on S3 keeps what was asked for, too', async () => {
   expect((await synced({ ...given, pipelines }, { clock })).failure).toBeUndefined();
   expect(await notes(given.lake)).toEqual([]);
   expect((await statusOf(given.lake, clock)).accounts[0]).toMatchObject({
-    ...{ from: `${first}T00:00:00.000Z`, command: null },
+    from: `${first}T00:00:00.000Z`,
+    command: null,
   });
 });
 

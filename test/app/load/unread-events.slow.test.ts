@@ -116,8 +116,11 @@ test.each([
     expect(own.map(({ load_key: loadKey }) => loadKey).toSorted()).toEqual(keys.toSorted());
     for (const hole of own) {
       expect(hole).toEqual({
-        ...{ pipeline, load_key: hole.load_key, page: 1 },
-        ...{ byte: expect.any(Number) as number, request_id: expect.stringMatching(/^request-\d+$/) as string },
+        pipeline,
+        load_key: hole.load_key,
+        page: 1,
+        byte: expect.any(Number) as number,
+        request_id: expect.stringMatching(/^request-\d+$/) as string,
       });
       // The event begins in front of the fault, and it is the one of the request that is named.
       const answer = answers[Number(hole.request_id.slice('request-'.length)) - 1] ?? '';

@@ -32,7 +32,11 @@ export async function flattenedOtherwise(lake: string, query: string, clock: Clo
       const add = addOf(
         {
           ...described,
-          ...{ account, month, shared, loadKeys, net },
+          account,
+          month,
+          shared,
+          loadKeys,
+          net,
           path: path.replace(/-\d+-[0-9a-z]+-\d+\.parquet$/, ''),
         },
         clock.now(),

@@ -259,7 +259,9 @@ describe('a rebuild of damaged files', () => {
       const given = (option: string) => new RegExp(`--${option} (\\S+)`).exec(words)?.[1];
       expect(words).toMatch(/ --refresh$/);
       await loaded(lake, made.endpoint, clock, {
-        ...{ pipelines: words.split(' ').slice(0, 1), account: given('account'), refresh: true },
+        pipelines: words.split(' ').slice(0, 1),
+        account: given('account'),
+        refresh: true,
         ...(ids === undefined ? { from: given('from'), to: given('to') } : {}),
         ...(ids !== undefined && { orders: ids.split(' ') }),
       });

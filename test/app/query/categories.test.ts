@@ -146,17 +146,22 @@ const adjusted: readonly (readonly [type: string, day: number, amount: number])[
 
 function eventsOfV0(): DatedItem[] {
   const sale = {
-    ...{ AmazonOrderId: '1', PostedDate: at(5) },
+    AmazonOrderId: '1',
+    PostedDate: at(5),
     ShipmentItemList: [{ ItemChargeList: [{ ChargeType: 'Principal', ChargeAmount: money(100) }] }],
   };
   const item = (list: string, day: number, json: object) => ({
-    ...{ list, at: Date.parse(at(day)), json: JSON.stringify(json) },
+    list,
+    at: Date.parse(at(day)),
+    json: JSON.stringify(json),
   });
   return [
     item('ShipmentEventList', 5, sale),
     ...adjusted.map(([type, day, amount]) =>
       item('AdjustmentEventList', day, {
-        ...{ AdjustmentType: type, PostedDate: at(day), AdjustmentAmount: money(amount) },
+        AdjustmentType: type,
+        PostedDate: at(day),
+        AdjustmentAmount: money(amount),
       }),
     ),
   ];
@@ -165,11 +170,15 @@ function eventsOfV0(): DatedItem[] {
 function transactionsIn({ from, to }: InstantRange): string[] {
   const amountOf = (amount: number) => ({ currencyCode: 'USD', currencyAmount: amount });
   const of = (id: string, type: string, day: number, breakdown: string, amount: number) => ({
-    ...{ transactionId: id, transactionType: type, transactionStatus: 'RELEASED', postedDate: at(day) },
+    transactionId: id,
+    transactionType: type,
+    transactionStatus: 'RELEASED',
+    postedDate: at(day),
     totalAmount: amountOf(amount),
     breakdowns: [
       {
-        ...{ breakdownType: amount > 0 ? 'Sales' : 'Expenses', breakdownAmount: amountOf(amount) },
+        breakdownType: amount > 0 ? 'Sales' : 'Expenses',
+        breakdownAmount: amountOf(amount),
         breakdowns: [{ breakdownType: breakdown, breakdownAmount: amountOf(amount) }],
       },
     ],
@@ -211,7 +220,7 @@ interface Node {
 
 const node = (breakdownType: string | undefined, currencyAmount: number, ...breakdowns: Node[]): Node => ({
   ...(breakdownType === undefined ? {} : { breakdownType }),
-  ...{ breakdownAmount: { currencyCode: 'USD', currencyAmount } },
+  breakdownAmount: { currencyCode: 'USD', currencyAmount },
   ...(breakdowns.length > 0 ? { breakdowns } : {}),
 });
 
@@ -258,8 +267,13 @@ test('an adjustment whose items have no breakdowns belongs to the category that 
   const total = (currencyAmount: number) => ({ totalAmount: { currencyCode: 'USD', currencyAmount } });
   const all = trees.map(([what, , ...breakdowns]) =>
     JSON.stringify({
-      ...{ transactionId: what, transactionType: 'Adjustment', transactionStatus: 'RELEASED', postedDate: at(6) },
-      ...{ ...total(10), items: [total(7), total(3)], breakdowns },
+      transactionId: what,
+      transactionType: 'Adjustment',
+      transactionStatus: 'RELEASED',
+      postedDate: at(6),
+      ...total(10),
+      items: [total(7), total(3)],
+      breakdowns,
     }),
   );
   const byTransaction = {

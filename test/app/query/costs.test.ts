@@ -70,8 +70,18 @@ async function profitOf(
   const { database, insert } = await viewTables();
   const entries = sales.flatMap(([sku, at, quantity, currency = 'USD'], event) =>
     (['charge', 'fee'] as const).map((kind, entry) => ({
-      ...{ event_id: `e-${event}`, entry, effective_at: at, month: at.slice(0, 7), event_list: 'ShipmentEventList' },
-      ...{ item: 0, sku, quantity, kind, role: 'net', currency, name: kind === 'fee' ? 'Commission' : 'Principal' },
+      event_id: `e-${event}`,
+      entry,
+      effective_at: at,
+      month: at.slice(0, 7),
+      event_list: 'ShipmentEventList',
+      item: 0,
+      sku,
+      quantity,
+      kind,
+      role: 'net',
+      currency,
+      name: kind === 'fee' ? 'Commission' : 'Principal',
       amount: kind === 'fee' ? '-1.00' : `${quantity}0.00`,
     })),
   );
@@ -105,7 +115,10 @@ test('a unit of a deferred sale costs what its SKU costs on the day of the sale,
     // Its sale was before the lake.
     { id: 's', at: '2026-03-21T10:00:00Z', status: 'RELEASED', deferred: 'x' },
   ].map(({ id, at, status, deferred }) => ({
-    ...{ event_id: id, transaction_type: 'Shipment', effective_at: at, status },
+    event_id: id,
+    transaction_type: 'Shipment',
+    effective_at: at,
+    status,
     ...(deferred !== '' && { deferred_transaction_id: deferred }),
   }));
   const window = { window_start: '2026-03-01T00:00:00Z', window_end: '2026-04-01T00:00:00Z' };
@@ -114,8 +127,16 @@ test('a unit of a deferred sale costs what its SKU costs on the day of the sale,
     rows.map((row) => ({ ...row, ...window, transaction_id: row.event_id, posted_at: row.effective_at })),
   );
   const entry = {
-    ...{ entry: 0, item: 0, sku: 'A', quantity: 2, kind: 'charge', role: 'net', currency: 'USD', amount: '20.00' },
-    ...{ name: 'Base', breakdown: 'Sales/ProductCharges/OurPricePrincipal/Base' },
+    entry: 0,
+    item: 0,
+    sku: 'A',
+    quantity: 2,
+    kind: 'charge',
+    role: 'net',
+    currency: 'USD',
+    amount: '20.00',
+    name: 'Base',
+    breakdown: 'Sales/ProductCharges/OurPricePrincipal/Base',
   };
   await insert(
     'transaction_entries',

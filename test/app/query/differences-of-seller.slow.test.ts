@@ -10,9 +10,16 @@ const first = '2025-01-18';
 
 /** What is known of Amazon's reports, all at once. */
 const traps: Faults = {
-  ...{ 'reports-overlap': {}, 'report-restated': { share: 0.5 }, 'report-missing': {} },
-  ...{ 'labels-renamed': {}, 'fees-joined': { share: 0.5 }, 'shipment-as-order': {}, 'marketplace-blank': {} },
-  ...{ 'decimal-comma': { share: 0.5 }, 'dotted-dates': { share: 0.5 }, 'windows-1252': {} },
+  'reports-overlap': {},
+  'report-restated': { share: 0.5 },
+  'report-missing': {},
+  'labels-renamed': {},
+  'fees-joined': { share: 0.5 },
+  'shipment-as-order': {},
+  'marketplace-blank': {},
+  'decimal-comma': { share: 0.5 },
+  'dotted-dates': { share: 0.5 },
+  'windows-1252': {},
 };
 
 const cases = (['plausible', 'edge-cases'] as const).flatMap((profile) => [

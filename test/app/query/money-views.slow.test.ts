@@ -95,7 +95,11 @@ test('a settlement leads to the payout that carried it, through every transfer t
   const day = (at: number) => new Date(Date.UTC(2025, 1, 20 + at)).toISOString();
   const closed = (id: string, at: number, balances: readonly [string, string], status: string) =>
     settlement({
-      ...{ id, start: day(at), end: day(at + 1), beginning: balances[0], total: balances[1] },
+      id,
+      start: day(at),
+      end: day(at + 1),
+      beginning: balances[0],
+      total: balances[1],
       payout: { status, at: day(at + 2) },
     });
   const lake = await loadedLake(
@@ -264,14 +268,13 @@ test.each(['plausible', 'edge-cases'] as const)(
 
 /** The column of each type of adjustment that the seller has. */
 const adjustmentColumns: Readonly<Record<string, string>> = {
-  ...{
-    PostageBilling: 'fees',
-    PostageRefund: 'fees',
-    ReserveEvent: 'loans_and_transfers',
-    SellerRewards: 'reimbursements',
-  },
-  ...{ FBAInventoryReimbursement: 'reimbursements', LostOrDamagedReimbursement: 'reimbursements' },
-  ...{ ReimbursementClawback: 'reimbursements' },
+  PostageBilling: 'fees',
+  PostageRefund: 'fees',
+  ReserveEvent: 'loans_and_transfers',
+  SellerRewards: 'reimbursements',
+  FBAInventoryReimbursement: 'reimbursements',
+  LostOrDamagedReimbursement: 'reimbursements',
+  ReimbursementClawback: 'reimbursements',
 };
 
 /** The lakes of a seller by either API, whose months are equal. */

@@ -35,7 +35,12 @@ async function lakeWith(lines: readonly Amount[], group: Values = {}) {
 
 function lineOf({ amount, name, day, order, more }: Amount, at_: number): Values {
   return {
-    ...{ settlement_id: '11', line: at_ + 1, kind: 'fee', name, amount, currency: 'USD' },
+    settlement_id: '11',
+    line: at_ + 1,
+    kind: 'fee',
+    name,
+    amount,
+    currency: 'USD',
     ...(day === undefined ? {} : { posted_on: march(day), posted_at: at(day) }),
     ...(order === undefined ? {} : { order_id: order }),
     ...more,
@@ -55,14 +60,16 @@ async function addEvents({ insert }: ViewTables, events: readonly (readonly Amou
   );
   const entries = events.flatMap((amounts, event) =>
     amounts.map(({ amount, name, day, order, more }, entry) => ({
-      ...{
-        event_id: `v${event + 1}`,
-        entry,
-        group_id: 'G',
-        event_list: 'ServiceFeeEventList',
-        path: 'FeeList[].FeeAmount',
-      },
-      ...{ kind: 'fee', name, role: 'net', amount, currency: 'USD' },
+      event_id: `v${event + 1}`,
+      entry,
+      group_id: 'G',
+      event_list: 'ServiceFeeEventList',
+      path: 'FeeList[].FeeAmount',
+      kind: 'fee',
+      name,
+      role: 'net',
+      amount,
+      currency: 'USD',
       ...(day === undefined ? {} : { posted_at: at(day) }),
       ...(order === undefined ? {} : { amazon_order_id: order }),
       ...more,
@@ -78,32 +85,33 @@ async function addTransactions(
   names: Values = { settlement_id: '11' },
 ): Promise<void> {
   const shared = (number: number, day = 3) => ({
-    ...{
-      event_id: `t${number + 1}`,
-      transaction_id: `t${number + 1}`,
-      transaction_type: 'ServiceFee',
-      status: 'RELEASED',
-    },
-    ...{ posted_at: at(day), effective_at: at(day) },
+    event_id: `t${number + 1}`,
+    transaction_id: `t${number + 1}`,
+    transaction_type: 'ServiceFee',
+    status: 'RELEASED',
+    posted_at: at(day),
+    effective_at: at(day),
   });
   await insert(
     'transactions',
     transactions.map(([first], number) => ({
       ...shared(number, first?.day),
-      ...{ window_start: '2026-03-01', window_end: '2026-04-01', ...names },
+      window_start: '2026-03-01',
+      window_end: '2026-04-01',
+      ...names,
     })),
   );
   const entries = transactions.flatMap((amounts, number) =>
     amounts.map(({ amount, name, day, order, more }, entry) => ({
-      ...{
-        ...shared(number, day),
-        entry,
-        path: 'breakdowns[]',
-        breakdown: name,
-        kind: 'fee',
-        name: name.replace(/^.*\//, ''),
-      },
-      ...{ role: 'net', amount, currency: 'USD' },
+      ...shared(number, day),
+      entry,
+      path: 'breakdowns[]',
+      breakdown: name,
+      kind: 'fee',
+      name: name.replace(/^.*\//, ''),
+      role: 'net',
+      amount,
+      currency: 'USD',
       ...(order === undefined ? {} : { amazon_order_id: order }),
       ...more,
     })),
@@ -121,7 +129,9 @@ async function differences({ database }: ViewTables): Promise<unknown[][]> {
 }
 
 const fee = (amount: string, day?: number, more: Partial<Amount> = {}): Amount => ({
-  ...{ amount, name: 'Commission', ...more },
+  amount,
+  name: 'Commission',
+  ...more,
   ...(day !== undefined && { day }),
 });
 
@@ -392,7 +402,9 @@ function sidesOf({ order, day, amounts, change }: MadeEvent) {
   const shared = order === undefined ? {} : { order: `o-${order}` };
   const side = (dayOf: number | undefined, made: MadeEvent['amounts'], suffix = ''): Amount[] =>
     made.map(({ amount, label }) => ({
-      ...{ amount: millionthsText(amount), name: `Fee${label}${suffix}`, ...shared },
+      amount: millionthsText(amount),
+      name: `Fee${label}${suffix}`,
+      ...shared,
       ...(dayOf !== undefined && { day: dayOf }),
     }));
   const total = amounts.reduce((sum, { amount }) => sum + amount, 0n);
@@ -455,7 +467,14 @@ async function compared({ database, insert }: ViewTables, settlements: readonly 
       add('transactions', { event_id: id, group_id: `s${number}`, effective_at: at(entries[0]?.day ?? 3), ...window });
       for (const [entry, { amount, name, day, order }] of entries.entries()) {
         const shared = {
-          ...{ event_id: id, entry, role: 'net', kind: 'fee', name, amount, currency: 'USD', group_id: `s${number}` },
+          event_id: id,
+          entry,
+          role: 'net',
+          kind: 'fee',
+          name,
+          amount,
+          currency: 'USD',
+          group_id: `s${number}`,
           ...(order !== undefined && { amazon_order_id: order }),
           ...(day !== undefined && { posted_at: at(day), effective_at: at(day) }),
         };
@@ -474,13 +493,11 @@ async function compared({ database, insert }: ViewTables, settlements: readonly 
     const [report, lake] = [millionths(String(row['report'])), millionths(String(row['lake']))];
     expect(millionths(String(row['difference']))).toBe(report - lake);
     return {
-      ...{
-        settlement: String(row['settlement_id']),
-        source: String(row['source']),
-        reason: String(row['reason']),
-        report,
-        lake,
-      },
+      settlement: String(row['settlement_id']),
+      source: String(row['source']),
+      reason: String(row['reason']),
+      report,
+      lake,
       lines: JSON.parse(String(row['report_lines'])) as number[],
     };
   });

@@ -30,7 +30,11 @@ interface Sale {
 /** One transaction of an order, with its total as memo beside the net amount. */
 async function transaction(id: string, order: string, day: number, amount: string, of: Sale): Promise<void> {
   const shared = {
-    ...{ event_id: id, transaction_id: id, effective_at: march(day), amazon_order_id: order, status: of.status },
+    event_id: id,
+    transaction_id: id,
+    effective_at: march(day),
+    amazon_order_id: order,
+    status: of.status,
     ...(of.defers !== undefined && { deferred_transaction_id: of.defers }),
     ...(of.group !== undefined && { group_id: of.group }),
   };
@@ -160,14 +164,16 @@ async function closedGroup(
   const transfer = paid === undefined ? { fund_transfer_status: 'Failed' } : { fund_transfer_at: march(paid) };
   await insert('groups', [
     {
-      ...{ group_id: id, processing_status: 'Closed', started_at: march(days[0]), ended_at: march(days[1]) },
-      ...{
-        beginning_balance: balances[0],
-        beginning_currency: 'USD',
-        original_total: balances[1],
-        original_currency: 'USD',
-      },
-      ...{ fund_transfer_status: 'Succeeded', ...transfer },
+      group_id: id,
+      processing_status: 'Closed',
+      started_at: march(days[0]),
+      ended_at: march(days[1]),
+      beginning_balance: balances[0],
+      beginning_currency: 'USD',
+      original_total: balances[1],
+      original_currency: 'USD',
+      fund_transfer_status: 'Succeeded',
+      ...transfer,
     },
   ]);
 }
@@ -300,8 +306,13 @@ test('journals post a settlement in two months and its payout, and what the char
   }
   await insert('groups', [
     {
-      ...{ group_id: 'G-1', processing_status: 'Closed', started_at: march(20), ended_at: '2026-04-03T12:00:00Z' },
-      ...{ original_total: '50', original_currency: 'USD', fund_transfer_status: 'Succeeded' },
+      group_id: 'G-1',
+      processing_status: 'Closed',
+      started_at: march(20),
+      ended_at: '2026-04-03T12:00:00Z',
+      original_total: '50',
+      original_currency: 'USD',
+      fund_transfer_status: 'Succeeded',
       fund_transfer_at: '2026-04-05T00:00:00Z',
     },
   ]);

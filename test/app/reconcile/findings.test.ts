@@ -3,7 +3,11 @@ import { findingsText } from '../../../src/app/reconcile/findings.js';
 import type { ChangeExample } from '../../../src/app/results.js';
 
 const example = (id: string): ChangeExample => ({
-  ...{ change: 'appeared', id, event_list: null, amazon_order_id: null, posted_at: null },
+  change: 'appeared',
+  id,
+  event_list: null,
+  amazon_order_id: null,
+  posted_at: null,
 });
 
 test('rows that changed beside the examples are counted', () => {
@@ -11,8 +15,14 @@ test('rows that changed beside the examples are counted', () => {
     findingsText({
       changes: [
         {
-          ...{ pipeline: 'financial-events', load_keys: ['group/G'], appeared: rows, vanished: 0, differ: 0, rows },
-          ...{ released: 0, grown: 0 },
+          pipeline: 'financial-events',
+          load_keys: ['group/G'],
+          appeared: rows,
+          vanished: 0,
+          differ: 0,
+          rows,
+          released: 0,
+          grown: 0,
           examples: ['a', 'b', 'c'].map(example),
         },
       ],

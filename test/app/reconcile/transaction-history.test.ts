@@ -18,8 +18,12 @@ import { temporaryFolder } from '../lake-run.js';
 
 const start = Date.parse('2024-03-01T00:00:00Z');
 const subject = {
-  ...{ windowStart: start, windowEnd: start + 86_400_000, fallback: start, clamp: false },
-  ...{ groupId: undefined, requestedOrderId: undefined },
+  windowStart: start,
+  windowEnd: start + 86_400_000,
+  fallback: start,
+  clamp: false,
+  groupId: undefined,
+  requestedOrderId: undefined,
 };
 
 function sale(status: string): string {
@@ -52,7 +56,8 @@ test('a deferred transaction that was released is kept as it was', async () => {
       table: transactions,
       stored: held(transactions),
       incoming: incoming(transactions),
-      ...{ isKnown: 'true', grows: false },
+      isKnown: 'true',
+      grows: false,
     };
     const found = await findDiffering(database, states);
     expect(found).toMatchObject({ vanished: 0, appeared: 0, differ: 0, released: 1, examples: [] });

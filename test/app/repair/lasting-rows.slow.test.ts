@@ -258,7 +258,10 @@ test('loads that contradict each other, or the files, are named and become gaps;
   expect(planned.text).not.toContain('of other');
   expect(planned.summary).toMatchObject({
     loads: [{ load_key: '../../outside' }, { load_key: within.key }, { load_key: renamed.key }].map((load) => ({
-      ...{ account: 'shop', pipeline: 'financial-events', problem: expect.any(String) as string, ...load },
+      account: 'shop',
+      pipeline: 'financial-events',
+      problem: expect.any(String) as string,
+      ...load,
     })),
   });
   expect(await repaired(lake)).toMatchObject({ code: 0 });

@@ -24,14 +24,25 @@ test('settlement reports have a section of each with its differences, where one 
   const section = `${page.chapter('USD')}-reports`;
   expect(page.table(section)).toEqual([
     {
-      ...{ Settlement: 'GROUP-1 2025-02-20 to 2025-03-06', Source: 'v0', Report: '229.96', Lake: '228.71' },
-      ...{ Difference: '1.25', Compared: '✗ 1 not explained', Explained: '0' },
+      Settlement: 'GROUP-1 2025-02-20 to 2025-03-06',
+      Source: 'v0',
+      Report: '229.96',
+      Lake: '228.71',
+      Difference: '1.25',
+      Compared: '✗ 1 not explained',
+      Explained: '0',
     },
   ]);
   expect(page.table(section, 1)).toEqual([
     {
-      ...{ Settlement: 'GROUP-1', Source: 'v0', 'Order or day': '111-0000000-0000099', Name: 'Principal', Lines: '32' },
-      ...{ Report: '1.25', Lake: '0.00', Difference: '1.25' },
+      Settlement: 'GROUP-1',
+      Source: 'v0',
+      'Order or day': '111-0000000-0000099',
+      Name: 'Principal',
+      Lines: '32',
+      Report: '1.25',
+      Lake: '0.00',
+      Difference: '1.25',
     },
   ]);
   expect(page.texts('a')).toContain('1 settlement report in USD');

@@ -242,8 +242,11 @@ describe('the host of documents', () => {
     const { endpoint, given, asked, downloads, firstDownloads } = await shopWithFaults();
     const tokens = await tokenEndpoint();
     const signIn = {
-      ...{ account: 'shop', tokenEndpoint: tokens.url, clientId: new Secret(secrets.clientId) },
-      ...{ clientSecret: new Secret(secrets.clientSecret), refreshToken: new Secret(secrets.refreshToken) },
+      account: 'shop',
+      tokenEndpoint: tokens.url,
+      clientId: new Secret(secrets.clientId),
+      clientSecret: new Secret(secrets.clientSecret),
+      refreshToken: new Secret(secrets.refreshToken),
     };
     const [logged, emitted] = [new Array<string>(), new Array<RunEvent>()];
     const waking = wakingClock('2026-04-01T00:00:00Z');

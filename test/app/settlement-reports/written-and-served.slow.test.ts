@@ -11,8 +11,16 @@ const clock = clockAt('2025-03-20T00:00:00Z');
 
 /** Everything that is known of reports, at once. */
 const faults: Faults = {
-  ...{ 'fees-joined': {}, 'shipment-as-order': {}, 'labels-renamed': {}, 'marketplace-blank': {}, 'decimal-comma': {} },
-  ...{ 'dotted-dates': {}, 'reports-overlap': {}, 'report-restated': {}, 'report-missing': {}, 'windows-1252': {} },
+  'fees-joined': {},
+  'shipment-as-order': {},
+  'labels-renamed': {},
+  'marketplace-blank': {},
+  'decimal-comma': {},
+  'dotted-dates': {},
+  'reports-overlap': {},
+  'report-restated': {},
+  'report-missing': {},
+  'windows-1252': {},
 };
 
 /**
@@ -35,7 +43,9 @@ async function differencesOf(lake: string) {
   const count = (name: string) => Number(counted?.[name]);
   return {
     reasons: reasons.map(({ source, reason }) => `${String(source)}: ${String(reason)}`),
-    ...{ reports: count('reports'), lines: count('lines'), apart: count('apart') },
+    reports: count('reports'),
+    lines: count('lines'),
+    apart: count('apart'),
   };
 }
 

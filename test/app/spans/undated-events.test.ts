@@ -130,7 +130,8 @@ test('in whatever form events are saved, no event with a date is lost or doubled
   });
   const sold = fc.array(event, { minLength: 1, maxLength: 40 }).map((all) =>
     all.map(({ at, kind, isDated }): SoldEvent => ({
-      ...{ at, isDated },
+      at,
+      isDated,
       content: isDated ? `${at} ${kind}` : `fee ${kind}`,
     })),
   );

@@ -468,7 +468,8 @@ describe('a lake whose first run came to nothing', () => {
 
 test('--max-lag fails where an account has nothing that new, when all is written', async () => {
   await expect(shown(gaps, { maxLag: '1h' })).rejects.toMatchObject({
-    ...{ code: 'LAKE_LAG', exitCode: 1 },
+    code: 'LAKE_LAG',
+    exitCode: 1,
     message: expect.stringMatching(/at most 1 h.* old, account shop is .* up to 2025-02-25/) as string,
   });
   const late = await shown(gaps, { maxLag: '1h' }).catch((error: unknown) => String(error));

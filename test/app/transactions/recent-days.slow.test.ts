@@ -80,9 +80,13 @@ async function twoNights(odd: Odd = () => undefined, more: readonly Sale[] = [])
   const nothing = async () => Promise.resolve({ items: [], next: undefined });
   let isOdd = false;
   const backend: Backend = {
-    ...{ groups: nothing, events: nothing, eventsOfGroup: nothing, eventsOfOrder: nothing },
+    groups: nothing,
+    events: nothing,
+    eventsOfGroup: nothing,
+    eventsOfOrder: nothing,
     byTransaction: {
-      ...{ summaries: nothing, payouts: nothing },
+      summaries: nothing,
+      payouts: nothing,
       transactions: (question, { asOf }) => {
         asked.push(question);
         const { range, status } = question;
@@ -230,9 +234,13 @@ test('what comes again in another order is no change, and nothing is written', a
   const steady = Array.from({ length: 200 }, (_, at) => jsonOf({ id: `steady-${at}`, posted: hour(at) }, clock.now()));
   let order = steady;
   const backend: Backend = {
-    ...{ groups: nothing, events: nothing, eventsOfGroup: nothing, eventsOfOrder: nothing },
+    groups: nothing,
+    events: nothing,
+    eventsOfGroup: nothing,
+    eventsOfOrder: nothing,
     byTransaction: {
-      ...{ summaries: nothing, payouts: nothing },
+      summaries: nothing,
+      payouts: nothing,
       transactions: ({ range }) => {
         const posted = ({ json }: { json: string }) => ({ posted: (JSON.parse(json) as Dated).postedDate });
         const items = order.filter((one) => isIn(range)({ id: '', ...posted(one) }));

@@ -16,8 +16,12 @@ import { temporaryFolder } from '../lake-run.js';
 
 const start = Date.parse('2024-03-01T00:00:00Z');
 const subject = {
-  ...{ windowStart: start, windowEnd: start + 86_400_000, fallback: start, clamp: false },
-  ...{ groupId: undefined, requestedOrderId: undefined },
+  windowStart: start,
+  windowEnd: start + 86_400_000,
+  fallback: start,
+  clamp: false,
+  groupId: undefined,
+  requestedOrderId: undefined,
 };
 const usd = (amount: string): string => `{"currencyCode":"USD","currencyAmount":${amount}}`;
 const sale =

@@ -21,8 +21,11 @@ import { found, verified } from './verified.js';
 
 const day = 86_400_000;
 const sales = [3, 1, 2].map((number) => ({
-  ...{ at: Date.parse('2025-02-20T12:00:00Z') + number * day, order: `O-${number}`, settlement: `S-${number}` },
-  ...{ sku: `SKU-${number}`, amount: `${number}.10` },
+  at: Date.parse('2025-02-20T12:00:00Z') + number * day,
+  order: `O-${number}`,
+  settlement: `S-${number}`,
+  sku: `SKU-${number}`,
+  amount: `${number}.10`,
 }));
 
 let whole: LoadedLake;

@@ -74,7 +74,8 @@ test('an order that v0 lacks is a finding with its amount, and so is another tot
   );
   expect(found(named)).toEqual(['report-amounts finding', 'report-lines finding']);
   expect(named.problems.find(({ check }) => check === 'report-lines')).toMatchObject({
-    ...{ table: 'settlement_reports', slice: 'settlement/GROUP-1' },
+    table: 'settlement_reports',
+    slice: 'settlement/GROUP-1',
     problem: '1 difference from v0 that nothing explains, 1.250000 USD in all: settlement_differences has the lines',
   });
 });

@@ -17,7 +17,10 @@ export async function startedServer(options: Partial<HttpServerOptions> = {}): P
   const accesses: Access[] = [];
   const faults: unknown[] = [];
   const server = await startHttpServer({
-    ...{ host: '127.0.0.1', port: 0, now: () => 0, hosts: undefined },
+    host: '127.0.0.1',
+    port: 0,
+    now: () => 0,
+    hosts: undefined,
     answer: () => Promise.resolve(answered('{}')),
     onAccess: (access) => accesses.push(access),
     onFault: (fault) => faults.push(fault),

@@ -17,7 +17,9 @@ export async function byHyparquet(bytes: Uint8Array, columns: ReadColumns): Prom
   const file = new Uint8Array(bytes).buffer;
   const metadata = parquetMetadata(file);
   const rows = await parquetReadObjects({
-    ...{ file, compressors, metadata: { ...metadata, schema: metadata.schema.map(integerOfDecimal) } },
+    file,
+    compressors,
+    metadata: { ...metadata, schema: metadata.schema.map(integerOfDecimal) },
     columns: columns.map(({ name }) => name),
     parsers: {
       timestampFromMicroseconds: (micros) => micros,
@@ -34,7 +36,7 @@ export async function byHyparquet(bytes: Uint8Array, columns: ReadColumns): Prom
 function integerOfDecimal(element: SchemaElement): SchemaElement {
   if (element.converted_type !== 'DECIMAL') return element;
   const { name, type, repetition_type } = element;
-  return { ...{ name, repetition_type }, ...(type !== undefined && { type }) } as SchemaElement;
+  return { name, repetition_type, ...(type !== undefined && { type }) } as SchemaElement;
 }
 
 /** The rows of a Parquet file by parquet-wasm. Throws an Error where it lacks a column. */

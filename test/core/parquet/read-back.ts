@@ -91,7 +91,13 @@ function valuesOf(of: Sample): Data {
 }
 
 export const plainValues: Readonly<Record<ColumnType, Value>> = {
-  ...{ text: '', instant: 0n, date: 0, decimal: 0n, bigint: 0n, integer: 0, boolean: false },
+  text: '',
+  instant: 0n,
+  date: 0,
+  decimal: 0n,
+  bigint: 0n,
+  integer: 0,
+  boolean: false,
 };
 
 function arrayOf({ column, values: of }: Sample): Data {

@@ -63,9 +63,11 @@ function recordOf({ id, name, all }: Row): RecordValue {
   if (all === null) return { id, name };
   const { flag, small, tags, inner } = all;
   return {
-    ...{ id, name },
+    id,
+    name,
     all: {
-      ...{ flag, small },
+      flag,
+      small,
       tags: tags === null ? null : mapValue(tags),
       inner: inner === null ? null : { words: inner.words === null ? null : listValue(inner.words), size: inner.size },
     },

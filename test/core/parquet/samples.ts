@@ -36,7 +36,10 @@ export const sample: fc.Arbitrary<Omit<Sample, 'column'> & { column: Omit<Column
   .chain(({ type, nullable, isFiltered, hasFilter, encoding, longestRun }) => {
     const chosen = encodings[type][encoding % encodings[type].length] ?? 'plain';
     const column = {
-      ...{ type, nullable, encoding: chosen, about: '' },
+      type,
+      nullable,
+      encoding: chosen,
+      about: '',
       ...(type === 'decimal' ? { digits } : {}),
       ...(isFiltered && (type === 'text' || type === 'instant') ? { filtered: true as const } : {}),
       ...(hasFilter && type === 'text' ? { bloomFilter: true as const } : {}),

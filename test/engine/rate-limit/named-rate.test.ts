@@ -32,13 +32,11 @@ test('no header makes a request wait for more than 200 s, and it is told of once
       const clock = new HandClock();
       const emitted: RunEvent[] = [];
       const queue = pacedQueue({
-        ...{
-          name: 'ListFinancialEvents',
-          quota: { rate: 0.5, burst: 1 },
-          clock,
-          cursorLifeMs: 180_000,
-          kept: undefined,
-        },
+        name: 'ListFinancialEvents',
+        quota: { rate: 0.5, burst: 1 },
+        clock,
+        cursorLifeMs: 180_000,
+        kept: undefined,
         emit: (event) => emitted.push(event),
       });
       await queue.run(() => Promise.resolve(), { priority: 0, signal: never });

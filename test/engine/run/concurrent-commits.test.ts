@@ -54,7 +54,11 @@ async function played({ lake, days, refresh = false, revisions, page, ...given }
   };
   const { failure } = await runPipelines([pipeline], {
     job: { kind: 'backfill', account: 'shop', range: { start: 0, end: 1 }, lake, refresh, orders: [] },
-    ...{ upstream: noUpstream, clock: systemClock, signal, openSlices: 4, judge: () => 'abort' as const },
+    upstream: noUpstream,
+    clock: systemClock,
+    signal,
+    openSlices: 4,
+    judge: () => 'abort' as const,
     revisions,
     emit: (event) => events.push(event),
   });
@@ -100,7 +104,8 @@ test('slices that are ready while a commit is on its way become one commit', asy
   const ready = { days: 0 };
   const lake = await Lake.open(store, tables, systemClock);
   const running = played({
-    ...{ lake, days: [1, 2, 3, 4] },
+    lake,
+    days: [1, 2, 3, 4],
     page: () => {
       ready.days++;
       return Promise.resolve();
@@ -145,7 +150,9 @@ test('a run that is stopped ends once what is complete is committed, and a commi
   const lake = await Lake.open(store, tables, systemClock);
   let hasEnded = false;
   const running = played({
-    ...{ lake, days: [1, 2, 3, 4], signal: stopping.signal },
+    lake,
+    days: [1, 2, 3, 4],
+    signal: stopping.signal,
     // The last one doesn't come before the stop.
     page: (number) => (number === 4 ? stopped(stopping.signal) : Promise.resolve()),
   }).finally(() => (hasEnded = true));

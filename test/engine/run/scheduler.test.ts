@@ -14,7 +14,11 @@ function queueOf(...names: readonly string[]): SliceQueue {
 function schedulerOf(queue: SliceQueue, more: Partial<SchedulerOptions<Slice>> = {}): Scheduler<Slice> {
   const clock = new HandClock('2026-03-20T12:00:00Z');
   return new Scheduler({
-    ...{ queue, pace: () => undefined, unpaced: 2, clock, signal: new AbortController().signal },
+    queue,
+    pace: () => undefined,
+    unpaced: 2,
+    clock,
+    signal: new AbortController().signal,
     ...more,
   });
 }

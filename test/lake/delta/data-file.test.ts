@@ -35,6 +35,7 @@ test('a file is read back from its commit as it was described', () => {
 
 test('what another program says of a file under a name of this one says nothing', () => {
   const add = { path: 'x', partitionValues: { account: 'a' }, size: 1, modificationTime: 0, dataChange: true };
-  const file = new DataFile({ ...add, ...{ account: 'b', rows: 7, more: true } });
+  const foreign = { ...add, account: 'b', rows: 7, more: true };
+  const file = new DataFile(foreign);
   expect([file.account, file.rows, JSON.stringify(file)]).toEqual(['a', 0, JSON.stringify({ ...add, more: true })]);
 });

@@ -12,8 +12,13 @@ const windows = fc
   .map(([start, size]): Window => ({ start, end: Math.min(start + size, length) }));
 
 const keyOf = (window: Window, since: LoadKey['since']): LoadKey => ({
-  ...{ account: 'shop', pipeline: 'p', key: `window/${window.start}/${window.end}` },
-  ...{ window, readAt: now, since, origin: 'api' },
+  account: 'shop',
+  pipeline: 'p',
+  key: `window/${window.start}/${window.end}`,
+  window,
+  readAt: now,
+  since,
+  origin: 'api',
 });
 
 /** A key whose window was loaded in several steps. */

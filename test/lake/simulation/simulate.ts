@@ -74,8 +74,18 @@ class Simulation {
   readonly #late: Call[] = [];
   readonly #writers: Writer[] = [];
   readonly #figures: Figures = {
-    ...{ commits: 0, operations: 0, faults: 0, late: 0, deaths: 0, stalls: 0 },
-    ...{ fenced: 0, unclear: 0, erased: 0, damaged: 0, failed: 0, readers: 0 },
+    commits: 0,
+    operations: 0,
+    faults: 0,
+    late: 0,
+    deaths: 0,
+    stalls: 0,
+    fenced: 0,
+    unclear: 0,
+    erased: 0,
+    damaged: 0,
+    failed: 0,
+    readers: 0,
   };
   /** How often a call fails, by this seed. */
   readonly #faults: number;

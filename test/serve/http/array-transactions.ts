@@ -31,17 +31,17 @@ export function arrayTransactions(sales: readonly Sale[]): TransactionBackend {
         sales
           .filter(({ settlement }) => settlement === settlementId)
           .map((sale) => ({
-            ...{
-              netProceeds: moneyOf(sale),
-              periodStart: iso(sale.at - 6 * hours),
-              periodEnd: iso(sale.at + 6 * hours),
-            },
+            netProceeds: moneyOf(sale),
+            periodStart: iso(sale.at - 6 * hours),
+            periodEnd: iso(sale.at + 6 * hours),
           })),
       ),
     payouts: ({ range }) =>
       page(
         within(range).map((sale) => ({
-          ...{ id: `P-${sale.settlement}`, amount: moneyOf(sale), creationDate: iso(sale.at) },
+          id: `P-${sale.settlement}`,
+          amount: moneyOf(sale),
+          creationDate: iso(sale.at),
         })),
       ),
   };
@@ -56,10 +56,14 @@ function transactionOf(sale: Sale): object {
   const totalAmount = moneyOf(sale);
   return {
     transactionId: `T-${sale.order}`,
-    ...{ transactionType: 'Shipment', transactionStatus: 'RELEASED', postedDate: iso(sale.at) },
-    ...{ totalAmount, items: [{ totalAmount, contexts: [{ contextType: 'ProductContext', sku: sale.sku }] }] },
+    transactionType: 'Shipment',
+    transactionStatus: 'RELEASED',
+    postedDate: iso(sale.at),
+    totalAmount,
+    items: [{ totalAmount, contexts: [{ contextType: 'ProductContext', sku: sale.sku }] }],
     relatedIdentifiers: Object.entries(identifiers).map(([name, value]) => ({
-      ...{ relatedIdentifierName: name, relatedIdentifierValue: value },
+      relatedIdentifierName: name,
+      relatedIdentifierValue: value,
     })),
   };
 }

@@ -91,7 +91,7 @@ async function lakeOfTransactions() {
   });
   const { byTransaction } = createSeller({ seed: 5, events: 900, profile: 'plausible' }, clock);
   if (byTransaction === undefined) throw new Error('expected a seller with transactions');
-  const everything = { ...{ status: undefined, marketplaceId: undefined }, orderId: undefined, groupId: undefined };
+  const everything = { status: undefined, marketplaceId: undefined, orderId: undefined, groupId: undefined };
   const accounts = { marketplaceIds: undefined, accountType: undefined };
   const read = (ask: Parameters<typeof readAll>[0]) => readAll(ask, { asOf: start });
   const all = await read((query) => byTransaction.transactions({ range, ...everything }, query));
@@ -202,7 +202,7 @@ test('a lake that is loaded from a lake over this API has the same rows, byte fo
     await ran({ ...given, from: undefined, pipelines: ['order-transactions'], orders: order }, { clock });
     return lake;
   };
-  const everything = { ...{ status: undefined, marketplaceId: undefined }, orderId: undefined, groupId: undefined };
+  const everything = { status: undefined, marketplaceId: undefined, orderId: undefined, groupId: undefined };
   const long = { from: Date.parse('2025-12-01'), to: Date.parse('2026-01-09') };
   const items = await readAll(
     (query) => seller.byTransaction?.transactions({ range: long, ...everything }, query) ?? expect.fail(),

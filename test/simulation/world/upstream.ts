@@ -60,15 +60,13 @@ export function serveUpstream(
   const inject = faultInjection({ ...traits.faults, ...Object.fromEntries(passing) });
   let answered: Backend = backend;
   const answer = createAnswers({
-    ...{
-      backend,
-      clock,
-      quota,
-      signIn,
-      latencyMs: traits.latencyMs,
-      seed: traits.seed,
-      tokenLifeMs: traits.tokenLifeMs,
-    },
+    backend,
+    clock,
+    quota,
+    signIn,
+    latencyMs: traits.latencyMs,
+    seed: traits.seed,
+    tokenLifeMs: traits.tokenLifeMs,
     injectFaults: (server) => {
       let current: string[] = [];
       const hit = (kind: string): void => {

@@ -37,7 +37,10 @@ describe('Stripe', () => {
     const jpy = times.reduce((sum, _, number) => sum + (number % 4 === 0 ? 1000 + number : 0), 0);
     expect(await rowOf(lake, sums)).toEqual({
       eur: `${Math.floor(eur / 100)}.${String(eur % 100).padStart(2, '0')}0`,
-      ...{ jpy: `${jpy}.000`, days: true, adds_up: true, source: 'ch_0' },
+      jpy: `${jpy}.000`,
+      days: true,
+      adds_up: true,
+      source: 'ch_0',
     });
     expect(asked.every(({ query }) => query.get('expand[]') === 'data.source')).toBe(true);
     expect(new Set(asked.map(({ headers }) => headers['stripe-version']))).toEqual(new Set(['2024-06-20']));
@@ -75,7 +78,9 @@ describe('Shopify', () => {
     const [ones, twos] = [1, 2].map((rest) => times.filter((_, number) => number % 3 === rest).length);
     const lines = (ones ?? 0) + 2 * (twos ?? 0);
     expect(await rowOf(lake, items)).toMatchObject({
-      ...{ n: BigInt(lines), pieces: BigInt((ones ?? 0) + 3 * (twos ?? 0)), orders: BigInt((ones ?? 0) + (twos ?? 0)) },
+      n: BigInt(lines),
+      pieces: BigInt((ones ?? 0) + 3 * (twos ?? 0)),
+      orders: BigInt((ones ?? 0) + (twos ?? 0)),
     });
     expect(new Set(asked.map(({ headers }) => headers['content-type']))).toEqual(new Set(['application/json']));
     expect(new Set(asked.map(({ headers }) => headers['x-shopify-access-token']))).toEqual(
@@ -105,7 +110,9 @@ describe('PayPal', () => {
     const lake = await temporaryFolder();
     const logged: string[] = [];
     const { summary } = await exampleLoaded('paypal-transactions', {
-      ...{ lake, ...january, logged },
+      lake,
+      ...january,
+      logged,
       environment: paypalEnvironment(url),
     });
     expect(asked.filter(({ path }) => path === paypalTokens.path)).toHaveLength(2);

@@ -107,14 +107,18 @@ test('a configuration that only lay in the working folder sends secrets of the u
     signIn: { tokenEndpoint: own('TOKEN_URL'), clientId: 'id', clientSecret: { env: 'CLIENT_SECRET' } },
   };
   const environment = {
-    ...{ URL_DEPOT: 'https://api.example', TOKEN_URL_DEPOT: 'https://api.example/t' },
-    ...{ KEY_DEPOT: secret, CLIENT_SECRET: secret },
+    URL_DEPOT: 'https://api.example',
+    TOKEN_URL_DEPOT: 'https://api.example/t',
+    KEY_DEPOT: secret,
+    CLIENT_SECRET: secret,
   };
   const read = (found: string[], referred: string[] = [], more: object = {}) => {
     const origins = new Map<string, 'text' | 'reference'>(found.map((name) => [name, 'text']));
     for (const name of referred) origins.set(name, 'reference');
     return readApiAddress(api, {
-      ...{ file: 'a.mjs', account: 'depot', environment: { ...environment, ...more } },
+      file: 'a.mjs',
+      account: 'depot',
+      environment: { ...environment, ...more },
       origins: { found: origins, shared: new Set() },
     });
   };

@@ -120,7 +120,8 @@ describe('lines of records', () => {
     });
     const emitted: RunEvent[] = [];
     await expect(rebuild({ ...all, pipelines: ['returns'] }, context())).rejects.toMatchObject({
-      ...{ code: 'USAGE', message: expect.stringContaining(`got "returns"; ${lake} has no table of it`) as unknown },
+      code: 'USAGE',
+      message: expect.stringContaining(`got "returns"; ${lake} has no table of it`) as unknown,
     });
     await rebuild(all, { ...context(), emit: (event) => emitted.push(event) });
     expect(emitted).toContainEqual({

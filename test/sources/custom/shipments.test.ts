@@ -84,7 +84,10 @@ test('an API of one’s own is loaded end to end, exactly, and not asked again',
     tracking: 9007199254740993n + BigInt(Math.max(...numbers)),
     without: BigInt(numbers.filter((number) => number % 3 === 0).length),
     insured: BigInt(numbers.filter((number) => number % 2 === 0).length),
-    ...{ hashed: true, weighed: true, promised: true, inside: true },
+    hashed: true,
+    weighed: true,
+    promised: true,
+    inside: true,
   });
   const types = await duckdb.rows('SELECT column_name, column_type FROM (DESCRIBE shipments)');
   expect(Object.fromEntries(types.map((row) => [row['column_name'], row['column_type']]))).toMatchObject({

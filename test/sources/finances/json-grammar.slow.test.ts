@@ -18,8 +18,12 @@ import { referenceTransactions } from '../../reference/transactions.js';
 const start = Date.parse('2024-03-01T00:00:00Z');
 const end = Date.parse('2024-03-08T00:00:00Z');
 const subject = {
-  ...{ windowStart: start, windowEnd: end, fallback: start, clamp: false },
-  ...{ groupId: undefined, requestedOrderId: undefined },
+  windowStart: start,
+  windowEnd: end,
+  fallback: start,
+  clamp: false,
+  groupId: undefined,
+  requestedOrderId: undefined,
 };
 
 interface Rows {

@@ -133,7 +133,10 @@ export function walkMoney(raw: string, money: MoneyRules, rootOf: (value: unknow
   const texts = isOrdered && bare === 0 ? numbersIn(raw, amounts, money) : undefined;
   let numbers: readonly string[] | undefined;
   return {
-    ...{ value: parsed, amounts, nodes, isOrdered },
+    value: parsed,
+    amounts,
+    nodes,
+    isOrdered,
     decimals: texts?.length === amounts.length ? decimalsOf(texts, amounts) : undefined,
     get numbers() {
       return (numbers ??= texts?.map(normalised).toSorted());

@@ -52,13 +52,15 @@ export function settlementSlicing(
     },
     sliceQueue: ({ lake, account, refresh }, found = []) => {
       const loaded = lake.snapshot.keysOf(account, pipeline);
-      const wanted = found.map(summarySlice).filter(({ loadKeys: [key = ''] }) => refresh || !loaded.has(key));
+      const wanted = found.map(summarySlice).filter(({ loadKeys: [key = ''] }) => refresh === true || !loaded.has(key));
       return listQueue(wanted, 'settlement', () => undefined);
     },
     // Their ids are known only after transactions are loaded.
     forecast: (request) =>
       settlementForecast(request, {
-        ...{ pipeline, table, expected },
+        pipeline,
+        table,
+        expected,
         sliceOf: (id) => summarySlice({ id, at: undefined }),
       }),
   };

@@ -27,7 +27,9 @@ export function transactionCollector(
     tables,
     {
       // Pages have no order, so their dates don't show the progress.
-      ...{ slice, warnings, isOrdered: false },
+      slice,
+      warnings,
+      isOrdered: false,
       read: (page: ScannedResults) => {
         eachResult(page, (node) => {
           reader.add(page.tape, node);
@@ -37,7 +39,9 @@ export function transactionCollector(
         const finished = finishedTransactions(rows);
         for (const row of finished.repeated) countWarning(warnings.repeated, rows.typeOf(row));
         return {
-          ...{ rows: slice, effective: finished.effective, repeated: finished.repeated },
+          rows: slice,
+          effective: finished.effective,
+          repeated: finished.repeated,
           eventBatch: (table, order) => transactionBatch(table, finished, order),
           entryBatch: (table, order) => transactionEntryBatch(table, finished, order),
         };

@@ -35,7 +35,9 @@ export function eventCollector(
   return sliceCollector(
     tables,
     {
-      ...{ slice: rows, warnings, isOrdered: true },
+      slice: rows,
+      warnings,
+      isOrdered: true,
       read: (page: ScannedPage) => {
         eachEvent(page, (list, event) => {
           flattener.add(page.tape, list, event);

@@ -23,7 +23,7 @@ export function groupSlices(
   const loaded = lake.snapshot.keysOf(account, pipeline);
   return listedSettlements(lake, listing, account)
     .filter(({ opened }) => contains(range, opened))
-    .filter(({ loadKeys }) => refresh || !loadKeys.some((loadKey) => loaded.has(loadKey)));
+    .filter(({ loadKeys }) => refresh === true || !loadKeys.some((loadKey) => loaded.has(loadKey)));
 }
 
 /** The span of a group's events; undefined while it is open. */

@@ -44,7 +44,10 @@ export const eventLimits = {
 } as const satisfies FinancesApi['limits'];
 
 const postedRange = {
-  ...{ after: 'PostedAfter', before: 'PostedBefore', beforeNeedsAfter: true, beforeDefaultsToNow: true },
+  after: 'PostedAfter',
+  before: 'PostedBefore',
+  beforeNeedsAfter: true,
+  beforeDefaultsToNow: true,
   marginMs: eventLimits.marginMs,
 } as const;
 

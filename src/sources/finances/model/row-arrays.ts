@@ -233,7 +233,8 @@ class EntryGathering {
 
   get chosen(): ChosenEntries {
     return {
-      ...{ chosen: this.#chosen, entry: this.#entry },
+      chosen: this.#chosen,
+      entry: this.#entry,
       eventRuns: {
         events: this.#events.subarray(0, this.#withAmounts),
         runEnds: this.#eventEnds.subarray(0, this.#withAmounts),

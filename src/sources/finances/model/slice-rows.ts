@@ -193,8 +193,12 @@ export interface Subject {
 
 /** A subject without a window, group and order. */
 export const emptySubject: Subject = {
-  ...{ windowStart: undefined, windowEnd: undefined, fallback: undefined, clamp: false },
-  ...{ groupId: undefined, requestedOrderId: undefined },
+  windowStart: undefined,
+  windowEnd: undefined,
+  fallback: undefined,
+  clamp: false,
+  groupId: undefined,
+  requestedOrderId: undefined,
 };
 
 /** Rows of an order, which has no window. */

@@ -99,7 +99,8 @@ function reportLabel({ id, createdAt }: ListedReport): string {
 
 function reportSlice(report: ListedReport, lookup: StoredSettlements): ReportSlice {
   return {
-    ...{ report, lookup },
+    report,
+    lookup,
     name: `report-${shortHash(report.id)}`,
     label: reportLabel(report),
     // Its settlements are known once it is read.
@@ -168,7 +169,10 @@ interface StoredSettlements {
 }
 
 const nothingStored: StoredSettlements = {
-  ...{ createdAt: new Map(), documents: new Map(), imported: new Map(), isBegun: false },
+  createdAt: new Map(),
+  documents: new Map(),
+  imported: new Map(),
+  isBegun: false,
   forgottenBefore: -Infinity,
 };
 
@@ -227,7 +231,10 @@ export function reportCollector({ report, label, lookup }: ReportSlice): Collect
     },
     finish: () =>
       read.flatMap(({ part, rows: { batches, month } }) => batches.map((batch) => ({ ...batch, month, part }))),
-    ...{ reach: undefined, warnings: {}, holes: [], leftOpen },
+    reach: undefined,
+    warnings: {},
+    holes: [],
+    leftOpen,
   };
 }
 

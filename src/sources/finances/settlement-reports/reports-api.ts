@@ -198,7 +198,8 @@ function listedReport(report: JsonNode): ListedReport {
     status: text('processingStatus') ?? '',
     documentId: text('reportDocumentId'),
     createdAt,
-    ...{ start: instant('dataStartTime'), end: instant('dataEndTime') },
+    start: instant('dataStartTime'),
+    end: instant('dataEndTime'),
   };
 }
 

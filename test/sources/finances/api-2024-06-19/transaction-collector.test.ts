@@ -34,8 +34,12 @@ const end = Date.parse('2024-03-08T00:00:00Z');
 const byDate: Case = {
   tables: { events: transactions, entries: transactionEntries },
   subject: {
-    ...{ windowStart: start, windowEnd: end, fallback: start, clamp: false },
-    ...{ groupId: undefined, requestedOrderId: undefined },
+    windowStart: start,
+    windowEnd: end,
+    fallback: start,
+    clamp: false,
+    groupId: undefined,
+    requestedOrderId: undefined,
   },
   reference: { windowStart: BigInt(start) * 1000n, windowEnd: BigInt(end) * 1000n, requestedOrderId: null },
 };
@@ -43,8 +47,12 @@ const order = '902-1845936-5435065';
 const byOrder: Case = {
   tables: { events: orderTransactions, entries: orderTransactionEntries },
   subject: {
-    ...{ windowStart: undefined, windowEnd: undefined, fallback: undefined, clamp: false },
-    ...{ groupId: undefined, requestedOrderId: order },
+    windowStart: undefined,
+    windowEnd: undefined,
+    fallback: undefined,
+    clamp: false,
+    groupId: undefined,
+    requestedOrderId: order,
   },
   reference: { windowStart: null, windowEnd: null, requestedOrderId: order },
 };
@@ -365,12 +373,24 @@ test('rows are in Parquet what they are in memory', async () => {
     ),
   ).toEqual([
     {
-      ...{ transaction_id: 't', status: 'DEFERRED', total: '13.500000', total_text: null, amazon_order_id: 'o' },
-      ...{ deferral_reason: 'DD7', matures: true, undated: false },
+      transaction_id: 't',
+      status: 'DEFERRED',
+      total: '13.500000',
+      total_text: null,
+      amazon_order_id: 'o',
+      deferral_reason: 'DD7',
+      matures: true,
+      undated: false,
     },
     {
-      ...{ transaction_id: null, status: null, total: null, total_text: '1e15', amazon_order_id: null },
-      ...{ deferral_reason: null, matures: null, undated: true },
+      transaction_id: null,
+      status: null,
+      total: null,
+      total_text: '1e15',
+      amazon_order_id: null,
+      deferral_reason: null,
+      matures: null,
+      undated: true,
     },
   ]);
   expect(

@@ -44,8 +44,12 @@ const order = '902-1845936-5435065';
 const byOrder: Case = {
   tables: { events: orderEvents, entries: orderEntries },
   subject: {
-    ...{ windowStart: undefined, windowEnd: undefined, fallback: undefined, clamp: false },
-    ...{ groupId: undefined, requestedOrderId: order },
+    windowStart: undefined,
+    windowEnd: undefined,
+    fallback: undefined,
+    clamp: false,
+    groupId: undefined,
+    requestedOrderId: order,
   },
   slice: { windowStart: null, windowEnd: null, idPrefix: `${order}:`, requestedOrderId: order },
 };

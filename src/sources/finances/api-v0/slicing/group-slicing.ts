@@ -103,7 +103,7 @@ function syncedGroups(job: SyncJob, { pipeline, listing }: GroupSlicingOptions):
   };
   return listed
     .flatMap((slice) => toRead(slice) ?? [])
-    .filter((slice) => (refresh || !isLoaded(slice)) && !job.wasRead(pipeline, slice.label));
+    .filter((slice) => (refresh === true || !isLoaded(slice)) && !job.wasRead(pipeline, slice.label));
 }
 
 function groupForecast(
@@ -125,7 +125,8 @@ function groupForecast(
     expectation: groupExpectation({
       loaded: loaded.map(({ slice, events }) => ({ window: spanOf(slice, now), results: events })),
       ...datedEvents(request, byDate),
-      ...{ atOnce: mostSimultaneous(spans), now },
+      atOnce: mostSimultaneous(spans),
+      now,
     }),
     loaded: { count: inside.length, days: null, results: Math.round(results) },
     unlisted: ahead.filter(isInRange).length,
