@@ -102,7 +102,7 @@ async function readHistory(path: string): Promise<readonly string[]> {
     .filter((line) => line !== '');
   const newest = lines.slice(-historyLines);
   if (newest.length < lines.length) {
-    await replaceFile(path, newest.map((line) => `${line}\n`).join(''));
+    await replaceFile(path, newest.map((line) => `${line}\n`).join(''), 0o600);
   }
   return newest;
 }

@@ -231,13 +231,13 @@ interface Service {
 
 test('the composed fleet has commands, options and a configuration that there are', async () => {
   const compose = parse(await readFile('deploy/compose.yaml', 'utf8'), { merge: true }) as {
-    readonly servers: Readonly<Record<string, Service>>;
+    readonly services: Readonly<Record<string, Service>>;
     readonly configs: Readonly<Record<string, { readonly content: string }>>;
   };
   // `content` of a configuration came with this version.
   expect(await readFile('deploy/compose.yaml', 'utf8')).toContain('Docker Compose 2.23.1 or later');
-  const servers = Object.entries(compose.servers);
-  const ours = servers.filter(([, { image }]) => image === `ledgerlake:${version}`);
+  const services = Object.entries(compose.services);
+  const ours = services.filter(([, { image }]) => image === `ledgerlake:${version}`);
   expect(ours.map(([name]) => name)).toEqual(['emulator', 'worker', 'enqueue']);
   for (const [, { command = [], environment, depends_on: needs = {} }] of ours) {
     const known = commands.find(({ name }) => name === command[0]);
@@ -246,9 +246,9 @@ test('the composed fleet has commands, options and a configuration that there ar
       expect(Object.keys(known?.options ?? {})).toContain(word.slice(2));
     }
     expect(environment).toMatchObject({ REDIS_URL: 'redis://redis:6379', AWS_ENDPOINT_URL_S3: 'http://s3:9000' });
-    for (const name of Object.keys(needs)) expect(Object.keys(compose.servers)).toContain(name);
+    for (const name of Object.keys(needs)) expect(Object.keys(compose.services)).toContain(name);
   }
-  for (const [, { image }] of servers) expect(image).toMatch(/:[\w.-]+\d$|Z$/);
+  for (const [, { image }] of services) expect(image).toMatch(/:[\w.-]+\d$|Z$/);
   const text = compose.configs['ledgerlake']?.content ?? '';
   const { accounts } = parseConfiguration(Buffer.from(text), 'compose', '/');
   expect([...accounts.keys()]).toEqual(['north', 'south']);

@@ -58,7 +58,7 @@ export async function load(
       sliceQueue: () => listQueue(slices.splice(0), 'window', ({ window }) => window),
     },
     pages: async function* () {
-      yield await Promise.resolve({ page: scanPage(body), source: windowSubject(slice.window) });
+      yield await Promise.resolve({ page: scanPage(body), subject: windowSubject(slice.window) });
     },
   };
   const { failure } = await runPipelines([pipeline], {

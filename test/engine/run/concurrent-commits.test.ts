@@ -49,7 +49,7 @@ async function played({ lake, days, refresh = false, revisions, page, ...given }
       await page?.(number);
       const json = shipment(new Date(window.start + 60_000).toISOString(), `order-${number}`);
       const body = Buffer.from(`{"payload":{"FinancialEvents":{"ShipmentEventList":[${json}]}}}`);
-      yield { page: scanPage(body), source: windowSubject(window) };
+      yield { page: scanPage(body), subject: windowSubject(window) };
     },
   };
   const { failure } = await runPipelines([pipeline], {
