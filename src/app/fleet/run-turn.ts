@@ -5,7 +5,7 @@ import { LedgerlakeError, messageOf, type ErrorCode } from '../../core/errors.js
 import { dispatch, type Handlers, type RunEvent, type Emit } from '../../core/events/run-event.js';
 import type { Store } from '../../lake/store/store.js';
 import type { SyncInTurns } from '../load/sync.js';
-import { openSync, type AccountJob } from './account-jobs.js';
+import { openSync, type AccountJob, type PendingJob } from './account-jobs.js';
 import type { Fleet } from './fleet.js';
 import type { AfterTurn, Turn } from './turn-queue.js';
 import { afterTurn, isTurnOver, turnLength, turnPriority, type TurnEnd, type TurnRules } from './turns.js';
@@ -48,8 +48,6 @@ export async function runTurn(turn: Turn, fleet: Fleet, options: TurnOptions): P
   if (first === undefined) return { next: 'rest' };
   const { work: kind } = first.job;
   const fence = await acquireAccount(fleet, account);
-  emit({ event: 'turn-started', account, work: kind, turn: fence.turn });
-  const began = clock.now();
   let standing = turn.standing;
   if (turn.wasInterrupted) {
     const after = afterTurn(standing, { end: 'transient', ranMs: 0, hasCommitted: false }, random, rules);
@@ -58,12 +56,43 @@ export async function runTurn(turn: Turn, fleet: Fleet, options: TurnOptions): P
       return { next: 'dead', reason: `its worker died in each of the last ${standing.failures} turns` };
     }
   }
+  const started = { account, work: kind, turn: fence.turn };
+  const began = clock.now();
+  emit({ event: 'turn-started', ...started });
+  try {
+    return await runStartedTurn({ turn: { ...turn, standing }, first, fence, began }, fleet, options);
+  } catch (error) {
+    const figures = { seconds: (clock.now() - began) / 1000, slices: 0, pages: 0, requests: 0, throttled: 0 };
+    const reason = messageOf(error);
+    emit({ event: 'turn-ended', ...started, end: 'transient', reason, next: null, delaySeconds: 0, ...figures });
+    throw error;
+  }
+}
+
+interface StartedTurn {
+  readonly turn: Turn;
+  /** What it works on. */
+  readonly first: PendingJob;
+  readonly fence: FencingToken;
+  /** Milliseconds since 1970. */
+  readonly began: number;
+}
+
+/** Runs a turn to its end, which it emits. */
+async function runStartedTurn(
+  { turn, first, fence, began }: StartedTurn,
+  fleet: Fleet,
+  options: TurnOptions,
+): Promise<AfterTurn> {
+  const { clock, emit, rules, random } = options;
+  const { account, standing } = turn;
+  const { work: kind } = first.job;
   const warn = (message: string): void => {
     emit({ event: 'account-warned', account, message });
   };
   const opened = { account, requested: first, now: began, secret: options.secret, warn };
   const sync = kind === 'sync' ? await openSync(fleet.redis, fleet.keys, opened) : undefined;
-  const { end, reason, counts } = await runJob({ ...turn, standing }, first.job, sync, fence, fleet, options);
+  const { end, reason, counts } = await runJob(turn, first.job, sync, fence, fleet, options);
   const ranMs = clock.now() - began;
   const ended = {
     account,

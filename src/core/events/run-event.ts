@@ -32,6 +32,7 @@ export const levels: Readonly<Record<RunEvent['event'], LogLevel>> = {
   'slice-committed': 'info',
   'slice-failed': 'warn',
   'slice-conflict': 'info',
+  'slice-closed': 'debug',
   'request-sent': 'debug',
   'answer-slow': 'warn',
   'request-answered': 'debug',
@@ -212,6 +213,8 @@ interface RunEvents {
   };
   /** Another run has loaded the slice meanwhile: the pages read are dropped. */
   'slice-conflict': SliceEvent;
+  /** The slice that was opened is committed, its parts too, or won't be read in this way. */
+  'slice-closed': SliceEvent;
   /** This machine's clock differs from the API's. `seconds`: to add to ours. */
   'clock-differs': { readonly seconds: number };
   /** A long wait for the service has begun; reported once a minute at most. */
@@ -389,7 +392,7 @@ interface RunEvents {
     readonly end: 'done' | 'over' | 'transient' | 'permanent' | 'lost';
     /** The reason, where it isn't `done`. */
     readonly reason: string | null;
-    /** `rest`: nothing is left to load; `dead`: the account is among the dead letters; null where the account was lost. */
+    /** `rest`: nothing is left to load; `dead`: the account is among the dead letters; null where the account was lost, and where the turn failed outside of its job. */
     readonly next: 'rest' | 'again' | 'dead' | null;
     /** Time until the next turn can start. */
     readonly delaySeconds: number;
