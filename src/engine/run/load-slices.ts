@@ -269,6 +269,12 @@ function commitsOf({ open: { slice }, files, collector }: WholeSlice): PartCommi
   return [...parts].map((part) => ({ part, files: files.filter((file) => file.part === part) }));
 }
 
+/** Frees the slot of a slice. */
+function close<Upstream>(open: OpenSlice, pass: Pass<Upstream>): void {
+  open.close();
+  pass.emit({ event: 'slice-closed', ...eventLabels(open.slice, pass) });
+}
+
 /** Commits a slice and counts it. Its failure is the pass's, and none of this function. */
 async function commitSlice<Upstream>(whole: WholeSlice, pass: Pass<Upstream>): Promise<void> {
   const { pipeline, summary } = pass;
@@ -276,20 +282,17 @@ async function commitSlice<Upstream>(whole: WholeSlice, pass: Pass<Upstream>): P
   const { slice } = open;
   const holes = new Map(collector.holes.map((hole) => [holePlace(hole, slice), 1]));
   try {
-    const committed = new Map<PartCommit, CommitResult>();
-    for (const commit of commitsOf(whole)) committed.set(commit, await commitPart(commit, whole, pass));
+    for (const commit of commitsOf(whole)) countCommit(commit, await commitPart(commit, whole, pass), holes, pass);
     for (const then of afterwards) await then();
     for (const place of holes.keys()) pass.emit({ event: 'hole-left', pipeline: pipeline.name, place });
-    for (const [commit, result] of committed) countCommit(commit, result, holes, pass);
     for (const { label, reason } of collector.leftOpen ?? []) {
       summary.leftOpen.push({ label, reason, isAlone: true });
       const outcome = { verdict: 'skip', cause: null, reason } as const;
       pass.emit({ event: 'slice-failed', pipeline: pipeline.name, slice: label, ...outcome });
     }
+    close(open, pass);
   } catch (error) {
     settle(error, open, pass, Infinity);
-  } finally {
-    open.close();
   }
 }
 
@@ -359,7 +362,7 @@ function settle<Upstream>(error: unknown, open: OpenSlice, pass: Pass<Upstream>,
     const cause = failureKindOf(error);
     pass.emit({ event: 'slice-failed', ...eventLabels(slice, pass), verdict: outcome, cause, reason });
   }
-  if (verdict !== 'retry') open.close();
+  if (verdict !== 'retry') close(open, pass);
   return verdict;
 }
 

@@ -56,10 +56,6 @@ export class RunProgress {
     dispatch(this.#handlers, event);
   }
 
-  readonly #closeSlice = ({ pipeline, slice }: { readonly pipeline: string; readonly slice: string }): void => {
-    this.#track(pipeline).open.delete(slice);
-  };
-
   readonly #handlers: Handlers<void> = {
     'run-started': ({ command, account, lake, pipelines }) => {
       this.#command = command;
@@ -86,9 +82,9 @@ export class RunProgress {
       track.results.add(results, this.#now);
       track.pageRate.add(1, this.#now);
     },
-    'slice-committed': this.#closeSlice,
-    'slice-failed': this.#closeSlice,
-    'slice-conflict': this.#closeSlice,
+    'slice-closed': ({ pipeline, slice }) => {
+      this.#track(pipeline).open.delete(slice);
+    },
     'request-sent': ({ pipeline, operation, cause }) => {
       const track = this.#track(pipeline);
       track.operation = operation;

@@ -130,10 +130,6 @@ function progressMetrics(metric: MetricOptions, run: CurrentRun): Handlers<void>
   const openSlices = new Gauge(metric('open_slices', 'Slices that are being read', labels));
   const pagesLeft = new Gauge(metric('pages_left', 'Expected number of pages left to read', labels));
   const openByPipeline = new Map<string, Set<string>>();
-  const close = ({ pipeline, slice }: { readonly pipeline: string; readonly slice: string }): void => {
-    openByPipeline.get(pipeline)?.delete(slice);
-    openSlices.set({ account: run.account, pipeline }, openByPipeline.get(pipeline)?.size ?? 0);
-  };
   return {
     'run-started': ({ pipelines }) => {
       for (const pipeline of pipelines) openSlices.set({ account: run.account, pipeline }, 0);
@@ -146,9 +142,10 @@ function progressMetrics(metric: MetricOptions, run: CurrentRun): Handlers<void>
       openByPipeline.set(pipeline, slices.add(slice));
       openSlices.set({ account: run.account, pipeline }, slices.size);
     },
-    'slice-committed': close,
-    'slice-failed': close,
-    'slice-conflict': close,
+    'slice-closed': ({ pipeline, slice }) => {
+      openByPipeline.get(pipeline)?.delete(slice);
+      openSlices.set({ account: run.account, pipeline }, openByPipeline.get(pipeline)?.size ?? 0);
+    },
     'page-read': ({ pipeline, pagesLeft: left }) => {
       if (left !== null) pagesLeft.set({ account: run.account, pipeline }, left);
     },

@@ -89,7 +89,13 @@ describe('documents', () => {
       report('R3', '2026-03-19T00:00:00Z', ...all.slice(0, 4)),
       report('R2', '2026-03-18T00:00:00Z', ...all.slice(0, 2)),
     ]);
-    const { summary } = await ran(given, { clock });
+    const emitted: RunEvent[] = [];
+    const { summary } = await ran(given, { clock, emitted });
+    // What was opened is closed, although what is committed are the settlements.
+    const labels = (name: RunEvent['event']) =>
+      emitted.flatMap((event) => (event.event === name && 'slice' in event ? [event.slice] : []));
+    expect(labels('slice-opened')).toHaveLength(3);
+    expect(labels('slice-closed').toSorted()).toEqual(labels('slice-opened').toSorted());
     expect(await settlements(root)).toEqual([
       ['1', 'R1', '2.500000'],
       ['2', 'R2', '4.500000'],

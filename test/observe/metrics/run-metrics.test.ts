@@ -39,6 +39,7 @@ const events: readonly RunEvent[] = [
   { event: 'page-read', ...of, results: 100, pagesLeft: 7 },
   { event: 'slice-failed', ...of, verdict: 'split', cause: null, reason: 'x' },
   { event: 'slice-committed', ...of, rows: { events: 100, entries: 900 }, files: 2, bytes: 500, left: '' },
+  { event: 'slice-closed', ...of },
   { event: 'watermark-moved', pipeline: of.pipeline, until: '2026-03-20T11:55:00.000Z', from: null },
   { event: 'run-ended', status: 'done', seconds: 1 },
   { event: 'worker-started', fleet: 'f', redis: 'r', concurrency: 4 },
