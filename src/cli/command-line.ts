@@ -9,6 +9,7 @@ import {
   printResult,
   refuseFlagValues,
   type CommandDefinition,
+  type OptionDefinition,
 } from './options/command-definition.js';
 import { commandNames, noCommand, parserFault, severalCommands } from './parser-fault.js';
 import { failedEvent, fallbackListener, openListener } from './listener.js';
@@ -61,10 +62,7 @@ function parserOf(words: readonly string[], run: Run, completions?: CompletionCh
   const parser = yargs(markedWords(words))
     .scriptName('ledgerlake')
     .parserConfiguration({ 'parse-positional-numbers': false })
-    .option('verbose', { type: 'boolean', describe: everyOption.verbose.about })
-    .option('quiet', { type: 'boolean', describe: everyOption.quiet.about })
-    // Validated with the values of the environment and the configuration.
-    .option('log-format', { type: 'string', requiresArg: true, describe: everyOption['log-format'].about })
+    .options(parsedEverywhere())
     .version(version)
     .help(false)
     .strict()
@@ -76,6 +74,19 @@ function parserOf(words: readonly string[], run: Run, completions?: CompletionCh
     });
   for (const command of commands) define(parser, command, run, completions);
   return parser;
+}
+
+/** The options of every command. Their values are checked with those of the environment and the configuration. */
+function parsedEverywhere() {
+  const options: Readonly<Record<string, OptionDefinition>> = everyOption;
+  return Object.fromEntries(
+    Object.entries(options).map(([name, { isFlag, about }]) => [
+      name,
+      isFlag === true
+        ? ({ type: 'boolean', describe: about } as const)
+        : ({ type: 'string', requiresArg: true, describe: about } as const),
+    ]),
+  );
 }
 
 function define(parser: Argv, command: CommandDefinition, run: Run, completions?: CompletionChoices): void {
