@@ -10,7 +10,7 @@ export interface EmulatorOptions extends Omit<ApiServerOptions, 'injectFaults'> 
 /**
  * Starts the service with faults of the live one.
  *
- * @throws LedgerlakeError USAGE for faults that are invalid, and as `startService`
+ * @throws LedgerlakeError USAGE for faults that are invalid, and as `startApiServer`
  */
 export async function startEmulator({ faults, ...options }: EmulatorOptions): Promise<RunningApiServer> {
   return startApiServer({ ...options, injectFaults: faults && faultInjection(faults) });

@@ -58,11 +58,14 @@ export async function runTurn(turn: Turn, fleet: Fleet, options: TurnOptions): P
   }
   const started = { account, work: kind, turn: fence.turn };
   const began = clock.now();
+  const meter = meterTurn(() => {
+    if (meter.counts.slices === 1) void turn.committed().catch(() => undefined);
+  });
   emit({ event: 'turn-started', ...started });
   try {
-    return await runStartedTurn({ turn: { ...turn, standing }, first, fence, began }, fleet, options);
+    return await runStartedTurn({ turn: { ...turn, standing }, first, fence, began, meter }, fleet, options);
   } catch (error) {
-    const figures = { seconds: (clock.now() - began) / 1000, slices: 0, pages: 0, requests: 0, throttled: 0 };
+    const figures = turnFigures(meter, clock.now() - began);
     const reason = messageOf(error);
     emit({ event: 'turn-ended', ...started, end: 'transient', reason, next: null, delaySeconds: 0, ...figures });
     throw error;
@@ -76,15 +79,13 @@ interface StartedTurn {
   readonly fence: FencingToken;
   /** Milliseconds since 1970. */
   readonly began: number;
+  readonly meter: TurnMeter;
 }
 
 /** Runs a turn to its end, which it emits. */
-async function runStartedTurn(
-  { turn, first, fence, began }: StartedTurn,
-  fleet: Fleet,
-  options: TurnOptions,
-): Promise<AfterTurn> {
+async function runStartedTurn(started: StartedTurn, fleet: Fleet, options: TurnOptions): Promise<AfterTurn> {
   const { clock, emit, rules, random } = options;
+  const { turn, first, fence, began, meter } = started;
   const { account, standing } = turn;
   const { work: kind } = first.job;
   const warn = (message: string): void => {
@@ -92,25 +93,14 @@ async function runStartedTurn(
   };
   const opened = { account, requested: first, now: began, secret: options.secret, warn };
   const sync = kind === 'sync' ? await openSync(fleet.redis, fleet.keys, opened) : undefined;
-  const { end, reason, counts } = await runJob(turn, first.job, sync, fence, fleet, options);
+  const { end, reason } = await runJob(started, sync, fleet, options);
   const ranMs = clock.now() - began;
-  const ended = {
-    account,
-    work: kind,
-    turn: fence.turn,
-    end,
-    reason,
-    seconds: ranMs / 1000,
-    slices: counts.slices,
-    pages: counts.pages,
-    requests: counts.requests,
-    throttled: counts.throttled,
-  };
+  const ended = { account, work: kind, turn: fence.turn, end, reason, ...turnFigures(meter, ranMs) };
   if (end === 'lost') {
     emit({ event: 'turn-ended', ...ended, next: null, delaySeconds: 0 });
     return { next: 'lost' };
   }
-  const after = afterTurn(standing, { end, ranMs, hasCommitted: counts.slices > 0 }, random, rules);
+  const after = afterTurn(standing, { end, ranMs, hasCommitted: meter.counts.slices > 0 }, random, rules);
   if (end === 'done') {
     await sync?.clear();
     await fleet.jobs.remove(account, sync?.pending ?? first);
@@ -133,15 +123,17 @@ async function runStartedTurn(
 interface TurnOutcome {
   readonly end: Extract<RunEvent, { event: 'turn-ended' }>['end'];
   readonly reason: string | null;
-  readonly counts: TurnCounts;
+}
+
+/** The figures of a turn of some milliseconds, for who reads its end. */
+function turnFigures({ counts: { slices, pages, requests, throttled } }: TurnMeter, ranMs: number) {
+  return { seconds: ranMs / 1000, slices, pages, requests, throttled };
 }
 
 /** Runs the first job of a turn, and watches whether the turn is over. */
 async function runJob(
-  turn: Turn,
-  job: AccountJob,
+  { turn, first: { job }, fence: { lost, fenced }, meter }: StartedTurn,
   sync: SyncInTurns | undefined,
-  { lost, fenced }: FencingToken,
   fleet: Fleet,
   options: TurnOptions,
 ): Promise<TurnOutcome> {
@@ -149,9 +141,6 @@ async function runJob(
   const ended = new AbortController();
   const signal = AbortSignal.any([options.stop, turn.signal, lost]);
   const closing = AbortSignal.any([options.closing, turnOver.signal]);
-  const meter = meterTurn(() => {
-    if (meter.counts.slices === 1) void turn.committed().catch(() => undefined);
-  });
   const watched = { turn, job, counts: meter.counts, turnOver, ended: ended.signal };
   // The watch only shortens a turn, so its failure is ignored.
   const watching = watchTurn(watched, fleet, options).catch(() => undefined);
@@ -159,18 +148,15 @@ async function runJob(
     meter.emit(event);
     if (event.event === 'account-warned') options.emit(event);
   };
-  const outcome = (end: TurnEnd | 'lost', reason: string | null): TurnOutcome => ({
-    end,
-    reason,
-    counts: meter.counts,
-  });
   try {
     await options.run(job, fenced, { signal, closing, emit, sync });
-    return outcome('done', null);
+    return { end: 'done', reason: null };
   } catch (error) {
-    if (lost.aborted || turn.signal.aborted) return outcome('lost', messageOf(lost.reason ?? turn.signal.reason));
-    if (signal.aborted || (closing.aborted && error === closing.reason)) return outcome('over', messageOf(error));
-    return outcome(turnFault(error), messageOf(error));
+    if (lost.aborted || turn.signal.aborted)
+      return { end: 'lost', reason: messageOf(lost.reason ?? turn.signal.reason) };
+    if (signal.aborted || (closing.aborted && error === closing.reason))
+      return { end: 'over', reason: messageOf(error) };
+    return { end: turnFault(error), reason: messageOf(error) };
   } finally {
     ended.abort();
     await watching;
@@ -270,8 +256,13 @@ interface TurnCounts {
   readonly left: Record<string, string>;
 }
 
+interface TurnMeter {
+  readonly counts: TurnCounts;
+  readonly emit: Emit;
+}
+
 /** Counts the events of a run; `committed` is called for each committed slice. */
-function meterTurn(committed: () => void): { readonly counts: TurnCounts; readonly emit: Emit } {
+function meterTurn(committed: () => void): TurnMeter {
   const counts: TurnCounts = { slices: 0, pages: 0, requests: 0, throttled: 0, left: {} };
   const counted: Handlers<void> = {
     'pipeline-planned': ({ pipeline, left }) => {

@@ -15,10 +15,9 @@ import { contains, dayMs, joined, spanOf, type Window } from '../../core/windows
 import { isoInstant } from '../../core/numeric/instant.js';
 import { listedGroups, unloadedGroups } from '../settlements/listed-groups.js';
 import { storedPipelines, type StoredPipeline } from '../coverage/stored-pipelines.js';
-import type { TableStatus } from '../results.js';
 import type { Day, DayState } from '../../engine/run/day-states.js';
 import { formatCount } from '../../core/text/amounts.js';
-import type { UnreadEvent } from '../results.js';
+import type { TableStatus, UnreadEvent } from '../results.js';
 import { unreadEvents } from '../unread-events.js';
 import { unsummedIn } from '../unsummed-amounts.js';
 import { keptReports, type KeptReports } from './kept-reports.js';

@@ -181,6 +181,7 @@ async function openConnection(
     // DuckDB has no error message for this case.
     if (statementsOf(sql).length === 0) throw new LedgerlakeError('SQL', 'expected a statement, got none');
     const result = await interruptible(connection, signal, async () => {
+      // Text from outside could bring a statement of its own.
       if (isOneOnly) {
         const { count } = await connection.extractStatements(sql);
         if (count !== 1) throw new LedgerlakeError('SQL', `expected one statement, got ${count}: nothing was run`);
@@ -221,7 +222,6 @@ async function openConnection(
   };
 }
 
-/** Refuses several statements, as an injection from outside text makes them. */
 async function* chunksOf(
   connection: DuckDBConnection,
   result: DuckDBResult,

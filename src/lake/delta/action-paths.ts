@@ -61,6 +61,6 @@ function decodedPath(path: string): string | undefined {
 function strayPath(location: string, path: string, fault: string): LedgerlakeError {
   const found = JSON.stringify(path.slice(0, 200));
   return catalogError(
-    `expected paths within the table in ${location}, found ${found}: ${fault}; the log was changed by somebody else`,
+    `expected paths within the table in ${location}, found ${found}: ${fault}; another program has changed it`,
   );
 }

@@ -74,6 +74,8 @@ export async function eraseTraces(lake: Lake, account: string, spare: ReadonlySe
 
 /** The committed files of an account, by path within the lake. */
 export function accountFiles(lake: Lake, account: string): ReadonlyMap<string, TableFile> {
-  const files = lake.files().filter(({ add }) => add.account === account);
+  const files = lake.tables.flatMap(({ name: table }) =>
+    lake.snapshot.filesOf(table, account).map((add) => ({ table, add })),
+  );
   return new Map(files.map((file) => [lakePathOf(file.table, file.add), file]));
 }

@@ -40,7 +40,7 @@ export function reportPage(
   backendName: string,
   onFault: (fault: unknown) => void,
 ): SidePage {
-  const plain = frontPage(backendName, "\nThe report can't be shown: see the log of the service.\n");
+  const plain = frontPage(backendName, "\nThe report can't be shown: see the log of the server.\n");
   const headers = {
     'Content-Type': 'text/html; charset=utf-8',
     'Cache-Control': 'no-store',

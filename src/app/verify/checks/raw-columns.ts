@@ -2,8 +2,7 @@ import { rowsWithSource, sourceColumn } from '../../../lake/files/local-parquet.
 import { damagedFileRemedy } from '../../coverage/damaged-rows.js';
 import type { CheckContext, CheckDefinition } from '../common/check.js';
 import { fileOf, pathsOf, type TableFiles } from '../common/checked-files.js';
-import { Places } from '../common/money-walk.js';
-import { walkedOf } from '../common/money-walk.js';
+import { Places, walkedOf } from '../common/money-walk.js';
 import { rawColumnsFault, rawColumnsSql, recordRules, textsJson } from '../common/raw-column-rules.js';
 
 export const rawColumnsCheck: CheckDefinition = {

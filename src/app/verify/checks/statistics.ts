@@ -5,7 +5,6 @@ import type { FileStatistics } from '../../../lake/delta/data-file.js';
 import { rowsWithSource, sourceColumn } from '../../../lake/files/local-parquet.js';
 import type { CheckContext, CheckDefinition } from '../common/check.js';
 import { pathsOf, type TableFiles } from '../common/checked-files.js';
-
 import { rowCountsCheck } from './row-counts.js';
 
 export const statisticsCheck: CheckDefinition = {
