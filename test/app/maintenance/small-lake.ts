@@ -38,6 +38,8 @@ export function within(number: number, minute = 0): string {
 }
 
 interface SmallLoad extends LoadValues {
+  /** Says when load keys were read. */
+  readonly clock?: Clock;
   readonly revisions?: Partial<Revisions>;
 }
 
@@ -46,7 +48,7 @@ export async function load(
   lake: Lake,
   number: number,
   events: readonly string[],
-  { revisions, ...values }: SmallLoad = {},
+  { clock = systemClock, revisions, ...values }: SmallLoad = {},
 ): Promise<void> {
   const slice = window(number);
   const body = Buffer.from(`{"payload":{"FinancialEvents":{"ShipmentEventList":[${events.join(',')}]}}}`);
@@ -64,7 +66,7 @@ export async function load(
   const { failure } = await runPipelines([pipeline], {
     job: { kind: 'backfill', account: 'shop', range: slice.window, lake, ...values },
     upstream: noUpstream,
-    clock: systemClock,
+    clock,
     signal: new AbortController().signal,
     emit: () => undefined,
     openSlices: 1,
@@ -83,7 +85,7 @@ export async function smallLake(clock: Clock, windows = 3): Promise<{ lake: stri
   const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-small-'));
   const lake = join(folder, 'lake');
   const opened = await open(lake, clock);
-  for (let number = 1; number <= windows; number++) await load(opened, number, shipments(number));
+  for (let number = 1; number <= windows; number++) await load(opened, number, shipments(number), { clock });
   return { lake, remove: () => rm(folder, { recursive: true }) };
 }
 

@@ -25,7 +25,7 @@ export async function refreshed(
     const lake = await Lake.open(store, tables, clock);
     const revisions = new EventRevisions(lake, clock, workspace);
     for (const [number, events] of windows) {
-      await load(lake, number, events, { refresh: true, acceptEmpty, revisions });
+      await load(lake, number, events, { clock, refresh: true, acceptEmpty, revisions });
     }
     return revisions.findings;
   });
