@@ -80,7 +80,8 @@ export async function runAccounts(
     const printRest = (): void => {
       for (const account of unprinted) texts.get(account)?.forEach(printResult);
     };
-    process.setMaxListeners(0);
+    // Each run listens to the end and to the signals of the process.
+    process.setMaxListeners(process.getMaxListeners() + 2 * parallel);
     process.once('exit', printRest);
     // On a terminal results would break into the view of the accounts that still run.
     const isHeldBack = process.stdout.isTTY && process.stderr.isTTY;

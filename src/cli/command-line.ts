@@ -62,7 +62,7 @@ function parserOf(words: readonly string[], run: Run, completions?: CompletionCh
   const parser = yargs(markedWords(words))
     .scriptName('ledgerlake')
     .parserConfiguration({ 'parse-positional-numbers': false })
-    .options(parsedEverywhere())
+    .options(Object.fromEntries(Object.entries(everyOption).map(([name, option]) => [name, parsedOption(option)])))
     .version(version)
     .help(false)
     .strict()
@@ -76,17 +76,11 @@ function parserOf(words: readonly string[], run: Run, completions?: CompletionCh
   return parser;
 }
 
-/** The options of every command. Their values are checked with those of the environment and the configuration. */
-function parsedEverywhere() {
-  const options: Readonly<Record<string, OptionDefinition>> = everyOption;
-  return Object.fromEntries(
-    Object.entries(options).map(([name, { isFlag, about }]) => [
-      name,
-      isFlag === true
-        ? ({ type: 'boolean', describe: about } as const)
-        : ({ type: 'string', requiresArg: true, describe: about } as const),
-    ]),
-  );
+/** An option as the parser takes it. Without `choices` its value is checked with those of the environment and the configuration. */
+function parsedOption({ isFlag, default: value, about }: OptionDefinition, choices?: readonly string[]) {
+  return isFlag === true
+    ? ({ describe: about, type: 'boolean' } as const)
+    : ({ describe: about, type: 'string', requiresArg: true, default: value, ...(choices && { choices }) } as const);
 }
 
 function define(parser: Argv, command: CommandDefinition, run: Run, completions?: CompletionChoices): void {
@@ -99,11 +93,9 @@ function define(parser: Argv, command: CommandDefinition, run: Run, completions?
         const choices = completions?.[positional.name];
         builder.positional(positional.name, { type: 'string', array: positional.many, ...(choices && { choices }) });
       }
-      for (const [option, { isFlag, default: value, about, choices, short }] of Object.entries(options)) {
-        const known = choices ?? completions?.[option];
-        const text = { type: 'string', requiresArg: true, default: value, ...(known && { choices: known }) } as const;
-        builder.option(option, { describe: about, ...(isFlag ? ({ type: 'boolean' } as const) : text) });
-        if (short !== undefined) builder.alias(option, short);
+      for (const [name, option] of Object.entries(options)) {
+        builder.option(name, parsedOption(option, option.choices ?? completions?.[name]));
+        if (option.short !== undefined) builder.alias(name, option.short);
       }
       return builder;
     },
