@@ -27,11 +27,11 @@ const mostOrders = 100;
  * known.
  */
 export function rereadRemedy({ table, file, slice }: RowsToReread, lake: Lake): Remedy | undefined {
-  const delta = lake.tables.find(({ name }) => name === table);
+  const schema = lake.tables.find(({ name }) => name === table);
   const filled = pipelineFilling(table);
-  const pipeline = filled?.name ?? delta?.customPipeline;
+  const pipeline = filled?.name ?? schema?.customPipeline;
   const [, account, month = ''] = /\/account=([^/]+)\/month=([^/]+)\//.exec(file) ?? [];
-  if (delta === undefined || pipeline === undefined || account === undefined) return undefined;
+  if (schema === undefined || pipeline === undefined || account === undefined) return undefined;
   if (filled?.slicing.loadKeyKind === 'order') {
     const add = lake.snapshot.fileAt(file);
     const keys = add === undefined ? [slice] : add.loadKeys;

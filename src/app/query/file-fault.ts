@@ -100,8 +100,9 @@ export async function checkFiles(
 /** What the footer of a local file shows. DuckDB finds a file that is no Parquet, or is gone by then. */
 async function localFault(file: TableFile, lake: Lake): Promise<string | undefined> {
   const local = lake.store.localPath(lakePathOf(file.table, file.add));
+  if (local === undefined) return undefined;
   const columns = lake.snapshot.columnsOf(lake.table(file.table));
-  return local === undefined ? undefined : footerFault(local, file, columns, lake.store).catch(() => undefined);
+  return footerFault(local, file, columns, lake.store).catch(() => undefined);
 }
 
 /** Names a damaged file, its slice and the command that repairs it. */

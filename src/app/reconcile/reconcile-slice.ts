@@ -101,7 +101,7 @@ export class EventRevisions implements Revisions {
   async #verdictOn(slice: SliceCommit): Promise<Verdict> {
     if (this.#otherAccount !== undefined) throw this.#otherAccount;
     const reread = () => rereadOf(slice, this.#lake.snapshot);
-    const stored = () => reread().stored.map(({ add }) => add);
+    const stored = () => storedFiles(slice, this.#lake.snapshot).map(({ add }) => add);
     try {
       return await overNewest(this.#lake, stored, () => this.#verdict(reread()));
     } catch (error) {
@@ -283,19 +283,22 @@ interface Reread {
 }
 
 function rereadOf(slice: SliceCommit, snapshot: Snapshot): Reread {
-  const { account, pipeline, main, loadKeys, holes } = slice;
+  const { account, pipeline, loadKeys, holes } = slice;
   const keys = snapshot.keysOf(account, pipeline);
-  const replaced = replacedKeys(slice);
-  const known = replaced.filter((key) => keys.has(key));
+  const known = replacedKeys(slice).filter((key) => keys.has(key));
   const hasSameHoles = loadKeys.every((key) => holes?.get(key)?.length === keys.get(key)?.holes?.length);
-  const mains = snapshot.filesWith(main.name, account, pipeline, replaced);
   return {
     slice,
     known,
     replacement: replacementOf(snapshot, slice),
-    stored: withDerived(snapshot, main.name, mains),
+    stored: storedFiles(slice, snapshot),
     mayStay: hasSameHoles && isDeepStrictEqual(known, loadKeys) && slice.noted !== true,
   };
+}
+
+function storedFiles(slice: SliceCommit, snapshot: Snapshot): readonly TableFile[] {
+  const { account, pipeline, main } = slice;
+  return withDerived(snapshot, main.name, snapshot.filesWith(main.name, account, pipeline, replacedKeys(slice)));
 }
 
 function addsOf(files: readonly TableFile[], { name }: Table): readonly DataFile[] {

@@ -123,6 +123,11 @@ export class Snapshot {
     return this.file(table, path.slice(table.length + 1));
   }
 
+  /** The newest version of a table's published log; -1 for a table without commits. */
+  versionOf(table: string): number {
+    return (this.tables.get(table)?.versions ?? 0) - 1;
+  }
+
   /** The columns of a table's files: those of its schema, then those that a newer program version has added. */
   columnsOf({ name, columns }: Table): readonly DeltaColumn[] {
     const known = new Set<string>([...columns.map((column) => column.name.toLowerCase()), ...partitionColumns]);

@@ -84,7 +84,7 @@ export class DeltaPublisher {
 
   /** The version of a table that a snapshot has, where it is published as the newest. */
   #newestOf(table: string, snapshot: Snapshot): number | undefined {
-    const newest = (snapshot.tables.get(table)?.versions ?? 0) - 1;
+    const newest = snapshot.versionOf(table);
     return newest >= 0 && this.#published.get(table) === newest ? newest : undefined;
   }
 

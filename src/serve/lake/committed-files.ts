@@ -55,7 +55,7 @@ export class CommittedFiles {
 
   /** The newest version of the table that was read. */
   get version(): number {
-    return (this.#lake.snapshot.tables.get(this.#table)?.versions ?? 0) - 1;
+    return this.#lake.snapshot.versionOf(this.#table);
   }
 
   /** All files of the account. */
@@ -170,13 +170,8 @@ export class MainTables {
 
   /** Version by table, for tables that have one. */
   versions(): Readonly<Record<string, number>> {
-    const { tables: stored } = this.lake.snapshot;
-    return Object.fromEntries(
-      storedTables.flatMap(({ name }) => {
-        const versions = stored.get(name)?.versions;
-        return versions === undefined ? [] : [[name, versions - 1]];
-      }),
-    );
+    const versions = storedTables.map(({ name }) => [name, this.lake.snapshot.versionOf(name)] as const);
+    return Object.fromEntries(versions.filter(([, version]) => version >= 0));
   }
 
   /**

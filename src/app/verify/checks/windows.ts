@@ -51,14 +51,9 @@ function checkWindows({ lake, accounts, files, certificate }: CatalogContext): v
       }
     }
   }
-  const loadedOf = new Map<string, ReadonlySet<string>>();
   for (const file of files) {
     if (loadKeyKindOf(file.schema) === undefined) continue;
-    const { table, account } = file;
-    const { pipeline } = file.add;
-    const key = `${table} ${pipeline} ${account}`;
-    const loaded = loadedOf.get(key) ?? new Set(lake.snapshot.keysOf(account, pipeline).keys());
-    loadedOf.set(key, loaded);
+    const loaded = lake.snapshot.keysOf(file.account, file.add.pipeline);
     const unread = file.loadKeys.find((loadKey) => !loaded.has(loadKey));
     if (unread !== undefined) add({ ...file, slice: unread }, `the log does not record that ${unread} was read`);
   }
