@@ -3,7 +3,7 @@ import { formatCount } from '../../core/text/amounts.js';
 import { commandIn, spansText } from '../command-text.js';
 import { leftOutCommand, type ComparedDays, type LeftOutDays } from '../coverage/api-days.js';
 import { dayText, html, type Html } from './html.js';
-import { shownIn, currencyText, minuteText } from './amounts.js';
+import { shownIn, currencyText, minuteText } from './figure-texts.js';
 import { statement, type FigureReader, type FigureRow } from './figure-reader.js';
 import basisText from './basis.sql';
 import deferredText from './deferred.sql';

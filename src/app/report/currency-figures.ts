@@ -4,7 +4,7 @@ import basesText from './bases.sql';
 import { statement, type FigureReader, type FigureRow } from './figure-reader.js';
 import monthText from './months.sql';
 import refundText from './refunds.sql';
-import { perHundred, sumOf } from './amounts.js';
+import { perHundred, sumOf } from './figure-texts.js';
 
 /** Amounts by category, as decimal texts. */
 type CategoryAmounts = Readonly<Record<CategoryId, string>>;

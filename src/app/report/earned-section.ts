@@ -3,7 +3,7 @@ import { stackedChart } from './charts.js';
 import type { CurrencyFigures, MonthFigures } from './currency-figures.js';
 import { figureTable, html, numberColumn, textColumn, type Html } from './html.js';
 import type { BasisFigures } from './basis-section.js';
-import { amountsIn, currencyText, difference, shownIn, signOf, sumOf } from './amounts.js';
+import { amountsIn, currencyText, difference, shownIn, signOf, sumOf } from './figure-texts.js';
 import { sheetColumns, type CurrencyChapter, type Section } from './section.js';
 
 /** The amounts of each month by category. */

@@ -6,7 +6,7 @@ import type { CurrencyFigures } from './currency-figures.js';
 import text from './fees.sql';
 import { statement, type FigureRow } from './figure-reader.js';
 import { countColumn, figureTable, html, lakeName, lakeText, numberColumn, textColumn, type Html } from './html.js';
-import { amountsIn, currencyText, perHundred, shownIn, timesOf } from './amounts.js';
+import { amountsIn, currencyText, perHundred, shownIn, timesOf } from './figure-texts.js';
 import { sheetColumns, type Section } from './section.js';
 
 const fees = statement(text, {

@@ -15,7 +15,7 @@ import { statement, type FigureRow } from './figure-reader.js';
 import eventText from './late-events.sql';
 import monthText from './late-months.sql';
 import runText from './late-runs.sql';
-import { shownIn, currencyText, minuteText, moneyText } from './amounts.js';
+import { shownIn, currencyText, minuteText, moneyText } from './figure-texts.js';
 import type { Section } from './section.js';
 
 const lateRuns = statement(runText, {

@@ -7,7 +7,7 @@ import type { PipelineTables } from '../../core/columns/table.js';
 import clearedText from './cleared.sql';
 import { statement, type FigureRow } from './figure-reader.js';
 import { figureTable, html, numberColumn, textColumn, type Html } from './html.js';
-import { amountsIn, currencyText, shownIn, signOf } from './amounts.js';
+import { amountsIn, currencyText, shownIn, signOf } from './figure-texts.js';
 import { sheetColumns, type Section } from './section.js';
 
 /** The lines of `reconciliation` with their meanings, in order; the last one is the sum of the others. */

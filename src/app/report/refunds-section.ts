@@ -2,7 +2,7 @@ import { formatCount } from '../../core/text/amounts.js';
 import { rateChart } from './charts.js';
 import { percentText, refundRate, type CurrencyFigures } from './currency-figures.js';
 import { countColumn, figureTable, html, numberColumn, textColumn, type Html } from './html.js';
-import { currencyText, perHundred } from './amounts.js';
+import { currencyText, perHundred } from './figure-texts.js';
 import { sheetColumns, type Section } from './section.js';
 
 /** The rate of refunded orders to orders shipped in the same month. */

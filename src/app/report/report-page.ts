@@ -8,7 +8,7 @@ import { categories, type CategoryId } from '../query/categories.js';
 import { basisSection, daysText } from './basis-section.js';
 import { percentText, refundRate } from './currency-figures.js';
 import { figureTable, html, Html, lakeText, numberColumn, separated, textColumn, type HtmlColumn } from './html.js';
-import { currencyName, currencyText, minuteText, shownIn, signOf } from './amounts.js';
+import { currencyName, currencyText, minuteText, shownIn, signOf } from './figure-texts.js';
 import type { CurrencyChapter, ReportFacts } from './section.js';
 import { concernsOf, type AccountChapter } from './sections.js';
 import type { SettlementFigures } from './settlements.js';

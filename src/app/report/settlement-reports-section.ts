@@ -14,7 +14,7 @@ import {
   textColumn,
   type Html,
 } from './html.js';
-import { currencyText, difference, shownIn } from './amounts.js';
+import { currencyText, difference, shownIn } from './figure-texts.js';
 import { sheetColumns, type CurrencyChapter, type Section } from './section.js';
 import reportsText from './settlement-reports.sql';
 import linesText from './unexplained-lines.sql';

@@ -29,7 +29,7 @@ import {
   signOf,
   sumOf,
   type AmountFormat,
-} from './amounts.js';
+} from './figure-texts.js';
 import { sheetColumns, type CurrencyChapter, type Section } from './section.js';
 import {
   isPaid,

@@ -20,7 +20,7 @@ import largestText from './largest-amounts.sql';
 import lineText from './settlement-lines.sql';
 import transferText from './transfers.sql';
 import netText from './settlement-nets.sql';
-import { difference, signOf, sumOf, timesOf } from './amounts.js';
+import { difference, signOf, sumOf, timesOf } from './figure-texts.js';
 
 const netSums = statement(netText, {
   groupId: 'text',

@@ -2,7 +2,7 @@ import { tradeCategories } from '../query/categories.js';
 import { stepsChart, type Step } from './charts.js';
 import type { CurrencyFigures } from './currency-figures.js';
 import { figureTable, html, numberColumn, textColumn, type Html } from './html.js';
-import { amountsIn, currencyText, perHundred, shownIn, signOf, sumOf } from './amounts.js';
+import { amountsIn, currencyText, perHundred, shownIn, signOf, sumOf } from './figure-texts.js';
 import type { Section } from './section.js';
 
 /** The categories as shares of each 100 that buyers were charged. */

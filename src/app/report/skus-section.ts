@@ -3,7 +3,7 @@ import { formatCount } from '../../core/text/amounts.js';
 import { categories } from '../query/categories.js';
 import { statement, type FigureRow } from './figure-reader.js';
 import { figureTable, html, lakeText, numberColumn, textColumn, type Html } from './html.js';
-import { currencyText, perHundred, shownIn, signOf, sumOf } from './amounts.js';
+import { currencyText, perHundred, shownIn, signOf, sumOf } from './figure-texts.js';
 import { sheetColumns, type Section } from './section.js';
 import text from './skus.sql';
 

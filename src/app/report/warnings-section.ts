@@ -19,7 +19,7 @@ import {
 } from './html.js';
 import listText from './event-lists.sql';
 import { statement, type FigureRow } from './figure-reader.js';
-import { currencyText, minuteText, moneyText, timesOf } from './amounts.js';
+import { currencyText, minuteText, moneyText, timesOf } from './figure-texts.js';
 import type { Section } from './section.js';
 import text from './warnings.sql';
 

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { clockAt, database, ran, serving, temporaryFolder } from '../lake-run.js';
-import { sumOf } from '../../../src/app/report/amounts.js';
+import { sumOf } from '../../../src/app/report/figure-texts.js';
 import { eventsBody, fileOf, imported } from '../import/imported.js';
 import { arrayBackend } from '../../serve/http/array-backend.js';
 import { loadedLake, type LoadedLake } from '../verify/loaded-lake.js';

@@ -4,7 +4,7 @@ import { lakeName } from '../../../src/app/report/html.js';
 import { database } from '../lake-run.js';
 import { loadedLake, type LoadedLake } from '../verify/loaded-lake.js';
 import { settlement, shipment, smallBackend } from '../verify/small-backend.js';
-import { sumOf } from '../../../src/app/report/amounts.js';
+import { sumOf } from '../../../src/app/report/figure-texts.js';
 import { hostile, longSku, read, reported, reportedItems, shown, type Reported } from './reported-lake.js';
 
 let lake: LoadedLake;

@@ -1,4 +1,4 @@
-import { amountsIn } from '../../../src/app/report/amounts.js';
+import { amountsIn } from '../../../src/app/report/figure-texts.js';
 import { roundedDecimal } from '../../../src/core/text/money.js';
 import domino from '@mixmark-io/domino';
 import { tables } from '../../../src/sources/finances/lake-tables.js';

@@ -1,7 +1,14 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { millionthsText } from '../../../src/core/numeric/decimal.js';
-import { amountsIn, currencyName, difference, perHundred, signOf, sumOf } from '../../../src/app/report/amounts.js';
+import {
+  amountsIn,
+  currencyName,
+  difference,
+  perHundred,
+  signOf,
+  sumOf,
+} from '../../../src/app/report/figure-texts.js';
 import { read } from './reported-lake.js';
 
 const amounts = fc.bigInt({ min: -(10n ** 30n), max: 10n ** 30n });
