@@ -1,6 +1,7 @@
 import { addNets, netSumsIn, metadataOf } from '../../lake/files/new-file.js';
 import type { Database } from '../../core/duckdb/connection.js';
-import { literal, readParquet, timestampLiteral } from '../../core/duckdb/literals.js';
+import { literal, readParquet } from '../../core/duckdb/literals.js';
+import { statementsOf } from '../../core/duckdb/sql-statements.js';
 import type { PipelineTables, Table } from '../../core/columns/table.js';
 import { count } from '../../core/count.js';
 import { dayMs, overlap, type Window } from '../../core/windows.js';
@@ -21,6 +22,7 @@ import {
 } from './stored-imports.js';
 import type { ImportResources } from './event-staging.js';
 import type { EncodedStage, StagedMonth } from './staged-months.js';
+import unionTables from './month-union.sql';
 
 /** A staged month of one input; inputs are numbered in their order. */
 export interface InputMonth extends EncodedStage {
@@ -38,9 +40,6 @@ interface MonthUnion {
   /** Inputs with an event that the lake, or an input before, has. */
   readonly shared: ReadonlySet<number>;
 }
-
-/** In SQL: the number of an event among equal ones, which is at the end of its id. */
-export const numberInId = "coalesce(TRY_CAST(split_part(event_id, '-', 2) AS INTEGER), 1)";
 
 /**
  * Compares the staged events of a month, which all have dates, with each other and with the lake. Afterwards the lake has as many equal
@@ -63,12 +62,12 @@ export async function uniteMonth(
   await withStoredFiles(target, resources, stored.files, (paths) =>
     createTables(database, staged, paths, stored.loaded),
   );
-  const lasts = await database.rows('SELECT epoch_ms(window_start) AS day, more FROM lasts_');
-  for (const { day, more } of lasts) positions.skip(dayOf(Number(day)), Number(more));
+  const lasts = await database.rows('SELECT epoch_ms(window_start) AS day, next_position FROM next_positions');
+  for (const { day, next_position: next } of lasts) positions.skip(dayOf(Number(day)), Number(next));
   const moved = new Set(lasts.map(({ day }) => Number(day)));
   const counted = await database.rows(
     'SELECT file, count(*) FILTER (NOT is_kept) AS dropped, count(*) FILTER (is_kept AND number <> nth) AS renumbered, ' +
-      'count(*) FILTER (NOT is_kept AND (nth <= times OR NOT is_loaded)) AS known FROM rows_ GROUP BY file',
+      'count(*) FILTER (NOT is_kept AND (nth <= times OR NOT is_loaded)) AS known FROM compared_events GROUP BY file',
   );
   const added: StagedMonth[] = [];
   const byFile = new Map(counted.map((row) => [Number(row['file']), row]));
@@ -85,10 +84,10 @@ export async function uniteMonth(
   }
   const leftOut = new Map<number, number>();
   for (const { day, rows } of await database.rows(
-    'SELECT epoch_ms(window_start) AS day, count(*) AS rows FROM rows_ WHERE is_loaded AND nth > times GROUP BY ALL',
+    'SELECT epoch_ms(window_start) AS day, count(*) AS rows FROM compared_events WHERE is_loaded AND nth > times GROUP BY ALL',
   ))
     count(leftOut, Number(day), Number(rows));
-  const shared = await database.rows('SELECT DISTINCT input FROM rows_ WHERE times > 0 OR is_double');
+  const shared = await database.rows('SELECT DISTINCT input FROM compared_events WHERE times > 0 OR is_double');
   return { stored, added, known, leftOut, shared: new Set(shared.map(({ input }) => Number(input))) };
 }
 
@@ -143,45 +142,28 @@ function inputsOf(months: readonly InputMonth[]): string {
   return `(VALUES ${values.join(', ')}) AS files(path, file, input)`;
 }
 
-/**
- * Creates the table `rows_` of the staged events that aren't the only ones of their content, or that are of loaded windows: the number
- * of each among equal ones of its input, how many equal ones the lake has, and whether it is kept. The table `lasts_` has the number
- * of the next position of each day that the lake has.
- */
+/** Creates the tables of `month-union.sql`. `stored`: paths of files. */
 async function createTables(
   database: Database,
   staged: readonly InputMonth[],
   stored: readonly string[],
   loaded: readonly Window[],
 ): Promise<void> {
-  const paths = staged.map(({ events: { path } }) => path);
-  const inWindows = loaded.map(
-    ({ start, end }) => `(posted_at >= ${timestampLiteral(start)} AND posted_at < ${timestampLiteral(end)})`,
+  const files = readParquet(
+    staged.map(({ events: { path } }) => path),
+    'filename = true',
+    'file_row_number = true',
   );
-  const isLoaded = inWindows.length === 0 ? 'false' : `(${inWindows.join(' OR ')})`;
-  const ofStored = (select: string, none: string, rest: string) =>
-    stored.length === 0 ? `SELECT ${none} WHERE false` : `SELECT ${select} FROM ${rowsIn(stored)} ${rest}`;
-  const isDay = 'WHERE window_end - window_start = INTERVAL 24 HOUR GROUP BY ALL';
-  const noDay = 'NULL::TIMESTAMPTZ AS window_start, 0 AS more';
-  await database.execute(
-    `CREATE OR REPLACE TEMP TABLE lasts_ AS ${ofStored('window_start, max(position) + 1 AS more', noDay, isDay)}`,
-  );
-  await database.execute(
-    'CREATE OR REPLACE TEMP TABLE rows_ AS WITH ' +
-      `stored AS (${ofStored('content_hash, count(*) AS times', "'' AS content_hash, 0 AS times", 'WHERE posted_at IS NOT NULL GROUP BY ALL')}), ` +
-      `repeated AS (SELECT content_hash FROM ${readParquet(paths)} GROUP BY ALL HAVING count(*) > 1 ` +
-      'UNION ALL SELECT content_hash FROM stored), ' +
-      `staged AS (SELECT file, input, file_row_number AS row, content_hash, window_start, ${numberInId} AS number, ${isLoaded} AS is_loaded ` +
-      `FROM ${readParquet(paths, 'filename = true', 'file_row_number = true')} AS found JOIN ${inputsOf(staged)} ON found.filename = files.path ` +
-      `WHERE ${isLoaded} OR content_hash IN (SELECT content_hash FROM repeated)), ` +
-      'numbered AS (SELECT *, row_number() OVER (PARTITION BY input, content_hash ORDER BY file, row) AS nth FROM staged), ' +
-      'compared AS (SELECT numbered.*, coalesce(times, 0) AS times, ' +
-      'row_number() OVER (PARTITION BY content_hash, nth ORDER BY input) AS turn, ' +
-      'coalesce(min(input) FILTER (NOT is_loaded) OVER (PARTITION BY content_hash) < input, false) AS is_double ' +
-      'FROM numbered LEFT JOIN stored USING (content_hash)) ' +
-      'SELECT file, input, row, number, nth, window_start, times, is_loaded, is_double, ' +
-      'NOT is_loaded AND nth > times AND turn = 1 AS is_kept FROM compared',
-  );
+  const windows = JSON.stringify(loaded.map(({ start, end }) => ({ start, end })));
+  const tables = [
+    `VIEW staged_events AS SELECT found.*, file_row_number AS row, file, input FROM ${files} AS found ` +
+      `JOIN ${inputsOf(staged)} ON found.filename = files.path`,
+    `VIEW stored_events AS FROM ${stored.length === 0 ? 'staged_events LIMIT 0' : rowsIn(stored)}`,
+    'TABLE loaded_windows AS SELECT make_timestamptz(start * 1000) AS window_starts, make_timestamptz("end" * 1000) AS window_ends ' +
+      `FROM (SELECT unnest(from_json(${literal(windows)}, '[{"start": "BIGINT", "end": "BIGINT"}]'), recursive := true))`,
+  ];
+  for (const table of tables) await database.execute(`CREATE OR REPLACE TEMP ${table}`);
+  for (const statement of statementsOf(unionTables)) await database.execute(statement);
 }
 
 /** Writes the kept events of a staged month, with their numbers and positions. */
@@ -193,8 +175,8 @@ async function keptMonth(
 ): Promise<StagedMonth> {
   const rows = (path: string) => `${rowsIn([path], ', file_row_number = true')} AS staged`;
   const kept =
-    `FROM ${rows(staged.events.path)} LEFT JOIN (SELECT * FROM rows_ WHERE file = ${file}) AS found ` +
-    'ON found.row = staged.file_row_number LEFT JOIN lasts_ ON lasts_.window_start = staged.window_start ' +
+    `FROM ${rows(staged.events.path)} LEFT JOIN (SELECT * FROM compared_events WHERE file = ${file}) AS found ` +
+    'ON found.row = staged.file_row_number LEFT JOIN next_positions ON next_positions.window_start = staged.window_start ' +
     'WHERE found.is_kept IS DISTINCT FROM false';
   const days = await database.rows(`SELECT DISTINCT epoch_ms(staged.window_start) AS day ${kept} ORDER BY day`);
   const spans = days.map(({ day }) => dayOf(Number(day)));
@@ -204,7 +186,7 @@ async function keptMonth(
   const id =
     'CASE WHEN found.nth IS NULL THEN staged.event_id WHEN found.nth = 1 THEN staged.content_hash ' +
     "ELSE staged.content_hash || '-' || found.nth END";
-  const position = 'staged.position + coalesce(lasts_.more, 0)';
+  const position = 'staged.position + coalesce(next_positions.next_position, 0)';
   const order = 'ORDER BY staged.file_row_number';
   const main = await write(
     events,
