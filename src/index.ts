@@ -40,10 +40,10 @@ export type {
   BackfillOptions,
   CallOptions,
   Credentials,
-  FinancesOperation,
   RunOptions,
   SyncOptions,
 } from './library/options.js';
+export type { FinancesOperation } from './sources/finances/api-names.js';
 export type { QuestionName } from './app/query/question-names.js';
 export type * from './app/results.js';
 export type * from './library/finances-page.js';

@@ -1,13 +1,7 @@
 import { systemClock } from '../core/clock.js';
 import { LedgerlakeError } from '../core/errors.js';
-import {
-  accountKinds,
-  callKinds,
-  checkOptions,
-  type AccountOptions,
-  type FinancesOperation,
-  type OptionsOf,
-} from './options.js';
+import { accountKinds, callKinds, checkOptions, type AccountOptions, type OptionsOf } from './options.js';
+import type { FinancesOperation } from '../sources/finances/api-names.js';
 import type { FinancesPage, FinancesParameters, FinancesResult } from './finances-page.js';
 import { namingOptions, startTask } from './task.js';
 
@@ -24,7 +18,7 @@ const readKinds = {
 export type ReadOptions = OptionsOf<typeof readKinds>;
 
 /**
- * Reads both APIs as pipelines do: paced by the quota of each operation, with retries, with smaller pages where one is too large,
+ * Reads the Finances APIs as pipelines do: paced by the quota of each operation, with retries, with smaller pages where one is too large,
  * and with cursor recovery after an expired token. Each client has a separate quota, so use one client for each account.
  */
 export interface FinancesClient {

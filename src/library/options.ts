@@ -1,17 +1,8 @@
 import { usageError } from '../core/errors.js';
 import type { RunEvent } from '../core/events/run-event.js';
 import { nearestName } from '../core/text/fault-line.js';
+import type { Api } from '../sources/finances/api-names.js';
 import { loadOptionsOf, type LoadCommand, type LoadOption, type LoadOptionsOf } from '../engine/run/load-options.js';
-
-/** An operation with pages, of Finances v0, Finances 2024-06-19 or Transfers 2024-06-01. */
-export type FinancesOperation =
-  | 'ListFinancialEventGroups'
-  | 'ListFinancialEvents'
-  | 'ListFinancialEventsByGroupId'
-  | 'ListFinancialEventsByOrderId'
-  | 'listTransactions'
-  | 'listSummary'
-  | 'listPayouts';
 
 /** The kind of an option's values. `isValid` may accept more than `T` where what reads the option later refuses it. */
 export interface Kind<T> {
@@ -136,7 +127,7 @@ const runKinds = {
   /** Pipelines by name; default: those of `api`. */
   pipelines: texts(),
   /** API whose pipelines run if none is named; default: `v0`. */
-  api: text<'v0' | '2024-06-19' | 'both'>(),
+  api: text<Api>(),
   /** Folder for pages of unfinished slices; default: `LAKE/_journal`, for S3 the user's cache. */
   journal: text(),
   /** Folder with definitions of custom pipelines: `--pipelines` of the command line. */

@@ -12,19 +12,25 @@ const marketplaceRows = marketplaces
   .map((values) => `(${values})`)
   .join(',\n  ');
 
-/** In SQL: the rows of what each API after v0 brings to the figures. */
-function laterRows(of: 'events' | 'amounts'): string {
-  const rows = financesApis.flatMap(({ name, figures }: FinancesApi) =>
-    figures === undefined ? [] : [`SELECT ${literal(name)} AS source, * FROM ${figures[of]}`],
-  );
+/** In SQL: the rows of what each API after v0 brings to the figures: those before the account's first day of a newer one. */
+function laterRows(of: 'events' | 'amounts', instant: string): string {
+  const later = financesApis.flatMap(({ name, figures }: FinancesApi) => (figures ? [{ name, ...figures }] : []));
+  const rows = later.map((api, at) => {
+    const conditions = later.slice(at + 1).map(({ events }) => {
+      const first = `SELECT min(window_start) FROM ${events} AS newer_ WHERE newer_.account = of_.account`;
+      return `coalesce(${instant} < (${first}), true)`;
+    });
+    const where = conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`;
+    return `SELECT ${literal(api.name)} AS source, * FROM ${api[of]} AS of_${where}`;
+  });
   return rows.join('\nUNION ALL BY NAME\n');
 }
 
 /** What `$rows` stands for in the text of a view. */
 const viewRows: Readonly<Record<string, string>> = {
   marketplaces: marketplaceRows,
-  later_amounts: laterRows('amounts'),
-  later_events: laterRows('events'),
+  later_amounts: laterRows('amounts', 'effective_at'),
+  later_events: laterRows('events', 'window_start'),
 };
 
 const texts = [...textsByName(import.meta.glob<string>('./views/*.sql', { eager: true, import: 'default' }))];

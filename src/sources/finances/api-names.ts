@@ -1,15 +1,22 @@
-import { transactionLimits } from './api-2024-06-19/operations.js';
-import { eventLimits } from './api-v0/operations.js';
+import { transactionLimits, transactionOperations } from './api-2024-06-19/operations.js';
+import { eventLimits, eventOperations } from './api-v0/operations.js';
 import type { FinancesApi } from './selling-partner/finances-api.js';
 
-/** The Finances APIs, the oldest first, with their limits. Every command loads this file: it imports nothing that reads them. */
-const apiLimits = { v0: eventLimits, '2024-06-19': transactionLimits } as const satisfies Record<
-  string,
-  FinancesApi['limits']
->;
+/** The Finances APIs, the oldest first. Every command, and the types for programs, load this file: it imports nothing that reads them. */
+const apiFacts = {
+  v0: { limits: eventLimits, operations: namesOf(eventOperations) },
+  '2024-06-19': { limits: transactionLimits, operations: namesOf(transactionOperations) },
+} as const satisfies Record<string, { readonly limits: FinancesApi['limits']; readonly operations: readonly string[] }>;
 
-export type ApiName = keyof typeof apiLimits;
-export const apiNames = Object.keys(apiLimits) as readonly ApiName[];
+function namesOf<Name extends string>(operations: Readonly<Record<Name, unknown>>): readonly Name[] {
+  return Object.keys(operations) as Name[];
+}
+
+export type ApiName = keyof typeof apiFacts;
+export const apiNames = Object.keys(apiFacts) as readonly ApiName[];
+
+/** An operation with pages, of any of the APIs. */
+export type FinancesOperation = (typeof apiFacts)[ApiName]['operations'][number];
 
 /** Values of `--api`: an API, or all of them. */
 export const apis = [...apiNames, 'both'] as const;
@@ -19,6 +26,13 @@ export type Api = (typeof apis)[number];
 export const defaultApi = 'v0' satisfies ApiName;
 
 /** Default bursts, for the help. */
-export const burstsText = Object.entries(apiLimits)
-  .map(([name, { burst }]) => `${burst}${name === defaultApi ? '' : ` for ${name}`}`)
+export const burstsText = Object.entries(apiFacts)
+  .map(
+    ([
+      name,
+      {
+        limits: { burst },
+      },
+    ]) => `${burst}${name === defaultApi ? '' : ` for ${name}`}`,
+  )
   .join('; ');

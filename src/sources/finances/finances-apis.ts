@@ -1,7 +1,7 @@
 import type { Derivation } from '../../engine/run/derivation.js';
 import { finances20240619 } from './api-2024-06-19/finances-api.js';
 import { financesV0 } from './api-v0/finances-api.js';
-import type { ApiName } from './api-names.js';
+import type { ApiName, FinancesOperation } from './api-names.js';
 import type { ApiOperation, FinancesApi, FinancesReader, PagedFinancesApi } from './selling-partner/finances-api.js';
 import {
   reportOperations,
@@ -16,9 +16,8 @@ const apiByName = { v0: financesV0, '2024-06-19': finances20240619 } as const sa
 /** The Finances APIs, the oldest first. */
 export const financesApis = Object.values(apiByName);
 
-type NameOfOperation<A> = A extends FinancesApi ? keyof A['operations'] : never;
 /** An operation of any of the APIs, or of the Reports API. */
-export type OperationName = NameOfOperation<(typeof financesApis)[number]> | ReportOperationName;
+export type OperationName = FinancesOperation | ReportOperationName;
 
 type KnownApi = (typeof financesApis)[number];
 
