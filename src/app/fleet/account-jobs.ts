@@ -83,7 +83,9 @@ function readPending(text: string, requestedAt: string): PendingJob | undefined 
 }
 
 /** An account's sync, over all of its turns. */
-interface OpenSync extends SyncInTurns {
+export interface OpenSync extends SyncInTurns {
+  /** Notes the slices that a run has read and committed, by pipeline. */
+  read(pipeline: string, slices: readonly string[]): Promise<void>;
   /** The job that started it; a request in the meantime is a new job. */
   readonly pending: PendingJob;
   /** Removes the state of the completed sync. */

@@ -5,7 +5,7 @@ import { LedgerlakeError, messageOf, type ErrorCode } from '../../core/errors.js
 import { dispatch, type Handlers, type RunEvent, type Emit } from '../../core/events/run-event.js';
 import type { Store } from '../../lake/store/store.js';
 import type { SyncInTurns } from '../load/sync.js';
-import { openSync, type AccountJob, type PendingJob } from './account-jobs.js';
+import { openSync, type AccountJob, type OpenSync, type PendingJob } from './account-jobs.js';
 import type { Fleet } from './fleet.js';
 import type { AfterTurn, Turn } from './turn-queue.js';
 import { afterTurn, isTurnOver, turnLength, turnPriority, type TurnEnd, type TurnRules } from './turns.js';
@@ -133,7 +133,7 @@ function turnFigures({ counts: { slices, pages, requests, throttled } }: TurnMet
 /** Runs the first job of a turn, and watches whether the turn is over. */
 async function runJob(
   { turn, first: { job }, fence: { lost, fenced }, meter }: StartedTurn,
-  sync: SyncInTurns | undefined,
+  sync: OpenSync | undefined,
   fleet: Fleet,
   options: TurnOptions,
 ): Promise<TurnOutcome> {
@@ -149,7 +149,9 @@ async function runJob(
     if (event.event === 'account-warned') options.emit(event);
   };
   try {
-    await options.run(job, fenced, { signal, closing, emit, sync });
+    await options.run(job, fenced, { signal, closing, emit, sync }).finally(async () => {
+      for (const [pipeline, slices] of meter.committed) await sync?.read(pipeline, slices);
+    });
     return { end: 'done', reason: null };
   } catch (error) {
     if (lost.aborted || turn.signal.aborted)
@@ -258,20 +260,26 @@ interface TurnCounts {
 
 interface TurnMeter {
   readonly counts: TurnCounts;
+  /** The committed slices of each pipeline. */
+  readonly committed: ReadonlyMap<string, readonly string[]>;
   readonly emit: Emit;
 }
 
-/** Counts the events of a run; `committed` is called for each committed slice. */
-function meterTurn(committed: () => void): TurnMeter {
+/** Counts the events of a run; `onCommit` is called for each committed slice. */
+function meterTurn(onCommit: () => void): TurnMeter {
+  const committed = new Map<string, string[]>();
   const counts: TurnCounts = { slices: 0, pages: 0, requests: 0, throttled: 0, left: {} };
   const counted: Handlers<void> = {
     'pipeline-planned': ({ pipeline, left }) => {
       counts.left[pipeline] = left;
     },
-    'slice-committed': ({ pipeline, left }) => {
+    'slice-committed': ({ pipeline, slice, left }) => {
       counts.slices++;
       counts.left[pipeline] = left;
-      committed();
+      const slices = committed.get(pipeline) ?? [];
+      slices.push(slice);
+      committed.set(pipeline, slices);
+      onCommit();
     },
     'page-read': () => {
       counts.pages++;
@@ -285,6 +293,7 @@ function meterTurn(committed: () => void): TurnMeter {
   };
   return {
     counts,
+    committed,
     emit: (event) => {
       dispatch(counted, event);
     },

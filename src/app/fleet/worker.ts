@@ -179,7 +179,7 @@ interface TurnRun extends TurnContext {
 async function runOnce(
   job: AccountJob,
   settings: AccountRunSettings,
-  { fleet, fenced, clock, signal, closing, emit, setFailedResult, sync: inTurns }: TurnRun,
+  { fleet, fenced, clock, signal, closing, emit, setFailedResult, sync: turns }: TurnRun,
 ): Promise<CommandResult<RunSummary>> {
   const account = settings.account ?? '';
   const warned = plainLog(
@@ -211,7 +211,7 @@ async function runOnce(
       warned(event);
     },
   };
-  if (job.work === 'sync') return sync({ ...options, ...(inTurns && { inTurns }) }, context);
+  if (job.work === 'sync') return sync(options, context, turns);
   const range = { from: job.from ?? settings.from, to: job.to ?? undefined };
   return backfill({ ...options, ...range }, context);
 }

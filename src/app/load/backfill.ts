@@ -10,9 +10,10 @@ import { dayMs, type Window } from '../../core/windows.js';
 import { readLoadOptions } from '../../engine/run/load-options.js';
 import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
 import type { CommandResult } from '../command-result.js';
+import { withFailedResult } from '../failed-result.js';
 import type { RunContext } from '../context.js';
 import type { RunSummary } from '../results.js';
-import { load, type LoadOptions } from './load.js';
+import { withLoad, type LoadOptions } from './load.js';
 
 export interface BackfillCommand extends RangeOptions, LoadOptions {
   /** Whether the lake is the default one of commands; left out: it isn't. */
@@ -24,8 +25,8 @@ export interface BackfillCommand extends RangeOptions, LoadOptions {
  *
  * @throws LedgerlakeError USAGE before anything is changed; the failure of the run
  */
-export async function backfill(options: BackfillCommand, context: RunContext): Promise<CommandResult<RunSummary>> {
-  const { clock, emit } = context;
+export async function backfill(options: BackfillCommand, given: RunContext): Promise<CommandResult<RunSummary>> {
+  const { clock, emit } = given;
   const chosen = readChosenPipelines(options);
   const { account, pipelines, marginMinutes } = chosen;
   const now = clock.now();
@@ -34,40 +35,34 @@ export async function backfill(options: BackfillCommand, context: RunContext): P
   for (const message of [futureEndText(options, range, now), ...kept]) {
     if (message !== undefined) emit({ event: 'message', message });
   }
-  return load(
-    {
-      command: 'backfill',
-      options,
-      chosen,
-      bounds: { from: range.start, to: range.end },
-      plan: (lake) => {
-        const isFirst = lake.snapshot.accounts().size === 0;
-        const requested = withNeeds(pipelines).flatMap((pipeline): RequestedRange[] => {
-          const gaps = pipeline.slicing.coverage?.(lake, account, range).gaps ?? [];
-          return gaps.length === 0 ? [] : [{ command: 'backfill', pipeline: pipeline.name, ...range }];
-        });
-        const values = readLoadOptions('backfill', (name) => options[name]);
-        return { pipelines, job: { kind: 'backfill', account, range, lake, ...values }, requested, isFirst };
-      },
-      result: ({ lake, plan: { isFirst }, report, findings }) => {
-        const hasRows = lake.tables.some(({ name }) => lake.snapshot.filesOf(name, account).length > 0);
-        const isSynthetic = options.endpoint === undefined && !chosen.isCustomOnly;
-        const events = roles.byDate.flatMap(({ name, main }) => lake.snapshot.filesOf(main.name, account, name));
-        const firstEvent = firstInstant(events, 'effective_at');
-        const nothing = emptyRunText(report, { firstEvent, hasRows, isSynthetic });
-        const next =
-          isFirst && report.failure === undefined
-            ? nextSteps(report, { ...options, keepsReplaced: lake.snapshot.config.retentionMs > 0 })
-            : '';
-        const texts = [summaryText(report), findingsText(findings), nothing === '' ? next : nothing];
-        return {
-          text: texts.filter((text) => text !== '').join('\n'),
-          summary: { ...summaryObject(report), ...(options.refresh && findingsObject(findings)) },
-        };
-      },
-    },
-    context,
-  );
+  const context = withFailedResult(given, { account, lake: options.lake, from: range.start, to: range.end });
+  return withLoad({ command: 'backfill', options, chosen }, context, async (load) => {
+    await load.begin();
+    const { lake } = load;
+    const isFirst = lake.snapshot.accounts().size === 0;
+    const requested = withNeeds(pipelines).flatMap((pipeline): RequestedRange[] => {
+      const gaps = pipeline.slicing.coverage?.(lake, account, range).gaps ?? [];
+      return gaps.length === 0 ? [] : [{ command: 'backfill', pipeline: pipeline.name, ...range }];
+    });
+    const values = readLoadOptions('backfill', (name) => options[name]);
+    const job = { kind: 'backfill', account, range, lake, ...values } as const;
+    const ran = await load.run({ pipelines, job, requested });
+    const report = await load.end(ran, ran.failure);
+    const hasRows = lake.tables.some(({ name }) => lake.snapshot.filesOf(name, account).length > 0);
+    const isSynthetic = options.endpoint === undefined && !chosen.isCustomOnly;
+    const events = roles.byDate.flatMap(({ name, main }) => lake.snapshot.filesOf(main.name, account, name));
+    const firstEvent = firstInstant(events, 'effective_at');
+    const nothing = emptyRunText(report, { firstEvent, hasRows, isSynthetic });
+    const next =
+      isFirst && report.failure === undefined
+        ? nextSteps(report, { ...options, keepsReplaced: lake.snapshot.config.retentionMs > 0 })
+        : '';
+    const { findings } = load;
+    return load.result(report, [summaryText(report), findingsText(findings), nothing === '' ? next : nothing], {
+      ...summaryObject(report),
+      ...(options.refresh && findingsObject(findings)),
+    });
+  });
 }
 
 /** What the service doesn't have of a range any more, for people; undefined where it has all. `now`: milliseconds since 1970. */

@@ -1,6 +1,6 @@
-import { tablesOf, type Table } from '../../core/columns/table.js';
+import { tablesOf } from '../../core/columns/table.js';
 import { emitDamage, type RunContext } from '../context.js';
-import { messageOf, usageError, type LedgerlakeError } from '../../core/errors.js';
+import { messageOf, usageError } from '../../core/errors.js';
 import { tuneForComputation } from '../../core/v8-flags.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { exportAfterRun } from '../export/export-after-run.js';
@@ -10,7 +10,12 @@ import { verdictOn } from '../../sources/finances/selling-partner/refusals.js';
 import { type Findings, emptyFailure, isOtherAccount } from '../reconcile/findings.js';
 import { EventRevisions } from '../reconcile/reconcile-slice.js';
 import { Lake } from '../../lake/lake.js';
-import { noteRequestedRanges, readRequestedRanges, type RequestedRange } from '../../lake/upkeep/requested-ranges.js';
+import {
+  noteRequestedRanges,
+  readRequestedRanges,
+  type RequestedRange,
+  type RequestedRangesNote,
+} from '../../lake/upkeep/requested-ranges.js';
 import { acquireLease, emitOtherRuns, type RunLease } from '../../lake/leases.js';
 import { isEmpty, missingText, refuseFile } from '../../lake/existing-lake.js';
 import { openStore } from '../../lake/store/open-store.js';
@@ -28,7 +33,6 @@ import type { LoadValues } from '../../engine/run/load-options.js';
 import type { Job } from '../../engine/run/pipeline.js';
 import { runPipelines } from '../../engine/run/runner.js';
 import { emittingWatermarks } from './freshness.js';
-import { withFailedResult } from '../failed-result.js';
 import { leftOutDays, leftOutText } from '../coverage/api-days.js';
 import { areRangesLoaded, unfinishedRanges } from '../coverage/unfinished-ranges.js';
 import { connectPipelines, customAddress, noConnection, openUpstream, type UpstreamOptions } from './connections.js';
@@ -51,20 +55,6 @@ export interface LoadPlan {
   readonly requested: readonly RequestedRange[];
 }
 
-/** How far a run has come: what isn't known yet is left out. */
-interface LoadProgress<Plan extends LoadPlan> {
-  lake?: Lake;
-  plan?: Plan;
-}
-
-/** A run that has ended. */
-export interface Loaded<Plan extends LoadPlan> extends Readonly<Required<LoadProgress<Plan>>> {
-  readonly report: RunReport;
-  readonly findings: Findings;
-  /** The instant of its end by the API's clock: milliseconds since 1970. */
-  readonly now: number;
-}
-
 /** Which command loads what. */
 interface LoadTask {
   /** The command, for the note of the run. */
@@ -73,17 +63,10 @@ interface LoadTask {
   readonly chosen: ChosenPipelines;
 }
 
-interface LoadRequest<Summary extends object, Plan extends LoadPlan> extends LoadTask {
-  /** The range as far as it is known before the lake is open, in milliseconds since 1970. */
-  readonly bounds: { readonly from: number | null; readonly to: number };
-  /** Further members of the summary of a run that has no result. */
-  readonly failedMembers?: (progress: Readonly<LoadProgress<Plan>>) => Readonly<Record<string, unknown>>;
-  /** Decides what to load. Called once the run has its lease, with the requested ranges that earlier runs did not load. */
-  readonly plan: (lake: Lake, unfinished: readonly RequestedRange[]) => Plan | Promise<Plan>;
-  /** The failure of a run that completed, by the state of its lake at an instant of the API's clock; undefined: none. */
-  readonly judge?: (lake: Lake, plan: Plan, now: number) => LedgerlakeError | undefined;
-  /** The result of the run, which may have failed. */
-  readonly result: (loaded: Loaded<Plan>) => CommandResult<Summary> | Promise<CommandResult<Summary>>;
+/** A plan that was run. `failure`: undefined where all of it is loaded and exported. */
+interface RanPlan extends LoadPlan {
+  readonly summaries: RunReport['summaries'];
+  readonly failure: unknown;
 }
 
 const syntheticSellerText = `loading the synthetic seller ${demoAccount}, whose data is not real; use --account and --endpoint for your own account, or configure it`;
@@ -92,25 +75,20 @@ const syntheticSellerText = `loading the synthetic seller ${demoAccount}, whose 
 const openSlices = 4;
 
 /**
- * Loads into a lake: opens it, acquires a lease, runs the pipelines, vacuums, and notes the run.
+ * Opens a lake for a load, and releases its lease at the end.
  *
- * @throws LedgerlakeError USAGE before anything is changed; the failure of the run
+ * @throws LedgerlakeError USAGE before anything is changed; what `use` throws
  */
-export async function load<Summary extends object, Plan extends LoadPlan>(
-  request: LoadRequest<Summary, Plan>,
-  given: RunContext,
+export async function withLoad<Summary extends object>(
+  task: LoadTask,
+  context: RunContext,
+  use: (load: Load) => Promise<CommandResult<Summary>>,
 ): Promise<CommandResult<Summary>> {
-  const { options, chosen, bounds, failedMembers } = request;
-  const load: ActiveLoad<Summary, Plan> = { ...request, progress: {} };
-  const known = { account: chosen.account, lake: options.lake, ...bounds };
-  const context = withFailedResult(given, known, () => failedMembers?.(load.progress) ?? {});
-  const store = await checkedStore(request, context);
-  return withWorkspace(defaultLimits, store, (workspace) => loadInto(store, workspace, load, context));
-}
-
-/** A load that has begun. */
-interface ActiveLoad<Summary extends object, Plan extends LoadPlan> extends LoadRequest<Summary, Plan> {
-  readonly progress: LoadProgress<Plan>;
+  const store = await checkedStore(task, context);
+  return withWorkspace(defaultLimits, store, async (workspace) => {
+    const load = await Load.open(task, store, workspace, context);
+    return underLease(load, context.setFailedResult, () => use(load));
+  });
 }
 
 /** @throws LedgerlakeError USAGE for what makes the load impossible, before anything is changed */
@@ -123,125 +101,160 @@ async function checkedStore({ options, chosen }: LoadTask, { clock, emit }: RunC
   return store;
 }
 
-async function loadInto<Summary extends object, Plan extends LoadPlan>(
-  store: Store,
-  workspace: Workspace,
-  load: ActiveLoad<Summary, Plan>,
-  context: RunContext,
-): Promise<CommandResult<Summary>> {
-  const { command, options, chosen, progress, judge } = load;
-  const { account } = chosen;
-  const { clock } = context;
-  let clockOffsetSeconds: number | undefined;
-  const emit: Emit = (event) => {
-    if (event.event === 'clock-differs') clockOffsetSeconds = event.seconds;
-    context.emit(event);
-  };
-  const serviceNow = (): number => clock.now() + (clockOffsetSeconds ?? 0) * 1000;
-  const customTables = chosen.custom.flatMap(tablesOf);
-  const lake = await Lake.open(store, [...tables, ...customTables], clock);
-  const revisions = new EventRevisions(lake, clock, workspace);
-  // A run that judges the age of a lake begins none: the disk of the lake may not be mounted.
-  if (options.maxLag !== undefined && lake.snapshot.isEmpty && (await isEmpty(store)))
-    throw usageError(missingText(options.lake));
-  for (const { loaded } of chosen.custom) refuseChanged(loaded, lake.described, options.lake);
-  refuseMixing(account, lake.snapshot.accounts(), options.lake);
-  progress.lake = lake;
-  const pipelines = withNeeds(chosen.pipelines).map(({ name }) => name);
-  const lease = await acquireLease(lake, clock, { command, account, pipelines });
-  return underLease(lease, context.setFailedResult, async () => {
-    emitOtherRuns(lease, account, emit);
-    await prepareLake(lake, customTables, options);
-    tuneForComputation();
-    const startedAt = clock.now();
-    const { plan, requested, hasNotes } = await startRun(lake, lease, load, context);
-    const ran = await runConnected(lake, revisions, { ...plan, requested }, load, { ...context, emit });
-    if (ran.failure === undefined) {
-      await vacuumLake(lake, lease, { clock, emit, account });
-      lease.cleared();
-    }
-    const unexported = await exportAfterRun(lake, options, context);
-    const { findings } = revisions;
-    const failure =
-      ran.failure ??
-      emptyFailure(findings) ??
-      unexported ??
-      judge?.(lake, plan, serviceNow()) ??
-      holesFailure(ran.summaries);
-    const endedAt = clock.now();
-    const seconds = (endedAt - startedAt) / 1000;
-    // Only the summary of a run that loaded nothing has it.
-    const isIdle = ran.summaries.every(({ slices }) => slices === 0);
-    const forgottenBefore = isIdle ? lake.snapshot.forgottenBefore(account) : undefined;
-    const of = { account, run: lease.id, range: plan.job.range, lake: options.lake, forgottenBefore };
-    const report: RunReport = { ...of, seconds, summaries: ran.summaries, failure, catalog: catalogVersion(lake) };
-    const { endpoint, isEndpointConfigured } = options;
-    const note = {
-      command,
-      startedAt,
-      endedAt,
-      endpoint,
-      isEndpointConfigured,
-      requested: pipelines,
-      clockOffsetSeconds,
+/** A run that loads into a lake. Its steps are called once, in this order: `begin`, `run`, `end`, `result`. */
+export class Load {
+  readonly lake: Lake;
+  /** Requested ranges that earlier runs did not load, from `begin` on. */
+  unfinished: readonly RequestedRange[] = [];
+  readonly #task: LoadTask;
+  readonly #context: RunContext;
+  readonly #revisions: EventRevisions;
+  /** The pipelines that the command requests, by name. */
+  readonly #pipelines: readonly string[];
+  #lease: RunLease | undefined;
+  /** Milliseconds since 1970. */
+  #startedAt = NaN;
+  #notes: readonly RequestedRangesNote[] = [];
+  /** Seconds to add to this machine's clock, where it differs from the API's. */
+  #clockOffsetSeconds: number | undefined;
+
+  private constructor(task: LoadTask, lake: Lake, revisions: EventRevisions, context: RunContext) {
+    this.lake = lake;
+    this.#task = task;
+    this.#revisions = revisions;
+    this.#pipelines = withNeeds(task.chosen.pipelines).map(({ name }) => name);
+    const emit: Emit = (event) => {
+      if (event.event === 'clock-differs') this.#clockOffsetSeconds = event.seconds;
+      context.emit(event);
     };
+    this.#context = { ...context, emit };
+  }
+
+  /** @throws LedgerlakeError USAGE for a lake that the task doesn't fit; nothing is changed */
+  static async open(task: LoadTask, store: Store, workspace: Workspace, context: RunContext): Promise<Load> {
+    const { options, chosen } = task;
+    const { clock } = context;
+    const lake = await Lake.open(store, [...tables, ...chosen.custom.flatMap(tablesOf)], clock);
+    const revisions = new EventRevisions(lake, clock, workspace);
+    // A run that judges the age of a lake begins none: the disk of the lake may not be mounted.
+    if (options.maxLag !== undefined && lake.snapshot.isEmpty && (await isEmpty(store)))
+      throw usageError(missingText(options.lake));
+    for (const { loaded } of chosen.custom) refuseChanged(loaded, lake.described, options.lake);
+    refuseMixing(chosen.account, lake.snapshot.accounts(), options.lake);
+    return new Load(task, lake, revisions, context);
+  }
+
+  /** What the comparison of slices that were read again has found so far. */
+  get findings(): Findings {
+    return this.#revisions.findings;
+  }
+
+  /** The present by the API's clock: milliseconds since 1970. */
+  get serviceNow(): number {
+    return this.#context.clock.now() + (this.#clockOffsetSeconds ?? 0) * 1000;
+  }
+
+  /** Acquires the lease, and prepares the lake. */
+  async begin(): Promise<void> {
+    const { command, options, chosen } = this.#task;
+    const { account, custom } = chosen;
+    const { clock, emit } = this.#context;
+    this.#lease = await acquireLease(this.lake, clock, { command, account, pipelines: this.#pipelines });
+    emitOtherRuns(this.#lease, account, emit);
+    // The lease keeps other runs from forgetting rows; the plan must know what was forgotten before.
+    await this.lake.refresh();
+    // What a run committed that was killed.
+    await this.lake.publish();
+    await this.lake.setRetention(options.retentionHours);
+    // Columns that the tables of the custom pipelines have gained.
+    await this.lake.growTables(custom.flatMap(tablesOf));
+    tuneForComputation();
+    this.#startedAt = clock.now();
+    this.#notes = await readRequestedRanges(this.lake.store, account, (file) => {
+      emit({ event: 'note-passed-over', file });
+    });
+    this.unfinished = unfinishedRanges(this.lake, this.#notes);
+  }
+
+  /** Notes the requested ranges of a plan, runs its pipelines, vacuums and exports. */
+  async run(plan: LoadPlan): Promise<RanPlan> {
+    const { lake } = this;
+    const { command, options, chosen } = this.#task;
+    const { clock, emit } = this.#context;
+    const { account } = chosen;
+    await noteRequestedRanges(lake.store, account, lake.run, plan.requested, this.#notes);
+    emit({
+      event: 'run-started',
+      run: lake.run,
+      command,
+      account,
+      lake: options.lake,
+      pipelines: withNeeds(plan.pipelines).map(({ name }) => name),
+      from: isoInstant(plan.job.range.start),
+      to: isoInstant(plan.job.range.end),
+    });
+    if (options.endpoint === undefined && !chosen.isCustomOnly)
+      emit({ event: 'message', message: syntheticSellerText });
+    emitDamage(lake, emit);
+    const requested = [...this.unfinished, ...plan.requested];
+    const ran = await runConnected(lake, this.#revisions, { ...plan, requested }, this.#task, this.#context);
+    if (ran.failure === undefined && this.#lease !== undefined) {
+      await vacuumLake(lake, this.#lease, { clock, emit, account });
+      this.#lease.cleared();
+    }
+    const unexported = await exportAfterRun(lake, options, this.#context);
+    return { ...plan, ...ran, failure: ran.failure ?? emptyFailure(this.findings) ?? unexported };
+  }
+
+  /** Notes the run in the lake, and reports its end. `failure`: that of the plan, or what else makes the run a failed one. */
+  async end({ job, requested, summaries }: RanPlan, failure: unknown): Promise<RunReport> {
+    const { lake } = this;
+    const { command, options, chosen } = this.#task;
+    const { clock, emit } = this.#context;
+    const { account } = chosen;
+    const startedAt = this.#startedAt;
+    const endedAt = clock.now();
+    // Only the summary of a run that loaded nothing has it.
+    const isIdle = summaries.every(({ slices }) => slices === 0);
+    const report: RunReport = {
+      account,
+      run: lake.run,
+      range: job.range,
+      lake: options.lake,
+      forgottenBefore: isIdle ? lake.snapshot.forgottenBefore(account) : undefined,
+      seconds: (endedAt - startedAt) / 1000,
+      summaries,
+      failure: failure ?? holesFailure(summaries),
+      catalog: catalogVersion(lake),
+    };
+    const { endpoint, isEndpointConfigured } = options;
+    const times = { startedAt, endedAt, clockOffsetSeconds: this.#clockOffsetSeconds };
+    const note = { command, ...times, endpoint, isEndpointConfigured, requested: this.#pipelines };
     await noteRun(lake.store, report, note, emit);
-    if (hasNotes) await removeLoadedNotes(lake, account, emit);
+    if (this.#notes.length + requested.length > 0) await removeLoadedNotes(lake, account, emit);
     emitEnd(lake, report, emit);
-    const result = await load.result({ lake, plan, report, findings, now: serviceNow() });
-    if (failure !== undefined) fail(failure, result, context.setFailedResult);
+    return report;
+  }
+
+  /**
+   * The result of the run: the texts that aren't empty, and the summary.
+   *
+   * @throws the failure of the run, which then has the result
+   */
+  result<Summary extends object>(
+    { failure }: RunReport,
+    texts: readonly string[],
+    summary: Summary,
+  ): CommandResult<Summary> {
+    const result = { text: texts.filter((text) => text !== '').join('\n'), summary };
+    if (failure !== undefined) fail(failure, result, this.#context.setFailedResult);
     return result;
-  });
-}
+  }
 
-/** Refreshes the lake under the lease, and adds the columns that the tables of the custom pipelines have gained. */
-async function prepareLake(lake: Lake, customTables: readonly Table[], { retentionHours }: LoadOptions): Promise<void> {
-  // The lease keeps other runs from forgetting rows; the plan must know what was forgotten before.
-  await lake.refresh();
-  // What a run committed that was killed.
-  await lake.publish();
-  await lake.setRetention(retentionHours);
-  await lake.growTables(customTables);
-}
-
-/** Plans the load, notes the requested ranges, and reports the start of the run. */
-async function startRun<Plan extends LoadPlan>(
-  lake: Lake,
-  lease: RunLease,
-  { command, options, chosen, plan: planOf, progress }: ActiveLoad<object, Plan>,
-  { emit }: RunContext,
-): Promise<{
-  readonly plan: Plan;
-  /** The ranges that this run or earlier ones were requested to load, as far as they weren't loaded when it began. */
-  readonly requested: readonly RequestedRange[];
-  /** Whether the lake has notes of requested ranges. */
-  readonly hasNotes: boolean;
-}> {
-  const { account } = chosen;
-  const notes = await readRequestedRanges(lake.store, account, (file) => {
-    emit({ event: 'note-passed-over', file });
-  });
-  const unfinished = unfinishedRanges(lake, notes);
-  const plan = await planOf(lake, unfinished);
-  progress.plan = plan;
-  await noteRequestedRanges(lake.store, account, lease.id, plan.requested, notes);
-  emit({
-    event: 'run-started',
-    run: lease.id,
-    command,
-    account,
-    lake: options.lake,
-    pipelines: withNeeds(plan.pipelines).map(({ name }) => name),
-    from: isoInstant(plan.job.range.start),
-    to: isoInstant(plan.job.range.end),
-  });
-  if (options.endpoint === undefined && !chosen.isCustomOnly) emit({ event: 'message', message: syntheticSellerText });
-  emitDamage(lake, emit);
-  return {
-    plan,
-    requested: [...unfinished, ...plan.requested],
-    hasNotes: notes.length + plan.requested.length > 0,
-  };
+  /** Releases the lease. */
+  async release(): Promise<void> {
+    await this.#lease?.release();
+  }
 }
 
 /** Runs the pipelines with their APIs connected, and removes the saved pages that the next run does not need. */

@@ -1,7 +1,9 @@
 import { dayMs } from '../../core/windows.js';
 import { loadedWindows, windowKey } from '../../engine/slicing/window-slices.js';
+import { messageOf } from '../../core/errors.js';
+import type { Emit } from '../../core/events/run-event.js';
 import type { Lake } from '../../lake/lake.js';
-import type { LookBacks } from '../../lake/upkeep/look-backs.js';
+import { writeLookBacks, type LookBacks } from '../../lake/upkeep/look-backs.js';
 import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
 import type { LookBack, LookBackRule } from '../configuration/setting-definitions.js';
 
@@ -25,7 +27,7 @@ export function lookBackDays(
   return Math.max(0, ...due.map(({ days }) => days));
 }
 
-interface LookBackQuestion {
+export interface LookBackQuestion {
   readonly lookBack: LookBack;
   /** Look-backs of earlier runs. */
   readonly lookBacks: LookBacks;
@@ -61,4 +63,33 @@ export function pipelineLookBackDays(
     return slicing.prepare === undefined ? Math.max(recorded, changed) : recorded;
   };
   return lookBackDays(lookBack, lastDone, now);
+}
+
+/**
+ * Notes the look-backs of a run that has read.
+ *
+ * @param days that it read again, by the pipeline's name
+ */
+export async function noteLookBacks(
+  lake: Lake,
+  account: string,
+  days: ReadonlyMap<string, number>,
+  { lookBack, lookBacks: earlier, now }: Omit<LookBackQuestion, 'end'>,
+  emit: Emit,
+): Promise<void> {
+  const lookBacks = new Map(earlier);
+  for (const [pipeline, back] of days) {
+    const reached =
+      typeof lookBack === 'number'
+        ? [lookBack]
+        : lookBack.flatMap((rule) => (rule.everyDays > 0 && rule.days <= back ? rule.days : []));
+    if (reached.length === 0) continue;
+    const noted = reached.map((reachedDays) => [reachedDays, now] as const);
+    lookBacks.set(pipeline, new Map([...(lookBacks.get(pipeline) ?? []), ...noted]));
+  }
+  try {
+    await writeLookBacks(lake.store, account, lookBacks);
+  } catch (error) {
+    emit({ event: 'note-not-written', note: 'look-back', reason: messageOf(error) });
+  }
 }

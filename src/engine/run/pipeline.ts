@@ -40,10 +40,11 @@ export interface SyncJob extends CommonJob {
   readonly requestedLookBackFrom: number;
   /** Ranges that earlier runs or the configuration request, and that weren't loaded when the sync began. */
   readonly requested: readonly RequestedRange[];
-  /** Whether the sync consists of several runs, each of which must reach its first slice quickly. */
-  readonly isInTurns: boolean;
-  /** Whether an earlier run of this sync has read a slice, by its label. */
-  wasRead(pipeline: string, slice: string): boolean;
+  /**
+   * Whether an earlier run of this sync has read a slice, by its label. Set where the sync consists of several runs, each of which must
+   * reach its first slice quickly.
+   */
+  readonly wasRead?: ((pipeline: string, slice: string) => boolean) | undefined;
 }
 
 /** Counts of one pipeline's requests, updated by their sender. */

@@ -108,7 +108,7 @@ export function syncedWindows(
           const bodies = bodiesOf(window);
           return { ...windowSlice(window, takesOver), ...(bodies && { bodies }) };
         })
-        .filter(({ label }) => !job.wasRead(pipeline, label))
+        .filter(({ label }) => job.wasRead?.(pipeline, label) !== true)
     : missing.flatMap((gap) => cut(gap, days)).map((window) => windowSlice(window));
   const inOrder = slices.toSorted((a, b) => byNewestMonth(a.window.start, b.window.start));
   return listQueue(inOrder, 'window', ({ window }) => window, bisectedOnce(bisects));

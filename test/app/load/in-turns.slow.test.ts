@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { LedgerlakeError } from '../../../src/core/errors.js';
+import type { Emit } from '../../../src/core/events/run-event.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
-import type { SyncInTurns } from '../../../src/app/load/sync.js';
 import { fileContents, temporaryFolder } from '../lake-run.js';
 import { watchedServer } from '../../engine/run/watched-server.js';
 import { setClock, synced } from './synced.js';
@@ -10,20 +10,6 @@ const evening = '2026-03-20T22:00:00Z';
 const nextEvening = '2026-03-21T22:00:00Z';
 /** Everything of the last 40 days again. */
 const lookBack = [{ days: 40, everyDays: 0 }];
-
-/** A sync over turns that keeps what they have read in memory. */
-function syncInTurns(began: number): SyncInTurns {
-  const slices = new Set<string>();
-  const key = (pipeline: string, slice: string) => `${pipeline} ${slice}`;
-  return {
-    began,
-    wasRead: (pipeline, slice) => slices.has(key(pipeline, slice)),
-    read: (pipeline, some) => {
-      for (const slice of some) slices.add(key(pipeline, slice));
-      return Promise.resolve();
-    },
-  };
-}
 
 /** The lake's files; of the history, which has the instant of each turn in it, how many. */
 async function filesOf(lake: string) {
@@ -45,7 +31,9 @@ async function shop() {
   };
   const inTurns = async (at: string): Promise<number> => {
     const began = Date.parse(at);
-    const sync = syncInTurns(began);
+    const key = (pipeline: string, slice: string) => `${pipeline} ${slice}`;
+    const earlier = new Set<string>();
+    const turns = { began, wasRead: (pipeline: string, slice: string) => earlier.has(key(pipeline, slice)) };
     for (let turn = 0; ; turn++) {
       // The open settlement is read as it is by then: within so little time nothing more comes into it.
       clock.set(began + turn * 1000);
@@ -54,7 +42,12 @@ async function shop() {
       server.onRequest = () => {
         closing.abort(over);
       };
-      const { failure } = await synced({ ...given, inTurns: sync }, { clock, closing: closing.signal });
+      const committed: string[] = [];
+      const emit: Emit = (event) => {
+        if (event.event === 'slice-committed') committed.push(key(event.pipeline, event.slice));
+      };
+      const { failure } = await synced(given, { clock, closing: closing.signal, turns, emit });
+      for (const slice of committed) earlier.add(slice);
       if (failure === undefined) return turn + 1;
       expect(failure).toBe(over);
     }

@@ -2,7 +2,8 @@ import { withTransactions } from '../../serve/http/array-backend.js';
 import { startEmbeddedService } from '../../../src/emulator/emulator.js';
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../../src/core/clock.js';
-import { sync, type SyncCommand } from '../../../src/app/load/sync.js';
+import type { Emit } from '../../../src/core/events/run-event.js';
+import { sync, type SyncCommand, type SyncInTurns } from '../../../src/app/load/sync.js';
 import { ended } from '../ended.js';
 import type { Backend } from '../../../src/serve/served-apis.js';
 import type { BackendItem, BackendPage, BackendQuery } from '../../../src/serve/operation/backend-page.js';
@@ -73,15 +74,22 @@ export async function synced(
     clock,
     signal = new AbortController().signal,
     closing,
-  }: { clock: Clock; signal?: AbortSignal; closing?: AbortSignal },
+    turns,
+    emit = () => undefined,
+  }: { clock: Clock; signal?: AbortSignal; closing?: AbortSignal; turns?: SyncInTurns; emit?: Emit },
 ): Promise<Synced> {
   const logged: string[] = [];
-  const context = { clock, signal, closing, emit: plainLog((line) => logged.push(line)) };
+  const log = plainLog((line) => logged.push(line));
+  const emitBoth: Emit = (event) => {
+    log(event);
+    emit(event);
+  };
+  const context = { clock, signal, closing, emit: emitBoth };
   const {
     printed,
     failure,
     summary = {},
-  } = await ended((setFailedResult) => sync({ ...defaults, ...options }, { ...context, setFailedResult }));
+  } = await ended((setFailedResult) => sync({ ...defaults, ...options }, { ...context, setFailedResult }, turns));
   return { printed, logged: logged.join('\n'), failure, summary: summary as Synced['summary'] };
 }
 

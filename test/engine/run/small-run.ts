@@ -88,7 +88,7 @@ export function upstreamOf(backend: Backend, at: Clock = clock): FinancesUpstrea
 export function syncUntil(end: number, now = end): Pick<SyncJob, Exclude<keyof SyncJob, keyof BackfillJob> | 'kind'> {
   const from = end - 2 * dayMs;
   const known = { lookBackFrom: () => from, requestedLookBackFrom: from, requested: [] };
-  return { kind: 'sync', now, ...known, isInTurns: false, wasRead: () => false };
+  return { kind: 'sync', now, ...known };
 }
 
 /** A run like `ledgerlake backfill`, or like `sync`, on any store; throws what ended it. How many requests it took. */

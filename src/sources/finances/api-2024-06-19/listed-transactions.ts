@@ -116,8 +116,8 @@ export async function recentTransactions(
   pipeline: string,
   reading: Reading<WithFinances20240619>,
 ): Promise<RecentTransactions | undefined> {
-  const { lake, account, range, isInTurns, requested } = job;
-  if (isInTurns) return undefined;
+  const { lake, account, range, wasRead, requested } = job;
+  if (wasRead !== undefined) return undefined;
   const loaded = loadedWindows(lake, pipeline, account);
   const samples = loadedSamples(lake, pipeline, transactions.name, account);
   const lookBackFrom = job.lookBackFrom(pipeline);

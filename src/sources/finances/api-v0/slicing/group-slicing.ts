@@ -103,7 +103,7 @@ function syncedGroups(job: SyncJob, { pipeline, listing }: GroupSlicingOptions):
   };
   return listed
     .flatMap((slice) => toRead(slice) ?? [])
-    .filter((slice) => (refresh === true || !isLoaded(slice)) && !job.wasRead(pipeline, slice.label));
+    .filter((slice) => (refresh === true || !isLoaded(slice)) && job.wasRead?.(pipeline, slice.label) !== true);
 }
 
 function groupForecast(
