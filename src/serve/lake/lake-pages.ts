@@ -196,7 +196,7 @@ export class LakePages {
 
   async rows(addresses: readonly string[], query: SqlQuery): Promise<StoredRow[]> {
     if (addresses.length === 0) return [];
-    return (await this.readers.rows(query)).map(storedRow);
+    return (await this.readers.fileRows(query)).map(storedRow);
   }
 }
 
@@ -285,18 +285,25 @@ class Readers {
     return new Readers([first, ...others], folder);
   }
 
-  /** All rows of a query's result. */
+  /** All rows of a statement's result. Statements have tables in common. */
   async rows({ sql, parameters }: SqlQuery): Promise<readonly ResultRow[]> {
     const reader = this.#free.pop() ?? (await new Promise<Database>((resolve) => this.#waiting.push(resolve)));
     try {
       return await reader.rows(sql, { parameters });
-    } catch (error) {
-      if (!/out of memory/i.test(messageOf(error))) throw error;
-      return await this.#largeRows({ sql, parameters });
     } finally {
       const next = this.#waiting.shift();
       if (next === undefined) this.#free.push(reader);
       else next(reader);
+    }
+  }
+
+  /** All rows of a query that reads files alone: where memory runs out, it is repeated in a larger DuckDB, which has no tables. */
+  async fileRows(query: SqlQuery): Promise<readonly ResultRow[]> {
+    try {
+      return await this.rows(query);
+    } catch (error) {
+      if (!/out of memory/i.test(messageOf(error))) throw error;
+      return await this.#largeRows(query);
     }
   }
 
@@ -306,10 +313,7 @@ class Readers {
     for (const reader of this.#all.toReversed()) reader.close();
   }
 
-  /**
-   * Runs a query with `largeMemory`, one at a time, as several could exhaust the machine's memory. It can read files
-   * only, not tables.
-   */
+  /** Runs a query with `largeMemory`, one at a time, as several could exhaust the machine's memory. */
   #largeRows({ sql, parameters }: SqlQuery): Promise<readonly ResultRow[]> {
     return this.#largeMutex.run(async () => {
       // A DuckDB that is confined to its folders rejects further settings.

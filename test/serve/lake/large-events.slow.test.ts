@@ -1,8 +1,11 @@
 import { createHash } from 'node:crypto';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { temporaryFolder } from '../../app/lake-run.js';
 import { eventsBody, fileOf, imported } from '../../app/import/imported.js';
 import { importLimits } from '../../../src/app/import/chunk-threads.js';
+import { diskStore } from '../../../src/lake/store/disk.js';
+import { MainTables } from '../../../src/serve/lake/committed-files.js';
+import { LakePages } from '../../../src/serve/lake/lake-pages.js';
 import { steppingClock } from '../../app/maintenance/kept-lake.js';
 import { paths } from '../http/client.js';
 import { servingLake } from './served-lake.js';
@@ -82,4 +85,19 @@ test('a page beyond 10 MB is InvalidInput', async () => {
     { errors: [expect.objectContaining({ code: 'InvalidInput', details: 'Received: 2 results' })] },
   ]);
   expect((await fetch(`${target}&MaxResultsPerPage=1`)).status).toBe(200);
+});
+
+test('where memory runs out, a query of files is repeated, and a statement over a table says so', async () => {
+  const folder = await temporaryFolder();
+  const pages = await LakePages.open(await MainTables.open(diskStore(folder), clock), 'shop', { folder, bytes: 0 });
+  onTestFinished(() => {
+    pages.close();
+  });
+  await pages.readers.rows({ sql: 'CREATE TABLE ones AS SELECT 1 AS one', parameters: [] });
+  const lengthOf = (one: string) => ({
+    sql: `SELECT len(list(range::HUGEINT + one)) AS length FROM range(35_000_000), ${one}`,
+    parameters: [],
+  });
+  await expect(pages.readers.rows(lengthOf('ones'))).rejects.toThrow(/out of memory/i);
+  expect(await pages.readers.fileRows(lengthOf('(SELECT 1 AS one)'))).toEqual([{ length: 35_000_000n }]);
 });
