@@ -27,6 +27,7 @@ export function placeText({ refused_after, file, line = 0, page = 0, byte = 0, r
   if (refused_after !== undefined) {
     return `${tooLargeText(refused_after)}, \`backfill settlement-reports\` or \`--api both\` its lines`;
   }
-  if (file !== undefined) return `line ${line + 1} of ${file}, byte ${byte}`;
+  if (file !== undefined)
+    return `line ${line + 1} of ${file}, byte ${byte}; correct the line, and import the file again`;
   return `page ${page + 1}, byte ${byte}, request id ${request_id ?? 'none'}`;
 }

@@ -16,7 +16,15 @@ import { encodeFile } from '../../core/parquet/encode-file.js';
 import { dayOf, importedKey } from '../../lake/loads/imported-spans.js';
 import { monthOf, overlap } from '../../core/windows.js';
 import type { AddedRows } from './import-summary.js';
-import { commitImported, storedRows, untilCommitted, type ImportTarget, type StoredReading } from './stored-imports.js';
+import {
+  commitImported,
+  storedRows,
+  untilCommitted,
+  type ImportTarget,
+  type FileHole,
+  type KeyHoles,
+  type StoredReading,
+} from './stored-imports.js';
 import { isoDate, millisecondsOf } from '../../core/numeric/instant.js';
 import type { Database } from '../../core/duckdb/connection.js';
 import { timestampLiteral } from '../../core/duckdb/literals.js';
@@ -75,6 +83,14 @@ async function storedGroups(database: Database, paths: readonly string[], day: n
   });
 }
 
+/** The groups that an input lists, by day. */
+export interface DayGroups {
+  /** By the start of the day on which they opened. */
+  readonly rows: ReadonlyMap<number, readonly GroupRow[]>;
+  /** The ones that could not be read, by each load key that the input fills. */
+  readonly holes: KeyHoles;
+}
+
 /**
  * The groups that an input lists, each once in its latest state: an input may have listings of several days, with a group open
  * in one and closed in a later one.
@@ -84,6 +100,8 @@ export class GroupList {
   readonly warnings = newWarnings();
   /** Lines that list groups, in order. */
   readonly lines: number[] = [];
+  /** The groups that could not be read, by the line. */
+  readonly holes: { readonly line: number; readonly hole: FileHole }[] = [];
 
   add(page: ScannedPage, line: number): void {
     const rows: GroupRow[] = [];
@@ -97,22 +115,30 @@ export class GroupList {
     }
   }
 
-  /** The groups by the start of the day on which they opened; undefined where no group has an opening date. */
-  byDay(): Map<number, GroupRow[]> | undefined {
-    const all = [...this.#groups.values()].toSorted((a, b) => a.line - b.line);
+  /** The groups, and the ones that could not be read, by the days on which they opened; undefined where no group has an opening date. */
+  byDay(): DayGroups | undefined {
+    const all = [...this.#groups.values(), ...this.holes].toSorted((a, b) => a.line - b.line);
     const instants = datesByPage({
       length: all.length,
-      page: (row) => all[row]?.line ?? 0,
-      date: (row) => all[row]?.row.startedAt,
+      page: (at) => all[at]?.line ?? 0,
+      date: (at) => {
+        const one = all[at];
+        return one !== undefined && 'row' in one ? one.row.startedAt : undefined;
+      },
     });
-    const days = new Map<number, GroupRow[]>();
-    for (const [at, { row }] of all.entries()) {
+    const rows = new Map<number, GroupRow[]>();
+    const holes = new Map<string, FileHole[]>();
+    for (const [at, one] of all.entries()) {
       const instant = instants[at];
       if (instant === undefined) return undefined;
-      const { start } = dayOf(millisecondsOf(instant));
-      days.set(start, [...(days.get(start) ?? []), row]);
+      const day = dayOf(millisecondsOf(instant));
+      const key = importedKey(day);
+      const ofDay = holes.get(key) ?? [];
+      holes.set(key, ofDay);
+      if ('hole' in one) ofDay.push(one.hole);
+      else rows.set(day.start, [...(rows.get(day.start) ?? []), one.row]);
     }
-    return days;
+    return { rows, holes };
   }
 }
 

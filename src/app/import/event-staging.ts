@@ -1,14 +1,15 @@
 import type { TextHole } from '../../core/json/tape.js';
 import type { PipelineTables } from '../../core/columns/table.js';
 import { markHandled, type Workspace } from '../../lake/files/workspace.js';
+import { dayOf, importedKey } from '../../lake/loads/imported-spans.js';
 import { moveWarnings, newWarnings } from '../../sources/finances/model/slice-rows.js';
-import { noDate, pageSpans, type PageDates, type PageSpans } from '../spans/page-spans.js';
+import { millisOf, noDate, pageSpans, type PageDates, type PageSpans } from '../spans/page-spans.js';
 import type { FlattenedChunk, GroupsBody } from './chunk.js';
 import { type ChunkThreads, GatheredLines } from './chunk-threads.js';
-import type { ImportOptions } from './stored-imports.js';
+import type { FileHole, ImportOptions, KeyHoles } from './stored-imports.js';
 import type { Input } from './input-bytes.js';
 import { brokenLine, longestLine, type Line } from './saved-pages.js';
-import { stageMonths, type Positions, type EncodedStage } from './staged-months.js';
+import { loadKeysOfStaged, stageMonths, type Positions, type EncodedStage } from './staged-months.js';
 import { UndatedEvents } from './undated-lines.js';
 
 /** The resources that an input's import uses. */
@@ -18,13 +19,22 @@ export interface ImportResources {
   readonly positions: Positions;
 }
 
+/** The events of an input as they are staged. */
+export interface StagedEvents {
+  readonly months: readonly EncodedStage[];
+  /** The spans of its pages; undefined where all events have a date, and could be read. */
+  readonly spans: PageSpans | undefined;
+  /** Its events that could not be read, by each load key that it fills. */
+  readonly holes: KeyHoles;
+}
+
 /** Takes an input's lines, in their order. */
 interface LineListener {
   readonly input: Pick<Input, 'name' | 'bytes'>;
   /** Called for a line that is not a body of the service; what it throws ends the input. */
   readonly broken: (line: number, found: string) => void;
-  /** Called for what is left out of a body. */
-  readonly hole: (line: number, hole: TextHole) => void;
+  /** Called for what is left out of a body; `page` is the number of the body in the input, from 0. */
+  readonly hole: (line: number, hole: TextHole, page: number) => void;
   /** Called for a body with groups. */
   readonly addGroups: (line: number, body: GroupsBody) => void;
   /** Called for a body with events, or an empty one. */
@@ -54,6 +64,8 @@ function evenChunkBytes(bytes: number | undefined, most: number): number {
 export class EventStaging {
   readonly warnings = newWarnings();
   readonly undated: UndatedEvents;
+  /** Its events that could not be read, by the page. */
+  readonly holes: { readonly page: number; readonly hole: FileHole }[] = [];
   /** The number of its events where none has a date. */
   dateless = 0;
   readonly #options: ImportOptions;
@@ -113,22 +125,27 @@ export class EventStaging {
 
   /**
    * The staged months of an input whose lines are handed out, once they are on the local disk, and the spans of its pages; undefined
-   * where it has no events.
+   * where they aren't needed. A hole is of the day that is nearest to its page, as an event without a date.
    *
    * @throws LedgerlakeError BROKEN_LINE where none of its events has a date; the failure of a chunk
    */
-  async finish(): Promise<{ readonly months: readonly EncodedStage[]; readonly spans: PageSpans | undefined }> {
+  async finish(): Promise<StagedEvents> {
     await this.#turn;
     const months = (await Promise.all(this.#months)).flat();
     this.throwFailure();
-    const spans = this.undated.pages.length === 0 ? undefined : pageSpans(joinedDates(this.#dates, this.#pages));
+    const isNeeded = this.undated.pages.length + this.holes.length > 0;
+    const spans = isNeeded ? pageSpans(joinedDates(this.#dates, this.#pages)) : undefined;
     if (spans === undefined && this.#events > 0 && months.length === 0) {
       const found =
         'expected an event with a date in the file, found none, so the days of its events are unknown; put a page with a date before them';
       this.dateless = this.#events;
       throw brokenLine(this.#listener.input.name, this.#lastLine, found);
     }
-    return { months, spans };
+    const holes = new Map(loadKeysOfStaged(months).map((loadKey) => [loadKey, [] as FileHole[]]));
+    if (spans !== undefined)
+      for (const { page, hole } of this.holes)
+        holes.get(importedKey(dayOf(millisOf(spans.instants[page] ?? 0n))))?.push(hole);
+    return { months, spans, holes };
   }
 
   /** Throws the first failure of a chunk. */
@@ -203,7 +220,7 @@ export class EventStaging {
       const found = tooLong.has(line)
         ? `expected a response body, found a line of more than ${longestLine / 1024 / 1024} MB`
         : broken.get(at);
-      for (const hole of holes.get(at) ?? []) listener.hole(line, hole);
+      for (const hole of holes.get(at) ?? []) listener.hole(line, hole, this.#pages + at);
       const body = groups.get(at);
       if (found !== undefined) listener.broken(line, found);
       else if (body !== undefined) listener.addGroups(line, body);

@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import { roles } from '../../../pipelines/all-pipelines.js';
 import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError } from '../../core/errors.js';
@@ -7,20 +8,18 @@ import { CheckedFiles } from '../../lake/files/month-files.js';
 import { markHandled, subWorkspace, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
 import { scanPage } from '../../sources/finances/api-v0/finances-page.js';
 import { countWarning, newWarnings } from '../../sources/finances/model/slice-rows.js';
-import type { GroupRow } from '../../sources/finances/api-v0/group-rows.js';
-import { addGroups, GroupList } from './add-groups.js';
+import { addGroups, type DayGroups, GroupList } from './add-groups.js';
 import { addUndated } from './add-undated.js';
 import type { GroupsBody } from './chunk.js';
 import { compare } from '../../core/compare.js';
 import { groupBy } from '../../core/group-by.js';
 import { tuneForComputation } from '../../core/v8-flags.js';
 import type { ChunkThreads } from './chunk-threads.js';
-import { EventStaging, type ImportResources } from './event-staging.js';
+import { EventStaging, type ImportResources, type StagedEvents } from './event-staging.js';
 import type { AddedRows, ImportSummaries, ImportSummary } from './import-summary.js';
 import { uniteMonth, type InputMonth } from './month-union.js';
-import { newFilesOf, loadKeysOfStaged, Positions, rowCounts, type EncodedStage } from './staged-months.js';
-import { commitImported, untilCommitted, type ImportOptions } from './stored-imports.js';
-import type { PageSpans } from '../spans/page-spans.js';
+import { newFilesOf, loadKeysOfStaged, Positions, rowCounts } from './staged-months.js';
+import { commitHoles, commitImported, untilCommitted, type ImportOptions } from './stored-imports.js';
 import type { Input } from './input-bytes.js';
 import { brokenLine, savedLines } from './saved-pages.js';
 import { addSettlements, isReportLine, ReportBytes, type SettlementDocument } from './settlement-document.js';
@@ -35,14 +34,12 @@ const batchBytes = 1_000_000_000;
 const reportWeight = 10;
 
 /** An input whose events are on the local disk, and whose groups are in memory. */
-interface ReadInput {
-  readonly months: readonly EncodedStage[];
-  /** The spans of its pages; undefined where all events have a date. */
-  readonly spans: PageSpans | undefined;
+interface ReadInput extends StagedEvents {
+  /** Its name without folders. */
+  readonly file: string;
   readonly staging: EventStaging;
   readonly list: GroupList;
-  /** By the start of the day on which the groups opened. */
-  readonly groups: ReadonlyMap<number, readonly GroupRow[]>;
+  readonly groups: DayGroups;
   readonly eventPages: number;
   readonly groupPages: number;
   /** Broken lines that were skipped. */
@@ -153,9 +150,15 @@ class InputBatch {
     for (const { list, groups, groupPages } of read) {
       const summary = summaries.of(roles.settlements.name, list.warnings);
       summary.pages += groupPages;
-      await commitGroups(groups, this.#options, this.#resources, summary);
+      await commitGroups(groups.rows, this.#options, this.#resources, summary);
       summary.seconds += secondsPassed();
     }
+    await commitHoles(this.#options, events, read);
+    await commitHoles(
+      this.#options,
+      roles.settlements,
+      read.map(({ file, groups }) => ({ file, holes: groups.holes })),
+    );
     for (const { report } of read) {
       if (report === undefined) continue;
       await addSettlements(this.#options, this.#resources.workspace, report, summaries);
@@ -235,6 +238,7 @@ interface LeftOut {
 
 /** An input whose lines are handed out, up to its end or to a failure. */
 interface HandedOutInput {
+  readonly file: string;
   readonly staging: EventStaging;
   readonly list: GroupList;
   readonly counts: { eventPages: number; groupPages: number; skipped: number };
@@ -259,6 +263,7 @@ async function handOutLines(
   turn: Promise<unknown>,
 ): Promise<HandedOutInput> {
   const { signal, skipBroken, emit } = options;
+  const file = basename(input.name);
   const list = new GroupList();
   const counts = { eventPages: 0, groupPages: 0, skipped: 0 };
 
@@ -279,8 +284,10 @@ async function handOutLines(
     counts.groupPages++;
     if (hasEvents) counts.eventPages++;
   };
-  const hole = (line: number, left: TextHole): void => {
+  const hole = (line: number, left: TextHole, page: number): void => {
     const isGroup = left.list === 'FinancialEventGroupList';
+    const found = { line, page, hole: { file, line: line - 1, byte: left.start } };
+    (isGroup ? list : staging).holes.push(found);
     const place = `${input.name}, line ${line}, ${left.list}, bytes ${left.start} to ${left.end}`;
     countWarning(isGroup ? list.warnings.holes : staging.warnings.holes, place);
     emit({ event: 'hole-left', pipeline: (isGroup ? roles.settlements : events).name, place });
@@ -308,7 +315,7 @@ async function handOutLines(
   } catch (reason) {
     failure = { reason };
   }
-  return { staging, list, counts, report, bytes: received, broken, failure };
+  return { file, staging, list, counts, report, bytes: received, broken, failure };
 }
 
 /**
@@ -320,21 +327,21 @@ async function finishReading(
   handedOut: HandedOutInput,
   encoding: ReportEncoding | undefined,
 ): Promise<ReadInput | LeftOut> {
-  const { staging, list, counts, report, broken, failure } = handedOut;
+  const { file, staging, list, counts, report, broken, failure } = handedOut;
   try {
     // A line before the failure may be broken.
     await staging.turn;
     staging.throwFailure();
     if (failure !== undefined) throw failure.reason;
-    const { months, spans } = await staging.finish();
-    const groups = list.byDay() ?? new Map<number, GroupRow[]>();
-    if (groups.size === 0) {
+    const staged = await staging.finish();
+    const groups = list.byDay() ?? { rows: new Map(), holes: new Map() };
+    if (groups.rows.size === 0) {
       for (const line of list.lines) {
         broken(line, 'expected a group with an opening date in the file, found none');
         counts.groupPages--;
       }
     }
-    return { months, spans, staging, list, groups, report: report?.decoded(encoding), ...counts };
+    return { ...staged, file, staging, list, groups, report: report?.decoded(encoding), ...counts };
   } catch (error) {
     await staging.settled();
     if (isBrokenLine(error)) return { failure: error, dateless: staging.dateless };
@@ -353,7 +360,7 @@ function stopwatch(clock: Clock): () => number {
 }
 
 async function commitGroups(
-  groups: ReadInput['groups'],
+  groups: DayGroups['rows'],
   options: ImportOptions,
   { workspace }: ImportResources,
   summary: ImportSummary,

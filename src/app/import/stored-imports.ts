@@ -1,9 +1,11 @@
+import { isDeepStrictEqual } from 'node:util';
+import { compare } from '../../core/compare.js';
 import type { DataFile } from '../../lake/delta/data-file.js';
 import type { ImportLimits } from './chunk-threads.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { codeOf, LedgerlakeError, messageOf } from '../../core/errors.js';
 import { withDerived, type CommitResult, type NewFile } from '../../lake/commit-files.js';
-import type { StoredLoadKey } from '../../lake/catalog/load-key.js';
+import type { LoadHole, LoadKey, StoredLoadKey } from '../../lake/catalog/load-key.js';
 import type { Snapshot } from '../../lake/catalog/snapshot.js';
 import { damagedFile } from '../../lake/files/local-file.js';
 import { rowsIn } from '../../lake/files/local-parquet.js';
@@ -128,12 +130,58 @@ export async function commitImported(
     files,
     decide: (snapshot) => {
       if (!stored.isCurrent(snapshot)) return undefined;
-      const loads = { pipeline, account, loadKeys, origin: 'import' as const };
+      const holes = new Map(
+        loadKeys.flatMap((key) => {
+          const kept = snapshot.key({ account, pipeline, key })?.holes;
+          return kept === undefined ? [] : [[key, kept]];
+        }),
+      );
+      const loads = { pipeline, account, loadKeys, holes, origin: 'import' as const };
       return { removed: withDerived(snapshot, main.name, replaced), keys: keyChange(snapshot, loads, clock.now()) };
     },
   });
   if (!committed.isCommitted) await lake.refresh();
   return committed;
+}
+
+/** An event of a file that could not be read. */
+export type FileHole = Extract<LoadHole, { readonly file: string }>;
+
+/** The holes of an input, by each load key that it fills: also the keys without one. */
+export type KeyHoles = ReadonlyMap<string, readonly FileHole[]>;
+
+/**
+ * Sets the holes of inputs in the load keys that these fill, in place of those of earlier inputs of the same names. Days that a loaded
+ * window covers have no such load key: the API has answered for them.
+ */
+export async function commitHoles(
+  { lake, account }: ImportTarget,
+  { name: pipeline, main }: PipelineTables,
+  inputs: readonly { readonly file: string; readonly holes: KeyHoles }[],
+): Promise<void> {
+  const keys = new Set(inputs.flatMap(({ holes }) => [...holes.keys()]));
+  const changed = (snapshot: Snapshot, key: string): LoadKey[] => {
+    const stored = snapshot.key({ account, pipeline, key });
+    if (stored === undefined) return [];
+    const { window, readAt, since, origin, holes: before = [] } = stored;
+    const byFile = new Map(inputs.flatMap(({ file, holes }) => (holes.has(key) ? [[file, holes.get(key) ?? []]] : [])));
+    const others = before.flatMap((hole) => ('file' in hole && !byFile.has(hole.file) ? [hole] : []));
+    const holes = [...others, ...[...byFile.values()].flat()].toSorted(
+      (a, b) => compare(a.file, b.file) || a.line - b.line || a.byte - b.byte,
+    );
+    if (isDeepStrictEqual(holes, before)) return [];
+    const loadKey = { account, pipeline, key, ...(window && { window }), readAt, since, origin };
+    return [{ ...loadKey, ...(holes.length > 0 && { holes }) }];
+  };
+  await lake.commitFiles({
+    operation: 'IMPORT',
+    main,
+    files: [],
+    decide: (snapshot) => {
+      const set = [...keys].flatMap((key) => changed(snapshot, key));
+      return set.length === 0 ? undefined : { removed: [], keys: { set } };
+    },
+  });
 }
 
 /** Attempts to commit days that other runs change each time. */
