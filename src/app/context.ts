@@ -5,24 +5,24 @@ import type { Output } from '../core/text/sink.js';
 import type { Lake } from '../lake/lake.js';
 import type { SetFailedResult } from './command-result.js';
 
-/** A command's clock, its signal and its outputs. */
-export interface CommandContext {
+/** What a run of a command depends on. */
+export interface RunContext {
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Prints a text for people before the command has its result: a line, or several. */
-  readonly print: (text: string) => void;
-  readonly setFailedResult?: SetFailedResult | undefined;
   readonly emit: Emit;
-}
-
-/** The context of a run. */
-export interface RunContext extends Omit<CommandContext, 'print'> {
+  readonly setFailedResult?: SetFailedResult | undefined;
   /** Once it aborts, no slice is started, and open slices are completed. */
   readonly closing?: AbortSignal | undefined;
 }
 
+/** The context of a command that prints texts besides its result. */
+export interface CommandContext extends RunContext {
+  /** Prints a text for people before the command has its result: a line, or several. */
+  readonly print: (text: string) => void;
+}
+
 /** The context of a command that streams its results. */
-export interface ReadingContext extends Omit<CommandContext, 'print' | 'setFailedResult'> {
+export interface ReadingContext extends RunContext {
   readonly output: Output;
 }
 

@@ -4,7 +4,7 @@ import { systemClock } from '../core/clock.js';
 import { usageError } from '../core/errors.js';
 import type { CommandResult } from '../app/command-result.js';
 import type { Settings } from '../app/configuration/settings.js';
-import type { ReadingContext } from '../app/context.js';
+import type { RunContext } from '../app/context.js';
 import type { JournalExport, SettlementReportsExport, ViewsExport } from '../app/results.js';
 import {
   callKinds,
@@ -126,7 +126,7 @@ async function exported<Summary extends object>(
   place: string,
   options: ViewsExportOptions,
   kinds: Parameters<typeof checkOptions>[2],
-  write: (settings: Settings, context: Omit<ReadingContext, 'output'>) => Promise<CommandResult<Summary>>,
+  write: (settings: Settings, context: RunContext) => Promise<CommandResult<Summary>>,
 ): Promise<Summary> {
   if (typeof place !== 'string' || place === '' || place === '-') {
     throw usageError(`expected the path of ${subject} to be that of a file or folder`);

@@ -3,7 +3,7 @@ import { Mutex } from '../core/mutex.js';
 import { systemClock } from '../core/clock.js';
 import { usageError } from '../core/errors.js';
 import { distinctNames } from '../core/text/rows.js';
-import type { ReadingContext } from '../app/context.js';
+import type { RunContext } from '../app/context.js';
 import type { Parameters, QueryResult } from '../core/duckdb/connection.js';
 import {
   callKinds,
@@ -151,10 +151,7 @@ export async function openLake(path: string, options: LakeOptions = {}): Promise
   const lake = new LakeDatabase({ database, ...reader });
   let closed: Promise<void> | undefined;
   const queries = new Mutex();
-  const reading = <T>(
-    signal: AbortSignal | undefined,
-    read: (context: Omit<ReadingContext, 'output'>) => Promise<T>,
-  ): Promise<T> =>
+  const reading = <T>(signal: AbortSignal | undefined, read: (context: RunContext) => Promise<T>): Promise<T> =>
     runTask({ signal, onEvent, names }, (task) => read({ clock: systemClock, signal: task.signal, emit: task.emit }));
 
   const rowsOf = (

@@ -13,7 +13,7 @@ import { chunksOf, writeRows } from '../../core/text/formats.js';
 import type { ResultColumn } from '../../core/text/rows.js';
 import { terminalWidth, writeText } from '../../core/text/sink.js';
 import { wrapForTerminal } from '../../core/text/width.js';
-import type { ReadingContext } from '../context.js';
+import type { ReadingContext, RunContext } from '../context.js';
 import { printable } from '../../core/printable.js';
 import { unknownName } from '../../core/text/fault-line.js';
 import { resolveAccount, type ResolvedAccount } from '../configuration/resolve-account.js';
@@ -152,7 +152,7 @@ function chosenAccounts({ config, environment, accounts }: AccountsOptions): rea
   return accounts.length === 0 ? listed : [...new Set(accounts)];
 }
 
-interface AccountCheckContext extends Pick<ReadingContext, 'clock' | 'signal' | 'emit'> {
+interface AccountCheckContext extends RunContext {
   readonly transport: Transport;
 }
 

@@ -29,15 +29,13 @@ export interface RestoreOptions extends LakeAddress {
   readonly sourceStore?: Store;
 }
 
-type CopyingContext = Pick<RunContext, 'clock' | 'signal' | 'emit' | 'setFailedResult'>;
-
 /**
  * `ledgerlake backup`: copies the newest version of a lake to a place that is empty or has an earlier backup of it. Other runs may
  * commit meanwhile. A backup is a lake. The lake notes which backups it has, for `forget`; the backup, that it is one.
  *
  * @throws LedgerlakeError as `copyLake`; USAGE where one place is the other or is within it
  */
-export async function backup(options: BackupOptions, context: CopyingContext): Promise<CommandResult<BackupSummary>> {
+export async function backup(options: BackupOptions, context: RunContext): Promise<CommandResult<BackupSummary>> {
   const { lake, destination, encryption } = options;
   const { clock, signal, emit } = context;
   const began = clock.now();
@@ -70,10 +68,7 @@ export async function backup(options: BackupOptions, context: CopyingContext): P
  *
  * @throws LedgerlakeError as `backup`
  */
-export async function restore(
-  options: RestoreOptions,
-  context: CopyingContext,
-): Promise<CommandResult<RestoreSummary>> {
+export async function restore(options: RestoreOptions, context: RunContext): Promise<CommandResult<RestoreSummary>> {
   const { lake, source: address, encryption } = options;
   const { clock, signal, emit } = context;
   const began = clock.now();
@@ -93,7 +88,7 @@ export async function restore(
 }
 
 /** Opens the lake that is copied. Throws a USAGE error where it is empty. */
-async function openSource(address: LakeAddress, context: CopyingContext): Promise<Lake> {
+async function openSource(address: LakeAddress, context: RunContext): Promise<Lake> {
   const source = await existingLake(address, tables, context);
   emitDamage(source, context.emit);
   if (source.snapshot.isEmpty)

@@ -6,13 +6,14 @@ import { openOutputFile } from '../../core/io/output-file.js';
 import { printable } from '../../core/printable.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { ndjsonText } from '../../core/text/formats.js';
-import { writeExact, type Output } from '../../core/text/sink.js';
+import { writeExact } from '../../core/text/sink.js';
 import { alignedLines } from '../../core/text/width.js';
 import type { CommandResult } from '../command-result.js';
 import type { ChangesSummary } from '../results.js';
 
 import type { changesFormats } from './changes-formats.js';
-import { readChanges, type ChangesContext, type ChangesQuery } from './read-changes.js';
+import type { ReadingContext, RunContext } from '../context.js';
+import { readChanges, type ChangesQuery } from './read-changes.js';
 
 export interface ChangesCommand extends ChangesQuery {
   /** Undefined: by the ending of the file, else ndjson. */
@@ -29,7 +30,7 @@ export interface ChangesCommand extends ChangesQuery {
  */
 export async function changes(
   options: ChangesCommand,
-  context: ChangesContext & { readonly output: Output },
+  context: ReadingContext,
 ): Promise<CommandResult<ChangesSummary>> {
   const { file } = options;
   const format = options.format ?? (file?.endsWith('.parquet') === true ? 'parquet' : 'ndjson');
@@ -58,7 +59,7 @@ export async function changes(
   }
 }
 
-async function writeLines(options: ChangesQuery, context: ChangesContext, output: Writable): Promise<ChangesSummary> {
+async function writeLines(options: ChangesQuery, context: RunContext, output: Writable): Promise<ChangesSummary> {
   const summary = await readChanges(options, context, async ({ query, database }, signal) => {
     const { columns, chunks } = await database.query(query, { signal });
     await writeExact(output, ndjsonText(columns, chunks));

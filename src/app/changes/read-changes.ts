@@ -34,8 +34,6 @@ export interface ChangesQuery extends LakeAddress, OptionalSettings<'retentionHo
   readonly exclude: readonly string[];
 }
 
-export type ChangesContext = Pick<RunContext, 'clock' | 'signal' | 'emit'>;
-
 /** The changed rows of a table in a database: `_table`, `_change_type` and the columns of its view. Those that went come first. */
 export interface ChangedRows {
   readonly query: string;
@@ -55,7 +53,7 @@ export interface ChangedRows {
  */
 export async function readChanges(
   options: ChangesQuery,
-  context: ChangesContext,
+  context: RunContext,
   write: (rows: ChangedRows, signal: AbortSignal) => Promise<void>,
 ): Promise<ChangesSummary> {
   const { signal, emit } = context;

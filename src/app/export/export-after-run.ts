@@ -20,7 +20,7 @@ export interface AfterRunExport {
 export async function exportAfterRun(
   lake: Lake,
   { lake: location, export: formats = [] }: AfterRunExport,
-  { clock, emit, signal, closing }: Pick<RunContext, 'clock' | 'emit' | 'signal' | 'closing'>,
+  { clock, emit, signal, closing }: RunContext,
 ): Promise<LedgerlakeError | undefined> {
   let failure: LedgerlakeError | undefined;
   for (const format of formats) {

@@ -42,7 +42,7 @@ interface ExportRequest {
  */
 export async function runExport(
   { lake: location, format, encryption }: ExportRequest,
-  { clock, emit, setFailedResult }: Pick<RunContext, 'clock' | 'emit' | 'setFailedResult'>,
+  { clock, emit, setFailedResult }: RunContext,
 ): Promise<CommandResult> {
   const lake = await existingLake({ lake: location, encryption }, tables, { clock, emit });
   if (!lake.tables.some(({ name }) => lake.snapshot.tables.has(name))) {

@@ -1,5 +1,4 @@
 import { unknownName } from '../../core/text/fault-line.js';
-import type { Emit } from '../../core/events/run-event.js';
 import { openFleet, type Fleet, type FleetAddress } from './fleet.js';
 import { nightlyPattern, type Night } from './nightly.js';
 import type { QueuedAccount } from './turn-queue.js';
@@ -29,10 +28,7 @@ interface EnqueueOptions extends FleetAddress {
  *
  * @throws LedgerlakeError USAGE for accounts that aren't configured, or as `openFleet`
  */
-export async function enqueue(
-  options: EnqueueOptions,
-  context: ReadingContext & { readonly emit: Emit },
-): Promise<boolean> {
+export async function enqueue(options: EnqueueOptions, context: ReadingContext): Promise<boolean> {
   const { action, named, accounts, from = null, to = null, night } = options;
   const { clock, emit } = context;
   if (action !== 'retry' && action !== 'status') refuseUnknown(named, accounts);

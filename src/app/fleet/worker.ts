@@ -142,10 +142,7 @@ function secretOf({ account, endpoint, signIn }: AccountRunSettings): string {
 }
 
 /** Emits the length of the queue at intervals. */
-async function countedUntilAborted(
-  fleet: Fleet,
-  { clock, signal, emit }: Pick<RunContext, 'clock' | 'signal' | 'emit'>,
-): Promise<void> {
+async function countedUntilAborted(fleet: Fleet, { clock, signal, emit }: RunContext): Promise<void> {
   const aborted = untilAborted(signal);
   while (!signal.aborted) {
     // The count waits for a lost Redis, which must not delay the end of the worker.

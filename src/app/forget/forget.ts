@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.js';
 import { fail, underLease, type CommandResult } from '../command-result.js';
-import { emitDamage, type CommandContext } from '../context.js';
+import { emitDamage, type RunContext } from '../context.js';
 import { catalogVersion } from '../catalog-version.js';
 import { exportAfterRun } from '../export/export-after-run.js';
 import { LedgerlakeError, usageError } from '../../core/errors.js';
@@ -32,7 +32,7 @@ export interface ForgetOptions extends StateLocation, OptionalSettings<'export' 
   readonly yes: boolean;
 }
 
-export interface ForgetContext extends Omit<CommandContext, 'print'> {
+export interface ForgetContext extends RunContext {
   /** Asks the user; undefined where standard input is no terminal, so that `yes` is needed. */
   readonly confirm: ((question: string) => Promise<boolean>) | undefined;
 }

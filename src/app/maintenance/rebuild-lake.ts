@@ -128,7 +128,7 @@ async function rebuildPipelines(
  */
 export async function rederiveEntries(
   lake: Lake,
-  { clock, signal, emit }: Pick<RunContext, 'clock' | 'signal' | 'emit'>,
+  { clock, signal, emit }: RunContext,
   limits: Limits = rebuildLimits,
 ): Promise<void> {
   const derived = derivable(pipelines);

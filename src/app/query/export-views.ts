@@ -11,7 +11,7 @@ import { printable } from '../../core/printable.js';
 import { formatCount } from '../../core/text/amounts.js';
 import type { CommandResult } from '../command-result.js';
 import type { QuerySettings } from '../configuration/settings.js';
-import type { CommandContext } from '../context.js';
+import type { RunContext } from '../context.js';
 import type { ViewsExport } from '../results.js';
 import { asKnownMacros, loadedSpansMacro } from './as-known.js';
 import { openExistingLake, sqlTables } from './lake-files.js';
@@ -29,7 +29,7 @@ import { isMacro, readViewSettings, viewStatements, viewTexts } from './views.js
  */
 export async function exportViews(
   { lake: location, dir, ...options }: QuerySettings & { readonly lake: string; readonly dir: string },
-  { clock, emit }: Pick<CommandContext, 'clock' | 'emit'>,
+  { clock, emit }: Pick<RunContext, 'clock' | 'emit'>,
 ): Promise<CommandResult<ViewsExport>> {
   const settings = await readViewSettings(options);
   const lake = await openExistingLake(location, clock, emit);

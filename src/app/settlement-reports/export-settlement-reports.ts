@@ -29,7 +29,7 @@ import type { CommandResult } from '../command-result.js';
 import { refuseUnknownAccount } from '../configuration/account.js';
 import type { RangeOptions } from '../configuration/range.js';
 import type { CacheOptions } from '../configuration/settings.js';
-import type { CommandContext } from '../context.js';
+import type { RunContext } from '../context.js';
 import type { SettlementReportsExport } from '../results.js';
 import { LakeDatabase } from '../query/lake-database.js';
 import { openLakeReader } from '../query/lake-files.js';
@@ -91,7 +91,7 @@ interface Written {
  */
 export async function exportSettlementReports(
   options: SettlementReportOptions,
-  { clock, signal, emit }: Pick<CommandContext, 'clock' | 'signal' | 'emit'>,
+  { clock, signal, emit }: RunContext,
 ): Promise<CommandResult<SettlementReportsExport>> {
   const { lake: location, dir, cache, cacheGigabytes } = options;
   const range = rangeOf(options);

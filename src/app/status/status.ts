@@ -9,7 +9,7 @@ import { leaseText, readRuns, type LakeRuns, type Lease } from '../../lake/lease
 import { accountPattern, demoAccount, refuseUnknownAccount } from '../configuration/account.js';
 import { latestBound, readDateRange, type RangeOptions } from '../configuration/range.js';
 import { readInstantOption } from '../../core/text/value-forms.js';
-import type { ReadingContext } from '../context.js';
+import type { ReadingContext, RunContext } from '../context.js';
 import type { LakeStatus, RunStatus } from '../results.js';
 import { allowMore, lagFailure, readMaxLag } from '../load/freshness.js';
 import { readLookBacks } from '../../lake/upkeep/look-backs.js';
@@ -84,7 +84,7 @@ export async function status(options: StatusCommand, context: ReadingContext): P
  */
 export async function readStatus(
   options: StatusQuery,
-  { clock, emit }: Pick<ReadingContext, 'clock' | 'emit'>,
+  { clock, emit }: Pick<RunContext, 'clock' | 'emit'>,
 ): Promise<StatusFacts> {
   // The range is checked before anything is read.
   if (options.from !== undefined) readDateRange(options, clock.now());

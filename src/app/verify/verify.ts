@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import type { Clock } from '../../core/clock.js';
 import { withCommandsIn } from '../command-text.js';
-import type { CommandContext, ReadingContext } from '../context.js';
+import type { ReadingContext, RunContext } from '../context.js';
 import type { CatalogVersion, Certificate, Check, Problem } from '../results.js';
 import { tables } from '../../sources/finances/lake-tables.js';
 import { refuseUnknownAccount } from '../configuration/account.js';
@@ -55,10 +55,7 @@ export interface VerifyCommand {
  * @throws LedgerlakeError USAGE where there is no lake, and for an account that is not among those of the lake;
  * LAKE_STORE where the lake can't be read; LAKE_LOG where its log is damaged, cut off or from a newer program
  */
-export async function verify(
-  options: VerifyCommand,
-  context: ReadingContext & Pick<CommandContext, 'setFailedResult'>,
-): Promise<0 | 1> {
+export async function verify(options: VerifyCommand, context: ReadingContext): Promise<0 | 1> {
   const { output, setFailedResult } = context;
   const { lake, account } = options;
   setFailedResult?.(() => ({ summary: { account, lake } }));
@@ -93,7 +90,7 @@ interface Verified {
  */
 export async function certify(
   options: Pick<VerifyCommand, 'lake' | 'account' | 'config' | 'expect'>,
-  { clock, signal, emit }: Omit<ReadingContext, 'output'>,
+  { clock, signal, emit }: RunContext,
 ): Promise<Verified> {
   const expected = options.expect === undefined ? undefined : readExpected(options.expect);
   const lake = await openVerifiedLake(options, clock);

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { program, scopeOptions, type CommandScope } from '../../app/command-text.js';
 import type { CommandResult } from '../../app/command-result.js';
-import type { CommandContext, ReadingContext, RunContext } from '../../app/context.js';
+import type { CommandContext, ReadingContext } from '../../app/context.js';
 import { settingDefinitions, type SettingDefinition } from '../../app/configuration/setting-definitions.js';
 import type { Stopping } from './stop-signals.js';
 import { formats, isFormat, type Format } from '../../core/text/formats.js';
@@ -158,7 +158,7 @@ export interface CommandDefinition {
    * Runs the command. Resolves to its result, or of a command that writes its results itself to the exit code. It imports its
    * modules itself, so that `--help` doesn't load DuckDB.
    */
-  run(args: CommandArguments, context: CommandContext & RunContext & CommandLine): Promise<CommandResult | number>;
+  run(args: CommandArguments, context: CommandContext & CommandLine): Promise<CommandResult | number>;
 }
 
 type NamedOption = Partial<SettingDefinition> & Pick<OptionDefinition, 'isFlag'>;

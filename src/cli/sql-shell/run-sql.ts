@@ -11,7 +11,7 @@ import { usageError } from '../../core/errors.js';
 import { writeText } from '../../core/text/sink.js';
 import { printable } from '../../core/printable.js';
 import type { Settings } from '../../app/configuration/settings.js';
-import type { ReadingContext } from '../../app/context.js';
+import type { RunContext } from '../../app/context.js';
 import { openLakeReader } from '../../app/query/lake-files.js';
 import type { PastVersion } from '../../lake/catalog/past-snapshot.js';
 import type { Lake } from '../../lake/lake.js';
@@ -37,7 +37,7 @@ interface LakeQueryOptions {
 /** Runs statements over the lake of a command, as its settings and the options of results say. Resolves to the exit code. */
 export async function runOverLake(
   args: CommandArguments,
-  { clock, signal, emit }: Pick<ReadingContext, 'clock' | 'signal' | 'emit'>,
+  { clock, signal, emit }: RunContext,
   { at, parameters, queryOf }: LakeQueryOptions,
 ): Promise<0 | 1> {
   const output = args.text('output');
