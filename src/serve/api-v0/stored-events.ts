@@ -46,9 +46,8 @@ export function storedEvents(pages: LakePages): EventBackend {
         return pages.withoutRange(`order ${orderId}`, [orderEvents, events], [...files, ...all], async (start) => {
           const requested = await pages.addresses(files);
           const found = await orders.orderRows(orderId, all);
-          const addresses = await pages.addresses(found.map(({ file }) => file));
-          const dated = found.map(({ rows }, at) => ({ file: addresses[at] ?? '', rows }));
-          return pages.rows([...requested, ...addresses], eventsOfOrder(orderId, requested, dated, start));
+          const read = [...requested, ...found.map(({ file }) => file)];
+          return pages.rows(read, eventsOfOrder(orderId, requested, found, start));
         });
       });
       // A loaded order may have no events.
@@ -85,10 +84,11 @@ function groupsByDate(files: readonly string[], { from, to }: InstantBounds, pag
   return rowsAfter(sql, [], page);
 }
 
-/** Possible rows of an order: certain rows of a file, or the whole file. */
+/** Possible rows of an order in one file. */
 interface FileRows {
-  /** Path or URL for DuckDB. */
+  /** Path for DuckDB. */
   readonly file: string;
+  /** Row numbers in the file, from 0; undefined: too many, so that the whole file is read. */
   readonly rows: readonly number[] | undefined;
 }
 
@@ -127,13 +127,6 @@ function fileRowsSource({ file, rows }: FileRows): string {
   return `${numberedRows(file)} WHERE ${rows === undefined ? '' : `file_row_number IN (${rows.join(', ')}) AND`}`;
 }
 
-/** The rows of an order in one file. */
-interface OrderRows {
-  readonly file: CommittedFile;
-  /** Row numbers in the file, from 0; undefined: too many, so that the whole file is read. */
-  readonly rows: readonly number[] | undefined;
-}
-
 /** Largest number of rows that are looked up one by one in a file. */
 const mostRows = 1000;
 
@@ -155,7 +148,7 @@ class OrderIndex {
   }
 
   /** All rows of an order in the files, and, where hashes collide, rows of other orders. Calls run one after the other. */
-  orderRows(order: string, files: readonly CommittedFile[]): Promise<OrderRows[]> {
+  orderRows(order: string, files: readonly CommittedFile[]): Promise<FileRows[]> {
     return this.#mutex.run(async () => {
       await this.#index(files);
       const found = await this.#pages.readers.rows({
@@ -165,10 +158,14 @@ class OrderIndex {
         parameters: [order],
       });
       const byNumber = new Map(found.map(({ file, rows }) => [Number(file), rows]));
-      return files.flatMap((file): OrderRows[] => {
-        const rows = byNumber.get(this.#numbers.get(file.path) ?? -1);
-        if (rows === undefined) return [];
-        return [{ file, rows: rows === null ? undefined : String(rows).split(' ').map(Number) }];
+      const containing = files.filter(({ path }) => byNumber.has(this.#numbers.get(path) ?? -1));
+      const addresses = await this.#pages.addresses(containing);
+      return containing.map(({ path }, at) => {
+        const rows = byNumber.get(this.#numbers.get(path) ?? -1) ?? undefined;
+        return {
+          file: addresses[at] ?? '',
+          rows: rows === undefined ? undefined : String(rows).split(' ').map(Number),
+        };
       });
     });
   }
