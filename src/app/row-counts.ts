@@ -1,16 +1,16 @@
-import type { Table } from '../core/columns/table.js';
+import { hasEvents, type RowKind } from '../core/columns/table.js';
 import { tables } from '../sources/finances/lake-tables.js';
 
-const held = new Map(tables.map(({ name, holds }) => [name, holds]));
+const held = new Map(tables.map((table) => [table.name, hasEvents(table) ? 'event' : table.row]));
 
-/** What the rows of a table count as; undefined: neither events, transactions included, nor entries nor groups. */
-export function heldIn(table: string): Table['holds'] {
+/** What the rows of a table count as: transactions as events. */
+export function heldIn(table: string): RowKind | undefined {
   return held.get(table);
 }
 
 /** The counts of a summary, from rows by table: rows of `group_events` and of `transactions` count as events. */
 export function countsOf(rows: ReadonlyMap<string, number>): { readonly events: number; readonly entries: number } {
-  const count = (kind: Table['holds']) =>
+  const count = (kind: RowKind) =>
     [...rows].reduce((sum, [table, number]) => (heldIn(table) === kind ? sum + number : sum), 0);
-  return { events: count('events'), entries: count('entries') };
+  return { events: count('event'), entries: count('entry') };
 }

@@ -191,7 +191,7 @@ function summaryRow({ pipeline, slices, requests, rows, files, bytes, seconds }:
 
 /** Events, or transactions, and entries; of a table that holds neither its rows, by table where records have lines. */
 function countCells(rows: ReadonlyMap<string, number>): readonly [string, string] {
-  const isOther = (table: string) => !['events', 'entries'].includes(heldIn(table) ?? '');
+  const isOther = (table: string) => !['event', 'entry'].includes(heldIn(table) ?? '');
   const others = [...rows].filter(([table]) => isOther(table)).toSorted(([a], [b]) => (a < b ? -1 : 1));
   const { events, entries } = countsOf(rows);
   if (others.length > 1) {
@@ -199,7 +199,7 @@ function countCells(rows: ReadonlyMap<string, number>): readonly [string, string
   }
   const [other] = others;
   if (other === undefined) return [formatCount(events), formatCount(entries)];
-  return [formatCount(other[1], heldIn(other[0]) === 'groups' ? 'group' : 'row'), ''];
+  return [formatCount(other[1], heldIn(other[0]) === 'group' ? 'group' : 'row'), ''];
 }
 
 /** A line for each pipeline, under headings. */

@@ -117,7 +117,7 @@ function partitionsOf(bundles: readonly Bundle[]): Map<string, Bundle[]> {
 /** The merges of one partition's bundles, in the order of their first rows. Bundles that couldn't be split again are left out. */
 function mergesOf(pipeline: PipelineTables, bundles: readonly Bundle[], targetBytes: number): Bundle[][] {
   const items = bundles
-    .filter(({ main }) => canSelectRows(pipeline.main, pipeline.derived, main.loadKeys))
+    .filter(({ main }) => canSelectRows(pipeline.main, main.loadKeys))
     .map((bundle) => ({
       bundle,
       // The target applies to the largest file of a merge.

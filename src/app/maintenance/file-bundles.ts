@@ -12,7 +12,7 @@ import { withDerived, type CommitResult, type FileCommit, type NewFile } from '.
 import type { Lake } from '../../lake/lake.js';
 import { checkedFile, damagedFile } from '../../lake/files/local-file.js';
 import { columnList, rowsIn, type LocalParquet } from '../../lake/files/local-parquet.js';
-import { hasColumn, sortedFile } from '../../lake/files/sorted-file.js';
+import { sortedFile } from '../../lake/files/sorted-file.js';
 import type { Workspace } from '../../lake/files/workspace.js';
 
 /** A committed file of a main table with the files that are derived from it. */
@@ -259,11 +259,7 @@ export async function writeBundle(
   const main = written.find(({ table }) => table === target.pipeline.main);
   if (main === undefined) return [];
   const netOf = async (): Promise<NetSums> => {
-    const paths = written
-      .filter(
-        ({ table }) => table !== main.table && ['role', 'currency', 'amount'].every((name) => hasColumn(table, name)),
-      )
-      .map(({ local }) => local.path);
+    const paths = written.filter(({ table }) => table.row === 'entry').map(({ local }) => local.path);
     return addNets(paths.length === 0 ? [] : [await netSumsIn(database, paths)]);
   };
   const tags = {

@@ -1,11 +1,10 @@
-import type { Table } from '../../core/columns/table.js';
 import { identifier } from '../../core/duckdb/literals.js';
 import { rowsOf } from '../../lake/delta/data-file.js';
 import type { NewFile } from '../../lake/commit-files.js';
 import { fetchFiles, filesByTable, type Bundle, type Rewriting } from './file-bundles.js';
 import { columnList, checkRowCount, rowsIn } from '../../lake/files/local-parquet.js';
 import { mergedTags, metadataOf, newFile } from '../../lake/files/new-file.js';
-import { hasColumn, mainOrder, sortedFile } from '../../lake/files/sorted-file.js';
+import { mainOrder, sortedFile } from '../../lake/files/sorted-file.js';
 import { keyColumn } from '../../lake/files/load-key-rows.js';
 
 /** The zstd level: files are an eighth smaller than at DuckDB's default level, and a merge takes a twentieth longer. */
@@ -39,14 +38,13 @@ export async function mergedFiles(
   // The main file is written first, because derived rows are sorted by it.
   for (const { table, adds } of filesByTable(pipeline, bundles).toReversed()) {
     const isMain = table === pipeline.main;
-    // Lines of a custom table are sorted by their own columns.
-    const isSortedAlone = isMain || table.linesOf !== undefined;
+    const isSortedAlone = table.row !== 'entry';
     const sources = isMain ? paths : await fetchFiles(rewriting, table, adds);
     const columns = await columnList(database, table, sources, isSortedAlone ? '' : 'derived.');
     const select = (condition: string) =>
       isSortedAlone
         ? `SELECT ${columns} FROM ${rowsIn(sources)} WHERE ${condition} ORDER BY ${mainOrder(table)}`
-        : derivedQuery(table, columns, sources, mainPath, condition);
+        : derivedQuery(columns, sources, mainPath, condition);
     const sorting = { paths: sources, select, metadata, compressionLevel };
     const local = await sortedFile(workspace, table, sorting, { signal });
     checkRowCount(table, rowsOf(adds), local.rows);
@@ -56,20 +54,13 @@ export async function mergedFiles(
   return files;
 }
 
-/** In SQL: the rows of a derived table that meet a condition, in the order of their events. */
-function derivedQuery(
-  table: Table,
-  columns: string,
-  paths: readonly string[],
-  mainPath: string,
-  condition: string,
-): string {
+/** In SQL: the entries that meet a condition, in the order of their events. */
+function derivedQuery(columns: string, paths: readonly string[], mainPath: string, condition: string): string {
   // An event of two windows has the same id in both: its rows follow the first one, and none occurs twice.
   const positions =
     'SELECT event_id, min(file_row_number) AS position_ ' +
     `FROM ${rowsIn([mainPath], ', file_row_number = true')} WHERE ${condition} GROUP BY event_id`;
-  const sorted = ['entry', 'effective_at'].filter((name) => hasColumn(table, name));
-  const order = ['positions.position_', ...sorted.map((name) => `derived.${identifier(name)}`)];
+  const order = ['positions.position_', 'derived.entry', 'derived.effective_at'];
   return (
     `SELECT ${columns} FROM (SELECT * FROM ${rowsIn(paths)} WHERE ${condition}) AS derived ` +
     `LEFT JOIN (${positions}) AS positions USING (event_id) ORDER BY ${order.map((key) => `${key} NULLS LAST`).join(', ')}`

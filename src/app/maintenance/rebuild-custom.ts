@@ -1,12 +1,12 @@
 import { lakePathOf } from '../../lake/catalog/change.js';
 import { changingData, metadataOf, newFile } from '../../lake/files/new-file.js';
 import { DamagedFile, DataFile } from '../../lake/delta/data-file.js';
-import { tablesOf, type PipelineTables, type Table } from '../../core/columns/table.js';
+import { storesRaw, tablesOf, type PipelineTables, type Table } from '../../core/columns/table.js';
 import { encodeFile } from '../../core/parquet/encode-file.js';
 import type { Window } from '../../core/windows.js';
 import { columnList, rowsIn } from '../../lake/files/local-parquet.js';
 import { monthRows, sameRows } from '../../lake/files/month-files.js';
-import { hasColumn, mainOrder, sortedFile } from '../../lake/files/sorted-file.js';
+import { mainOrder, sortedFile } from '../../lake/files/sorted-file.js';
 import type { Workspace } from '../../lake/files/workspace.js';
 import type { NewFile } from '../../lake/commit-files.js';
 import type { Lake } from '../../lake/lake.js';
@@ -47,7 +47,7 @@ export async function growCustomTables(
 
 /** Whether the rows of a custom pipeline can be derived again, because its records are stored. */
 export function hasRawRecords({ main }: PipelineTables): boolean {
-  return main.customPipeline !== undefined && hasColumn(main, 'raw');
+  return main.customPipeline !== undefined && storesRaw(main);
 }
 
 /**

@@ -3,7 +3,7 @@ import { isRewritten } from '../../lake/files/new-file.js';
 import { addOf, contentOf, DamagedFile, ifReadable, type NetSums } from '../../lake/delta/data-file.js';
 import { count } from '../../core/count.js';
 import { readFile } from 'node:fs/promises';
-import { type Table, type PipelineTables } from '../../core/columns/table.js';
+import { storesRaw, type Table, type PipelineTables } from '../../core/columns/table.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { LedgerlakeError, usageError } from '../../core/errors.js';
 import { tuneForComputation } from '../../core/v8-flags.js';
@@ -23,7 +23,7 @@ import type { NewFile } from '../../lake/commit-files.js';
 import { checkedFile, checkedSource, damagedFile } from '../../lake/files/local-file.js';
 import type { Lake } from '../../lake/lake.js';
 import { rowsIn, type LocalParquet } from '../../lake/files/local-parquet.js';
-import { hasColumn, sortedFile } from '../../lake/files/sorted-file.js';
+import { sortedFile } from '../../lake/files/sorted-file.js';
 import {
   defaultLimits,
   markHandled,
@@ -151,7 +151,7 @@ function derivable(pipelines: readonly PipelineTables[]): readonly PipelineTable
 /** Refuses a named custom pipeline without a definition, and reports others, which are not derived again. */
 function reportUndefined(described: readonly Table[], options: RebuildOptions, { emit }: RunContext): void {
   const { pipelines: named, customPipelines = [] } = options;
-  const names = new Set(described.flatMap((table) => (hasColumn(table, 'raw') ? (table.customPipeline ?? []) : [])));
+  const names = new Set(described.flatMap((table) => (storesRaw(table) ? (table.customPipeline ?? []) : [])));
   for (const name of [...names].toSorted()) {
     if (customPipelines.some((pipeline) => pipeline.name === name)) continue;
     if (named.includes(name)) {

@@ -3,7 +3,7 @@ import { rowsOf, type DataFile } from '../../lake/delta/data-file.js';
 import type { Clock } from '../../core/clock.js';
 import { literal, timestampLiteral } from '../../core/duckdb/literals.js';
 import { groupBy } from '../../core/group-by.js';
-import { type Table, type PipelineTables } from '../../core/columns/table.js';
+import { hasEvents, type Table, type PipelineTables } from '../../core/columns/table.js';
 import type { Window } from '../../core/windows.js';
 import { countRows, columnList, checkRowCount, rowsIn } from '../../lake/files/local-parquet.js';
 import { LedgerlakeError } from '../../core/errors.js';
@@ -22,7 +22,7 @@ import {
   type Bundle,
   type Rewriting,
 } from './file-bundles.js';
-import { hasColumn, sortedFile } from '../../lake/files/sorted-file.js';
+import { sortedFile } from '../../lake/files/sorted-file.js';
 import { canSelectRows, instantColumn, loadKeyCondition } from '../../lake/files/load-key-rows.js';
 import { defaultLimits, withWorkspace } from '../../lake/files/workspace.js';
 import { replacedEvents } from '../spans/undated-events.js';
@@ -56,7 +56,7 @@ function sharedBundles(
   { account }: SliceCommit,
   { snapshot, shared }: SliceReplacement,
 ): Bundle[] {
-  const unselectable = shared.find((add) => !canSelectRows(pipeline.main, pipeline.derived, add.loadKeys));
+  const unselectable = shared.find((add) => !canSelectRows(pipeline.main, add.loadKeys));
   if (unselectable !== undefined) throw unselectableFailure(lake, pipeline, unselectable);
   const paths = new Set(shared.map(({ path }) => path));
   return bundlesOf({ snapshot }, pipeline, account).filter(({ main }) => paths.has(main.path));
@@ -103,7 +103,7 @@ async function replacedImports(
   if (window === undefined || partial.length === 0) return 'false';
   const instant = instantColumn(main);
   const isInside = `${instant} >= ${timestampLiteral(window.start)} AND ${instant} < ${timestampLiteral(window.end)}`;
-  if (!['posted_at', 'content_hash', 'event_id'].every((column) => hasColumn(main, column))) return isInside;
+  if (!hasEvents(main)) return isInside;
   const reached = bundles.filter((bundle) => bundle.main.loadKeys.some((key) => partial.includes(key)));
   const ids = await replacedUndated(rewriting, slice, window, replacement, reached);
   const undated = ids.length === 0 ? 'false' : `event_id IN (${ids.map(literal).join(', ')})`;
@@ -193,13 +193,13 @@ async function remainderOfBundle(
   }
   for (const { table, adds } of tables)
     local.set(table, table === main ? mains : await fetchFiles(rewriting, table, adds));
-  const events = derived.some((table) => local.has(table) && table.linesOf === undefined)
+  const events = derived.some((table) => local.has(table) && table.row === 'entry')
     ? await chosenEvents(rewriting, mains, condition)
     : undefined;
   /** In SQL: rows of a table that the slice replaces, or those that stay. */
   const chosenRows = (table: Table, columns: string, isReplaced: boolean, range: string): string => {
     const paths = local.get(table) ?? [];
-    if (table !== main && events !== undefined) return derivedRows(table, columns, paths, events, isReplaced, range);
+    if (table !== main && events !== undefined) return derivedRows(columns, paths, events, isReplaced, range);
     return (
       `SELECT ${columns} FROM ${rowsIn(paths, ', file_row_number = true')} ` +
       `WHERE ${isReplaced ? '' : 'NOT '}(${condition}) AND ${range} ORDER BY file_row_number`
@@ -238,21 +238,15 @@ interface ChosenEvents {
 }
 
 async function chosenEvents(
-  { workspace, pipeline }: Rewriting,
+  { workspace }: Rewriting,
   paths: readonly string[],
   condition: string,
 ): Promise<ChosenEvents> {
-  const keys = eventKeys(pipeline.main).join(', ');
-  const counts = `SELECT ${keys}, count(*) AS times FROM ${rowsIn(paths)} WHERE ${condition} GROUP BY ${keys}`;
+  const counts = `SELECT event_id, effective_at, count(*) AS times FROM ${rowsIn(paths)} WHERE ${condition} GROUP BY ALL`;
   const doubles = await workspace.database.rows(
     `SELECT event_id FROM ${rowsIn(paths)} GROUP BY event_id HAVING count(*) > 1 LIMIT 1`,
   );
   return { counts, hasDoubles: doubles.length > 0 };
-}
-
-/** The columns of a table that distinguish events. */
-function eventKeys(table: Table): string[] {
-  return ['event_id', 'effective_at'].filter((name) => hasColumn(table, name));
 }
 
 /**
@@ -260,18 +254,19 @@ function eventKeys(table: Table): string[] {
  * times has as many sets of equal rows, of which each side gets as many as it has events.
  */
 function derivedRows(
-  table: Table,
   columns: string,
   paths: readonly string[],
   { counts, hasDoubles }: ChosenEvents,
   isChosen: boolean,
   range: string,
 ): string {
-  const keys = eventKeys(table);
-  const set = [...keys, ...(hasColumn(table, 'entry') ? ['entry'] : [])].join(', ');
-  const number = hasDoubles ? `row_number() OVER (PARTITION BY ${set} ORDER BY file_row_number)` : '1';
+  const number = hasDoubles
+    ? 'row_number() OVER (PARTITION BY event_id, effective_at, entry ORDER BY file_row_number)'
+    : '1';
   const numbered = `SELECT *, ${number} AS time_ FROM ${rowsIn(paths, ', file_row_number = true')} WHERE ${range}`;
-  const same = keys.map((key) => `chosen.${key} IS NOT DISTINCT FROM derived.${key}`).join(' AND ');
+  const same = ['event_id', 'effective_at']
+    .map((key) => `chosen.${key} IS NOT DISTINCT FROM derived.${key}`)
+    .join(' AND ');
   return (
     `SELECT ${columns} FROM (SELECT derived.*, coalesce(derived.time_ <= chosen.times, false) AS chosen_ ` +
     `FROM (${numbered}) AS derived LEFT JOIN (${counts}) AS chosen ON ${same}) ` +

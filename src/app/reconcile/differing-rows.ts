@@ -1,8 +1,7 @@
-import type { Table } from '../../core/columns/table.js';
+import { hasEvents, type Table } from '../../core/columns/table.js';
 import type { Database } from '../../core/duckdb/connection.js';
 import { identifier } from '../../core/duckdb/literals.js';
-import { hasColumn } from '../../lake/files/sorted-file.js';
-import { historyValue } from './event-history.js';
+import { historyValue, keepsHistory } from './event-history.js';
 import { mostExamples } from './findings.js';
 import type { ChangeExample } from '../results.js';
 
@@ -28,7 +27,7 @@ export async function countStored(
   database: Database,
   { table: main, stored }: States,
 ): Promise<{ readonly rows: number; readonly orders: number }> {
-  const orders = hasColumn(main, 'amazon_order_id') ? 'count(DISTINCT amazon_order_id)' : '0';
+  const orders = hasEvents(main) ? 'count(DISTINCT amazon_order_id)' : '0';
   const [counted] = await database.rows(`SELECT count(*) AS rows, ${orders} AS orders FROM (${stored})`);
   return { rows: Number(counted?.['rows']), orders: Number(counted?.['orders']) };
 }
@@ -38,9 +37,9 @@ export async function countReturnedOrders(
   database: Database,
   { table: main, stored, incoming }: States,
 ): Promise<number> {
-  if (!hasColumn(main, 'amazon_order_id')) return 0;
+  if (!hasEvents(main)) return 0;
   // A transaction keeps its id when its status changes; an unchanged event has the same event id.
-  const ids = ['amazon_order_id', 'event_id', 'transaction_id'].filter((name) => hasColumn(main, name));
+  const ids = ['amazon_order_id', 'event_id', ...(main.row === 'transaction' ? ['transaction_id'] : [])];
   const isKnown = ids.map((id) => `${id} IN (SELECT ${id} FROM (${incoming}) WHERE ${id} IS NOT NULL)`).join(' OR ');
   const [orders] = await database.rows(
     `SELECT count(DISTINCT amazon_order_id) FILTER (${isKnown}) AS returned FROM (${stored}) WHERE amazon_order_id IS NOT NULL`,
@@ -68,10 +67,8 @@ const groupKey = "coalesce(nullif(group_id, ''), raw)";
 
 /** In SQL: the identity of a row; undefined for a table whose rows have none. */
 export function rowKey(main: Table): string | undefined {
-  // A definition may have a column of its own that is called event_id.
-  if (main.customPipeline !== undefined) return undefined;
-  if (hasColumn(main, 'event_id')) return 'event_id';
-  return hasColumn(main, 'group_id') && hasColumn(main, 'raw') ? groupKey : undefined;
+  if (keepsHistory(main)) return 'event_id';
+  return main.row === 'group' ? groupKey : undefined;
 }
 
 /**
@@ -93,12 +90,12 @@ export async function findDiffering(database: Database, states: MainStates): Pro
   );
   const vanished = Number(counts?.['vanished']);
   const appeared = Number(counts?.['appeared']);
-  if (key !== 'event_id') {
+  if (main.row === 'group') {
     const groups = await changedGroups(database, states);
     return { vanished, appeared, released: 0, moved: 0, ...groups, rows: vanished + appeared + groups.differ };
   }
   const isSame = vanished + appeared === 0;
-  const mayRelease = !isSame && hasColumn(main, 'status');
+  const mayRelease = !isSame && main.row === 'transaction';
   const [releases] = mayRelease
     ? await database.rows(`SELECT count(DISTINCT transaction_id) AS released FROM (${releasedIds})`)
     : [];
@@ -147,7 +144,7 @@ export async function countDifferingRows(
  * others next to them. Returns their number.
  */
 async function addMoved(database: Database, { table: main, stored, incoming, isKnown }: MainStates): Promise<number> {
-  if (isKnown === undefined || !hasColumn(main, 'posted_at')) return 0;
+  if (isKnown === undefined || !hasEvents(main)) return 0;
   await database.execute(
     `CREATE OR REPLACE TEMP TABLE moved_ AS SELECT * FROM (${incoming}) ` +
       `WHERE posted_at IS NULL AND NOT (${isKnown}) AND event_id IN (SELECT event_id FROM (${stored}))`,
@@ -172,7 +169,7 @@ const allChanges =
 
 /** Counts the pairs of a vanished and an appeared row: of one transaction by its id, of events by their order and list. */
 async function pairsOfEvents(database: Database, main: Table): Promise<Pick<Differing, 'differ' | 'examples'>> {
-  const isTransaction = hasColumn(main, 'transaction_id');
+  const isTransaction = main.row === 'transaction';
   const orderId = historyValue(main, 'amazon_order_id');
   const subject = isTransaction ? 'transaction_id' : orderId;
   const list = isTransaction ? 'transaction_type' : historyValue(main, 'event_list');

@@ -1,37 +1,34 @@
 import { readFile, rm } from 'node:fs/promises';
-import { sqlType, type Table, type Column } from '../../core/columns/table.js';
+import { hasColumn, hasEvents, sqlType, type RowKind, type Table, type Column } from '../../core/columns/table.js';
 import type { Database } from '../../core/duckdb/connection.js';
 import { eventHistory, historyPipeline } from '../../sources/finances/lake-tables.js';
 import type { SliceCommit, SliceFile } from '../../lake/slice-writer.js';
 import { copyRows, mostGroupRows } from '../../lake/files/local-parquet.js';
-import { hasColumn } from '../../lake/files/sorted-file.js';
 import { loadKeysLabel } from '../../lake/files/load-key-rows.js';
 import type { Workspace } from '../../lake/files/workspace.js';
 import { fileMetadata } from '../../lake/files/new-file.js';
 import { timestampLiteral, identifier, literal } from '../../core/duckdb/literals.js';
 
-/** Columns of a table that the history requires. */
-const neededColumns = ['event_id', 'content_hash', 'raw'];
-
-/** What lines of settlements have in the place of other columns of the history. */
-const lineColumns: Readonly<Record<string, string>> = {
-  event_list: 'transaction_type',
-  effective_at: 'ended_at',
-  amazon_order_id: 'order_id',
-  position: 'line',
+/** In SQL: what rows have in the place of columns of the history. Transactions have one list. */
+const otherValues: Readonly<Partial<Record<RowKind, Readonly<Record<string, string>>>>> = {
+  transaction: { event_list: "'transactions'" },
+  line: {
+    event_list: "coalesce(rows.transaction_type, '')",
+    effective_at: 'rows.ended_at',
+    amazon_order_id: 'rows.order_id',
+    position: 'rows.line',
+  },
 };
 
 /** Whether the history keeps changes of a table's rows: events, transactions and lines of settlements. */
 export function keepsHistory(main: Table): boolean {
-  return neededColumns.every((name) => hasColumn(main, name));
+  return hasEvents(main) || main.row === 'line';
 }
 
-/** In SQL: the value of a history column from a row of a table; null where the table lacks it. Transactions have one list. */
+/** In SQL: the value of a history column from a row of a table; null where the table lacks it. */
 export function historyValue(main: Table, name: string): string {
-  if (hasColumn(main, name)) return `rows.${identifier(name)}`;
-  if (main.linesOf === undefined) return name === 'event_list' ? "'transactions'" : 'NULL';
-  const column = lineColumns[name];
-  return column === undefined ? 'NULL' : name === 'event_list' ? `coalesce(rows.${column}, '')` : `rows.${column}`;
+  const other = main.row && otherValues[main.row]?.[name];
+  return other ?? (hasColumn(main, name) ? `rows.${identifier(name)}` : 'NULL');
 }
 
 /**

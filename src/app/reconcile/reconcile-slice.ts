@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { contentOf, DamagedFile, rowsOf, type DataFile } from '../../lake/delta/data-file.js';
 import { Mutex } from '../../core/mutex.js';
 import type { Clock } from '../../core/clock.js';
-import type { Table } from '../../core/columns/table.js';
+import { hasEvents, type Table } from '../../core/columns/table.js';
 import type { LedgerlakeError } from '../../core/errors.js';
 import { lakePathOf } from '../../lake/catalog/change.js';
 import type { Snapshot } from '../../lake/catalog/snapshot.js';
@@ -11,7 +11,6 @@ import type { Lake } from '../../lake/lake.js';
 import type { Revision, Revisions, SliceCommit } from '../../lake/slice-writer.js';
 import { withDerived, type TableFile } from '../../lake/commit-files.js';
 import { replacementOf, type SliceReplacement } from '../../lake/slice-replacement.js';
-import { hasColumn } from '../../lake/files/sorted-file.js';
 import { canSelectRows, loadKeyCondition } from '../../lake/files/load-key-rows.js';
 import type { Workspace } from '../../lake/files/workspace.js';
 import type { UncomparedSlices } from '../results.js';
@@ -132,10 +131,10 @@ export class EventRevisions implements Revisions {
 
   async #verdict(reread: Reread): Promise<Verdict> {
     const { slice, replacement, stored, known, mayStay } = reread;
-    const { pipeline, loadKeys, main, derived } = slice;
+    const { pipeline, loadKeys, main } = slice;
     // Nothing is replaced.
     if (known.length === 0) return { outcome: { files: [], isCompared: true, replacement } };
-    if (!canSelectRows(main, derived, known)) return { outcome: { ...uncompared, replacement } };
+    if (!canSelectRows(main, known)) return { outcome: { ...uncompared, replacement } };
     if (mayStay && sameFiles(slice, stored)) {
       const rows = rowsOf(addsOf(stored, main));
       this.#addOrders(pipeline, { stored: rows, returned: rows });
@@ -154,7 +153,7 @@ export class EventRevisions implements Revisions {
     const { database } = this.#workspace;
     const of = { pipeline: slice.pipeline, load_keys: known };
     // What is compared of settlements is their lines.
-    const compared = derived.find(({ table }) => table.linesOf !== undefined && keepsHistory(table)) ?? main;
+    const compared = derived.find(({ table }) => table.row === 'line') ?? main;
     const { rows, orders } = await countStored(database, compared);
     const isEmptied = rows > 0 && hasNoRows(slice);
     if (isEmptied && slice.acceptEmpty !== true)
@@ -178,7 +177,7 @@ export class EventRevisions implements Revisions {
       return { outcome: 'refused', emptied: [refused(reread, rows, found)] };
     const isChanged = found.rows + found.released + found.grown > 0;
     if (!isChanged && (await maySkip())) return { outcome: 'same' };
-    const entries = derived.find(({ table }) => hasColumn(table, 'entry'));
+    const entries = derived.find(({ table }) => table.row === 'entry');
     const now = this.#clock.now();
     const hasHistory = (isChanged || found.moved > 0) && keepsHistory(compared.table);
     const files = hasHistory ? await historyFiles(this.#workspace, compared.table, slice, entries, now) : [];
@@ -221,9 +220,10 @@ export class EventRevisions implements Revisions {
     const mainStates = await states(slice.main, loadKeyCondition(known));
     const derived: States[] = [];
     for (const table of slice.derived) {
-      const isLines = table.linesOf !== undefined;
-      if (!isLines && !hasColumn(table, 'event_id')) continue;
-      const condition = isLines ? loadKeyCondition(known) : `event_id IN (SELECT event_id FROM (${mainStates.stored}))`;
+      const isEntries = table.row === 'entry';
+      const condition = isEntries
+        ? `event_id IN (SELECT event_id FROM (${mainStates.stored}))`
+        : loadKeyCondition(known);
       derived.push(await states(table, condition));
     }
     return { main: mainStates, derived };
@@ -250,7 +250,7 @@ interface SliceStates {
 /** In SQL: whether an incoming row is of a load key that was read before; undefined where all are. */
 function knownRowsCondition(main: Table, { loadKeys }: SliceCommit, known: readonly string[]): string | undefined {
   if (loadKeys.every((loadKey) => known.includes(loadKey))) return undefined;
-  const instant = hasColumn(main, 'effective_at') ? 'effective_at' : 'started_at';
+  const instant = hasEvents(main) ? 'effective_at' : 'started_at';
   const retired = known
     .filter((loadKey) => !loadKeys.includes(loadKey))
     .flatMap((loadKey) => readWindow(loadKey) ?? [])

@@ -14,7 +14,6 @@ import { loadKeyFor } from '../../lake/catalog/load-key.js';
 import type { Lake } from '../../lake/lake.js';
 import { dayOf, importedKey, parseImportedKey } from '../../lake/loads/imported-spans.js';
 import { readWindow } from '../../engine/slicing/window-slices.js';
-import { hasColumn } from '../../lake/files/sorted-file.js';
 import { parseNote } from '../../lake/store/store.js';
 import { writeBundle, writeFiltered } from '../maintenance/file-bundles.js';
 import { pipelinesIn, keyOfRow, loadKeyOf, type RepairedFiles } from './damaged-files.js';
@@ -168,8 +167,7 @@ function isDay(window: Window): boolean {
 
 /** In SQL: whether a row has no date, so that its id says whether it was imported. */
 function isUndated({ main }: PipelineTables): string {
-  const columns = ['event_list', 'posted_at', 'window_start', 'window_end'];
-  return columns.every((column) => hasColumn(main, column)) ? 'posted_at IS NULL' : 'false';
+  return main.row === 'event' ? 'posted_at IS NULL' : 'false';
 }
 
 /** In SQL: whether a row without a date has the id of an imported one, which both ends of its span are part of. */
@@ -228,7 +226,7 @@ export async function adoptFiles({ lake, clock, workspace }: RepairedFiles, { fi
       writeFiltered(workspace, pipeline.main, [local], condition, metadata);
     const figures = [
       ...(pipeline.derived.length > 0 ? (['net'] as const) : []),
-      ...(pipeline.main.holds === 'groups' ? (['groups'] as const) : []),
+      ...(pipeline.main.row === 'group' ? (['groups'] as const) : []),
     ];
     const bundle = {
       target: { pipeline, account, month, loadKeys },

@@ -22,7 +22,6 @@ import { bundlesOf, fileTargetOf, writeBundle, writeFiltered } from '../maintena
 import { remainderWriter } from '../maintenance/remainder.js';
 import { historyPipeline } from '../../sources/finances/lake-tables.js';
 import { readWindow } from '../../engine/slicing/window-slices.js';
-import { hasColumn } from '../../lake/files/sorted-file.js';
 import { parseImportedKey } from '../../lake/loads/imported-spans.js';
 import { loadKeyKindOf } from '../coverage/stored-pipelines.js';
 import { verifyLake } from '../verify/verify-lake.js';
@@ -50,8 +49,7 @@ export function pipelinesIn(lake: Lake): readonly PipelineTables[] {
 
 /** In SQL: the load key of a row of a main table. */
 export function keyOfRow(main: Table): string {
-  const kind = loadKeyKindOf(main) ?? 'window';
-  return kind === 'window' && !hasColumn(main, 'window_start') ? 'NULL' : keyExpression(kind);
+  return keyExpression(loadKeyKindOf(main) ?? 'window');
 }
 
 /** What a load key says of itself, as the entry of one whose own is lost. */
@@ -97,7 +95,8 @@ async function fateOf(
   const { pipeline, table, add } = file;
   const account = add.account;
   const none = { ...file, gaps: [], lasting: [], readable: undefined };
-  if (isRederived(pipeline, table)) return none;
+  // Entries follow from their events without a request.
+  if (table.row === 'entry') return none;
   if (table.appendOnly === true)
     return { ...none, readable: (await readableCopy(lake, table, add, 'true', workspace))?.rows };
   const stored = lake.snapshot.keysOf(account, pipeline.name);
@@ -192,11 +191,6 @@ function unloadedRows(lake: Lake, isOdd: (path: string) => boolean, now: number)
   });
 }
 
-/** Whether a table's rows follow from those of its main table without a request. */
-function isRederived(pipeline: PipelineTables, table: Table): boolean {
-  return table !== pipeline.main && pipeline.main.customPipeline === undefined && table.linesOf === undefined;
-}
-
 /** Rows of a damaged file that meet a condition in SQL, as a file of its own: its own footer may be damaged, too. */
 interface ReadableCopy {
   readonly path: string;
@@ -234,10 +228,10 @@ export function loadText(load: OddLoad, now: number): string {
 }
 
 /** What becomes of a damaged file, for people. */
-export function fateText({ pipeline, table, add, reason, gaps, lasting, readable }: DamagedData): string {
+export function fateText({ table, add, reason, gaps, lasting, readable }: DamagedData): string {
   const rows = formatCount(add.rows, 'row');
   const what = `${lakePathOf(table.name, add)}: ${reason}; `;
-  if (isRederived(pipeline, table)) return `${what}its ${rows} are derived again`;
+  if (table.row === 'entry') return `${what}its ${rows} are derived again`;
   if (table.appendOnly === true) {
     return readable === undefined
       ? `${what}LOST: its ${rows}, which no run can get back`
@@ -272,7 +266,7 @@ export async function takeOut(repaired: RepairedFiles, damaged: readonly Damaged
   const { lake } = repaired;
   for (const data of damaged) {
     const { pipeline, table, add, gaps, lasting, readable } = data;
-    if (isRederived(pipeline, table)) continue;
+    if (table.row === 'entry') continue;
     const files = readable === undefined ? [] : await readableFiles(repaired, data);
     const gone = readable === undefined ? [...gaps, ...lasting] : gaps;
     const isMain = table === pipeline.main;

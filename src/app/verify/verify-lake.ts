@@ -1,3 +1,4 @@
+import { hasEvents } from '../../core/columns/table.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -14,7 +15,7 @@ import { readUnfinished, type UnfinishedRange } from '../coverage/unfinished-ran
 import { loadedSettlements, totalFault, type Settlement } from '../settlements/settlements.js';
 import type { CatalogVersion } from '../results.js';
 import { CertificateBuilder, type CheckContext, type Comparison } from './common/check.js';
-import { checkedBundles, hasEntries, type CheckedBundle, type CheckedFile } from './common/checked-files.js';
+import { checkedBundles, type CheckedBundle, type CheckedFile } from './common/checked-files.js';
 import { checks } from './check-list.js';
 import { hasItsBytes } from './checks/file-bytes.js';
 import { groupTotalsCheck } from './checks/group-totals.js';
@@ -230,7 +231,7 @@ async function checkFiles(
   const { schema } = first;
   const bundles = whole.filter(({ main }) => main.table === schema.name);
   for (const check of checks) await check.files?.({ schema, files, bundles }, context);
-  if (hasEntries(schema)) await checkEvents(bundles, context);
+  if (hasEvents(schema)) await checkEvents(bundles, context);
 }
 
 /** Runs checks of a file. Where DuckDB can't read the file, adds that as a problem of the file, and returns false. */

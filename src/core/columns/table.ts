@@ -47,13 +47,23 @@ export interface TableBatch {
   readonly rows: RecordBatch;
 }
 
+/**
+ * What a row of a table is, and with it what identifies it. Left out: it is its values, and has no history.
+ *
+ * - `event`, `transaction`: `event_id`. `event_history` keeps their changes. They have a `content_hash`, `posted_at` and `effective_at`; a
+ *   transaction keeps its `transaction_id` when its status changes.
+ * - `entry`: the `event_id` of the main table's row, from whose `raw` it follows, and `entry`.
+ * - `group`: its settlement.
+ * - `line` of a settlement report: `event_id`, with the history of events.
+ */
+export type RowKind = 'event' | 'transaction' | 'entry' | 'group' | 'line';
+
 /** A table of the lake. It is partitioned by `account` and `month`, which are folders and not columns of its files. */
 export interface Table {
   readonly name: string;
   readonly about: string;
   readonly columns: readonly Column[];
-  /** What the summary of a run counts its rows as; left out: rows of another kind. */
-  readonly holds?: 'events' | 'entries' | 'groups';
+  readonly row?: RowKind;
   /**
    * Its files are added with a main table's commit, like those of derived tables, but count permanently once a commit
    * has referenced them.
@@ -67,6 +77,21 @@ export interface Table {
   readonly customPipeline?: string;
   /** The table whose records have these rows as lines: this table is derived from it, and a load key has rows of both. */
   readonly linesOf?: string;
+}
+
+/** Whether rows are events, as transactions are: those of a main table with entries. */
+export function hasEvents({ row }: Table): boolean {
+  return row === 'event' || row === 'transaction';
+}
+
+/** Whether a table has a column. What its rows are, `row` says. */
+export function hasColumn(table: Table, column: string): boolean {
+  return table.columns.some(({ name }) => name === column);
+}
+
+/** Whether a table stores what its rows are derived from: custom tables may leave it out. */
+export function storesRaw(table: Table): boolean {
+  return hasColumn(table, 'raw');
 }
 
 const sqlTypes: TypeNames = {

@@ -1,6 +1,5 @@
-import type { Table } from '../../core/columns/table.js';
+import { hasColumn, hasEvents, type Table } from '../../core/columns/table.js';
 import { parseLoadKey, type LoadKeyKind } from '../catalog/load-key.js';
-import { hasColumn } from './sorted-file.js';
 import { timestampLiteral, identifier, literal } from '../../core/duckdb/literals.js';
 
 /** The columns that select the rows of a load key, by the key's kind. */
@@ -15,16 +14,11 @@ const columnsOfKind: Readonly<Record<LoadKeyKind | 'imported', readonly string[]
 /** None for a kind that this program doesn't know. */
 const columnsOf: Readonly<Partial<Record<string, readonly string[]>>> = columnsOfKind;
 
-/** Whether the rows of each of these load keys can be selected in the main table's files and in the derived ones. */
-export function canSelectRows(main: Table, derived: readonly Table[], loadKeys: readonly string[]): boolean {
-  const canSplit = (table: Table) =>
-    loadKeys.every(
-      (loadKey) => columnsOf[parseLoadKey(loadKey).kind]?.every((column) => hasColumn(table, column)) === true,
-    );
-  // Rows of a derived table are selected by their event, lines of a custom pipeline like their records.
-  const follows = (table: Table) =>
-    table.linesOf === undefined ? hasColumn(table, 'event_id') && hasColumn(main, 'event_id') : canSplit(table);
-  return canSplit(main) && derived.every(follows);
+/** Whether the rows of each of these load keys can be selected in a main table's files: derived rows follow, lines have the same columns. */
+export function canSelectRows(main: Table, loadKeys: readonly string[]): boolean {
+  return loadKeys.every(
+    (loadKey) => columnsOf[parseLoadKey(loadKey).kind]?.every((column) => hasColumn(main, column)) === true,
+  );
 }
 
 /** SQL expression for the load key of a row, by the key's kind. */
@@ -36,7 +30,7 @@ export function keyExpression(kind: LoadKeyKind): string {
 
 /** SQL expression for the instant that tells whether an imported row of a main table is of a window. */
 export function instantColumn(main: Table): string {
-  return hasColumn(main, 'effective_at') ? 'effective_at' : 'coalesce(started_at, window_start)';
+  return hasEvents(main) ? 'effective_at' : 'coalesce(started_at, window_start)';
 }
 
 /** SQL condition for the rows of a main table that belong to one of these load keys. Never null. */

@@ -1,14 +1,13 @@
 import { lakePathOf } from '../catalog/change.js';
 import type { DataFile } from '../delta/data-file.js';
 import { rm } from 'node:fs/promises';
-import { sqlType, type Column, type Table } from '../../core/columns/table.js';
+import { hasColumn, sqlType, type Column, type Table } from '../../core/columns/table.js';
 import type { Database } from '../../core/duckdb/connection.js';
 import { identifier, literal } from '../../core/duckdb/literals.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import type { Lake } from '../lake.js';
 import type { SliceCommit } from '../slice-writer.js';
 import { checkedFile } from './local-file.js';
-import { hasColumn } from './sorted-file.js';
 import { rowsIn } from './local-parquet.js';
 import { type Workspace, defaultLimits, withWorkspace } from './workspace.js';
 import { loadKeyCondition } from './load-key-rows.js';

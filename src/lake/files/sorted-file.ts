@@ -1,5 +1,5 @@
 import { rm } from 'node:fs/promises';
-import type { Table } from '../../core/columns/table.js';
+import { hasColumn, type Table } from '../../core/columns/table.js';
 import type { QueryOptions, Database } from '../../core/duckdb/connection.js';
 import { literal, fileLiteral, identifier } from '../../core/duckdb/literals.js';
 import { mostGroupRows, rowsIn, copyRows, type LocalParquet } from './local-parquet.js';
@@ -145,8 +145,4 @@ export function mainOrder(table: Table): string {
 
 function orderOf(table: Table): readonly string[] {
   return [...new Set([...(table.sort ?? []), ...sortColumns.filter((name) => hasColumn(table, name))])];
-}
-
-export function hasColumn(table: Table, column: string): boolean {
-  return table.columns.some(({ name }) => name === column);
 }

@@ -1,3 +1,4 @@
+import { storesRaw } from '../../core/columns/table.js';
 import { lakePathOf } from '../../lake/catalog/change.js';
 import { compare } from '../../core/compare.js';
 import { groupBy } from '../../core/group-by.js';
@@ -132,9 +133,7 @@ export function nearestFiles(
 }
 
 /** The tables that store the received JSON. */
-const storedTables = tables.filter(
-  (table) => table.appendOnly !== true && table.columns.some(({ name }) => name === 'raw'),
-);
+const storedTables = tables.filter((table) => table.appendOnly !== true && storesRaw(table));
 
 /** The main tables of a lake at the newest version that was read. */
 export class MainTables {

@@ -12,7 +12,15 @@ import {
 } from '../../core/columns/arrays.js';
 import { count } from '../../core/count.js';
 import { Dictionary } from '../../core/columns/dictionary.js';
-import { digitsOf, recordBatch, type Column, type ColumnType, type Table } from '../../core/columns/table.js';
+import {
+  digitsOf,
+  hasColumn,
+  recordBatch,
+  storesRaw,
+  type Column,
+  type ColumnType,
+  type Table,
+} from '../../core/columns/table.js';
 import type { Batch, Collector } from '../../engine/run/pipeline.js';
 import { sliceHoles, type SliceHole, type PageWithHoles } from '../../engine/run/slice-holes.js';
 import type { Window } from '../../core/windows.js';
@@ -76,7 +84,7 @@ export class RecordCollector implements Collector<RecordPage> {
     this.#window = window;
     this.#columns = definition.table.columns.filter(({ name }) => !commonColumns.has(name));
     this.#values = new Map(this.#columns.map(({ name }) => [name, []]));
-    this.#hasRaw = this.#hasColumn('raw');
+    this.#hasRaw = storesRaw(definition.table);
   }
 
   add(page: RecordPage): number {
@@ -91,10 +99,6 @@ export class RecordCollector implements Collector<RecordPage> {
     const order = sorted(this.#values, this.#length, table.sort ?? []);
     const arrays = { ...this.#windowArrays(order), ...this.#valueArrays(order), ...this.#rawArrays(order) };
     return [{ table, month, rows: recordBatch(table, order.length, arrays) }];
-  }
-
-  #hasColumn(column: string): boolean {
-    return this.#definition.table.columns.some(({ name }) => name === column);
   }
 
   #addRecord(record: Json): void {
@@ -167,7 +171,9 @@ export class RecordCollector implements Collector<RecordPage> {
     const { length } = raw;
     return {
       raw: textArray(length, (row) => raw[row] ?? ''),
-      ...(this.#hasColumn('content_hash') && { content_hash: textArray(length, (row) => hashOf(raw[row] ?? '')) }),
+      ...(hasColumn(this.#definition.table, 'content_hash') && {
+        content_hash: textArray(length, (row) => hashOf(raw[row] ?? '')),
+      }),
     };
   }
 }

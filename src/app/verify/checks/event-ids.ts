@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
+import { storesRaw } from '../../../core/columns/table.js';
 import { isoInstant } from '../../../core/numeric/instant.js';
 import { formatCount } from '../../../core/text/amounts.js';
 import { windowKey } from '../../../engine/slicing/window-slices.js';
 import { rowsWithSource } from '../../../lake/files/local-parquet.js';
-import { hasColumn } from '../../../lake/files/sorted-file.js';
 import { importedKey } from '../../../lake/loads/imported-spans.js';
 import { settlementReports } from '../../../sources/finances/settlement-reports/report-tables.js';
 import { damagedFileRemedy } from '../../coverage/damaged-rows.js';
@@ -20,7 +20,7 @@ export const eventIdsCheck: CheckDefinition = {
   remedy: damagedFileRemedy,
   files: async ({ schema, files, bundles }, context) => {
     const isCustom = schema.customPipeline !== undefined && loadKeyKindOf(schema) !== undefined;
-    if (isCustom && hasColumn(schema, 'raw')) await checkHashes(files, context);
+    if (isCustom && storesRaw(schema)) await checkHashes(files, context);
     else if (schema.name === settlementReports.name) await checkLineIds(derivedOf(bundles), context);
   },
   event: (event, { certificate }) => {

@@ -1,9 +1,10 @@
+import { hasEvents } from '../../../core/columns/table.js';
 import { groupBy } from '../../../core/group-by.js';
 import { ifReadable } from '../../../lake/delta/data-file.js';
 import { rowsWithSource } from '../../../lake/files/local-parquet.js';
 import { derivedRowsRemedy } from '../../coverage/damaged-rows.js';
 import type { CheckContext, CheckDefinition } from '../common/check.js';
-import { derivedOf, hasEntries, pathsOf, statementOver, type TableFiles } from '../common/checked-files.js';
+import { derivedOf, pathsOf, statementOver, type TableFiles } from '../common/checked-files.js';
 import fileSums from '../statements/net-sums.sql';
 
 export const netSumsCheck: CheckDefinition = {
@@ -18,7 +19,7 @@ const zero = '0.000000';
 
 /** Compares the net sums in the log's tags of files of entries with their rows. */
 async function checkNetSums({ schema, bundles }: TableFiles, { database, certificate }: CheckContext): Promise<void> {
-  const files = hasEntries(schema) ? derivedOf(bundles) : [];
+  const files = hasEvents(schema) ? derivedOf(bundles) : [];
   if (files.length === 0) return;
   certificate.count(netSumsCheck, files.length);
   const sumsOfFiles = await database.rows(

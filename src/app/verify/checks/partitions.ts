@@ -1,3 +1,4 @@
+import { hasEvents } from '../../../core/columns/table.js';
 import { loadKeyFor, type LoadKeyKind } from '../../../lake/catalog/load-key.js';
 import { timestampLiteral } from '../../../core/duckdb/literals.js';
 import { formatCount } from '../../../core/text/amounts.js';
@@ -5,7 +6,6 @@ import type { ResultCell } from '../../../core/text/rows.js';
 import { monthOf, monthRange, overlap, type Window } from '../../../core/windows.js';
 import { windowKey } from '../../../engine/slicing/window-slices.js';
 import { instantColumn, loadKeyCondition } from '../../../lake/files/load-key-rows.js';
-import { hasColumn } from '../../../lake/files/sorted-file.js';
 import { countRows, rowsWithSource, sourceColumn } from '../../../lake/files/local-parquet.js';
 import { importedKey, loadedOf, parseImportedKey } from '../../../lake/loads/imported-spans.js';
 import { damagedFileRemedy } from '../../coverage/damaged-rows.js';
@@ -81,7 +81,7 @@ function isInPlace({ schema, add }: CheckedFile): string {
 /** In SQL: whether an imported row is of windows: by its date, without one by all of its days. */
 function isInWindows({ schema }: CheckedFile, windows: readonly Window[]): string {
   const instant = instantColumn(schema);
-  const isDated = hasColumn(schema, 'posted_at') ? 'posted_at IS NOT NULL AND ' : '';
+  const isDated = hasEvents(schema) ? 'posted_at IS NOT NULL AND ' : '';
   const inEach = windows.map((window) => {
     const ofDays = `window_start >= ${timestampLiteral(window.start)} AND window_end <= ${timestampLiteral(window.end)}`;
     return `(${isDated}${isWithin(instant, window)}) OR (${ofDays})`;

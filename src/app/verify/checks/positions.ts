@@ -1,8 +1,9 @@
+import { hasEvents } from '../../../core/columns/table.js';
 import { rowsWithSource, sourceColumn } from '../../../lake/files/local-parquet.js';
 import { damagedFileRemedy } from '../../coverage/damaged-rows.js';
 import { loadKeyKindOf } from '../../coverage/stored-pipelines.js';
 import type { CheckContext, CheckDefinition } from '../common/check.js';
-import { fileOf, hasEntries, pathsOf, type TableFiles } from '../common/checked-files.js';
+import { fileOf, pathsOf, type TableFiles } from '../common/checked-files.js';
 
 export const positionsCheck: CheckDefinition = {
   name: 'positions',
@@ -18,7 +19,7 @@ const eventKeys = [...windowKeys, 'group_id', 'requested_order_id'];
 
 async function checkPositions({ schema, files }: TableFiles, { database, certificate }: CheckContext): Promise<void> {
   const isCustom = schema.customPipeline !== undefined;
-  if (loadKeyKindOf(schema) === undefined || !(isCustom || hasEntries(schema))) return;
+  if (loadKeyKindOf(schema) === undefined || !(isCustom || hasEvents(schema))) return;
   const keys = isCustom ? windowKeys : eventKeys;
   for (const { add } of files) certificate.count(positionsCheck, add.rows);
   const twice =

@@ -87,8 +87,3 @@ export function fileOf(files: readonly CheckedFile[], source: ResultCell | undef
   if (found === undefined) throw new Error(`expected a file ${String(source)}`);
   return found;
 }
-
-/** Whether a table's rows are events that have entries. */
-export function hasEntries({ holds }: Table): boolean {
-  return holds === 'events';
-}

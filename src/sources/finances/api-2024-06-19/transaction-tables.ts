@@ -126,27 +126,27 @@ export const transactions: Table = {
   name: 'transactions',
   about: 'One row per transaction received by date.',
   columns: transactionColumns(effectiveAt),
-  holds: 'events',
+  row: 'transaction',
   agedBy: 'effective_at',
 };
 export const transactionEntries: Table = {
   name: 'transaction_entries',
   about: 'One row per amount of every transaction received by date.',
   columns: entryColumns(effectiveAt),
-  holds: 'entries',
+  row: 'entry',
 };
 export const orderTransactions: Table = {
   name: 'order_transactions',
   about: 'One row per transaction received by order.',
   columns: transactionColumns(maybeEffectiveAt),
-  holds: 'events',
+  row: 'transaction',
   agedBy: 'effective_at',
 };
 export const orderTransactionEntries: Table = {
   name: 'order_transaction_entries',
   about: 'One row per amount of every transaction received by order.',
   columns: entryColumns(maybeEffectiveAt),
-  holds: 'entries',
+  row: 'entry',
 };
 
 const accountType = nullableText('account_type', 'Type of the account: `Standard Orders`.');

@@ -99,40 +99,40 @@ export const events: Table = {
   name: 'events',
   about: 'One row per event received by date.',
   columns: eventColumns(effectiveAt),
-  holds: 'events',
+  row: 'event',
   agedBy: 'effective_at',
 };
 export const entries: Table = {
   name: 'entries',
   about: 'One row per amount of every event received by date.',
   columns: entryColumns(effectiveAt),
-  holds: 'entries',
+  row: 'entry',
 };
 export const groupEvents: Table = {
   name: 'group_events',
   about: 'One row per event received by group, with its settlement.',
   columns: eventColumns(effectiveAt),
-  holds: 'events',
+  row: 'event',
   agedBy: 'effective_at',
 };
 export const groupEntries: Table = {
   name: 'group_entries',
   about: 'One row per amount of every event received by group.',
   columns: entryColumns(effectiveAt),
-  holds: 'entries',
+  row: 'entry',
 };
 export const orderEvents: Table = {
   name: 'order_events',
   about: 'One row per event received by order.',
   columns: eventColumns(maybeEffectiveAt),
-  holds: 'events',
+  row: 'event',
   agedBy: 'effective_at',
 };
 export const orderEntries: Table = {
   name: 'order_entries',
   about: 'One row per amount of every event received by order.',
   columns: entryColumns(maybeEffectiveAt),
-  holds: 'entries',
+  row: 'entry',
 };
 
 export const groups: Table = {
@@ -162,6 +162,6 @@ export const groups: Table = {
       "The group's JSON exactly as received, byte for byte; only texts that are no JSON are repaired.",
     ),
   ],
-  holds: 'groups',
+  row: 'group',
   agedBy: 'ended_at',
 };

@@ -72,6 +72,7 @@ export const settlementLines: Table = {
   about: "One row per line of Amazon's settlement reports (flat file V2).",
   columns: lineColumns,
   sort: ['started_at', 'settlement_id', 'line'],
+  row: 'line',
   linesOf: reportsName,
 };
 
