@@ -10,17 +10,19 @@ import { settlementReportsPipeline } from './settlement-reports.js';
 import { settlementSummariesPipeline } from './settlement-summaries.js';
 import { transactionsPipeline } from './transactions.js';
 
+const laterByDate = [transactionsPipeline] as const;
+
 /** The pipelines that commands mean by what their rows are: no command names one itself. */
 export const roles = {
   /** The list of settlements, whichever API is read. */
   settlements: financialEventGroups,
-  /** Amounts by date, of API v0. */
+  /** Amounts by date, of the API whose amounts by date don't name their settlement. */
   events: financialEvents,
-  /** Amounts by date, of API 2024-06-19: from their first day on they count in place of the events. */
-  transactions: transactionsPipeline,
-  /** Both, the older API first: figures, journals and coverage go by their days. */
-  byDate: [financialEvents, transactionsPipeline],
-  /** The amounts of each settlement, of the API whose amounts by date don't name their settlement. */
+  /** Those of the APIs after it, the oldest first. */
+  later: laterByDate,
+  /** All of them: `apiDays` says which of them figures have of a day. */
+  byDate: [financialEvents, ...laterByDate],
+  /** The amounts of each settlement, of the API of `events`. */
   bySettlement: groupEventsPipeline,
   /** A sync without named pipelines runs it where a run has loaded it before, or where the settings ask for it. */
   reports: settlementReportsPipeline,
@@ -28,7 +30,7 @@ export const roles = {
 
 const defaults: Readonly<Record<ApiName, readonly FinancesPipeline[]>> = {
   v0: [roles.settlements, roles.events, roles.bySettlement],
-  '2024-06-19': [roles.settlements, roles.transactions],
+  '2024-06-19': [roles.settlements, transactionsPipeline],
 };
 
 /** The pipelines of a command without named pipelines, by API. */

@@ -1,112 +1,140 @@
 import { roles } from '../../../pipelines/all-pipelines.js';
-import { dayMs, overlap, uncovered, type Window } from '../../core/windows.js';
+import { dayMs, joined, overlap, spanOf, uncovered, type Window } from '../../core/windows.js';
 import { readWindow } from '../../engine/slicing/window-slices.js';
 import type { Lake } from '../../lake/lake.js';
 import { parseImportedKey } from '../../lake/loads/imported-spans.js';
+import { apiWith } from '../../sources/finances/finances-apis.js';
+import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
+import type { FinancesApi } from '../../sources/finances/selling-partner/finances-api.js';
 import { loadingCommand, spansText } from '../command-text.js';
 import { storedWindows } from './stored-pipelines.js';
 
-const { events, transactions } = roles;
+/** What an account has of an API by date. */
+export interface ApiDays {
+  readonly api: FinancesApi;
+  readonly pipeline: FinancesPipeline;
+  /** The windows that are loaded or imported, in order. */
+  readonly loaded: readonly Window[];
+  /** Start of the first window with rows, milliseconds since 1970; Infinity: none. Figures have its amounts from there on. */
+  readonly since: number;
+  /** Where a newer API begins, whose amounts figures have from there on; Infinity: there is none. */
+  readonly until: number;
+}
 
-/** The windows of an account that both APIs are loaded for, and those that only one is loaded for. */
+/** What an account has of each API by date, the oldest first: which one counts on which day. */
+export function apiDays(lake: Lake, account: string): readonly ApiDays[] {
+  let until = Infinity;
+  const newestFirst = roles.byDate.toReversed().flatMap((pipeline) => {
+    const api = apiWith(pipeline.operation);
+    if (api === undefined) return [];
+    const since = firstInstant(lake, account, pipeline);
+    const days = { api, pipeline, loaded: storedWindows(lake, pipeline, account), since, until };
+    until = Math.min(since, until);
+    return [days];
+  });
+  return newestFirst.toReversed();
+}
+
+/** Start of the first window that an account has rows of, milliseconds since 1970; Infinity: none. */
+function firstInstant(lake: Lake, account: string, { name, main }: FinancesPipeline): number {
+  return lake.snapshot
+    .filesOf(main.name, account, name)
+    .flatMap((add) => add.loadKeys.map((key) => (readWindow(key) ?? parseImportedKey(key))?.start ?? Infinity))
+    .reduce((first, at) => Math.min(first, at), Infinity);
+}
+
+type LoadedDays = Pick<ApiDays, 'api' | 'pipeline' | 'loaded'>;
+
+/** How the loaded windows of some APIs differ. */
 export interface ComparedDays {
   readonly account: string;
-  /** In order, as the other windows here. */
-  readonly both: readonly Window[];
-  readonly v0Only: readonly Window[];
-  readonly transactionsOnly: readonly Window[];
-  /** Whether some days of one API alone have days of both before and after them: the orders of such days differ. */
+  /** Those of all of them, in order, as the other windows here. */
+  readonly common: readonly Window[];
+  /** What one lacks that another one has. */
+  readonly lacking: readonly { readonly of: LoadedDays; readonly windows: readonly Window[] }[];
+  /** Whether some lacking days have common ones before and after them: the orders of such days differ. */
   readonly isBroken: boolean;
 }
 
-/**
- * Compares the loaded windows of both APIs, which neither touch nor overlap within one. Undefined where both
- * are loaded for the same days, or neither is; less than a day does not count.
- */
-export function comparedWindows(
-  account: string,
-  v0: readonly Window[],
-  later: readonly Window[],
-): ComparedDays | undefined {
-  const lacking = (windows: readonly Window[], others: readonly Window[]) =>
-    windows.flatMap((window) => uncovered(window, others));
-  const days = (windows: readonly Window[]) => windows.filter(({ start, end }) => end - start >= dayMs);
-  const v0Only = lacking(v0, later);
-  const differences = { v0Only: days(v0Only), transactionsOnly: days(lacking(later, v0)) };
-  if (differences.v0Only.length + differences.transactionsOnly.length === 0) return undefined;
-  const both = lacking(v0, v0Only);
-  const span = { start: both[0]?.start ?? Infinity, end: both.at(-1)?.end ?? -Infinity };
-  const isBroken = [...differences.v0Only, ...differences.transactionsOnly].some((window) => overlap(window, span));
-  return { account, both, isBroken, ...differences };
+/** Compares the loaded windows of APIs; undefined where they are the same. Less than a day does not count. */
+export function comparedDays(account: string, days: readonly LoadedDays[]): ComparedDays | undefined {
+  const all = joined(days.flatMap(({ loaded }) => loaded));
+  const gaps = days.map((of) => ({ of, windows: all.flatMap((window) => uncovered(window, of.loaded)) }));
+  const lacking = gaps
+    .map(({ of, windows }) => ({ of, windows: windows.filter(({ start, end }) => end - start >= dayMs) }))
+    .filter(({ windows }) => windows.length > 0);
+  if (lacking.length === 0) return undefined;
+  const anyGap = gaps.flatMap(({ windows }) => windows);
+  const common = all.flatMap((window) => uncovered(window, anyGap));
+  const span = spanOf(common);
+  const isBroken = lacking.some(({ windows }) => windows.some((window) => overlap(window, span)));
+  return { account, common, lacking, isBroken };
 }
 
-/** The days of either API; undefined where both are loaded for the same days, or one for none. Less than a day does not count. */
-export function comparedDays(lake: Lake, account: string): ComparedDays | undefined {
-  return comparedWindows(account, storedWindows(lake, events, account), storedWindows(lake, transactions, account));
+/** Explains in words which days `api_differences` compares, and which commands load the rest. */
+export function comparedText({ account, common, lacking, isBroken }: ComparedDays): string {
+  const lacks = lacking.map(({ of: { api, pipeline }, windows }) => {
+    const command = loadingCommand({ pipeline: pipeline.name, account, windows });
+    return `${api.name} lacks ${spansText(windows)} (\`${command}\` loads it)`;
+  });
+  const compared = common.length === 0 ? 'compares nothing of it' : `compares only ${spansText(common)}`;
+  const orders = isBroken ? ', and has the orders of days between these that an API lacks' : '';
+  return `${account}: ${lacks.join('; ')}: api_differences ${compared}${orders}`;
 }
 
-/** Explains in words which days `api_differences` compares, and which command loads the rest. */
-export function comparedText({ account, both, isBroken, v0Only, transactionsOnly }: ComparedDays): string {
-  const load = (pipeline: string, windows: readonly Window[]) =>
-    `(\`${loadingCommand({ pipeline, account, windows })}\` loads it)`;
-  const lacks = [
-    v0Only.length > 0 && `transactions lack ${spansText(v0Only)}, which v0 has ${load(transactions.name, v0Only)}`,
-    transactionsOnly.length > 0 &&
-      `v0 lacks ${spansText(transactionsOnly)}, which transactions have ${load(events.name, transactionsOnly)}`,
-  ].filter((text) => text !== false);
-  const compared = both.length === 0 ? 'compares nothing of it' : `compares only ${spansText(both)}`;
-  const gaps = isBroken ? ', and has the orders of days between these that one of them lacks' : '';
-  return `${account}: ${lacks.join('; ')}: api_differences ${compared}${gaps}`;
-}
-
-/** Windows in no figure of an account: v0 is loaded for them; transactions, which count from their first day on, are not. */
+/** Windows in no figure of an account: an older API has them, and the one that counts there doesn't. */
 export interface LeftOutDays {
   readonly account: string;
+  readonly older: FinancesApi;
+  readonly newer: ApiDays;
   /** In order. */
   readonly windows: readonly Window[];
-  /** The windows that transactions are loaded for. */
-  readonly loaded: readonly Window[];
 }
 
 /**
  * The windows of a range, by default of all time, that the figures of an account leave out; undefined where there are none. Hours
- * by which v0 is ahead don't count: the next sync loads them.
+ * by which the older API is ahead don't count: the next sync loads them.
  */
 export function leftOutDays(
   lake: Lake,
   account: string,
   { start = -Infinity, end = Infinity }: Partial<Window> = {},
 ): LeftOutDays | undefined {
-  const since = transactionsSince(lake, account);
-  const loaded = storedWindows(lake, transactions, account);
-  const latest = Math.max(...loaded.map((window) => window.end));
-  const windows = storedWindows(lake, events, account)
-    .map((window) => ({ start: Math.max(window.start, since, start), end: Math.min(window.end, end) }))
-    .filter((window) => window.start < window.end)
-    .flatMap((window) => uncovered(window, loaded))
-    .filter((window) => window.start < latest || window.end - window.start >= dayMs);
-  return windows.length === 0 ? undefined : { account, windows, loaded: loaded.filter(({ end: to }) => to > since) };
+  const days = apiDays(lake, account);
+  for (const [at, newer] of days.entries()) {
+    const latest = newer.loaded.at(-1)?.end ?? -Infinity;
+    for (const older of days.slice(0, at)) {
+      const windows = older.loaded
+        .map((window) => ({
+          start: Math.max(window.start, newer.since, start),
+          end: Math.min(window.end, newer.until, end),
+        }))
+        .filter((window) => window.start < window.end)
+        .flatMap((window) => uncovered(window, newer.loaded))
+        .filter((window) => window.start < latest || window.end - window.start >= dayMs);
+      if (windows.length > 0) return { account, older: older.api, newer, windows };
+    }
+  }
+  return undefined;
 }
 
-/** Start of the first window with transactions, milliseconds since 1970; Infinity: none. `ledger` counts them from there. */
-export function transactionsSince(lake: Lake, account: string): number {
-  return lake.snapshot
-    .filesOf(transactions.main.name, account, transactions.name)
-    .flatMap((add) => add.loadKeys.map((key) => (readWindow(key) ?? parseImportedKey(key))?.start ?? Infinity))
-    .reduce((first, at) => Math.min(first, at), Infinity);
+/** The windows that the API has which counts where windows are left out. */
+export function countedText({ newer: { loaded, since } }: LeftOutDays): string {
+  return spansText(loaded.filter(({ end }) => end > since));
 }
 
 /** The command that loads left-out windows. */
-export function leftOutCommand({ account, windows }: LeftOutDays): string {
-  return loadingCommand({ pipeline: transactions.name, account, windows });
+export function leftOutCommand({ account, newer, windows }: LeftOutDays): string {
+  return loadingCommand({ pipeline: newer.pipeline.name, account, windows });
 }
 
 /** A text about left-out windows, with the command that loads them. */
 export function leftOutText(leftOut: LeftOutDays): string {
-  const { account, windows, loaded } = leftOut;
+  const { account, older, newer, windows } = leftOut;
   return (
-    `${account}: v0 has ${spansText(windows)}, transactions have only ${spansText(loaded)}: ledger, pnl_by_month, pnl_by_month_earned, fees_by_type and the report ` +
-    'leave out what transactions lack, as v0 counts only before their first day; ' +
+    `${account}: ${older.name} has ${spansText(windows)}, ${newer.api.name} has only ${countedText(leftOut)}: ` +
+    'ledger, pnl_by_month, pnl_by_month_earned, fees_by_type and the report leave out what it lacks, ' +
+    'as an older API counts only before the first day of a newer one; ' +
     `\`${leftOutCommand(leftOut)}\` loads it`
   );
 }

@@ -6,15 +6,13 @@ import { loadedSpans } from '../../lake/loads/loaded-spans.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { spanOfGroup, type GroupSlice } from '../../sources/finances/api-v0/group-slices.js';
 import { loadingCommand, spansText } from '../command-text.js';
-import { comparedDays, comparedText, leftOutDays, leftOutText, transactionsSince } from '../coverage/api-days.js';
+import { apiDays, comparedDays, comparedText, leftOutDays, leftOutText } from '../coverage/api-days.js';
 import { unsummedColumn, unsummedIn, unsummedText } from '../unsummed-amounts.js';
 import { roles } from '../../../pipelines/all-pipelines.js';
 import { tablesOf, type PipelineTables } from '../../core/columns/table.js';
 import { listedGroups, unloadedGroups } from '../settlements/listed-groups.js';
 import { storedPipelines, storedWindows } from '../coverage/stored-pipelines.js';
 import type { StatementScope } from './statement-scope.js';
-
-const { events, transactions } = roles;
 
 /** What notes depend on beside the lake. */
 interface NotedQueries {
@@ -75,7 +73,7 @@ export function emptyNote({ relations }: StatementScope, lake: Lake): string | u
     if (name === 'settlement_payouts' && !accounts.some((one) => listedGroups(lake, one).some(isClosed))) {
       return `WARNING: ${name}: no settlement of ${account} has closed yet, so there are no rows: \`ledgerlake status\` lists the open ones`;
     }
-    if (name === 'payout_lines') return unloadedNote(lake, accounts);
+    if (name === 'payout_lines') return unloadedNote(lake);
   }
   return undefined;
 }
@@ -85,38 +83,53 @@ function isClosed({ group }: GroupSlice): boolean {
 }
 
 /** A note on closed settlements that lack lines, as their events or transactions aren't loaded; undefined where there are none. */
-function unloadedNote(lake: Lake, accounts: readonly string[]): string | undefined {
-  for (const account of accounts) {
-    const posted = storedWindows(lake, transactions, account);
+function unloadedNote(lake: Lake): string | undefined {
+  const [first] = ofAccounts(lake, (account) => {
+    const later = laterDays(lake, account);
     const spans = unloadedGroups(lake, account)
       .filter(isClosed)
       .flatMap((slice) => {
         const span = spanOfGroup(slice) ?? { start: slice.opened, end: slice.opened + 1000 };
-        const missing = uncovered(span, posted);
+        const missing = uncovered(span, later.loaded);
         return missing.length === 0 ? [] : [{ opened: slice.opened, missing }];
       });
-    if (spans.length === 0) continue;
-    const opened = spans.map((span) => span.opened);
-    const isByGroup = posted.length === 0 || lake.snapshot.keysOf(account, roles.bySettlement.name).size > 0;
-    const windows = isByGroup
-      ? [{ start: Math.min(...opened), end: Math.max(...opened) + 1000 }]
-      : joined(spans.flatMap(({ missing }) => missing));
-    const pipeline = (isByGroup ? roles.bySettlement : transactions).name;
-    const command = `\`${loadingCommand({ pipeline, account, windows })}\``;
-    const found = formatCount(spans.length, 'closed settlement');
-    const [what, which] = isByGroup
-      ? ['events', 'which have no lines but their beginning balances and what is not explained']
-      : ['transactions', 'so what they lack is not explained'];
-    return `WARNING: payout_lines: the ${what} of ${found} of ${account} are not loaded, ${which}: ${command} loads them`;
-  }
-  return undefined;
+    return spans.length === 0 ? undefined : { account, later, spans };
+  });
+  if (first === undefined) return undefined;
+  const { account, later, spans } = first;
+  const opened = spans.map((span) => span.opened);
+  const isByGroup = later.loaded.length === 0 || lake.snapshot.keysOf(account, roles.bySettlement.name).size > 0;
+  const windows = isByGroup
+    ? [{ start: Math.min(...opened), end: Math.max(...opened) + 1000 }]
+    : joined(spans.flatMap(({ missing }) => missing));
+  const pipeline = isByGroup ? roles.bySettlement.name : later.pipeline;
+  const command = `\`${loadingCommand({ pipeline, account, windows })}\``;
+  const found = formatCount(spans.length, 'closed settlement');
+  const [what, which] = isByGroup
+    ? ['events', 'which have no lines but their beginning balances and what is not explained']
+    : ['transactions', 'so what they lack is not explained'];
+  return `WARNING: payout_lines: the ${what} of ${found} of ${account} are not loaded, ${which}: ${command} loads them`;
+}
+
+/** What is found of each account that has it, by name. */
+function ofAccounts<T>(lake: Lake, find: (account: string) => T | undefined): T[] {
+  return [...lake.snapshot.accounts()].toSorted().flatMap((account) => find(account) ?? []);
+}
+
+/** What an account has of the APIs after v0 by date, and the pipeline that loads more of it. */
+function laterDays(lake: Lake, account: string) {
+  const later = apiDays(lake, account).filter(({ api }) => api.figures !== undefined);
+  const used = later.findLast(({ loaded }) => loaded.length > 0) ?? later[0];
+  return {
+    since: Math.min(...later.map(({ since }) => since)),
+    loaded: joined(later.flatMap(({ loaded }) => loaded)),
+    pipeline: used?.pipeline.name ?? '',
+  };
 }
 
 /** A note on figures that leave windows out; undefined where they leave none out. */
 function leftOutNote(lake: Lake): string | undefined {
-  const [first, ...others] = [...lake.snapshot.accounts()]
-    .toSorted()
-    .flatMap((account) => leftOutDays(lake, account) ?? []);
+  const [first, ...others] = ofAccounts(lake, (account) => leftOutDays(lake, account));
   if (first === undefined) return undefined;
   const more = others.length === 0 ? '' : `; the same holds for ${others.map(({ account }) => account).join(', ')}`;
   return `WARNING: ${leftOutText(first)}${more}`;
@@ -124,29 +137,33 @@ function leftOutNote(lake: Lake): string | undefined {
 
 /**
  * A note for a statement that compares sums by settlement, which are those of v0 where it is loaded, with sums by date; undefined where
- * both APIs are loaded up to the same instant.
+ * all loaded APIs are loaded up to the same instant.
  */
 function reconciledNote(names: ReadonlySet<string>, lake: Lake): string | undefined {
   const view = ['reconciliation', 'reconciliation_by_month', 'clearing'].find((name) => names.has(name));
   if (view === undefined) return undefined;
-  const ends = [...lake.snapshot.accounts()].toSorted().flatMap((account) => {
-    const [v0, later] = [events, transactions].map((pipeline) => storedWindows(lake, pipeline, account).at(-1)?.end);
-    return v0 === undefined || later === undefined || v0 === later ? [] : [{ account, v0, later }];
+  const [first] = ofAccounts(lake, (account) => {
+    const ends = apiDays(lake, account).flatMap(({ api, loaded }) =>
+      loaded.slice(-1).map(({ end }) => ({ text: `${api.name} up to ${isoInstant(end)}`, end })),
+    );
+    return new Set(ends.map(({ end }) => end)).size < 2 ? undefined : { account, ends };
   });
-  const [first] = ends;
   if (first === undefined) return undefined;
-  const { account, v0, later } = first;
+  const { account, ends } = first;
   return (
-    `WARNING: ${view}: events of ${account} are loaded up to ${isoInstant(v0)}, and transactions up to ${isoInstant(later)}, ` +
+    `WARNING: ${view}: ${account} is loaded from ${ends.map(({ text }) => text).join(' and ')}, ` +
     `so that sums by settlement and those of pnl_by_month may differ: \`ledgerlake sync --account ${account} --api both\` loads the rest`
   );
 }
 
-/** A note on `api_differences`; undefined where both APIs are loaded for the same days. */
+/** A note on `api_differences`; undefined where the APIs are loaded for the same days. */
 function comparedNote(lake: Lake): string | undefined {
-  const [first, ...others] = [...lake.snapshot.accounts()]
-    .toSorted()
-    .flatMap((account) => comparedDays(lake, account) ?? []);
+  const [first, ...others] = ofAccounts(lake, (account) => {
+    const days = apiDays(lake, account);
+    const loaded = days.filter((api) => api.loaded.length > 0);
+    // Of a single one it says what the others lack.
+    return comparedDays(account, loaded.length < 2 ? days : loaded);
+  });
   if (first === undefined) return undefined;
   const more =
     others.length === 0 ? '' : `; other days are missing of ${others.map(({ account }) => account).join(', ')}`;
@@ -168,7 +185,7 @@ const longestDeferral = 60 * dayMs;
 function outstandingNote({ instants }: StatementScope, lake: Lake): string | undefined {
   const stated = instants.flatMap(({ macro, instant }) => (macro.toLowerCase() === 'outstanding_at' ? instant : []));
   const [first, ...others] = (stated.length === 0 ? [undefined] : stated).flatMap((instant) =>
-    [...lake.snapshot.accounts()].toSorted().flatMap((account) => faultAt(instant, account, lake) ?? []),
+    ofAccounts(lake, (account) => faultAt(instant, account, lake)),
   );
   if (first === undefined) return undefined;
   return `WARNING: outstanding_at: ${first}${others.length === 0 ? '' : `; and ${others.length} more of this kind`}`;
@@ -176,15 +193,14 @@ function outstandingNote({ instants }: StatementScope, lake: Lake): string | und
 
 /** Why `outstanding_at` is not exact for an account; undefined where it is. */
 function faultAt(instant: number | undefined, account: string, lake: Lake): string | undefined {
-  const since = transactionsSince(lake, account);
-  const loaded = storedWindows(lake, transactions, account).filter(({ end }) => end > since);
+  const { since, loaded: stored, pipeline } = laterDays(lake, account);
+  const loaded = stored.filter((window) => window.end > since);
   const end = loaded.at(-1)?.end;
-  const load = (windows: readonly Window[]) =>
-    `\`${loadingCommand({ pipeline: transactions.name, account, windows })}\` loads `;
+  const load = (windows: readonly Window[]) => `\`${loadingCommand({ pipeline, account, windows })}\` loads `;
   if (end === undefined) return `no transactions of ${account} are loaded, so there are no rows: ${load([])}them`;
   const from = `transactions of ${account} are loaded from ${dateOrInstant(since)} on`;
   if (instant !== undefined && instant < since) {
-    const isEmpty = uncovered({ start: instant, end: since }, storedWindows(lake, transactions, account)).length === 0;
+    const isEmpty = uncovered({ start: instant, end: since }, stored).length === 0;
     if (isEmpty)
       return `${account} has no transactions before ${dateOrInstant(since)}, so there are no rows for ${dateOrInstant(instant)}`;
     return `${from}, after ${dateOrInstant(instant)}, so there are no rows: ${load([{ start: instant, end: since }])}what is missing`;

@@ -1,14 +1,23 @@
 import { isoInstant } from '../../core/numeric/instant.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { commandIn, spansText } from '../command-text.js';
-import { leftOutCommand, type ComparedDays, type LeftOutDays } from '../coverage/api-days.js';
+import type { Window } from '../../core/windows.js';
+import type { Lake } from '../../lake/lake.js';
+import {
+  apiDays,
+  comparedDays,
+  countedText,
+  leftOutCommand,
+  leftOutDays,
+  type ApiDays,
+  type ComparedDays,
+  type LeftOutDays,
+} from '../coverage/api-days.js';
 import { dayText, html, type Html } from './html.js';
 import { shownIn, currencyText, minuteText } from './figure-texts.js';
 import { statement, type FigureReader, type FigureRow } from './figure-reader.js';
-import basisText from './basis.sql';
 import deferredText from './deferred.sql';
 
-const basis = statement(basisText, { since: 'textOrNull', isBefore: 'count' });
 const deferredSums = statement(deferredText, {
   currency: 'text',
   times: 'count',
@@ -18,21 +27,26 @@ const deferredSums = statement(deferredText, {
 
 /** The APIs of an account's amounts, and its deferred amounts. */
 export interface BasisFigures {
-  /** First instant of loaded transactions (Finances 2024-06-19), ISO 8601; null where there are none. */
-  readonly since: string | null;
-  /** Whether the figures include amounts of v0 before `since`. */
-  readonly hasEarlier: boolean;
+  /** Those whose amounts the figures have, the oldest first. */
+  readonly apis: readonly ApiDays[];
   /** One row for each currency. */
   readonly deferred: readonly FigureRow<typeof deferredSums>[];
-  /** Loaded days of v0 that the figures leave out; undefined: none. */
+  /** Loaded days that the figures leave out; undefined: none. */
   readonly leftOut: LeftOutDays | undefined;
-  /** Days for which both APIs are loaded; undefined: the same days, or only one is loaded. */
+  /** The days of the loaded APIs; undefined: the same days. */
   readonly compared: ComparedDays | undefined;
 }
 
-export async function readBasis(rows: FigureReader): Promise<Omit<BasisFigures, 'leftOut' | 'compared'>> {
-  const [{ since, isBefore } = { since: null, isBefore: 0 }] = await rows(basis);
-  return { since, hasEarlier: isBefore > 0, deferred: await rows(deferredSums) };
+/** @param range that of the report */
+export async function readBasis(lake: Lake, account: string, range: Window, rows: FigureReader): Promise<BasisFigures> {
+  const days = apiDays(lake, account);
+  const loaded = days.filter((api) => api.loaded.length > 0);
+  return {
+    apis: days.filter(({ since, until }) => since < until),
+    deferred: await rows(deferredSums),
+    leftOut: leftOutDays(lake, account, range),
+    compared: comparedDays(account, loaded),
+  };
 }
 
 /** Where the days and months of a report end. */
@@ -42,31 +56,25 @@ export function daysText(timeZone: string): string {
 }
 
 /** The basis of an account's figures, the days that they leave out, and its deferred amounts by currency. */
-export function basisSection({ since, hasEarlier, deferred, leftOut, compared }: BasisFigures, lake: string): Html {
-  if (since === null) {
-    return html`<p class="basis">
-      Figures are on the <i>paid</i> basis: an amount counts when Amazon released it (Finances v0).
-    </p>`;
-  }
-  const source = hasEarlier
-    ? html`Finances v0 until ${minuteText(isoInstant(Date.parse(since)))} UTC, and from transactions (Finances
-      2024-06-19) from then on`
-    : html`transactions (Finances 2024-06-19)`;
+export function basisSection({ apis, deferred, leftOut, compared }: BasisFigures, lake: string): Html {
+  const sources = apis.map(({ api, until }) =>
+    until === Infinity ? api.title : `${api.title} until ${minuteText(isoInstant(until))} UTC`,
+  );
   return html`<p class="basis">
-      Figures are on the <i>paid</i> basis: an amount counts when Amazon released it. They come from ${source}.
+      Figures are on the <i>paid</i> basis: an amount counts when Amazon released
+      it.${sources.length > 0 && ` They come from ${sources.join(', then from ')}.`}
       ${
-        compared !== undefined &&
-        compared.both.length + compared.v0Only.length > 0 &&
-        (compared.both.length === 0
-          ? 'No day is loaded from both APIs, so that they cannot be compared.'
-          : `Both APIs are loaded for ${spansText(compared.both)}: only there can they be compared.`)
+        compared &&
+        (compared.common.length === 0
+          ? 'The APIs have no loaded day in common, so that they cannot be compared.'
+          : `The APIs have ${spansText(compared.common)} in common: only there can they be compared.`)
       }
     </p>
     ${
       leftOut &&
       html`<p class="look">
-        <b>The figures leave days out</b>: Finances v0 has ${spansText(leftOut.windows)}, and transactions have only
-        ${spansText(leftOut.loaded)}. This loads the missing ones:
+        <b>The figures leave days out</b>: ${leftOut.older.title} has ${spansText(leftOut.windows)}, and
+        ${leftOut.newer.api.title} has only ${countedText(leftOut)}. This loads the missing ones:
         <code>${commandIn({ lake }, leftOutCommand(leftOut))}</code>
       </p>`
     }

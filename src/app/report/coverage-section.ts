@@ -8,7 +8,7 @@ import { formatCount } from '../../core/text/amounts.js';
 import type { BasisFigures } from './basis-section.js';
 import { calendarChart, daySigns } from './charts.js';
 import { figureTable, html, lakeCode, lakeText, numberColumn, textColumn, type Html } from './html.js';
-import { isoInstant, dateOrInstant } from '../../core/numeric/instant.js';
+import { isoDate, isoInstant, dateOrInstant } from '../../core/numeric/instant.js';
 import type { Section } from './section.js';
 
 /** Largest number of months in a calendar and of gaps in the list; the newest ones are shown. */
@@ -68,14 +68,13 @@ function coverageHtml(status: AccountCoverage, basis: BasisFigures, lastRuns: La
 }
 
 /** A pipeline's part of the figures by month; empty where these don't come from a dated pipeline. */
-function figuresText(pipeline: string, { since, hasEarlier }: BasisFigures): string {
-  const { events, transactions } = roles;
-  if (pipeline === transactions.name) {
-    return `: the figures by month${hasEarlier && since !== null ? ` from ${since.slice(0, 10)} on` : ''}`;
-  }
-  if (pipeline !== events.name) return '';
-  if (since === null) return ': the figures by month';
-  return hasEarlier ? `: the figures by month until ${since.slice(0, 10)}` : ', in no figure by month';
+function figuresText(name: string, { apis }: BasisFigures): string {
+  if (apis.length === 0 || roles.byDate.every((pipeline) => pipeline.name !== name)) return '';
+  const at = apis.findIndex(({ pipeline }) => pipeline.name === name);
+  const { since, until } = apis[at] ?? {};
+  if (since === undefined || until === undefined) return ', in no figure by month';
+  const from = at === 0 ? '' : ` from ${isoDate(since)} on`;
+  return `: the figures by month${from}${until === Infinity ? '' : ` until ${isoDate(until)}`}`;
 }
 
 function pipelineCalendar({ pipeline, days, gaps }: PipelineCoverage, figures: string): Html {

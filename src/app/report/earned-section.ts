@@ -60,7 +60,7 @@ function monthsHtml({ currency, months, amounts: totals, earned }: CurrencyFigur
 function totalsHtml(
   { id, currency, settlements }: CurrencyChapter,
   { earned, amounts, net, deferred, released }: CurrencyFigures,
-  { since }: BasisFigures,
+  { apis }: BasisFigures,
 ): Html {
   const amount = shownIn(currency);
   const paidOut = sumOf(settlements.map((settlement) => settlement.paidOut));
@@ -74,12 +74,10 @@ function totalsHtml(
     {
       label: 'Earned, earned basis',
       total: difference(sumOf([earned, deferred]), released),
-      about:
-        since === null
-          ? html`The same, as Finances v0 does not show a sale before its release: <code>pnl_by_month_earned</code>`
-          : html`When it happened: with ${amount(deferred)} that was deferred in this period, without
-              ${amount(released)} of releases of deferred sales: <code>earned</code> of
-              <code>pnl_by_month_earned</code>`,
+      about: apis.every(({ api: { figures } }) => figures === undefined)
+        ? html`The same, as Finances v0 does not show a sale before its release: <code>pnl_by_month_earned</code>`
+        : html`When it happened: with ${amount(deferred)} that was deferred in this period, without ${amount(released)}
+            of releases of deferred sales: <code>earned</code> of <code>pnl_by_month_earned</code>`,
     },
     {
       label: 'Net proceeds',

@@ -79,8 +79,7 @@ export const reconciliationSection: Section = {
   sheet: { name: 'reconciliation', columns: sheetColumns({ line: 'text', amount: 'amount' }) },
   read: async ({ account, rows, report: { lake, isPartial } }) => {
     const hasFiles = ({ name, main }: PipelineTables) => lake.snapshot.filesOf(main.name, account, name).length > 0;
-    const { events, transactions } = roles;
-    const isLoaded = hasFiles(transactions) || (hasFiles(events) && hasFiles(roles.bySettlement));
+    const isLoaded = roles.later.some(hasFiles) || (hasFiles(roles.events) && hasFiles(roles.bySettlement));
     const lines = !isLoaded ? [] : isPartial ? clearedIn(await rows(clearedAmounts)) : await rows(bankAmounts);
     const byCurrency = groupBy(lines, ({ currency }) => currency);
     return {

@@ -23,7 +23,7 @@ import { fetchedFiles, lakeTables, openExistingLake } from '../query/lake-files.
 import type { QuerySettings } from '../configuration/settings.js';
 import { StatementScopes } from '../query/statement-scope.js';
 import { viewStatements } from '../query/views.js';
-import { comparedDays, leftOutDays, leftOutText, type LeftOutDays } from '../coverage/api-days.js';
+import { leftOutText, type LeftOutDays } from '../coverage/api-days.js';
 import { readUnfinished } from '../coverage/unfinished-ranges.js';
 import { accountCoverage, loadedRange, statusRange } from '../status/lake-status.js';
 import { readBasis } from './basis-section.js';
@@ -280,11 +280,7 @@ export async function lakeReport(question: ReportQuestion): Promise<Report> {
           rows,
           settlements,
           status: accountCoverage({ lake, location, account: name, range, lastRuns, unfinishedRanges, now }),
-          basis: {
-            ...(await readBasis(rows)),
-            leftOut: leftOutDays(lake, name, range),
-            compared: comparedDays(lake, name),
-          },
+          basis: await readBasis(lake, name, range, rows),
           chapters: currencyChapters(id, await readFigures(rows), settlements),
         }),
       );

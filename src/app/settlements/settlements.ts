@@ -59,7 +59,6 @@ export async function settlementsFrom(
   }));
 }
 
-const { transactions } = roles;
 const byGroupTables = [roles.settlements, roles.bySettlement].flatMap(tableNames);
 
 /** A file whose rows can't be read. */
@@ -126,14 +125,15 @@ export function datedWindows(comparable: Comparable, pipeline: PipelineTables, a
   return loadedWindows(comparable.lake, pipeline.name, account).filter((window) => !damaged.has(windowKey(window)));
 }
 
-/** Tells of which settlements every day is loaded from the API whose amounts by date name their settlement. */
+/** Tells of which settlements every day is loaded from APIs whose amounts by date name their settlement. */
 export function settlementsByDate(
   comparable: Comparable,
 ): (settlement: Pick<Settlement, 'account' | 'start' | 'end'>) => boolean {
   const windows = new Map<string, readonly Window[]>();
   return (settlement) => {
     const { account } = settlement;
-    const loaded = windows.get(account) ?? datedWindows(comparable, transactions, account);
+    const loaded =
+      windows.get(account) ?? roles.later.flatMap((pipeline) => datedWindows(comparable, pipeline, account));
     windows.set(account, loaded);
     return isSettlementCovered(settlement, loaded);
   };

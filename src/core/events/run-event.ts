@@ -262,7 +262,7 @@ interface RunEvents {
   'lake-begun': { readonly lake: string };
   /** The lake has pipelines of another API, and no setting says which API a sync loads. */
   'api-left': { readonly account: string; readonly pipelines: readonly string[]; readonly api: string };
-  /** Days that v0 has and the transactions lack: the account's figures don't include them. */
+  /** Days that an API has and a newer one lacks: the account's figures don't include them. */
   'days-left-out': { readonly account: string; readonly reason: string };
   /** Pages and quota can't be stored for the next run. */
   'state-not-kept': { readonly folder: string; readonly reason: string };

@@ -341,7 +341,7 @@ test('what late events changed in net_proceeds is the difference of pnl_by_month
   await synced({ ...of, api: '2024-06-19' }, { clock });
   expect(await notes()).toEqual([
     expect.stringMatching(
-      /^WARNING: reconciliation_by_month: events of shop are loaded up to .*`ledgerlake sync --account shop --api both`/,
+      /^WARNING: reconciliation_by_month: shop is loaded from v0 up to .* and 2024-06-19 up to .*`ledgerlake sync --account shop --api both`/,
     ),
   ]);
 });

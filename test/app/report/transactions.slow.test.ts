@@ -24,7 +24,7 @@ async function loaded(
 test('a lake of transactions is reported on the paid basis, and deferred money stands apart', async () => {
   const lake = await loaded('2024-06-19', '2026-01-01');
   const { page } = await reported(lake);
-  expect(page.texts('.basis')[0]).toMatch(/paid basis.* They come from transactions \(Finances 2024-06-19\)\.$/);
+  expect(page.texts('.basis')[0]).toMatch(/paid basis.* They come from Finances 2024-06-19\.$/);
   const sql = await database(lake.root, clock);
   const moved =
     "('LoanServicing', 'DebtRecovery', 'ServiceProviderCredit', 'AdhocDisbursement', 'FailedAdhocDisbursement')";
@@ -83,7 +83,7 @@ test('a lake of transactions is reported on the paid basis, and deferred money s
 
 test('a lake of v0 says that it is on the same basis', async () => {
   const { page } = await reported(await loaded('v0', '2026-02-20'));
-  expect(page.texts('.basis')).toEqual([expect.stringMatching(/paid basis.*\(Finances v0\)\.$/)]);
+  expect(page.texts('.basis')).toEqual([expect.stringMatching(/paid basis.* They come from Finances v0\.$/)]);
   expect(page.texts('.deferred li')).toEqual([]);
   expect(page.texts('.calendar h4')).toEqual([
     'List of settlements (Finances v0)',
@@ -98,13 +98,13 @@ test('of both APIs the report says which figures come from which', async () => {
     return [page.texts('.basis')[0], ...page.texts('.calendar h4').filter((text) => text.includes('by date'))];
   };
   expect(await byDate(await loaded('both', '2026-03-01'))).toEqual([
-    expect.stringMatching(/ They come from transactions \(Finances 2024-06-19\)\.$/),
+    expect.stringMatching(/ They come from Finances 2024-06-19\.$/),
     'Events by date (Finances v0), in no figure by month',
     'Transactions by date (Finances 2024-06-19): the figures by month',
   ]);
   expect(await byDate(await loaded('both', '2026-03-01', '2026-02-20'))).toEqual([
     expect.stringMatching(
-      /from Finances v0 until 2026-03-01 00:00 UTC, and from transactions .* Both APIs are loaded for 2026-03-01 to /,
+      /from Finances v0 until 2026-03-01 00:00 UTC, then from Finances 2024-06-19\. The APIs have 2026-03-01 to /,
     ),
     'Events by date (Finances v0): the figures by month until 2026-03-01',
     'Transactions by date (Finances 2024-06-19): the figures by month from 2026-03-01 on',

@@ -141,7 +141,7 @@ test('an account that Finances 2024-06-19 has nothing of is a finding', async ()
   const result = await verified({ root: lake, clock });
   expect(found(result)).toContain('both-apis finding');
   expect(result.problems.find(({ check }) => check === 'both-apis')?.problem).toMatch(
-    /^Finances 2024-06-19 returned no transaction for days in which v0 has \d+ events of shop: continue with --api v0/,
+    /^Finances 2024-06-19 returned nothing for days in which v0 has \d+ events of shop: continue with --api v0/,
   );
   expect((await verified({ root: lake, clock }, true)).code).toBe(1);
 });

@@ -29,7 +29,7 @@ test('days that v0 has and transactions lack are told of wherever figures are re
   const part = { pipelines: ['transactions'], from: '2026-01-01', to: '2026-02-01' };
   const [warning = '', ...more] = await load(part);
   expect(more).toEqual([]);
-  expect(warning).toContain('shop: v0 has 2026-02-01 to 2026-03-10, transactions have only 2026-01-01 to 2026-02-01: ');
+  expect(warning).toContain('shop: v0 has 2026-02-01 to 2026-03-10, 2024-06-19 has only 2026-01-01 to 2026-02-01: ');
   expect(warning).toContain(`\`${loading}\` loads it`);
   for (const statement of ['FROM pnl_by_month', 'SELECT sum(amount) FROM Ledger', 'FROM fees_by_type']) {
     expect(await notes(statement)).toEqual([warning]);
@@ -41,7 +41,9 @@ test('days that v0 has and transactions lack are told of wherever figures are re
   expect(newest?.['month']).toBe('2026-01');
 
   const { page, leftOut } = await reported({ root: lake, clock });
-  expect(page.texts('.basis + .look')[0]).toMatch(/leave days out: Finances v0 has 2026-02-01 to 2026-03-10, and tr/);
+  expect(page.texts('.basis + .look')[0]).toMatch(
+    /leave days out: Finances v0 has 2026-02-01 to 2026-03-10, and Finances 2024-06-19 has only 2026-01-01 to /,
+  );
   expect(leftOut.map(({ account }) => account)).toEqual(['shop']);
   const january = await reported({ root: lake, clock }, { from: '2026-01-01', to: '2026-02-01' });
   expect(january.page.texts('.basis + .look')).toEqual([]);
@@ -77,25 +79,23 @@ test('api_differences, verify and the report say which days the two APIs are com
 
   await load('financial-events', '2026-01-01', '2026-02-01');
   expect(await notes()).toEqual([
-    'WARNING: shop: transactions lack 2026-01-01 to 2026-02-01, which v0 has ' +
+    'WARNING: shop: 2024-06-19 lacks 2026-01-01 to 2026-02-01 ' +
       '(`ledgerlake backfill transactions --account shop --from 2026-01-01 --to 2026-02-01` loads it): api_differences compares nothing of it',
   ]);
   expect(await said()).toEqual([]);
 
   await load('transactions', '2026-02-01', '2026-02-10');
   expect(await notes()).toEqual([
-    expect.stringMatching(/; v0 lacks 2026-02-01 to 2026-02-10, .* compares nothing of it$/),
+    expect.stringMatching(/shop: v0 lacks 2026-02-01 to 2026-02-10 .*; 2024-06-19 lacks .* compares nothing of it$/),
   ]);
-  expect(await basis()).toContain('No day is loaded from both APIs');
+  expect(await basis()).toContain('The APIs have no loaded day in common');
 
   await load('transactions', '2026-01-10', '2026-01-20');
   const [note = ''] = await notes();
-  expect(note).toMatch(/transactions lack 2026-01-01 to 2026-01-10, 2026-01-20 to 2026-02-01, which v0 has/);
+  expect(note).toMatch(/2024-06-19 lacks 2026-01-01 to 2026-01-10, 2026-01-20 to 2026-02-01 \(/);
   expect(note).toMatch(/: api_differences compares only 2026-01-10 to 2026-01-20$/);
   expect(await said()).toEqual([note.replace('WARNING', 'note')]);
-  expect(await basis()).toContain(
-    'Both APIs are loaded for 2026-01-10 to 2026-01-20: only there can they be compared.',
-  );
+  expect(await basis()).toContain('The APIs have 2026-01-10 to 2026-01-20 in common: only there can they be compared.');
 
   await load('financial-events', '2026-02-01', '2026-02-10');
   expect(await notes()).toEqual([
@@ -105,5 +105,5 @@ test('api_differences, verify and the report say which days the two APIs are com
   ]);
   await load('transactions', '2026-01-01', '2026-02-10');
   expect([await notes(), await said()]).toEqual([[], []]);
-  expect(await basis()).not.toContain('loaded for');
+  expect(await basis()).not.toContain('in common');
 });
