@@ -1,7 +1,7 @@
 import type { Database } from '../../core/duckdb/connection.js';
 import { millionths, millionthsText } from '../../core/numeric/decimal.js';
 import { formatCount } from '../../core/text/amounts.js';
-import { numberOrNull, textOrNull } from '../../core/text/rows.js';
+import { numberOrNull, textOrNull, type ResultCell } from '../../core/text/rows.js';
 import { uncovered, type Window } from '../../core/windows.js';
 import { loadedWindows, windowKey } from '../../engine/slicing/window-slices.js';
 import { loadKeyFor, refusedAfter } from '../../lake/catalog/load-key.js';
@@ -41,12 +41,21 @@ export async function settlementsFrom(
   signal?: AbortSignal,
 ): Promise<Settlement[]> {
   const rows = await database.rows(statement, { signal, parameters: { account } });
-  return rows.map((row) => ({
+  return rows.map((row) => settlementOf(row, { table, file, account }));
+}
+
+/** The settlement of a row of `settlements.sql`. */
+export function settlementOf(
+  row: Readonly<Record<string, ResultCell>>,
+  { table, file, account }: Pick<Settlement, 'table' | 'file' | 'account'>,
+): Settlement {
+  const id = textOrNull(row['group_id']) ?? '';
+  return {
     table,
     file,
-    slice: loadKeyFor('group', textOrNull(row['group_id']) ?? ''),
+    slice: loadKeyFor('group', id),
     account,
-    id: textOrNull(row['group_id']) ?? '',
+    id,
     isClosed: row['processing_status'] === 'Closed' || (row['ended'] ?? null) !== null,
     start: numberOrNull(row['started']),
     end: numberOrNull(row['ended']),
@@ -56,7 +65,7 @@ export async function settlementsFrom(
     beginningCurrency: textOrNull(row['beginning_currency']),
     payoutStatus: textOrNull(row['fund_transfer_status']),
     paidAt: numberOrNull(row['paid']),
-  }));
+  };
 }
 
 const byGroupTables = [roles.settlements, roles.bySettlement].flatMap(tableNames);

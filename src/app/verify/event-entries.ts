@@ -1,5 +1,4 @@
 import type { ResultCell } from '../../core/text/rows.js';
-import { count } from '../../core/count.js';
 import { rowsWithSource, sourceColumn } from '../../lake/files/local-parquet.js';
 import type { CertificateBuilder, CheckContext, ReadEvent } from './common/check.js';
 import {
@@ -27,7 +26,7 @@ import { uniqueIdsCheck } from './checks/unique-ids.js';
 export async function checkEvents(bundles: readonly CheckedBundle[], context: CheckContext): Promise<void> {
   const [first] = bundles;
   if (first === undefined) return;
-  const { certificate, database, unsummed } = context;
+  const { certificate, database } = context;
   const rules = rulesOf(first.main.schema);
   const mains = bundles.map(({ main }) => main);
   const derived = derivedOf(bundles);
@@ -36,7 +35,7 @@ export async function checkEvents(bundles: readonly CheckedBundle[], context: Ch
   let entries: EventEntries | undefined;
   const { chunks } = await database.query(eventsWithEntries(bundles, rules));
   for await (const rows of chunks) {
-    for (const [bundle, id, eventText = null, json, entriesText = null, entriesFile, inexact] of rows) {
+    for (const [bundle, id, eventText = null, json, entriesText = null, entriesFile] of rows) {
       if (entries !== undefined && entries.bundle === bundle && entries.eventId === id) entries.times++;
       else {
         if (entries !== undefined) addRepeated(entries, certificate);
@@ -44,8 +43,6 @@ export async function checkEvents(bundles: readonly CheckedBundle[], context: Ch
         if (entriesText !== null) {
           const file = fileOf(derived, entriesFile);
           entries = { bundle, eventId: text(id), text: text(entriesText), file, times: 1, isProved: false };
-          for (const { amountText, currency } of Number(inexact) > 0 ? rowsOf(entries).rows : [])
-            if (amountText !== null) count(unsummed, JSON.stringify([file.table, currency ?? '']));
         }
       }
       if (eventText === null) {
@@ -88,8 +85,8 @@ function eventsWithEntries(bundles: readonly CheckedBundle[], { list, group, bre
     event_texts: `${eventTexts} FROM ${rowsWithSource(pathsOf(mains))}`,
     entry_texts:
       derived.length === 0
-        ? "SELECT 0 AS bundle, '' AS event_id, '' AS text, 0 AS file, '' AS amount_text WHERE false"
-        : `${entryTexts}, ${sourceColumn} AS file, amount_text FROM ${rowsWithSource(pathsOf(derived))}`,
+        ? "SELECT 0 AS bundle, '' AS event_id, '' AS text, 0 AS file WHERE false"
+        : `${entryTexts}, ${sourceColumn} AS file FROM ${rowsWithSource(pathsOf(derived))}`,
   };
   return statementOver(relations, eventEntries);
 }

@@ -1,10 +1,11 @@
 import { hasEvents } from '../../core/columns/table.js';
+import { settlementSummaries } from '../../sources/finances/api-2024-06-19/transaction-tables.js';
+import { settlementReports } from '../../sources/finances/settlement-reports/report-tables.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '../../core/clock.js';
-import { count } from '../../core/count.js';
 import { openDatabase, type Database } from '../../core/duckdb/connection.js';
 import { codeOf, messageOf } from '../../core/errors.js';
 import { groupBy } from '../../core/group-by.js';
@@ -12,7 +13,7 @@ import { tuneForComputation } from '../../core/v8-flags.js';
 import type { Lake } from '../../lake/lake.js';
 import { readRuns } from '../../lake/leases.js';
 import { readUnfinished, type UnfinishedRange } from '../coverage/unfinished-ranges.js';
-import { loadedSettlements, totalFault, type Settlement } from '../settlements/settlements.js';
+import { loadedSettlements, totalFault, type Settlement, type UnreadableFile } from '../settlements/settlements.js';
 import type { CatalogVersion } from '../results.js';
 import { CertificateBuilder, type CheckContext, type Comparison } from './common/check.js';
 import { checkedBundles, type CheckedBundle, type CheckedFile } from './common/checked-files.js';
@@ -53,11 +54,11 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<Certificat
   const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-verify-'));
   let database: Database | undefined;
   try {
-    const findings = newFindings(new CertificateBuilder(checks));
-    const { certificate } = findings;
+    const certificate = new CertificateBuilder(checks);
+    const damaged: UnreadableFile[] = [];
     const runs = await readRuns(lake.store, clock);
     const pathOf = (file: string) => lake.store.localPath(file) ?? join(folder, file);
-    const files = checkedFiles(lake, account, pathOf, findings);
+    const files = checkedFiles(lake, account, pathOf, { certificate, damaged });
     const accounts = account === undefined ? [...lake.snapshot.accounts()] : [account];
     const isChecked = (range: UnfinishedRange) => account === undefined || range.account === account;
     const unfinished = (await readUnfinished(lake, emit)).filter(isChecked);
@@ -69,11 +70,13 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<Certificat
       settings: { memory_limit: memoryLimit },
       signal,
     });
-    const index = await IndexTables.create(database);
-    const context = { ...findings, lake, database, index };
+    const batches = [...batchesOf(checkedBundles(files))];
+    const mains = batches.flat().map(({ main }) => main);
+    const index = await IndexTables.create(database, mains);
+    const context = { lake, database, certificate, index, damaged };
     tuneForComputation();
-    await checkBundles(checkedBundles(files), context, signal, progressLog(files.length, options));
-    const comparison = await comparisonOf(context, accounts);
+    await checkBatches(batches, context, signal, progressLog(files.length, options));
+    const comparison = await comparisonOf(context, batches.flat(), accounts);
     for (const check of checks) await check.across?.(comparison);
     return certificate;
   } finally {
@@ -118,42 +121,33 @@ function* batchesOf(bundles: readonly CheckedBundle[]): Generator<readonly Check
   }
 }
 
-/** What is found in some files: what is wrong, and what is compared at the end. */
-type FileFindings = Omit<CheckContext, 'lake' | 'database' | 'index'>;
-
-function newFindings(certificate = new CertificateBuilder()): FileFindings {
-  return { certificate, settlements: [], summaries: [], reports: [], compared: [], damaged: [], unsummed: new Map() };
-}
-
-function addFindings(all: FileFindings, more: FileFindings): void {
-  all.certificate.addAll(more.certificate);
-  all.settlements.push(...more.settlements);
-  all.summaries.push(...more.summaries);
-  all.reports.push(...more.reports);
-  all.compared.push(...more.compared);
-  all.damaged.push(...more.damaged);
-  for (const [key, times] of more.unsummed) count(all.unsummed, key, times);
+/** Where files are read. */
+interface ReadContext extends CheckContext {
+  /** Keeps what is compared at the end. */
+  readonly index: IndexTables;
+  /** Files whose rows can't be compared with others. */
+  readonly damaged: UnreadableFile[];
 }
 
 /** Reads all bundles, some batches at once. */
-async function checkBundles(
-  bundles: readonly CheckedBundle[],
-  context: CheckContext,
+async function checkBatches(
+  all: readonly (readonly CheckedBundle[])[],
+  context: ReadContext,
   signal: AbortSignal,
   progress: (done: number) => void,
 ): Promise<void> {
-  const found: FileFindings[] = [];
+  const found: CertificateBuilder[] = [];
   let done = 0;
-  // Where a batch fails, the loop that it was in ends the generator, and so the other loops.
-  const batches = batchesOf(bundles);
+  // Where a batch fails, the loop that it was in ends the iterator, and so the other loops.
+  const batches = all.values();
   const checkInTurn = async (): Promise<void> => {
     const database = await context.database.openConnection();
     try {
       for (const batch of batches) {
         signal.throwIfAborted();
-        const findings = newFindings();
-        found.push(findings);
-        await checkBatch(batch, { ...context, ...findings, database });
+        const certificate = new CertificateBuilder();
+        found.push(certificate);
+        await checkBatch(batch, { ...context, certificate, database });
         done += batch.reduce((sum, { derived }) => sum + 1 + derived.length, 0);
         progress(done);
       }
@@ -163,20 +157,19 @@ async function checkBundles(
   };
   const ended = await Promise.allSettled(Array.from({ length: batchesAtOnce }, checkInTurn));
   for (const end of ended) if (end.status === 'rejected') throw end.reason;
-  for (const findings of found) addFindings(context, findings);
+  for (const certificate of found) context.certificate.addAll(certificate);
 }
 
 /** Reads the files of a batch. Where DuckDB can't read one of them, each file is read alone. */
-async function checkBatch(batch: readonly CheckedBundle[], context: CheckContext): Promise<void> {
-  const { database, index, lake } = context;
+async function checkBatch(batch: readonly CheckedBundle[], context: ReadContext): Promise<void> {
+  const { database, index, lake, certificate } = context;
   const all = batch.flatMap(({ main, derived }) => [main, ...derived]);
   try {
     const intact = new Set<CheckedFile>();
     for (const file of all) if (await hasItsBytes(file, context)) intact.add(file);
-    const together = { ...context, ...newFindings() };
-    const areRead =
-      batch.length > 1 && (await index.addTogether(database, () => checkTogether(batch, intact, together)));
-    if (areRead) addFindings(context, together);
+    const together = new CertificateBuilder();
+    const checkAll = () => checkTogether(batch, intact, { ...context, certificate: together });
+    if (batch.length > 1 && (await index.addTogether(database, checkAll))) certificate.addAll(together);
     else for (const bundle of batch) await checkAlone(bundle, intact, context);
   } finally {
     // Local copies; those that are compared at the end stay until then.
@@ -188,49 +181,45 @@ async function checkBatch(batch: readonly CheckedBundle[], context: CheckContext
 async function checkTogether(
   batch: readonly CheckedBundle[],
   intact: ReadonlySet<CheckedFile>,
-  context: CheckContext,
+  context: ReadContext,
 ): Promise<void> {
   const whole = batch.filter(({ main, derived }) => [main, ...derived].every((file) => intact.has(file)));
   for (const files of groupBy(intact, ({ table }) => table).values()) await checkFiles(files, whole, context);
-  for (const bundle of batch) addBundle(bundle, whole.includes(bundle), context);
+  context.damaged.push(...batch.filter((bundle) => !whole.includes(bundle)).map(({ main }) => main));
 }
 
 async function checkAlone(
   bundle: CheckedBundle,
   intact: ReadonlySet<CheckedFile>,
-  context: CheckContext,
+  context: ReadContext,
 ): Promise<void> {
   const { main, derived } = bundle;
-  const found: FileFindings[] = [];
+  const found: CertificateBuilder[] = [];
   let read = 0;
   // The rows of the main file are read with those of the others, if these can be read.
   for (const file of [main, ...derived].filter((each) => intact.has(each)).toReversed()) {
-    const own = { ...context, ...newFindings() };
-    found.push(own);
+    const certificate = new CertificateBuilder();
+    found.push(certificate);
     const whole = read === derived.length ? [bundle] : [];
-    if (await isReadable(file, own.certificate, () => checkFiles([file], whole, own))) read++;
+    if (await isReadable(file, certificate, () => checkFiles([file], whole, { ...context, certificate }))) read++;
   }
-  for (const own of found.toReversed()) addFindings(context, own);
-  addBundle(bundle, read === 1 + derived.length, context);
+  for (const certificate of found.toReversed()) context.certificate.addAll(certificate);
+  if (read < 1 + derived.length) context.damaged.push(main);
 }
 
-/** Notes a bundle for the end. */
-function addBundle({ main, derived }: CheckedBundle, isWhole: boolean, context: CheckContext): void {
-  if (!isWhole) context.damaged.push(main);
-  else if (isCompared(main, context.lake)) context.compared.push(main, ...derived);
-}
-
-/** Checks files of one table and account. */
+/** Checks files of one table and account, and keeps what is compared at the end. */
 async function checkFiles(
   files: readonly CheckedFile[],
   whole: readonly CheckedBundle[],
-  context: CheckContext,
+  context: ReadContext,
 ): Promise<void> {
   const [first] = files;
   if (first === undefined) return;
   const { schema } = first;
   const bundles = whole.filter(({ main }) => main.table === schema.name);
-  for (const check of checks) await check.files?.({ schema, files, bundles }, context);
+  const tableFiles = { schema, files, bundles };
+  for (const check of checks) await check.files?.(tableFiles, context);
+  await context.index.add(tableFiles, context.database);
   if (hasEvents(schema)) await checkEvents(bundles, context);
 }
 
@@ -252,15 +241,31 @@ async function isReadable(
 }
 
 /** What is compared at the end: without settlements that lack events, which is noted. */
-async function comparisonOf(context: CheckContext, accounts: readonly string[]): Promise<Comparison> {
-  const { lake, index, certificate } = context;
-  const loaded = loadedSettlements(context);
+async function comparisonOf(
+  context: ReadContext,
+  bundles: readonly CheckedBundle[],
+  accounts: readonly string[],
+): Promise<Comparison> {
+  const { lake, index, damaged, certificate } = context;
+  const settlements = await index.settlements();
+  const compared = bundles
+    .filter(({ main }) => isCompared(main, lake) && !damaged.includes(main))
+    .flatMap(({ main, derived }) => [main, ...derived]);
+  const known = {
+    ...context,
+    accounts,
+    settlements,
+    summaries: await index.totals(settlementSummaries),
+    reports: await index.totals(settlementReports),
+    compared,
+  };
+  const loaded = loadedSettlements(known);
   const before = new Map<string, number>();
   for (const account of accounts) {
     const instant = lake.snapshot.forgottenBefore(account);
     if (instant !== undefined) before.set(account, instant);
   }
-  if (before.size === 0) return { ...context, accounts, loaded, isForgotten: () => false };
+  if (before.size === 0) return { ...known, loaded, isForgotten: () => false };
   const [groups, oldest] = [await index.groups(), await index.oldest()];
   const isForgotten: Comparison['isForgotten'] = ({ account, start }) =>
     start !== null && start < Math.min(oldest.get(account) ?? Infinity, before.get(account) ?? -Infinity);
@@ -271,5 +276,5 @@ async function comparisonOf(context: CheckContext, accounts: readonly string[]):
   const lacking = new Set(loaded.filter(lacksEvents));
   const problem = 'not compared: it lacks events, which `forget` may have removed';
   for (const settlement of lacking) certificate.add(groupTotalsCheck, 'note', settlement, problem);
-  return { ...context, accounts, loaded: loaded.filter((settlement) => !lacking.has(settlement)), isForgotten };
+  return { ...known, loaded: loaded.filter((settlement) => !lacking.has(settlement)), isForgotten };
 }

@@ -56,7 +56,7 @@ async function problems(page: string, change?: string): Promise<string[]> {
     files.set(transactionEntries, readable(transactionEntries, path));
   }
   const certificate = new CertificateBuilder();
-  const context = { certificate, database, unsummed: new Map() } as unknown as CheckContext;
+  const context = { certificate, database } as unknown as CheckContext;
   const of = (table: Table): CheckedFile[] => [...files].flatMap(([key, file]) => (key === table ? [file] : []));
   const [main] = of(transactions);
   await checkEvents(main === undefined ? [] : [{ main, derived: of(transactionEntries) }], context);

@@ -113,7 +113,7 @@ test('events of any form are found to have the columns of their raw', { timeout:
         mains.push({ ...location, schema: events, loadKeys: [], path } as unknown as CheckedFile);
       }
       const certificate = new CertificateBuilder();
-      const context = { certificate, database, unsummed: new Map() };
+      const context = { certificate, database };
       await checkEvents(
         mains.map((main) => ({ main, derived: [] })),
         context as unknown as CheckContext,

@@ -1,3 +1,4 @@
+import unsummedAmounts from '../statements/unsummed-amounts.sql';
 import { compare } from '../../../core/compare.js';
 import { groupBy } from '../../../core/group-by.js';
 import { formatCount } from '../../../core/text/amounts.js';
@@ -69,15 +70,13 @@ function amountKey(path: string, amount: number | null, currency: string | null)
 }
 
 /** Adds a note for each table with amounts that no sum has: how many, and of which currency. */
-function noteUnsummed({ unsummed, certificate }: Comparison): void {
-  const all = Array.from(unsummed, ([key, times]) => {
-    const [table = '', currency = ''] = JSON.parse(key) as readonly string[];
-    return { table, currency, times };
-  });
-  for (const [table, amounts] of groupBy(all, (amount) => amount.table)) {
-    const sorted = amounts.toSorted((a, b) => compare(a.currency, b.currency));
-    const counts = sorted.map(({ currency, times }) => `${formatCount(times)} in ${currency || 'no currency'}`);
-    const total = amounts.reduce((sum, { times }) => sum + times, 0);
+async function noteUnsummed({ database, certificate }: Comparison): Promise<void> {
+  const rows = await database.rows(unsummedAmounts);
+  for (const [table, amounts] of groupBy(rows, ({ tab }) => String(tab))) {
+    const counts = amounts.map(
+      ({ currency, amounts: times }) => `${formatCount(Number(times))} in ${String(currency) || 'no currency'}`,
+    );
+    const total = amounts.reduce((sum, { amounts: times }) => sum + Number(times), 0);
     certificate.add(
       amountsCheck,
       'note',

@@ -5,6 +5,7 @@ import { loadKeysText } from '../../../lake/files/load-key-rows.js';
 import type { Lake } from '../../../lake/lake.js';
 import { loadKeyKindOf } from '../../coverage/stored-pipelines.js';
 import type { CheckContext, CheckDefinition } from '../common/check.js';
+import type { UnreadableFile } from '../../settlements/settlements.js';
 import type { CheckedFile } from '../common/checked-files.js';
 
 /** Found by `checkedFiles`. */
@@ -24,7 +25,7 @@ export function checkedFiles(
   lake: Lake,
   account: string | undefined,
   pathOf: (file: string) => string,
-  { certificate, damaged }: Pick<CheckContext, 'certificate' | 'damaged'>,
+  { certificate, damaged }: Pick<CheckContext, 'certificate'> & { readonly damaged: UnreadableFile[] },
 ): readonly CheckedFile[] {
   const files: CheckedFile[] = [];
   for (const schema of lake.tables) {

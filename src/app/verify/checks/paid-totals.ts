@@ -2,16 +2,11 @@ import { transactions } from '../../../sources/finances/api-2024-06-19/transacti
 import { settlementsByDate, totalFault } from '../../settlements/settlements.js';
 import type { CheckDefinition, Comparison } from '../common/check.js';
 import { groupKey } from '../common/index-tables.js';
-import groupPayments from '../statements/group-payments.sql';
-import paid from '../statements/paid.sql';
 
 export const paidTotalsCheck: CheckDefinition = {
   name: 'paid-totals',
   about: 'paid transactions of each closed group add up to the same',
   counts: 'groups',
-  files: async ({ schema, files }, { index, database }) => {
-    if (schema.name === transactions.name) await index.addSums('paid', paid, files, database);
-  },
   across: checkPaid,
 };
 
@@ -23,7 +18,7 @@ export const notComparedText =
 async function checkPaid(comparison: Comparison): Promise<void> {
   const { settlements, isForgotten, index, certificate } = comparison;
   const isLoaded = settlementsByDate(comparison);
-  const byGroup = await index.netSums(groupPayments);
+  const byGroup = await index.netSums(transactions, 'group_id');
   for (const settlement of settlements) {
     if (!settlement.isClosed || !isLoaded(settlement)) continue;
     const fault = totalFault(settlement, byGroup.get(groupKey(settlement.account, settlement.id)) ?? []);

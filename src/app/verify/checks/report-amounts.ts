@@ -1,7 +1,7 @@
 import { groupBy } from '../../../core/group-by.js';
 import { millionths, millionthsText } from '../../../core/numeric/decimal.js';
-import type { CheckDefinition, Comparison, SettlementTotal } from '../common/check.js';
-import { groupKey } from '../common/index-tables.js';
+import type { CheckDefinition, Comparison } from '../common/check.js';
+import { groupKey, type SettlementTotal } from '../common/index-tables.js';
 import namedGroups from '../statements/named-groups.sql';
 
 export const reportAmountsCheck: CheckDefinition = {

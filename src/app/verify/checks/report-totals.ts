@@ -1,7 +1,7 @@
 import { loadKeyFor } from '../../../lake/catalog/load-key.js';
 import { millionths, millionthsText } from '../../../core/numeric/decimal.js';
 import { formatCount } from '../../../core/text/amounts.js';
-import { numberOrNull, textOrNull } from '../../../core/text/rows.js';
+import { textOrNull } from '../../../core/text/rows.js';
 import { rowsIn } from '../../../lake/files/local-parquet.js';
 import { settlementReports } from '../../../sources/finances/settlement-reports/report-tables.js';
 import type { CheckContext, CheckDefinition } from '../common/check.js';
@@ -15,11 +15,8 @@ export const reportTotalsCheck: CheckDefinition = {
   files: checkReports,
 };
 
-/** Checks whether the lines of settlement reports add up to the totals, to the cent, and collects the totals. */
-async function checkReports(
-  { schema, bundles }: TableFiles,
-  { database, certificate, reports }: CheckContext,
-): Promise<void> {
+/** Checks whether the lines of settlement reports add up to the totals, to the cent. */
+async function checkReports({ schema, bundles }: TableFiles, { database, certificate }: CheckContext): Promise<void> {
   const [first] = bundles;
   if (first === undefined || schema.name !== settlementReports.name) return;
   const lines = derivedOf(bundles);
@@ -34,8 +31,6 @@ async function checkReports(
     const slice = loadKeyFor('settlement', id);
     const { table, file, account } = (bundles.find(({ main }) => main.loadKeys.includes(slice)) ?? first).main;
     const location = { table, file, slice, account };
-    const [start, end] = [numberOrNull(row['started']), numberOrNull(row['ended'])];
-    reports.push({ ...location, id, start, end, total, currency });
     certificate.count(reportTotalsCheck);
     if (row['is_whole'] !== true)
       certificate.add(reportTotalsCheck, 'lake', location, 'it has another number of lines');

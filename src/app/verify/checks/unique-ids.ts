@@ -1,8 +1,6 @@
-import { hasEvents } from '../../../core/columns/table.js';
 import { formatCount } from '../../../core/text/amounts.js';
 import { derivingPipeline } from '../../coverage/damaged-rows.js';
 import type { CheckDefinition, Comparison } from '../common/check.js';
-import { derivedOf } from '../common/checked-files.js';
 import eventCounts from '../statements/event-counts.sql';
 import repeatedIds from '../statements/repeated-ids.sql';
 
@@ -12,9 +10,6 @@ export const uniqueIdsCheck: CheckDefinition = {
   counts: 'events',
   takenOut: 'file',
   remedy: ({ table }) => (derivingPipeline(table) === undefined ? undefined : { kind: 'rebuild' }),
-  files: async ({ schema, files, bundles }, { index, database }) => {
-    if (hasEvents(schema)) await index.addEvents(files, derivedOf(bundles), database);
-  },
   across: checkIds,
 };
 

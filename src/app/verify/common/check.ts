@@ -5,10 +5,10 @@ import type { LakeRuns } from '../../../lake/leases.js';
 import type { UnfinishedRange } from '../../coverage/unfinished-ranges.js';
 import type { Remedy } from '../../remedy.js';
 import type { CatalogVersion, Check, Problem } from '../../results.js';
-import type { Comparable, Settlement, UnreadableFile } from '../../settlements/settlements.js';
+import type { Comparable, Settlement } from '../../settlements/settlements.js';
 import type { CheckedFile, ProblemLocation, TableFiles } from './checked-files.js';
 import type { EventRules } from './event-rules.js';
-import type { IndexTables } from './index-tables.js';
+import type { IndexTables, SettlementTotal } from './index-tables.js';
 import type { EntryRow, Walked } from './money-walk.js';
 
 /**
@@ -53,25 +53,21 @@ export interface CatalogContext {
   readonly certificate: CertificateBuilder;
 }
 
-/** Where files are checked, and what they have that is compared at the end. */
-export interface CheckContext extends Comparable {
-  readonly certificate: CertificateBuilder;
+/** Where files are checked. */
+export interface CheckContext {
+  readonly lake: Lake;
   readonly database: Database;
-  readonly index: IndexTables;
-  readonly settlements: Settlement[];
-  readonly summaries: SettlementTotal[];
-  readonly reports: SettlementTotal[];
-  /** The files of accounts with settlement reports that these are compared with. */
-  readonly compared: CheckedFile[];
-  /** Files whose rows can't be compared with others. */
-  readonly damaged: UnreadableFile[];
-  /** Number of amounts that DECIMAL(18,6) can't hold, and that no sum has, by table and currency as JSON. */
-  readonly unsummed: Map<string, number>;
+  readonly certificate: CertificateBuilder;
 }
 
-/** All files of a lake, for checks that compare them. */
-export interface Comparison extends CheckContext {
+/** What is known of all files of a lake, for checks that compare them. No check adds to it: `IndexTables` keeps it while files are read. */
+export interface Comparison extends CheckContext, Comparable {
   readonly accounts: readonly string[];
+  readonly index: IndexTables;
+  readonly summaries: readonly SettlementTotal[];
+  readonly reports: readonly SettlementTotal[];
+  /** The files of accounts with settlement reports that these are compared with. */
+  readonly compared: readonly CheckedFile[];
   /** The settlements whose events of v0 are all there. */
   readonly loaded: readonly Settlement[];
   /**
@@ -80,12 +76,6 @@ export interface Comparison extends CheckContext {
    */
   readonly isForgotten: (period: Pick<Settlement, 'account' | 'start'>) => boolean;
 }
-
-/** The total of a settlement: of its report, or of its summary, which has the net proceeds. */
-export type SettlementTotal = Pick<
-  Settlement,
-  'account' | 'table' | 'file' | 'slice' | 'id' | 'start' | 'end' | 'total' | 'currency'
->;
 
 /** An event as it is stored, with its entries and with what follows from `raw`. */
 export interface ReadEvent {

@@ -1,47 +1,82 @@
+import { hasEvents, type Table } from '../../../core/columns/table.js';
 import type { Database } from '../../../core/duckdb/connection.js';
 import { literal } from '../../../core/duckdb/literals.js';
 import { statementsOf } from '../../../core/duckdb/sql-statements.js';
 import { codeOf } from '../../../core/errors.js';
-import { textOrNull, type ResultCell } from '../../../core/text/rows.js';
+import { numberOrNull, textOrNull, type ResultCell } from '../../../core/text/rows.js';
+import { loadKeyFor } from '../../../lake/catalog/load-key.js';
 import { rowsIn, rowsWithSource, sourceColumn } from '../../../lake/files/local-parquet.js';
-import type { NetSum } from '../../settlements/settlements.js';
-import { pathsOf, statementOver, type CheckedFile, type ProblemLocation } from './checked-files.js';
+import { settlementSummaries, transactions } from '../../../sources/finances/api-2024-06-19/transaction-tables.js';
+import { groupEntries, groups } from '../../../sources/finances/api-v0/event-tables.js';
+import { settlementReports } from '../../../sources/finances/settlement-reports/report-tables.js';
+import { settlementOf, type NetSum, type Settlement } from '../../settlements/settlements.js';
+import settlementRows from '../../settlements/settlements.sql';
 import groupPositions from '../statements/group-positions.sql';
+import netSumsOf from '../statements/net-sums-of.sql';
+import nets from '../statements/nets.sql';
 import oldestByAccount from '../statements/oldest.sql';
+import paid from '../statements/paid.sql';
+import reports from '../statements/reports.sql';
 import seenEvents from '../statements/seen.sql';
 import sessionTables from '../statements/session-tables.sql';
+import summaries from '../statements/summaries.sql';
+import unsummed from '../statements/unsummed.sql';
+import {
+  derivedOf,
+  pathsOf,
+  statementOver,
+  type CheckedFile,
+  type ProblemLocation,
+  type TableFiles,
+} from './checked-files.js';
+
+/** The total of a settlement: of its report, or of its summary, which has the net proceeds. */
+export type SettlementTotal = Pick<
+  Settlement,
+  'account' | 'table' | 'file' | 'slice' | 'id' | 'start' | 'end' | 'total' | 'currency'
+>;
+
+/** What is kept of the rows of a table, over files of one account: the table of the session, and the statement whose rows it gets. */
+const keptOf: ReadonlyMap<string, { readonly to: 'nets' | 'totals'; readonly statement: string }> = new Map([
+  [groupEntries.name, { to: 'nets', statement: nets }],
+  [transactions.name, { to: 'nets', statement: paid }],
+  [settlementSummaries.name, { to: 'totals', statement: summaries }],
+  [settlementReports.name, { to: 'totals', statement: reports }],
+]);
 
 /**
- * Tables in DuckDB for what must be compared across files: a few numbers and ids for each event, and net sums for each
- * group. DuckDB spills them to disk.
+ * Tables in DuckDB for what must be compared across files: a few numbers and ids for each event, net sums for each settlement, and its
+ * totals. DuckDB spills them to disk.
  */
 export class IndexTables {
   readonly #database: Database;
-  readonly #files: CheckedFile[] = [];
+  readonly #files: readonly CheckedFile[];
 
-  private constructor(database: Database) {
+  private constructor(database: Database, files: readonly CheckedFile[]) {
     this.#database = database;
+    this.#files = files;
   }
 
-  static async create(database: Database): Promise<IndexTables> {
+  /** @param files main files, in the order in which what they have is listed */
+  static async create(database: Database, files: readonly CheckedFile[]): Promise<IndexTables> {
     for (const statement of statementsOf(sessionTables)) await database.execute(statement);
-    return new IndexTables(database);
+    return new IndexTables(database, files);
   }
 
-  /** The file with a number in `seen`. */
+  /** The file with a number. */
   file(number: ResultCell | undefined): ProblemLocation {
     return this.#files[Number(number)] ?? { table: '', file: '', slice: '' };
   }
 
   /**
-   * Adds what a check adds over a connection, or nothing where it fails.
+   * Adds what a step adds over a connection, or nothing where it fails.
    *
-   * @returns whether DuckDB could read all that the check reads
+   * @returns whether DuckDB could read all that the step reads
    */
-  async addTogether(database: Database, check: () => Promise<void>): Promise<boolean> {
+  async addTogether(database: Database, step: () => Promise<void>): Promise<boolean> {
     await database.execute('BEGIN TRANSACTION');
     try {
-      await check();
+      await step();
     } catch (error) {
       await database.execute('ROLLBACK');
       if (codeOf(error) !== 'SQL') throw error;
@@ -51,46 +86,89 @@ export class IndexTables {
     return true;
   }
 
-  /** Adds the events of main files of one table and account; `derived` are the files with the entries of whole bundles. */
-  async addEvents(mains: readonly CheckedFile[], derived: readonly CheckedFile[], database: Database): Promise<void> {
-    const [main] = mains;
-    if (main === undefined) return;
-    const { table, account } = main;
-    const first = this.#files.push(...mains) - mains.length;
+  /** Adds what is kept of files of one table and account: of settlement reports and of entries only of whole bundles. */
+  async add({ schema, files, bundles }: TableFiles, database: Database): Promise<void> {
+    const account = files[0]?.account ?? '';
+    if (hasEvents(schema)) await this.#addEvents(files, derivedOf(bundles), database);
+    if (schema.name === groups.name) await this.#addSettlements(files, database);
+    const kept = keptOf.get(schema.name);
+    const read = schema.name === settlementReports.name ? bundles.map(({ main }) => main) : files;
+    if (kept === undefined || read.length === 0) return;
+    const rows = `SELECT *, ${literal(account)} AS account FROM ${this.#numbered(read)}`;
+    await database.execute(`INSERT INTO ${kept.to} ${statementOver({ [schema.name]: rows }, kept.statement)}`);
+  }
+
+  /** Adds the events of main files, and the amounts of their entries that no sum has. */
+  async #addEvents(mains: readonly CheckedFile[], derived: readonly CheckedFile[], database: Database): Promise<void> {
+    const [{ table, account } = { table: '', account: '' }] = mains;
+    const [{ table: entries } = { table: '' }] = derived;
     const relations = {
-      read_events:
-        `SELECT * REPLACE (${first} + ${sourceColumn} AS ${sourceColumn}), ${literal(table)} AS tab, ` +
-        `${literal(account)} AS account FROM ${rowsWithSource(pathsOf(mains))}`,
+      read_events: `SELECT *, ${literal(table)} AS tab, ${literal(account)} AS account FROM ${this.#numbered(mains)}`,
       read_entries:
-        derived.length === 0 ? "SELECT '' AS event_id, '' AS currency WHERE false" : `FROM ${rowsIn(pathsOf(derived))}`,
+        derived.length === 0
+          ? "SELECT '' AS event_id, '' AS currency WHERE false"
+          : `SELECT *, ${literal(entries)} AS tab FROM ${rowsWithSource(pathsOf(derived))}`,
     };
     await database.execute(`INSERT INTO seen ${statementOver(relations, seenEvents)}`);
+    if (derived.length > 0) await database.execute(`INSERT INTO unsummed ${statementOver(relations, unsummed)}`);
   }
 
-  /** Adds the rows of a statement over files of one table and account, which it reads by the name of the table. */
-  async addSums(
-    to: 'nets' | 'paid',
-    statement: string,
-    files: readonly CheckedFile[],
-    database: Database,
-  ): Promise<void> {
-    const [first] = files;
-    if (first === undefined) return;
-    const { table, account } = first;
-    const rows = rowsOfAccount(account, rowsIn(pathsOf(files)));
-    await database.execute(`INSERT INTO ${to} ${statementOver({ [table]: rows }, statement)}`);
+  async #addSettlements(files: readonly CheckedFile[], database: Database): Promise<void> {
+    for (const file of files) {
+      const { path, account } = file;
+      const rows = `SELECT *, ${literal(account)} AS account FROM ${rowsIn([path])}`;
+      const number = this.#files.indexOf(file);
+      await database.execute(
+        `INSERT INTO settlements SELECT ${number}, * FROM (${statementOver({ groups: rows }, settlementRows)})`,
+        { parameters: { account } },
+      );
+    }
   }
 
-  /** The rows of a statement with net sums, by `groupKey` of the account and the id. */
-  async netSums(statement: string): Promise<ReadonlyMap<string, readonly NetSum[]>> {
-    const nets = new Map<string, NetSum[]>();
-    for (const row of await this.#database.rows(statement)) {
+  /** In SQL: rows of main files, each with the number of its file. */
+  #numbered(files: readonly CheckedFile[]): string {
+    const numbers = files.map((file) => this.#files.indexOf(file));
+    const number = `[${numbers.join(', ')}][${sourceColumn} + 1]`;
+    return `(SELECT * REPLACE (${number} AS ${sourceColumn}) FROM ${rowsWithSource(pathsOf(files))})`;
+  }
+
+  /** The settlements of the files of groups. */
+  async settlements(): Promise<Settlement[]> {
+    const rows = await this.#database.rows('FROM settlements ORDER BY file, rowid');
+    return rows.flatMap((row) => {
+      const file = this.#files[Number(row['file'])];
+      return file === undefined ? [] : [settlementOf(row, file)];
+    });
+  }
+
+  /** The totals of the settlements in the files of a table. */
+  async totals({ name: table }: Table): Promise<SettlementTotal[]> {
+    const rows = await this.#database.rows('FROM totals WHERE tab = $table ORDER BY account, id, file', {
+      parameters: { table },
+    });
+    return rows.map((row) => {
+      const id = String(row['id']);
+      const [start, end] = [numberOrNull(row['starts']), numberOrNull(row['ends'])];
+      const [total, currency] = [textOrNull(row['total']), textOrNull(row['currency'])];
+      const { file } = this.file(row['file']);
+      const slice = loadKeyFor('settlement', id);
+      return { table, file, slice, account: String(row['account']), id, start, end, total, currency };
+    });
+  }
+
+  /** The net sums of a table by settlement, by `groupKey` of the account and the id. */
+  async netSums(
+    { name: tab }: Table,
+    by: 'group_id' | 'settlement_id',
+  ): Promise<ReadonlyMap<string, readonly NetSum[]>> {
+    const found = new Map<string, NetSum[]>();
+    for (const row of await this.#database.rows(netSumsOf, { parameters: { tab, by } })) {
       const key = groupKey(String(row['account']), String(row['id']));
       const [currency, net] = [textOrNull(row['currency']), textOrNull(row['net'])];
       const sum = { currency, net, inexact: Number(row['inexact']), unknown: Number(row['unknown']) };
-      nets.set(key, [...(nets.get(key) ?? []), sum]);
+      found.set(key, [...(found.get(key) ?? []), sum]);
     }
-    return nets;
+    return found;
   }
 
   /** The groups that have an event, by `groupKey`: whether their events lack positions. */
@@ -106,11 +184,6 @@ export class IndexTables {
     const rows = await this.#database.rows(oldestByAccount);
     return new Map(rows.map((row) => [String(row['account']), Number(row['oldest'])]));
   }
-}
-
-/** In SQL: rows with their account, which files don't have. */
-export function rowsOfAccount(account: string, rows: string): string {
-  return `SELECT *, ${literal(account)} AS account FROM ${rows}`;
 }
 
 /** The key of an account's group in a map. */

@@ -1,11 +1,9 @@
 -- One row for each settlement of a report.
 --
--- total, added: decimal texts; total is null where the report has none. started, ended: milliseconds since 1970. unsummed: number of its lines that no sum has.
+-- total, added: decimal texts; total is null where the report has none. unsummed: number of its lines that no sum has.
 SELECT
   settlement_id,
   any_value(currency) AS currency,
-  epoch_ms(any_value(started_at)) AS started,
-  epoch_ms(any_value(ended_at)) AS ended,
   CAST(any_value(total_amount) AS VARCHAR) AS total,
   CAST(coalesce(any_value(lines.added), 0) AS DECIMAL(38, 6))::VARCHAR AS added,
   coalesce(any_value(lines.unsummed), 0) AS unsummed,

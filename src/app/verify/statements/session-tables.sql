@@ -1,16 +1,25 @@
--- The tables of verify's session: a few numbers and ids for each event, and net sums, which are compared across files.
+-- The tables of verify's session: a few numbers and ids for each event, net sums and totals, which are compared across files.
 --
 -- seen: the rows of `seen.sql`.
 CREATE TABLE seen (
   tab VARCHAR, account VARCHAR, file INTEGER, id VARCHAR, content UHUGEINT, instant BIGINT, dated BOOLEAN, inside BOOLEAN,
   group_id VARCHAR, position BIGINT, currency VARCHAR
 );
--- nets: the rows of `nets.sql`.
-CREATE TABLE nets (account VARCHAR, group_id VARCHAR, currency VARCHAR, net DECIMAL(38,6), inexact BIGINT, unknown BIGINT);
--- paid: the rows of `paid.sql`.
-CREATE TABLE paid (
-  account VARCHAR, group_id VARCHAR, settlement_id VARCHAR, currency VARCHAR, net DECIMAL(38,6), inexact BIGINT, unknown BIGINT
+-- nets: the rows of `nets.sql` and of `paid.sql`.
+CREATE TABLE nets (
+  tab VARCHAR, account VARCHAR, group_id VARCHAR, settlement_id VARCHAR, currency VARCHAR, net DECIMAL(38,6), inexact BIGINT, unknown BIGINT
 );
+-- settlements: the rows of `settlements.sql`, with the number of their file.
+CREATE TABLE settlements (
+  file INTEGER, group_id VARCHAR, processing_status VARCHAR, started BIGINT, ended BIGINT, total VARCHAR, original_currency VARCHAR,
+  beginning VARCHAR, beginning_currency VARCHAR, fund_transfer_status VARCHAR, paid BIGINT
+);
+-- totals: the rows of `summaries.sql` and of `reports.sql`.
+CREATE TABLE totals (
+  tab VARCHAR, account VARCHAR, file INTEGER, id VARCHAR, starts BIGINT, ends BIGINT, total VARCHAR, currency VARCHAR
+);
+-- unsummed: the rows of `unsummed.sql`.
+CREATE TABLE unsummed (tab VARCHAR, currency VARCHAR, amounts BIGINT);
 -- compared: one row for each settlement whose events are compared with those by date.
 --
 -- starts, ends: its time in milliseconds since 1970; alone: whether all settlements of its time and currency are loaded.
