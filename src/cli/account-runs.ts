@@ -4,10 +4,9 @@ import { alignedLines } from '../core/text/width.js';
 import { variableOf } from '../core/environment.js';
 import { usageError } from '../core/errors.js';
 import { printable } from '../core/printable.js';
-import { optionOf } from '../core/text/value-forms.js';
-import { readLoadOptions } from '../engine/run/load-options.js';
 import { accountPlaceholder } from '../app/configuration/metrics-file.js';
 import { servesMetrics, type SideBySide } from './listener.js';
+import { readParallel } from './commands/load-commands.js';
 import { printResult, type CommandArguments, type CommandDefinition } from './options/command-definition.js';
 import { readSettings } from './options/command-settings.js';
 
@@ -46,7 +45,7 @@ export async function runAccounts(
   { args, command, signal, run }: AccountsCommand,
 ): Promise<number> {
   refuseSharedOptions(args, accounts, command);
-  const parallel = await readParallel(args, command);
+  const parallel = await sideBySideOf(args, command);
   // A name that is wrong is found before the first of the others is loaded.
   if (args.text('account') !== undefined) {
     for (const account of accounts) await readSettings(args.withAccount(account), { sendsRequests: false });
@@ -109,9 +108,9 @@ export async function runAccounts(
 }
 
 /** How many accounts run side by side. Those that serve metrics run in turn, as they share the port. Throws a USAGE error. */
-async function readParallel(args: CommandArguments, command: CommandDefinition): Promise<number> {
+async function sideBySideOf(args: CommandArguments, command: CommandDefinition): Promise<number> {
   if (command.options['parallel'] === undefined) return 1;
-  const { parallel = 1 } = readLoadOptions('sync', (name) => args.value(optionOf(name)));
+  const parallel = readParallel(args);
   return (await servesMetrics(args, command)) ? 1 : parallel;
 }
 

@@ -168,8 +168,8 @@ export interface SyncOptions extends RunOptions, LoadOptionsOf<'sync'>, OptionsO
 
 function loadKinds<Command extends LoadCommand>(command: Command) {
   const kinds = Object.entries<LoadOption>(loadOptionsOf(command)).flatMap(
-    ([name, { isOfCommandLine, isFlag, isList, readNumber }]) =>
-      isOfCommandLine ? [] : [[name, isFlag ? flag : isList ? texts() : readNumber ? number : text()] as const],
+    ([name, { isOfCommandLine, isFlag, isList }]) =>
+      isOfCommandLine ? [] : [[name, isFlag ? flag : isList ? texts() : text()] as const],
   );
   return Object.fromEntries(kinds) as unknown as {
     readonly [Name in keyof LoadOptionsOf<Command>]-?: Kind<NonNullable<LoadOptionsOf<Command>[Name]>>;

@@ -7,7 +7,6 @@ import { firstInstant } from '../../engine/slicing/window-slicing.js';
 import { roles } from '../../../pipelines/all-pipelines.js';
 import { isoDate } from '../../core/numeric/instant.js';
 import { dayMs, type Window } from '../../core/windows.js';
-import { readLoadOptions } from '../../engine/run/load-options.js';
 import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
 import type { CommandResult } from '../command-result.js';
 import { withFailedResult } from '../failed-result.js';
@@ -44,8 +43,8 @@ export async function backfill(options: BackfillCommand, given: RunContext): Pro
       const gaps = pipeline.slicing.coverage?.(lake, account, range).gaps ?? [];
       return gaps.length === 0 ? [] : [{ command: 'backfill', pipeline: pipeline.name, ...range }];
     });
-    const values = readLoadOptions('backfill', (name) => options[name]);
-    const job = { kind: 'backfill', account, range, lake, ...values } as const;
+    const { refresh, acceptEmpty, orders } = options;
+    const job = { kind: 'backfill', account, range, lake, refresh, acceptEmpty, orders } as const;
     const ran = await load.run({ pipelines, job, requested });
     const report = await load.end(ran, ran.failure);
     const hasRows = lake.tables.some(({ name }) => lake.snapshot.filesOf(name, account).length > 0);
@@ -60,7 +59,7 @@ export async function backfill(options: BackfillCommand, given: RunContext): Pro
     const { findings } = load;
     return load.result(report, [summaryText(report), findingsText(findings), nothing === '' ? next : nothing], {
       ...summaryObject(report),
-      ...(options.refresh && findingsObject(findings)),
+      ...(refresh && findingsObject(findings)),
     });
   });
 }

@@ -1,6 +1,6 @@
 import { tablesOf } from '../../core/columns/table.js';
 import type { Clock } from '../../core/clock.js';
-import { readLoadOptions, type LoadValues } from '../../engine/run/load-options.js';
+import type { LoadValues } from '../../engine/run/load-options.js';
 import type {
   BackfillJob,
   Collector,
@@ -77,8 +77,8 @@ export async function plan(options: PlanOptions, context: ReadingContext): Promi
   const lake = await openPlannedLake(options, chosen, clock);
   emitDamage(lake, emit);
   refuseMixing(account, lake.snapshot.accounts(), options.lake);
-  const values = readLoadOptions('plan', (name) => options[name]);
-  const job: BackfillJob = { kind: 'backfill', account, range, lake, ...values };
+  const { refresh, orders } = options;
+  const job: BackfillJob = { kind: 'backfill', account, range, lake, refresh, orders };
   let probed = nothingProbed;
   if (options.probe === true && !isCustomOnly) {
     const connection = await openUpstream({ ...options, createsState: false }, account, { clock, emit });

@@ -14,7 +14,7 @@ import {
 import { readSettings } from '../options/command-settings.js';
 import { readDateRange } from '../../app/configuration/range.js';
 import type { Settings } from '../../app/configuration/settings.js';
-import { optionOf } from '../../core/text/value-forms.js';
+import { numberForm, optionOf } from '../../core/text/value-forms.js';
 import { readLoadOptions, type LoadCommand, type LoadValues } from '../../engine/run/load-options.js';
 
 const backfillPositional = { name: 'PIPELINE', many: true, about: 'Pipelines to run' };
@@ -84,7 +84,7 @@ async function readBackfill(command: 'backfill' | 'plan', args: CommandArguments
   return { pipelines: args.positionals('PIPELINE'), ...settings, ...values, to, explicit };
 }
 
-/** Throws a USAGE error for an invalid value, and for an orders file that can't be read. */
+/** Throws a USAGE error for an orders file that can't be read. */
 async function readLoadValues(command: LoadCommand, args: CommandArguments): Promise<LoadValues> {
   const orders = await readOrdersFile(args.text('orders'));
   return readLoadOptions(command, (name) => (name === 'orders' ? orders : args.value(optionOf(name))));
@@ -135,7 +135,15 @@ export const planCommand: CommandDefinition = {
   },
 };
 
-const { parallel, ...optionsOfSync } = ofLoad('sync');
+// More accounts side by side would need more memory than a small machine has.
+const parallelForm = numberForm({ isWhole: true, least: 1, most: 16, expected: 'a whole number from 1 to 16' });
+const usualParallel = 4;
+
+/** The number of accounts to load side by side. Throws a USAGE error for one that is out of bounds. */
+export function readParallel(args: CommandArguments): number {
+  const text = args.text('parallel');
+  return text === undefined ? usualParallel : parallelForm.read('--parallel', text);
+}
 
 export const syncCommand: CommandDefinition = {
   name: 'sync',
@@ -155,10 +163,12 @@ export const syncCommand: CommandDefinition = {
       about: 'Account to load; repeat it to load several [default: all configured accounts, else demo]',
     },
     ...shared('endpoint', 'api', 'look-back'),
-    ...optionsOfSync,
+    ...ofLoad('sync'),
     ...loadSettings,
     ...shared('config'),
-    parallel,
+    parallel: {
+      about: `Accounts to load side by side; with --metrics-port one after the other [default: ${usualParallel}]`,
+    },
     ...shared('metrics-port', 'metrics-host', 'metrics-file', 'json'),
   },
   takesAccounts: true,
@@ -169,6 +179,7 @@ export const syncCommand: CommandDefinition = {
   ],
   run: async (args, context) => {
     const values = await readLoadValues('sync', args);
+    readParallel(args);
     const { readMaxLag } = await import('../../app/load/freshness.js');
     const check = ({ from, marginMinutes }: Settings) => {
       readMaxLag(values.maxLag, marginMinutes);

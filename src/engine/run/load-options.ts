@@ -1,20 +1,14 @@
-import { numberForm, optionOf } from '../../core/text/value-forms.js';
-
 /** The commands that load from an API, or say what they would load. */
 export const loadCommands = ['backfill', 'plan', 'sync'] as const;
 
 export type LoadCommand = (typeof loadCommands)[number];
 
-/** An option of a load. It is a flag, a number, a list, or else a text, which what needs it parses. */
+/** An option of a load. It is a flag, a list, or else a text, which what needs it parses. */
 export interface LoadOption {
   /** What it is, for the help. */
   readonly about: string;
   readonly commands: readonly LoadCommand[];
   readonly isFlag?: true;
-  /** Parses a number. Throws a USAGE error for one that is out of bounds. */
-  readonly readNumber?: (name: string, text: string) => number;
-  /** A number's value where none is given. */
-  readonly default?: number;
   /** Whether it is a list, which on the command line is a file with a line for each entry. */
   readonly isList?: true;
   /** Whether programs don't have it. */
@@ -23,7 +17,7 @@ export interface LoadOption {
 
 /**
  * The options of a load that no setting has, in the order of the help, with what each is for programs: `acceptEmpty` is `--accept-empty`
- * on the command line. The job has their values.
+ * on the command line.
  */
 export const loadOptions = {
   /** Reads again what is already loaded, and replaces it. */
@@ -62,14 +56,6 @@ export const loadOptions = {
     isOfCommandLine: true,
     commands: ['plan'],
   },
-  // More accounts side by side would need more memory than a small machine has.
-  parallel: {
-    readNumber: numberForm({ isWhole: true, least: 1, most: 16, expected: 'a whole number from 1 to 16' }).read,
-    default: 4,
-    about: 'Accounts to load side by side; with --metrics-port one after the other',
-    isOfCommandLine: true,
-    commands: ['sync'],
-  },
 } as const satisfies Readonly<Record<string, LoadOption>>;
 
 type LoadOptionTable = typeof loadOptions;
@@ -78,9 +64,7 @@ type ValueOf<Option> = Option extends { readonly isFlag: true }
   ? boolean
   : Option extends { readonly isList: true }
     ? readonly string[]
-    : Option extends Required<Pick<LoadOption, 'readNumber'>>
-      ? number
-      : string;
+    : string;
 
 /** The values of options of a load; undefined or left out: not given. */
 export type LoadValues = { readonly [Name in keyof LoadOptionTable]?: ValueOf<LoadOptionTable[Name]> | undefined };
@@ -111,18 +95,11 @@ export function loadOptionsOf<Command extends LoadCommand>(...commands: readonly
   };
 }
 
-/**
- * The values of the options of a command. `given`: the text or value of an option; undefined: not given.
- *
- * @throws LedgerlakeError USAGE for a number that is out of bounds
- */
+/** The values of the options that a command takes. `given`: the value of an option; undefined: not given. */
 export function readLoadOptions(
   command: LoadCommand,
   given: (name: keyof LoadValues) => LoadValues[keyof LoadValues],
 ): LoadValues {
-  const values = Object.entries<LoadOption>(loadOptionsOf(command)).map(([name, { readNumber, default: usual }]) => {
-    const value = given(name as keyof LoadValues) ?? usual;
-    return [name, readNumber && value !== undefined ? readNumber(`--${optionOf(name)}`, String(value)) : value];
-  });
-  return Object.fromEntries(values) as LoadValues;
+  const names = Object.keys(loadOptionsOf(command)) as (keyof LoadValues)[];
+  return Object.fromEntries(names.map((name) => [name, given(name)]));
 }

@@ -14,8 +14,8 @@ import type { Window } from '../../core/windows.js';
 /** What a run loads: what an account lacks of a range, or what a sync has to read. Each `Slicing` answers for both. */
 export type Job = BackfillJob | SyncJob;
 
-/** With the options of the load. A sync always refreshes, and no job does after a conflict with another run. */
-interface CommonJob extends LoadValues {
+/** With the options of the load that decide what is read. A sync always refreshes, and no job does after a conflict with another run. */
+interface CommonJob extends Pick<LoadValues, 'refresh' | 'acceptEmpty' | 'orders'> {
   readonly account: string;
   readonly range: Window;
   readonly lake: Lake;
