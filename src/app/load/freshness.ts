@@ -1,10 +1,10 @@
 import { LedgerlakeError, usageError } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { formatSpan } from '../../core/text/amounts.js';
-import { dayMs, type Window } from '../../core/windows.js';
+import { dayMs, joined, type Window } from '../../core/windows.js';
 import type { Lake } from '../../lake/lake.js';
 import { loadedWindows } from '../../engine/slicing/window-slices.js';
-import { coveredTo, missingWindows, newestStretch, requestedOf } from '../../engine/slicing/sync-windows.js';
+import { coveredTo, missingWindows } from '../../engine/slicing/sync-windows.js';
 import type { RequestedRange } from '../../lake/upkeep/requested-ranges.js';
 import { runText, type RunReport } from './run-summary.js';
 import type { PipelineTables } from '../../core/columns/table.js';
@@ -51,23 +51,30 @@ export interface Freshness {
   readonly complete: Window | undefined;
 }
 
-/**
- * The freshness of pipelines with windows; undefined where there is none, or nothing of one is loaded.
- *
- * @param missingOf what a sync has to load of a pipeline with these loaded windows
- */
+/** What a lake should have for a sync to have nothing to load. */
+interface Wanted {
+  /** The end of the range, milliseconds since 1970. */
+  readonly end: number;
+  /** Ranges that runs were requested to load, as far as they weren't loaded. */
+  readonly requested?: readonly RequestedRange[] | undefined;
+  /** What a sync has planned to load, by the pipeline's name; left out: what it would plan now. */
+  readonly missing?: ReadonlyMap<string, readonly Window[]> | undefined;
+}
+
+/** The freshness of pipelines with windows; undefined where there is none, or nothing of one is loaded. */
 export function freshnessOf(
   lake: Lake,
   account: string,
   pipelines: readonly Pick<PipelineTables, 'name'>[],
-  missingOf: (pipeline: string, loaded: readonly Window[]) => readonly Window[],
+  { end: until, requested, missing }: Wanted,
 ): Freshness | undefined {
   let [covered, start, end] = [Infinity, -Infinity, Infinity];
   for (const { name } of pipelines) {
     const loaded = loadedWindows(lake, name, account);
-    const stretch = newestStretch(loaded);
+    const stretch = joined(loaded).at(-1);
     if (stretch === undefined) return undefined;
-    covered = Math.min(covered, coveredTo(loaded, missingOf(name, loaded)) ?? covered);
+    const wanted = missing?.get(name) ?? missingWindows(loaded, until, requested, name);
+    covered = Math.min(covered, coveredTo(loaded, wanted) ?? covered);
     start = Math.max(start, stretch.start);
     end = Math.min(end, stretch.end);
   }
@@ -123,24 +130,22 @@ export function lagText(run: RunReport, freshness: Freshness | undefined, now: n
  * Adds the watermarks of windowed pipelines to what a run emits: each at once, and whenever a commit moves it, or adds to the days
  * that are complete up to the run's end.
  *
- * @param end the end of the run's range, milliseconds since 1970
- * @param requested ranges that this run or earlier ones were requested to load, as far as they were not loaded when it began
+ * @param wanted up to the end of the run's range, with the ranges that this run or earlier ones were requested to load
  */
 export function emittingWatermarks(
   lake: Lake,
   account: string,
   windowed: readonly PipelineTables[],
-  { end, requested }: { readonly end: number; readonly requested: readonly RequestedRange[] },
+  wanted: Wanted,
   emit: Emit,
 ): Emit {
   const emitted = new Map<string, string>();
   const emitWatermark = (pipeline: PipelineTables): void => {
     const { name } = pipeline;
-    const loaded = loadedWindows(lake, name, account);
-    const covered = coveredTo(loaded, missingWindows(loaded, end, requestedOf(requested, name)));
-    if (covered === undefined) return;
-    const stretch = newestStretch(loaded);
-    const from = stretch !== undefined && stretch.end >= end ? isoInstant(stretch.start) : null;
+    const freshness = freshnessOf(lake, account, [pipeline], wanted);
+    if (freshness === undefined) return;
+    const { coveredTo: covered, complete } = freshness;
+    const from = complete !== undefined && complete.end >= wanted.end ? isoInstant(complete.start) : null;
     const until = isoInstant(covered);
     if (emitted.get(name) === `${until} ${from}`) return;
     emitted.set(name, `${until} ${from}`);

@@ -7,7 +7,7 @@ import { summaryObject, summaryText } from './run-summary.js';
 import { loadedWindows } from '../../engine/slicing/window-slices.js';
 import { dayMs, type Window } from '../../core/windows.js';
 import type { SyncJob } from '../../engine/run/pipeline.js';
-import { missingWindows, olderGaps, requestedOf } from '../../engine/slicing/sync-windows.js';
+import { missingWindows, olderGaps } from '../../engine/slicing/sync-windows.js';
 import { allowMore, freshnessOf, lagFailure, lagText, readMaxLag, type Freshness } from './freshness.js';
 import { runSettings } from '../configuration/setting-definitions.js';
 import type { OptionalSettings } from '../configuration/settings.js';
@@ -66,10 +66,7 @@ export async function sync(
     isChosen ? [] : loadedPipelines(lake, account).filter(({ name }) => !names.has(name));
   const freshness = (lake: Lake, plan: SyncPlan | undefined, pipelines = [...windowed, ...left(lake)]) => {
     const dated = pipelines.filter(({ slicing }) => slicing.loadKeyKind === 'window');
-    return freshnessOf(lake, account, dated, (name, loaded) => {
-      const requested = requestedOf(plan?.job.requested ?? [], name);
-      return plan?.missing.get(name) ?? missingWindows(loaded, end, requested);
-    });
+    return freshnessOf(lake, account, dated, { end, requested: plan?.job.requested, missing: plan?.missing });
   };
 
   let opened: Lake | undefined;
@@ -198,7 +195,7 @@ function planSync(
     const { name } = pipeline;
     const loaded = loadedWindows(lake, name, account);
     const daysBack = pipelineLookBackDays(lake, account, pipeline, lookBack);
-    missing.set(name, missingWindows(loaded, end, requestedOf(requested, name)));
+    missing.set(name, missingWindows(loaded, end, requested, name));
     days.set(name, daysBack);
     isRereading ||= loaded.length > 0 && daysBack > 0;
   }
@@ -238,7 +235,7 @@ function initialRanges(
         ? loadedWindows(lake, name, account).length > 0
         : lake.snapshot.keysOf(account, name).size > 0;
     if (coverage === undefined || isBegun) return [];
-    const windows = missing.get(name) ?? missingWindows([], range.end, requestedOf(requested, name));
+    const windows = missing.get(name) ?? missingWindows([], range.end, requested, name);
     return windows.map((window) => ({ command: 'sync', pipeline: name, ...window }));
   });
 }

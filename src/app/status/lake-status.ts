@@ -10,7 +10,6 @@ import type { LakeRuns, Lease } from '../../lake/leases.js';
 import { rangeMarginMs, readDateRange, type RangeOptions } from '../configuration/range.js';
 import { importedDays, parseImportedKey } from '../../lake/loads/imported-spans.js';
 import { loadedWindows } from '../../engine/slicing/window-slices.js';
-import { missingWindows, requestedOf } from '../../engine/slicing/sync-windows.js';
 import { contains, dayMs, joined, spanOf, type Window } from '../../core/windows.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 import { listedGroups, unloadedGroups } from '../settlements/listed-groups.js';
@@ -208,9 +207,7 @@ function freshnessBy(used: readonly StoredPipeline[], question: StatusQuestion):
   const { lake, account, range, api = 'both' } = question;
   const isLeft = (name: string) => namesOf('both').includes(name) && !namesOf(api).includes(name);
   const windowed = used.filter(({ name, slicing }) => slicing.loadKeyKind === 'window' && !isLeft(name));
-  return freshnessOf(lake, account, windowed, (name, loaded) => {
-    return missingWindows(loaded, range.end, requestedOf(unfinishedOf(question), name));
-  });
+  return freshnessOf(lake, account, windowed, { end: range.end, requested: unfinishedOf(question) });
 }
 
 /** The ranges of the account that runs requested and have not loaded. */

@@ -39,25 +39,22 @@ export function firstSynced(end: number): number {
  * skipped slice leaves, and what was requested, however old it is. Nothing from before the first loaded instant, unless it was
  * requested. For an empty lake: what was requested, and without a configured start the last 90 days.
  *
- * @param requested ranges of the same pipeline that aren't loaded
+ * @param requested ranges that aren't loaded, of which those of the pipeline count
  */
 export function missingWindows(
   loaded: readonly Window[],
   end: number,
   requested: readonly RequestedRange[] = [],
+  pipeline = '',
 ): Window[] {
+  const ofPipeline = requested.filter((range) => range.pipeline === pipeline);
   const back = firstSynced(end);
   const first = Math.min(...loaded.map((window) => window.start));
   const newest = Math.max(...loaded.map((window) => window.end));
-  const isConfigured = requested.some((range) => range.isConfigured);
+  const isConfigured = ofPipeline.some((range) => range.isConfigured);
   const start = loaded.length === 0 ? (isConfigured ? end : back) : Math.max(first, Math.min(newest, back));
-  const ranges = [...requested, { start, end }].map((range) => ({ ...range, end: Math.min(range.end, end) }));
+  const ranges = [...ofPipeline, { start, end }].map((range) => ({ ...range, end: Math.min(range.end, end) }));
   return joined(ranges.flatMap((range) => uncovered(range, loaded)));
-}
-
-/** The ranges of a pipeline among requested ones. */
-export function requestedOf(requested: readonly RequestedRange[], pipeline: string): RequestedRange[] {
-  return requested.filter((range) => range.pipeline === pipeline);
 }
 
 /** Gaps between loaded windows that a sync leaves to a backfill. */
@@ -72,11 +69,6 @@ export function coveredTo(loaded: readonly Window[], wanted: readonly Window[]):
   const newest = Math.max(...loaded.map((window) => window.end));
   const [gap] = wanted.flatMap((window) => uncovered(window, loaded));
   return Math.min(gap?.start ?? newest, newest);
-}
-
-/** The newest loaded days without a gap; undefined for an empty lake. */
-export function newestStretch(loaded: readonly Window[]): Window | undefined {
-  return joined(loaded).at(-1);
 }
 
 /**

@@ -28,13 +28,7 @@ import { bisectedOnce } from './bisected-windows.js';
 import { WindowQueue, type WindowSource } from './window-queue.js';
 import { listQueue, pageSize, type SliceQueue } from '../run/slice-queue.js';
 import { dayStates } from '../run/day-states.js';
-import {
-  dailyWindows,
-  missingWindows,
-  requestedOf,
-  type PlannedWindow,
-  type SyncWindowsOptions,
-} from './sync-windows.js';
+import { dailyWindows, missingWindows, type PlannedWindow, type SyncWindowsOptions } from './sync-windows.js';
 
 interface WindowSlicingOptions extends WindowSource {
   /** Column whose statistics give the days of a file's rows; default the file's windows. */
@@ -99,7 +93,7 @@ export function syncedWindows(
   const { lake, account } = job;
   const loaded = loadedWindows(lake, pipeline, account);
   const { end } = job.range;
-  const missing = missingWindows(loaded, end, requestedOf(job.requested, pipeline));
+  const missing = missingWindows(loaded, end, job.requested, pipeline);
   const bodiesOf = (window: Window) =>
     changed.find(({ start, end }) => start === window.start && end === window.end)?.bodies;
   const slices = job.refresh

@@ -6,7 +6,7 @@ import { readInstant, millisecondsOf } from '../../../core/numeric/instant.js';
 import { contains, dayStart, overlap, uncovered, type Window } from '../../../core/windows.js';
 import type { Reading, SyncJob } from '../../../engine/run/pipeline.js';
 import { bisectedPages } from '../../../engine/slicing/bisected-windows.js';
-import { dailyWindows, missingWindows, requestedOf } from '../../../engine/slicing/sync-windows.js';
+import { dailyWindows, missingWindows } from '../../../engine/slicing/sync-windows.js';
 import { Density } from '../../../engine/slicing/volume-estimate.js';
 import { loadedSamples, loadedWindows, windowKey } from '../../../engine/slicing/window-slices.js';
 import { contentHashOf } from '../model/event-ids.js';
@@ -122,7 +122,7 @@ export async function recentTransactions(
   const samples = loadedSamples(lake, pipeline, transactions.name, account);
   const lookBackFrom = job.lookBackFrom(pipeline);
   const from = dayStart(lookBackFrom);
-  const missing = missingWindows(loaded, range.end, requestedOf(requested, pipeline));
+  const missing = missingWindows(loaded, range.end, requested, pipeline);
   const recent = dailyWindows({ loaded, missing, end: range.end, lookBackFrom })
     .map(({ window }) => window)
     .filter(({ end }) => end > from);

@@ -21,7 +21,7 @@ import { Density, densityFromStart, type Sample, meanPages } from '../../../../e
 import { loadedSamples, loadedWindows } from '../../../../engine/slicing/window-slices.js';
 import { listQueue, type SliceQueue } from '../../../../engine/run/slice-queue.js';
 import { dayStates, type Day } from '../../../../engine/run/day-states.js';
-import { firstSynced, missingWindows, requestedOf } from '../../../../engine/slicing/sync-windows.js';
+import { firstSynced, missingWindows } from '../../../../engine/slicing/sync-windows.js';
 import { firstInstant, samplesOf } from '../../../../engine/slicing/window-slicing.js';
 import type { PipelineTables } from '../../../../core/columns/table.js';
 import { refusedAfter, type StoredLoadKey } from '../../../../lake/catalog/load-key.js';
@@ -82,16 +82,18 @@ const settlingMs = 5 * 60_000;
  * refused for its size is read again only after its end.
  */
 function syncedGroups(job: SyncJob, { pipeline, listing }: GroupSlicingOptions): GroupSlice[] {
-  const { lake, account, refresh, range, requestedLookBackFrom } = job;
-  const requested = requestedOf(job.requested, pipeline);
+  const { lake, account, refresh, range, requested, requestedLookBackFrom } = job;
   const loaded = lake.snapshot.keysOf(account, pipeline);
   const listed = listedSettlements(lake, listing.name, account);
   const isLoaded = isIn(loaded);
   const read = listed.filter(isLoaded);
   const missing =
     read.length === 0
-      ? missingWindows([], range.end, requested)
-      : [...requested, { start: syncedFrom(read, range.end), end: Infinity }];
+      ? missingWindows([], range.end, requested, pipeline)
+      : [
+          ...requested.filter((asked) => asked.pipeline === pipeline),
+          { start: syncedFrom(read, range.end), end: Infinity },
+        ];
   const toRead = (slice: GroupSlice): GroupSlice | undefined => {
     const known = slice.loadKeys.map((loadKey) => loaded.get(loadKey)).find((key) => key !== undefined);
     if (known === undefined) return missing.some((window) => contains(window, slice.opened)) ? slice : undefined;
