@@ -3,29 +3,33 @@
 -- report_amount, lake_amount: the sums of its lines and of its amounts of the lake; difference: the first less the second; report_lines,
 -- lake_entries: numbers of the lines, and ids of the events. Rows whose reason is split, renamed or other day differ by 0.
 WITH RECURSIVE passes_ AS (
-  -- Each pass pairs what the passes before it have left, with the same order, SKU, day and label where by_… is true: equal amounts of both
-  -- sides (amount), a line and an event whose amounts add up to it (line), lines that belong together and such an event (event), or all
-  -- that is left with them, where both sums are equal (sum). lacking: what exactly one of both sides does not have.
+  -- Each pass looks at what the passes before it have left, where both sides have the same (same), and exactly one of them has no day, or
+  -- no order (lacking). It pairs equal amounts (amount), a line and an event whose amounts add up to it (line), lines that belong together
+  -- and such an event (event), or all that is there, where both sums are equal (sum).
   FROM (VALUES
-    (1, true, true, true, true, NULL, 'amount', NULL),
-    (2, true, false, true, true, NULL, 'amount', NULL),
-    (3, true, false, false, true, 'day', 'amount', NULL),
-    (4, false, false, true, true, 'order', 'amount', NULL),
-    (5, true, false, false, true, NULL, 'amount', 'other day'),
-    (6, true, false, true, true, NULL, 'sum', 'split'),
-    (7, true, false, false, true, NULL, 'sum', 'split'),
-    (8, true, false, true, false, NULL, 'amount', 'renamed'),
-    (9, true, false, true, false, NULL, 'line', 'split'),
-    (10, true, false, true, false, NULL, 'event', 'split'),
-    (11, true, false, false, false, 'day', 'amount', 'renamed'),
-    (12, true, false, false, false, 'day', 'line', 'split'),
-    (13, true, false, false, false, 'day', 'event', 'split'),
-    (14, false, false, true, false, 'order', 'amount', 'renamed'),
-    (15, false, false, true, false, 'order', 'line', 'split'),
-    (16, false, false, true, false, 'order', 'event', 'split'),
-    (17, true, false, true, false, NULL, 'sum', 'split'),
-    (18, true, false, false, false, NULL, 'sum', 'split')
-  ) AS passes_(pass, by_order, by_sku, by_day, by_label, lacking, pairs, reason)
+    -- The same amount.
+    (1, ['order', 'sku', 'day', 'label'], NULL, 'amount', NULL),
+    (2, ['order', 'day', 'label'], NULL, 'amount', NULL),
+    (3, ['order', 'label'], 'day', 'amount', NULL),
+    (4, ['day', 'label'], 'order', 'amount', NULL),
+    -- The same name on another day, or in other parts.
+    (5, ['order', 'label'], NULL, 'amount', 'other day'),
+    (6, ['order', 'day', 'label'], NULL, 'sum', 'split'),
+    (7, ['order', 'label'], NULL, 'sum', 'split'),
+    -- Another name: an amount, one that is split, and several that are split otherwise; of the order on the day first, then of one of them.
+    (8, ['order', 'day'], NULL, 'amount', 'renamed'),
+    (9, ['order', 'day'], NULL, 'line', 'split'),
+    (10, ['order', 'day'], NULL, 'event', 'split'),
+    (11, ['order'], 'day', 'amount', 'renamed'),
+    (12, ['order'], 'day', 'line', 'split'),
+    (13, ['order'], 'day', 'event', 'split'),
+    (14, ['day'], 'order', 'amount', 'renamed'),
+    (15, ['day'], 'order', 'line', 'split'),
+    (16, ['day'], 'order', 'event', 'split'),
+    -- Whatever it is called and however it is split.
+    (17, ['order', 'day'], NULL, 'sum', 'split'),
+    (18, ['order'], NULL, 'sum', 'split')
+  ) AS passes_(pass, same, lacking, pairs, reason)
 ), items_ AS MATERIALIZED (
   SELECT *, row_number() OVER () AS id,
     -- Null where only one side has it: lines may have the shipment of a fee there.
@@ -33,47 +37,49 @@ WITH RECURSIVE passes_ AS (
   FROM settlement_items
   WINDOW of_order_ AS (PARTITION BY account, settlement_id, source, order_id)
 ), paired_ AS (
-  SELECT account, settlement_id, source, currency, is_report, id, unit, order_key, sku, day, label, amount, amount_text,
-    0 AS pass, CAST(NULL AS BIGINT) AS pair, false AS is_paired
+  SELECT id, {'account': account, 'settlement_id': settlement_id, 'source': source, 'currency': currency} AS of_, is_report, unit, order_key,
+    sku, day, label, amount, amount_text, 0 AS pass, CAST(NULL AS BIGINT) AS pair, false AS is_paired
   FROM items_
   UNION ALL
-  SELECT account, settlement_id, source, currency, is_report, id, unit, order_key, sku, day, label, amount, amount_text,
-    pass_, min(id) OVER alike_,
+  SELECT id, of_, is_report, unit, order_key, sku, day, label, amount, amount_text, pass_, min(id) OVER alike_,
     CASE
-      WHEN pairs <> 'sum' THEN number <= coalesce(
-        CASE WHEN is_report THEN max(number) FILTER (NOT is_report) OVER alike_ ELSE max(number) FILTER (is_report) OVER alike_ END, 0
+      -- The first of as many as both sides have.
+      WHEN pairs <> 'sum' THEN number_ <= coalesce(
+        CASE WHEN is_report THEN max(number_) FILTER (NOT is_report) OVER alike_ ELSE max(number_) FILTER (is_report) OVER alike_ END, 0
       )
       WHEN sum(CASE WHEN is_report THEN amount ELSE -amount END) OVER alike_ <> 0 THEN false
       -- Tax and what was withheld of it may be 0 together, and not there on the other side.
-      ELSE bool_or(is_report) OVER alike_ AND NOT bool_and(is_report) OVER alike_ OR by_day AND order_key IS NOT NULL
+      ELSE bool_or(is_report) OVER alike_ AND NOT bool_and(is_report) OVER alike_
+        OR list_contains(same, 'day') AND order_key IS NOT NULL
     END
   FROM (
+    -- What is paired has a number on its side: an amount, or a unit.
     SELECT *, dense_rank() OVER (
-      PARTITION BY account, settlement_id, source, currency, order_, sku_, day_, label_, total_, amount_text, is_lacking_, is_report
-      ORDER BY unit_, CASE WHEN unit_ IS NULL THEN id END
-    ) AS number
+      PARTITION BY of_, same_, total_, amount_text, is_lacking_, is_report ORDER BY unit_, CASE WHEN unit_ IS NULL THEN id END
+    ) AS number_
     FROM (
-      SELECT item_.*, passes_.pass AS pass_, pairs, by_day,
-        CASE WHEN by_order THEN order_key END AS order_,
-        CASE WHEN by_sku THEN sku END AS sku_,
-        CASE WHEN by_day THEN day END AS day_,
-        CASE WHEN by_label THEN label END AS label_,
+      SELECT item_.*, passes_.pass AS pass_, pairs, same,
+        {
+          'order': CASE WHEN list_contains(same, 'order') THEN order_key END,
+          'sku': CASE WHEN list_contains(same, 'sku') THEN sku END,
+          'day': CASE WHEN list_contains(same, 'day') THEN day END,
+          'label': CASE WHEN list_contains(same, 'label') THEN label END
+        } AS same_,
         CASE WHEN pairs = 'event' OR pairs = 'line' AND NOT is_report THEN unit END AS unit_,
         CASE
           WHEN pairs = 'sum' THEN NULL
           WHEN unit_ IS NULL THEN amount
-          ELSE sum(amount) OVER (PARTITION BY account, settlement_id, source, currency, is_report, unit)
+          ELSE sum(amount) OVER (PARTITION BY of_, is_report, unit)
         END AS total_,
         CASE lacking WHEN 'day' THEN (day IS NULL) = is_report WHEN 'order' THEN (order_key IS NULL) = is_report END AS is_lacking_
       FROM paired_ AS item_ JOIN passes_ ON passes_.pass = item_.pass + 1
       WHERE NOT is_paired
         AND (pairs = 'amount' OR amount IS NOT NULL)
-        AND (pairs <> 'sum' OR by_day OR by_label OR order_key IS NOT NULL)
+        -- What has no order is no sum of its own.
+        AND (pairs <> 'sum' OR same <> ['order'] OR order_key IS NOT NULL)
     )
   )
-  WINDOW alike_ AS (
-    PARTITION BY account, settlement_id, source, currency, order_, sku_, day_, label_, total_, amount_text, is_lacking_
-  )
+  WINDOW alike_ AS (PARTITION BY of_, same_, total_, amount_text, is_lacking_)
 ), reasons_ AS (
   SELECT items_.*, passes_.reason, pair
   FROM items_ JOIN (FROM paired_ WHERE is_paired) USING (id) JOIN passes_ USING (pass)
