@@ -31,7 +31,7 @@ WITH RECURSIVE passes_ AS (
     (18, ['order'], NULL, 'sum', 'split')
   ) AS passes_(pass, same, lacking, pairs, reason)
 ), items_ AS MATERIALIZED (
-  SELECT *, row_number() OVER () AS id,
+  SELECT *, row_number() OVER (ORDER BY is_report, line, event_id, name, sku, amount, amount_text) AS id,
     -- Null where only one side has it: lines may have the shipment of a fee there.
     CASE WHEN bool_or(is_report) OVER of_order_ AND NOT bool_and(is_report) OVER of_order_ THEN order_id END AS order_key
   FROM settlement_items
