@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import type { Clock } from '../../src/core/clock.js';
 import type { Emit } from '../../src/core/events/run-event.js';
 import { connectFinances } from '../../src/sources/finances/connect-finances.js';
-import { verdictOn } from '../../src/sources/finances/selling-partner/refusals.js';
 import { plainLog } from '../../src/observe/log/plain-log.js';
 import { tables } from '../../src/sources/finances/lake-tables.js';
 import { Lake } from '../../src/lake/lake.js';
@@ -154,7 +153,6 @@ export async function virtualRun(scenario: Scenario): Promise<Outcome> {
       signal: new AbortController().signal,
       emit,
       openSlices: 4,
-      judge: verdictOn,
     });
     // Where requests are on their way that nobody answers, until they are given up.
     const isTalking = (): boolean => requests.count() > slow.sleeping();

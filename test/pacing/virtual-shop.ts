@@ -22,7 +22,6 @@ import type { BackendPage, BackendQuery } from '../../src/serve/operation/backen
 import type { TransactionBackend } from '../../src/serve/api-2024-06-19/transaction-backend.js';
 import { connectFinances } from '../../src/sources/finances/connect-finances.js';
 import { tables } from '../../src/sources/finances/lake-tables.js';
-import { verdictOn } from '../../src/sources/finances/selling-partner/refusals.js';
 import { syncUntil } from '../engine/run/small-run.js';
 import { countedClock, movedUntil, requestsUnderWay, WholeClock } from './virtual-run.js';
 
@@ -117,7 +116,6 @@ export async function openShop({ seller, now, lake, faults }: ShopOptions): Prom
           signal: new AbortController().signal,
           emit: () => undefined,
           openSlices: 4,
-          judge: verdictOn,
           revisions: isCompared ? revisions : { withRemainder: revisions.withRemainder },
         });
         return { summaries, failure, emptied: revisions.findings.emptied.length };

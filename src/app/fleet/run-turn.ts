@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { ReadFailure } from '../../engine/retry/read-failure.js';
 import type { Clock } from '../../core/clock.js';
-import { LedgerlakeError, messageOf, type ErrorCode } from '../../core/errors.js';
+import { LedgerlakeError, messageOf } from '../../core/errors.js';
 import { dispatch, type Handlers, type RunEvent, type Emit } from '../../core/events/run-event.js';
 import type { Store } from '../../lake/store/store.js';
 import type { SyncInTurns } from '../load/sync.js';
@@ -300,46 +299,7 @@ function meterTurn(onCommit: () => void): TurnMeter {
   };
 }
 
-type Fault = Extract<TurnEnd, 'transient' | 'permanent'>;
-
-/** Whether a failure is transient, or permanent until somebody fixes its cause. */
-const faults: Readonly<Record<ErrorCode, Fault>> = {
-  USAGE: 'permanent',
-  MISSING_PARAMETER: 'permanent',
-  UPSTREAM_UNREACHABLE: 'transient',
-  UPSTREAM_STATUS: 'transient',
-  // Somebody must check whether the answer is right.
-  UPSTREAM_EMPTY: 'permanent',
-  UPSTREAM_ACCOUNT: 'permanent',
-  UPSTREAM_BODY: 'transient',
-  TOO_LARGE: 'permanent',
-  SIGN_IN_REFUSED: 'permanent',
-  SIGN_IN_UNREACHABLE: 'transient',
-  BROKEN_LINE: 'permanent',
-  JSON_SYNTAX: 'transient',
-  // A full disk or an unreachable store affects all accounts, and is fixed independently of this one.
-  LAKE_STORE: 'transient',
-  LAKE_UNCLEAR: 'transient',
-  LAKE_LOG: 'permanent',
-  LAKE_CONFLICT: 'transient',
-  LAKE_LAG: 'transient',
-  LAKE_HISTORY: 'permanent',
-  PARQUET_MISMATCH: 'transient',
-  DEFINITION: 'permanent',
-  ENCODER: 'transient',
-  OUTPUT: 'permanent',
-  SQL: 'transient',
-  EXPORT: 'transient',
-  INCOMPLETE: 'transient',
-  // The next turn doesn't ask for them again.
-  HOLES: 'transient',
-  QUEUE_UNREACHABLE: 'transient',
-  QUEUE_UNFIT: 'permanent',
-  STOPPED: 'transient',
-};
-
 /** Classifies the failure of a turn. An unexpected error counts as transient, and leads to the dead letters after its retries. */
-export function turnFault(error: unknown): Fault {
-  if (error instanceof ReadFailure && (error.kind === 'denied' || error.kind === 'mistake')) return 'permanent';
-  return error instanceof LedgerlakeError ? faults[error.code] : 'transient';
+export function turnFault(error: unknown): Extract<TurnEnd, 'transient' | 'permanent'> {
+  return error instanceof LedgerlakeError && error.isPermanent ? 'permanent' : 'transient';
 }

@@ -1,4 +1,5 @@
-import { type RetryRule, backOff } from '../../engine/retry/retry-policy.js';
+import type { CauseRule } from '../../engine/retry/causes.js';
+import { backOff } from '../../engine/retry/retry-policy.js';
 
 /**
  * The order and length of turns, as pure functions of the queue's state, which the worker and the simulation of a fleet share. All
@@ -37,7 +38,7 @@ export interface TurnRules {
   /** Consecutive failed turns after which the account goes to the dead letters. */
   readonly maxFailures: number;
   /** The pauses between failed turns. */
-  readonly pauses: Pick<RetryRule, 'firstPauseMs' | 'longestPauseMs'>;
+  readonly pauses: Pick<CauseRule, 'firstPauseMs' | 'longestPauseMs'>;
 }
 
 const minute = 60_000;

@@ -6,7 +6,6 @@ import type { Emit } from '../../core/events/run-event.js';
 import { exportAfterRun } from '../export/export-after-run.js';
 import { tables } from '../../sources/finances/lake-tables.js';
 import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
-import { verdictOn } from '../../sources/finances/selling-partner/refusals.js';
 import { type Findings, emptyFailure, isOtherAccount } from '../reconcile/findings.js';
 import { EventRevisions } from '../reconcile/reconcile-slice.js';
 import { Lake } from '../../lake/lake.js';
@@ -284,7 +283,6 @@ async function runConnected(
         closing,
         emit: emitWithWatermarks,
         openSlices,
-        judge: verdictOn,
         revisions,
       });
       for (const connection of [finances, connected]) {

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import type { Clock } from '../../core/clock.js';
 import { messageOf } from '../../core/errors.js';
 import type { HttpResponse, Transport } from '../http/transport.js';
-import { isHtml, Refusal, retryAfterMs, type Cause } from '../retry/api-refusal.js';
+import { isHtml, Refusal, retryAfterMs } from '../retry/api-refusal.js';
+import type { Cause } from '../retry/causes.js';
 import { causeOf } from '../retry/retry-policy.js';
 import type { Secret } from './secret.js';
 

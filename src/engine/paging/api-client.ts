@@ -5,7 +5,8 @@ import { accessTokenHeader, type AccessTokens } from '../auth/access-token-cache
 import { Redaction } from '../auth/secret.js';
 import { errorBytes, type HttpResponse, type SlowAnswer, type Transport } from '../http/transport.js';
 import type { RequestQueue } from '../rate-limit/request-queue.js';
-import { ApiRefusal, excerpt, isHtml, WebPage, type Cause } from '../retry/api-refusal.js';
+import { ApiRefusal, excerpt, isHtml, WebPage } from '../retry/api-refusal.js';
+import type { Cause } from '../retry/causes.js';
 import { causeOf, type FailedAttempt, type RetryPolicy } from '../retry/retry-policy.js';
 import type { RequestCounts } from '../run/pipeline.js';
 import type { Answer, ApiPage, PagedApi, PageRequest, Query } from './paged-api.js';

@@ -1,43 +1,6 @@
 import { LedgerlakeError, type ErrorCode } from '../../core/errors.js';
 import { printable, truncateText } from '../../core/printable.js';
-
-/**
- * Why an attempt returned no page; each cause is handled differently. An API states most causes only in the message: status
- * 400 with the code `InvalidInput` means at least six of them.
- */
-export type Cause =
-  /** The API reports that the quota is used up. */
-  | 'throttled'
-  /** Transient: the API or the network failed; the same request may succeed later. */
-  | 'fault'
-  /** Something other than the API answered: a web page, a redirect. */
-  | 'not-the-api'
-  /** No connection that speaks HTTP was made. */
-  | 'no-connection'
-  /** Permanent: the certificate of the API isn't trusted, or is another host's. */
-  | 'certificate'
-  /** The cursor is too old, or unknown. */
-  | 'cursor-expired'
-  /** The page is larger than the API can send. */
-  | 'too-large'
-  /** The dates are further apart than the API allows. */
-  | 'window-too-long'
-  /** A date bound is too recent by the API's clock. */
-  | 'bound-too-late'
-  /** A refusal for an unknown reason, sometimes transient. */
-  | 'invalid'
-  /** The API reports that the access token has expired. */
-  | 'access-expired'
-  /** The API refused the access token. */
-  | 'access-refused'
-  /** Permanent: no access, and no access token to renew. */
-  | 'denied'
-  /** The group or order doesn't exist. */
-  | 'unknown-subject'
-  /** Permanent: the request breaks the rules. */
-  | 'mistake'
-  /** Not from the API: a signal's reason, a failed sign-in, an error of this program. */
-  | 'other';
+import type { Cause } from './causes.js';
 
 /** The interpretation of a refusal. */
 interface RefusalMeaning {

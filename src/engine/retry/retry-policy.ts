@@ -4,64 +4,9 @@ import { LedgerlakeError } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 import { neverConnected } from '../http/transport-failure.js';
-import { Refusal, WebPage, type Cause } from './api-refusal.js';
-import { failureFrom, type FailureKind } from './read-failure.js';
-
-/** How a failed request is retried, by cause. */
-export interface RetryRule {
-  /** The failure after the last attempt. */
-  readonly kind: FailureKind;
-  /** Attempts after the first one, at most. */
-  readonly retries: number;
-  /** Milliseconds from the first occurrence of the cause to the last attempt. */
-  readonly withinMs: number;
-  /** The longest pause before the second attempt; it doubles with each further one. */
-  readonly firstPauseMs: number;
-  /** The upper limit of the pauses. */
-  readonly longestPauseMs: number;
-  /** The second attempt has no pause. */
-  readonly isImmediate?: true;
-}
-
-type RetryRules = Readonly<Record<Exclude<Cause, 'other'> | 'never-there', RetryRule>>;
-
-const minute = 60_000;
-
-function retry(kind: FailureKind, retries: number, withinMs: number, first: number, longest: number): RetryRule {
-  return { kind, retries, withinMs, firstPauseMs: first, longestPauseMs: longest };
-}
-
-function permanent(kind: FailureKind): RetryRule {
-  return retry(kind, 0, 0, 0, 0);
-}
-
-/**
- * Which requests are retried, how often, for how long, and with which pauses. The paginator handles some permanent causes:
- * expired cursors and pages that are too large.
- */
-export const retryRules: RetryRules = {
-  /** Throttling can last for minutes. */
-  throttled: retry('throttled', Infinity, 30 * minute, 2000, minute),
-  fault: retry('fault', 7, 20 * minute, 2000, minute),
-  'not-the-api': retry('fault', 7, 20 * minute, 2000, minute),
-  'no-connection': retry('unreachable', 7, 20 * minute, 2000, minute),
-  /** `not-the-api` or `no-connection` before the API's first answer to any run: the address is probably wrong. */
-  'never-there': retry('unreachable', 2, minute, 1000, 2000),
-  certificate: permanent('unreachable'),
-  invalid: retry('invalid', 3, 20 * minute, 1000, 4000),
-  /** The pause lasts until the API's clock accepts the bound, within this limit. */
-  'bound-too-late': retry('bound-too-late', 5, 10 * minute, 10_000, 2 * minute),
-  /** With another access token; later attempts allow for an API that doesn't know it yet. */
-  'access-expired': { ...retry('denied', 3, 10 * minute, 2000, 8000), isImmediate: true },
-  /** One retry, with another access token. */
-  'access-refused': retry('denied', 1, Infinity, 0, 0),
-  denied: permanent('denied'),
-  'cursor-expired': permanent('cursor-expired'),
-  'too-large': permanent('too-large'),
-  'window-too-long': permanent('window-too-long'),
-  'unknown-subject': permanent('unknown-subject'),
-  mistake: permanent('mistake'),
-};
+import { Refusal, WebPage } from './api-refusal.js';
+import { causeRules, type Cause, type CauseRule } from './causes.js';
+import { failureFrom } from './read-failure.js';
 
 export interface RetryPolicyOptions {
   readonly clock: Clock;
@@ -96,7 +41,7 @@ export interface FailedAttempt {
 }
 
 /**
- * Retries the requests to one API or token endpoint by `retryRules`. Each attempt is a separate request, for a token of the quota. Between two
+ * Retries the requests to one API or token endpoint by `causeRules`. Each attempt is a separate request, for a token of the quota. Between two
  * attempts a request occupies no slot in the queue.
  */
 export class RetryPolicy {
@@ -121,7 +66,7 @@ export class RetryPolicy {
    */
   async run<T>(request: RetriedRequest<T>): Promise<T> {
     const { operation, signal, isGuess } = request;
-    const occurrences = new Map<RetryRule, { times: number; readonly since: number }>();
+    const occurrences = new Map<CauseRule, { times: number; readonly since: number }>();
     let after: Cause | null = null;
     for (let attempt = 1; ; attempt++) {
       try {
@@ -136,7 +81,7 @@ export class RetryPolicy {
         const isOther = cause === 'not-the-api' || cause === 'no-connection';
         if (error instanceof Refusal && !isOther && !error.isWebPage) this.#hasAnswered = true;
         const isNowhere = !this.#hasAnswered && isOther;
-        const rule = retryRules[isNowhere ? 'never-there' : cause];
+        const rule = causeRules[isNowhere ? 'never-there' : cause];
         const now = this.#clock.now();
         const { times, since } = occurrences.get(rule) ?? { times: 0, since: now };
         occurrences.set(rule, { times: times + 1, since });
@@ -145,7 +90,8 @@ export class RetryPolicy {
         const retries = isGuess && (cause === 'invalid' || isUnreadable) ? 0 : rule.retries;
         const isLast = times >= retries || now + pauseMs > since + Math.min(rule.withinMs, this.#withinMs);
         request.failed({ cause, error, since, isLast, pauseMs });
-        if (isLast) throw failureFrom(isUnreadable ? 'unreadable' : rule.kind, error, attempt, adviceFor(cause, error));
+        const { failure = cause } = rule;
+        if (isLast) throw failureFrom(isUnreadable ? 'unreadable' : failure, error, attempt, adviceFor(cause, error));
         after = cause;
         await this.#clock.sleep(pauseMs, signal);
       }
@@ -156,7 +102,7 @@ export class RetryPolicy {
    * Milliseconds before the next attempt. Throttling hits the requests of an operation at random: the longer it lasts, the
    * longer all of them wait.
    */
-  #pauseFor(rule: RetryRule, before: number, error: LedgerlakeError, throttled: string | undefined): number {
+  #pauseFor(rule: CauseRule, before: number, error: LedgerlakeError, throttled: string | undefined): number {
     const { retryAfterMs, leastPauseMs = 0 } = error instanceof Refusal ? error : {};
     const now = this.#clock.now();
     const spell = this.#spells.get(throttled ?? '') ?? { pauses: 0, until: now };
@@ -200,7 +146,7 @@ function adviceFor(cause: Cause, error: LedgerlakeError): string {
  * requests which failed together aren't retried together. `before`: pauses so far.
  */
 export function backOff(
-  { firstPauseMs, longestPauseMs }: Pick<RetryRule, 'firstPauseMs' | 'longestPauseMs'>,
+  { firstPauseMs, longestPauseMs }: Pick<CauseRule, 'firstPauseMs' | 'longestPauseMs'>,
   before: number,
   random: () => number,
 ): number {
@@ -210,7 +156,7 @@ export function backOff(
 }
 
 /** A smaller difference of clocks is within the margin by which ranges end before the present. */
-const leastSkewMs = 5 * minute;
+const leastSkewMs = 5 * 60_000;
 
 /** Reports once where this machine's clock differs from the API's. */
 export function clockWarning(emit: Emit): (skewMs: number) => void {

@@ -9,9 +9,11 @@ import type { Emit } from '../../core/events/run-event.js';
 import type { CommitResult } from '../../lake/commit-files.js';
 import { encodeFile } from '../../core/parquet/encode-file.js';
 import { SliceWriter, type Revisions, type SliceFile } from '../../lake/slice-writer.js';
+import type { SliceVerdict } from '../retry/causes.js';
+import { readVerdict } from '../retry/read-failure.js';
 import { oversizedPages } from './concurrency-plan.js';
 import { addSlice, type PipelineCounts, type SliceFigures } from './pipeline-counts.js';
-import type { Batch, Collector, Job, Pipeline, Reading, SlicePart, SliceVerdict } from './pipeline.js';
+import type { Batch, Collector, Job, Pipeline, Reading, SlicePart } from './pipeline.js';
 import { Scheduler, type OpenSlice } from './scheduler.js';
 import { holesByKey, refusalHole, type SliceHole } from './slice-holes.js';
 import type { Slice, SliceQueue } from './slice-queue.js';
@@ -26,8 +28,6 @@ export interface PipelineRunOptions<Upstream> {
   readonly emit: Emit;
   /** Open slices of one pipeline without a quota. */
   readonly openSlices: number;
-  /** The verdict on a slice that can't be read, by its error. */
-  readonly judge: (error: unknown) => SliceVerdict;
   /** Left out: as for `SliceWriter`. */
   readonly revisions?: Partial<Revisions> | undefined;
 }
@@ -376,16 +376,16 @@ type Settled = Exclude<SliceVerdict, 'split-to-days'>;
 
 /** The outcome of a failed slice, after trying to split it. */
 function verdictOn<Upstream>(error: unknown, slice: Slice, pass: Pass<Upstream>, attempt: number): Settled {
-  const { pipeline, queue, signal, judge } = pass;
+  const { pipeline, queue, signal } = pass;
   if (error instanceof OversizedSlice) return 'split';
   if (signal.aborted) return 'abort';
   // A merged file that can't be read keeps one slice from being replaced, and no other.
   if (error instanceof DamagedFile) return 'skip';
-  const verdict = pipeline.judge?.(error) ?? judge(error);
+  const verdict = pipeline.judge?.(error) ?? readVerdict(error);
   if (verdict === 'abort' || verdict === 'skip-alone') return verdict;
   if (isFruitless(pass)) return 'abort';
   if (verdict === 'skip') return verdict;
-  if (queue.split(slice, verdict === 'retry' ? 'split' : verdict)) return verdict === 'shorten' ? verdict : 'split';
+  if (queue.split(slice, verdict)) return verdict === 'shorten' ? verdict : 'split';
   return verdict === 'retry' && attempt < maxReads ? verdict : 'skip';
 }
 

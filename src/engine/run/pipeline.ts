@@ -4,11 +4,12 @@ import type { UpstreamEvent } from '../../core/events/run-event.js';
 import type { LoadKeyKind } from '../../lake/catalog/load-key.js';
 import type { Lake } from '../../lake/lake.js';
 import type { RequestedRange } from '../../lake/upkeep/requested-ranges.js';
+import type { SliceVerdict } from '../retry/causes.js';
 import type { QuotaState } from './concurrency-plan.js';
 import type { Day } from './day-states.js';
 import type { LoadValues } from './load-options.js';
 import type { SliceHole } from './slice-holes.js';
-import type { Slice, SliceQueue, SplitReason } from './slice-queue.js';
+import type { Slice, SliceQueue } from './slice-queue.js';
 import type { Window } from '../../core/windows.js';
 
 /** What a run loads: what an account lacks of a range, or what a sync has to read. Each `Slicing` answers for both. */
@@ -74,18 +75,6 @@ export interface Pace extends QuotaState {
   /** Average seconds from a request to its complete answer; undefined before the first one. */
   readonly latency: number | undefined;
 }
-
-/** The outcome of a slice that can't be read. */
-export type SliceVerdict =
-  /** The run ends: no other slice can or may be read. */
-  | 'abort'
-  /** The next run reads it; the others continue. */
-  | 'skip'
-  /** As `skip`, for a reason that no other slice shares: it doesn't count as a sign that all of them fail. */
-  | 'skip-alone'
-  /** It can't be resumed: it is split, or read again from its beginning. */
-  | 'retry'
-  | SplitReason;
 
 /** Rows of one table and month, ready to be written. */
 export interface Batch extends TableBatch, FileFigures {
@@ -266,6 +255,6 @@ export interface Pipeline<
   /** The slice's pages in order, until there are no more. */
   pages(slice: S, reading: Reading<Upstream>): AsyncIterable<Page>;
   collect(slice: S): Collector<Page>;
-  /** The verdict on a slice that can't be read; default the run's `judge`. */
+  /** The verdict on a slice that can't be read; default `readVerdict`. */
   judge?(error: unknown): SliceVerdict;
 }

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { LedgerlakeError, messageOf } from '../../core/errors.js';
 import { failureKindOf, loadSlices, type PipelineRunOptions } from './load-slices.js';
+import { readVerdict } from '../retry/read-failure.js';
 import { addWarnings, figuresOf, PipelineCounts } from './pipeline-counts.js';
 import type { Job, Pipeline } from './pipeline.js';
 
@@ -107,7 +108,7 @@ async function runPipeline<Upstream>(
 async function prepared<Upstream>(
   pipeline: Pipeline<Upstream>,
   job: Job,
-  { upstream, signal, emit, judge }: PipelineRunOptions<Upstream>,
+  { upstream, signal, emit }: PipelineRunOptions<Upstream>,
   summary: PipelineCounts,
 ): Promise<unknown> {
   if (pipeline.slicing.prepare === undefined) return undefined;
@@ -129,7 +130,7 @@ async function prepared<Upstream>(
     for (const then of afterwards) await then();
     return found;
   } catch (error) {
-    if (signal.aborted || (pipeline.judge?.(error) ?? judge(error)) === 'abort') throw error;
+    if (signal.aborted || (pipeline.judge?.(error) ?? readVerdict(error)) === 'abort') throw error;
     const reason = messageOf(error);
     summary.leftOpen.push({ label: labels.slice, reason, isAlone: false });
     emit({ event: 'slice-failed', ...labels, verdict: 'skip', cause: failureKindOf(error), reason });

@@ -1,5 +1,6 @@
 import type { Stretch } from './concurrency-plan.js';
 import type { Window } from '../../core/windows.js';
+import type { SliceVerdict } from '../retry/causes.js';
 import type { SliceCommit } from '../../lake/slice-writer.js';
 
 /** The unit of reading, retrying and committing: its rows become one file per table, in one commit. */
@@ -22,15 +23,6 @@ export interface Progress {
   readonly reach: number | undefined;
   readonly isWhole: boolean;
 }
-
-/** Why a slice is split. */
-export type SplitReason =
-  /** It is too large. */
-  | 'split'
-  /** Its pages don't end: it is split into no less than days, since shorter windows would fail too. */
-  | 'split-to-days'
-  /** The upstream accepts no window of its length: this and all others of that length are split. */
-  | 'shorten';
 
 /**
  * The slices of a pipeline that aren't open yet. They are cut one by one, in the size requested then, by the density that the
@@ -57,7 +49,7 @@ export interface SliceQueue<S extends Slice = Slice> {
    */
   putBack?(slice: S): boolean;
   /** Puts back a slice as shorter ones; false where it can't be split. */
-  split(slice: S, reason: SplitReason): boolean;
+  split(slice: S, verdict: SliceVerdict): boolean;
 }
 
 /** Assumed pages of a slice before any was read. */

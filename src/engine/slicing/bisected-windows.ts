@@ -1,5 +1,5 @@
 import { dayMs, dayStart, type Window } from '../../core/windows.js';
-import type { SliceVerdict } from '../run/pipeline.js';
+import type { SliceVerdict } from '../retry/causes.js';
 import type { WindowSlice } from './window-slices.js';
 
 /** Windows of this length or less are not bisected. */

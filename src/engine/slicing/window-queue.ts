@@ -3,7 +3,8 @@ import { maxPages, equalParts, type Stretch } from '../run/concurrency-plan.js';
 import type { BackfillJob } from '../run/pipeline.js';
 import { loadedSamples, loadedWindows, windowSlice, type WindowSlice } from './window-slices.js';
 import { byNewestMonth, cut, dayMs, dayStart, months, overlap, uncovered, type Window } from '../../core/windows.js';
-import { pageSize, type Progress, type SliceQueue, type SplitReason } from '../run/slice-queue.js';
+import type { SliceVerdict } from '../retry/causes.js';
+import { pageSize, type Progress, type SliceQueue } from '../run/slice-queue.js';
 import { halvesOf, minWindowMs, bisectedOnce } from './bisected-windows.js';
 
 /** A pipeline with windows, and how they are cut. */
@@ -118,13 +119,14 @@ export class WindowQueue implements SliceQueue<WindowSlice> {
     return true;
   }
 
-  split(slice: WindowSlice, reason: SplitReason): boolean {
+  split(slice: WindowSlice, verdict: SliceVerdict): boolean {
     const { name, window } = slice;
-    const halves = this.#isReread(window) ? undefined : halvesOf(window, reason === 'split' ? minWindowMs : dayMs);
+    const isToDays = verdict === 'shorten' || verdict === 'split-to-days';
+    const halves = this.#isReread(window) ? undefined : halvesOf(window, isToDays ? dayMs : minWindowMs);
     const whole = halves === undefined ? this.#bisected(slice) : undefined;
     if (whole !== undefined) this.#bisectedSlices.set(window, whole);
     else if (halves === undefined) return false;
-    else if (reason === 'shorten')
+    else if (verdict === 'shorten')
       this.#longestMs = Math.min(this.#longestMs, Math.max(...halves.map(({ start, end }) => end - start)));
     this.#reached.delete(name);
     this.#fixed = inOrder([...this.#fixed, ...(halves ?? [window])]);

@@ -16,7 +16,8 @@ import {
   type PagedClient,
   type PagedClientOptions,
 } from '../../engine/paging/paged-client.js';
-import { ApiRefusal, type RefusedAnswer, type Cause, excerpt, isHtml } from '../../engine/retry/api-refusal.js';
+import { ApiRefusal, type RefusedAnswer, excerpt, isHtml } from '../../engine/retry/api-refusal.js';
+import type { Cause } from '../../engine/retry/causes.js';
 import { callDefinition, type LoadedDefinition } from './load-definitions.js';
 import { definitionError } from '../records/definition-error.js';
 import type { CustomAddress } from './custom-address.js';

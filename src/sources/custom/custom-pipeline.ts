@@ -33,7 +33,7 @@ export function customPipeline(loaded: LoadedDefinition, connection?: CustomConn
   const { pageSize = defaultPageSize } = api;
   const cutting = { gridDays: days, probeDays, guessPerDay, longestDays, perPage: pageSize };
   const judge = (error: unknown) =>
-    readVerdict(error, { 'cursor-expired': 'retry', 'too-large': 'split', unreadable: 'split' });
+    readVerdict(error, { invalid: 'skip', loop: 'skip', 'too-large': 'split', unreadable: 'split' });
   return {
     loaded,
     name,

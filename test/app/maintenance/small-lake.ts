@@ -70,7 +70,6 @@ export async function load(
     signal: new AbortController().signal,
     emit: () => undefined,
     openSlices: 1,
-    judge: () => 'abort',
     revisions,
   });
   if (failure !== undefined) throw failure as Error;

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createTransport, type HttpResponse } from '../../../src/engine/http/transport.js';
-import { causeOf, retryRules } from '../../../src/engine/retry/retry-policy.js';
+import { causeRules } from '../../../src/engine/retry/causes.js';
+import { causeOf } from '../../../src/engine/retry/retry-policy.js';
 import { authority } from '../../core/connections/certificates.js';
 import { closedPort, proxyServer, tlsFront } from '../../core/connections/proxy-server.js';
 import { builtModule } from '../../core/built-module.js';
@@ -73,7 +74,7 @@ describe('a certificate', () => {
     expect(failure.message).toMatch(/its certificate is not trusted \(.*\); .* in NODE_EXTRA_CA_CERTS$/);
     const cause = causeOf(failure);
     expect(cause).toBe('certificate');
-    expect(cause === 'other' ? undefined : retryRules[cause]).toMatchObject({ retries: 0, kind: 'unreachable' });
+    expect(causeRules[cause]).toMatchObject({ retries: 0, failure: 'unreachable' });
   });
 
   test('of an authority in NODE_EXTRA_CA_CERTS is accepted, behind a proxy too; another host name is not', async () => {

@@ -3,7 +3,8 @@ import { readPages, type KnownPage } from '../../../src/engine/paging/paginator.
 import type { EventOperationName } from '../../../src/sources/finances/api-v0/operations.js';
 import { LearnedPageSize } from '../../../src/engine/paging/page-size.js';
 import { readFinancesPage, type CountedPage } from '../../../src/sources/finances/api-v0/finances-page.js';
-import { ReadFailure, type FailureKind } from '../../../src/engine/retry/read-failure.js';
+import type { Cause } from '../../../src/engine/retry/causes.js';
+import { ReadFailure } from '../../../src/engine/retry/read-failure.js';
 import type { RequestParameters } from '../../../src/sources/finances/api-v0/request-path.js';
 import type { Recorded } from '../http/recording-server.js';
 import {
@@ -154,7 +155,7 @@ describe('pages', () => {
     expect(failure.message).toContain('got a cursor behind 440.4 MB');
   });
 
-  test.each<[FailureKind, Scripted]>([
+  test.each<[Cause, Scripted]>([
     ['invalid', invalidInput('Invalid Input')],
     ['fault', { status: 500 }],
     ['denied', { status: 403 }],

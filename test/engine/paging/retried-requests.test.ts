@@ -3,7 +3,8 @@ import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { UpstreamEvent } from '../../../src/core/events/run-event.js';
 import type { RequestParameters } from '../../../src/sources/finances/api-v0/request-path.js';
-import { ReadFailure, type FailureKind } from '../../../src/engine/retry/read-failure.js';
+import type { Cause } from '../../../src/engine/retry/causes.js';
+import { ReadFailure } from '../../../src/engine/retry/read-failure.js';
 import { TokenBucket } from '../../../src/engine/rate-limit/token-bucket.js';
 import { RequestQueue } from '../../../src/engine/rate-limit/request-queue.js';
 import { HandClock } from '../../core/clock.js';
@@ -35,7 +36,7 @@ const page = (body: string): Scripted => ({ body });
 const html: Scripted = { status: 200, headers: { 'content-type': 'text/html' }, body: '<!DOCTYPE html><p>Login' };
 
 /** Each answer that is asked for again: what it fails with in the end, the attempts until then, and the pauses in all. */
-const rows: [string, Scripted, FailureKind, number, [shortest: number, longest: number]][] = [
+const rows: [string, Scripted, Cause, number, [shortest: number, longest: number]][] = [
   ['status 500', refusal(500, 'InternalFailure', 'failed'), 'fault', 8, [7_000, 182_000]],
   ['status 502', { status: 502, body: '<html>' }, 'fault', 8, [7_000, 182_000]],
   ['status 503', refusal(503, 'ServiceUnavailable', 'later'), 'fault', 8, [7_000, 182_000]],
@@ -84,7 +85,7 @@ test.each<Scripted>(['silence', 'half a body, then silence'])('%s is a fault too
 
 describe('what asking again does not help', () => {
   const cursor = 'long-enough-to-be-cut';
-  test.each<[FailureKind, Scripted, string | undefined]>([
+  test.each<[Cause, Scripted, string | undefined]>([
     ['cursor-expired', invalidInput('Token is not valid, token duration is 3 minutes.'), cursor],
     ['too-large', invalidInput('The response is too large'), undefined],
     ['window-too-long', invalidInput('The date range is too large'), undefined],

@@ -58,7 +58,6 @@ async function played({ lake, days, refresh = false, revisions, page, ...given }
     clock: systemClock,
     signal,
     openSlices: 4,
-    judge: () => 'abort' as const,
     revisions,
     emit: (event) => events.push(event),
   });

@@ -1,6 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { connectFinances } from '../../../src/sources/finances/connect-finances.js';
-import { verdictOn } from '../../../src/sources/finances/selling-partner/refusals.js';
 import { tables } from '../../../src/sources/finances/lake-tables.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
@@ -97,7 +96,6 @@ test('with a fault on every tenth request, the service itself fifty times as fas
     signal: new AbortController().signal,
     emit: () => undefined,
     openSlices: 4,
-    judge: verdictOn,
   });
   expect(failure).toBeUndefined();
   expect(server.counts.faults()).toBeGreaterThan(5);

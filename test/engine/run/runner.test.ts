@@ -29,7 +29,6 @@ async function loaded(store: Store, tell: (event: RunEvent) => void, signal = ne
     signal,
     emit: tell,
     openSlices: 4,
-    judge: () => 'abort',
   });
 }
 

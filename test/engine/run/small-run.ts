@@ -109,7 +109,6 @@ export async function run(
       clock,
       signal: new AbortController().signal,
       emit: () => undefined,
-      judge: () => 'abort',
       openSlices: 4,
     });
     if (failure !== undefined) throw failure as Error;

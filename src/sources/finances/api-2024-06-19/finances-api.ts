@@ -3,8 +3,9 @@ import type { RecordPage } from '../../records/record-collector.js';
 import type { Subject } from '../model/slice-rows.js';
 import type { TransactionsPage } from './transaction-collector.js';
 import { isoDate, isoInstant } from '../../../core/numeric/instant.js';
-import { ReadFailure } from '../../../engine/retry/read-failure.js';
-import type { Reading, SliceVerdict } from '../../../engine/run/pipeline.js';
+import type { SliceVerdict } from '../../../engine/retry/causes.js';
+import { readVerdict } from '../../../engine/retry/read-failure.js';
+import type { Reading } from '../../../engine/run/pipeline.js';
 import {
   commonApi,
   refusedQuery,
@@ -14,7 +15,7 @@ import {
   type FinancesReader,
   type PagedFinancesApi,
 } from '../selling-partner/finances-api.js';
-import { financesRefusal, verdictOn } from '../selling-partner/refusals.js';
+import { financesRefusal } from '../selling-partner/refusals.js';
 import { subjectPages } from '../selling-partner/subject-ids.js';
 import {
   transactionLimits,
@@ -96,9 +97,7 @@ function requestPath({ operation, parameters }: TransactionQuery, cursor: string
 
 /** The verdict on a slice that failed with an error. Without a page size, one that is too large is split. */
 export function transactionsVerdict(error: unknown): SliceVerdict {
-  return error instanceof ReadFailure && (error.kind === 'too-large' || error.kind === 'unreadable')
-    ? 'split'
-    : verdictOn(error);
+  return readVerdict(error, { 'too-large': 'split', unreadable: 'split' });
 }
 
 /** The transactions of bodies as pages of one subject. */

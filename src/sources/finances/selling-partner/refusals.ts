@@ -1,7 +1,7 @@
 import { formatSpan } from '../../../core/text/amounts.js';
-import type { SliceVerdict } from '../../../engine/run/pipeline.js';
-import { readVerdict, ReadFailure, type FailureKind } from '../../../engine/retry/read-failure.js';
-import { ApiRefusal, type RefusedAnswer, type Cause, excerpt } from '../../../engine/retry/api-refusal.js';
+import type { Cause, SliceVerdict } from '../../../engine/retry/causes.js';
+import { readVerdict, ReadFailure } from '../../../engine/retry/read-failure.js';
+import { ApiRefusal, type RefusedAnswer, excerpt } from '../../../engine/retry/api-refusal.js';
 
 /** The first error of an error body. */
 interface Reason {
@@ -173,26 +173,6 @@ function tooLateText(leastPauseMs: number, skewMs: number | undefined): string {
   return `The service's clock is ${skew}, and it ${accepted}: check the clock of this machine, and the end of the range.`;
 }
 
-/** Verdicts on failures; the default is `skip`. */
-const remedies: Partial<Record<FailureKind, SliceVerdict>> = {
-  'cursor-expired': 'retry',
-  loop: 'split-to-days',
-  invalid: 'split-to-days',
-  unreadable: 'split-to-days',
-  'bound-too-late': 'split-to-days',
-  'window-too-long': 'shorten',
-  unaskable: 'skip-alone',
-  'unknown-subject': 'skip-alone',
-};
-
-/** The verdict on a slice that failed with an error. */
-export function verdictOn(error: unknown): SliceVerdict {
-  // Before the first page the window itself may be refused.
-  const isWindow = error instanceof ReadFailure && (error.kind === 'invalid' || error.kind === 'bound-too-late');
-  if (isWindow && error.pages === 0) return 'shorten';
-  return readVerdict(error, remedies);
-}
-
 /**
  * The verdict on a slice that is one settlement: after an answer that isn't a page, other settlements can still be read. A web
  * page, or an answer that contains our secrets, isn't from the service.
@@ -202,5 +182,5 @@ export function settlementVerdict(error: unknown): SliceVerdict {
     error instanceof ReadFailure &&
     (error.kind === 'fault' || error.kind === 'unreadable') &&
     error.status === undefined;
-  return isBroken && ['UPSTREAM_BODY', 'JSON_SYNTAX'].includes(error.code) ? 'skip-alone' : verdictOn(error);
+  return isBroken && ['UPSTREAM_BODY', 'JSON_SYNTAX'].includes(error.code) ? 'skip-alone' : readVerdict(error);
 }

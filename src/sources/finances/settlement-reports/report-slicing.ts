@@ -8,9 +8,9 @@ import type {
   UnreadSlice,
   Reading,
   SlicePart,
-  SliceVerdict,
   Slicing,
 } from '../../../engine/run/pipeline.js';
+import type { SliceVerdict } from '../../../engine/retry/causes.js';
 import { ReadFailure } from '../../../engine/retry/read-failure.js';
 import { listQueue, type Slice } from '../../../engine/run/slice-queue.js';
 import { loadKeyFor } from '../../../lake/catalog/load-key.js';

@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { LedgerlakeError } from '../../../../src/core/errors.js';
-import { WebPage, type ApiRefusal, type Cause } from '../../../../src/engine/retry/api-refusal.js';
+import { WebPage, type ApiRefusal } from '../../../../src/engine/retry/api-refusal.js';
+import { causeRules, type Cause } from '../../../../src/engine/retry/causes.js';
 import { ReadFailure } from '../../../../src/engine/retry/read-failure.js';
-import { causeOf, retryRules } from '../../../../src/engine/retry/retry-policy.js';
+import { causeOf } from '../../../../src/engine/retry/retry-policy.js';
 import { transportFailure } from '../../../../src/engine/http/transport-failure.js';
 import { eventOperations, type EventOperationName } from '../../../../src/sources/finances/api-v0/operations.js';
 import { financesV0 } from '../../../../src/sources/finances/api-v0/finances-api.js';
@@ -134,9 +135,10 @@ test('every answer and everything that can be thrown has a cause, and every caus
     fc.property(error, (thrown) => {
       const cause = causeOf(thrown);
       if (cause === 'other') return;
-      const { kind } = retryRules[cause];
-      const { endsRun } = new ReadFailure(kind, 'UPSTREAM_STATUS', '');
-      expect(endsRun).toBe(['denied', 'unreachable', 'mistake'].includes(kind));
+      const { failure = cause, slice } = causeRules[cause];
+      const { endsRun } = new ReadFailure(failure, 'UPSTREAM_STATUS', '');
+      expect(endsRun).toBe(['denied', 'unreachable', 'mistake'].includes(failure));
+      expect(causeRules[failure].slice).toBe(slice);
     }),
     { numRuns: 1000 },
   );
