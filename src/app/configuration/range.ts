@@ -13,8 +13,8 @@ const defaultDays = 90;
 export const rangeMarginMs = 5 * 60_000;
 
 export interface RangeOptions {
-  readonly from: string | undefined;
-  readonly to: string | undefined;
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
   /** Minutes instead of `rangeMarginMs`. */
   readonly marginMinutes?: number | undefined;
 }

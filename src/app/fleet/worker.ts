@@ -1,5 +1,4 @@
 import { persistedQuota, type PersistedQuota } from '../../engine/page-journal/persisted-quota.js';
-import type { Settings } from '../configuration/settings.js';
 import { codeOf, LedgerlakeError, messageOf, usageError } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
 import type { AccountJob } from './account-jobs.js';
@@ -14,12 +13,9 @@ import { plainLog } from '../../observe/log/plain-log.js';
 import { backfill } from '../load/backfill.js';
 import { failedSummary, keptResult, type CommandResult } from '../command-result.js';
 import { type RunContext, untilAborted } from '../context.js';
-import type { LoadOptions } from '../load/load.js';
+import type { RunSettings } from '../load/run-settings.js';
 import { sync } from '../load/sync.js';
 import type { RunSummary } from '../results.js';
-
-/** The settings and load options of an account's runs. */
-type AccountRunSettings = Settings & Omit<LoadOptions, 'store' | 'pipelines'>;
 
 interface WorkerOptions extends FleetAddress {
   /** Maximum number of concurrent turns. */
@@ -35,7 +31,7 @@ interface WorkerOptions extends FleetAddress {
   /** Reads the configured accounts. */
   readonly accounts: () => Promise<readonly string[]>;
   /** Reads the settings of an account. Throws LedgerlakeError USAGE for invalid settings. */
-  readonly settingsOf: (account: string) => Promise<AccountRunSettings>;
+  readonly settingsOf: (account: string) => Promise<RunSettings>;
   /** Posts how a job of an account has ended, and the summary of its last turn, to the address of `notify`. Never throws. */
   readonly notify: (exitCode: number, run: object) => Promise<void>;
 }
@@ -137,7 +133,7 @@ export async function runWorker(options: WorkerOptions, { clock, signal, emit }:
 }
 
 /** A text that every worker of the fleet knows, and nobody else where the account signs in. */
-function secretOf({ account, endpoint, signIn }: AccountRunSettings): string {
+function secretOf({ account, endpoint, signIn }: RunSettings): string {
   return JSON.stringify([account, endpoint, signIn?.clientSecret.reveal(), signIn?.refreshToken?.reveal()]);
 }
 
@@ -175,10 +171,10 @@ interface TurnRun extends TurnContext {
 /** Runs a job of an account. Warnings have the account. */
 async function runOnce(
   job: AccountJob,
-  settings: AccountRunSettings,
+  settings: RunSettings,
   { fleet, fenced, clock, signal, closing, emit, setFailedResult, sync: turns }: TurnRun,
 ): Promise<CommandResult<RunSummary>> {
-  const account = settings.account ?? '';
+  const { account } = settings;
   const warned = plainLog(
     (message) => {
       emit({ event: 'account-warned', account, message });

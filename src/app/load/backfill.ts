@@ -12,12 +12,10 @@ import type { CommandResult } from '../command-result.js';
 import { withFailedResult } from '../failed-result.js';
 import type { RunContext } from '../context.js';
 import type { RunSummary } from '../results.js';
-import { withLoad, type LoadOptions } from './load.js';
+import { withLoad } from './load.js';
+import type { LoadOptions } from './run-settings.js';
 
-export interface BackfillCommand extends RangeOptions, LoadOptions {
-  /** Whether the lake is the default one of commands; left out: it isn't. */
-  readonly isDefaultLake?: boolean;
-}
+export interface BackfillCommand extends RangeOptions, LoadOptions {}
 
 /**
  * `ledgerlake backfill`: loads what the lake lacks of a date range.

@@ -1,15 +1,13 @@
 import { existsSync } from 'node:fs';
 import type { Clock } from '../../core/clock.js';
-import type { Environment } from '../../core/environment.js';
 import { messageOf, usageError } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { below, checkedPath } from '../../core/io/links.js';
-import type { SignIn } from '../../engine/auth/token-request.js';
 import { openPageJournal } from '../../engine/page-journal/page-journal.js';
 import { isWorthPacing } from '../../engine/rate-limit/request-queue.js';
 import type { Lake } from '../../lake/lake.js';
 import { connectCustom, cursorLifeMs, type CustomConnection } from '../../sources/custom/custom-api.js';
-import { readApiAddress, type CustomAddress, type VariableOrigins } from '../../sources/custom/custom-address.js';
+import { readApiAddress, type CustomAddress } from '../../sources/custom/custom-address.js';
 import { customPipeline, isCustom, type CustomPipeline } from '../../sources/custom/custom-pipeline.js';
 import {
   connectFinances,
@@ -18,39 +16,10 @@ import {
   type ConnectionOptions,
   type FinancesPipeline,
 } from '../../sources/finances/connect-finances.js';
-import type { ResolvedAccount } from '../configuration/resolve-account.js';
 import { runSettings } from '../configuration/setting-definitions.js';
-import type { OptionalSettings, Settings } from '../configuration/settings.js';
 import type { RunContext } from '../context.js';
+import type { LoadOptions } from './run-settings.js';
 import { isStateTemporary, openQuota, pagesFolder, stateFolder, type StateLocation } from './state-folder.js';
-
-/** The service of a first run, in this process. */
-export interface EmbeddedService {
-  readonly url: string;
-  close(): Promise<void>;
-}
-
-/** Where custom pipelines find their state and their variables. */
-export interface CustomLocation extends StateLocation {
-  /** The variables that definitions refer to; left out: the process's. */
-  readonly environment?: Environment | undefined;
-  /** Where these come from; left out: from the user's environment. */
-  readonly origins?: VariableOrigins | undefined;
-}
-
-export interface UpstreamOptions
-  extends
-    CustomLocation,
-    Pick<ResolvedAccount, 'endpoint' | 'isEndpointConfigured'>,
-    Pick<Settings, 'rate' | 'burst'>,
-    OptionalSettings<'tokenLifeMinutes'> {
-  /** Starts the embedded service, which is not throttled and answers where there is no endpoint. */
-  readonly startEmbedded?: ((clock: Clock) => Promise<EmbeddedService>) | undefined;
-  /** Left out: the service needs no sign-in. */
-  readonly signIn?: SignIn | undefined;
-  /** False: pages and quota are kept only where the state folder exists; left out: true. */
-  readonly createsState?: boolean;
-}
 
 type ConnectionContext = Pick<RunContext, 'clock' | 'emit'>;
 
@@ -64,7 +33,7 @@ export const noConnection: SourceConnection = { upstream: noUpstream, sweep: noS
  * has loads from it.
  */
 export async function openUpstream(
-  options: UpstreamOptions,
+  options: LoadOptions,
   account: string,
   { clock, emit, hasAnswered }: ConnectionContext & Pick<ConnectionOptions, 'hasAnswered'>,
 ): Promise<SourceConnection> {
@@ -103,7 +72,7 @@ const firstMisses = 3;
  */
 export async function connectPipelines(
   pipelines: readonly FinancesPipeline[],
-  location: CustomLocation,
+  location: LoadOptions,
   account: string,
   { lake, ...context }: ConnectionContext & { readonly lake: Lake },
 ): Promise<Omit<SourceConnection, 'upstream'> & { readonly pipelines: readonly FinancesPipeline[] }> {
@@ -139,7 +108,7 @@ export async function connectPipelines(
 
 async function connectPipeline(
   pipeline: CustomPipeline,
-  location: CustomLocation,
+  location: LoadOptions,
   account: string,
   {
     clock,
@@ -201,7 +170,7 @@ function stateWarning(location: StateLocation, account: string, emit: Emit) {
 export function customAddress(
   { loaded: { definition, file } }: CustomPipeline,
   account: string,
-  { environment = process.env, origins }: Pick<CustomLocation, 'environment' | 'origins'>,
+  { environment = process.env, origins }: Pick<LoadOptions, 'environment' | 'origins'>,
 ): CustomAddress {
   return readApiAddress(definition.api, { file, account, environment, origins });
 }

@@ -15,8 +15,9 @@ import { connectCustom } from '../../sources/custom/custom-api.js';
 import { customPipeline, windowDays, type CustomPipeline } from '../../sources/custom/custom-pipeline.js';
 import { readDateRange, type RangeOptions } from '../configuration/range.js';
 import type { ReadingContext } from '../context.js';
-import { readChosenPipelines, type ChoiceOptions } from '../configuration/chosen-pipelines.js';
-import { customAddress, type CustomLocation } from './connections.js';
+import { readChosenPipelines } from '../configuration/chosen-pipelines.js';
+import { customAddress } from './connections.js';
+import type { LoadOptions } from './run-settings.js';
 
 /** The rows of a table that are derived from a page. */
 interface PageTable {
@@ -44,7 +45,7 @@ export interface FirstPage {
  * @throws what a backfill throws for its requests, and LedgerlakeError DEFINITION for a definition that fails
  */
 export async function firstPages(
-  options: RangeOptions & ChoiceOptions & CustomLocation,
+  options: RangeOptions & LoadOptions,
   { clock, signal }: Pick<ReadingContext, 'clock' | 'signal'>,
   emit: Emit,
 ): Promise<readonly FirstPage[]> {

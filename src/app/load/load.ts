@@ -22,29 +22,19 @@ import type { Store } from '../../lake/store/store.js';
 import { vacuumLake } from '../../lake/upkeep/vacuum.js';
 import { defaultLimits, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
 import { demoAccount, refuseMixing } from '../configuration/account.js';
-import { windowedOf, withNeeds, type ChoiceOptions, type ChosenPipelines } from '../configuration/chosen-pipelines.js';
-import type { OptionalSettings } from '../configuration/settings.js';
+import { windowedOf, withNeeds, type ChosenPipelines } from '../configuration/chosen-pipelines.js';
 import { catalogVersion } from '../catalog-version.js';
 import { fail, underLease, type CommandResult } from '../command-result.js';
 import { holesFailure, noteRun, type RunReport } from './run-summary.js';
 import { refuseChanged } from '../../sources/custom/custom-table.js';
-import type { LoadValues } from '../../engine/run/load-options.js';
 import type { Job } from '../../engine/run/pipeline.js';
 import { runPipelines } from '../../engine/run/runner.js';
 import { emittingWatermarks } from './freshness.js';
 import { leftOutDays, leftOutText } from '../coverage/api-days.js';
 import { areRangesLoaded, unfinishedRanges } from '../coverage/unfinished-ranges.js';
-import { connectPipelines, customAddress, noConnection, openUpstream, type UpstreamOptions } from './connections.js';
+import { connectPipelines, customAddress, noConnection, openUpstream } from './connections.js';
+import type { LoadOptions } from './run-settings.js';
 import { isoInstant } from '../../core/numeric/instant.js';
-
-/** What `backfill` and `sync` have in common. */
-export interface LoadOptions
-  extends UpstreamOptions, ChoiceOptions, LoadValues, OptionalSettings<'retentionHours' | 'export' | 'encryption'> {
-  /** Files with secrets that every user of this machine can read. */
-  readonly exposed?: readonly string[] | undefined;
-  /** Used instead of the store that `lake` names. */
-  readonly store?: Store;
-}
 
 /** What a run loads. */
 export interface LoadPlan {

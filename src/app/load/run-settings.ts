@@ -1,7 +1,10 @@
 import { pipelines } from '../../../pipelines/all-pipelines.js';
 import type { Clock } from '../../core/clock.js';
 import { usageError } from '../../core/errors.js';
-import { variableOf } from '../../core/environment.js';
+import { variableOf, type Environment } from '../../core/environment.js';
+import type { LoadValues } from '../../engine/run/load-options.js';
+import type { Store } from '../../lake/store/store.js';
+import type { VariableOrigins } from '../../sources/custom/custom-address.js';
 import { customPipeline, type CustomPipeline } from '../../sources/custom/custom-pipeline.js';
 import { historyPipeline, tables } from '../../sources/finances/lake-tables.js';
 import { demoAccount, readCustomAccount } from '../configuration/account.js';
@@ -12,7 +15,7 @@ import {
   type AccountChoice,
   type ResolvedAccount,
 } from '../configuration/resolve-account.js';
-import { unknownPipeline } from '../configuration/chosen-pipelines.js';
+import { unknownPipeline, type ChoiceOptions } from '../configuration/chosen-pipelines.js';
 import {
   configuredSettings,
   defaultLake,
@@ -21,7 +24,13 @@ import {
   type Settings,
 } from '../configuration/settings.js';
 import { views } from '../query/views.js';
-import type { CustomLocation, EmbeddedService } from './connections.js';
+import type { StateLocation } from './state-folder.js';
+
+/** The service of a first run, in this process. It is not throttled, and answers where there is no endpoint. */
+export interface EmbeddedService {
+  readonly url: string;
+  close(): Promise<void>;
+}
 
 /** What a run that asks the service is given. */
 export interface RunSettingSources
@@ -37,12 +46,29 @@ export interface RunSettingSources
 }
 
 /** What a run that asks the service goes by. */
-export interface RunSettings extends Settings, ResolvedAccount, Pick<CustomLocation, 'environment' | 'origins'> {
+export interface RunSettings extends Settings, ResolvedAccount {
   /** Whether the lake is the one of commands that name none. */
   readonly isDefaultLake?: boolean;
   readonly startEmbedded: (clock: Clock) => Promise<EmbeddedService>;
   /** Custom pipelines, whether or not they are named. */
   readonly customPipelines: readonly CustomPipeline[];
+  /** The variables that their definitions refer to; left out: the process's. */
+  readonly environment?: Environment | undefined;
+  /** Where these come from; left out: from the user's environment. */
+  readonly origins?: VariableOrigins | undefined;
+}
+
+type NeededSetting = 'lake' | 'rate' | 'burst' | keyof ChoiceOptions;
+
+type OtherSettings = { readonly [Name in Exclude<keyof RunSettings, NeededSetting>]?: RunSettings[Name] | undefined };
+
+/** What a load is given, of which most may be left out: the settings of a run, and the options of loads. */
+export interface LoadOptions
+  extends ChoiceOptions, Pick<Settings, 'lake' | 'rate' | 'burst'>, OtherSettings, StateLocation, LoadValues {
+  /** False: pages and quota are kept only where the state folder exists; left out: true. */
+  readonly createsState?: boolean;
+  /** Used instead of the store that `lake` names. */
+  readonly store?: Store;
 }
 
 /**

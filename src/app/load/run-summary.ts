@@ -116,7 +116,10 @@ const netConditions = [
 /** Commands to run next on the lake, in lines that fit a terminal; they name the lake only where it isn't the default one. */
 export function nextSteps(
   { lake, summaries }: RunReport,
-  { isDefaultLake = false, keepsReplaced }: { readonly isDefaultLake?: boolean; readonly keepsReplaced: boolean },
+  {
+    isDefaultLake = false,
+    keepsReplaced,
+  }: { readonly isDefaultLake?: boolean | undefined; readonly keepsReplaced: boolean },
 ): string {
   const tables = summaries.flatMap(({ rows }) => [...rows.keys()]);
   // A pipeline's last table is its main one.

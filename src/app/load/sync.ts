@@ -10,7 +10,6 @@ import type { SyncJob } from '../../engine/run/pipeline.js';
 import { missingWindows, olderGaps } from '../../engine/slicing/sync-windows.js';
 import { allowMore, freshnessOf, lagFailure, lagText, readMaxLag, type Freshness } from './freshness.js';
 import { runSettings } from '../configuration/setting-definitions.js';
-import type { OptionalSettings } from '../configuration/settings.js';
 import { noteLookBacks, pipelineLookBackDays, type LookBackQuestion } from './look-back.js';
 import { readLookBacks } from '../../lake/upkeep/look-backs.js';
 import { defaultPipelines, roles } from '../../../pipelines/all-pipelines.js';
@@ -24,7 +23,8 @@ import type { CommandResult } from '../command-result.js';
 import { withFailedResult } from '../failed-result.js';
 import type { RunContext } from '../context.js';
 import type { SyncSummary } from '../results.js';
-import { withLoad, type LoadOptions, type LoadPlan } from './load.js';
+import { withLoad, type LoadPlan } from './load.js';
+import type { LoadOptions } from './run-settings.js';
 
 /** A sync in several runs, each of which continues the one before. */
 export interface SyncInTurns {
@@ -33,8 +33,6 @@ export interface SyncInTurns {
   /** Whether an earlier run has read a slice, by its label. */
   wasRead(pipeline: string, slice: string): boolean;
 }
-
-export interface SyncCommand extends LoadOptions, OptionalSettings<'from' | 'lookBack' | 'settlementReports'> {}
 
 /**
  * `ledgerlake sync`: loads what is new since the newest loaded instant, reads again what may have changed since, and reports
@@ -46,7 +44,7 @@ export interface SyncCommand extends LoadOptions, OptionalSettings<'from' | 'loo
  * failure that ended the run
  */
 export async function sync(
-  options: SyncCommand,
+  options: LoadOptions,
   given: RunContext,
   turns?: SyncInTurns,
 ): Promise<CommandResult<SyncSummary>> {
@@ -151,7 +149,7 @@ export async function sync(
 function reportsToSync(
   lake: Lake,
   account: string,
-  { pipelines, settlementReports }: SyncCommand,
+  { pipelines, settlementReports }: LoadOptions,
   unfinished: readonly RequestedRange[],
 ): readonly FinancesPipeline[] {
   const isTakenOut = unfinished.some(({ pipeline }) => pipeline === roles.reports.name);

@@ -1,6 +1,5 @@
 import { tablesOf } from '../../core/columns/table.js';
 import type { Clock } from '../../core/clock.js';
-import type { LoadValues } from '../../engine/run/load-options.js';
 import type {
   BackfillJob,
   Collector,
@@ -20,14 +19,8 @@ import { Lake } from '../../lake/lake.js';
 import { refuseFile } from '../../lake/existing-lake.js';
 import { openStore } from '../../lake/store/open-store.js';
 import { refuseMixing } from '../configuration/account.js';
-import {
-  readChosenPipelines,
-  withNeeds,
-  type ChoiceOptions,
-  type ChosenPipelines,
-} from '../configuration/chosen-pipelines.js';
+import { readChosenPipelines, withNeeds, type ChosenPipelines } from '../configuration/chosen-pipelines.js';
 import { readDateRange, type RangeOptions } from '../configuration/range.js';
-import type { OptionalSettings } from '../configuration/settings.js';
 import { chunksOf, writeRows, type Format } from '../../core/text/formats.js';
 import { emitDamage, type ReadingContext } from '../context.js';
 import { writeText } from '../../core/text/sink.js';
@@ -37,7 +30,8 @@ import { isCustom } from '../../sources/custom/custom-pipeline.js';
 import type { PathBelow } from '../../core/io/links.js';
 import { openPersistedQuota } from '../../engine/page-journal/persisted-quota.js';
 import { isWorthPacing } from '../../engine/rate-limit/request-queue.js';
-import { customAddress, openUpstream, quotaName, type UpstreamOptions } from '../load/connections.js';
+import { customAddress, openUpstream, quotaName } from '../load/connections.js';
+import type { LoadOptions } from '../load/run-settings.js';
 import { quotaFile } from '../load/state-folder.js';
 import { estimate, type OperationQuota } from './estimate.js';
 import { planColumns, planObject, planRows, planSummary, planText, type PlanOutput } from './plan-output.js';
@@ -47,8 +41,7 @@ import { defaultApi } from '../../sources/finances/api-names.js';
 import { burstOf } from '../../sources/finances/finances-apis.js';
 import { firstPages, pagesJson, writePages, type FirstPage as ShownPage } from '../load/first-page.js';
 
-export interface PlanOptions
-  extends RangeOptions, UpstreamOptions, ChoiceOptions, LoadValues, OptionalSettings<'pipelineFolder'> {
+export interface PlanOptions extends RangeOptions, LoadOptions {
   readonly format: Format;
   /** Write one JSON object in the shape of a backfill's summary (`planSummary`), regardless of the format. */
   readonly json?: boolean;

@@ -3,7 +3,8 @@ import { startEmbeddedService } from '../../../src/emulator/emulator.js';
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../../src/core/clock.js';
 import type { Emit } from '../../../src/core/events/run-event.js';
-import { sync, type SyncCommand, type SyncInTurns } from '../../../src/app/load/sync.js';
+import type { LoadOptions } from '../../../src/app/load/run-settings.js';
+import { sync, type SyncInTurns } from '../../../src/app/load/sync.js';
 import { ended } from '../ended.js';
 import type { Backend } from '../../../src/serve/served-apis.js';
 import type { BackendItem, BackendPage, BackendQuery } from '../../../src/serve/operation/backend-page.js';
@@ -30,7 +31,7 @@ export function setClock(iso: string): SetClock {
   };
 }
 
-const defaults: SyncCommand = {
+const defaults: LoadOptions = {
   pipelines: [],
   lake: '',
   account: undefined,
@@ -69,7 +70,7 @@ export interface Synced {
 
 /** Runs a sync to its end; what it threw is told. */
 export async function synced(
-  options: Partial<SyncCommand>,
+  options: Partial<LoadOptions>,
   {
     clock,
     signal = new AbortController().signal,
