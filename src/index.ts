@@ -12,12 +12,11 @@ export type { PipelineFigures, RunEvent } from './core/events/run-event.js';
 export { backfill, sync, RunError } from './library/run.js';
 export { doctor, type DoctorOptions } from './library/doctor.js';
 export { changes, type ChangesOptions, type RowChange } from './library/changes.js';
-export { backup, restore, type CopyOptions } from './library/backup.js';
+export { backup, restore } from './library/backup.js';
 export {
   exportJournal,
   exportSettlementReports,
   exportViews,
-  type ExportOptions,
   type JournalExportOptions,
   type SettlementReportsExportOptions,
   type ViewsExportOptions,

@@ -11,6 +11,8 @@ export interface RunContext {
   readonly signal: AbortSignal;
   readonly emit: Emit;
   readonly setFailedResult?: SetFailedResult | undefined;
+  /** Asks the user for a yes or no; left out where nobody can answer. */
+  readonly confirm?: ((question: string) => Promise<boolean>) | undefined;
   /** Once it aborts, no slice is started, and open slices are completed. */
   readonly closing?: AbortSignal | undefined;
 }

@@ -15,7 +15,7 @@ import { commandNames, noCommand, parserFault, severalCommands } from './parser-
 import { failedEvent, fallbackListener, openListener } from './listener.js';
 import { runAccounts, type AccountRun, type OneOfSeveral } from './account-runs.js';
 import { readRunAccounts } from './options/command-settings.js';
-import { watchOutput } from './options/terminal.js';
+import { confirmOnTerminal, watchOutput } from './options/terminal.js';
 import type { Stopping } from './options/stop-signals.js';
 import { proseWidth, terminalWidth } from '../core/text/sink.js';
 import { wrapForTerminal } from '../core/text/width.js';
@@ -217,6 +217,7 @@ async function runOnce(
       ...processContext,
       print,
       setFailedResult,
+      confirm: confirmOnTerminal(processContext.signal),
       emit,
       printCompletion,
       notify: notifyJob,

@@ -1,5 +1,4 @@
 import { readCallSettings } from './settings.js';
-import { systemClock } from '../core/clock.js';
 import { distinctNames } from '../core/text/rows.js';
 import type { ChangesSummary } from '../app/results.js';
 import type { SqlRow } from './lake.js';
@@ -67,11 +66,11 @@ export async function changes(options: ChangesOptions = {}): Promise<ChangesSumm
     import('../app/changes/since.js'),
   ]);
   const { lake, retentionHours } = await readCallSettings(options);
-  return runTask({ ...options, names }, ({ signal, emit }) => {
+  return runTask({ ...options, names }, (context) => {
     const given = optionText(options.since);
     const since = given === undefined ? undefined : readSince(given);
     const compared = { lake, retentionHours, since, tables, account, exclude };
-    return readChanges(compared, { clock: systemClock, signal, emit }, async ({ query, database }) => {
+    return readChanges(compared, context, async ({ query, database }, signal) => {
       if (onChange === undefined) return;
       const { columns, chunks } = await database.query(query, { signal });
       const names = distinctNames(columns);

@@ -1,4 +1,3 @@
-import { systemClock } from '../core/clock.js';
 import type { DoctorReport } from '../app/results.js';
 import { checkOptions, syncKinds, text, type OptionsOf, type SyncOptions } from './options.js';
 import { callSettingSources } from './settings.js';
@@ -30,7 +29,7 @@ export interface DoctorOptions
 export async function doctor(options: DoctorOptions = {}): Promise<DoctorReport> {
   checkOptions('doctor', options, doctorKinds);
   const { examine } = await import('../app/doctor/doctor.js');
-  return runTask({ signal: options.signal }, (task) =>
-    examine({ ...callSettingSources(options), account: options.account }, { clock: systemClock, signal: task.signal }),
+  return runTask({ signal: options.signal }, (context) =>
+    examine({ ...callSettingSources(options), account: options.account }, context),
   );
 }

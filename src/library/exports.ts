@@ -1,6 +1,5 @@
 import { readCallSettings } from './settings.js';
 import { PassThrough } from 'node:stream';
-import { systemClock } from '../core/clock.js';
 import { usageError } from '../core/errors.js';
 import type { CommandResult } from '../app/command-result.js';
 import type { Settings } from '../app/configuration/settings.js';
@@ -20,9 +19,6 @@ import {
   type ViewOptions,
 } from './options.js';
 import { runTask } from './task.js';
-
-/** The options of every export. Each is the option of the command line with the same name. */
-export type ExportOptions = CallOptions;
 
 const viewsKinds = { ...callKinds, timeZone: viewKinds.timeZone, chart: viewKinds.chart };
 
@@ -132,9 +128,6 @@ async function exported<Summary extends object>(
     throw usageError(`expected the path of ${subject} to be that of a file or folder`);
   }
   checkOptions(subject, options, kinds);
-  const { signal: given, onEvent } = options;
   const settings = await readCallSettings(options);
-  return runTask({ signal: given, onEvent }, async ({ signal, emit }) => {
-    return (await write(settings, { clock: systemClock, signal, emit })).summary;
-  });
+  return runTask(options, async (context) => (await write(settings, context)).summary);
 }

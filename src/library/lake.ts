@@ -139,8 +139,8 @@ export async function openLake(path: string, options: LakeOptions = {}): Promise
       import('../core/duckdb/sql-statements.js'),
     ]);
   const configured = await readCallSettings({ lake: path, config });
-  const reader = await runTask({ onEvent, names }, ({ emit }) =>
-    openLakeReader(path, systemClock, {
+  const reader = await runTask({ onEvent, names }, ({ clock, emit }) =>
+    openLakeReader(path, clock, {
       ...configured,
       emit,
       scope: { lake: path, config },
@@ -152,7 +152,7 @@ export async function openLake(path: string, options: LakeOptions = {}): Promise
   let closed: Promise<void> | undefined;
   const queries = new Mutex();
   const reading = <T>(signal: AbortSignal | undefined, read: (context: RunContext) => Promise<T>): Promise<T> =>
-    runTask({ signal, onEvent, names }, (task) => read({ clock: systemClock, signal: task.signal, emit: task.emit }));
+    runTask({ signal, onEvent, names }, read);
 
   const rowsOf = (
     { signal: given, parameters }: SqlOptions,

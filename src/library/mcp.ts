@@ -1,5 +1,4 @@
 import { readCallSettings } from './settings.js';
-import { systemClock } from '../core/clock.js';
 import { optionalPackage } from '../core/optional-package.js';
 import {
   callKinds,
@@ -55,8 +54,6 @@ export async function createMcpServer(options: McpServerOptions = {}): Promise<M
   );
   const settings = await readCallSettings(options);
   const served = { ...settings, config, accounts };
-  const { mcp, close } = await runTask({ onEvent, names }, ({ emit }) =>
-    createLakeServer(served, { clock: systemClock, emit }),
-  );
+  const { mcp, close } = await runTask({ onEvent, names }, (context) => createLakeServer(served, context));
   return { connect: (transport) => mcp.connect(transport as Parameters<typeof mcp.connect>[0]), close };
 }

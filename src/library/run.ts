@@ -1,6 +1,5 @@
 import { failedSummary, keptResult, type CommandResult } from '../app/command-result.js';
 import { withStoppingEvent, type RunContext } from '../app/context.js';
-import { systemClock } from '../core/clock.js';
 import { LedgerlakeError } from '../core/errors.js';
 import {
   backfillKinds,
@@ -70,15 +69,11 @@ function summaryOf<Summary extends RunSummary>(
   run: (context: RunContext) => Promise<CommandResult<Summary>>,
 ): Promise<Summary> {
   const advice = '; what was committed stays, and the same call continues from there';
-  return runTask({ signal: given, onEvent, advice }, async ({ signal, emit }) => {
+  return runTask({ signal: given, onEvent, advice }, async (context) => {
     const { setFailedResult, failed } = keptResult({ summary: {} });
     try {
-      const { summary } = await run({
-        clock: systemClock,
-        signal,
-        setFailedResult,
-        emit: withStoppingEvent(emit, signal),
-      });
+      const { emit, signal } = context;
+      const { summary } = await run({ ...context, setFailedResult, emit: withStoppingEvent(emit, signal) });
       return summary;
     } catch (error) {
       const { text, summary } = failed();

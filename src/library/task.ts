@@ -1,12 +1,10 @@
+import type { RunContext } from '../app/context.js';
+import { systemClock } from '../core/clock.js';
 import { LedgerlakeError } from '../core/errors.js';
-import type { Emit, RunEvent } from '../core/events/run-event.js';
+import type { RunEvent } from '../core/events/run-event.js';
 
-/** A task that signals can stop. */
-interface StoppableTask {
-  /** Aborts with the reason of the stop. */
-  readonly signal: AbortSignal;
-  /** Passes events to the listener. Never throws. */
-  readonly emit: Emit;
+/** The context of a task that signals can stop: its own aborts with the reason of the stop, and its listener never throws. */
+interface StoppableTask extends RunContext {
   /** Throws the error of the listener, if it has thrown or rejected. */
   check(): void;
   /** Removes the listeners of the caller's signals. */
@@ -44,6 +42,7 @@ export function startTask({ signal: given, outer, onEvent, advice = '' }: TaskOp
     if (signal?.aborted === true) stop();
   }
   return {
+    clock: systemClock,
     signal: stopping.signal,
     emit: (event) => {
       if (thrown.length > 0) return;
@@ -94,7 +93,7 @@ function camelCase(option: string): string {
 }
 
 /** Runs a task to its end. Throws the error of the listener, else that of `use`, as `namingOptions` does. */
-export async function runTask<T>(options: TaskOptions, use: (task: StoppableTask) => Promise<T>): Promise<T> {
+export async function runTask<T>(options: TaskOptions, use: (context: RunContext) => Promise<T>): Promise<T> {
   const task = startTask(options);
   try {
     task.signal.throwIfAborted();

@@ -30,7 +30,8 @@ import { shownAddress } from '../accounts/accounts.js';
 import { customAddress, quotaName } from '../load/connections.js';
 import { openQuota, stateFolder } from '../load/state-folder.js';
 import type { ExaminedSettings } from './configuration-findings.js';
-import { warnings, type AddFinding, type ExaminationContext } from './findings.js';
+import type { RunContext } from '../context.js';
+import { warnings, type AddFinding } from './findings.js';
 
 /** An account whose credentials are examined. */
 export interface ExaminedAccount extends ExaminedSettings {
@@ -60,7 +61,7 @@ const recentDays = 60;
  */
 export async function examineCredentials(
   examined: ExaminedAccount,
-  context: ExaminationContext,
+  context: RunContext,
   add: AddFinding,
 ): Promise<void> {
   const { account, configuration, environment, endpoint } = examined;
@@ -75,7 +76,7 @@ export async function examineCredentials(
   for (const pipeline of custom) await examineCustom(pipeline, examined, { ...context, connecting }, add);
 }
 
-interface ConnectingContext extends ExaminationContext {
+interface ConnectingContext extends RunContext {
   readonly connecting: Pick<PagedClientOptions, 'clock' | 'random' | 'withinMs' | 'onClock'>;
 }
 
@@ -173,7 +174,7 @@ async function request(
   pipeline: FinancesPipeline,
   upstream: FinancesUpstream,
   examined: ExaminedAccount,
-  context: ExaminationContext,
+  context: RunContext,
 ): Promise<RequestOutcome> {
   const { operation } = pipeline;
   const counts: RequestCounts = { requests: 0, retries: 0, throttled: 0, pages: 0 };

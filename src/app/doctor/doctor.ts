@@ -17,13 +17,13 @@ import { listedAccounts } from '../configuration/account-settings.js';
 import { configuredAccounts } from '../configuration/configured-accounts.js';
 import { rangeMarginMs } from '../configuration/range.js';
 import { resolveSettings, type SettingSources } from '../configuration/settings.js';
-import type { ReadingContext } from '../context.js';
+import type { ReadingContext, RunContext } from '../context.js';
 import { readMaxLag } from '../load/freshness.js';
 import type { DoctorFinding, DoctorReport, DoctorState } from '../results.js';
 import { examineConfiguration, examineMetricsFile, type ExaminedSettings } from './configuration-findings.js';
 import { examineCredentials } from './credential-findings.js';
 import { examineDisk } from './disk-findings.js';
-import { examined, type AddFinding, type ExaminationContext } from './findings.js';
+import { examined, type AddFinding } from './findings.js';
 import { examineCatalog, examineFiles, examineLake } from './lake-findings.js';
 import { examineStore } from './store-findings.js';
 
@@ -81,7 +81,7 @@ export async function doctor(options: DoctorCommand, context: ReadingContext): P
  *
  * @throws as {@link doctor}
  */
-export async function examine(options: Examination, context: ExaminationContext): Promise<DoctorReport> {
+export async function examine(options: Examination, context: RunContext): Promise<DoctorReport> {
   const { texts, environment, workingFolder, account } = options;
   const { clock } = context;
   const unconfigured = { file: undefined, folder: workingFolder, settings: {}, accounts: new Map<string, never>() };
@@ -142,7 +142,7 @@ export async function examine(options: Examination, context: ExaminationContext)
         context,
         (add, signal) => {
           const examination = { ...known, account, endpoint, lake: lake.result?.lake, onClock };
-          return examineCredentials(examination, { clock, signal }, add);
+          return examineCredentials(examination, { ...context, signal }, add);
         },
         { account },
       ),

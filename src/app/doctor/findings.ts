@@ -1,15 +1,9 @@
-import type { Clock } from '../../core/clock.js';
 import { messageOf } from '../../core/errors.js';
 import { OutOfTime, withinLimit } from '../../core/time-limit.js';
 import { plainLog } from '../../observe/log/plain-log.js';
 import type { Emit } from '../../core/events/run-event.js';
+import type { RunContext } from '../context.js';
 import type { DoctorFinding } from '../results.js';
-
-/** What an examination depends on. */
-export interface ExaminationContext {
-  readonly clock: Clock;
-  readonly signal: AbortSignal;
-}
 
 /** A finding, without its group and with what it has alone. */
 export type Finding = Pick<DoctorFinding, 'state' | 'found'> & {
@@ -32,7 +26,7 @@ const limitMs = 30_000;
  */
 export async function examined<T>(
   group: DoctorFinding['group'],
-  context: ExaminationContext,
+  context: RunContext,
   examine: (add: AddFinding, signal: AbortSignal) => Promise<T>,
   { account: whose, late }: { readonly account?: string; readonly late?: Finding } = {},
 ): Promise<{ readonly findings: readonly DoctorFinding[]; readonly result: T | undefined }> {

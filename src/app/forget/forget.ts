@@ -32,11 +32,6 @@ export interface ForgetOptions extends StateLocation, OptionalSettings<'export' 
   readonly yes: boolean;
 }
 
-export interface ForgetContext extends RunContext {
-  /** Asks the user; undefined where standard input is no terminal, so that `yes` is needed. */
-  readonly confirm: ((question: string) => Promise<boolean>) | undefined;
-}
-
 /**
  * `ledgerlake forget`: removes an account's rows, raw bytes, page journals and replaced files for good. Files of other accounts are not changed.
  *
@@ -48,7 +43,7 @@ export interface ForgetContext extends RunContext {
  * @throws LedgerlakeError before anything is changed: USAGE for an invalid date and for an account that the lake lacks, STOPPED when
  * the user declines, LAKE_CONFLICT while another run is active; afterwards EXPORT
  */
-export async function forget(options: ForgetOptions, context: ForgetContext): Promise<CommandResult> {
+export async function forget(options: ForgetOptions, context: RunContext): Promise<CommandResult> {
   const before = options.before === undefined ? undefined : readInstantOption('--before', options.before);
   const { account, lake } = options;
   const known = { account, lake, before: before === undefined ? null : isoInstant(before) };
@@ -61,7 +56,7 @@ export async function forgetIn(
   lake: Lake,
   before: number | undefined,
   options: Omit<ForgetOptions, 'before'>,
-  context: ForgetContext,
+  context: RunContext,
 ): Promise<CommandResult> {
   const { clock, signal, confirm, emit } = context;
   const { store } = lake;
@@ -91,7 +86,7 @@ async function removeAccountRows(
   before: number | undefined,
   { lake: address, journal, account }: Omit<ForgetOptions, 'before'>,
   lease: RunLease,
-  { clock, signal, emit }: ForgetContext,
+  { clock, signal, emit }: RunContext,
 ): Promise<ForgetResult> {
   const { store } = lake;
   await lake.refresh();
@@ -151,7 +146,7 @@ async function ask(
   { location }: Store,
   account: string,
   before: number | undefined,
-  confirm: ForgetContext['confirm'],
+  confirm: RunContext['confirm'],
 ): Promise<void> {
   const what = before === undefined ? 'everything' : `everything before ${isoInstant(before)}`;
   if (confirm === undefined) {

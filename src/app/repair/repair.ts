@@ -45,11 +45,6 @@ export interface RepairOptions extends LakeAddress {
   readonly yes: boolean;
 }
 
-export interface RepairContext extends CommandContext {
-  /** Asks the user; undefined where standard input is no terminal. */
-  readonly confirm: ((question: string) => Promise<boolean>) | undefined;
-}
-
 /** What is to be repaired. */
 interface RepairPlan {
   readonly steps: readonly RepairStep[];
@@ -71,7 +66,7 @@ interface RepairPlan {
  * @returns the result, with exit code 1 where something is to be repaired and nothing was
  * @throws LedgerlakeError USAGE where there is no lake, LAKE_CONFLICT while another run is active, LAKE_STORE, LAKE_LOG, STOPPED
  */
-export async function repair(options: RepairOptions, context: RepairContext): Promise<CommandResult> {
+export async function repair(options: RepairOptions, context: CommandContext): Promise<CommandResult> {
   const { clock } = context;
   const store = await existingStore(options, context);
   await refuseOther(store, options, tables);
@@ -91,7 +86,7 @@ async function repairIn(
   store: Store,
   run: string,
   options: RepairOptions,
-  context: RepairContext,
+  context: CommandContext,
 ): Promise<CommandResult> {
   const { clock, print, confirm } = context;
   const source = await backedUpLake(store, options.lake, await new CatalogFiles(store).newestListed(-1));
@@ -150,7 +145,7 @@ function backupPlan(plan: RepairPlan, backup: string, source: string): RepairPla
   );
 }
 
-async function planOf(store: Store, context: RepairContext): Promise<RepairPlan> {
+async function planOf(store: Store, context: CommandContext): Promise<RepairPlan> {
   const { clock, signal } = context;
   const { lake, steps, lost, gaps } = await repairCatalog(store, tables, clock);
   // Its files belong to the lake that is copied: adopted, they would be another one.
@@ -211,7 +206,7 @@ function requestedAgain(lake: Lake, key: LoadKey, month?: Window): readonly Requ
 async function repairFiles(
   store: Store,
   { damaged, lost, loads, adoption }: RepairPlan,
-  context: RepairContext,
+  context: CommandContext,
 ): Promise<Lake> {
   const { clock, signal, emit } = context;
   const lake = await Lake.openLost(store, tables, clock);

@@ -1,6 +1,5 @@
 import { usageError } from '../../core/errors.js';
 import { shared, type CommandDefinition } from '../options/command-definition.js';
-import { confirmOnTerminal } from '../options/terminal.js';
 import { readLakeSettings } from '../options/command-settings.js';
 
 export const forgetCommand: CommandDefinition = {
@@ -27,6 +26,6 @@ export const forgetCommand: CommandDefinition = {
       yes: args.flag('yes'),
     };
     const { forget } = await import('../../app/forget/forget.js');
-    return forget(options, { ...context, confirm: confirmOnTerminal(context.signal) });
+    return forget(options, context);
   },
 };

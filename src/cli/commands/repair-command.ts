@@ -1,6 +1,5 @@
 import { shared, type CommandDefinition } from '../options/command-definition.js';
 import { readLakeSettings } from '../options/command-settings.js';
-import { confirmOnTerminal } from '../options/terminal.js';
 
 export const repairCommand: CommandDefinition = {
   name: 'repair',
@@ -19,6 +18,6 @@ export const repairCommand: CommandDefinition = {
   run: async (args, context) => {
     const { repair } = await import('../../app/repair/repair.js');
     const options = { ...(await readLakeSettings(args)), config: args.text('config'), yes: args.flag('yes') };
-    return repair(options, { ...context, confirm: confirmOnTerminal(context.signal) });
+    return repair(options, context);
   },
 };

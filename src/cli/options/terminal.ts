@@ -1,4 +1,5 @@
 import { createInterface } from 'node:readline';
+import { isatty } from 'node:tty';
 import { printable } from '../../core/printable.js';
 import type { Writable } from 'node:stream';
 import { isUnread, outputError } from '../../core/text/sink.js';
@@ -35,7 +36,8 @@ export function askOnTerminal(signal: AbortSignal): {
 
 /** Asks for a yes or no on the terminal; undefined where standard input is no terminal. */
 export function confirmOnTerminal(signal: AbortSignal): ((question: string) => Promise<boolean>) | undefined {
-  if (!process.stdin.isTTY) return undefined;
+  // Every command has this function: to look at `process.stdin` would open it.
+  if (!isatty(0)) return undefined;
   return async (question) => {
     // Open for the answer alone, as the system stops a background job that reads the terminal.
     const terminal = askOnTerminal(signal);

@@ -68,7 +68,7 @@ async function examineIn(
   const { texts, environment = {}, clock = systemClock } = given;
   const { signal } = new AbortController();
   const examination = { texts: { config: join(folder, 'c.json'), ...texts }, environment, workingFolder: folder };
-  const report = await examine({ ...examination, account: undefined }, { clock, signal });
+  const report = await examine({ ...examination, account: undefined }, { clock, signal, emit: () => undefined });
   const printed = JSON.stringify(report);
   for (const secret of [...Object.values(secrets), 'nobody-may-see-this']) expect(printed).not.toContain(secret);
   return report;
@@ -492,6 +492,6 @@ test('is stopped by its signal', async () => {
     account: undefined,
   };
   await expect(
-    examine(examination, { clock: clockAt('2026-01-01T00:00:00Z'), signal: stopped.signal }),
+    examine(examination, { clock: clockAt('2026-01-01T00:00:00Z'), signal: stopped.signal, emit: () => undefined }),
   ).rejects.toThrow('enough');
 });

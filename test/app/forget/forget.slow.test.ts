@@ -7,7 +7,8 @@ import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promis
 import { hostname } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { forget, type ForgetContext, type ForgetOptions } from '../../../src/app/forget/forget.js';
+import type { RunContext } from '../../../src/app/context.js';
+import { forget, type ForgetOptions } from '../../../src/app/forget/forget.js';
 import { status } from '../../../src/app/status/status.js';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import { literal } from '../../../src/core/duckdb/literals.js';
@@ -36,7 +37,7 @@ beforeAll(async () => {
 afterAll(() => shops.close());
 
 /** Forgets without asking; what it printed. */
-async function forgot(options: Partial<ForgetOptions>, context: Partial<ForgetContext> = {}): Promise<string> {
+async function forgot(options: Partial<ForgetOptions>, context: Partial<RunContext> = {}): Promise<string> {
   const { signal } = new AbortController();
   const { printed } = await succeeded(
     forget(
