@@ -1,5 +1,6 @@
 import { messageOf } from '../core/errors.js';
 import type { RunLease } from '../lake/leases.js';
+import type { Failure } from './results.js';
 
 /** What a command has done. The command line prints the text, or with `--json` the summary; the library returns the summary. */
 export interface CommandResult<Summary extends object = object> {
@@ -46,10 +47,7 @@ export function fail(failure: unknown, result: FailedResult, setFailedResult: Se
 }
 
 /** The summary of a command that has failed. */
-export function failedSummary<Summary extends object>(
-  summary: Summary,
-  { code, message }: { readonly code: string; readonly message: string },
-) {
+export function failedSummary<Summary extends object>(summary: Summary, { code, message }: Failure) {
   return { ...summary, status: 'failed' as const, error: { code, message } };
 }
 

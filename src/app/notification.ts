@@ -6,6 +6,7 @@ import type { Secret } from '../engine/auth/secret.js';
 import { createTransport } from '../engine/http/transport.js';
 import { Refusal, retryAfterMs } from '../engine/retry/api-refusal.js';
 import { RetryPolicy } from '../engine/retry/retry-policy.js';
+import type { Failure } from './results.js';
 
 /** The end of a command, as it is posted to the address of the setting `notify`. */
 export interface Notification {
@@ -14,7 +15,7 @@ export interface Notification {
   /** The objects of `--json`: one for each account; none where the command failed before its first one. */
   readonly runs: readonly object[];
   /** Left out where the runs have their own. */
-  readonly error?: { readonly code: string; readonly message: string } | undefined;
+  readonly error?: Failure | undefined;
 }
 
 /** Placeholders in the address. */

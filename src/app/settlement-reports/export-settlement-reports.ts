@@ -1,3 +1,4 @@
+import type { Window } from '../../core/windows.js';
 import { join } from 'node:path';
 import { roles } from '../../../pipelines/all-pipelines.js';
 import { openDatabase, type QueryResult } from '../../core/duckdb/connection.js';
@@ -192,11 +193,7 @@ async function settlementsOf(account: string, views: LakeDatabase): Promise<Chos
 }
 
 /** A settlement that is named, or without names each closed one. */
-function isChosen(
-  { settlement, id }: ChosenSettlement,
-  named: readonly string[],
-  { start, end }: { readonly start: number; readonly end: number },
-): boolean {
+function isChosen({ settlement, id }: ChosenSettlement, named: readonly string[], { start, end }: Window): boolean {
   const isNamed = named.length === 0 ? settlement.isClosed : named.includes(settlement.id) || named.includes(id);
   const isAll = start === -Infinity && end === Infinity;
   return isNamed && (isAll || isSettlementIn(settlement, start, end));

@@ -1,4 +1,4 @@
-import { dayMs } from '../../core/windows.js';
+import { dayMs, type Window } from '../../core/windows.js';
 import type { EventMix } from './event-mix.js';
 import { hash } from '../profiles/seeded-random.js';
 import { createHash } from 'node:crypto';
@@ -55,14 +55,10 @@ const periodMs = 14 * dayMs;
 const mostCachedIds = 4096;
 
 /** A settlement period of one currency, which becomes a financial event group. */
-export interface Period {
+export interface Period extends Window {
   readonly marketplace: SellerMarketplace;
   /** Number of the period within its currency. */
   readonly index: number;
-  /** Milliseconds since 1970, included. */
-  readonly start: number;
-  /** Milliseconds since 1970, excluded. */
-  readonly end: number;
 }
 
 export interface Periods {

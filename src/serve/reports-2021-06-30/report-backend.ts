@@ -1,13 +1,11 @@
+import type { Window } from '../../core/windows.js';
 import type { ReportEncoding } from '../../sources/finances/settlement-reports/report-encodings.js';
 
-/** A settlement report, as the list of reports has it. Instants are milliseconds since 1970. */
-export interface SettlementReport {
+/** A report of the settlement of a window, as the list of reports has it. Instants are milliseconds since 1970. */
+export interface SettlementReport extends Window {
   readonly id: string;
   readonly documentId: string;
   readonly marketplaceIds: readonly string[];
-  /** The settlement. */
-  readonly start: number;
-  readonly end: number;
   readonly createdAt: number;
   /** When its document is ready. */
   readonly doneAt: number;
