@@ -116,13 +116,13 @@ const timeouts = { connectTimeoutMs: 10_000, headersTimeoutMs: 20_000, bodyTimeo
  * @throws LedgerlakeError USAGE for an account that isn't configured; the signal's reason
  */
 export async function checkAccounts(options: CheckOptions, context: ReadingContext): Promise<number> {
-  const { clock, signal, output, emit } = context;
+  const { clock, output } = context;
   const names = chosenAccounts(options);
   const transport = createTransport({ ...timeouts, clock });
   const results: Checked[] = [];
   try {
     for (const account of names) {
-      const checked = await check(account, options, { transport, clock, signal, emit });
+      const checked = await check(account, options, { ...context, transport });
       results.push(checked);
       const line = printable(`${checked.account}: ${checked.ok ? 'ok' : 'failed'}, ${checked.message}`);
       if (options.format === 'table') await writeText(output, [`${wrapForTerminal(line, terminalWidth(output))}\n`]);

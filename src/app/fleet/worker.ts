@@ -48,7 +48,8 @@ const breakOffShare = 0.2;
  *
  * @throws LedgerlakeError as `openFleet`
  */
-export async function runWorker(options: WorkerOptions, { clock, signal, emit }: RunContext): Promise<void> {
+export async function runWorker(options: WorkerOptions, context: RunContext): Promise<void> {
+  const { clock, signal, emit } = context;
   const { concurrency, lockMs, name, graceMs, turnMs, accounts } = options;
   const fleet = await openFleet(options, emit);
   const closing = new AbortController();
@@ -113,7 +114,7 @@ export async function runWorker(options: WorkerOptions, { clock, signal, emit }:
     });
     emit({ event: 'worker-started', fleet: options.fleet, redis: options.redis.shown, concurrency });
     for (const account of await accounts()) if (!signal.aborted) await fleet.wakeMissing(account, clock.now());
-    await countedUntilAborted(fleet, { clock, signal, emit });
+    await countedUntilAborted(fleet, context);
     emit({ event: 'worker-draining', turns, graceSeconds: graceMs / 1000 });
     closing.abort(new LedgerlakeError('STOPPED', 'the worker is stopping'));
     const drained = new AbortController();

@@ -58,7 +58,7 @@ export async function forgetIn(
   options: Omit<ForgetOptions, 'before'>,
   context: RunContext,
 ): Promise<CommandResult> {
-  const { clock, signal, confirm, emit } = context;
+  const { clock, confirm, emit } = context;
   const { store } = lake;
   const { account, yes } = options;
   emitDamage(lake, emit);
@@ -70,7 +70,7 @@ export async function forgetIn(
   const lease = await acquireExclusiveLease(lake, clock, { command: 'forget', account, pipelines: [] });
   return underLease(lease, context.setFailedResult, async () => {
     const forgotten = await removeAccountRows(lake, before, options, lease, context);
-    const unexported = await exportAfterRun(lake, options, { clock, signal, emit });
+    const unexported = await exportAfterRun(lake, options, context);
     const status = unexported === undefined ? 'done' : 'failed';
     const instant = before === undefined ? null : isoInstant(before);
     const summary = { status, ...forgotten, before: instant, catalog: catalogVersion(lake) };

@@ -208,7 +208,7 @@ async function repairFiles(
   { damaged, lost, loads, adoption }: RepairPlan,
   context: CommandContext,
 ): Promise<Lake> {
-  const { clock, signal, emit } = context;
+  const { clock } = context;
   const lake = await Lake.openLost(store, tables, clock);
   if (damaged.length + lost.length + loads.length + adoption.files.length === 0) return lake;
   await withWorkspace(defaultLimits, store, async (workspace) => {
@@ -216,7 +216,7 @@ async function repairFiles(
     await takeOut(repaired, damaged);
     await takeOutKeys(repaired, loads);
     await adoptFiles(repaired, adoption);
-    await rederiveEntries(lake, { clock, signal, emit });
+    await rederiveEntries(lake, context);
     await takeOutUnloaded(repaired);
     if (adoption.files.length > 0) await removeDerivedRemains(lake);
   });

@@ -62,6 +62,6 @@ export const enqueueCommand: CommandDefinition = {
       night: readNight(args.required('sync-at')),
       format: args.required('format') === 'json' ? ('json' as const) : ('table' as const),
     };
-    return (await enqueue(options, { ...readingContext(args, context), emit: context.emit })) ? 0 : 1;
+    return (await enqueue(options, readingContext(args, context))) ? 0 : 1;
   },
 };

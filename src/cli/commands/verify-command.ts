@@ -1,5 +1,5 @@
 import { formats } from '../../core/text/formats.js';
-import { readingContext, readFormat, shared, type CommandDefinition } from '../options/command-definition.js';
+import { readFormat, shared, type CommandDefinition } from '../options/command-definition.js';
 import { readLake } from '../options/command-settings.js';
 
 export const verifyCommand: CommandDefinition = {
@@ -39,7 +39,6 @@ export const verifyCommand: CommandDefinition = {
     };
     const { verify } = await import('../../app/verify/verify.js');
     // `--quiet` prints the problems of the lake only.
-    const { setFailedResult } = context;
-    return verify(options, { ...readingContext(args, context), output: process.stdout, setFailedResult });
+    return verify(options, { ...context, output: process.stdout });
   },
 };

@@ -227,9 +227,9 @@ export function printResult(text: string): void {
 /** The context of a command that streams its output; `--quiet` drops the output where it is text, by default a table. */
 export function readingContext(
   args: CommandArguments,
-  { clock, signal, emit }: CommandContext,
+  context: CommandContext,
   isText = !args.flag('json') && (args.text('format') ?? 'table') === 'table',
 ): ReadingContext {
   const output = args.flag('quiet') && isText ? new PassThrough().resume() : process.stdout;
-  return { clock, signal, emit, output };
+  return { ...context, output };
 }
