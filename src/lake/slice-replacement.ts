@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { PipelineTables, Table } from '../core/columns/table.js';
-import { joined, overlap, type Window } from '../core/windows.js';
+import { joined, overlap } from '../core/windows.js';
 import type { StoredLoadKey } from './catalog/load-key.js';
 import type { Snapshot } from './catalog/snapshot.js';
 import { withDerived, type NewFile, type Replacement, type TableFile } from './commit-files.js';
 import { DataFile } from './delta/data-file.js';
 import { loadedOf, parseImportedKey } from './loads/imported-spans.js';
-import { keyChange, replacedKeys, type SliceLoads } from './loads/load-keys.js';
+import { keyChange, replacedKeys, windowOf, type SliceLoads } from './loads/load-keys.js';
 
 /** What of a slice says what it replaces. */
 type ReplacingSlice = SliceLoads & Pick<PipelineTables, 'main'>;
@@ -43,8 +43,8 @@ export interface Remainder {
 export const noRemainder: Remainder = { files: [], mains: [], importedRows: 0 };
 
 export function replacementOf(snapshot: Snapshot, slice: ReplacingSlice): SliceReplacement {
-  const { pipeline, account, window, main, loadKeys, takesOver = [] } = slice;
-  const { covered, partial } = reachedImports(snapshot, slice, window);
+  const { pipeline, account, main, loadKeys, takesOver = [] } = slice;
+  const { covered, partial } = reachedImports(snapshot, slice);
   const whole = new Set([...replacedKeys(slice), ...covered]);
   const filesWith = (keys: Iterable<string>) => snapshot.filesWith(main.name, account, pipeline, keys);
   const files = filesWith(whole);
@@ -64,9 +64,9 @@ export function replacementOf(snapshot: Snapshot, slice: ReplacingSlice): SliceR
 /** The imported load keys that a window reaches once it is loaded. */
 function reachedImports(
   snapshot: Snapshot,
-  { account, pipeline }: SliceLoads,
-  window: Window | undefined,
+  { account, pipeline, loadKeys }: SliceLoads,
 ): { readonly covered: readonly string[]; readonly partial: readonly string[] } {
+  const window = windowOf({ loadKeys });
   if (window === undefined) return { covered: [], partial: [] };
   const keys = [...snapshot.keysOf(account, pipeline).values()];
   const reached = keys.filter(

@@ -38,10 +38,6 @@ export interface SliceCommit extends SliceLoads, Pick<PipelineTables, 'main' | '
   /** Prefix of its files' names: letters, digits, `-`, `.` and `_`. */
   readonly name: string;
   readonly files: readonly SliceFile[];
-  /** Whether the read is recorded even if nothing has changed. */
-  readonly noted?: boolean | undefined;
-  /** Whether a re-read is expected to bring new rows, as of an open settlement. */
-  readonly grows?: boolean | undefined;
   /** Whether an answer without rows, or one that lacks some, may replace stored rows. */
   readonly acceptEmpty?: boolean | undefined;
 }
@@ -106,7 +102,7 @@ export class SliceWriter {
    */
   async commit(slice: SliceCommit): Promise<CommitResult> {
     for (let attempt = 1; ; attempt++) {
-      const revision = slice.isReread === true ? await this.#revisions.compare?.(slice) : undefined;
+      const revision = slice.reread !== undefined ? await this.#revisions.compare?.(slice) : undefined;
       if (revision === 'same') return { isCommitted: true, files: 0, bytes: 0 };
       if (revision === 'refused') return notCommitted;
       const committed = await this.#replace(slice, revision);

@@ -71,7 +71,7 @@ const comparing = (lake: Lake): Partial<Revisions> => ({
 });
 
 const refreshOf = (key: string, text: string): SliceCommit =>
-  sliceOf(key, { isReread: true, files: [sliceFile(parts, `parts of ${text}`), sliceFile(things, text)] });
+  sliceOf(key, { reread: 'compared', files: [sliceFile(parts, `parts of ${text}`), sliceFile(things, text)] });
 
 describe.each<[string, () => Promise<Store>]>([
   ['in memory', () => Promise.resolve(memoryStore())],
@@ -428,7 +428,7 @@ describe('a load key', () => {
     await clock.advance(hourMs);
     await committed(
       lake,
-      sliceOf(window(1, 5), { isReread: true, takesOver: [window(1, 2), window(3, 4)] }),
+      sliceOf(window(1, 5), { reread: 'compared', takesOver: [window(1, 2), window(3, 4)] }),
       clock,
       comparing(lake),
     );

@@ -12,6 +12,7 @@ import type { Lake } from '../../lake/lake.js';
 import type { Revisions, SliceCommit } from '../../lake/slice-writer.js';
 import { noRemainder, type Remainder, type SliceReplacement } from '../../lake/slice-replacement.js';
 import { importedKey, parseImportedKey } from '../../lake/loads/imported-spans.js';
+import { windowOf } from '../../lake/loads/load-keys.js';
 import {
   bundlesOf,
   fetchFiles,
@@ -99,7 +100,7 @@ async function replacedImports(
 ): Promise<string> {
   const { main } = rewriting.pipeline;
   const { partial } = replacement;
-  const { window } = slice;
+  const window = windowOf(slice);
   if (window === undefined || partial.length === 0) return 'false';
   const instant = instantColumn(main);
   const isInside = `${instant} >= ${timestampLiteral(window.start)} AND ${instant} < ${timestampLiteral(window.end)}`;

@@ -165,7 +165,11 @@ export class EventRevisions implements Revisions {
       return { outcome: { ...uncompared, replacement }, changes: found.rows > 0 ? [{ ...of, ...found }] : [] };
     }
     const isKnown = knownRowsCondition(compared.table, slice, known);
-    const found = await findDiffering(database, { ...compared, isKnown, grows: slice.grows === true });
+    const found = await findDiffering(database, {
+      ...compared,
+      isKnown,
+      grows: slice.reread === 'growing' || slice.reread === 'grown',
+    });
     if (!isEmptied) {
       const returned = found.vanished === 0 ? orders : await countReturnedOrders(database, compared);
       this.#refuseOtherAccount(slice, { stored: orders, returned });
@@ -283,16 +287,17 @@ interface Reread {
 }
 
 function rereadOf(slice: SliceCommit, snapshot: Snapshot): Reread {
-  const { account, pipeline, loadKeys, holes } = slice;
+  const { account, pipeline, loadKeys, holes, reread } = slice;
   const keys = snapshot.keysOf(account, pipeline);
   const known = replacedKeys(slice).filter((key) => keys.has(key));
+  const isNoted = reread === 'noted' || reread === 'grown';
   const hasSameHoles = loadKeys.every((key) => holes?.get(key)?.length === keys.get(key)?.holes?.length);
   return {
     slice,
     known,
     replacement: replacementOf(snapshot, slice),
     stored: storedFiles(slice, snapshot),
-    mayStay: hasSameHoles && isDeepStrictEqual(known, loadKeys) && slice.noted !== true,
+    mayStay: hasSameHoles && isDeepStrictEqual(known, loadKeys) && !isNoted,
   };
 }
 

@@ -340,7 +340,7 @@ export async function takeOutUnloaded({ lake, clock }: RepairedFiles): Promise<v
       const keys = unloadedKeys(lake, pipeline, account);
       if (keys.length === 0) continue;
       const { name, main, derived } = pipeline;
-      const slice = { pipeline: name, account, loadKeys: keys, name: '', main, derived, files: [] };
+      const slice = { pipeline: name, account, loadKeys: [], takesOver: keys, name: '', main, derived, files: [] };
       const replacement = replacementOf(lake.snapshot, slice);
       await remainderWriter(lake, clock)(slice, replacement, (remainder) =>
         lake.commitFiles({

@@ -96,9 +96,13 @@ async function commitConcurrently<Upstream>(slices: AsyncIterable<WholeSlice>, p
 
 /** Whether a slice is read that is loaded, at least partly. */
 function isLoaded<Upstream>(slice: Slice, { pipeline, job }: Pass<Upstream>): boolean {
-  const { loadKeys, takesOver = [], isReread = job.refresh === true } = slice;
+  const { loadKeys, takesOver = [] } = slice;
   const loaded = job.lake.snapshot.keysOf(job.account, pipeline.name);
-  return isReread && [...loadKeys, ...takesOver].some((loadKey) => loaded.has(loadKey));
+  return rereadOf(slice, job) !== undefined && [...loadKeys, ...takesOver].some((loadKey) => loaded.has(loadKey));
+}
+
+function rereadOf({ reread }: Slice, { refresh }: Job): Slice['reread'] {
+  return reread ?? (refresh === true ? 'compared' : undefined);
 }
 
 /**
@@ -142,15 +146,11 @@ interface WholeSlice {
   readonly open: OpenSlice;
   /** Whether it was read again. */
   readonly isLoaded: boolean;
-  readonly files: readonly PartFile[];
-  readonly collector: Pick<Collector<unknown>, 'holes' | 'warnings' | 'leftOpen'>;
+  /** The files of what is committed: of the slice as a whole, or of each of its parts. */
+  readonly parts: ReadonlyMap<SlicePart, readonly SliceFile[]>;
+  readonly collector: Pick<Collector<unknown>, 'holes' | 'leftOpen'>;
   /** Called after the commit. */
   readonly afterwards: readonly (() => Promise<void>)[];
-}
-
-/** A file of a slice, and the part that it belongs to. */
-interface PartFile extends SliceFile {
-  readonly part?: SlicePart | undefined;
 }
 
 /** Reads a slice, with retries; undefined where it can't be read. */
@@ -191,15 +191,17 @@ async function wholeSlice<Upstream>(open: OpenSlice, pass: Pass<Upstream>): Prom
     },
   };
   const collector = pipeline.collect(slice);
-  const files: PartFile[] = [];
+  const files = new Map<SlicePart | undefined, SliceFile[]>();
   pass.emit({ event: 'slice-opened', ...eventLabels(slice, pass), pagesLeft: scheduler.pagesLeft });
   const read = streamPipeline(
     Readable.from(pipeline.pages(slice, reading), { signal }),
     (pages: AsyncIterable<unknown>) => flattened(pages, collector, open, pass),
-    (batches: AsyncIterable<Batch>) =>
-      encoded(batches, ({ label }) => fileMetadata(pipeline.name, job.account, label), slice),
-    async (encodedFiles: AsyncIterable<PartFile>) => {
-      for await (const file of encodedFiles) files.push(file);
+    async (batches: AsyncIterable<Batch>) => {
+      for await (const { rows, part, ...about } of batches) {
+        const metadata = fileMetadata(pipeline.name, job.account, (part ?? slice).label);
+        const file = { ...about, ...(await encodeFile({ table: about.table, rows }, metadata)) };
+        files.set(part, [...(files.get(part) ?? []), file]);
+      }
     },
   );
   try {
@@ -207,9 +209,9 @@ async function wholeSlice<Upstream>(open: OpenSlice, pass: Pass<Upstream>): Prom
   } catch (error) {
     const hole = signal.aborted ? undefined : refusalHole(error);
     if (hole === undefined) throw error;
-    return { ...whole, files: [], collector: { holes: [hole], warnings: {} }, afterwards };
+    return { ...whole, parts: partsOf(slice, new Map(), { warnings: {} }), collector: { holes: [hole] }, afterwards };
   }
-  return { ...whole, files, collector, afterwards };
+  return { ...whole, parts: partsOf(slice, files, collector), collector, afterwards };
 }
 
 /** Pages after which an oversized slice is no longer abandoned. */
@@ -245,28 +247,15 @@ async function* flattened<Upstream>(
   yield* collector.finish();
 }
 
-async function* encoded(
-  batches: AsyncIterable<Batch>,
-  metadataOf: (labelled: { readonly label: string }) => ReadonlyMap<string, string>,
+/** What is committed of a slice. One whose parts are all left out has no load key. */
+function partsOf(
   slice: Slice,
-): AsyncGenerator<PartFile> {
-  for await (const { rows, part, ...about } of batches) {
-    yield { part, ...about, ...(await encodeFile({ table: about.table, rows }, metadataOf(part ?? slice))) };
-  }
-}
-
-/** What is committed of a slice: the whole slice, or each of its parts. */
-interface PartCommit {
-  readonly part: SlicePart;
-  readonly files: readonly SliceFile[];
-}
-
-function commitsOf({ open: { slice }, files, collector }: WholeSlice): PartCommit[] {
-  const parts = new Set(files.flatMap(({ part }) => part ?? []));
-  // A slice whose parts are all left out has no load key.
-  if (parts.size === 0)
-    return slice.loadKeys.length === 0 ? [] : [{ part: { ...slice, warnings: collector.warnings }, files }];
-  return [...parts].map((part) => ({ part, files: files.filter((file) => file.part === part) }));
+  files: ReadonlyMap<SlicePart | undefined, readonly SliceFile[]>,
+  { warnings }: Pick<Collector<unknown>, 'warnings'>,
+): WholeSlice['parts'] {
+  const parts = new Map([...files].flatMap(([part, own]) => (part === undefined ? [] : [[part, own] as const])));
+  if (parts.size > 0 || slice.loadKeys.length === 0) return parts;
+  return new Map([[{ ...slice, warnings }, files.get(undefined) ?? []]]);
 }
 
 /** Frees the slot of a slice. */
@@ -278,11 +267,12 @@ function close<Upstream>(open: OpenSlice, pass: Pass<Upstream>): void {
 /** Commits a slice and counts it. Its failure is the pass's, and none of this function. */
 async function commitSlice<Upstream>(whole: WholeSlice, pass: Pass<Upstream>): Promise<void> {
   const { pipeline, summary } = pass;
-  const { open, collector, afterwards } = whole;
+  const { open, parts, collector, afterwards } = whole;
   const { slice } = open;
   const holes = new Map(collector.holes.map((hole) => [holePlace(hole, slice), 1]));
   try {
-    for (const commit of commitsOf(whole)) countCommit(commit, await commitPart(commit, whole, pass), holes, pass);
+    for (const [part, files] of parts)
+      countCommit(part, files, await commitPart(part, files, whole, pass), holes, pass);
     for (const then of afterwards) await then();
     for (const place of holes.keys()) pass.emit({ event: 'hole-left', pipeline: pipeline.name, place });
     for (const { label, reason } of collector.leftOpen ?? []) {
@@ -297,7 +287,8 @@ async function commitSlice<Upstream>(whole: WholeSlice, pass: Pass<Upstream>): P
 }
 
 function commitPart<Upstream>(
-  { part, files }: PartCommit,
+  part: SlicePart,
+  files: readonly SliceFile[],
   { collector }: WholeSlice,
   { pipeline, job, writer }: Pass<Upstream>,
 ): Promise<CommitResult> {
@@ -308,14 +299,15 @@ function commitPart<Upstream>(
     derived: pipeline.derived,
     files,
     ...part,
-    isReread: part.isReread ?? job.refresh,
+    reread: rereadOf(part, job),
     acceptEmpty: job.acceptEmpty,
     holes: holesByKey(collector.holes, part.loadKeys),
   });
 }
 
 function countCommit<Upstream>(
-  { part: { name, label, warnings: found }, files }: PartCommit,
+  { name, label, warnings: found }: SlicePart,
+  files: readonly SliceFile[],
   { isCommitted, ...counts }: CommitResult,
   holes: ReadonlyMap<string, number>,
   pass: Pass<Upstream>,

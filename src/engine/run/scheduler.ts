@@ -4,6 +4,7 @@ import { monthNumber } from '../../core/windows.js';
 import { planConcurrency, maxPages, type ConcurrencyPlan } from './concurrency-plan.js';
 import type { Pace } from './pipeline.js';
 import type { Slice, Progress, SliceQueue } from './slice-queue.js';
+import { windowOf } from '../../lake/loads/load-keys.js';
 
 /** A slice that is being loaded. */
 export interface OpenSlice<S extends Slice = Slice> {
@@ -129,7 +130,8 @@ export class Scheduler<S extends Slice> {
     this.#open.set(slice, state);
     this.#openedAt = this.#options.clock.now();
     const left = (): number => this.#pagesLeftOf(slice, state);
-    const month = slice.window === undefined ? 0 : monthNumber(slice.window.start);
+    const window = windowOf(slice);
+    const month = window === undefined ? 0 : monthNumber(window.start);
     const priorityOf = (pages: number): number =>
       -(this.#endsLast(pages) ? urgentMonth : month) * pagesPerMonth - Math.min(pages, pagesPerMonth - 1);
     return {

@@ -4,10 +4,9 @@ import type { SliceVerdict } from '../retry/causes.js';
 import type { SliceCommit } from '../../lake/slice-writer.js';
 
 /** The unit of reading, retrying and committing: its rows become one file per table, in one commit. */
-export interface Slice extends Pick<
-  SliceCommit,
-  'name' | 'loadKeys' | 'isReread' | 'takesOver' | 'window' | 'noted' | 'grows'
-> {
+export interface Slice extends Pick<SliceCommit, 'name' | 'loadKeys' | 'takesOver'> {
+  /** Left out: it is compared where the run refreshes, and is new otherwise. */
+  readonly reread?: SliceCommit['reread'];
   /** For people. */
   readonly label: string;
 }

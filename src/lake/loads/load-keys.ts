@@ -10,16 +10,23 @@ export interface SliceLoads {
   readonly account: string;
   /** They count as loaded once the slice is committed, also where they are empty. */
   readonly loadKeys: readonly string[];
-  /** Whether it reads again what is loaded: it is compared, and replaces the rows. Otherwise it conflicts with its loaded load keys. */
-  readonly isReread?: boolean | undefined;
+  /**
+   * How it reads again what is loaded. `compared`: it replaces the rows where they differ. `noted`: the read is recorded even if nothing
+   * has changed. `growing`: as `compared`, and new rows are expected, as of an open settlement. `grown`: as `noted`, and new rows are expected,
+   * because it has closed since. Left out: it is new, and conflicts with its loaded load keys.
+   */
+  readonly reread?: 'compared' | 'noted' | 'growing' | 'grown' | undefined;
   /** Loaded load keys that its own cover (a part of a day within the day), which no longer count as loaded then. Left out: none. */
   readonly takesOver?: readonly string[] | undefined;
   /** Events that could not be read, by load key: rows that the slice lacks may be these. */
   readonly holes?: ReadonlyMap<string, readonly LoadHole[]> | undefined;
   /** Where its rows are from; left out: `api`. */
   readonly origin?: LoadKey['origin'] | undefined;
-  /** The window of dates that it reads: it replaces imported rows there, and no other loaded window may overlap it. */
-  readonly window?: Window | undefined;
+}
+
+/** The window of dates that a slice reads: it replaces imported rows there, and no other loaded window may overlap it. */
+export function windowOf({ loadKeys: [key = ''] }: Pick<SliceLoads, 'loadKeys'>): Window | undefined {
+  return spanIn('window', key);
 }
 
 /**
@@ -38,10 +45,11 @@ export function replacedKeys({
 /** Whether another run has loaded the slice's load keys or conflicting ones. */
 export function hasConflict(
   snapshot: Snapshot,
-  { pipeline, account, loadKeys, isReread, takesOver, window }: SliceLoads,
+  { pipeline, account, loadKeys, reread, takesOver }: SliceLoads,
 ): boolean {
   const read = snapshot.keysOf(account, pipeline);
-  if (isReread !== true && loadKeys.some((loadKey) => read.has(loadKey))) return true;
+  const window = windowOf({ loadKeys });
+  if (reread === undefined && loadKeys.some((loadKey) => read.has(loadKey))) return true;
   if (window === undefined) return false;
   const replaced = new Set(replacedKeys({ loadKeys, takesOver }));
   return [...read.keys()].some((loadKey) => {

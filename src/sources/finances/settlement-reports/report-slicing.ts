@@ -222,9 +222,9 @@ export function reportCollector({ report, label, lookup }: ReportSlice): Collect
           leftOpen.push({ label: `${label}, line ${line}`, reason: unclearText(settlement.id, rows) });
         } else if ((rows.end ?? Infinity) >= lookup.forgottenBefore) {
           // Its rows are the same, but from now on a sync reads it.
-          const noted = lookup.imported.delete(key);
+          const reread = lookup.imported.delete(key) ? 'noted' : 'compared';
           const warnings = settlementWarnings(rows, `report ${report.id}`);
-          read.push({ rows, part: { name, label: settlementLabel, loadKeys, isReread: true, noted, warnings } });
+          read.push({ rows, part: { name, label: settlementLabel, loadKeys, reread, warnings } });
         }
       }
       return settlements.length;

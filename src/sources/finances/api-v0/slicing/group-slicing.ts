@@ -98,9 +98,9 @@ function syncedGroups(job: SyncJob, { pipeline, listing }: GroupSlicingOptions):
     const known = slice.loadKeys.map((loadKey) => loaded.get(loadKey)).find((key) => key !== undefined);
     if (known === undefined) return missing.some((window) => contains(window, slice.opened)) ? slice : undefined;
     const isRefused = refusedAfter(known.holes) !== undefined;
-    if (isOpen(slice)) return isRefused ? undefined : { ...slice, grows: true };
+    if (isOpen(slice)) return isRefused ? undefined : { ...slice, reread: 'growing' };
     const end = slice.group.end ?? 0;
-    if (known.readAt < end + settlingMs) return { ...slice, noted: true, grows: true };
+    if (known.readAt < end + settlingMs) return { ...slice, reread: 'grown' };
     return end >= requestedLookBackFrom && !isRefused ? slice : undefined;
   };
   return listed
