@@ -28,14 +28,6 @@ export interface TableFile {
   readonly add: DataFile;
 }
 
-/** What a commit replaces: decided on one snapshot. */
-export interface Replacement {
-  /** The files of all tables that it removes, each once. */
-  readonly removed: readonly TableFile[];
-  /** The load keys that it sets and deletes. */
-  readonly keys?: Change['keys'];
-}
-
 /** Files that are committed together, and replace others. */
 export interface FileCommit {
   /** Operation in the catalog: `WRITE`. */
@@ -44,7 +36,12 @@ export interface FileCommit {
   readonly main: Table;
   readonly files: readonly NewFile[];
   /** Decides on top of the newest snapshot what is replaced; undefined: nothing is committed. */
-  readonly decide: (snapshot: Snapshot) => Replacement | undefined;
+  readonly decide: (snapshot: Snapshot) => ReplacedFiles | undefined;
+}
+
+/** The files of all tables that a commit removes, each once, and the load keys that it sets and deletes. */
+export interface ReplacedFiles extends Pick<Change, 'keys'> {
+  readonly removed: readonly TableFile[];
 }
 
 export interface CommitResult {
@@ -104,7 +101,7 @@ export function withDerived(snapshot: Snapshot, main: string, adds: readonly Dat
 }
 
 /** The change that adds files and replaces others. `now`: milliseconds since 1970. */
-export function changeOf(snapshot: Snapshot, added: NamedFiles, { removed, keys }: Replacement, now: number): Change {
+export function changeOf(snapshot: Snapshot, added: NamedFiles, { removed, keys }: ReplacedFiles, now: number): Change {
   // Readers of a table's changes needn't look at files that have the same rows as the ones they replace.
   const isDataChange = added.length === 0 || added.some(({ add }) => add.dataChange);
   const removals = groupBy(removed, ({ table }) => table);

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { PipelineTables, Table } from '../core/columns/table.js';
+import type { PipelineTables } from '../core/columns/table.js';
 import { joined, overlap } from '../core/windows.js';
 import type { StoredLoadKey } from './catalog/load-key.js';
 import type { Snapshot } from './catalog/snapshot.js';
-import { withDerived, type NewFile, type Replacement, type TableFile } from './commit-files.js';
+import { withDerived, type NewFile, type ReplacedFiles } from './commit-files.js';
 import { DataFile } from './delta/data-file.js';
 import { loadedOf, parseImportedKey } from './loads/imported-spans.js';
 import { keyChange, replacedKeys, windowOf, type SliceLoads } from './loads/load-keys.js';
@@ -14,7 +14,6 @@ type ReplacingSlice = SliceLoads & Pick<PipelineTables, 'main'>;
 /** What a slice replaces of a snapshot. It never changes; another snapshot has another one (`isSameReplacement`). */
 export interface SliceReplacement {
   readonly snapshot: Snapshot;
-  readonly main: Table;
   /**
    * The load keys of which no row stays: those that the slice has read again, and imported ones whose spans are loaded as a whole, with
    * the slice's window.
@@ -26,6 +25,8 @@ export interface SliceReplacement {
   readonly files: readonly DataFile[];
   /** The main table's files with rows that the slice replaces, of which others may stay. */
   readonly shared: readonly DataFile[];
+  /** The paths of all these, and of what is derived from them. */
+  readonly paths: readonly string[];
   /** The version that set each load key of the slice, and each that it takes over; -1 for one that isn't loaded. */
   readonly versions: ReadonlyMap<string, number>;
 }
@@ -50,13 +51,14 @@ export function replacementOf(snapshot: Snapshot, slice: ReplacingSlice): SliceR
   const files = filesWith(whole);
   const mixed = files.filter((add) => add.loadKeys.some((key) => !whole.has(key)));
   const version = (key: string) => snapshot.key({ account, pipeline, key })?.version ?? -1;
+  const shared = [...new Set([...mixed, ...filesWith(partial)])];
   return {
     snapshot,
-    main,
     whole: [...whole],
     partial,
     files,
-    shared: [...new Set([...mixed, ...filesWith(partial)])],
+    shared,
+    paths: withDerived(snapshot, main.name, [...files, ...shared]).map(({ add }) => add.path),
     versions: new Map([...loadKeys, ...takesOver].map((key) => [key, version(key)])),
   };
 }
@@ -83,46 +85,30 @@ function reachedImports(
   };
 }
 
-/** Whether two of a slice replace the same rows; their files may have been merged or split since. */
-export function hasSameRows(one: SliceReplacement, other: SliceReplacement): boolean {
-  return isDeepStrictEqual(one.versions, other.versions);
-}
-
 /** Whether two of a slice replace the same rows of the same files: what was written for one of them fits the other. */
 export function isSameReplacement(one: SliceReplacement, other: SliceReplacement): boolean {
-  const reached = ({ snapshot, main, whole, partial, files, shared }: SliceReplacement) => {
-    const paths = withDerived(snapshot, main.name, [...files, ...shared]).map(({ add }) => add.path);
-    return [whole, partial, paths];
-  };
-  return hasSameRows(one, other) && isDeepStrictEqual(reached(one), reached(other));
+  const compared = ({ whole, partial, paths, versions }: SliceReplacement) => [whole, partial, paths, versions];
+  return isDeepStrictEqual(compared(one), compared(other));
 }
 
-/** A file with rows that must stay, and that isn't among those that the remainder is made from. */
-export function uncopiedFile({ files, shared }: SliceReplacement, { mains }: Remainder): DataFile | undefined {
-  const copied = new Set(mains.map(({ path }) => path));
-  return files.find((file) => shared.includes(file) && !copied.has(file.path));
+/** A file with rows that the slice replaces as a whole, and others, which must be written again. */
+export function mixedFile({ files, shared }: SliceReplacement): DataFile | undefined {
+  return files.find((file) => shared.includes(file));
 }
 
-/** The files that are removed: those with a row of which none stays, and those that the remainder is made from. */
-export function removedFiles({ snapshot, main, files }: SliceReplacement, { mains }: Remainder): readonly TableFile[] {
-  return withDerived(snapshot, main.name, [...files, ...mains]);
-}
-
-interface AppliedOptions {
-  readonly remainder: Remainder;
-  /** Whether the history has what the slice changes of the loaded windows that it replaces: see `keyChange`. */
-  readonly isCompared: boolean;
-  /** Milliseconds since 1970. */
-  readonly now: number;
-}
-
-/** What the commit of the slice replaces: imported load keys are deleted where none of their rows stays. */
+/**
+ * What the commit of the slice replaces: imported load keys are deleted where none of their rows stays.
+ *
+ * @param isCompared as for `keyChange`
+ */
 export function appliedReplacement(
   replacement: SliceReplacement,
   slice: ReplacingSlice,
-  { remainder, isCompared, now }: AppliedOptions,
-): Replacement {
-  const { snapshot, main, whole, files } = replacement;
+  remainder: Remainder,
+  { isCompared, now }: { readonly isCompared: boolean; readonly now: number },
+): ReplacedFiles {
+  const { snapshot, whole, files } = replacement;
+  const { main } = slice;
   const mains = [...files, ...remainder.mains];
   const paths = new Set(mains.map(({ path }) => path));
   const kept = new Set(remainder.files.flatMap(({ add }) => new DataFile(add).loadKeys));
@@ -132,7 +118,7 @@ export function appliedReplacement(
   const keys = [...new Set([...whole, ...mains.flatMap(({ loadKeys }) => loadKeys)])];
   const emptied = keys.filter((key) => parseImportedKey(key) !== undefined && !stays(key));
   return {
-    removed: removedFiles(replacement, remainder),
+    removed: withDerived(snapshot, main.name, mains),
     keys: keyChange(snapshot, slice, now, { emptied, isCompared }),
   };
 }

@@ -9,13 +9,13 @@ import { addOf, contentOf, rowsOf, type FileFigures } from './delta/data-file.js
 import { parseImportedKey } from './loads/imported-spans.js';
 import { hasConflict, type SliceLoads } from './loads/load-keys.js';
 import type { Lake } from './lake.js';
+import { overNewest } from './over-newest.js';
 import {
   appliedReplacement,
-  hasSameRows,
   isSameReplacement,
+  mixedFile,
   noRemainder,
   replacementOf,
-  uncopiedFile,
   type Remainder,
   type SliceReplacement,
 } from './slice-replacement.js';
@@ -48,8 +48,6 @@ export interface Revision {
   readonly files: readonly SliceFile[];
   /** Whether these files have every difference, so that one can tell what the lake had before. */
   readonly isCompared: boolean;
-  /** What the slice was compared with. */
-  readonly replacement: SliceReplacement;
   /** Called after the commit. */
   committed(): void;
 }
@@ -57,22 +55,23 @@ export interface Revision {
 /** What the writer of slices leaves to a reader of their rows. */
 export interface Revisions {
   /**
-   * Compares a slice that is read again with the stored rows, once more where another run has committed the same load keys meanwhile.
+   * Compares a slice that is read again with the stored rows.
    *
    * @returns `same` where they are equal, and nothing is written; `refused` where they must stay
+   * @throws LedgerlakeError LAKE_STORE or SQL where another run has replaced a file meanwhile
    */
-  compare(slice: SliceCommit): Promise<Revision | 'same' | 'refused'>;
+  compare(slice: SliceCommit, replacement: SliceReplacement): Promise<Revision | 'same' | 'refused'>;
   /**
    * Writes what stays of the files of the slice's main table that have rows which the slice replaces and others, and calls `use` with it.
    *
-   * @returns what `use` returns; undefined where another run has replaced one of the files meanwhile
-   * @throws DamagedFile for a file that can't be read; what `use` throws
+   * @returns what `use` returns
+   * @throws DamagedFile for a file that can't be read, maybe because another run has replaced it; what `use` throws
    */
   withRemainder<T>(
     slice: SliceCommit,
     replacement: SliceReplacement,
     use: (remainder: Remainder) => Promise<T>,
-  ): Promise<T | undefined>;
+  ): Promise<T>;
 }
 
 /** Commits slices to a lake, each as a whole: readers see either all of its files or none. */
@@ -101,43 +100,35 @@ export class SliceWriter {
    * LAKE_CONFLICT where a file that it replaces has other load keys whose rows can't be told apart; DamagedFile where such a file can't be read
    */
   async commit(slice: SliceCommit): Promise<CommitResult> {
-    for (let attempt = 1; ; attempt++) {
-      const revision = slice.reread !== undefined ? await this.#revisions.compare?.(slice) : undefined;
-      if (revision === 'same') return { isCommitted: true, files: 0, bytes: 0 };
-      if (revision === 'refused') return notCommitted;
-      const committed = await this.#replace(slice, revision);
-      if (committed?.isCommitted === true) revision?.committed();
-      if (committed !== undefined) return committed;
-      if (attempt < mostAttempts) continue;
-      const shared = uncopiedFile(this.#replacementOf(slice), noRemainder);
-      if (shared === undefined) return notCommitted;
-      throw sharedFailure(this.#lake.store.address(lakePathOf(slice.main.name, shared)), slice);
-    }
-  }
-
-  #replacementOf(slice: SliceCommit): SliceReplacement {
-    return replacementOf(this.#lake.snapshot, slice);
-  }
-
-  /** Commits a slice with what it replaces; undefined where that isn't what it was compared with, or what its remainder is of. */
-  async #replace(slice: SliceCommit, revision: Revision | undefined): Promise<CommitResult | undefined> {
-    const replacement = this.#replacementOf(slice);
-    if (this.#revisions.withRemainder === undefined || replacement.shared.length === 0)
-      return this.#commitOne(slice, revision, replacement, noRemainder);
+    const choose = () => replacementOf(this.#lake.snapshot, slice);
+    const attempts = () =>
+      overNewest(this.#lake, { choose, isSame: isSameReplacement }, (replacement) => this.#attempt(slice, replacement));
     // Slices of one merged file replace it one after the other, because each would copy all of it, all but one in vain.
-    return this.#rewriting.run(async () => {
-      const newest = this.#replacementOf(slice);
-      const commit = (remainder: Remainder) => this.#commitOne(slice, revision, newest, remainder);
-      return this.#revisions.withRemainder?.(slice, newest, commit);
-    });
+    const committed = await (choose().shared.length === 0 ? attempts() : this.#rewriting.run(attempts));
+    if (committed !== undefined) return committed;
+    const mixed = mixedFile(choose());
+    if (mixed === undefined) return notCommitted;
+    throw sharedFailure(this.#lake.store.address(lakePathOf(slice.main.name, mixed)), slice);
+  }
+
+  /** Compares a slice and commits it with what it replaces; undefined where another run has replaced some of that meanwhile. */
+  async #attempt(slice: SliceCommit, replacement: SliceReplacement): Promise<CommitResult | undefined> {
+    const revision = slice.reread === undefined ? undefined : await this.#revisions.compare?.(slice, replacement);
+    if (revision === 'same') return { isCommitted: true, files: 0, bytes: 0 };
+    if (revision === 'refused') return notCommitted;
+    const commit = (remainder: Remainder) => this.#commitOne(slice, revision, replacement, remainder);
+    if (replacement.shared.length > 0 && this.#revisions.withRemainder !== undefined)
+      return this.#revisions.withRemainder(slice, replacement, commit);
+    return mixedFile(replacement) === undefined ? commit(noRemainder) : undefined;
   }
 
   /**
    * Refuses to replace imported rows by nothing, and by fewer that could not all be read: they may be the only copy, as the upstream has
    * no data older than two years.
    */
-  #refuseLosing(slice: SliceCommit, { snapshot, main, whole }: SliceReplacement, remainder: Remainder): void {
-    if (slice.acceptEmpty === true) return;
+  #refuseLosing(slice: SliceCommit, { snapshot, whole }: SliceReplacement, remainder: Remainder): void {
+    const { main, acceptEmpty } = slice;
+    if (acceptEmpty === true) return;
     const answered = slice.files.reduce((sum, { table, rows }) => sum + (table === main ? rows : 0), 0);
     const unread = [...(slice.holes?.values() ?? [])].flat().length;
     if (answered > 0 && unread === 0) return;
@@ -161,11 +152,8 @@ export class SliceWriter {
     remainder: Remainder,
   ): Promise<CommitResult | undefined> {
     this.#refuseLosing(slice, replacement, remainder);
-    if (uncopiedFile(replacement, remainder) !== undefined) return undefined;
-    if (revision !== undefined && !hasSameRows(replacement, revision.replacement)) return undefined;
     const now = this.#clock.now();
-    const applied = appliedReplacement(replacement, slice, {
-      remainder,
+    const applied = appliedReplacement(replacement, slice, remainder, {
       isCompared: revision?.isCompared === true,
       now,
     });
@@ -183,6 +171,7 @@ export class SliceWriter {
         return isSameReplacement(replacementOf(snapshot, slice), replacement) ? applied : undefined;
       },
     });
+    if (committed.isCommitted) revision?.committed();
     return committed.isCommitted || hasConflict(this.#lake.snapshot, slice) ? committed : undefined;
   }
 }
@@ -210,9 +199,6 @@ function sliceAdd(slice: SliceCommit, file: SliceFile, now: number): Add {
     now,
   );
 }
-
-/** Maximum number of attempts at a commit while other runs merge files. */
-const mostAttempts = 5;
 
 function sharedFailure(file: string, { loadKeys }: SliceCommit): LedgerlakeError {
   return new LedgerlakeError(

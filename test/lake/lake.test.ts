@@ -5,7 +5,6 @@ import { LedgerlakeError } from '../../src/core/errors.js';
 import type { RunEvent } from '../../src/core/events/run-event.js';
 import type { Lake } from '../../src/lake/lake.js';
 import type { Revisions, SliceCommit } from '../../src/lake/slice-writer.js';
-import { replacementOf } from '../../src/lake/slice-replacement.js';
 import { diskStore } from '../../src/lake/store/disk.js';
 import type { Store } from '../../src/lake/store/store.js';
 import { acquireLease, leasePath } from '../../src/lake/leases.js';
@@ -60,15 +59,14 @@ async function vacuumed(store: Store, clock: Clock = new HandClock(standing.now(
 }
 
 /** Every re-read slice differs from what is stored. */
-const comparing = (lake: Lake): Partial<Revisions> => ({
+const comparing: Partial<Revisions> = {
   compare: (slice) =>
     Promise.resolve({
       files: [sliceFile(changes, `changes of ${slice.loadKeys.join()}`)],
       isCompared: true,
-      replacement: replacementOf(lake.snapshot, slice),
       committed: () => undefined,
     }),
-});
+};
 
 const refreshOf = (key: string, text: string): SliceCommit =>
   sliceOf(key, { reread: 'compared', files: [sliceFile(parts, `parts of ${text}`), sliceFile(things, text)] });
@@ -83,7 +81,7 @@ describe.each<[string, () => Promise<Store>]>([
     await committed(lake, sliceOf('k'));
     const before = { version: lake.snapshot.version, things: (await published(store, 'things')).version };
     expect(await published(store, 'parts')).toMatchObject({ texts: ['parts of k'] });
-    const refreshed = await committed(lake, refreshOf('k', 'new'), standing, comparing(lake));
+    const refreshed = await committed(lake, refreshOf('k', 'new'), standing, comparing);
     expect(refreshed).toMatchObject({ isCommitted: true, files: 3 });
     const { snapshot } = await opened(store);
     // The table of changes is created before the first file of it is written.
@@ -409,7 +407,7 @@ describe('a load key', () => {
     await committed(lake, sliceOf(window(1, 2)), clock);
     await committed(lake, sliceOf('settlement/1'), clock);
     await clock.advance(hourMs);
-    await committed(lake, refreshOf(window(1, 2), 'new'), clock, comparing(lake));
+    await committed(lake, refreshOf(window(1, 2), 'new'), clock, comparing);
     const span = { start: Date.UTC(2025, 5, 1), end: Date.UTC(2025, 5, 2) };
     expect(await keysOf(store)).toEqual([
       { key: window(1, 2), window: span, readAt: t1, since: t0, origin: 'api' },
@@ -430,7 +428,7 @@ describe('a load key', () => {
       lake,
       sliceOf(window(1, 5), { reread: 'compared', takesOver: [window(1, 2), window(3, 4)] }),
       clock,
-      comparing(lake),
+      comparing,
     );
     const joined = {
       key: window(1, 5),
@@ -450,7 +448,7 @@ describe('a load key', () => {
     // It stays so where it is read again, and in a checkpoint.
     await clock.advance(hourMs);
     const next = await opened(store, clock);
-    await committed(next, refreshOf(window(1, 5), 'new'), clock, comparing(next));
+    await committed(next, refreshOf(window(1, 5), 'new'), clock, comparing);
     await next.erase('ERASE');
     expect(await keysOf(store)).toEqual([{ ...joined, readAt: (t2 ?? 0) + hourMs }]);
   });

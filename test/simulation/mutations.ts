@@ -159,8 +159,8 @@ export const mutations: readonly Mutation[] = [
     'a slice leaves the first of the files that it replaces',
     1,
     'src/lake/slice-replacement',
-    'removed: removedFiles(replacement, remainder),',
-    'removed: removedFiles({ ...replacement, files: files.slice(1) }, remainder),',
+    'removed: withDerived(snapshot, main.name, mains),',
+    'removed: withDerived(snapshot, main.name, mains.slice(1)),',
   ),
   mutation(
     'commit-before-files',

@@ -6,7 +6,6 @@ import { groups } from '../../sources/finances/api-v0/event-tables.js';
 import { scan } from '../../core/json/scan.js';
 import { Tape } from '../../core/json/tape.js';
 import type { SliceCommit } from '../../lake/slice-writer.js';
-import { notCommitted } from '../../lake/commit-files.js';
 import { replacementOf } from '../../lake/slice-replacement.js';
 import { compare } from '../../core/compare.js';
 import type { PipelineTables } from '../../core/columns/table.js';
@@ -64,11 +63,10 @@ export async function addGroups(
     const tags = { shared: { pipeline: name, account }, groups: all.map(groupSpan) };
     const newGroups = await newFile(groups, fileTarget, file, tags, clock.now(), imported);
     const withRemainder = remainderWriter(lake, clock, workspace.limits);
-    const committed = withRemainder(slice, replacement, (remainder) => {
+    const { isCommitted, ...written } = await withRemainder(slice, replacement, (remainder) => {
       const files = [newGroups, ...remainder.files];
       return commitImported(target, pipeline, { stored, files, loadKeys, replaced: stored.files });
     });
-    const { isCommitted, ...written } = (await committed) ?? notCommitted;
     return isCommitted ? { ...nothing, rows: { groups: added }, ...written, known } : undefined;
   });
 }

@@ -12,6 +12,7 @@ import { rowsIn } from '../../lake/files/local-parquet.js';
 import type { CheckedFiles } from '../../lake/files/month-files.js';
 import type { Workspace } from '../../lake/files/workspace.js';
 import type { Lake } from '../../lake/lake.js';
+import { overNewest } from '../../lake/over-newest.js';
 import { keyChange } from '../../lake/loads/load-keys.js';
 import type { Clock } from '../../core/clock.js';
 import type { PipelineTables } from '../../core/columns/table.js';
@@ -197,17 +198,9 @@ export async function untilCommitted<T>(
   what: string,
   step: () => Promise<T | undefined>,
 ): Promise<T> {
-  for (let attempt = 1; attempt <= mostAttempts; attempt++) {
-    const { version } = lake.snapshot;
-    try {
-      const done = await step();
-      if (done !== undefined) return done;
-    } catch (error) {
-      if (!(error instanceof LedgerlakeError) || !['LAKE_STORE', 'SQL'].includes(error.code)) throw error;
-      await lake.refresh();
-      if (lake.snapshot.version === version || attempt === mostAttempts) throw error;
-    }
-  }
+  const choose = () => lake.snapshot.version;
+  const done = await overNewest(lake, { choose, isSame: Object.is, mostAttempts }, step);
+  if (done !== undefined) return done;
   throw new LedgerlakeError(
     'LAKE_CONFLICT',
     `expected to add imported rows of ${what}, got conflicts with other runs each time; run the same command again`,

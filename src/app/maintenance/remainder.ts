@@ -18,7 +18,6 @@ import {
   fetchFiles,
   filesByTable,
   fileTargetOf,
-  whileLive,
   writeBundle,
   type Bundle,
   type Rewriting,
@@ -41,11 +40,7 @@ export function remainderWriter(lake: Lake, clock: Clock, limits = defaultLimits
     const bundles = sharedBundles(lake, pipeline, slice, replacement);
     if (bundles.length === 0) return use(noRemainder);
     return withWorkspace(limits, lake.store, async (workspace) => {
-      // A missing file may have been merged with others meanwhile.
-      const remainder = await whileLive(lake, pipeline, bundles, () =>
-        remainderOf({ lake, clock, workspace, pipeline }, slice, replacement, bundles),
-      );
-      return remainder && use(remainder);
+      return use(await remainderOf({ lake, clock, workspace, pipeline }, slice, replacement, bundles));
     });
   };
 }

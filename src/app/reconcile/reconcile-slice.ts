@@ -3,14 +3,13 @@ import { contentOf, DamagedFile, rowsOf, type DataFile } from '../../lake/delta/
 import { Mutex } from '../../core/mutex.js';
 import type { Clock } from '../../core/clock.js';
 import { hasEvents, type Table } from '../../core/columns/table.js';
-import type { LedgerlakeError } from '../../core/errors.js';
+import { LedgerlakeError } from '../../core/errors.js';
 import { lakePathOf } from '../../lake/catalog/change.js';
-import type { Snapshot } from '../../lake/catalog/snapshot.js';
 import { replacedKeys } from '../../lake/loads/load-keys.js';
 import type { Lake } from '../../lake/lake.js';
 import type { Revision, Revisions, SliceCommit } from '../../lake/slice-writer.js';
 import { withDerived, type TableFile } from '../../lake/commit-files.js';
-import { replacementOf, type SliceReplacement } from '../../lake/slice-replacement.js';
+import { isSameReplacement, replacementOf, type SliceReplacement } from '../../lake/slice-replacement.js';
 import { canSelectRows, loadKeyCondition } from '../../lake/files/load-key-rows.js';
 import type { Workspace } from '../../lake/files/workspace.js';
 import type { UncomparedSlices } from '../results.js';
@@ -25,15 +24,7 @@ import {
   type Differing,
   type States,
 } from './differing-rows.js';
-import {
-  CheckedFiles,
-  isUnreadable,
-  overNewest,
-  monthRows,
-  sameRows,
-  withSliceFiles,
-  type MonthFiles,
-} from '../../lake/files/month-files.js';
+import { CheckedFiles, monthRows, sameRows, withSliceFiles, type MonthFiles } from '../../lake/files/month-files.js';
 import { remainderWriter } from '../maintenance/remainder.js';
 import { historyFiles, keepsHistory } from './event-history.js';
 import { timestampLiteral } from '../../core/duckdb/literals.js';
@@ -83,9 +74,9 @@ export class EventRevisions implements Revisions {
   }
 
   /** Compares one slice at a time: comparisons share a database. */
-  compare(slice: SliceCommit): ReturnType<Revisions['compare']> {
+  compare(slice: SliceCommit, replacement: SliceReplacement): ReturnType<Revisions['compare']> {
     return this.#mutex.run(async () => {
-      const { outcome, ...found } = await this.#verdictOn(slice);
+      const { outcome, ...found } = await this.#verdictOn(slice, replacement);
       const note = (): void => {
         this.#findings.changes.push(...(found.changes ?? []));
         this.#findings.emptied.push(...(found.emptied ?? []));
@@ -97,22 +88,23 @@ export class EventRevisions implements Revisions {
     });
   }
 
-  async #verdictOn(slice: SliceCommit): Promise<Verdict> {
+  async #verdictOn(slice: SliceCommit, replacement: SliceReplacement): Promise<Verdict> {
     if (this.#otherAccount !== undefined) throw this.#otherAccount;
-    const reread = () => rereadOf(slice, this.#lake.snapshot);
-    const stored = () => storedFiles(slice, this.#lake.snapshot).map(({ add }) => add);
+    const reread = rereadOf(slice, replacement);
     try {
-      return await overNewest(this.#lake, stored, () => this.#verdict(reread()));
+      return await this.#verdict(reread);
     } catch (error) {
-      if (!isUnreadable(error)) throw error;
+      if (!(error instanceof LedgerlakeError) || !['LAKE_STORE', 'SQL'].includes(error.code)) throw error;
+      await this.#lake.refresh();
+      if (!isSameReplacement(replacement, replacementOf(this.#lake.snapshot, slice))) throw error;
       // The slice replaces the file, so only the fault is reported, without the remedy of a damaged file.
       const reason = error instanceof DamagedFile ? error.found : error.message;
-      return this.#verdictByLog(reread(), reason);
+      return this.#verdictByLog(reread, reason);
     }
   }
 
   /** The verdict on a slice whose stored rows can't be read, by the log alone. */
-  async #verdictByLog({ slice, replacement, stored }: Reread, reason: string): Promise<Verdict> {
+  async #verdictByLog({ slice, stored }: Reread, reason: string): Promise<Verdict> {
     const { pipeline, loadKeys, main, acceptEmpty: accepted = false } = slice;
     const mains = addsOf(stored, main);
     const rows = rowsOf(mains);
@@ -125,16 +117,15 @@ export class EventRevisions implements Revisions {
     if (isEmptied && !accepted) return { outcome: 'refused', emptied };
     // A commit doesn't rewrite a file that the log has with the same content.
     await repairFiles(this.#lake, slice, stored);
-    const outcome = { ...uncompared, replacement };
-    return { outcome, emptied, uncompared: [{ pipeline, load_keys: loadKeys, reason }] };
+    return { outcome: uncompared, emptied, uncompared: [{ pipeline, load_keys: loadKeys, reason }] };
   }
 
   async #verdict(reread: Reread): Promise<Verdict> {
-    const { slice, replacement, stored, known, mayStay } = reread;
+    const { slice, stored, known, mayStay } = reread;
     const { pipeline, loadKeys, main } = slice;
     // Nothing is replaced.
-    if (known.length === 0) return { outcome: { files: [], isCompared: true, replacement } };
-    if (!canSelectRows(main, known)) return { outcome: { ...uncompared, replacement } };
+    if (known.length === 0) return { outcome: { files: [], isCompared: true } };
+    if (!canSelectRows(main, known)) return { outcome: uncompared };
     if (mayStay && sameFiles(slice, stored)) {
       const rows = rowsOf(addsOf(stored, main));
       this.#addOrders(pipeline, { stored: rows, returned: rows });
@@ -148,7 +139,7 @@ export class EventRevisions implements Revisions {
 
   /** The verdict on a slice by its rows: the stored ones, and those that were read now. */
   async #verdictByRows(reread: Reread, states: SliceStates): Promise<Verdict> {
-    const { slice, replacement, known, mayStay } = reread;
+    const { slice, known, mayStay } = reread;
     const { main, derived } = states;
     const { database } = this.#workspace;
     const of = { pipeline: slice.pipeline, load_keys: known };
@@ -162,7 +153,7 @@ export class EventRevisions implements Revisions {
     if (rowKey(compared.table) === undefined) {
       if (await maySkip()) return { outcome: 'same' };
       const found = await countDifferingRows(database, [main, ...derived], knownWindowsCondition(slice, known));
-      return { outcome: { ...uncompared, replacement }, changes: found.rows > 0 ? [{ ...of, ...found }] : [] };
+      return { outcome: uncompared, changes: found.rows > 0 ? [{ ...of, ...found }] : [] };
     }
     const isKnown = knownRowsCondition(compared.table, slice, known);
     const found = await findDiffering(database, {
@@ -186,7 +177,7 @@ export class EventRevisions implements Revisions {
     const hasHistory = (isChanged || found.moved > 0) && keepsHistory(compared.table);
     const files = hasHistory ? await historyFiles(this.#workspace, compared.table, slice, entries, now) : [];
     return {
-      outcome: { files, isCompared: keepsHistory(compared.table), replacement },
+      outcome: { files, isCompared: keepsHistory(compared.table) },
       emptied: isEmptied ? [{ ...of, rows, lacking: rows, accepted: true }] : [],
       changes: isChanged ? [{ ...of, ...found }] : [],
     };
@@ -277,7 +268,6 @@ function knownWindowsCondition({ loadKeys }: SliceCommit, known: readonly string
 /** A slice that is read again, and what the lake has of it in a snapshot. */
 interface Reread {
   readonly slice: SliceCommit;
-  readonly replacement: SliceReplacement;
   /** The files with rows that are read again, and what is derived from them. */
   readonly stored: readonly TableFile[];
   /** The load keys that are read again and were loaded. */
@@ -286,24 +276,19 @@ interface Reread {
   readonly mayStay: boolean;
 }
 
-function rereadOf(slice: SliceCommit, snapshot: Snapshot): Reread {
-  const { account, pipeline, loadKeys, holes, reread } = slice;
+function rereadOf(slice: SliceCommit, { snapshot }: SliceReplacement): Reread {
+  const { account, pipeline, loadKeys, main, holes, reread } = slice;
   const keys = snapshot.keysOf(account, pipeline);
-  const known = replacedKeys(slice).filter((key) => keys.has(key));
+  const replaced = replacedKeys(slice);
+  const known = replaced.filter((key) => keys.has(key));
   const isNoted = reread === 'noted' || reread === 'grown';
   const hasSameHoles = loadKeys.every((key) => holes?.get(key)?.length === keys.get(key)?.holes?.length);
   return {
     slice,
     known,
-    replacement: replacementOf(snapshot, slice),
-    stored: storedFiles(slice, snapshot),
+    stored: withDerived(snapshot, main.name, snapshot.filesWith(main.name, account, pipeline, replaced)),
     mayStay: hasSameHoles && isDeepStrictEqual(known, loadKeys) && !isNoted,
   };
-}
-
-function storedFiles(slice: SliceCommit, snapshot: Snapshot): readonly TableFile[] {
-  const { account, pipeline, main } = slice;
-  return withDerived(snapshot, main.name, snapshot.filesWith(main.name, account, pipeline, replacedKeys(slice)));
 }
 
 function addsOf(files: readonly TableFile[], { name }: Table): readonly DataFile[] {

@@ -10,7 +10,7 @@ import { removedFile, lakePathOf } from '../../lake/catalog/change.js';
 import { loadKeyId, type LoadKey, type LoadKeyId, type StoredLoadKey } from '../../lake/catalog/load-key.js';
 import type { Snapshot } from '../../lake/catalog/snapshot.js';
 import { withDerived, type NewFile } from '../../lake/commit-files.js';
-import { isSameReplacement, removedFiles, replacementOf } from '../../lake/slice-replacement.js';
+import { isSameReplacement, replacementOf } from '../../lake/slice-replacement.js';
 import { damageOf, localFile } from '../../lake/files/local-file.js';
 import { keyExpression, loadKeyCondition, loadKeysText } from '../../lake/files/load-key-rows.js';
 import { rowsIn } from '../../lake/files/local-parquet.js';
@@ -349,7 +349,7 @@ export async function takeOutUnloaded({ lake, clock }: RepairedFiles): Promise<v
           files: remainder.files,
           decide: (snapshot) =>
             isSameReplacement(replacementOf(snapshot, slice), replacement)
-              ? { removed: removedFiles(replacement, remainder) }
+              ? { removed: withDerived(snapshot, main.name, [...replacement.files, ...remainder.mains]) }
               : undefined,
         }),
       );

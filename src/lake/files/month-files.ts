@@ -1,11 +1,12 @@
 import { lakePathOf } from '../catalog/change.js';
 import type { DataFile } from '../delta/data-file.js';
 import { rm } from 'node:fs/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { hasColumn, sqlType, type Column, type Table } from '../../core/columns/table.js';
 import type { Database } from '../../core/duckdb/connection.js';
 import { identifier, literal } from '../../core/duckdb/literals.js';
-import { LedgerlakeError } from '../../core/errors.js';
 import type { Lake } from '../lake.js';
+import { overNewest } from '../over-newest.js';
 import type { SliceCommit } from '../slice-writer.js';
 import { checkedFile } from './local-file.js';
 import { rowsIn } from './local-parquet.js';
@@ -108,41 +109,6 @@ export async function sameRows(database: Database, table: Table, a: string, b: s
   return !isHashed || !positionColumns.includes('position') || isSame(positionColumns);
 }
 
-/** Whether an error says that a stored file is missing, has changed, or can't be read. */
-export function isUnreadable(error: unknown): error is LedgerlakeError {
-  return error instanceof LedgerlakeError && ['LAKE_STORE', 'SQL'].includes(error.code);
-}
-
-/** Attempts at a step over files that other runs replace. */
-const mostAttempts = 5;
-
-/**
- * Runs a step over the files that `choose` finds in the newest version. Where one can't be read because another run has replaced it, it
- * is run again over those of a newer version.
- *
- * @throws what the step throws where the files are still the same: they are damaged
- */
-export async function overNewest<T>(
-  lake: Pick<Lake, 'refresh'>,
-  choose: () => readonly DataFile[],
-  step: (adds: readonly DataFile[]) => Promise<T>,
-): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
-    const adds = choose();
-    try {
-      return await step(adds);
-    } catch (error) {
-      if (!isUnreadable(error)) throw error;
-      await lake.refresh();
-      if (pathsOf(choose()) === pathsOf(adds) || attempt === mostAttempts) throw error;
-    }
-  }
-}
-
-function pathsOf(adds: readonly DataFile[]): string {
-  return adds.map(({ path }) => path).join();
-}
-
 /**
  * The received JSON of all rows of some load keys in a main table's files.
  *
@@ -178,10 +144,11 @@ export function queryFiles(
   condition: string,
   query: (rows: string) => string,
 ): Promise<readonly Readonly<Record<string, unknown>>[]> {
-  return withWorkspace(defaultLimits, lake.store, (workspace) =>
-    overNewest(lake, choose, async (adds) => {
+  return withWorkspace(defaultLimits, lake.store, async (workspace) => {
+    const rows = await overNewest(lake, { choose, isSame: isDeepStrictEqual }, async (adds) => {
       const files = await new CheckedFiles(workspace).of(lake, table, adds);
       return workspace.database.rows(query(monthRows(table, files, condition)));
-    }),
-  );
+    });
+    return rows ?? [];
+  });
 }

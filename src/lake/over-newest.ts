@@ -1,0 +1,39 @@
+import { codeOf } from '../core/errors.js';
+import { DamagedFile } from './delta/data-file.js';
+import type { Lake } from './lake.js';
+
+/** What a step is over, chosen from the newest version of a lake. */
+interface Choice<C> {
+  readonly choose: () => C;
+  /** Whether another run has replaced nothing of it. */
+  readonly isSame: (chosen: C, newest: C) => boolean;
+  /** Left out: 5. */
+  readonly mostAttempts?: number;
+}
+
+/**
+ * Runs a step over what is chosen for it. Where another run has replaced some of that meanwhile, so that the step can't read it or
+ * returns undefined, chooses again.
+ *
+ * @returns undefined after the last attempt
+ * @throws what the step throws: at once where what was chosen is still the same
+ */
+export async function overNewest<C, T>(
+  lake: Pick<Lake, 'refresh'>,
+  { choose, isSame, mostAttempts = 5 }: Choice<C>,
+  step: (chosen: C) => Promise<T | undefined>,
+): Promise<T | undefined> {
+  for (let attempt = 1; attempt <= mostAttempts; attempt++) {
+    const chosen = choose();
+    try {
+      const done = await step(chosen);
+      if (done !== undefined) return done;
+    } catch (error) {
+      const isReading = error instanceof DamagedFile || codeOf(error) === 'SQL';
+      if (!isReading) throw error;
+      await lake.refresh();
+      if (attempt === mostAttempts || isSame(chosen, choose())) throw error;
+    }
+  }
+  return undefined;
+}
