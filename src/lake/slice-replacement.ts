@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { PipelineTables } from '../core/columns/table.js';
 import { joined, overlap } from '../core/windows.js';
-import type { StoredLoadKey } from './catalog/load-key.js';
+import type { LoadKey } from './catalog/load-key.js';
 import type { Snapshot } from './catalog/snapshot.js';
 import { withDerived, type NewFile, type ReplacedFiles } from './commit-files.js';
 import { DataFile } from './delta/data-file.js';
@@ -77,7 +77,7 @@ function reachedImports(
   if (reached.length === 0) return { covered: [], partial: [] };
   const loaded = joined([window, ...loadedOf(keys)]);
   const whole = loaded.find(({ start, end }) => start <= window.start && end >= window.end) ?? window;
-  const isCovered = ({ window: span }: StoredLoadKey) =>
+  const isCovered = ({ window: span }: LoadKey) =>
     span !== undefined && whole.start <= span.start && whole.end >= span.end;
   return {
     covered: reached.filter(isCovered).map(({ key }) => key),
@@ -119,6 +119,6 @@ export function appliedReplacement(
   const emptied = keys.filter((key) => parseImportedKey(key) !== undefined && !stays(key));
   return {
     removed: withDerived(snapshot, main.name, mains),
-    keys: keyChange(snapshot, slice, now, { emptied, isCompared }),
+    keys: keyChange(snapshot, slice, now, emptied, isCompared),
   };
 }

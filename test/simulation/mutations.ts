@@ -143,7 +143,7 @@ export const mutations: readonly Mutation[] = [
     'a window that a longer one replaces stays loaded',
     1,
     'src/lake/loads/load-keys',
-    'delete: gone.map(({ key }) => ({ account, pipeline, key })) };',
+    'delete: gone.map(loadKeyId) };',
     'delete: [] };',
   ),
   mutation(

@@ -9,7 +9,7 @@ import { defaultLimits, makeLakeFolder, withWorkspace, type Workspace } from '..
 import { localFile } from '../../lake/files/local-file.js';
 import { keyExpression, loadKeysText } from '../../lake/files/load-key-rows.js';
 import { countRows, checkRowCount } from '../../lake/files/local-parquet.js';
-import { loadKeyFor, loadKeyId, nameIn, type StoredLoadKey } from '../../lake/catalog/load-key.js';
+import { loadKeyFor, loadKeyId, nameIn, type LoadKey } from '../../lake/catalog/load-key.js';
 import type { Lake } from '../../lake/lake.js';
 import { withDerived, type NewFile } from '../../lake/commit-files.js';
 import { groups } from '../../sources/finances/api-v0/event-tables.js';
@@ -72,7 +72,7 @@ export async function removeAged(lake: Lake, account: string, before: number, cl
     const retention: Retention = { lake, clock, workspace, account, before };
     const listed = listedGroups(retention);
     const aged: AgedTable[] = [];
-    const rowless: StoredLoadKey[] = [];
+    const rowless: LoadKey[] = [];
     for (const table of lake.tables) {
       const rule = ruleOf(table);
       if (rule === undefined) continue;
@@ -100,7 +100,7 @@ export async function removeAged(lake: Lake, account: string, before: number, cl
 }
 
 /** The load keys of the pipelines whose main table this is. */
-function pipelineKeys(lake: Lake, account: string, table: Table): StoredLoadKey[] {
+function pipelineKeys(lake: Lake, account: string, table: Table): LoadKey[] {
   const pipelines = new Set(lake.snapshot.filesOf(table.name, account).map(({ pipeline }) => pipeline));
   return [...lake.snapshot.allKeysOf(account)].filter(({ pipeline }) => pipelines.has(pipeline));
 }

@@ -8,7 +8,7 @@ import { dayMs, overlap, type Window } from '../../core/windows.js';
 import { copyRows, mostGroupRows, rowsIn, type LocalParquet } from '../../lake/files/local-parquet.js';
 import type { Workspace } from '../../lake/files/workspace.js';
 import { lakePathOf } from '../../lake/catalog/change.js';
-import type { StoredLoadKey } from '../../lake/catalog/load-key.js';
+import type { LoadKey } from '../../lake/catalog/load-key.js';
 import { runOfDataFile } from '../../lake/data-files.js';
 import { dayOf, importedKey } from '../../lake/loads/imported-spans.js';
 import { entries, events } from '../../sources/finances/api-v0/event-tables.js';
@@ -130,7 +130,7 @@ export async function sharedMeanwhile(
 }
 
 /** Chooses imported days, and loaded windows that overlap them. */
-function isOfDays(days: ReadonlySet<number>): (window: Window, key: StoredLoadKey) => boolean {
+function isOfDays(days: ReadonlySet<number>): (window: Window, key: LoadKey) => boolean {
   const range = { start: Math.min(...days), end: Math.max(...days) + dayMs };
   return (window, { origin }) =>
     origin === 'import' ? window.end - window.start === dayMs && days.has(window.start) : overlap(window, range);

@@ -5,7 +5,7 @@ import type { ImportLimits } from './chunk-threads.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { codeOf, LedgerlakeError, messageOf } from '../../core/errors.js';
 import { withDerived, type CommitResult, type NewFile } from '../../lake/commit-files.js';
-import type { LoadHole, LoadKey, StoredLoadKey } from '../../lake/catalog/load-key.js';
+import type { LoadHole, LoadKey } from '../../lake/catalog/load-key.js';
 import type { Snapshot } from '../../lake/catalog/snapshot.js';
 import { damagedFile } from '../../lake/files/local-file.js';
 import { rowsIn } from '../../lake/files/local-parquet.js';
@@ -40,7 +40,7 @@ export interface ImportOptions extends ImportTarget {
 
 /** What the lake has of the days that an import adds to, at one time. */
 export interface StoredRows {
-  readonly keys: readonly StoredLoadKey[];
+  readonly keys: readonly LoadKey[];
   /** The loaded windows among them, joined. */
   readonly loaded: readonly Window[];
   /** Their files of the main table. */
@@ -53,7 +53,7 @@ export interface StoredRows {
 export function storedRows(
   { lake, account }: ImportTarget,
   { name: pipeline, main }: PipelineTables,
-  isChosen: (window: Window, key: StoredLoadKey) => boolean,
+  isChosen: (window: Window, key: LoadKey) => boolean,
 ): StoredRows {
   const read = (snapshot: Snapshot) => {
     const keys = [...snapshot.keysOf(account, pipeline).values()].filter(

@@ -7,7 +7,7 @@ import { codeOf } from '../../core/errors.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { dayMs } from '../../core/windows.js';
 import { removedFile, lakePathOf } from '../../lake/catalog/change.js';
-import { loadKeyId, type LoadKey, type LoadKeyId, type StoredLoadKey } from '../../lake/catalog/load-key.js';
+import { loadKeyId, type LoadKey, type LoadKeyId } from '../../lake/catalog/load-key.js';
 import type { Snapshot } from '../../lake/catalog/snapshot.js';
 import { withDerived, type NewFile } from '../../lake/commit-files.js';
 import { isSameReplacement, replacementOf } from '../../lake/slice-replacement.js';
@@ -34,9 +34,9 @@ export interface DamagedData {
   /** What is wrong with it, in words. */
   readonly reason: string;
   /** Its load keys that a run can ask for again: they become gaps. */
-  readonly gaps: readonly StoredLoadKey[];
+  readonly gaps: readonly LoadKey[];
   /** Its load keys that nobody can ask for again. */
-  readonly lasting: readonly StoredLoadKey[];
+  readonly lasting: readonly LoadKey[];
   /** Rows that can be read and stay, of the lasting load keys or of the history; undefined where none can. */
   readonly readable: number | undefined;
 }

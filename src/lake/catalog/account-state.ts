@@ -1,7 +1,7 @@
 import { DataFile } from '../delta/data-file.js';
 import { catalogError, type Add } from '../delta/actions.js';
 import { accountOf, accountOfPath, lakePathOf, type Change, type RemovedFile } from './change.js';
-import type { LoadKey, LoadKeyId, StoredLoadKey } from './load-key.js';
+import type { LoadKey, LoadKeyId } from './load-key.js';
 
 /** What a version changes of one account. */
 export interface AccountChange {
@@ -44,7 +44,7 @@ export interface AccountContent {
   /** By table, then by the path in its log. */
   readonly files: ReadonlyMap<string, ReadonlyMap<string, DataFile>>;
   /** By pipeline, then by key. */
-  readonly keys: ReadonlyMap<string, ReadonlyMap<string, StoredLoadKey>>;
+  readonly keys: ReadonlyMap<string, ReadonlyMap<string, LoadKey>>;
   /** Replaced files that are kept, by their path within the lake, with when they were replaced. */
   readonly retired: ReadonlyMap<string, number>;
   /** The instant before which its rows are forgotten, in milliseconds since 1970: a window without its rows looks like an empty one. */

@@ -6,7 +6,7 @@ import { catalogError, isObject, type Add } from '../delta/actions.js';
 import { AccountState, type AccountBlock, type AccountContent } from './account-state.js';
 import { checkFormat, supported } from './commit.js';
 import type { TableState } from './grown-schema.js';
-import type { StoredLoadKey } from './load-key.js';
+import type { LoadKey } from './load-key.js';
 import { Snapshot, type LakeState } from './snapshot.js';
 
 /** Bytes before the head: the lengths of the head, compressed and not, as unsigned 32-bit numbers, little-endian. */
@@ -23,7 +23,7 @@ interface Head extends Omit<LakeState, 'tables'> {
 /** An account's block as JSON. */
 interface BlockDocument {
   readonly files: Readonly<Record<string, readonly Add[]>>;
-  readonly keys: readonly StoredLoadKey[];
+  readonly keys: readonly LoadKey[];
   readonly retired: readonly (readonly [string, number])[];
   readonly forgottenBefore?: number;
 }
@@ -149,7 +149,7 @@ function decodeBlock(bytes: Uint8Array, size: number, where: string, decompress:
   } catch (error) {
     throw catalogError(`expected the account ${where}, it can't be decoded (${messageOf(error).slice(0, 100)})`);
   }
-  const keys = new Map<string, Map<string, StoredLoadKey>>();
+  const keys = new Map<string, Map<string, LoadKey>>();
   for (const key of document.keys) {
     const some = keys.get(key.pipeline);
     if (some === undefined) keys.set(key.pipeline, new Map([[key.key, key]]));

@@ -24,6 +24,8 @@ export interface LoadKey extends LoadKeyId {
   readonly origin: 'api' | 'import';
   /** What couldn't be read. */
   readonly holes?: readonly LoadHole[];
+  /** The version of the catalog that set it, which a snapshot adds. */
+  readonly version?: number;
 }
 
 /** A part of a window, and since when its rows are in the lake. */
@@ -73,10 +75,4 @@ export function spanIn(kind: 'window' | 'imported', loadKey: string): Window | u
   const [start = '', end = '', ...more] = nameIn(kind, loadKey)?.split('/') ?? [];
   const span = { start: Date.parse(start), end: Date.parse(end) };
   return more.length === 0 && span.start < span.end ? span : undefined;
-}
-
-/** A load key in a snapshot. */
-export interface StoredLoadKey extends LoadKey {
-  /** The version of the catalog that set it. */
-  readonly version: number;
 }

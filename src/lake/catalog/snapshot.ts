@@ -6,7 +6,7 @@ import { AccountState, byAccount, type AccountChange } from './account-state.js'
 import { accountOfPath, type CatalogConfig, type Change, type Fence, firstVersionOf } from './change.js';
 import { noHash, type Commit, type CommitHeader, type Sealed } from './commit.js';
 import { checkGrown, type TableState } from './grown-schema.js';
-import type { LoadKeyId, StoredLoadKey } from './load-key.js';
+import type { LoadKeyId, LoadKey } from './load-key.js';
 
 /** What a snapshot has of the lake as a whole. */
 export interface LakeState extends Pick<CommitHeader, 'version' | 'at' | 'minReaderVersion' | 'minWriterVersion'> {
@@ -28,7 +28,7 @@ const empty: LakeState = {
   fence: { before: 0, runs: [] },
 };
 
-const noKeys: ReadonlyMap<string, StoredLoadKey> = new Map();
+const noKeys: ReadonlyMap<string, LoadKey> = new Map();
 const noFiles: ReadonlyMap<string, DataFile> = new Map();
 
 /**
@@ -141,16 +141,16 @@ export class Snapshot {
   }
 
   /** The load keys of a pipeline for an account. */
-  keysOf(account: string, pipeline: string): ReadonlyMap<string, StoredLoadKey> {
+  keysOf(account: string, pipeline: string): ReadonlyMap<string, LoadKey> {
     return this.#content(account)?.keys.get(pipeline) ?? noKeys;
   }
 
   /** Of every pipeline. */
-  *allKeysOf(account: string): Iterable<StoredLoadKey> {
+  *allKeysOf(account: string): Iterable<LoadKey> {
     for (const keys of this.#content(account)?.keys.values() ?? []) yield* keys.values();
   }
 
-  key({ account, pipeline, key }: LoadKeyId): StoredLoadKey | undefined {
+  key({ account, pipeline, key }: LoadKeyId): LoadKey | undefined {
     return this.keysOf(account, pipeline).get(key);
   }
 

@@ -1,4 +1,4 @@
-import { loadKeyFor, spanIn, type StoredLoadKey } from '../catalog/load-key.js';
+import { loadKeyFor, spanIn, type LoadKey } from '../catalog/load-key.js';
 import type { Snapshot } from '../catalog/snapshot.js';
 import { LoadKeyWindows } from './load-keys.js';
 import { dayMs, dayStart, joined, type Window } from '../../core/windows.js';
@@ -34,6 +34,6 @@ const days = new LoadKeyWindows((loadKey) => {
 });
 
 /** The windows among load keys that were read from the API, joined. */
-export function loadedOf(keys: Iterable<StoredLoadKey>): Window[] {
+export function loadedOf(keys: Iterable<LoadKey>): Window[] {
   return joined([...keys].flatMap(({ origin, window }) => (origin === 'api' && window !== undefined ? [window] : [])));
 }

@@ -1,5 +1,5 @@
 import type { Change } from '../catalog/change.js';
-import { refusedAfter, spanIn, type LoadHole, type LoadKey } from '../catalog/load-key.js';
+import { loadKeyId, refusedAfter, spanIn, type LoadHole, type LoadKey } from '../catalog/load-key.js';
 import type { Snapshot } from '../catalog/snapshot.js';
 import { overlap, type Window } from '../../core/windows.js';
 import { joinedSince } from './loaded-spans.js';
@@ -58,22 +58,20 @@ export function hasConflict(
   });
 }
 
-interface ReplacedKeys {
-  /** Imported load keys of which no row stays. */
-  readonly emptied?: readonly string[] | undefined;
-  /**
-   * Whether the history has what the slice changes of the loaded windows that it replaces: then one can tell which rows are known
-   * since before. Otherwise all are known since now.
-   */
-  readonly isCompared?: boolean;
-}
-
-/** The slice's load keys as loaded at an instant, and the covered and emptied ones deleted. `now`: milliseconds since 1970. */
+/**
+ * The slice's load keys as loaded at an instant, and the covered and emptied ones deleted.
+ *
+ * @param now milliseconds since 1970
+ * @param emptied imported load keys of which no row stays
+ * @param isCompared whether the history has what the slice changes of the loaded windows that it replaces: then one can tell which rows
+ *   are known since before; otherwise all are known since now
+ */
 export function keyChange(
   snapshot: Snapshot,
   slice: SliceLoads,
   now: number,
-  { emptied = [], isCompared = false }: ReplacedKeys = {},
+  emptied: readonly string[] = [],
+  isCompared = false,
 ): NonNullable<Change['keys']> {
   const { pipeline, account, origin = 'api' } = slice;
   const stored = snapshot.keysOf(account, pipeline);
@@ -90,7 +88,7 @@ export function keyChange(
     const holes = slice.holes?.get(key);
     return { account, pipeline, key, ...(window && { window }), readAt: now, since, origin, ...(holes && { holes }) };
   });
-  return { set, delete: gone.map(({ key }) => ({ account, pipeline, key })) };
+  return { set, delete: gone.map(loadKeyId) };
 }
 
 /** The windows of load keys of one kind. */

@@ -179,7 +179,7 @@ const range = fc.tuple(fc.integer({ min: 0, max: days * 4 - 1 }), fc.integer({ m
 async function loadedWindows(root: string): Promise<Window[]> {
   const lake = await Lake.open(openStore(root), tables, clock);
   const keys = [...lake.snapshot.keysOf('shop', 'financial-events').values()].filter(({ origin }) => origin === 'api');
-  return keys.toSorted((one, other) => one.version - other.version).flatMap(({ window }) => window ?? []);
+  return keys.toSorted((one, other) => (one.version ?? 0) - (other.version ?? 0)).flatMap(({ window }) => window ?? []);
 }
 
 function soldOf(items: readonly DatedItem[], isDated: boolean): SoldEvent[] {

@@ -124,7 +124,7 @@ async function reportsOf(
   const documents = await storedDocuments(job);
   const loaded = lake.snapshot.keysOf(account, pipeline);
   const keys = [...loaded.values()];
-  const fromApi = keys.filter(({ origin }) => origin === 'api').toSorted((a, b) => b.version - a.version);
+  const fromApi = keys.filter(({ origin }) => origin === 'api').toSorted((a, b) => (b.version ?? 0) - (a.version ?? 0));
   const last = documents.get(fromApi[0]?.key ?? '');
   const named = new Set(documents.values());
   const requested = (await readRequestedRanges(lake.store, account, () => undefined)).flatMap(({ ranges }) => ranges);

@@ -24,7 +24,7 @@ import { dayStates, type Day } from '../../../../engine/run/day-states.js';
 import { firstSynced, missingWindows } from '../../../../engine/slicing/sync-windows.js';
 import { firstInstant, samplesOf } from '../../../../engine/slicing/window-slicing.js';
 import type { PipelineTables } from '../../../../core/columns/table.js';
-import { refusedAfter, type StoredLoadKey } from '../../../../lake/catalog/load-key.js';
+import { refusedAfter, type LoadKey } from '../../../../lake/catalog/load-key.js';
 import type { Lake } from '../../../../lake/lake.js';
 import { groupSlices, listedSettlements, spanOfGroup, type GroupSlice } from '../group-slices.js';
 import { isOpen, settlementsOf } from './listing-slicing.js';
@@ -69,7 +69,7 @@ function groupQueue(slices: readonly GroupSlice[]): SliceQueue<GroupSlice> {
 }
 
 /** Whether a settlement has one of these load keys. */
-function isIn(loaded: ReadonlyMap<string, StoredLoadKey>): (slice: GroupSlice) => boolean {
+function isIn(loaded: ReadonlyMap<string, LoadKey>): (slice: GroupSlice) => boolean {
   return ({ loadKeys }) => loadKeys.some((loadKey) => loaded.has(loadKey));
 }
 
@@ -189,7 +189,7 @@ function syncedFrom(loaded: readonly GroupSlice[], end: number): number {
 /** The loaded settlements, each with its number of events. */
 function loadedSettlements(
   files: readonly DataFile[],
-  read: ReadonlyMap<string, StoredLoadKey>,
+  read: ReadonlyMap<string, LoadKey>,
   listed: readonly GroupSlice[],
   now: number,
 ): { readonly slice: GroupSlice; readonly events: number }[] {
