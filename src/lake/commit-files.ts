@@ -54,25 +54,17 @@ export interface CommitResult {
 
 export const notCommitted: CommitResult = { isCommitted: false, files: 0, bytes: 0 };
 
-/** The files of a commit under their final names. */
-export type NamedFiles = readonly {
-  readonly table: string;
-  readonly add: Add;
-  readonly schema: Table;
-  readonly read: NewFile['read'];
-}[];
-
-/** Names the files of a commit, and the main file of each derived one. `nextNumber`: another one at each call. */
-export function namedFiles({ main, files }: FileCommit, run: string, nextNumber: () => number): NamedFiles {
+/** The files of a commit under their final names, each derived one with its main file. `nextNumber`: another one at each call. */
+export function namedFiles({ main, files }: FileCommit, run: string, nextNumber: () => number): readonly NewFile[] {
   const paths = new Map(files.map((file) => [file, dataFilePath(file.add.path, run, nextNumber())]));
   const mains = files.filter(({ table }) => table.name === main.name);
   return files.map((file) => {
-    const { table, add, read } = file;
+    const { table, add } = file;
     const own = { ...add, path: paths.get(file) ?? '' };
     const found = mains.includes(file) || table.appendOnly === true ? undefined : mainFileOf(file, mains);
     const mainPath = file.main ?? (found && lakePathOf(main.name, { path: paths.get(found) ?? '' }));
     const named = mainPath === undefined ? own : { ...own, tags: { ...own.tags, main: mainPath } };
-    return { table: table.name, schema: table, add: named, read };
+    return { ...file, add: named };
   });
 }
 
@@ -101,15 +93,20 @@ export function withDerived(snapshot: Snapshot, main: string, adds: readonly Dat
 }
 
 /** The change that adds files and replaces others. `now`: milliseconds since 1970. */
-export function changeOf(snapshot: Snapshot, added: NamedFiles, { removed, keys }: ReplacedFiles, now: number): Change {
+export function changeOf(
+  snapshot: Snapshot,
+  added: readonly NewFile[],
+  { removed, keys }: ReplacedFiles,
+  now: number,
+): Change {
   // Readers of a table's changes needn't look at files that have the same rows as the ones they replace.
   const isDataChange = added.length === 0 || added.some(({ add }) => add.dataChange);
   const removals = groupBy(removed, ({ table }) => table);
-  const adds = groupBy(added, ({ table }) => table);
+  const adds = groupBy(added, ({ table }) => table.name);
   const tables = [...new Set([...removals.keys(), ...adds.keys()])].map((name): [string, TableChange] => {
     const remove = removals.get(name)?.map(({ add }): RemovedFile => removedFile(add, isDataChange)) ?? [];
     const files = adds.get(name) ?? [];
-    const schema = files[0] && schemaChange(snapshot, files[0].schema, now);
+    const schema = files[0] && schemaChange(snapshot, files[0].table, now);
     return [name, { ...schema, remove, add: files.map(({ add }) => add) }];
   });
   return { tables: Object.fromEntries(tables), ...(keys && { keys }) };

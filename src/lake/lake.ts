@@ -19,7 +19,7 @@ import {
   schemaChange,
   type CommitResult,
   type FileCommit,
-  type NamedFiles,
+  type NewFile,
   type TableFile,
 } from './commit-files.js';
 import { withRetention } from './delta/table-metadata.js';
@@ -189,7 +189,7 @@ export class Lake {
     if (commit.decide(this.snapshot) === undefined) return notCommitted;
     await this.#createTables([commit.main, ...commit.files.map(({ table }) => table)]);
     const files = namedFiles(commit, this.run, () => this.#files++);
-    const own = files.map(({ table, add }) => lakePathOf(table, add));
+    const own = files.map(({ table, add }) => lakePathOf(table.name, add));
     let claimed: ClaimedChange | undefined;
     try {
       await this.#write(files);
@@ -216,10 +216,9 @@ export class Lake {
   }
 
   /** Writes files, small ones at once: a store may take long for each. */
-  async #write(files: NamedFiles): Promise<void> {
-    const write = async ({ table, add, read }: NamedFiles[number]) =>
-      this.store.write(lakePathOf(table, add), await read());
-    const isSmall = ({ add: { size } }: NamedFiles[number]) => size * files.length <= mostBytesAtOnce;
+  async #write(files: readonly NewFile[]): Promise<void> {
+    const write = async ({ table, add, read }: NewFile) => this.store.write(lakePathOf(table.name, add), await read());
+    const isSmall = ({ add: { size } }: NewFile) => size * files.length <= mostBytesAtOnce;
     const written = await Promise.allSettled(files.filter(isSmall).map(write));
     for (const one of written) if (one.status === 'rejected') throw one.reason;
     for (const file of files) if (!isSmall(file)) await write(file);
