@@ -22,12 +22,6 @@ export interface NewFile {
   readonly main?: string;
 }
 
-/** A file of a table. */
-export interface TableFile {
-  readonly table: string;
-  readonly add: DataFile;
-}
-
 /** Files that are committed together, and replace others. */
 export interface FileCommit {
   /** Operation in the catalog: `WRITE`. */
@@ -41,7 +35,7 @@ export interface FileCommit {
 
 /** The files of all tables that a commit removes, each once, and the load keys that it sets and deletes. */
 export interface ReplacedFiles extends Pick<Change, 'keys'> {
-  readonly removed: readonly TableFile[];
+  readonly removed: readonly DataFile[];
 }
 
 export interface CommitResult {
@@ -79,14 +73,13 @@ function bundleOf({ bundle, add }: NewFile): string {
 }
 
 /** Files of a main table, and what is derived from them, each once. */
-export function withDerived(snapshot: Snapshot, main: string, adds: readonly DataFile[]): readonly TableFile[] {
-  const found = new Map<string, TableFile>();
-  const note = (file: TableFile) => found.set(lakePathOf(file.table, file.add), file);
-  for (const add of adds) {
-    note({ table: main, add });
+export function withDerived(snapshot: Snapshot, mains: readonly DataFile[]): readonly DataFile[] {
+  const found = new Map<string, DataFile>();
+  const note = (file: DataFile) => found.set(lakePathOf(file.table, file), file);
+  for (const main of mains) {
+    note(main);
     for (const table of snapshot.tables.keys()) {
-      for (const derived of snapshot.derivedFrom(table, add.account, lakePathOf(main, add)))
-        note({ table, add: derived });
+      for (const derived of snapshot.derivedFrom(table, main.account, lakePathOf(main.table, main))) note(derived);
     }
   }
   return [...found.values()];
@@ -104,7 +97,7 @@ export function changeOf(
   const removals = groupBy(removed, ({ table }) => table);
   const adds = groupBy(added, ({ table }) => table.name);
   const tables = [...new Set([...removals.keys(), ...adds.keys()])].map((name): [string, TableChange] => {
-    const remove = removals.get(name)?.map(({ add }): RemovedFile => removedFile(add, isDataChange)) ?? [];
+    const remove = removals.get(name)?.map((file): RemovedFile => removedFile(file, isDataChange)) ?? [];
     const files = adds.get(name) ?? [];
     const schema = files[0] && schemaChange(snapshot, files[0].table, now);
     return [name, { ...schema, remove, add: files.map(({ add }) => add) }];

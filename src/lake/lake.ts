@@ -20,8 +20,8 @@ import {
   type CommitResult,
   type FileCommit,
   type NewFile,
-  type TableFile,
 } from './commit-files.js';
+import type { DataFile } from './delta/data-file.js';
 import { withRetention } from './delta/table-metadata.js';
 import { inspectLocation } from './inspect-location.js';
 import { copyUnfinished, unfinishedCopy } from './leases.js';
@@ -168,14 +168,14 @@ export class Lake {
   }
 
   /** The files of all accounts, in the order of the tables. */
-  files(): TableFile[] {
-    return this.tables.flatMap(({ name }) => [...this.snapshot.files(name)].map((add) => ({ table: name, add })));
+  files(): DataFile[] {
+    return this.tables.flatMap(({ name }) => [...this.snapshot.files(name)]);
   }
 
   /** Their addresses by table, of tables that have some. */
   fileAddresses(): Map<string, string[]> {
     const files = groupBy(this.files(), ({ table }) => table);
-    const address = ({ table, add }: TableFile) => this.store.address(lakePathOf(table, add));
+    const address = (file: DataFile) => this.store.address(lakePathOf(file.table, file));
     return new Map([...files].map(([table, some]) => [table, some.map(address)]));
   }
 

@@ -58,7 +58,7 @@ export function replacementOf(snapshot: Snapshot, slice: ReplacingSlice): SliceR
     partial,
     files,
     shared,
-    paths: withDerived(snapshot, main.name, [...files, ...shared]).map(({ add }) => add.path),
+    paths: withDerived(snapshot, [...files, ...shared]).map(({ path }) => path),
     versions: new Map([...loadKeys, ...takesOver].map((key) => [key, version(key)])),
   };
 }
@@ -118,7 +118,7 @@ export function appliedReplacement(
   const keys = [...new Set([...whole, ...mains.flatMap(({ loadKeys }) => loadKeys)])];
   const emptied = keys.filter((key) => parseImportedKey(key) !== undefined && !stays(key));
   return {
-    removed: withDerived(snapshot, main.name, mains),
+    removed: withDerived(snapshot, mains),
     keys: keyChange(snapshot, slice, now, emptied, isCompared),
   };
 }

@@ -35,7 +35,7 @@ test('loaded files but for ids, and merged ones, have encodings that every reade
   const database = await openDatabase();
   const addressesNow = async () => {
     const opened = await open(lake, clock);
-    return opened.files().map(({ table, add }) => opened.store.address(lakePathOf(table, add)));
+    return opened.files().map((file) => opened.store.address(lakePathOf(file.table, file)));
   };
   const check = async (addresses: readonly string[], isMerged: boolean) => {
     const chunks = await database.rows(

@@ -51,9 +51,7 @@ async function stateOf(store: MemoryStore): Promise<unknown> {
   }
   // Of a name without its run and number.
   const stem = (path: string) => path.replace(/-\d+-[0-9a-z]+-\d+\.parquet$/, '');
-  const adds = lake
-    .files()
-    .map(({ table, add }) => [table, stem(add.path), add.tags?.['rows'], add.tags?.['loadKeys']]);
+  const adds = lake.files().map(({ table, path, tags }) => [table, stem(path), tags?.['rows'], tags?.['loadKeys']]);
   const loadKeys = [...lake.snapshot.accounts()].flatMap((account) =>
     [...lake.snapshot.allKeysOf(account)].map(({ pipeline, key }) => `${account} ${pipeline} ${key}`).toSorted(),
   );

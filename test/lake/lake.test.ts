@@ -26,7 +26,7 @@ function dataFiles({ files }: MemoryStore): string[] {
 function pathsIn(lake: Lake): string[] {
   return lake
     .files()
-    .map(({ table, add }) => lakePathOf(table, add))
+    .map((file) => lakePathOf(file.table, file))
     .toSorted();
 }
 
@@ -134,9 +134,7 @@ test('a file that another slice of the same commit replaces is deleted, with a r
         main: things,
         files: [{ table: things, add: newAdd(text), read: () => Promise.resolve(Buffer.from(text)) }],
         decide: (snapshot) => ({
-          removed: [...snapshot.files('things')]
-            .filter(({ tags }) => replaced && tags?.['loadKeys'] === '["first"]')
-            .map((file) => ({ table: 'things', add: file })),
+          removed: [...snapshot.files('things')].filter(({ tags }) => replaced && tags?.['loadKeys'] === '["first"]'),
         }),
       });
     await Promise.all([add('first', false), add('second', true)]);

@@ -251,7 +251,7 @@ async function replaceFile(lake: Lake, account: string, name: string): Promise<v
       },
     ],
     decide: (snapshot) => ({
-      removed: withDerived(snapshot, 'groups', snapshot.filesOf('groups', account)),
+      removed: withDerived(snapshot, snapshot.filesOf('groups', account)),
     }),
   });
 }

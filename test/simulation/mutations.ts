@@ -159,8 +159,8 @@ export const mutations: readonly Mutation[] = [
     'a slice leaves the first of the files that it replaces',
     1,
     'src/lake/slice-replacement',
-    'removed: withDerived(snapshot, main.name, mains),',
-    'removed: withDerived(snapshot, main.name, mains.slice(1)),',
+    'removed: withDerived(snapshot, mains),',
+    'removed: withDerived(snapshot, mains.slice(1)),',
   ),
   mutation(
     'commit-before-files',
@@ -207,8 +207,8 @@ export const mutations: readonly Mutation[] = [
     'a merge leaves the first of the files that it merges',
     1,
     'src/app/maintenance/file-bundles',
-    'withDerived(snapshot, pipeline.main.name, mains)',
-    'withDerived(snapshot, pipeline.main.name, mains.slice(1))',
+    'withDerived(snapshot, mains)',
+    'withDerived(snapshot, mains.slice(1))',
   ),
   mutation(
     'deleted-before-published',
@@ -263,8 +263,8 @@ export const mutations: readonly Mutation[] = [
     'entries of replaced events stay',
     4,
     'src/lake/commit-files',
-    'note({ table: main, add });\n    for (const table of snapshot.tables.keys()) {',
-    'note({ table: main, add });\n    for (const table of [...snapshot.tables.keys()].slice(0, 0)) {',
+    'note(main);\n    for (const table of snapshot.tables.keys()) {',
+    'note(main);\n    for (const table of [...snapshot.tables.keys()].slice(0, 0)) {',
   ),
 ];
 

@@ -161,7 +161,7 @@ async function removeRows(retention: Retention, { table, rule, files, forgotten 
           const loaded = snapshot.keysOf(retention.account, add.pipeline);
           return add.loadKeys.flatMap((key) => (forgotten.has(key) ? (loaded.get(key) ?? []) : []));
         });
-        const removed = withDerived(snapshot, table.name, replaced);
+        const removed = withDerived(snapshot, replaced);
         return { removed, keys: { delete: [...new Set(loads)].map(loadKeyId) } };
       },
     });

@@ -156,7 +156,7 @@ async function ask(
   throw new LedgerlakeError('STOPPED', 'not confirmed; nothing was removed');
 }
 
-type Files = ReadonlyMap<string, { readonly table: string; readonly add: DataFile }>;
+type Files = ReadonlyMap<string, DataFile>;
 
 /** Compares an account's files before and after, table by table. */
 function forgottenRows(before: Files, after: Files): ForgottenRows[] {
@@ -164,8 +164,8 @@ function forgottenRows(before: Files, after: Files): ForgottenRows[] {
   return names
     .map((table) => {
       const inTable = (files: Files) => [...files].filter(([, file]) => file.table === table);
-      const rows = (files: Files) => rowsOf(inTable(files).map(([, { add }]) => add));
-      const bytes = (files: Files) => inTable(files).reduce((sum, [, { add }]) => sum + add.size, 0);
+      const rows = (files: Files) => rowsOf(inTable(files).map(([, file]) => file));
+      const bytes = (files: Files) => inTable(files).reduce((sum, [, { size }]) => sum + size, 0);
       return {
         table,
         rows: rows(before) - rows(after),

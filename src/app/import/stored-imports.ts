@@ -138,7 +138,7 @@ export async function commitImported(
         }),
       );
       const loads = { pipeline, account, loadKeys, holes, origin: 'import' as const };
-      return { removed: withDerived(snapshot, main.name, replaced), keys: keyChange(snapshot, loads, clock.now()) };
+      return { removed: withDerived(snapshot, replaced), keys: keyChange(snapshot, loads, clock.now()) };
     },
   });
   if (!committed.isCommitted) await lake.refresh();

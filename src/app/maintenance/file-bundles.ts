@@ -18,7 +18,7 @@ import type { Workspace } from '../../lake/files/workspace.js';
 /** A committed file of a main table with the files that are derived from it. */
 export interface Bundle {
   readonly main: DataFile;
-  readonly derived: readonly { readonly table: Table; readonly add: DataFile }[];
+  readonly derived: readonly DataFile[];
 }
 
 /** The lake, workspace and pipeline of a rewrite of bundles. */
@@ -77,9 +77,7 @@ function derivedFiles(
   { main: { name }, derived }: PipelineTables,
   main: DataFile,
 ): Bundle['derived'] {
-  return derived.flatMap((table) =>
-    snapshot.derivedFrom(table.name, main.account, lakePathOf(name, main)).map((add) => ({ table, add })),
-  );
+  return derived.flatMap((table) => snapshot.derivedFrom(table.name, main.account, lakePathOf(name, main)));
 }
 
 /** The target of new files with some load keys of a main file. */
@@ -98,7 +96,7 @@ export function filesByTable(
 ): { table: Table; adds: DataFile[] }[] {
   const ofDerived = derived.map((table) => ({
     table,
-    adds: bundles.flatMap((bundle) => bundle.derived.filter((file) => file.table === table).map(({ add }) => add)),
+    adds: bundles.flatMap((bundle) => bundle.derived.filter((file) => file.table === table.name)),
   }));
   return [...ofDerived, { table: main, adds: bundles.map((bundle) => bundle.main) }].filter(
     ({ adds }) => adds.length > 0,
@@ -114,7 +112,7 @@ function bundleKey(bundle: Bundle): string {
 
 /** The log entries of a bundle's files. */
 export function addsOf({ main, derived }: Bundle): readonly DataFile[] {
-  return [main, ...derived.map(({ add }) => add)];
+  return [main, ...derived];
 }
 
 /** The size of bundles' files in bytes. */
@@ -174,8 +172,7 @@ export async function rewriteBundles(
 /** The decision of a commit that replaces bundles, as long as all of them are unchanged. */
 function replacing(pipeline: PipelineTables, bundles: readonly Bundle[]): FileCommit['decide'] {
   const mains = bundles.map(({ main }) => main);
-  return (snapshot) =>
-    areLive(snapshot, pipeline, bundles) ? { removed: withDerived(snapshot, pipeline.main.name, mains) } : undefined;
+  return (snapshot) => (areLive(snapshot, pipeline, bundles) ? { removed: withDerived(snapshot, mains) } : undefined);
 }
 
 /** Runs a step over bundles; returns undefined where it failed because another run has replaced one of them. */

@@ -298,7 +298,7 @@ class PipelineRebuild {
   async #storedEntries({ main, derived }: Bundle, workspace: Workspace): Promise<StoredEntries | undefined> {
     const { run } = this.#context;
     const table = this.#table;
-    const adds = derived.filter((file) => file.table === table).map(({ add }) => add);
+    const adds = derived.filter((file) => file.table === table.name);
     const files: string[] = [];
     for (const add of adds) {
       try {
@@ -362,15 +362,12 @@ class PipelineRebuild {
     const { lake } = run;
     const local = await this.#joined(workspace, rederived);
     const entries = local && (await this.#entriesFile(bundle, local, rederived.net));
-    const others = bundle.derived.filter(({ table }) => table === this.#table);
+    const removed = bundle.derived.filter(({ table }) => table === this.#table.name);
     const { isCommitted } = await lake.commitFiles({
       operation: 'REBUILD',
       main: pipeline.main,
       files: entries === undefined ? [] : [entries],
-      decide: (snapshot) =>
-        areLive(snapshot, pipeline, [bundle])
-          ? { removed: others.map(({ table, add }) => ({ table: table.name, add })) }
-          : undefined,
+      decide: (snapshot) => (areLive(snapshot, pipeline, [bundle]) ? { removed } : undefined),
     });
     if (!isCommitted) return false;
     if (entries !== undefined) {

@@ -135,8 +135,8 @@ export function lakeTools(session: LakeSession): Readonly<Record<string, Tool>> 
 /** The tables that a session shows, with the rows of the newest version. */
 function tablesOf({ reader: { lake, tables } }: LakeSession, name: string | undefined): readonly object[] {
   const rows = new Map<string, number>();
-  for (const { table, add } of lake.files()) {
-    rows.set(table, (rows.get(table) ?? 0) + add.rows);
+  for (const file of lake.files()) {
+    rows.set(file.table, (rows.get(file.table) ?? 0) + file.rows);
   }
   return named('table', tables, name).map((table) => {
     const { about, columns: described } = lake.table(table.name);

@@ -24,8 +24,8 @@ export function fileSizes(
 ): ((results: number) => FileTotal) | undefined {
   const committed = lake
     .files()
-    .filter(({ add }) => add.pipeline === pipeline && add.account === account)
-    .map(({ table, add }) => ({ table, rows: add.rows, size: add.size }));
+    .filter((file) => file.pipeline === pipeline && file.account === account)
+    .map(({ table, rows, size }) => ({ table, rows, size }));
   const filesOf = (table: Table) => committed.filter((file) => file.table === table.name && file.rows > 0);
   const main = tables.at(-1);
   const results = main === undefined ? 0 : rowCount(filesOf(main));

@@ -39,7 +39,7 @@ export async function exportViews(
   const keepsReplaced = lake.snapshot.config.retentionMs > 0 || [...lake.snapshot.retired()].length > 0;
   const tableViews = tables.map((table) => {
     const files = committed.get(table.name) ?? [];
-    const addresses = files.map(({ add }) => fileLiteral(lake.store.address(lakePathOf(table.name, add))));
+    const addresses = files.map((file) => fileLiteral(lake.store.address(lakePathOf(table.name, file))));
     return tableView(
       table,
       keepsReplaced || files.length === 0 ? addresses : [filePattern(lake.store.address(table.name))],

@@ -6,9 +6,8 @@ import type { LakeFiles } from '../../core/duckdb/views.js';
 import { scannedFiles, scansOf } from '../../core/duckdb/scans.js';
 import { LedgerlakeError, throwIfStopped } from '../../core/errors.js';
 import { groupBy } from '../../core/group-by.js';
-import { DamagedFile } from '../../lake/delta/data-file.js';
+import { DamagedFile, type DataFile } from '../../lake/delta/data-file.js';
 import { FileCache, type CacheSettings, type FetchProgress } from '../../lake/files/file-cache.js';
-import type { TableFile } from '../../lake/commit-files.js';
 import type { Lake } from '../../lake/lake.js';
 import type { CommandScope } from '../command-text.js';
 import { damageText } from './file-fault.js';
@@ -75,10 +74,10 @@ export class FetchedFiles {
   ): Promise<boolean> {
     if (tables.length === 0) return false;
     const scans = await scansOf(database, statement, { signal, ...(parameters && { parameters }) });
-    const needed: TableFile[] = [];
+    const needed: DataFile[] = [];
     for (const [table, partitions] of this.#partitions()) {
       if (!tables.includes(table)) continue;
-      const local = new Map<string, readonly TableFile[]>();
+      const local = new Map<string, readonly DataFile[]>();
       for (const partition of partitions.values())
         for (const path of await this.#filesOf(partition)) local.set(path, partition);
       const paths = [...local.keys()];
@@ -103,27 +102,24 @@ export class FetchedFiles {
   /** Whether a commit has replaced a file that couldn't be fetched. Throws an error that names it where none has. */
   async #replaced(error: DamagedFile): Promise<boolean> {
     const { store } = this.#lake;
-    const isIt = ({ table, add }: TableFile) => error.message.includes(store.address(lakePathOf(table, add)));
+    const isIt = (file: DataFile) => error.message.includes(store.address(lakePathOf(file.table, file)));
     const [file] = this.#lake.files().filter(isIt);
     await this.#lake.refresh();
-    if (file === undefined || !this.#lake.snapshot.has(lakePathOf(file.table, file.add))) return true;
+    if (file === undefined || !this.#lake.snapshot.has(lakePathOf(file.table, file))) return true;
     throw new LedgerlakeError('SQL', await damageText({ file, fault: error.fault }, this.#lake, this.#scope), {
       cause: error,
     });
   }
 
   /** The files of each table by account and month. */
-  #partitions(): ReadonlyMap<string, ReadonlyMap<string, readonly TableFile[]>> {
+  #partitions(): ReadonlyMap<string, ReadonlyMap<string, readonly DataFile[]>> {
     const tables = groupBy(this.#lake.files(), ({ table }) => table);
     return new Map(
-      [...tables].map(([name, files]) => [
-        name,
-        groupBy(files, ({ add }) => add.path.slice(0, add.path.lastIndexOf('/'))),
-      ]),
+      [...tables].map(([name, files]) => [name, groupBy(files, ({ path }) => path.slice(0, path.lastIndexOf('/')))]),
     );
   }
 
-  async #filesOf(partition: readonly TableFile[]): Promise<readonly string[]> {
+  async #filesOf(partition: readonly DataFile[]): Promise<readonly string[]> {
     const local = partition.map((file) => this.#cache.localPath(file));
     const [first] = partition;
     if (first === undefined || local.every((path) => this.#fetched.has(path))) return local;

@@ -1,7 +1,7 @@
 import { lakePathOf } from '../../lake/catalog/change.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { truncateText } from '../../core/printable.js';
-import type { TableFile } from '../../lake/commit-files.js';
+import type { DataFile } from '../../lake/delta/data-file.js';
 import { loadKeysText } from '../../lake/files/load-key-rows.js';
 import { damageOf, sizeFault } from '../../lake/files/local-file.js';
 import { footerFault } from '../../lake/files/footer-fault.js';
@@ -12,7 +12,7 @@ import { damagedFileRemedy } from '../coverage/damaged-rows.js';
 import { remedyCommand } from '../remedy.js';
 
 interface FileFault {
-  readonly file: TableFile;
+  readonly file: DataFile;
   readonly fault: string;
 }
 
@@ -37,7 +37,7 @@ const mostRead = 2_000_000_000;
 export async function fileFault(error: unknown, lake: Lake, scope: CommandScope & { lake: string }): Promise<unknown> {
   if (!(error instanceof LedgerlakeError) || error.code !== 'SQL') return error;
   const files = lake.files();
-  const named = files.find(({ table, add }) => error.message.includes(lake.store.address(lakePathOf(table, add))));
+  const named = files.find((file) => error.message.includes(lake.store.address(lakePathOf(file.table, file))));
   if (named === undefined && (quotedFile.test(error.message) || !corrupt.test(error.message))) return error;
   const [words = ''] = error.message.split('\n');
   const verify = commandIn(scope, 'ledgerlake verify');
@@ -45,7 +45,7 @@ export async function fileFault(error: unknown, lake: Lake, scope: CommandScope 
   if (found === undefined) {
     const quoted = truncateText(words, mostQuoted);
     if (named !== undefined) {
-      const address = lake.store.address(lakePathOf(named.table, named.add));
+      const address = lake.store.address(lakePathOf(named.table, named));
       return sqlError(`expected DuckDB to read ${address}, whose bytes are right, got ${quoted}`, error);
     }
     return sqlError(
@@ -69,12 +69,12 @@ export async function checkFiles(
   checked: Set<string>,
   names: readonly string[],
 ): Promise<TableFaults> {
-  const isNew = ({ table, add }: TableFile) => names.includes(table) && !checked.has(lakePathOf(table, add));
+  const isNew = (file: DataFile) => names.includes(file.table) && !checked.has(lakePathOf(file.table, file));
   const files = new Map(
     lake
       .files()
       .filter(isNew)
-      .map((file) => [lakePathOf(file.table, file.add), file]),
+      .map((file) => [lakePathOf(file.table, file), file]),
   );
   const folders = new Set(Array.from(files.values(), ({ table }) => table));
   const faults = new Map<string, LedgerlakeError>();
@@ -84,8 +84,7 @@ export async function checkFiles(
         const file = files.get(path);
         if (file === undefined) continue;
         const fault =
-          sizeFault(file.add, size) ??
-          (changedAt > file.add.modificationTime ? await localFault(file, lake) : undefined);
+          sizeFault(file, size) ?? (changedAt > file.modificationTime ? await localFault(file, lake) : undefined);
         if (fault === undefined) checked.add(path);
         else {
           faults.set(folder, new LedgerlakeError('SQL', await damageText({ file, fault }, lake, scope)));
@@ -98,8 +97,8 @@ export async function checkFiles(
 }
 
 /** What the footer of a local file shows. DuckDB finds a file that is no Parquet, or is gone by then. */
-async function localFault(file: TableFile, lake: Lake): Promise<string | undefined> {
-  const local = lake.store.localPath(lakePathOf(file.table, file.add));
+async function localFault(file: DataFile, lake: Lake): Promise<string | undefined> {
+  const local = lake.store.localPath(lakePathOf(file.table, file));
   if (local === undefined) return undefined;
   const columns = lake.snapshot.columnsOf(lake.table(file.table));
   return footerFault(local, file, columns, lake.store).catch(() => undefined);
@@ -112,8 +111,8 @@ export async function damageText(
   scope: CommandScope & { lake: string },
 ): Promise<string> {
   const verify = commandIn(scope, 'ledgerlake verify');
-  const path = lakePathOf(file.table, file.add);
-  const loadKeys = file.add.loadKeys;
+  const path = lakePathOf(file.table, file);
+  const { loadKeys } = file;
   const [first = '', ...others] = loadKeys;
   const rows = { table: file.table, file: path, slice: others.length === 0 ? first : '' };
   const remedy = damagedFileRemedy(rows, lake);
@@ -126,19 +125,18 @@ export async function damageText(
 }
 
 /** The fault of a file that DuckDB names; undefined where its bytes are right and DuckDB couldn't fetch them. */
-async function faultIn(file: TableFile, words: string, { store }: Lake): Promise<FileFault | undefined> {
-  const { table, add } = file;
-  const fault = await damageOf(store, table, add);
+async function faultIn(file: DataFile, words: string, { store }: Lake): Promise<FileFault | undefined> {
+  const fault = await damageOf(store, file.table, file);
   if (fault !== undefined) return { file, fault };
   if (unreachable.test(words)) return undefined;
-  const detail = words.replaceAll(store.address(lakePathOf(table, add)), 'it');
+  const detail = words.replaceAll(store.address(lakePathOf(file.table, file)), 'it');
   return { file, fault: `it is damaged (${truncateText(detail, mostQuoted)})` };
 }
 
-async function firstDamage(lake: Lake, files: readonly TableFile[]): Promise<FileFault | undefined> {
-  if (files.reduce((sum, { add }) => sum + add.size, 0) > mostRead) return undefined;
+async function firstDamage(lake: Lake, files: readonly DataFile[]): Promise<FileFault | undefined> {
+  if (files.reduce((sum, { size }) => sum + size, 0) > mostRead) return undefined;
   for (const file of files) {
-    const fault = await damageOf(lake.store, file.table, file.add);
+    const fault = await damageOf(lake.store, file.table, file);
     if (fault !== undefined) return { file, fault };
   }
   return undefined;

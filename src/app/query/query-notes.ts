@@ -258,8 +258,9 @@ function knownLater(scope: StatementScope, lake: Lake): string | undefined {
 function unsummedNote({ words, names }: StatementScope, lake: Lake): string | undefined {
   if (words.has(unsummedColumn)) return undefined;
   const counts = new Map<string, number>();
-  for (const { table, add } of lake.files()) {
-    if (names.has(table)) counts.set(table, (counts.get(table) ?? 0) + unsummedIn(add));
+  for (const file of lake.files()) {
+    const { table } = file;
+    if (names.has(table)) counts.set(table, (counts.get(table) ?? 0) + unsummedIn(file));
   }
   const [first, ...others] = [...counts].filter(([, count]) => count > 0);
   if (first === undefined) return undefined;

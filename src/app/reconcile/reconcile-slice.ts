@@ -8,7 +8,7 @@ import { lakePathOf } from '../../lake/catalog/change.js';
 import { replacedKeys } from '../../lake/loads/load-keys.js';
 import type { Lake } from '../../lake/lake.js';
 import type { Revision, Revisions, SliceCommit } from '../../lake/slice-writer.js';
-import { withDerived, type TableFile } from '../../lake/commit-files.js';
+import { withDerived } from '../../lake/commit-files.js';
 import { isSameReplacement, replacementOf, type SliceReplacement } from '../../lake/slice-replacement.js';
 import { canSelectRows, loadKeyCondition } from '../../lake/files/load-key-rows.js';
 import type { Workspace } from '../../lake/files/workspace.js';
@@ -106,7 +106,7 @@ export class EventRevisions implements Revisions {
   /** The verdict on a slice whose stored rows can't be read, by the log alone. */
   async #verdictByLog({ slice, stored }: Reread, reason: string): Promise<Verdict> {
     const { pipeline, loadKeys, main, acceptEmpty: accepted = false } = slice;
-    const mains = addsOf(stored, main);
+    const mains = filesIn(stored, main);
     const rows = rowsOf(mains);
     const keys = new Set(replacedKeys(slice));
     const isShared = mains.some((add) => add.loadKeys.some((key) => !keys.has(key)));
@@ -127,7 +127,7 @@ export class EventRevisions implements Revisions {
     if (known.length === 0) return { outcome: { files: [], isCompared: true } };
     if (!canSelectRows(main, known)) return { outcome: uncompared };
     if (mayStay && sameFiles(slice, stored)) {
-      const rows = rowsOf(addsOf(stored, main));
+      const rows = rowsOf(filesIn(stored, main));
       this.#addOrders(pipeline, { stored: rows, returned: rows });
       const repaired = await repairFiles(this.#lake, slice, stored);
       return { outcome: 'same', uncompared: repaired.map((reason) => ({ pipeline, load_keys: loadKeys, reason })) };
@@ -209,7 +209,7 @@ export class EventRevisions implements Revisions {
   ): Promise<SliceStates> {
     const states = async (table: Table, condition: string): Promise<States> => ({
       table,
-      stored: monthRows(table, await this.#files.of(this.#lake, table, addsOf(stored, table)), condition),
+      stored: monthRows(table, await this.#files.of(this.#lake, table, filesIn(stored, table)), condition),
       incoming: monthRows(table, files.get(table) ?? [], 'true'),
     });
     const mainStates = await states(slice.main, loadKeyCondition(known));
@@ -269,7 +269,7 @@ function knownWindowsCondition({ loadKeys }: SliceCommit, known: readonly string
 interface Reread {
   readonly slice: SliceCommit;
   /** The files with rows that are read again, and what is derived from them. */
-  readonly stored: readonly TableFile[];
+  readonly stored: readonly DataFile[];
   /** The load keys that are read again and were loaded. */
   readonly known: readonly string[];
   /** Whether nothing is committed where the rows are equal. */
@@ -286,19 +286,19 @@ function rereadOf(slice: SliceCommit, { snapshot }: SliceReplacement): Reread {
   return {
     slice,
     known,
-    stored: withDerived(snapshot, main.name, snapshot.filesWith(main.name, account, pipeline, replaced)),
+    stored: withDerived(snapshot, snapshot.filesWith(main.name, account, pipeline, replaced)),
     mayStay: hasSameHoles && isDeepStrictEqual(known, loadKeys) && !isNoted,
   };
 }
 
-function addsOf(files: readonly TableFile[], { name }: Table): readonly DataFile[] {
-  return files.filter(({ table }) => table === name).map(({ add }) => add);
+function filesIn(files: readonly DataFile[], { name }: Table): readonly DataFile[] {
+  return files.filter(({ table }) => table === name);
 }
 
 /** Whether the slice's files equal the stored ones byte for byte. */
-function sameFiles(slice: SliceCommit, stored: readonly TableFile[]): boolean {
+function sameFiles(slice: SliceCommit, stored: readonly DataFile[]): boolean {
   const key = (table: string, sha256 = '') => `${table} ${sha256}`;
-  const inLake = stored.map(({ table, add }) => key(table, add.sha256));
+  const inLake = stored.map(({ table, sha256 }) => key(table, sha256));
   const incoming = slice.files.map(({ table, bytes }) => key(table.name, contentOf(bytes).sha256));
   return inLake.toSorted().join('\n') === incoming.toSorted().join('\n');
 }
@@ -337,13 +337,13 @@ function refused(
  * @returns the fault of each rewritten file
  * @throws LedgerlakeError LAKE_STORE
  */
-async function repairFiles(lake: Lake, slice: SliceCommit, stored: readonly TableFile[]): Promise<string[]> {
+async function repairFiles(lake: Lake, slice: SliceCommit, stored: readonly DataFile[]): Promise<string[]> {
   const incoming = new Map(slice.files.map(({ bytes }) => [contentOf(bytes).sha256, bytes]));
   const repaired: string[] = [];
-  for (const { table, add } of stored) {
-    const path = lakePathOf(table, add);
-    const fault = faultOf(add, await lake.store.read(path));
-    const bytes = incoming.get(add.sha256 ?? '');
+  for (const file of stored) {
+    const path = lakePathOf(file.table, file);
+    const fault = faultOf(file, await lake.store.read(path));
+    const bytes = incoming.get(file.sha256 ?? '');
     if (fault === undefined || bytes === undefined) continue;
     await lake.store.write(path, bytes);
     repaired.push(`expected ${lake.store.address(path)} as its commit has it, ${fault}; it was written again`);

@@ -287,9 +287,8 @@ export async function takeOut(repaired: RepairedFiles, damaged: readonly Damaged
       files,
       decide: (snapshot) => {
         if (snapshot.file(table.name, add.path) === undefined) return undefined;
-        const { name } = table;
         return {
-          removed: isMain ? withDerived(snapshot, name, [add]) : [{ table: name, add }],
+          removed: isMain ? withDerived(snapshot, [add]) : [add],
           keys: { delete: storedIds(snapshot, gone) },
         };
       },
@@ -349,7 +348,7 @@ export async function takeOutUnloaded({ lake, clock }: RepairedFiles): Promise<v
           files: remainder.files,
           decide: (snapshot) =>
             isSameReplacement(replacementOf(snapshot, slice), replacement)
-              ? { removed: withDerived(snapshot, main.name, [...replacement.files, ...remainder.mains]) }
+              ? { removed: withDerived(snapshot, [...replacement.files, ...remainder.mains]) }
               : undefined,
         }),
       );
@@ -383,8 +382,8 @@ async function takeOutFatherless(lake: Lake, pipeline: PipelineTables, account: 
   );
   const fatherless = pipeline.derived
     .filter(({ name }) => lake.snapshot.tables.has(name))
-    .flatMap(({ name }) => lake.snapshot.filesOf(name, account, pipeline.name).map((add) => ({ table: name, add })))
-    .filter(({ add }) => !mains.has(add.main ?? ''));
+    .flatMap(({ name }) => lake.snapshot.filesOf(name, account, pipeline.name))
+    .filter(({ main }) => !mains.has(main ?? ''));
   if (fatherless.length === 0) return;
   await lake.commitFiles({
     operation: 'REPAIR',

@@ -280,13 +280,14 @@ function pipelineCoverage({ name, slicing }: StoredPipeline, question: StatusQue
 
 function tableStatuses(lake: Lake, account: string): TableStatus[] {
   const statuses = new Map<string, { table: string; files: number; bytes: number; rows: number; unsummed: number }>();
-  for (const { table, add } of lake.files()) {
-    if (add.account !== account) continue;
+  for (const file of lake.files()) {
+    const { table } = file;
+    if (file.account !== account) continue;
     const status = statuses.get(table) ?? { table, files: 0, bytes: 0, rows: 0, unsummed: 0 };
     status.files++;
-    status.bytes += add.size;
-    status.rows += add.rows;
-    status.unsummed += unsummedIn(add);
+    status.bytes += file.size;
+    status.rows += file.rows;
+    status.unsummed += unsummedIn(file);
     statuses.set(table, status);
   }
   return [...statuses.values()];

@@ -149,7 +149,7 @@ function applied(content: AccountContent, changes: readonly AccountChange[]): Ac
     for (const { table, file } of change.add) {
       const added = files.of(table);
       if (added.has(file.path)) throw wrong(`adds ${lakePathOf(table, file)} twice`);
-      added.set(file.path, new DataFile(file));
+      added.set(file.path, new DataFile(file, table));
     }
     for (const { pipeline, key } of change.delete) {
       if (!keys.of(pipeline).delete(key)) throw wrong(`deletes the load key ${pipeline}/${key}, which is not there`);

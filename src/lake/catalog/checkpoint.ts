@@ -156,7 +156,7 @@ function decodeBlock(bytes: Uint8Array, size: number, where: string, decompress:
     else some.set(key.key, key);
   }
   const files = Object.entries(document.files).map(
-    ([table, some]) => [table, new Map(some.map((add) => [add.path, new DataFile(add)]))] as const,
+    ([table, some]) => [table, new Map(some.map((add) => [add.path, new DataFile(add, table)]))] as const,
   );
   return { files: new Map(files), keys, retired: new Map(document.retired), forgottenBefore: document.forgottenBefore };
 }

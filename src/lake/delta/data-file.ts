@@ -59,12 +59,21 @@ export class DataFile implements Add {
   declare readonly dataChange: boolean;
   declare readonly stats?: string;
   declare readonly tags?: Readonly<Record<string, string>>;
+  // No property of its own, as the entry is written as it is.
+  readonly #table: string;
 
-  constructor(add: Add) {
+  /** @param table left out: it doesn't matter */
+  constructor(add: Add, table = '') {
+    this.#table = table;
     // A newer program may add fields: those by the name of a getter here are left out.
     const isGetter = (name: string): boolean => name in DataFile.prototype;
     const hasOthers = Object.keys(add).some(isGetter);
     Object.assign(this, hasOthers ? Object.fromEntries(Object.entries(add).filter(([name]) => !isGetter(name))) : add);
+  }
+
+  /** The name of its table. */
+  get table(): string {
+    return this.#table;
   }
 
   get account(): string {

@@ -1,5 +1,5 @@
 import { lakePathOf } from '../catalog/change.js';
-import type { TableFile } from '../commit-files.js';
+import type { DataFile } from '../delta/data-file.js';
 import { shortHash } from '../../core/short-hash.js';
 import { existsSync } from 'node:fs';
 import { lstat, mkdir, readdir, rename, rm, utimes } from 'node:fs/promises';
@@ -54,12 +54,12 @@ export class FileCache {
   }
 
   /** The local path of a file, whether it is there or not. */
-  localPath({ table, add }: TableFile): string {
-    return join(this.folder, lakePathOf(table, add));
+  localPath(file: DataFile): string {
+    return join(this.folder, lakePathOf(file.table, file));
   }
 
   /** The local path of an empty file in the partition of a file. */
-  async emptyFile(file: TableFile): Promise<string> {
+  async emptyFile(file: DataFile): Promise<string> {
     const path = join(dirname(this.localPath(file)), emptyName);
     if (existsSync(path)) return path;
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });
@@ -76,23 +76,23 @@ export class FileCache {
    * reason of `signal`
    */
   async fetch(
-    files: readonly TableFile[],
+    files: readonly DataFile[],
     signal?: AbortSignal,
     onProgress: (progress: FetchProgress) => void = () => undefined,
   ): Promise<void> {
-    const all = files.reduce((sum, { add }) => sum + add.size, 0);
+    const all = files.reduce((sum, { size }) => sum + size, 0);
     if (all > this.#settings.bytes) throw tooLarge(files, all, this.#settings);
-    const lacking: TableFile[] = [];
+    const lacking: DataFile[] = [];
     await eachOf(files, async (file) => {
       signal?.throwIfAborted();
       if (!(await this.#use(file))) lacking.push(file);
     });
-    const bytes = lacking.reduce((sum, { add }) => sum + add.size, 0);
+    const bytes = lacking.reduce((sum, { size }) => sum + size, 0);
     let doneBytes = 0;
     await eachOf(lacking, async (file) => {
       signal?.throwIfAborted();
       await this.#copyFile(file);
-      doneBytes += file.add.size;
+      doneBytes += file.size;
       onProgress({ files: lacking.length, bytes, doneBytes });
     });
     if (lacking.length > 0) await this.#evict(new Set(files.map((file) => this.localPath(file))));
@@ -112,8 +112,8 @@ export class FileCache {
   }
 
   /** Whether a file is there; its time is that of its last use then. */
-  async #use({ table, add }: TableFile): Promise<boolean> {
-    const path = this.localPath({ table, add });
+  async #use(file: DataFile): Promise<boolean> {
+    const path = this.localPath(file);
     const now = new Date();
     try {
       await utimes(path, now, now);
@@ -122,17 +122,17 @@ export class FileCache {
       throw error;
     }
     if (this.#checked.has(path)) return true;
-    if ((await damageOf(this.#copy, table, add)) !== undefined) return false;
+    if ((await damageOf(this.#copy, file.table, file)) !== undefined) return false;
     this.#checked.add(path);
     return true;
   }
 
-  async #copyFile({ table, add }: TableFile): Promise<void> {
-    const path = this.localPath({ table, add });
+  async #copyFile(file: DataFile): Promise<void> {
+    const path = this.localPath(file);
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });
     const part = temporaryPath(path);
     try {
-      await checkedFile(this.#store, table, add, { newPath: () => part, faults: new Map() });
+      await checkedFile(this.#store, file.table, file, { newPath: () => part, faults: new Map() });
       await rename(part, path);
     } catch (error) {
       await rm(part, { force: true });
@@ -212,7 +212,7 @@ async function eachOf<T>(items: readonly T[], use: (item: T) => Promise<void>): 
   if (failures.length > 0) throw failures[0];
 }
 
-function tooLarge(files: readonly TableFile[], bytes: number, settings: CacheSettings): LedgerlakeError {
+function tooLarge(files: readonly DataFile[], bytes: number, settings: CacheSettings): LedgerlakeError {
   const names = [...new Set(files.map(({ table }) => table))].join(', ');
   return new LedgerlakeError(
     'SQL',

@@ -1,4 +1,4 @@
-import { rowsOf } from '../delta/data-file.js';
+import { rowsOf, type DataFile } from '../delta/data-file.js';
 import { digitsOf } from '../../core/columns/table.js';
 import { convertedType, physicalType } from '../../core/parquet/encoder/format.js';
 import {
@@ -12,7 +12,6 @@ import {
 import { blobOf } from '../../core/parquet/parquet-source.js';
 import { formatCount } from '../../core/text/amounts.js';
 import type { DeltaColumn } from '../delta/table-metadata.js';
-import type { TableFile } from '../commit-files.js';
 import { damageOf } from './local-file.js';
 import type { Store } from '../store/store.js';
 
@@ -47,7 +46,7 @@ const mostExpanded = 100;
  */
 export async function footerFault(
   path: string,
-  { table, add }: TableFile,
+  committed: DataFile,
   expectedColumns: readonly DeltaColumn[],
   store: Store,
 ): Promise<string | undefined> {
@@ -59,12 +58,14 @@ export async function footerFault(
   const fault = columnFault(columns, expectedColumns);
   if (fault !== undefined) return fault;
   const names = new Set(columns.map(({ name }) => name));
-  const missing = Object.keys(add.statistics.nullCount).find((name) => !names.has(name));
+  const missing = Object.keys(committed.statistics.nullCount).find((name) => !names.has(name));
   if (missing !== undefined) return `it lacks the column ${JSON.stringify(missing)}`;
-  const [rows, expected] = [statedRows(footer), rowsOf([add])];
+  const [rows, expected] = [statedRows(footer), rowsOf([committed])];
   if (rows !== expected) return `it has ${formatCount(rows, 'row')} instead of ${expected}`;
   const expanded = uncompressedBytes(footer);
-  return expanded > manyBytes && expanded > mostExpanded * file.size ? damageOf(store, table, add) : undefined;
+  return expanded > manyBytes && expanded > mostExpanded * file.size
+    ? damageOf(store, committed.table, committed)
+    : undefined;
 }
 
 function columnFault(found: readonly FooterColumn[], columns: readonly DeltaColumn[]): string | undefined {

@@ -1,4 +1,4 @@
-import type { TableFile } from '../commit-files.js';
+import type { DataFile } from '../delta/data-file.js';
 import type { Clock } from '../../core/clock.js';
 import { accountOfPath, removedFile, lakePathOf } from '../catalog/change.js';
 import { loadKeyId } from '../catalog/load-key.js';
@@ -73,9 +73,7 @@ export async function eraseTraces(lake: Lake, account: string, spare: ReadonlySe
 }
 
 /** The committed files of an account, by path within the lake. */
-export function accountFiles(lake: Lake, account: string): ReadonlyMap<string, TableFile> {
-  const files = lake.tables.flatMap(({ name: table }) =>
-    lake.snapshot.filesOf(table, account).map((add) => ({ table, add })),
-  );
-  return new Map(files.map((file) => [lakePathOf(file.table, file.add), file]));
+export function accountFiles({ tables, snapshot }: Lake, account: string): ReadonlyMap<string, DataFile> {
+  const files = tables.flatMap(({ name }) => snapshot.filesOf(name, account));
+  return new Map(files.map((file) => [lakePathOf(file.table, file), file]));
 }

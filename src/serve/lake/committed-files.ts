@@ -3,7 +3,6 @@ import { lakePathOf } from '../../lake/catalog/change.js';
 import { compare } from '../../core/compare.js';
 import { groupBy } from '../../core/group-by.js';
 import type { DataFile } from '../../lake/delta/data-file.js';
-import type { TableFile } from '../../lake/commit-files.js';
 import type { Clock } from '../../core/clock.js';
 import { Lake } from '../../lake/lake.js';
 import { tables } from '../../sources/finances/lake-tables.js';
@@ -11,7 +10,7 @@ import type { Store } from '../../lake/store/store.js';
 
 /** A committed file of one account, with statistics of its rows from the log. */
 export interface CommittedFile {
-  readonly file: TableFile;
+  readonly file: DataFile;
   /** Path within the lake. */
   readonly path: string;
   /** Size in bytes. */
@@ -63,7 +62,7 @@ export class CommittedFiles {
   get all(): readonly CommittedFile[] {
     const { version } = this;
     if (version !== this.#version) {
-      this.#files = this.#lake.snapshot.filesOf(this.#table, this.#account).map((add) => this.#read(add));
+      this.#files = this.#lake.snapshot.filesOf(this.#table, this.#account).map((file) => this.#read(file));
       this.#byLoadKey = undefined;
       this.#version = version;
     }
@@ -80,20 +79,19 @@ export class CommittedFiles {
     return this.#byLoadKey.get(loadKey)?.map(({ file }) => file) ?? [];
   }
 
-  #read(add: DataFile): CommittedFile {
-    const cached = this.#cache.get(add);
+  #read(file: DataFile): CommittedFile {
+    const cached = this.#cache.get(file);
     if (cached !== undefined) return cached;
-    const rows = add.rows;
-    const file = { table: this.#table, add };
-    const path = lakePathOf(this.#table, add);
-    const read = { file, path, size: add.size, rows, loadKeys: add.loadKeys, ...boundsOf(add, this.#column) };
-    this.#cache.set(add, read);
+    const { size, rows, loadKeys } = file;
+    const path = lakePathOf(file.table, file);
+    const read = { file, path, size, rows, loadKeys, ...boundsOf(file, this.#column) };
+    this.#cache.set(file, read);
     return read;
   }
 }
 
-function boundsOf(add: DataFile, column: string): Pick<CommittedFile, 'least' | 'greatest'> {
-  const { least: first = '', greatest: last = '', hasNoNull } = add.columnStatistics(column);
+function boundsOf(file: DataFile, column: string): Pick<CommittedFile, 'least' | 'greatest'> {
+  const { least: first = '', greatest: last = '', hasNoNull } = file.columnStatistics(column);
   const [least, greatest] = [Date.parse(first), Date.parse(last)];
   // A row without the instant is sorted by another one, which the statistics don't cover.
   const isKnown = hasNoNull && Number.isFinite(least) && Number.isFinite(greatest);

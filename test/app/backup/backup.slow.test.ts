@@ -66,7 +66,7 @@ async function essentialFiles(store: Store): Promise<Record<string, string>> {
 /** The version that a lake shows, once every file of it is found. */
 async function shownVersion(store: MemoryStore): Promise<number> {
   const opened = await Lake.openLost(store, tables, clock);
-  for (const { table, add } of opened.files()) expect(store.files.get(lakePathOf(table, add))?.length).toBe(add.size);
+  for (const file of opened.files()) expect(store.files.get(lakePathOf(file.table, file))?.length).toBe(file.size);
   return opened.snapshot.version;
 }
 

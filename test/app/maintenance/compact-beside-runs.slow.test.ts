@@ -62,7 +62,7 @@ describe('a compaction beside other runs', () => {
     expect(await rowsByLog(lake)).toMatchObject({ events: 10, entries: 20 });
     expect(await dataFiles(lake, 'entries')).toHaveLength(1);
     const opened = await open(lake, clock);
-    const files = new Set(opened.files().map(({ table, add }) => lakePathOf(table, add)));
+    const files = new Set(opened.files().map((file) => lakePathOf(file.table, file)));
     for (const add of opened.snapshot.files('entries')) expect(files).toContain(add.main);
   });
 

@@ -167,7 +167,7 @@ describe('a compaction', () => {
       const rows = (of: Lake) => [...of.snapshot.files(name)].flatMap(({ loadKeys }) => loadKeys);
       if (!byOrder.includes(name)) expect(new Set(rows(after))).toEqual(new Set(rows(before)));
     }
-    for (const pipeline of new Set(before.files().map(({ add }) => add.tags?.['pipeline'] ?? ''))) {
+    for (const pipeline of new Set(before.files().map(({ tags }) => tags?.['pipeline'] ?? ''))) {
       expect(after.snapshot.keysOf('shop', pipeline)).toEqual(before.snapshot.keysOf('shop', pipeline));
     }
     const groups = (of: Lake) =>
@@ -324,9 +324,9 @@ describe('what a compaction refuses', () => {
 
 test('derived files name the main file of their own month', async () => {
   const lake = await Lake.open(openStore(made.lake), tables, clock);
-  for (const { table, add } of lake.files()) {
-    expect(table.endsWith('entries')).toBe(add.main !== undefined);
-    expect(add.main ?? add.path).toContain(`month=${add.partitionValues['month'] ?? ''}/`);
+  for (const { table, main, path, month } of lake.files()) {
+    expect(table.endsWith('entries')).toBe(main !== undefined);
+    expect(main ?? path).toContain(`month=${month}/`);
   }
 });
 

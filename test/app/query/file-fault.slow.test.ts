@@ -24,9 +24,9 @@ beforeEach(async () => {
 async function fileOf(table: string): Promise<string> {
   const opened = await Lake.open(openStore(lake.root), tables, lake.clock);
   const files = opened.files().filter((file) => file.table === table);
-  const largest = files.toSorted((one, other) => other.add.size - one.add.size)[0];
+  const largest = files.toSorted((one, other) => other.size - one.size)[0];
   if (largest === undefined) throw new Error(`expected files of ${table}`);
-  return opened.store.address(lakePathOf(largest.table, largest.add));
+  return opened.store.address(lakePathOf(largest.table, largest));
 }
 
 const changed = (file: string): void => {

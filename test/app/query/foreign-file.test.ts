@@ -45,8 +45,8 @@ test.each(
     const { lake } = small;
     const opened = await open(lake, clock);
     const [file] = opened.files().filter(({ table }) => table === name);
-    const address = opened.store.address(file === undefined ? '' : lakePathOf(file.table, file.add));
-    const [bytes, found] = await made(file?.add.size ?? 0);
+    const address = opened.store.address(file === undefined ? '' : lakePathOf(file.table, file));
+    const [bytes, found] = await made(file?.size ?? 0);
     await writeFile(address, bytes);
 
     const fault = {
@@ -89,7 +89,7 @@ test.each([
     Array.from({ length: 300 }, (_, at) => shipment(within(1, at), `order-${at}`, `${at}.01`)),
   );
   const [file] = opened.files().filter(({ table }) => table === 'events');
-  const address = opened.store.address(file === undefined ? '' : lakePathOf(file.table, file.add));
+  const address = opened.store.address(file === undefined ? '' : lakePathOf(file.table, file));
   const copy = join(await temporaryFolder(), 'copy.parquet');
   const database = await openDatabase();
   await database.execute(
@@ -97,7 +97,7 @@ test.each([
      TO ${literal(copy)} (FORMAT parquet, COMPRESSION zstd)`,
   );
   database.close();
-  await writeFile(address, filledUp(await readFile(copy), file?.add.size ?? 0));
+  await writeFile(address, filledUp(await readFile(copy), file?.size ?? 0));
   const library = await openLake(lake);
   onTestFinished(() => library.close());
   await expect(library.sql('SELECT max(length(raw)) FROM events')).rejects.toThrow(

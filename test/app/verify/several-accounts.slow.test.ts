@@ -15,7 +15,7 @@ afterAll(() => shops.close());
 
 /** The files of a table that one shop has, as paths within the lake. */
 async function filesOf(lake: string, table: string, account: string): Promise<string[]> {
-  const paths = (await open(lake, clock)).files().map(({ table: of, add }) => lakePathOf(of, add));
+  const paths = (await open(lake, clock)).files().map((file) => lakePathOf(file.table, file));
   return paths.filter((path) => path.startsWith(`${table}/account=${account}/`));
 }
 

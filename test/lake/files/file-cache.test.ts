@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { cacheSize, clearCache, FileCache } from '../../../src/lake/files/file-cache.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { diskStore } from '../../../src/lake/store/disk.js';
-import type { TableFile } from '../../../src/lake/commit-files.js';
+import type { DataFile } from '../../../src/lake/delta/data-file.js';
 import type { Store } from '../../../src/lake/store/store.js';
 import { tables } from '../../../src/sources/finances/lake-tables.js';
 import { steppingClock } from '../../app/maintenance/kept-lake.js';
@@ -13,7 +13,7 @@ import { smallLake } from '../../app/maintenance/small-lake.js';
 import { temporaryFolder } from '../../app/lake-run.js';
 
 /** A lake whose files can't be read in place, and those of its events. */
-async function remote(): Promise<{ readonly store: Store; readonly files: TableFile[]; readonly reads: string[] }> {
+async function remote(): Promise<{ readonly store: Store; readonly files: DataFile[]; readonly reads: string[] }> {
   const clock = steppingClock();
   const { lake: root } = await smallLake(clock);
   const disk = diskStore(root);
@@ -41,11 +41,11 @@ test('a file is fetched once, by every instance, for this user alone', async () 
   expect(reads).toHaveLength(files.length);
   for (const file of files) {
     const { size, mode } = await stat(cache.localPath(file));
-    expect([size, mode & 0o077]).toEqual([file.add.size, 0]);
+    expect([size, mode & 0o077]).toEqual([file.size, 0]);
   }
   expect(await cacheSize(settings)).toEqual({
     files: files.length,
-    bytes: files.reduce((sum, { add }) => sum + add.size, 0),
+    bytes: files.reduce((sum, { size }) => sum + size, 0),
   });
   // Another service has another lake at the same address.
   expect(new FileCache({ ...store, endpoint: 'http://127.0.0.1:9000' }, settings).folder).not.toBe(cache.folder);
@@ -81,7 +81,7 @@ test('what was used longest ago goes, of another lake first; what is used now st
   await mkdir(other, { recursive: true });
   await writeFile(join(other, 'old.parquet'), Buffer.alloc(10_000));
   await utimes(join(other, 'old.parquet'), 1, 1);
-  const bytes = files.reduce((sum, { add }) => sum + add.size, 0);
+  const bytes = files.reduce((sum, { size }) => sum + size, 0);
   const cache = new FileCache(store, { folder, bytes });
   await cache.fetch(files);
   expect(await readdir(other)).toEqual([]);
@@ -98,7 +98,7 @@ test('a changed copy is fetched again; a damaged file of the lake is none', asyn
   await cache.fetch(files);
   const [first] = files;
   if (first === undefined) throw new Error('expected a file');
-  await writeFile(cache.localPath(first), Buffer.alloc(first.add.size));
+  await writeFile(cache.localPath(first), Buffer.alloc(first.size));
   await new FileCache(store, settings).fetch(files);
   expect(reads).toHaveLength(files.length + 1);
   const damaged: Store = {
@@ -117,7 +117,7 @@ test('files that the lake has no more go; clearing leaves what is not of a lake'
   const cache = new FileCache(store, settings);
   await cache.fetch(files);
   const [first] = files;
-  const kept = first === undefined ? '' : lakePathOf(first.table, first.add);
+  const kept = first === undefined ? '' : lakePathOf(first.table, first);
   await cache.keep({ keeps: (path) => path === kept });
   expect((await cacheSize(settings)).files).toBe(2);
   await clearCache(settings);

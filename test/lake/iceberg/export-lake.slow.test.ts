@@ -94,9 +94,9 @@ test('the metadata name the files that count, with their rows, folders, schema a
   for (const table of ['events', 'entries']) {
     const { metadata, files, paths } = await readTable(lake.store, table);
     const adds = lake.files().filter((of) => of.table === table);
-    expect(paths).toEqual(adds.map((of) => lakePathOf(of.table, of.add)).toSorted());
+    expect(paths).toEqual(adds.map((of) => lakePathOf(of.table, of)).toSorted());
     expect(files.map(({ record_count: rows }) => String(rows)).toSorted()).toEqual(
-      adds.map(({ add }) => add.tags?.['rows'] ?? '').toSorted(),
+      adds.map(({ tags }) => tags?.['rows'] ?? '').toSorted(),
     );
     for (const file of files) {
       expect(file).toMatchObject({ file_format: 'PARQUET', partition: { account: 'shop', month: '2026-01' } });
@@ -205,7 +205,7 @@ async function tampered(
 
 test('metadata from somebody else delete nothing, name nothing that is not theirs, and end no export', async () => {
   const clock = setClock(noon);
-  const kept = (lake: Awaited<ReturnType<typeof open>>) => lake.files().map(({ table, add }) => lakePathOf(table, add));
+  const kept = (lake: Awaited<ReturnType<typeof open>>) => lake.files().map((of) => lakePathOf(of.table, of));
   type Fields = Record<string, unknown>;
   const attacks: Readonly<Record<string, (metadata: Fields, state: Fields, victim: string) => void>> = {
     'a data file as retired': (_, state, victim) => {
