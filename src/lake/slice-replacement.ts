@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { PipelineTables } from '../core/columns/table.js';
 import { joined, overlap } from '../core/windows.js';
-import type { LoadKey } from './catalog/load-key.js';
+import { spanIn, type LoadKey } from './catalog/load-key.js';
 import type { Snapshot } from './catalog/snapshot.js';
 import { withDerived, type NewFile, type ReplacedFiles } from './commit-files.js';
 import { DataFile } from './delta/data-file.js';
-import { loadedOf, parseImportedKey } from './loads/imported-spans.js';
+import { loadedOf } from './loads/imported-spans.js';
 import { keyChange, replacedKeys, windowOf, type SliceLoads } from './loads/load-keys.js';
 
 /** What of a slice says what it replaces. */
@@ -116,7 +116,7 @@ export function appliedReplacement(
     kept.has(key) ||
     snapshot.filesWith(main.name, slice.account, slice.pipeline, [key]).some(({ path }) => !paths.has(path));
   const keys = [...new Set([...whole, ...mains.flatMap(({ loadKeys }) => loadKeys)])];
-  const emptied = keys.filter((key) => parseImportedKey(key) !== undefined && !stays(key));
+  const emptied = keys.filter((key) => spanIn('imported', key) !== undefined && !stays(key));
   return {
     removed: withDerived(snapshot, mains),
     keys: keyChange(snapshot, slice, now, emptied, isCompared),

@@ -1,4 +1,5 @@
 import type { PipelineTables, Table } from '../core/columns/table.js';
+import { spanIn } from './catalog/load-key.js';
 import type { Clock } from '../core/clock.js';
 import { LedgerlakeError } from '../core/errors.js';
 import { Mutex } from '../core/mutex.js';
@@ -6,7 +7,6 @@ import { lakePathOf } from './catalog/change.js';
 import { notCommitted, type CommitResult } from './commit-files.js';
 import type { Add } from './delta/actions.js';
 import { addOf, contentOf, rowsOf, type FileFigures } from './delta/data-file.js';
-import { parseImportedKey } from './loads/imported-spans.js';
 import { hasConflict, type SliceLoads } from './loads/load-keys.js';
 import type { Lake } from './lake.js';
 import { overNewest } from './over-newest.js';
@@ -133,7 +133,7 @@ export class SliceWriter {
     const unread = [...(slice.holes?.values() ?? [])].flat().length;
     if (answered > 0 && unread === 0) return;
     const copied = new Set(remainder.mains.map(({ path }) => path));
-    const imported = whole.filter(parseImportedKey);
+    const imported = whole.filter((key) => spanIn('imported', key));
     const files = snapshot.filesWith(main.name, slice.account, slice.pipeline, imported);
     const rows = rowsOf(files.filter(({ path }) => !copied.has(path))) + remainder.importedRows;
     if (rows <= answered) return;

@@ -1,8 +1,7 @@
 import { roles } from '../../../pipelines/all-pipelines.js';
+import { spanIn } from '../../lake/catalog/load-key.js';
 import { dayMs, joined, overlap, spanOf, uncovered, type Window } from '../../core/windows.js';
-import { readWindow } from '../../engine/slicing/window-slices.js';
 import type { Lake } from '../../lake/lake.js';
-import { parseImportedKey } from '../../lake/loads/imported-spans.js';
 import { apiWith } from '../../sources/finances/finances-apis.js';
 import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
 import type { FinancesApi } from '../../sources/finances/selling-partner/finances-api.js';
@@ -39,7 +38,7 @@ export function apiDays(lake: Lake, account: string): readonly ApiDays[] {
 function firstInstant(lake: Lake, account: string, { name, main }: FinancesPipeline): number {
   return lake.snapshot
     .filesOf(main.name, account, name)
-    .flatMap((add) => add.loadKeys.map((key) => (readWindow(key) ?? parseImportedKey(key))?.start ?? Infinity))
+    .flatMap((add) => add.loadKeys.map((key) => (spanIn('window', key) ?? spanIn('imported', key))?.start ?? Infinity))
     .reduce((first, at) => Math.min(first, at), Infinity);
 }
 

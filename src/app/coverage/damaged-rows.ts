@@ -1,9 +1,7 @@
 import { pipelineFilling, pipelines } from '../../../pipelines/all-pipelines.js';
 import { monthRange, spanOf, type Window } from '../../core/windows.js';
-import { readWindow } from '../../engine/slicing/window-slices.js';
-import { nameIn } from '../../lake/catalog/load-key.js';
+import { spanIn, nameIn } from '../../lake/catalog/load-key.js';
 import type { Lake } from '../../lake/lake.js';
-import { parseImportedKey } from '../../lake/loads/imported-spans.js';
 import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
 import { derivationOf } from '../../sources/finances/finances-apis.js';
 import { eventHistory } from '../../sources/finances/lake-tables.js';
@@ -39,7 +37,7 @@ export function rereadRemedy({ table, file, slice }: RowsToReread, lake: Lake): 
     const isShort = orders.length > 0 && orders.length <= mostOrders;
     return isShort ? { kind: 'reread', pipeline, account, orders } : undefined;
   }
-  const range = readWindow(slice) ?? parseImportedKey(slice) ?? loadedRange(lake, account, pipeline, month);
+  const range = spanIn('window', slice) ?? spanIn('imported', slice) ?? loadedRange(lake, account, pipeline, month);
   return range && { kind: 'reread', pipeline, account, range };
 }
 

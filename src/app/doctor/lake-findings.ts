@@ -1,9 +1,9 @@
 import { lakePathOf } from '../../lake/catalog/change.js';
+import { spanIn } from '../../lake/catalog/load-key.js';
 import { plainLog } from '../../observe/log/plain-log.js';
 import type { Clock } from '../../core/clock.js';
 import { shortInstant } from '../../core/numeric/instant.js';
 import { formatBytes, formatCount, formatSpan } from '../../core/text/amounts.js';
-import { readWindow } from '../../engine/slicing/window-slices.js';
 import type { DataFile } from '../../lake/delta/data-file.js';
 import { isEmpty, missingText } from '../../lake/existing-lake.js';
 import { sizeFault } from '../../lake/files/local-file.js';
@@ -146,7 +146,7 @@ function addAccount(
   }
   const named: NamedLake = { location, lastRuns, config };
   for (const hole of holes.slice(0, mostHoles)) {
-    const range = readWindow(hole.load_key);
+    const range = spanIn('window', hole.load_key);
     const reread = range && { kind: 'reread' as const, pipeline: hole.pipeline, account, range };
     const command = reread && hole.file === undefined ? remedyCommand(reread, named) : undefined;
     addFinding('warning', { found: `could not be read: ${unreadText(hole)}`, command });

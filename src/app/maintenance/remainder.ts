@@ -1,4 +1,5 @@
 import { lakePathOf } from '../../lake/catalog/change.js';
+import { spanIn } from '../../lake/catalog/load-key.js';
 import { rowsOf, type DataFile } from '../../lake/delta/data-file.js';
 import type { Clock } from '../../core/clock.js';
 import { literal, timestampLiteral } from '../../core/duckdb/literals.js';
@@ -11,7 +12,7 @@ import type { NewFile } from '../../lake/commit-files.js';
 import type { Lake } from '../../lake/lake.js';
 import type { Revisions, SliceCommit } from '../../lake/slice-writer.js';
 import { noRemainder, type Remainder, type SliceReplacement } from '../../lake/slice-replacement.js';
-import { importedKey, parseImportedKey } from '../../lake/loads/imported-spans.js';
+import { importedKey } from '../../lake/loads/imported-spans.js';
 import { windowOf } from '../../lake/loads/load-keys.js';
 import {
   bundlesOf,
@@ -180,7 +181,7 @@ async function remainderOfBundle(
   const count = (rows: string) => countRows(workspace.database, mains[0] ?? '', rows);
   // A file may name a load key that has no row in it: of what was forgotten, or of a slice with rows in other files alone.
   if (gone.length === 0 && (await count(condition)) === 0) return noRemainder;
-  const ofImports = loadKeyCondition(keys.filter((key) => parseImportedKey(key) !== undefined));
+  const ofImports = loadKeyCondition(keys.filter((key) => spanIn('imported', key) !== undefined));
   const importedRows = await count(`${condition} AND ${ofImports}`);
   const kept: string[] = [];
   for (const key of keys) {

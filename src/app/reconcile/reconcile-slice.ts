@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { spanIn } from '../../lake/catalog/load-key.js';
 import { contentOf, DamagedFile, rowsOf, type DataFile } from '../../lake/delta/data-file.js';
 import { Mutex } from '../../core/mutex.js';
 import type { Clock } from '../../core/clock.js';
@@ -13,7 +14,6 @@ import { isSameReplacement, replacementOf, type SliceReplacement } from '../../l
 import { canSelectRows, loadKeyCondition } from '../../lake/files/load-key-rows.js';
 import type { Workspace } from '../../lake/files/workspace.js';
 import type { UncomparedSlices } from '../results.js';
-import { readWindow } from '../../engine/slicing/window-slices.js';
 import { otherAccountFailure, type SliceChange, type Emptied, type Findings, type KnownOrders } from './findings.js';
 import {
   countDifferingRows,
@@ -248,7 +248,7 @@ function knownRowsCondition(main: Table, { loadKeys }: SliceCommit, known: reado
   const instant = hasEvents(main) ? 'effective_at' : 'started_at';
   const retired = known
     .filter((loadKey) => !loadKeys.includes(loadKey))
-    .flatMap((loadKey) => readWindow(loadKey) ?? [])
+    .flatMap((loadKey) => spanIn('window', loadKey) ?? [])
     .map(({ start, end }) => `(${instant} >= ${timestampLiteral(start)} AND ${instant} < ${timestampLiteral(end)})`);
   const current = loadKeyCondition(known.filter((loadKey) => loadKeys.includes(loadKey)));
   return [current, ...retired].join(' OR ');
@@ -256,10 +256,10 @@ function knownRowsCondition(main: Table, { loadKeys }: SliceCommit, known: reado
 
 /** In SQL: whether an incoming row is of a window that was read before as a whole, so that a new row is a change. */
 function knownWindowsCondition({ loadKeys }: SliceCommit, known: readonly string[]): string {
-  const windows = known.flatMap((loadKey) => readWindow(loadKey) ?? []);
+  const windows = known.flatMap((loadKey) => spanIn('window', loadKey) ?? []);
   return loadKeyCondition(
     loadKeys.filter((loadKey) => {
-      const window = readWindow(loadKey);
+      const window = spanIn('window', loadKey);
       return window !== undefined && uncovered(window, windows).length === 0;
     }),
   );

@@ -10,10 +10,9 @@ import { loadKeyCondition } from '../../lake/files/load-key-rows.js';
 import { rowsIn } from '../../lake/files/local-parquet.js';
 import { localFile } from '../../lake/files/local-file.js';
 import type { Workspace } from '../../lake/files/workspace.js';
-import { loadKeyFor } from '../../lake/catalog/load-key.js';
+import { spanIn, loadKeyFor } from '../../lake/catalog/load-key.js';
 import type { Lake } from '../../lake/lake.js';
-import { dayOf, importedKey, parseImportedKey } from '../../lake/loads/imported-spans.js';
-import { readWindow } from '../../engine/slicing/window-slices.js';
+import { dayOf, importedKey } from '../../lake/loads/imported-spans.js';
 import { parseNote } from '../../lake/store/store.js';
 import { writeBundle, writeFiltered } from '../maintenance/file-bundles.js';
 import { pipelinesIn, keyOfRow, loadKeyOf, type RepairedFiles } from './damaged-files.js';
@@ -115,7 +114,7 @@ async function claimOf(
         loadKeys: typeof window === 'string' ? [loadKeyFor('window', window)] : [],
       };
     const keys = rows.map(({ key, is_span: isSpan, is_window: isWindow }) => {
-      const window = typeof key === 'string' ? readWindow(key) : undefined;
+      const window = typeof key === 'string' ? spanIn('window', key) : undefined;
       if (window === undefined) return typeof key === 'string' ? key : '';
       const isImported = isImport || (isMerged && isWindow !== true && (isDay(window) || isSpan === true));
       return isImported ? importedKey(window) : String(key);
@@ -181,10 +180,10 @@ function isSpanId(pipeline: PipelineTables): string {
 
 /** Whether another file, or the catalog, has rows of the same load. Imported rows stay beside loaded windows that lack a part of their span. */
 function isContested(lake: Lake, file: AdoptableFile, key: string, claimed: readonly AdoptableFile[]): boolean {
-  const span = parseImportedKey(key);
-  const window = readWindow(key);
+  const span = spanIn('imported', key);
+  const window = spanIn('window', key);
   const isSame = (other: string) => {
-    const loaded = readWindow(other);
+    const loaded = spanIn('window', other);
     if (span !== undefined && loaded !== undefined) return loaded.start <= span.start && loaded.end >= span.end;
     return window !== undefined && loaded !== undefined ? overlap(window, loaded) : other === key;
   };

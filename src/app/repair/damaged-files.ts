@@ -7,7 +7,7 @@ import { codeOf } from '../../core/errors.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { dayMs } from '../../core/windows.js';
 import { removedFile, lakePathOf } from '../../lake/catalog/change.js';
-import { loadKeyId, type LoadKey, type LoadKeyId } from '../../lake/catalog/load-key.js';
+import { spanIn, loadKeyId, type LoadKey, type LoadKeyId } from '../../lake/catalog/load-key.js';
 import type { Snapshot } from '../../lake/catalog/snapshot.js';
 import { withDerived, type NewFile } from '../../lake/commit-files.js';
 import { isSameReplacement, replacementOf } from '../../lake/slice-replacement.js';
@@ -21,8 +21,6 @@ import { reportLimits } from '../../sources/finances/settlement-reports/report-o
 import { bundlesOf, fileTargetOf, writeBundle, writeFiltered } from '../maintenance/file-bundles.js';
 import { remainderWriter } from '../maintenance/remainder.js';
 import { historyPipeline } from '../../sources/finances/lake-tables.js';
-import { readWindow } from '../../engine/slicing/window-slices.js';
-import { parseImportedKey } from '../../lake/loads/imported-spans.js';
 import { loadKeyKindOf } from '../coverage/stored-pipelines.js';
 import { verifyLake } from '../verify/verify-lake.js';
 
@@ -54,8 +52,8 @@ export function keyOfRow(main: Table): string {
 
 /** What a load key says of itself, as the entry of one whose own is lost. */
 export function loadKeyOf({ account, pipeline, key }: LoadKeyId, readAt: number): LoadKey {
-  const span = parseImportedKey(key);
-  const window = readWindow(key) ?? span;
+  const span = spanIn('imported', key);
+  const window = spanIn('window', key) ?? span;
   const isImported = span !== undefined || pipeline === roles.reports.name;
   const origin = isImported ? 'import' : 'api';
   return { account, pipeline, key, ...(window && { window }), readAt, since: readAt, origin };

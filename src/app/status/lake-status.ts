@@ -1,5 +1,5 @@
 import type { GroupSpan } from '../../lake/delta/data-file.js';
-import type { LoadKeyKind } from '../../lake/catalog/load-key.js';
+import { spanIn, type LoadKeyKind } from '../../lake/catalog/load-key.js';
 import { apiNames, defaultApi, type Api } from '../../sources/finances/api-names.js';
 import { defaultPipelines, pipelineNamed, pipelines as allPipelines, roles } from '../../../pipelines/all-pipelines.js';
 import { listingGaps, type ListingGap } from '../../sources/finances/api-v0/listing-gaps.js';
@@ -8,7 +8,7 @@ import { endpointToName, type LastRuns } from '../../lake/upkeep/last-run.js';
 import type { UnfinishedRange } from '../coverage/unfinished-ranges.js';
 import type { LakeRuns, Lease } from '../../lake/leases.js';
 import { rangeMarginMs, readDateRange, type RangeOptions } from '../configuration/range.js';
-import { importedDays, parseImportedKey } from '../../lake/loads/imported-spans.js';
+import { importedDays } from '../../lake/loads/imported-spans.js';
 import { loadedWindows } from '../../engine/slicing/window-slices.js';
 import { contains, dayMs, joined, spanOf, type Window } from '../../core/windows.js';
 import { isoInstant } from '../../core/numeric/instant.js';
@@ -262,7 +262,7 @@ function pipelineCoverage({ name, slicing }: StoredPipeline, question: StatusQue
   const { lake, account, range } = question;
   // Imported days don't count as loaded; an imported settlement is whole.
   const loaded = [...lake.snapshot.keysOf(account, name).keys()].filter(
-    (key) => parseImportedKey(key) === undefined,
+    (key) => spanIn('imported', key) === undefined,
   ).length;
   const takenOut = unfinishedOf(question).filter(({ pipeline, loadKey }) => pipeline === name && loadKey !== undefined);
   const { days, gaps } = coverage?.(lake, account, range) ?? { days: [], gaps: joined(takenOut) };

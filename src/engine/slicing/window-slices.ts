@@ -3,7 +3,6 @@ import type { Lake } from '../../lake/lake.js';
 import type { Sample } from './volume-estimate.js';
 import type { Slice } from '../run/slice-queue.js';
 import type { Window } from '../../core/windows.js';
-import { parseImportedKey } from '../../lake/loads/imported-spans.js';
 import { LoadKeyWindows } from '../../lake/loads/load-keys.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 
@@ -31,12 +30,7 @@ export function loadedWindows(
   return windows.of(snapshot.keysOf(account, pipeline));
 }
 
-const windows = new LoadKeyWindows(readWindow);
-
-/** The window of a load key; undefined for another kind of key, and for a malformed one. */
-export function readWindow(loadKey: string): Window | undefined {
-  return spanIn('window', loadKey);
-}
+const windows = new LoadKeyWindows((key) => spanIn('window', key));
 
 /** The results of the windows that a pipeline has loaded for an account. */
 export function loadedSamples(lake: Lake, pipeline: string, table: string, account: string): Sample[] {
@@ -44,17 +38,17 @@ export function loadedSamples(lake: Lake, pipeline: string, table: string, accou
   const samples = lake.snapshot.filesOf(table, account, pipeline).flatMap((add): Sample[] => {
     const keys = add.loadKeys;
     for (const loadKey of keys) empty.delete(loadKey);
-    const windows = keys.flatMap((loadKey) => readWindow(loadKey) ?? []);
+    const windows = keys.flatMap((loadKey) => spanIn('window', loadKey) ?? []);
     const results = add.rows;
     if (windows.length === 0 || !Number.isFinite(results)) return [];
     // A merged file may also contain imported days.
-    const spans = [...windows, ...keys.flatMap((loadKey) => parseImportedKey(loadKey) ?? [])];
+    const spans = [...windows, ...keys.flatMap((loadKey) => spanIn('imported', loadKey) ?? [])];
     const covered = spans.reduce((sum, { start, end }) => sum + end - start, 0);
     return windows.map((window) => ({ window, results: (results * (window.end - window.start)) / covered }));
   });
   return [
     ...samples,
-    ...[...empty].flatMap((loadKey) => readWindow(loadKey) ?? []).map((window) => ({ window, results: 0 })),
+    ...[...empty].flatMap((loadKey) => spanIn('window', loadKey) ?? []).map((window) => ({ window, results: 0 })),
   ];
 }
 

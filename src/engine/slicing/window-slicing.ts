@@ -1,4 +1,5 @@
 import type { DataFile } from '../../lake/delta/data-file.js';
+import { spanIn } from '../../lake/catalog/load-key.js';
 import { byNewestMonth, cut, dayMs, dayStart, overlap, uncovered, type Window } from '../../core/windows.js';
 import type { Lake } from '../../lake/lake.js';
 import { importedDays } from '../../lake/loads/imported-spans.js';
@@ -18,7 +19,6 @@ import type {
 import {
   loadedSamples,
   loadedWindows,
-  readWindow,
   windowKey,
   windowSlice,
   type ChangedWindow,
@@ -67,7 +67,7 @@ export function windowSlicing(options: WindowSlicingOptions): Slicing<WindowSlic
     },
     coverage: (lake, account, range) => {
       const adds = lake.snapshot.filesOf(table, account, pipeline);
-      const filled = adds.flatMap((add) => (instants === undefined ? windowsIn(add) : spanIn(add, instants)));
+      const filled = adds.flatMap((add) => (instants === undefined ? windowsIn(add) : spanOfColumn(add, instants)));
       return windowCoverage(lake, account, range, { pipeline, filled });
     },
     ...(estimateDays !== undefined && { probes: (job: Job) => windowProbes(job, options, estimateDays) }),
@@ -181,17 +181,17 @@ export function samplesOf(page: ProbedPage, reach: number | undefined): Sample[]
 
 /** The first instant of a column in files, or of a page with results; undefined without statistics. */
 export function firstInstant(adds: readonly DataFile[], column: string, page?: ProbedPage): number | undefined {
-  const starts = adds.flatMap((add) => spanIn(add, column).map(({ start }) => start));
+  const starts = adds.flatMap((add) => spanOfColumn(add, column).map(({ start }) => start));
   if (starts.length === 0) return undefined;
   return starts.reduce((first, start) => Math.min(first, start), page?.results ? page.window.start : Infinity);
 }
 
 function windowsIn(add: DataFile): Window[] {
-  return add.loadKeys.flatMap((loadKey) => readWindow(loadKey) ?? []);
+  return add.loadKeys.flatMap((loadKey) => spanIn('window', loadKey) ?? []);
 }
 
 /** The span of a column's instants, by the log's statistics, which `verify` checks. */
-function spanIn(add: DataFile, column: string): Window[] {
+function spanOfColumn(add: DataFile, column: string): Window[] {
   const { least = '', greatest = '' } = add.columnStatistics(column);
   const [start, end] = [Date.parse(least), Date.parse(greatest)];
   return start <= end ? [{ start, end: end + 1 }] : [];

@@ -12,11 +12,6 @@ export function importedKey({ start, end }: Window): string {
   return loadKeyFor('imported', `${isoInstant(start)}/${isoInstant(end)}`);
 }
 
-/** The span of such a load key; undefined for a load key of another kind. */
-export function parseImportedKey(loadKey: string): Window | undefined {
-  return spanIn('imported', loadKey);
-}
-
 /** The UTC day of an instant in milliseconds since 1970. */
 export function dayOf(instant: number): Window {
   const start = dayStart(instant);
@@ -29,7 +24,7 @@ export function importedDays(snapshot: Snapshot, pipeline: string, account: stri
 }
 
 const days = new LoadKeyWindows((loadKey) => {
-  const span = parseImportedKey(loadKey);
+  const span = spanIn('imported', loadKey);
   return span !== undefined && span.end - span.start === dayMs ? span : undefined;
 });
 

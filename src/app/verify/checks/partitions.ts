@@ -1,5 +1,5 @@
 import { hasEvents } from '../../../core/columns/table.js';
-import { loadKeyFor, type LoadKeyKind } from '../../../lake/catalog/load-key.js';
+import { spanIn, loadKeyFor, type LoadKeyKind } from '../../../lake/catalog/load-key.js';
 import { timestampLiteral } from '../../../core/duckdb/literals.js';
 import { formatCount } from '../../../core/text/amounts.js';
 import type { ResultCell } from '../../../core/text/rows.js';
@@ -7,7 +7,7 @@ import { monthOf, monthRange, overlap, type Window } from '../../../core/windows
 import { windowKey } from '../../../engine/slicing/window-slices.js';
 import { instantColumn, loadKeyCondition } from '../../../lake/files/load-key-rows.js';
 import { countRows, rowsWithSource, sourceColumn } from '../../../lake/files/local-parquet.js';
-import { importedKey, loadedOf, parseImportedKey } from '../../../lake/loads/imported-spans.js';
+import { importedKey, loadedOf } from '../../../lake/loads/imported-spans.js';
 import { damagedFileRemedy } from '../../coverage/damaged-rows.js';
 import { loadKeyKindOf } from '../../coverage/stored-pipelines.js';
 import type { CheckContext, CheckDefinition } from '../common/check.js';
@@ -57,7 +57,7 @@ async function checkPartitions(
     const addFault = (fault: string) => {
       certificate.addRow(partitionsCheck, file, 'slice', fault);
     };
-    const spans = file.loadKeys.flatMap((key) => parseImportedKey(key) ?? []);
+    const spans = file.loadKeys.flatMap((key) => spanIn('imported', key) ?? []);
     if (spans.length === 0) continue;
     const isImported = loadKeyCondition(spans.map(importedKey));
     const outside = await countRows(database, file.path, `${isImported} AND NOT (${isInPlace(file)})`);

@@ -1,6 +1,5 @@
-import { readWindow } from '../../../engine/slicing/window-slices.js';
-import { parseImportedKey } from '../../../lake/loads/imported-spans.js';
 import { dayStart, monthOf, type Window } from '../../../core/windows.js';
+import { spanIn } from '../../../lake/catalog/load-key.js';
 import { loadKeyKindOf, storedPipelines } from '../../coverage/stored-pipelines.js';
 import type { CatalogContext, CheckDefinition } from '../common/check.js';
 import { locationIn, type ProblemLocation } from '../common/checked-files.js';
@@ -33,9 +32,9 @@ function checkWindows({ lake, accounts, files, certificate }: CatalogContext): v
       if (pipeline.slicing.loadKeyKind !== 'window') continue;
       let before: ReadWindow | undefined;
       const read = [...keys.keys()].flatMap((loadKey): ReadWindow[] => {
-        const window = readWindow(loadKey);
+        const window = spanIn('window', loadKey);
         if (window !== undefined && window.start < window.end) return [{ ...window, loadKey }];
-        const span = parseImportedKey(loadKey);
+        const span = spanIn('imported', loadKey);
         if (span === undefined) add(at(loadKey), `expected a window of two instants for ${account}`);
         else if (dayStart(span.start) !== span.start || dayStart(span.end) !== span.end)
           add(at(loadKey), `the span of imported rows of ${account} is no whole days`);

@@ -1,9 +1,9 @@
-import { loadKeyFor } from '../../../lake/catalog/load-key.js';
+import { spanIn, loadKeyFor } from '../../../lake/catalog/load-key.js';
 import type { Table, PipelineTables } from '../../../core/columns/table.js';
 import { monthOf, overlap, type Window } from '../../../core/windows.js';
 import type { Forecast, ForecastRequest, Job, Slicing } from '../../../engine/run/pipeline.js';
 import { listQueue, type Slice } from '../../../engine/run/slice-queue.js';
-import { readWindow, windowKey } from '../../../engine/slicing/window-slices.js';
+import { windowKey } from '../../../engine/slicing/window-slices.js';
 import { settlementSlice } from '../selling-partner/subject-ids.js';
 
 /** A slice that reads the summary of one settlement. */
@@ -111,7 +111,7 @@ async function namedSettlements(
   const adds = () =>
     lake.snapshot
       .filesOf(main.name, account, pipeline)
-      .filter((add) => add.loadKeys.some((key) => overlap(readWindow(key) ?? { start: 0, end: 0 }, range)));
+      .filter((add) => add.loadKeys.some((key) => overlap(spanIn('window', key) ?? { start: 0, end: 0 }, range)));
   if (adds().length === 0) return [];
   // Imported here: other runs need no DuckDB.
   const { queryFiles } = await import('../../../lake/files/month-files.js');
