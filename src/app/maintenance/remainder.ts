@@ -25,6 +25,9 @@ import {
 } from './file-bundles.js';
 import { sortedFile } from '../../lake/files/sorted-file.js';
 import { canSelectRows, instantColumn, loadKeyCondition } from '../../lake/files/load-key-rows.js';
+import { statementOver } from '../../core/duckdb/sql-statements.js';
+import replacedEntries from './replaced-entries.sql';
+import undatedContents from './undated-contents.sql';
 import { defaultLimits, withWorkspace } from '../../lake/files/workspace.js';
 import { replacedEvents } from '../spans/undated-events.js';
 
@@ -136,21 +139,16 @@ async function replacedUndated(
     .filter((event) => partial.includes(importedKey(event)));
   if (events.length === 0) return [];
   const { main } = pipeline;
-  const counts = [countsOf(paths, 'true', 1)];
+  const incoming = `FROM ${rowsIn(paths)}`;
   // A refresh replaces only as many as it has more than before.
-  if (files.length > 0) counts.push(countsOf(await fetchFiles(rewriting, main, files), loadKeyCondition(whole), -1));
-  const left = await workspace.database.rows(
-    `SELECT content_hash, sum(number)::BIGINT AS number FROM (${counts.join(' UNION ALL ')}) GROUP BY ALL HAVING sum(number) > 0`,
-  );
+  const replaced = await fetchFiles(rewriting, main, files);
+  const stored =
+    replaced.length === 0 ? `${incoming} WHERE false` : `FROM ${rowsIn(replaced)} WHERE ${loadKeyCondition(whole)}`;
+  const left = await workspace.database.rows(statementOver({ incoming_: incoming, stored_: stored }, undatedContents));
   const numbers = new Map(left.map(({ content_hash, number }) => [String(content_hash), Number(number)]));
   return [...groupBy(events, ({ content }) => content)].flatMap(([content, equal]) =>
     replacedEvents(equal, numbers.get(content) ?? 0, window).map(({ id }) => id),
   );
-}
-
-/** In SQL: the number of events without a date of some rows, by content hash. */
-function countsOf(paths: readonly string[], condition: string, sign: number): string {
-  return `SELECT content_hash, ${sign} AS number FROM ${rowsIn(paths)} WHERE posted_at IS NULL AND ${condition}`;
 }
 
 function mainPaths(rewriting: Rewriting, bundles: readonly Bundle[]): Promise<string[]> {
@@ -169,7 +167,7 @@ async function remainderOfBundle(
   bundle: Bundle,
 ): Promise<Remainder> {
   const { workspace, pipeline, clock } = rewriting;
-  const { main, derived } = pipeline;
+  const { main } = pipeline;
   const local = new Map<Table, readonly string[]>();
   const tables = filesByTable(pipeline, [bundle]);
   const mains = await mainPaths(rewriting, [bundle]);
@@ -190,27 +188,23 @@ async function remainderOfBundle(
   }
   for (const { table, adds } of tables)
     local.set(table, table === main ? mains : await fetchFiles(rewriting, table, adds));
-  const events = derived.some((table) => local.has(table) && table.row === 'entry')
-    ? await chosenEvents(rewriting, mains, condition)
-    : undefined;
-  /** In SQL: rows of a table that the slice replaces, or those that stay. */
-  const chosenRows = (table: Table, columns: string, isReplaced: boolean, range: string): string => {
-    const paths = local.get(table) ?? [];
-    if (table !== main && events !== undefined) return derivedRows(columns, paths, events, isReplaced, range);
-    return (
-      `SELECT ${columns} FROM ${rowsIn(paths, ', file_row_number = true')} ` +
-      `WHERE ${isReplaced ? '' : 'NOT '}(${condition}) AND ${range} ORDER BY file_row_number`
-    );
+  /** In SQL: the rows of a table in a range, each with whether the slice replaces it. */
+  const markedRows = (table: Table, range = 'true'): string => {
+    const rows = `FROM ${rowsIn(local.get(table) ?? [], ', file_row_number = true')} WHERE ${range}`;
+    const marked = (from: string) => `SELECT *, (${condition}) AS "is replaced" ${from}`;
+    if (table.row !== 'entry') return marked(rows);
+    return statementOver({ events_: marked(`FROM ${rowsIn(mains)}`), entries_: rows }, replacedEntries);
   };
   const written = tables.map(({ table, adds }) => ({
     table,
     write: async (metadata: ReadonlyMap<string, string>) => {
       const paths = local.get(table) ?? [];
       const columns = await columnList(workspace.database, table, paths);
-      const select = (range: string) => chosenRows(table, columns, false, range);
+      const select = (range: string) =>
+        `SELECT ${columns} FROM (${markedRows(table, range)}) WHERE NOT "is replaced" ORDER BY file_row_number`;
       const file = await sortedFile(workspace, table, { paths, metadata, select }, {});
       const [counted] = await workspace.database.rows(
-        `SELECT count(*) AS rows FROM (${chosenRows(table, '1', true, 'true')})`,
+        `SELECT count(*) AS rows FROM (${markedRows(table)}) WHERE "is replaced"`,
       );
       // No row is both, and none is neither.
       checkRowCount(table, rowsOf(adds), file.rows + Number(counted?.['rows']));
@@ -224,49 +218,4 @@ async function remainderOfBundle(
     clock.now(),
   );
   return { files, mains: [bundle.main], importedRows };
-}
-
-/** Events of a bundle that derived rows are chosen by. */
-interface ChosenEvents {
-  /** In SQL: the number of events by id and instant. */
-  readonly counts: string;
-  /** Whether an id occurs more than once in the bundle. */
-  readonly hasDoubles: boolean;
-}
-
-async function chosenEvents(
-  { workspace }: Rewriting,
-  paths: readonly string[],
-  condition: string,
-): Promise<ChosenEvents> {
-  const counts = `SELECT event_id, effective_at, count(*) AS times FROM ${rowsIn(paths)} WHERE ${condition} GROUP BY ALL`;
-  const doubles = await workspace.database.rows(
-    `SELECT event_id FROM ${rowsIn(paths)} GROUP BY event_id HAVING count(*) > 1 LIMIT 1`,
-  );
-  return { counts, hasDoubles: doubles.length > 0 };
-}
-
-/**
- * In SQL: the rows of a derived table that belong to the chosen events, or the others, in their order. An event that occurs several
- * times has as many sets of equal rows, of which each side gets as many as it has events.
- */
-function derivedRows(
-  columns: string,
-  paths: readonly string[],
-  { counts, hasDoubles }: ChosenEvents,
-  isChosen: boolean,
-  range: string,
-): string {
-  const number = hasDoubles
-    ? 'row_number() OVER (PARTITION BY event_id, effective_at, entry ORDER BY file_row_number)'
-    : '1';
-  const numbered = `SELECT *, ${number} AS time_ FROM ${rowsIn(paths, ', file_row_number = true')} WHERE ${range}`;
-  const same = ['event_id', 'effective_at']
-    .map((key) => `chosen.${key} IS NOT DISTINCT FROM derived.${key}`)
-    .join(' AND ');
-  return (
-    `SELECT ${columns} FROM (SELECT derived.*, coalesce(derived.time_ <= chosen.times, false) AS chosen_ ` +
-    `FROM (${numbered}) AS derived LEFT JOIN (${counts}) AS chosen ON ${same}) ` +
-    `WHERE ${isChosen ? 'chosen_' : 'NOT chosen_'} ORDER BY file_row_number`
-  );
 }

@@ -1,14 +1,8 @@
+import { statementOver } from '../../core/duckdb/sql-statements.js';
 import type { ResultCell } from '../../core/text/rows.js';
 import { rowsWithSource, sourceColumn } from '../../lake/files/local-parquet.js';
 import type { CertificateBuilder, CheckContext, ReadEvent } from './common/check.js';
-import {
-  derivedOf,
-  fileOf,
-  pathsOf,
-  statementOver,
-  type CheckedBundle,
-  type CheckedFile,
-} from './common/checked-files.js';
+import { derivedOf, fileOf, pathsOf, type CheckedBundle, type CheckedFile } from './common/checked-files.js';
 import { checks } from './check-list.js';
 import { amountsCheck } from './checks/amounts.js';
 import eventEntries from './statements/event-entries.sql';

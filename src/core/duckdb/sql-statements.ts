@@ -141,6 +141,16 @@ export function wordsOf(statement: string): ReadonlySet<string> {
   return new Set(statement.toLowerCase().match(/\w+/g));
 }
 
+/**
+ * A statement of a `.sql` file over the rows of files: `relations` has queries of them by the names that the statement reads them by.
+ *
+ * @param text begins with SELECT
+ */
+export function statementOver(relations: Readonly<Record<string, string>>, text: string): string {
+  const queries = Object.entries(relations).map(([name, query]) => `${name} AS NOT MATERIALIZED (${query})`);
+  return `WITH ${queries.join(', ')}\n${text}`;
+}
+
 /** The texts of a folder's `.sql` files by the names of the files, in their order. */
 export function textsByName(files: Readonly<Record<string, string>>): ReadonlyMap<string, string> {
   const byName = Object.entries(files).map(

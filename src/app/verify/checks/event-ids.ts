@@ -1,3 +1,4 @@
+import { statementOver } from '../../../core/duckdb/sql-statements.js';
 import { hash } from 'node:crypto';
 import { storesRaw } from '../../../core/columns/table.js';
 import { isoInstant } from '../../../core/numeric/instant.js';
@@ -9,7 +10,7 @@ import { settlementReports } from '../../../sources/finances/settlement-reports/
 import { damagedFileRemedy } from '../../coverage/damaged-rows.js';
 import { loadKeyKindOf } from '../../coverage/stored-pipelines.js';
 import type { CheckContext, CheckDefinition, ReadEvent } from '../common/check.js';
-import { derivedOf, fileOf, pathsOf, statementOver, type CheckedFile } from '../common/checked-files.js';
+import { derivedOf, fileOf, pathsOf, type CheckedFile } from '../common/checked-files.js';
 import contentHashes from '../statements/content-hashes.sql';
 import reportIds from '../statements/report-ids.sql';
 

@@ -1,10 +1,11 @@
+import { statementOver } from '../../../core/duckdb/sql-statements.js';
 import { hasEvents } from '../../../core/columns/table.js';
 import { groupBy } from '../../../core/group-by.js';
 import { ifReadable } from '../../../lake/delta/data-file.js';
 import { rowsWithSource } from '../../../lake/files/local-parquet.js';
 import { derivedRowsRemedy } from '../../coverage/damaged-rows.js';
 import type { CheckContext, CheckDefinition } from '../common/check.js';
-import { derivedOf, pathsOf, statementOver, type TableFiles } from '../common/checked-files.js';
+import { derivedOf, pathsOf, type TableFiles } from '../common/checked-files.js';
 import fileSums from '../statements/net-sums.sql';
 
 export const netSumsCheck: CheckDefinition = {

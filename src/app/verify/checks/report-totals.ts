@@ -1,3 +1,4 @@
+import { statementOver } from '../../../core/duckdb/sql-statements.js';
 import { loadKeyFor } from '../../../lake/catalog/load-key.js';
 import { millionths, millionthsText } from '../../../core/numeric/decimal.js';
 import { formatCount } from '../../../core/text/amounts.js';
@@ -5,7 +6,7 @@ import { textOrNull } from '../../../core/text/rows.js';
 import { rowsIn } from '../../../lake/files/local-parquet.js';
 import { settlementReports } from '../../../sources/finances/settlement-reports/report-tables.js';
 import type { CheckContext, CheckDefinition } from '../common/check.js';
-import { derivedOf, pathsOf, statementOver, type TableFiles } from '../common/checked-files.js';
+import { derivedOf, pathsOf, type TableFiles } from '../common/checked-files.js';
 import totals from '../statements/report-totals.sql';
 
 export const reportTotalsCheck: CheckDefinition = {

@@ -71,16 +71,6 @@ export function pathsOf(files: readonly CheckedFile[]): string[] {
   return files.map(({ path }) => path);
 }
 
-/**
- * A statement of a `.sql` file over the rows of files: `relations` has queries of them by the names that the statement reads them by.
- *
- * @param text begins with SELECT
- */
-export function statementOver(relations: Readonly<Record<string, string>>, text: string): string {
-  const queries = Object.entries(relations).map(([name, query]) => `${name} AS NOT MATERIALIZED (${query})`);
-  return `WITH ${queries.join(', ')}\n${text}`;
-}
-
 /** The file of a row of `rowsWithSource`. */
 export function fileOf(files: readonly CheckedFile[], source: ResultCell | undefined): CheckedFile {
   const found = files[Number(source)];

@@ -1,7 +1,7 @@
 import { hasEvents, type Table } from '../../../core/columns/table.js';
 import type { Database } from '../../../core/duckdb/connection.js';
 import { literal } from '../../../core/duckdb/literals.js';
-import { statementsOf } from '../../../core/duckdb/sql-statements.js';
+import { statementsOf, statementOver } from '../../../core/duckdb/sql-statements.js';
 import { codeOf } from '../../../core/errors.js';
 import { numberOrNull, textOrNull, type ResultCell } from '../../../core/text/rows.js';
 import { loadKeyFor } from '../../../lake/catalog/load-key.js';
@@ -21,14 +21,7 @@ import seenEvents from '../statements/seen.sql';
 import sessionTables from '../statements/session-tables.sql';
 import summaries from '../statements/summaries.sql';
 import unsummed from '../statements/unsummed.sql';
-import {
-  derivedOf,
-  pathsOf,
-  statementOver,
-  type CheckedFile,
-  type ProblemLocation,
-  type TableFiles,
-} from './checked-files.js';
+import { derivedOf, pathsOf, type CheckedFile, type ProblemLocation, type TableFiles } from './checked-files.js';
 
 /** The total of a settlement: of its report, or of its summary, which has the net proceeds. */
 export type SettlementTotal = Pick<
