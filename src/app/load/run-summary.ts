@@ -1,6 +1,6 @@
 import { isAbsolute, relative } from 'node:path';
 import type { CatalogVersion, RunSummary } from '../results.js';
-import { countsOf, heldIn } from '../row-counts.js';
+import { countsOf, rowKindIn } from '../row-counts.js';
 import { excerpt } from '../../engine/retry/api-refusal.js';
 import { count } from '../../core/count.js';
 import { codeOf, LedgerlakeError, messageOf } from '../../core/errors.js';
@@ -192,9 +192,9 @@ function summaryRow({ pipeline, slices, requests, rows, files, bytes, seconds }:
   ];
 }
 
-/** Events, or transactions, and entries; of a table that holds neither its rows, by table where records have lines. */
+/** Events, or transactions, and entries; of a table that has neither its rows, by table where records have lines. */
 function countCells(rows: ReadonlyMap<string, number>): readonly [string, string] {
-  const isOther = (table: string) => !['event', 'entry'].includes(heldIn(table) ?? '');
+  const isOther = (table: string) => !['event', 'entry'].includes(rowKindIn(table) ?? '');
   const others = [...rows].filter(([table]) => isOther(table)).toSorted(([a], [b]) => (a < b ? -1 : 1));
   const { events, entries } = countsOf(rows);
   if (others.length > 1) {
@@ -202,7 +202,7 @@ function countCells(rows: ReadonlyMap<string, number>): readonly [string, string
   }
   const [other] = others;
   if (other === undefined) return [formatCount(events), formatCount(entries)];
-  return [formatCount(other[1], heldIn(other[0]) === 'group' ? 'group' : 'row'), ''];
+  return [formatCount(other[1], rowKindIn(other[0]) === 'group' ? 'group' : 'row'), ''];
 }
 
 /** A line for each pipeline, under headings. */

@@ -5,7 +5,7 @@ import type { Day, DayState } from '../../engine/run/day-states.js';
 import { coverageText, type AccountCoverage, type PipelineCoverage } from '../status/lake-status.js';
 import { needsEndpoint } from '../status/suggestions.js';
 import { formatCount } from '../../core/text/amounts.js';
-import type { BasisFigures } from './basis-section.js';
+import type { BasisFigures } from './basis.js';
 import { calendarChart, daySigns } from './charts.js';
 import { figureTable, html, lakeCode, lakeText, numberColumn, textColumn, type Html } from './html.js';
 import { isoDate, isoInstant, dateOrInstant } from '../../core/numeric/instant.js';

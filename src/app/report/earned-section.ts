@@ -2,7 +2,7 @@ import { categories, tradeCategories, type Category } from '../query/categories.
 import { stackedChart } from './charts.js';
 import type { CurrencyFigures, MonthFigures } from './currency-figures.js';
 import { figureTable, html, numberColumn, textColumn, type Html } from './html.js';
-import type { BasisFigures } from './basis-section.js';
+import type { BasisFigures } from './basis.js';
 import { amountsIn, currencyText, difference, shownIn, signOf, sumOf } from './figure-texts.js';
 import { sheetColumns, type CurrencyChapter, type Section } from './section.js';
 

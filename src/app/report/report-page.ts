@@ -5,7 +5,7 @@ import { version } from '../../core/version.js';
 import { programCommand } from '../command-text.js';
 import { coverageText } from '../status/lake-status.js';
 import { categories, type CategoryId } from '../query/categories.js';
-import { basisSection, daysText } from './basis-section.js';
+import { basisHtml, daysText } from './basis.js';
 import { percentText, refundRate } from './currency-figures.js';
 import { figureTable, html, Html, lakeText, numberColumn, separated, textColumn, type HtmlColumn } from './html.js';
 import { currencyName, currencyText, minuteText, shownIn, signOf } from './figure-texts.js';
@@ -126,7 +126,7 @@ export function reportHtml(
     (one) =>
       html`<section id="${one.id}" aria-labelledby="${one.id}-h">
         <h2 id="${one.id}-h">Account ${lakeText(one.account)}</h2>
-        ${rangeText(one, isPartial)} ${basisSection(one.basis, location)} ${overview(one)}
+        ${rangeText(one, isPartial)} ${basisHtml(one.basis, location)} ${overview(one)}
         ${one.chapters.map((chapter) => currencyHtml(chapter, one))} ${ownChapters(one)}
       </section>`,
   );

@@ -26,7 +26,7 @@ import { viewStatements } from '../query/views.js';
 import { leftOutText, type LeftOutDays } from '../coverage/api-days.js';
 import { readUnfinished } from '../coverage/unfinished-ranges.js';
 import { accountCoverage, loadedRange, statusRange } from '../status/lake-status.js';
-import { readBasis } from './basis-section.js';
+import { readBasis } from './basis.js';
 import { readFigures, type CurrencyFigures } from './currency-figures.js';
 import { figureReader } from './figure-reader.js';
 import { reportHtml, reportMark } from './report-page.js';

@@ -2,7 +2,7 @@ import type { CellKind, ResultColumn, ResultRows } from '../../core/text/rows.js
 import type { Lake } from '../../lake/lake.js';
 import type { LastRuns } from '../../lake/upkeep/last-run.js';
 import type { AccountCoverage } from '../status/lake-status.js';
-import type { BasisFigures } from './basis-section.js';
+import type { BasisFigures } from './basis.js';
 import type { CurrencyFigures } from './currency-figures.js';
 import type { FigureReader } from './figure-reader.js';
 import type { Html } from './html.js';

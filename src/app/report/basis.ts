@@ -56,7 +56,7 @@ export function daysText(timeZone: string): string {
 }
 
 /** The basis of an account's figures, the days that they leave out, and its deferred amounts by currency. */
-export function basisSection({ apis, deferred, leftOut, compared }: BasisFigures, lake: string): Html {
+export function basisHtml({ apis, deferred, leftOut, compared }: BasisFigures, lake: string): Html {
   const sources = apis.map(({ api, until }) =>
     until === Infinity ? api.title : `${api.title} until ${minuteText(isoInstant(until))} UTC`,
   );
