@@ -65,7 +65,7 @@ export const settlementSection: Section = {
   read: ({ settlements, report }) => ({
     ofCurrency: (chapter) => settlementsHtml(chapter, report.isPartial),
     currencyConcerns,
-    rows: settlements.map(({ currency, settlement, verdict, net, discrepancy, transfer }) => [
+    rows: settlements.map(({ currency, settlement, verdict, net, discrepancy }) => [
       currency,
       settlement.id,
       instantOrNull(settlement.start),
@@ -78,9 +78,9 @@ export const settlementSection: Section = {
       isPaid(settlement) ? settlement.total : settlement.isClosed ? '0.000000' : null,
       settlement.payoutStatus,
       instantOrNull(settlement.paidAt),
-      transfer?.traceId ?? null,
-      transfer?.convertedTotal ?? null,
-      transfer?.convertedCurrency ?? null,
+      settlement.traceId,
+      settlement.convertedTotal,
+      settlement.convertedCurrency,
     ]),
   }),
 };
@@ -272,8 +272,8 @@ function entriesDetails(figures: SettlementFigures, amount: AmountFormat): Html 
 }
 
 /** `; transfer ID; 91.20 EUR at the bank`; empty where neither is known, or nothing is converted. */
-function transferText({ transfer, currency }: SettlementFigures): Html {
-  const { traceId = null, convertedTotal = null, convertedCurrency = null } = transfer ?? {};
+function transferText({ settlement, currency }: SettlementFigures): Html {
+  const { traceId, convertedTotal, convertedCurrency } = settlement;
   const converted = convertedTotal !== null && convertedCurrency !== null && convertedCurrency !== currency;
   return html`${
     traceId !== null && html`; transfer ${lakeCode(traceId)}`

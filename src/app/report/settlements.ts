@@ -18,7 +18,6 @@ import laterPaymentText from './later-payments.sql';
 import largestAtText from './largest-instants.sql';
 import largestText from './largest-amounts.sql';
 import lineText from './settlement-lines.sql';
-import transferText from './transfers.sql';
 import netText from './settlement-nets.sql';
 import { difference, signOf, sumOf, timesOf } from './figure-texts.js';
 
@@ -32,12 +31,6 @@ const netSums = statement(netText, {
 });
 const brokenSettlements = statement(brokenText, { groupId: 'text' });
 const laterPayments = statement(laterPaymentText, { groupId: 'text', paidBy: 'text', paidAt: 'textOrNull' });
-const transfers = statement(transferText, {
-  groupId: 'text',
-  traceId: 'textOrNull',
-  convertedTotal: 'textOrNull',
-  convertedCurrency: 'textOrNull',
-});
 const entryLines = statement(lineText, {
   groupId: 'text',
   currency: 'text',
@@ -93,8 +86,6 @@ export interface SettlementFigures {
   readonly unknown: number;
   /** The later settlement whose transfer paid this one; undefined: none. */
   readonly laterPayment: FigureRow<typeof laterPayments> | undefined;
-  /** Its transfer's id, and its total in the currency of the bank account. */
-  readonly transfer: FigureRow<typeof transfers> | undefined;
   /** Undefined where the report leaves them out. */
   readonly entries: SettlementEntries | undefined;
 }
@@ -133,7 +124,6 @@ export async function readSettlements(
   const broken = new Set((await rows(brokenSettlements)).map(({ groupId }) => groupId));
   const byGroup = <T extends { groupId: string }>(all: readonly T[]) => groupBy(all, ({ groupId }) => groupId);
   const nets = byGroup(await rows(netSums));
-  const ofTransfers = new Map((await rows(transfers)).map((row) => [row.groupId, row]));
   const payments = new Map((await rows(laterPayments)).map((row) => [row.groupId, row]));
   const figures = settlements.map((settlement) => {
     const verdict = verdictOf(settlement, isLoaded(settlement), !broken.has(settlement.id));
@@ -141,7 +131,6 @@ export async function readSettlements(
     return {
       ...figuresOf(settlement, nets.get(settlement.id) ?? [], payments.get(settlement.id), verdict),
       paidOut: isDeposited ? (settlement.total ?? '0') : '0',
-      transfer: ofTransfers.get(settlement.id),
     };
   });
   const wanted = new Set(selectDetailed(figures, detailed).map(({ settlement }) => settlement.id));
@@ -179,7 +168,7 @@ function figuresOf(
   nets: readonly FigureRow<typeof netSums>[],
   laterPayment: FigureRow<typeof laterPayments> | undefined,
   known: SettlementVerdict | undefined,
-): Omit<SettlementFigures, 'paidOut' | 'transfer'> {
+): Omit<SettlementFigures, 'paidOut'> {
   const main = settlement.currency ?? settlement.beginningCurrency ?? nets[0]?.currency ?? null;
   const fault = known === undefined ? totalFault(settlement, nets) : undefined;
   const isRead = nets.length > 0 || known === undefined;

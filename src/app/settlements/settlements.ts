@@ -31,6 +31,11 @@ export interface Settlement {
   readonly payoutStatus: string | null;
   /** Milliseconds since 1970. */
   readonly paidAt: number | null;
+  /** Identifier of its transfer. */
+  readonly traceId: string | null;
+  /** Its total in the currency of the bank account, a decimal text. */
+  readonly convertedTotal: string | null;
+  readonly convertedCurrency: string | null;
 }
 
 /** Reads the groups of one account by the statement of `settlements.sql`, in its order. */
@@ -65,6 +70,9 @@ export function settlementOf(
     beginningCurrency: textOrNull(row['beginning_currency']),
     payoutStatus: textOrNull(row['fund_transfer_status']),
     paidAt: numberOrNull(row['paid']),
+    traceId: textOrNull(row['trace_id']),
+    convertedTotal: textOrNull(row['converted_total']),
+    convertedCurrency: textOrNull(row['converted_currency']),
   };
 }
 

@@ -12,7 +12,8 @@ CREATE TABLE nets (
 -- settlements: the rows of `settlements.sql`, with the number of their file.
 CREATE TABLE settlements (
   file INTEGER, group_id VARCHAR, processing_status VARCHAR, started BIGINT, ended BIGINT, total VARCHAR, original_currency VARCHAR,
-  beginning VARCHAR, beginning_currency VARCHAR, fund_transfer_status VARCHAR, paid BIGINT
+  beginning VARCHAR, beginning_currency VARCHAR, fund_transfer_status VARCHAR, paid BIGINT, trace_id VARCHAR, converted_total VARCHAR,
+  converted_currency VARCHAR
 );
 -- totals: the rows of `summaries.sql` and of `reports.sql`.
 CREATE TABLE totals (
