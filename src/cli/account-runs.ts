@@ -5,7 +5,7 @@ import { variableOf } from '../core/environment.js';
 import { usageError } from '../core/errors.js';
 import { printable } from '../core/printable.js';
 import { accountPlaceholder } from '../app/configuration/metrics-file.js';
-import { servesMetrics, type SideBySide } from './listener.js';
+import { servesMetrics, type OneOfSeveral, type SideBySide } from './listener.js';
 import { readParallel } from './commands/load-commands.js';
 import { printResult, type CommandArguments, type CommandDefinition } from './options/command-definition.js';
 import { readSettings } from './options/command-settings.js';
@@ -15,16 +15,6 @@ export interface AccountRun {
   readonly exitCode: number;
   /** The object of the run, whether `--json` prints it or not. */
   readonly summary: object;
-}
-
-/** What a run has that is one of several. */
-export interface OneOfSeveral {
-  /** Usage errors and warnings of other accounts, which are not reported twice. */
-  readonly reported: Set<string>;
-  /** Undefined: the accounts run in turn. */
-  readonly sideBySide: SideBySide | undefined;
-  /** Prints a result to standard output. */
-  readonly print: (text: string) => void;
 }
 
 interface AccountsCommand {

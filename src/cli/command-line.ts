@@ -12,8 +12,8 @@ import {
   type OptionDefinition,
 } from './options/command-definition.js';
 import { commandNames, noCommand, parserFault, severalCommands } from './parser-fault.js';
-import { failedEvent, fallbackListener, openListener } from './listener.js';
-import { runAccounts, type AccountRun, type OneOfSeveral } from './account-runs.js';
+import { failedEvent, fallbackListener, openListener, type OneOfSeveral } from './listener.js';
+import { runAccounts, type AccountRun } from './account-runs.js';
 import { readRunAccounts } from './options/command-settings.js';
 import { confirmOnTerminal, watchOutput } from './options/terminal.js';
 import type { Stopping } from './options/stop-signals.js';
@@ -166,13 +166,8 @@ async function runOnce(
   /** Undefined: the only account. */
   oneOfSeveral?: OneOfSeveral,
 ): Promise<AccountRun> {
-  const { reported, sideBySide, print: printOut = printResult } = oneOfSeveral ?? {};
-  const listener = await openListener(
-    args,
-    command,
-    { ...processContext, account: reported && args.text('account'), sideBySide },
-    reported ?? new Set(),
-  );
+  const { reported, print: printOut = printResult } = oneOfSeveral ?? {};
+  const listener = await openListener(args, command, processContext, oneOfSeveral);
   const { emit } = listener;
   const isJson = args.flag('json');
   const print = (text: string): void => {

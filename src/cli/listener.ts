@@ -12,7 +12,7 @@ import { misspeltVariables } from '../app/configuration/misspelt-variables.js';
 import { resolveLogSettings, type LogSettings } from '../app/configuration/settings.js';
 import { codeOf, messageOf, LedgerlakeError } from '../core/errors.js';
 import { replaceFile } from '../core/io/write-file.js';
-import { withStoppingEvent } from '../app/context.js';
+import { withStoppingEvent, type RunContext } from '../app/context.js';
 import type { LogLevel, Emit, RunEvent } from '../core/events/run-event.js';
 import { plainLog, type LogFormat } from '../observe/log/plain-log.js';
 import { isColoured } from '../core/environment.js';
@@ -32,13 +32,14 @@ interface Listener {
   close(): Promise<void>;
 }
 
-interface ListenerContext {
-  readonly clock: Clock;
-  readonly signal: AbortSignal;
-  /** The account of a run that is one of several; undefined: the only one, whose account is known once it has started. */
-  readonly account: string | undefined;
-  /** Set for runs side by side, which share a live view. */
-  readonly sideBySide?: SideBySide | undefined;
+/** What a run has that is one of several. */
+export interface OneOfSeveral {
+  /** Usage errors and warnings of other accounts, which are not reported twice. */
+  readonly reported: Set<string>;
+  /** Undefined: the accounts run in turn. */
+  readonly sideBySide: SideBySide | undefined;
+  /** Prints a result to standard output. */
+  readonly print: (text: string) => void;
 }
 
 /** What runs side by side share. */
@@ -49,18 +50,21 @@ export interface SideBySide {
 
 /**
  * Opens the log and the metrics that the command line, the environment and the configuration select, and warns of misspelt
- * variables that are not in `reported` yet. Throws a USAGE error for an invalid setting, and where metrics can't be served.
+ * variables that other runs haven't reported. Throws a USAGE error for an invalid setting, and where metrics can't be served.
  */
 export async function openListener(
   args: CommandArguments,
   command: CommandDefinition,
-  { clock, signal, account, sideBySide }: ListenerContext,
-  reported: Set<string>,
+  { clock, signal }: Pick<RunContext, 'clock' | 'signal'>,
+  oneOfSeveral?: OneOfSeveral,
 ): Promise<Listener> {
+  const { reported = new Set<string>(), sideBySide } = oneOfSeveral ?? {};
   const configuration = await configurationFor(args, command);
   const { run, ...settings } = await readLogSettings(args, command, configuration);
   const verbosity = { verbose: args.flag('verbose'), quiet: args.flag('quiet') };
   const complete = (text: string): string => withCommandsIn(args.scope(), text);
+  // The account of the only run is known once it has started.
+  const account = oneOfSeveral && args.text('account');
   const log = await openLog(settings.logFormat, verbosity, clock, { complete, account, sideBySide });
   const metrics = await openMetrics(settings, configuration, { run, clock, emit: log.emit }).catch(
     async (error: unknown) => {
@@ -68,8 +72,8 @@ export async function openListener(
       throw error;
     },
   );
-  const emit: Emit = (reported) => {
-    const event = 'message' in reported ? { ...reported, message: complete(reported.message) } : reported;
+  const emit: Emit = (given) => {
+    const event = 'message' in given ? { ...given, message: complete(given.message) } : given;
     log.emit(event);
     metrics?.emit(event);
   };
@@ -149,7 +153,10 @@ async function runAccount(args: CommandArguments, configuration: Configuration):
   }
 }
 
-interface LogOptions extends Partial<Pick<ListenerContext, 'account' | 'sideBySide'>> {
+interface LogOptions {
+  /** The account of a run that is one of several. */
+  readonly account?: string | undefined;
+  readonly sideBySide?: SideBySide | undefined;
   /** Adds the options of the command line to the commands in a text. */
   readonly complete?: (text: string) => string;
 }
