@@ -58,13 +58,16 @@ export interface RunSettings extends Settings, ResolvedAccount {
   readonly origins?: VariableOrigins | undefined;
 }
 
-type NeededSetting = 'lake' | 'rate' | 'burst' | keyof ChoiceOptions;
-
-type OtherSettings = { readonly [Name in Exclude<keyof RunSettings, NeededSetting>]?: RunSettings[Name] | undefined };
+type OptionalRunSettings<Name extends keyof RunSettings> = { readonly [Each in Name]?: RunSettings[Each] | undefined };
 
 /** What a load is given, of which most may be left out: the settings of a run, and the options of loads. */
 export interface LoadOptions
-  extends ChoiceOptions, Pick<Settings, 'lake' | 'rate' | 'burst'>, OtherSettings, StateLocation, LoadValues {
+  extends
+    ChoiceOptions,
+    Pick<Settings, 'lake' | 'rate' | 'burst'>,
+    OptionalRunSettings<Exclude<keyof RunSettings, 'lake' | 'rate' | 'burst' | keyof ChoiceOptions>>,
+    StateLocation,
+    LoadValues {
   /** False: pages and quota are kept only where the state folder exists; left out: true. */
   readonly createsState?: boolean;
   /** Used instead of the store that `lake` names. */

@@ -15,7 +15,7 @@ import { readLookBacks } from '../../lake/upkeep/look-backs.js';
 import { defaultPipelines, roles } from '../../../pipelines/all-pipelines.js';
 import { readChosenPipelines, windowedOf, withNeeds } from '../configuration/chosen-pipelines.js';
 import { isLoadedFromApi } from '../coverage/stored-pipelines.js';
-import { configuredRanges } from '../coverage/unfinished-ranges.js';
+import { configuredRanges, unfinishedRanges } from '../coverage/unfinished-ranges.js';
 import type { RequestedRange } from '../../lake/upkeep/requested-ranges.js';
 import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
 import { apiNames, defaultApi, type Api } from '../../sources/finances/api-names.js';
@@ -208,12 +208,9 @@ function planSync(
 
 /** The pipelines of a sync that have not loaded each requested settlement. */
 function unfinishedOf({ pipelines, job: { lake, account, requested } }: SyncPlan): readonly string[] {
-  const loads = new Set(pipelines.map(({ name }) => name));
-  const lacking = requested.filter(
-    ({ pipeline, loadKey }) =>
-      loadKey !== undefined && loads.has(pipeline) && !lake.snapshot.keysOf(account, pipeline).has(loadKey),
-  );
-  return [...new Set(lacking.map(({ pipeline }) => pipeline))];
+  const names = new Set(pipelines.map(({ name }) => name));
+  const ranges = requested.filter(({ pipeline, loadKey }) => loadKey !== undefined && names.has(pipeline));
+  return [...new Set(unfinishedRanges(lake, [{ account, ranges }]).map(({ pipeline }) => pipeline))];
 }
 
 /**
