@@ -1,7 +1,7 @@
 import { hasEvents, type Table } from '../../core/columns/table.js';
 import type { Database } from '../../core/duckdb/connection.js';
 import { identifier } from '../../core/duckdb/literals.js';
-import { historyValue, keepsHistory } from './event-history.js';
+import { historyValue } from './event-history.js';
 import { mostExamples } from './findings.js';
 import type { ChangeExample } from '../results.js';
 
@@ -65,19 +65,13 @@ export interface Differing {
 /** In SQL: the identity of a group, never null: its id, or its raw text where it has none. Earlier versions wrote an empty id. */
 const groupKey = "coalesce(nullif(group_id, ''), raw)";
 
-/** In SQL: the identity of a row; undefined for a table whose rows have none. */
-export function rowKey(main: Table): string | undefined {
-  if (keepsHistory(main)) return 'event_id';
-  return main.row === 'group' ? groupKey : undefined;
-}
-
 /**
  * Finds the differences of two states. Identical events of a slice have distinct ids (`-2`, `-3` …), so ids are compared with
  * their multiplicity: where one of three vanished, it is the third.
  */
 export async function findDiffering(database: Database, states: MainStates): Promise<Differing> {
   const { table: main, stored, incoming, isKnown = 'true', grows } = states;
-  const key = rowKey(main) ?? 'event_id';
+  const key = main.row === 'group' ? groupKey : 'event_id';
   await database.execute(
     `CREATE OR REPLACE TEMP TABLE vanished_ AS SELECT * FROM (${stored}) WHERE ${key} NOT IN (SELECT ${key} FROM (${incoming}))`,
   );

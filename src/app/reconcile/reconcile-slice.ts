@@ -20,7 +20,6 @@ import {
   countReturnedOrders,
   countStored,
   findDiffering,
-  rowKey,
   type Differing,
   type States,
 } from './differing-rows.js';
@@ -150,7 +149,7 @@ export class EventRevisions implements Revisions {
     if (isEmptied && slice.acceptEmpty !== true)
       return { outcome: 'refused', emptied: [refused(reread, rows, { vanished: rows, appeared: 0 })] };
     const maySkip = async () => mayStay && (await this.#isSame([main, ...derived]));
-    if (rowKey(compared.table) === undefined) {
+    if (compared.table.row === undefined) {
       if (await maySkip()) return { outcome: 'same' };
       const found = await countDifferingRows(database, [main, ...derived], knownWindowsCondition(slice, known));
       return { outcome: uncompared, changes: found.rows > 0 ? [{ ...of, ...found }] : [] };
