@@ -14,7 +14,7 @@ import type { Lake } from '../../lake/lake.js';
 import { withDerived, type NewFile } from '../../lake/commit-files.js';
 import { groups } from '../../sources/finances/api-v0/event-tables.js';
 import { loadKeyKindOf } from '../coverage/stored-pipelines.js';
-import { fileTargetOf, writeBundle, writeFiltered } from '../maintenance/file-bundles.js';
+import { writeBundle, writeFiltered } from '../maintenance/file-bundles.js';
 
 /** The rule by which rows of a main table, and of its derived tables, are forgotten before an instant. */
 interface AgingRule {
@@ -205,7 +205,7 @@ async function rewriteBundle(
       return local;
     },
   }));
-  const target = fileTargetOf(pipeline, old, loadKeys);
+  const target = { pipeline, account, month: old.month, loadKeys };
   return writeBundle(workspace, { target, key: old.path, of: old, tables }, clock.now());
 }
 

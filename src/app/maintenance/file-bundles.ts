@@ -80,15 +80,6 @@ function derivedFiles(
   return derived.flatMap((table) => snapshot.derivedFrom(table.name, main.account, lakePathOf(name, main)));
 }
 
-/** The target of new files with some load keys of a main file. */
-export function fileTargetOf(
-  pipeline: PipelineTables,
-  { account, month }: DataFile,
-  loadKeys: readonly string[],
-): FileTarget {
-  return { pipeline, account, month, loadKeys };
-}
-
 /** A pipeline's tables that have files in some bundles, with these files; the main table is last. */
 export function filesByTable(
   { main, derived }: PipelineTables,

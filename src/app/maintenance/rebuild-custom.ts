@@ -21,7 +21,6 @@ import {
   fetchFiles,
   rewriteBundles,
   filesByTable,
-  fileTargetOf,
   UnseenBundles,
   type Bundle,
   type Rewriting,
@@ -100,7 +99,8 @@ async function rederivedFiles(
 ): Promise<NewFile[] | undefined> {
   const rewriting = { lake, clock, workspace, pipeline };
   const { stored, damaged } = await fetchStored(rewriting, bundle);
-  const target = fileTargetOf(pipeline, bundle.main, bundle.main.loadKeys);
+  const { account, month, loadKeys } = bundle.main;
+  const target = { pipeline, account, month, loadKeys };
   const metadata = metadataOf(target);
   const derived = new Map<string, string[]>();
   for await (const records of storedRecords(workspace, stored.get(pipeline.main) ?? [], signal)) {

@@ -14,15 +14,7 @@ import type { Revisions, SliceCommit } from '../../lake/slice-writer.js';
 import { noRemainder, type Remainder, type SliceReplacement } from '../../lake/slice-replacement.js';
 import { importedKey } from '../../lake/loads/imported-spans.js';
 import { windowOf } from '../../lake/loads/load-keys.js';
-import {
-  bundlesOf,
-  fetchFiles,
-  filesByTable,
-  fileTargetOf,
-  writeBundle,
-  type Bundle,
-  type Rewriting,
-} from './file-bundles.js';
+import { bundlesOf, fetchFiles, filesByTable, writeBundle, type Bundle, type Rewriting } from './file-bundles.js';
 import { sortedFile } from '../../lake/files/sorted-file.js';
 import { canSelectRows, instantColumn, loadKeyCondition } from '../../lake/files/load-key-rows.js';
 import { statementOver } from '../../core/duckdb/sql-statements.js';
@@ -211,7 +203,8 @@ async function remainderOfBundle(
       return file;
     },
   }));
-  const target = fileTargetOf(pipeline, bundle.main, kept);
+  const { account, month } = bundle.main;
+  const target = { pipeline, account, month, loadKeys: kept };
   const files = await writeBundle(
     workspace,
     { target, key: bundle.main.path, of: bundle.main, tables: written },

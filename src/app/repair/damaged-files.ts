@@ -18,7 +18,7 @@ import type { Workspace } from '../../lake/files/workspace.js';
 import type { Lake } from '../../lake/lake.js';
 import { retentionDays } from '../../sources/finances/selling-partner/history-limit.js';
 import { reportLimits } from '../../sources/finances/settlement-reports/report-operations.js';
-import { bundlesOf, fileTargetOf, writeBundle, writeFiltered } from '../maintenance/file-bundles.js';
+import { bundlesOf, writeBundle, writeFiltered } from '../maintenance/file-bundles.js';
 import { remainderWriter } from '../maintenance/remainder.js';
 import { historyPipeline } from '../../sources/finances/lake-tables.js';
 import { loadKeyKindOf } from '../coverage/stored-pipelines.js';
@@ -317,7 +317,8 @@ async function readableFiles(
   const condition = isHistory ? 'true' : loadKeyCondition(keys);
   const copy = await readableCopy(lake, table, add, condition, workspace);
   if (copy === undefined) return [];
-  const target = fileTargetOf(pipeline, add, keys);
+  const { account, month } = add;
+  const target = { pipeline, account, month, loadKeys: keys };
   const write = (metadata: ReadonlyMap<string, string>) =>
     writeFiltered(workspace, table, [copy.path], 'true', metadata);
   const tables = [{ table, write }];

@@ -185,7 +185,7 @@ async function replaceByCheckpoint(store: Store, given: LostCommits): Promise<Lo
     if (found !== undefined) ({ at } = 'erased' in found ? found : found.value);
     const change = await knownChange(store, given, version, found);
     if (change === undefined) continue;
-    const replaced = lost.some((one) => one.version === version) ? replacedKeys(state, change) : [];
+    const replaced = lost.some((one) => one.version === version) ? keysOfRemoved(state, change) : [];
     gaps.push(...replaced);
     const rowless = keysWithoutTable(state, change, given.described);
     gaps.push(...rowless);
@@ -212,7 +212,7 @@ async function replaceByCheckpoint(store: Store, given: LostCommits): Promise<Lo
 }
 
 /** The load keys of the files that a change removes, but for those that it deletes. */
-function replacedKeys(state: Snapshot, { tables = {}, keys }: Change): LoadKey[] {
+function keysOfRemoved(state: Snapshot, { tables = {}, keys }: Change): LoadKey[] {
   const deleted = new Set((keys?.delete ?? []).map((id) => JSON.stringify(loadKeyId(id))));
   const isDeleted = (id: LoadKeyId) => deleted.has(JSON.stringify(id));
   const found = new Map<string, LoadKey>();
