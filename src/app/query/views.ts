@@ -31,6 +31,8 @@ const viewRows: Readonly<Record<string, string>> = {
   marketplaces: marketplaceRows,
   later_amounts: laterRows('amounts', 'effective_at'),
   later_events: laterRows('events', 'window_start'),
+  outstanding_at: laterRows('events', 'window_start'),
+  settlement_items: financesApis.map(({ name }) => `(${literal(name)})`).join(', '),
 };
 
 const texts = [...textsByName(import.meta.glob<string>('./views/*.sql', { eager: true, import: 'default' }))];

@@ -1,14 +1,20 @@
 -- One row for each transaction that was earned before an instant and not paid by then: earned_at, paid_at (later, or null), maturity_at
--- and its total_amount. An instant after the last loaded one, such as now(), has what was not paid at the last loaded one. The lake lacks a sale that was deferred before the first loaded day, but has its release with the same amounts: such
--- a sale counts from that day on, and its earned_at is null.
+-- and its total_amount. An instant after the last loaded one, such as now(), has what was not paid at the last loaded one. The lake lacks
+-- a sale that was deferred before the first loaded day, but has its release with the same amounts: such a sale counts from that day on,
+-- and its earned_at is null.
 CREATE OR REPLACE MACRO outstanding_at(instant) AS TABLE
-WITH since_ AS (
-  SELECT account, min(window_start) AS first_ FROM transactions GROUP BY account
+WITH later_ AS NOT MATERIALIZED (
+  -- The rows of later_events: a macro that is exported may read tables only.
+  $rows
+), since_ AS (
+  -- Before the first loaded day nothing is known.
+  SELECT account, min(window_start) AS first_ FROM later_ GROUP BY account
 ), sales_ AS (
-  SELECT * FROM transactions WHERE status LIKE 'DEFERRED%'
+  -- By any state of deferral: the state is that of the last reading, and not that of the instant.
+  SELECT * FROM later_ WHERE status LIKE 'DEFERRED%'
 ), releases_ AS (
-  -- The first release of each deferred transaction.
-  SELECT * FROM transactions
+  -- The first release of each deferred transaction: that one paid it.
+  SELECT * FROM later_
   WHERE status = 'RELEASED' AND deferred_transaction_id IS NOT NULL
   QUALIFY row_number() OVER (PARTITION BY account, deferred_transaction_id ORDER BY effective_at, event_id) = 1
 )

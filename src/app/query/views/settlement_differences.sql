@@ -1,4 +1,4 @@
--- One row for each difference between a settlement report and the lake, by source (v0, 2024-06-19).
+-- One row for each difference between a settlement report and the lake, by source (the name of an API).
 --
 -- report_amount, lake_amount: the sums of its lines and of its amounts of the lake; difference: the first less the second; report_lines,
 -- lake_entries: numbers of the lines, and ids of the events. Rows whose reason is split, renamed or other day differ by 0.
