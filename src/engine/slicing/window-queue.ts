@@ -8,7 +8,7 @@ import { pageSize, type Progress, type SliceQueue } from '../run/slice-queue.js'
 import { halvesOf, minWindowMs, bisectedOnce } from './bisected-windows.js';
 
 /** A pipeline with windows, and how they are cut. */
-export interface WindowSource {
+export interface WindowedPipeline {
   readonly pipeline: string;
   readonly table: string;
   /** Days of a slice without a quota: fixed, so that the same range is always cut alike. */
@@ -32,7 +32,7 @@ export interface WindowSource {
  * stopped run had begun are resumed unchanged.
  */
 export class WindowQueue implements SliceQueue<WindowSlice> {
-  readonly #source: WindowSource;
+  readonly #windowed: WindowedPipeline;
   readonly #perPage: number;
   readonly #isPaced: boolean;
   readonly #density: Density;
@@ -49,15 +49,15 @@ export class WindowQueue implements SliceQueue<WindowSlice> {
   readonly #bisected: (slice: WindowSlice) => WindowSlice | undefined;
   readonly #bisectedSlices = new Map<Window, WindowSlice>();
 
-  constructor(job: BackfillJob, source: WindowSource) {
+  constructor(job: BackfillJob, windowed: WindowedPipeline) {
     const { lake, account, range, isPaced = false } = job;
-    const { pipeline, table, gridDays, longestDays = Infinity, perPage = pageSize, bisects } = source;
+    const { pipeline, table, gridDays, longestDays = Infinity, perPage = pageSize, bisects } = windowed;
     const loaded = loadedWindows(lake, pipeline, account);
     const missing = uncovered(range, loaded);
     const begun = (job.begun ?? []).filter(
       (window) => window.end - window.start <= longestDays * dayMs && missing.some((gap) => isWithin(window, gap)),
     );
-    this.#source = source;
+    this.#windowed = windowed;
     this.#perPage = perPage;
     this.#isPaced = isPaced;
     this.#density = new Density(loadedSamples(lake, pipeline, table, account));
@@ -138,7 +138,7 @@ export class WindowQueue implements SliceQueue<WindowSlice> {
   }
 
   #pagesOf(window: Window): number | undefined {
-    const { guessPerDay } = this.#source;
+    const { guessPerDay } = this.#windowed;
     const guess = guessPerDay && guessPerDay * ((window.end - window.start) / dayMs);
     const results = this.#density.expected(window) ?? guess;
     return results === undefined ? undefined : Math.max(results / this.#perPage, 0.01);
@@ -149,7 +149,7 @@ export class WindowQueue implements SliceQueue<WindowSlice> {
     const days = (stretch.end - dayStart(stretch.start)) / dayMs;
     const alike =
       expected === undefined
-        ? equalParts(days, this.#source.probeDays)
+        ? equalParts(days, this.#windowed.probeDays)
         : equalParts(expected, Math.min(pages, maxPages));
     // Slices of equal length, without a short last one.
     const wanted = Math.ceil(days / alike.length);

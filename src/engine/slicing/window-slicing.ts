@@ -25,12 +25,12 @@ import {
   type WindowSlice,
 } from './window-slices.js';
 import { bisectedOnce } from './bisected-windows.js';
-import { WindowQueue, type WindowSource } from './window-queue.js';
+import { WindowQueue, type WindowedPipeline } from './window-queue.js';
 import { listQueue, pageSize, type SliceQueue } from '../run/slice-queue.js';
 import { dayStates } from '../run/day-states.js';
 import { dailyWindows, missingWindows, type PlannedWindow, type SyncWindowsOptions } from './sync-windows.js';
 
-interface WindowSlicingOptions extends WindowSource {
+interface WindowSlicingOptions extends WindowedPipeline {
   /** Column whose statistics give the days of a file's rows; default the file's windows. */
   readonly instants?: string;
   /** Days of a gap of which a plan requests the first page for its estimate; left out: it requests none. */
@@ -87,7 +87,7 @@ interface SyncedWindowsOptions {
  */
 export function syncedWindows(
   job: SyncJob,
-  { pipeline, bisects }: Pick<WindowSource, 'pipeline' | 'bisects'>,
+  { pipeline, bisects }: Pick<WindowedPipeline, 'pipeline' | 'bisects'>,
   { days, plan, changed = [] }: SyncedWindowsOptions,
 ): SliceQueue<WindowSlice> {
   const { lake, account } = job;
@@ -111,14 +111,14 @@ export function syncedWindows(
 /** The forecast of windows with an expectation. */
 export function windowForecast(
   { job }: ForecastRequest,
-  source: WindowSource,
+  windowed: WindowedPipeline,
   expectation: Forecast<WindowSlice>['expectation'],
 ): Forecast<WindowSlice> {
-  const holding = loadedVolume(job.lake, source, job.account, job.range);
-  return { queue: new WindowQueue(job, source), expectation, loaded: holding, unlisted: 0, isComplete: true };
+  const holding = loadedVolume(job.lake, windowed, job.account, job.range);
+  return { queue: new WindowQueue(job, windowed), expectation, loaded: holding, unlisted: 0, isComplete: true };
 }
 
-function loadedVolume(lake: Lake, { pipeline, table }: WindowSource, account: string, range: Window): LoadedVolume {
+function loadedVolume(lake: Lake, { pipeline, table }: WindowedPipeline, account: string, range: Window): LoadedVolume {
   const inside = ({ start, end }: Window): number => Math.min(end, range.end) - Math.max(start, range.start);
   const windows = loadedWindows(lake, pipeline, account).filter((window) => overlap(window, range));
   const samples = loadedSamples(lake, pipeline, table, account).filter(({ window }) => overlap(window, range));
@@ -136,7 +136,7 @@ export function windowCoverage(
   lake: Lake,
   account: string,
   range: Window,
-  { pipeline, filled }: Pick<WindowSource, 'pipeline'> & { readonly filled: readonly Window[] },
+  { pipeline, filled }: Pick<WindowedPipeline, 'pipeline'> & { readonly filled: readonly Window[] },
 ): Coverage {
   const gaps = uncovered(range, loadedWindows(lake, pipeline, account));
   const imported = importedDays(lake.snapshot, pipeline, account);
@@ -158,7 +158,7 @@ export function gapToProbe(range: Window, loaded: readonly Window[], hasSamples:
  */
 function windowProbes(
   { lake, account, range }: Job,
-  { pipeline, table, perPage }: WindowSource,
+  { pipeline, table, perPage }: WindowedPipeline,
   days: number,
 ): Probe[] {
   const hasSamples = loadedSamples(lake, pipeline, table, account).some(({ results }) => results > 0);

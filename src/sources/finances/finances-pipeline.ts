@@ -1,6 +1,6 @@
 import type { Slicing } from '../../engine/run/pipeline.js';
 import type { Slice } from '../../engine/run/slice-queue.js';
-import type { WindowSource } from '../../engine/slicing/window-queue.js';
+import type { WindowedPipeline } from '../../engine/slicing/window-queue.js';
 import type { FinancesPipeline, FinancesUpstream } from './connect-finances.js';
 import { apiWith } from './finances-apis.js';
 
@@ -10,7 +10,7 @@ interface FinancesDefinition<S extends Slice, Page, Prepared> extends Omit<
   'slicing' | 'client'
 > {
   /** `of`: the pipeline's name, and that of its main table. */
-  readonly slicing: (of: Pick<WindowSource, 'pipeline' | 'table'>) => Slicing<S, Prepared, FinancesUpstream>;
+  readonly slicing: (of: Pick<WindowedPipeline, 'pipeline' | 'table'>) => Slicing<S, Prepared, FinancesUpstream>;
 }
 
 /** The pipeline of a definition: the client of its API sends its requests. */

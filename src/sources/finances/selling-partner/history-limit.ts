@@ -1,6 +1,6 @@
 import { isoInstant } from '../../../core/numeric/instant.js';
 import type { Job, Warnings } from '../../../engine/run/pipeline.js';
-import type { WindowSource } from '../../../engine/slicing/window-queue.js';
+import type { WindowedPipeline } from '../../../engine/slicing/window-queue.js';
 import { loadedSamples } from '../../../engine/slicing/window-slices.js';
 import { dayMs, overlap } from '../../../core/windows.js';
 
@@ -13,7 +13,7 @@ export const retentionDays = 730;
  */
 export function historyWarnings(
   job: Job,
-  { pipeline, table }: Pick<WindowSource, 'pipeline' | 'table'>,
+  { pipeline, table }: Pick<WindowedPipeline, 'pipeline' | 'table'>,
   now: number,
 ): Warnings {
   const { lake, account, range } = job;

@@ -2,7 +2,7 @@ import type { Lake } from '../../../../lake/lake.js';
 import { contains, dayMs, uncovered, type Window } from '../../../../core/windows.js';
 import type { ForecastRequest, Job, Probe, ProbedPage, Slicing, Warnings } from '../../../../engine/run/pipeline.js';
 import { loadedWindows, windowSlice, type WindowSlice } from '../../../../engine/slicing/window-slices.js';
-import { WindowQueue, type WindowSource } from '../../../../engine/slicing/window-queue.js';
+import { WindowQueue, type WindowedPipeline } from '../../../../engine/slicing/window-queue.js';
 import { pageSize, type SliceQueue } from '../../../../engine/run/slice-queue.js';
 import { monthlyWindows } from '../../../../engine/slicing/sync-windows.js';
 import {
@@ -111,7 +111,7 @@ async function storedListing(lake: Lake, account: string, listing: string, slice
 }
 
 /** Slices that are windows of the list of settlements; a sync reads months. */
-export function listingSlicing(options: WindowSource): Slicing<ListingSlice> {
+export function listingSlicing(options: WindowedPipeline): Slicing<ListingSlice> {
   const { pipeline: listing } = options;
   return {
     loadKeyKind: 'window',
