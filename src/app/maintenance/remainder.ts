@@ -27,8 +27,7 @@ import { replacedEvents } from '../spans/undated-events.js';
  * Writes what stays of files that have rows which a slice replaces and others: files that `compact` merged, and imported rows of days
  * that the slice's window reaches in part. The rest of each becomes one file, which is committed with the slice.
  *
- * A loaded window replaces imported rows with a date within it, and those without a date whose span is loaded then. Other imported rows
- * without a date may be of the window or not: `replacedEvents` decides.
+ * A loaded window replaces imported rows with a date within it; of those without a date `replacedEvents` decides.
  */
 export function remainderWriter(lake: Lake, clock: Clock, limits = defaultLimits): Revisions['withRemainder'] {
   return async (slice, replacement, use) => {

@@ -24,10 +24,9 @@ export interface PageSpans {
 }
 
 /**
- * The spans of an input's pages: an undated event was posted between the last date before its page and the first date after it. Pages
- * that ascend by date are in this order; so are those of each answer, from a page to the first one without `NextToken`, where all
- * answers ascend. Other pages have no order: a page's neighbours are then the nearest other pages by date. Where there is no
- * neighbour, the span ends with the first or last date of the input.
+ * The spans of an input's pages for events without a date (see `undated-events.ts`). Pages that ascend by date are in this order; so are
+ * those of each answer, from a page to the first one without `NextToken`, where all answers ascend. Other pages have no order: a page's
+ * neighbours are then the nearest other pages by date. Where there is no neighbour, the span ends with the first or last date of the input.
  *
  * @returns undefined where no page has a date
  */

@@ -1,11 +1,30 @@
+/*
+ * Events without a date: what is known of their time, and which of equal ones are the same.
+ *
+ * v0 returns some events without a date, such as fees. Their bytes may be equal each month, so a content hash alone doesn't say which
+ * one it is. Known is a span that the event lies in, `window_start` to `window_end`, and its id has it: both ends where
+ * it is imported, the first where it is loaded (`eventIds`). There are two kinds of spans:
+ *
+ * - loaded: the window that was requested. What the window's answer has is all that there is of it.
+ * - imported: whole days from the last date before its page to the first date behind it, as pages are in order (`pageSpans`). Saved
+ *   pages may lack events of these days, so the span never counts as loaded (`importedKey`).
+ *
+ * `effective_at`, an instant of the span, serves to sort and to sum by day; it decides nothing here.
+ *
+ * From that follows, for equal events:
+ * - Two of one file, or of one answer, are different events. Two of different ones whose spans don't overlap are, too.
+ * - Of a file and the lake, as many are the same as can be paired by spans that overlap: `compareEvents`.
+ * - An imported span that loaded windows cover has nothing that these lack: nothing of it is added, and what was there goes.
+ * - Of imported ones whose span a new window covers in part, as many go as the window has more than it had before, the most alike
+ *   first: `replacedEvents`, which `remainderWriter` asks.
+ * - In the window in which a newer API begins, one is of v0, unless the newer API has an amount that may be its: `v0_amounts.sql`.
+ */
 import { compare } from '../../core/compare.js';
 import { overlap, type Window } from '../../core/windows.js';
 
-/** What a file, an import or a loaded window has of equal events without a date: each with the days that it can be of. */
+/** The spans of equal events of the lake, by their kind. */
 export interface StoredEvents<T extends Window = Window> {
-  /** Of loaded windows: the span of each is its window. */
   readonly loaded: readonly T[];
-  /** Imported ones. */
   readonly imported: readonly T[];
 }
 
@@ -22,9 +41,8 @@ export interface ComparedEvents<T> {
 }
 
 /**
- * Compares equal events without a date of a file with those of the lake. As many are the same as can be paired by spans that overlap.
- * Events whose span is loaded pair with those of loaded windows, and are never added. The others pair with what is left of these,
- * and with imported ones.
+ * Compares equal events of a file with those of the lake. Those whose span is loaded pair with events of loaded windows; the others pair
+ * with what is left of these, and with imported ones.
  *
  * @param windows the loaded ones, joined
  */
@@ -50,8 +68,7 @@ export function compareEvents<T extends Window>(
 }
 
 /**
- * Which of some equal imported events without a date a loaded window replaces. Each may be of the window or not: the ones whose
- * span is most like the window are replaced.
+ * Which of some equal imported events a loaded window replaces: the ones whose span is most like the window.
  *
  * @param events those that reach into the window, and whose span is not loaded; the window replaces the others anyway
  * @param number how many equal events the window's answer has, less those that it replaces anyway

@@ -5,8 +5,8 @@ import { dayMs, dayStart, joined, type Window } from '../../core/windows.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 
 /**
- * The load key of the imported rows of a span of whole UTC days. It doesn't count as a loaded window, because saved pages may lack
- * rows of these days: a backfill requests the days anyway, and replaces the imported rows.
+ * The load key of the imported rows of a span of whole UTC days. It doesn't count as a loaded window: saved pages may lack rows of
+ * these days.
  */
 export function importedKey({ start, end }: Window): string {
   return loadKeyFor('imported', `${isoInstant(start)}/${isoInstant(end)}`);

@@ -99,6 +99,27 @@ test('the ledger has v0 before the first loaded transactions, and the paid basis
   );
 });
 
+test('an event without a date counts before transactions begin, whatever its currency, unless one of them has its amount', async () => {
+  await deferredSale();
+  for (const [order, amount] of [
+    ['o-5', '4.00'],
+    ['o-6', '6.00'],
+  ] as const) {
+    await v0Sale(order, 20, amount);
+    await database.execute(`UPDATE entries SET currency = NULL WHERE event_id = 'v-${order}'`);
+  }
+  await transaction('later', 'o-6', 21, '6.00', { status: 'RELEASED' });
+  await database.execute("UPDATE transaction_entries SET currency = NULL WHERE event_id = 'later'");
+  await database.execute(`UPDATE transactions SET window_start = TIMESTAMPTZ '${march(9)}'`);
+  const rows = await database.rows(
+    "SELECT source, amazon_order_id, amount::VARCHAR AS amount FROM ledger WHERE amazon_order_id IN ('o-5', 'o-6') ORDER BY ALL",
+  );
+  expect(rows.map((row) => Object.values(row))).toEqual([
+    ['2024-06-19', 'o-6', '6.000000'],
+    ['v0', 'o-5', '4.000000'],
+  ]);
+});
+
 test('differences between both APIs have their likely reason', async () => {
   const differences = async () =>
     (

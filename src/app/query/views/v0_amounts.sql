@@ -2,7 +2,7 @@
 -- columns are those of transaction_amounts without the bases.
 WITH events_ AS (
   -- The events of v0 in the window in which transactions begin. Those without a date are before that instant, unless a transaction
-  -- matches them: by order and sum, after the events with a date.
+  -- matches them: by order, currency and sum, after the events with a date (see `undated-events.ts`).
   SELECT account, event_id, posted_at IS NULL AS is_undated_, first_at, window_end
   FROM events JOIN loaded_transactions USING (account)
   WHERE window_start < first_at AND window_end > first_at AND (posted_at IS NULL OR posted_at >= first_at)
@@ -22,9 +22,10 @@ WITH events_ AS (
   ) AS number_
   FROM v0_
 ), matched_ AS (
-  SELECT numbered_.account, numbered_.event_id, numbered_.currency, count(later_.event_id) >= any_value(number_) AS is_later_
+  SELECT numbered_.account AS account_, numbered_.event_id AS event_id_, numbered_.currency AS currency_,
+    count(later_.event_id) >= any_value(number_) AS is_later_
   FROM numbered_ LEFT JOIN later_ ON later_.account = numbered_.account
-    AND later_.currency = numbered_.currency
+    AND later_.currency IS NOT DISTINCT FROM numbered_.currency
     AND later_.sum_ = numbered_.sum_
     AND later_.amazon_order_id IS NOT DISTINCT FROM numbered_.amazon_order_id
     AND later_.effective_at >= first_at
@@ -43,5 +44,5 @@ SELECT
   item, quantity
 FROM entries
   LEFT JOIN loaded_transactions USING (account)
-  LEFT JOIN matched_ USING (account, event_id, currency)
+  LEFT JOIN matched_ ON account_ = account AND event_id_ = event_id AND currency_ IS NOT DISTINCT FROM currency
 WHERE first_at IS NULL OR coalesce(NOT is_later_, effective_at < first_at)
