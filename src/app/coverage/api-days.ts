@@ -8,10 +8,20 @@ import type { FinancesApi } from '../../sources/finances/selling-partner/finance
 import { loadingCommand, spansText } from '../command-text.js';
 import { storedWindows } from './stored-pipelines.js';
 
-/** What an account has of an API by date. */
-export interface ApiDays {
+/** An API, and its pipeline by date. */
+interface ApiByDate {
   readonly api: FinancesApi;
   readonly pipeline: FinancesPipeline;
+}
+
+/** The oldest first. */
+export const apisByDate: readonly ApiByDate[] = roles.byDate.flatMap((pipeline) => {
+  const api = apiWith(pipeline.operation);
+  return api === undefined ? [] : [{ api, pipeline }];
+});
+
+/** What an account has of an API by date. */
+export interface ApiDays extends ApiByDate {
   /** The windows that are loaded or imported, in order. */
   readonly loaded: readonly Window[];
   /** Start of the first window with rows, milliseconds since 1970; Infinity: none. Figures have its amounts from there on. */
@@ -23,13 +33,11 @@ export interface ApiDays {
 /** What an account has of each API by date, the oldest first: which one counts on which day. */
 export function apiDays(lake: Lake, account: string): readonly ApiDays[] {
   let until = Infinity;
-  const newestFirst = roles.byDate.toReversed().flatMap((pipeline) => {
-    const api = apiWith(pipeline.operation);
-    if (api === undefined) return [];
+  const newestFirst = apisByDate.toReversed().map(({ api, pipeline }) => {
     const since = firstInstant(lake, account, pipeline);
     const days = { api, pipeline, loaded: storedWindows(lake, pipeline, account), since, until };
     until = Math.min(since, until);
-    return [days];
+    return days;
   });
   return newestFirst.toReversed();
 }

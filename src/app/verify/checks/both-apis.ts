@@ -1,7 +1,7 @@
 import { formatCount } from '../../../core/text/amounts.js';
 import { joined } from '../../../core/windows.js';
 import { loadedWindows } from '../../../engine/slicing/window-slices.js';
-import { apiDays, comparedDays, comparedText } from '../../coverage/api-days.js';
+import { apisByDate, comparedDays, comparedText } from '../../coverage/api-days.js';
 import { datedWindows } from '../../settlements/settlements.js';
 import type { CheckDefinition, Comparison } from '../common/check.js';
 import eventsInWindows from '../statements/events-in-windows.sql';
@@ -18,7 +18,7 @@ export const bothApisCheck: CheckDefinition = {
 /** The service returns nothing at all by a newer API for some accounts that have events of an older one. */
 async function checkApis(account: string, comparison: Comparison): Promise<void> {
   const { lake, database, certificate } = comparison;
-  const days = apiDays(lake, account)
+  const days = apisByDate
     .map((of) => ({ ...of, loaded: joined(loadedWindows(lake, of.pipeline.name, account)) }))
     .filter(({ loaded }) => loaded.length > 0);
   const newest = days.at(-1);
