@@ -195,7 +195,7 @@ async function runOnce(
     return { exitCode, summary };
   };
   const crash = (error: unknown): void => {
-    const { exitCode } = fail(faultOf(error));
+    const { exitCode } = fail(readerFailure(error));
     process.exitCode = exitCode;
     void listener
       .close()
@@ -318,7 +318,7 @@ async function showCommands(): Promise<void> {
  * The error to report for an uncaught exception. The Parquet reader throws outside of every promise where bytes are damaged.
  * The lake stays whole, as after every crash.
  */
-function faultOf(error: unknown): unknown {
+function readerFailure(error: unknown): unknown {
   if (!(error instanceof Error && error.name === 'RuntimeError')) return error;
   return new LedgerlakeError(
     'LAKE_STORE',

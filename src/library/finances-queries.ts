@@ -56,12 +56,12 @@ function readParameters(
     if (![...dates, ...others].includes(name)) {
       throw unknownName(`a parameter of ${operation}`, name, [...dates, ...others]);
     }
-    if (value !== undefined) read[name] = dates.includes(name) ? instantOf(name, value) : parameterText(name, value);
+    if (value !== undefined) read[name] = dates.includes(name) ? boundInstant(name, value) : parameterText(name, value);
   }
   return read;
 }
 
-function instantOf(name: string, value: unknown): number {
+function boundInstant(name: string, value: unknown): number {
   if (value instanceof Date && !Number.isNaN(value.getTime())) return value.getTime();
   const micros = typeof value === 'string' ? readInstant(value) : undefined;
   if (micros !== undefined) return millisecondsOf(micros);

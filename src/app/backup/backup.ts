@@ -58,7 +58,7 @@ export async function backup(options: BackupOptions, context: RunContext): Promi
     await noteIn(source.store, copied.version);
     await noteIn(target, copied.version);
     const heading = `Backed up ${printable(lake)} to ${printable(destination)}`;
-    return { text: textOf(heading, copied), summary: { ...known, ...summaryOf(copied, clock.now() - began) } };
+    return { text: backupText(heading, copied), summary: { ...known, ...backupSummary(copied, clock.now() - began) } };
   });
 }
 
@@ -84,7 +84,7 @@ export async function restore(options: RestoreOptions, context: RunContext): Pro
   const copied = await namingBackup('SOURCE', address, copying);
   await noteBackup(target, { destination: place, lake: placeOf(lake), version: copied.version, at: clock.now() });
   const heading = `Restored ${printable(lake)} from ${printable(address)}`;
-  return { text: textOf(heading, copied), summary: { ...known, ...summaryOf(copied, clock.now() - began) } };
+  return { text: backupText(heading, copied), summary: { ...known, ...backupSummary(copied, clock.now() - began) } };
 }
 
 /** Opens the lake that is copied. Throws a USAGE error where it is empty. */
@@ -120,7 +120,7 @@ function refuseNested(name: string, place: string, lake: string): void {
   );
 }
 
-function textOf(heading: string, { version, hash, files, copied, removed, erasedCommits }: CopiedLake): string {
+function backupText(heading: string, { version, hash, files, copied, removed, erasedCommits }: CopiedLake): string {
   const size = ({ files, bytes }: CopiedLake['copied']) => `${formatCount(files, 'file')}, ${formatBytes(bytes)}`;
   const lines = [
     `${heading}: version ${version}`,
@@ -133,7 +133,7 @@ function textOf(heading: string, { version, hash, files, copied, removed, erased
   return ['', ...lines].join('\n');
 }
 
-function summaryOf(
+function backupSummary(
   { version, hash, files, copied, removed, erasedCommits }: CopiedLake,
   milliseconds: number,
 ): CopySummary {

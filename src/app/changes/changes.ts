@@ -53,7 +53,7 @@ export async function changes(
             for await (const piece of createReadStream(path) as AsyncIterable<Buffer>) await opened.append(piece);
           });
     await opened.commit();
-    return { text: textOf(summary, file), summary };
+    return { text: changesText(summary, file), summary };
   } finally {
     await opened.discard();
   }
@@ -69,7 +69,7 @@ async function writeLines(options: ChangesQuery, context: RunContext, output: Wr
   return summary;
 }
 
-function textOf({ lake, since, catalog, tables }: ChangesSummary, file: string): string {
+function changesText({ lake, since, catalog, tables }: ChangesSummary, file: string): string {
   const rows = Object.entries(tables).map(([table, { inserted, deleted }]) => [
     printable(table),
     formatCount(inserted),

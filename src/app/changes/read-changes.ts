@@ -4,7 +4,7 @@ import { unknownName } from '../../core/text/fault-line.js';
 import { groupBy } from '../../core/group-by.js';
 import type { Database } from '../../core/duckdb/connection.js';
 import { identifier, literal, readParquet } from '../../core/duckdb/literals.js';
-import { columnsOf, partitions, selectRows, type ViewedTable } from '../../core/duckdb/views.js';
+import { viewedColumns, partitions, selectRows, type ViewedTable } from '../../core/duckdb/views.js';
 import { LedgerlakeError, usageError } from '../../core/errors.js';
 import { zstd } from '../../core/parquet/encoder/zstd.js';
 import { Snapshot } from '../../lake/catalog/snapshot.js';
@@ -190,7 +190,7 @@ async function comparePartition(
   signal: AbortSignal,
 ): Promise<void> {
   const own = subWorkspace(workspace);
-  const rowsOf = async (adds: readonly DataFile[]) => {
+  const filesRows = async (adds: readonly DataFile[]) => {
     const files: string[] = [];
     for (const add of adds) files.push(await readableFile(lake, table, add, own));
     return selectRows(view, files, [literal(account), literal(month)]);
@@ -199,7 +199,7 @@ async function comparePartition(
   const sides = { added, removed };
   for (const side of ['added', 'removed'] as const) {
     if (sides[side].length > 0)
-      await database.execute(`CREATE OR REPLACE VIEW ${side} AS ${await rowsOf(sides[side])}`);
+      await database.execute(`CREATE OR REPLACE VIEW ${side} AS ${await filesRows(sides[side])}`);
   }
   const only = (side: 'added' | 'removed', change: string) =>
     `SELECT ${literal(change)} AS _change_type, * FROM ${side}`;
@@ -228,7 +228,7 @@ async function readableFile(lake: Lake, table: Table, add: DataFile, workspace: 
 
 /** The changes of a table from local files, the deleted rows first. */
 function selectChanges(view: ViewedTable, files: readonly string[]): string {
-  const columns = columnsOf(view);
+  const columns = viewedColumns(view);
   const names = ['_change_type', ...columns.map(({ name }) => name)].map(identifier).join(', ');
   const typed = columns.map(({ name, type }) => `CAST(NULL AS ${type}) AS ${identifier(name)}`);
   const from =

@@ -229,7 +229,7 @@ const styles = { ok: 'good', warning: 'warn', fault: 'bad' } as const satisfies 
 /** The report for people, group by group. */
 function findingLines({ findings }: DoctorReport, width: number, paint: Paint): string[] {
   const indent = ' '.repeat(11);
-  const textOf = ({ state, found, command }: DoctorFinding): string[] => {
+  const findingLines = ({ state, found, command }: DoctorFinding): string[] => {
     const [first = '', ...others] = wrapWords(printable(found), width - indent.length);
     return [
       `  ${paint(styles[state], state.padEnd(7))}  ${first}`,
@@ -242,7 +242,7 @@ function findingLines({ findings }: DoctorReport, width: number, paint: Paint): 
   const faults = count('fault');
   const verdict = faults === 0 ? 'Nothing has to be done' : `${formatCount(faults, 'fault')} to mend`;
   return [
-    ...groups.flatMap(([group, members]) => [group, ...members.flatMap(textOf)]),
+    ...groups.flatMap(([group, members]) => [group, ...members.flatMap(findingLines)]),
     '',
     `${verdict}; ${formatCount(count('warning'), 'warning')}, ${count('ok')} ok`,
   ];

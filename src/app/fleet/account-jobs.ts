@@ -122,13 +122,14 @@ export async function openSync(
 ): Promise<OpenSync> {
   const key = keys.sync(account);
   const stored = await redis.hgetall(key);
-  const codeOf = (text: string): string => createHmac('sha256', secret).update(`${account}\0${text}`).digest('hex');
+  const authenticationCode = (text: string): string =>
+    createHmac('sha256', secret).update(`${account}\0${text}`).digest('hex');
   const { data } = syncShape.safeParse(stored);
   const isOpen =
     data !== undefined &&
     data.began <= now &&
     now - data.began < longestMs &&
-    stored['code'] === codeOf(`${data.began} ${data.asked}`);
+    stored['code'] === authenticationCode(`${data.began} ${data.asked}`);
   const isOver = data !== undefined && now - data.began >= longestMs;
   if (!isOpen && !isOver && Object.keys(stored).length > 0) {
     warn(
@@ -139,17 +140,17 @@ export async function openSync(
   const requestedAt = isOpen ? data.asked : requested.requestedAt;
   if (!isOpen) {
     await redis.del(key);
-    await redis.hset(key, { began, asked: requestedAt, code: codeOf(`${began} ${requestedAt}`) });
+    await redis.hset(key, { began, asked: requestedAt, code: authenticationCode(`${began} ${requestedAt}`) });
   }
   // The key includes the start: a worker that was considered dead may still report slices of an earlier sync.
   const field = (pipeline: string, slice: string): string => `${began} ${pipeline} ${slice}`;
   return {
     began,
     pending: { job: requested.job, requestedAt },
-    wasRead: (pipeline, slice) => stored[field(pipeline, slice)] === codeOf(field(pipeline, slice)),
+    wasRead: (pipeline, slice) => stored[field(pipeline, slice)] === authenticationCode(field(pipeline, slice)),
     read: async (pipeline, slices) => {
       const read = slices.map((slice) => field(pipeline, slice));
-      await redis.hset(key, new Map(read.map((name) => [name, codeOf(name)])));
+      await redis.hset(key, new Map(read.map((name) => [name, authenticationCode(name)])));
     },
     clear: async () => {
       await redis.del(key);

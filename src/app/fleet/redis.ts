@@ -95,7 +95,7 @@ export async function connectRedis({ url, shown }: RedisAddress, emit: Emit) {
   client.on('close', () => {
     if (!isReady || isLost) return;
     isLost = true;
-    emit({ event: 'queue-lost', reason: reasonOf(last) });
+    emit({ event: 'queue-lost', reason: connectionReason(last) });
   });
   client.on('ready', () => {
     if (isLost) emit({ event: 'queue-back' });
@@ -109,7 +109,7 @@ export async function connectRedis({ url, shown }: RedisAddress, emit: Emit) {
     client.disconnect();
     const reason: unknown = last ?? error;
     const { what, todo } = connectionFaultOf(reason) ?? {
-      what: reasonOf(reason),
+      what: connectionReason(reason),
       todo: 'check REDIS_URL and the server',
     };
     throw new LedgerlakeError(
@@ -134,7 +134,7 @@ function isReadOnly(error: unknown): boolean {
 }
 
 /** The reason of a connection failure. It has no password: the server doesn't repeat it, and Node reports host and port only. */
-function reasonOf(error: unknown): string {
+function connectionReason(error: unknown): string {
   const text = error === undefined ? 'the connection was closed' : messageOf(error);
   return text === '' && error instanceof AggregateError ? error.errors.map(messageOf).join(', ') : text;
 }

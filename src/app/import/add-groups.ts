@@ -106,9 +106,9 @@ export class GroupList {
     eachGroup(page, (group) => rows.push(readGroup(page.tape, group, this.warnings)));
     if (rows.length > 0) this.lines.push(line);
     for (const row of rows) {
-      const known = this.#groups.get(groupKey(row));
+      const known = this.#groups.get(importedGroupKey(row));
       if (known === undefined || laterGroup(known.row, row) === row) {
-        this.#groups.set(groupKey(row), { row: detached(row), line });
+        this.#groups.set(importedGroupKey(row), { row: detached(row), line });
       }
     }
   }
@@ -144,8 +144,8 @@ export class GroupList {
 function joinedGroups(rows: readonly GroupRow[]): GroupRow[] {
   const groups = new Map<string, GroupRow>();
   for (const row of rows) {
-    const known = groups.get(groupKey(row));
-    groups.set(groupKey(row), known === undefined ? row : laterGroup(known, row));
+    const known = groups.get(importedGroupKey(row));
+    groups.set(importedGroupKey(row), known === undefined ? row : laterGroup(known, row));
   }
   return [...groups.values()];
 }
@@ -156,7 +156,7 @@ function rawText({ raw }: GroupRow): string {
 }
 
 /** A group's id, or its raw text where it has none. */
-function groupKey(row: GroupRow): string {
+function importedGroupKey(row: GroupRow): string {
   return row.id === undefined || row.id === '' ? ` ${rawText(row)}` : row.id;
 }
 

@@ -51,13 +51,13 @@ export function knownSettlements(
     is_same: 'BOOLEAN',
   };
   return [
-    ['loaded_settlements', rowsOf(loaded, { account: 'VARCHAR', group_id: 'VARCHAR' })],
-    ['listed_settlements', rowsOf(listed, { account: 'VARCHAR', group_id: 'VARCHAR', ...state })],
+    ['loaded_settlements', valuesStatement(loaded, { account: 'VARCHAR', group_id: 'VARCHAR' })],
+    ['listed_settlements', valuesStatement(listed, { account: 'VARCHAR', group_id: 'VARCHAR', ...state })],
   ];
 }
 
 /** In SQL: rows with columns of these types. */
-function rowsOf(rows: readonly object[], columns: Readonly<Record<string, string>>): string {
+function valuesStatement(rows: readonly object[], columns: Readonly<Record<string, string>>): string {
   const list = `from_json(${literal(JSON.stringify(rows))}, ${literal(JSON.stringify([columns]))})`;
   const names = Object.keys(columns).map(identifier).join(', ');
   return `SELECT DISTINCT ON (account, group_id) ${names} FROM (SELECT unnest(${list}, recursive := true))`;

@@ -22,7 +22,7 @@ export interface KnownVersion {
  */
 export async function knownVersion({ store, snapshot: newest }: Lake, wanted: number): Promise<KnownVersion> {
   const files = new CatalogFiles(store);
-  const at = await instantOf(files, newest, wanted);
+  const at = await commitInstant(files, newest, wanted);
   if (wanted === newest.version) return { at, snapshot: newest, isErased: false };
   try {
     return { at, snapshot: await snapshotAt(files, await zstd(), wanted), isErased: false };
@@ -32,7 +32,7 @@ export async function knownVersion({ store, snapshot: newest }: Lake, wanted: nu
   }
 }
 
-async function instantOf(files: CatalogFiles, { version: last, hash }: Snapshot, wanted: number): Promise<number> {
+async function commitInstant(files: CatalogFiles, { version: last, hash }: Snapshot, wanted: number): Promise<number> {
   if (wanted > last) {
     throw usageError(`expected --since to be a version up to ${last}, the newest of the lake, got ${wanted}`);
   }

@@ -193,14 +193,14 @@ export async function hasSameEntries(
   if (!hasNet(nets, net)) return false;
   const derived = files.map(({ path }) => path);
   if (stored.length === 0 || derived.length === 0) return stored.length === derived.length;
-  const columnsOf = async (paths: readonly string[]) =>
+  const columnTypes = async (paths: readonly string[]) =>
     JSON.stringify(
       await database.rows(`SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM ${rowsIn(paths)})`),
     );
-  const rowsOf = (paths: readonly string[]) => `SELECT *, NULL AS month_ FROM ${rowsIn(paths)}`;
+  const rowsWithMonth = (paths: readonly string[]) => `SELECT *, NULL AS month_ FROM ${rowsIn(paths)}`;
   try {
-    const hasSameColumns = (await columnsOf(stored)) === (await columnsOf(derived));
-    return hasSameColumns && (await sameRows(database, table, rowsOf(stored), rowsOf(derived)));
+    const hasSameColumns = (await columnTypes(stored)) === (await columnTypes(derived));
+    return hasSameColumns && (await sameRows(database, table, rowsWithMonth(stored), rowsWithMonth(derived)));
   } catch (error) {
     // Their rows are derived again.
     if (error instanceof DamagedFile || codeOf(error) === 'SQL') return false;

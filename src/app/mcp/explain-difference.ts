@@ -35,12 +35,12 @@ export async function explainDifference(
   const found = known.rows.map((row) =>
     Object.fromEntries(known.columns.map(({ name }, at) => [name, row[at] ?? null])),
   );
-  const accounts = listOf(found.map(({ account }) => account));
+  const accounts = sqlTexts(found.map(({ account }) => account));
   const conditions =
     order === undefined
       ? {
-          api_differences: `subject = 'settlement' AND id IN (${listOf(found.map((row) => row['group_id']))})`,
-          settlement_differences: `group_id IN (${listOf(found.map((row) => row['group_id']))}) OR settlement_id IN (${listOf(found.map((row) => row['settlement_id']))})`,
+          api_differences: `subject = 'settlement' AND id IN (${sqlTexts(found.map((row) => row['group_id']))})`,
+          settlement_differences: `group_id IN (${sqlTexts(found.map((row) => row['group_id']))}) OR settlement_id IN (${sqlTexts(found.map((row) => row['settlement_id']))})`,
           reconciliation: 'true',
         }
       : {
@@ -57,7 +57,7 @@ export async function explainDifference(
 }
 
 /** Texts as a list in SQL; nulls are left out. */
-function listOf(cells: readonly unknown[]): string {
+function sqlTexts(cells: readonly unknown[]): string {
   const texts = cells.filter((cell) => typeof cell === 'string').map(literal);
   return texts.length === 0 ? 'NULL' : texts.join(', ');
 }

@@ -86,7 +86,7 @@ function readArgument(
 }
 
 /** The text of an argument; undefined where it was left out. */
-export function textOf(args: Arguments, name: string): string | undefined {
+export function toolText(args: Arguments, name: string): string | undefined {
   const value = args[name];
   return typeof value === 'string' ? value : undefined;
 }

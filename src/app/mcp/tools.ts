@@ -1,6 +1,6 @@
 import { plainLog } from '../../observe/log/plain-log.js';
 import { unknownName } from '../../core/text/fault-line.js';
-import { columnsOf } from '../../core/duckdb/views.js';
+import { viewedColumns } from '../../core/duckdb/views.js';
 import { groupBy } from '../../core/group-by.js';
 import { withCommandsIn } from '../command-text.js';
 import { isMacro, viewComment, views } from '../query/views.js';
@@ -10,7 +10,7 @@ import { certify } from '../verify/verify.js';
 import { explainDifference } from './explain-difference.js';
 import type { LakeSession } from './lake-session.js';
 import viewColumns from './view-columns.sql';
-import { textOf, type Tool } from './tool.js';
+import { toolText, type Tool } from './tool.js';
 
 const defaultRows = 100;
 const mostRows = 10_000;
@@ -53,7 +53,7 @@ export function lakeTools(session: LakeSession): Readonly<Record<string, Tool>> 
         timeout_seconds: timeout,
       },
       run: async ({ args, signal }) => {
-        const sql = textOf(args, 'sql') ?? '';
+        const sql = toolText(args, 'sql') ?? '';
         const limits = { rows: Number(args['limit']), seconds: Number(args['timeout_seconds']), signal };
         const result = await session.query(sql, limits);
         const notes = reader.notesOn(sql).map((note) => withCommandsIn({ lake: location, config }, note));
@@ -66,7 +66,7 @@ export function lakeTools(session: LakeSession): Readonly<Record<string, Tool>> 
       args: { table: { type: 'string', description: 'Name of one table [default: all]' } },
       run: async ({ args }) => {
         await reader.lakeFiles();
-        return { tables: tablesOf(session, textOf(args, 'table')) };
+        return { tables: tablesOf(session, toolText(args, 'table')) };
       },
     },
     views: {
@@ -74,7 +74,7 @@ export function lakeTools(session: LakeSession): Readonly<Record<string, Tool>> 
         'Lists the views over the tables with what their rows and columns are: earnings by month, fees, settlements, reconciliation, ' +
         'differences, journals; and the macros. Begin with these before you sum `entries`.',
       args: { view: { type: 'string', description: 'Name of one view or macro [default: all]' } },
-      run: async ({ args, signal }) => ({ views: await viewsOf(session, textOf(args, 'view'), signal) }),
+      run: async ({ args, signal }) => ({ views: await viewsOf(session, toolText(args, 'view'), signal) }),
     },
     status: {
       description:
@@ -86,7 +86,7 @@ export function lakeTools(session: LakeSession): Readonly<Record<string, Tool>> 
       },
       run: async ({ args }) => {
         const { marginMinutes } = served;
-        const query = { lake: location, config, allowed, account: accountOf(textOf(args, 'account')), marginMinutes };
+        const query = { lake: location, config, allowed, account: accountOf(toolText(args, 'account')), marginMinutes };
         const status = statusObject(await readStatus({ ...query, from: undefined, to: undefined }, context));
         if (args['days'] === true) return status;
         return {
@@ -104,7 +104,7 @@ export function lakeTools(session: LakeSession): Readonly<Record<string, Tool>> 
         'findings, where the service contradicts itself; or broken, where the lake has problems.',
       args: { account },
       run: async ({ args, signal, progress }) => {
-        const one = accountOf(textOf(args, 'account')) ?? (allowed?.length === 1 ? allowed[0] : undefined);
+        const one = accountOf(toolText(args, 'account')) ?? (allowed?.length === 1 ? allowed[0] : undefined);
         if (allowed !== undefined && one === undefined) throw unknownName('one account to verify', 'none', allowed);
         const settings = { lake: location, config, account: one };
         const { certificate } = await certify(settings, { ...context, signal, emit: plainLog(progress) });
@@ -125,7 +125,7 @@ export function lakeTools(session: LakeSession): Readonly<Record<string, Tool>> 
         timeout_seconds: timeout,
       },
       run: ({ args, signal }) => {
-        const ids = { order: textOf(args, 'order'), settlement: textOf(args, 'settlement') };
+        const ids = { order: toolText(args, 'order'), settlement: toolText(args, 'settlement') };
         return explainDifference(session, ids, { seconds: Number(args['timeout_seconds']), signal });
       },
     },
@@ -141,7 +141,7 @@ function tablesOf({ reader: { lake, tables } }: LakeSession, name: string | unde
   return named('table', tables, name).map((table) => {
     const { about, columns: described } = lake.table(table.name);
     const aboutOf = new Map(described.map((column) => [column.name, column.about]));
-    const columns = columnsOf(table).map((column) => ({ ...column, about: aboutOf.get(column.name) }));
+    const columns = viewedColumns(table).map((column) => ({ ...column, about: aboutOf.get(column.name) }));
     return {
       name: table.name,
       about,

@@ -214,7 +214,7 @@ function unknownNotes(
   if (!isKnown) {
     const how = toProbe.length > 0 ? ', or request a few pages from the service' : '';
     return [
-      `The lake has no data to estimate ${listOf(namesOf(unknown))}: ≥ marks a minimum. ` +
+      `The lake has no data to estimate ${wordList(namesOf(unknown))}: ≥ marks a minimum. ` +
         `For an estimate, load a week first${how}.`,
     ];
   }
@@ -229,7 +229,7 @@ function probeNotes({ probed, isKnown, empty }: PlanOutput): string[] {
   const none = `No request was sent${isKnown ? ': the lake was sufficient' : ''}.`;
   const nothing = [...empty].map(([pipeline, windows]) => {
     const spans = windows.map(({ start, end }) => `${dateOrInstant(start)} to ${dateOrInstant(end)}`);
-    return `The service has nothing of ${printable(pipeline)} for ${listOf(spans)}.`;
+    return `The service has nothing of ${printable(pipeline)} for ${wordList(spans)}.`;
   });
   return [...(probed === undefined ? [] : [probed === 0 ? none : sent]), ...nothing];
 }
@@ -242,7 +242,7 @@ function demoNotes({ account }: PlanOutput): string[] {
 }
 
 function firstPageNotes(report: PlanOutput, custom: readonly PipelinePlan[]): string[] {
-  const text = `A custom pipeline cannot be probed; this shows the first page of ${listOf(namesOf(custom))}:`;
+  const text = `A custom pipeline cannot be probed; this shows the first page of ${wordList(namesOf(custom))}:`;
   return [...wrapWords(text, widest), commandFor('backfill --dry-run', custom, report)];
 }
 
@@ -259,6 +259,6 @@ function namesOf(plans: readonly PipelinePlan[]): string[] {
   return plans.map(({ pipeline }) => pipeline);
 }
 
-function listOf(names: readonly string[]): string {
+function wordList(names: readonly string[]): string {
   return names.length < 2 ? names.join() : `${names.slice(0, -1).join(', ')} and ${names.at(-1) ?? ''}`;
 }

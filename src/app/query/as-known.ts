@@ -4,7 +4,7 @@ import { loadedSpans } from '../../lake/loads/loaded-spans.js';
 import { sqlType, type Column, type Table } from '../../core/columns/table.js';
 import { identifier, literal } from '../../core/duckdb/literals.js';
 import macroText from './as_known.sql';
-import { attributesOf, entriesOf, extraColumns } from '../reconcile/event-history.js';
+import { attributesOf, historyEntries, extraColumns } from '../reconcile/event-history.js';
 
 /** In SQL: rows of `table` from `gone_`. `packed`: the columns that the history lacks, as a struct. */
 function vanished(table: Table, packed: string): string {
@@ -37,7 +37,7 @@ function macro(main: Table, table: Table, packed: string): string {
  */
 export const asKnownMacros: readonly string[] = roles.byDate.flatMap(({ main, derived }) => [
   macro(main, main, attributesOf(main)),
-  ...derived.map((entries) => macro(main, entries, entriesOf(entries))),
+  ...derived.map((entries) => macro(main, entries, historyEntries(entries))),
 ]);
 
 const spanColumns = {

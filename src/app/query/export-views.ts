@@ -2,7 +2,7 @@ import { lakePathOf } from '../../lake/catalog/change.js';
 import { join } from 'node:path';
 import { identifier, fileLiteral, literal } from '../../core/duckdb/literals.js';
 import { withoutTexts, wordsOf } from '../../core/duckdb/sql-statements.js';
-import { columnsOf, type ViewedTable } from '../../core/duckdb/views.js';
+import { viewedColumns, type ViewedTable } from '../../core/duckdb/views.js';
 import { usageError } from '../../core/errors.js';
 import { makeFolders, openFault } from '../../core/io/files.js';
 import { replaceFile } from '../../core/io/write-file.js';
@@ -86,7 +86,7 @@ function filePattern(folder: string): string {
  * files.
  */
 function tableView(table: ViewedTable, files: readonly string[]): string {
-  const columns = columnsOf(table).map(({ name, type }) => `CAST(NULL AS ${type}) AS ${identifier(name)}`);
+  const columns = viewedColumns(table).map(({ name, type }) => `CAST(NULL AS ${type}) AS ${identifier(name)}`);
   const empty = `SELECT ${columns.join(', ')} WHERE false`;
   const options = 'hive_partitioning = true, hive_types_autocast = false, union_by_name = true';
   const list = files.length === 1 ? files.join('') : `[\n  ${files.join(',\n  ')}\n]`;

@@ -210,10 +210,13 @@ export interface StatementOptions {
 async function started(result: QueryResult): Promise<QueryResult> {
   const chunks = result.chunks[Symbol.asyncIterator]();
   const first = await chunks.next();
-  return { ...result, chunks: joined(first, chunks) };
+  return { ...result, chunks: withFirst(first, chunks) };
 }
 
-async function* joined(first: IteratorResult<ResultRows>, rest: AsyncIterator<ResultRows>): AsyncGenerator<ResultRows> {
+async function* withFirst(
+  first: IteratorResult<ResultRows>,
+  rest: AsyncIterator<ResultRows>,
+): AsyncGenerator<ResultRows> {
   try {
     for (let next = first; next.done !== true; next = await rest.next()) yield next.value;
   } finally {

@@ -141,7 +141,7 @@ export function attributesOf(main: Table): string {
 }
 
 /** In SQL: the entries of a history row as a list of structs, decimals still as texts. */
-export function entriesOf(entries: Table): string {
+export function historyEntries(entries: Table): string {
   return `from_json(entries, ${literal(JSON.stringify([packedType(entries)]))})`;
 }
 

@@ -69,14 +69,15 @@ export function findingsText({ changes, emptied, uncompared }: Findings): string
   }
   for (const [pipeline, ofPipeline] of byPipeline(changes)) {
     const changed = ofPipeline.filter(({ rows }) => rows > 0);
-    if (changed.length > 0) lines.push(`Changed since it was read last, ${pipeline}: ${countsText(sumOf(changed))}`);
+    if (changed.length > 0)
+      lines.push(`Changed since it was read last, ${pipeline}: ${countsText(summedCounts(changed))}`);
     for (const change of changed.slice(0, mostListed)) {
       lines.push(`  ${keysInWords(change.load_keys)}: ${countsText(change)}`, ...change.examples.map(exampleText));
       const others = change.rows - change.examples.length;
       if (others > 0 && change.examples.length > 0) lines.push(`    and ${formatCount(others)} more`);
     }
     if (changed.length > mostListed) lines.push(`  and ${formatCount(changed.length - mostListed)} more`);
-    const { released, grown } = sumOf(ofPipeline);
+    const { released, grown } = summedCounts(ofPipeline);
     if (released > 0)
       lines.push(`Released since it was read last, ${pipeline}: ${formatCount(released, 'transaction')}`);
     if (grown > 0) lines.push(`Open settlements that have grown, ${pipeline}: ${grownText(ofPipeline, grown)}`);
@@ -93,10 +94,10 @@ export function findingsObject({
   const pipelines = [...byPipeline(changes)].map(([pipeline, ofPipeline]): [string, PipelineChanges] => [
     pipeline,
     {
-      ...sumOf(ofPipeline),
+      ...summedCounts(ofPipeline),
       slices: ofPipeline.map((change) => ({
         load_keys: change.load_keys,
-        ...sumOf([change]),
+        ...summedCounts([change]),
         examples: change.examples,
       })),
     },
@@ -178,7 +179,7 @@ function grownText(changes: readonly SliceChange[], grown: number): string {
 
 type ChangeCounts = Omit<PipelineChanges, 'slices'>;
 
-function sumOf(changes: readonly SliceChange[]): ChangeCounts {
+function summedCounts(changes: readonly SliceChange[]): ChangeCounts {
   const sum = (count: (change: SliceChange) => number) => changes.reduce((total, change) => total + count(change), 0);
   return {
     appeared: sum(({ appeared }) => appeared),

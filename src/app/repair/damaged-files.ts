@@ -98,7 +98,7 @@ async function fateOf(
   if (table.appendOnly === true)
     return { ...none, readable: (await readableCopy(lake, table, add, 'true', workspace))?.rows };
   const stored = lake.snapshot.keysOf(account, pipeline.name);
-  const keys = (await keysOf(lake, file, workspace)).flatMap((key) => stored.get(key) ?? []);
+  const keys = (await fileLoadKeys(lake, file, workspace)).flatMap((key) => stored.get(key) ?? []);
   // Of a settlement only its rows have a date.
   const ended = Date.parse(add.columnStatistics('ended_at').least ?? '');
   const isLost = (key: LoadKey) => isLasting(key, now, Number.isNaN(ended) ? undefined : ended);
@@ -124,7 +124,7 @@ function isLasting({ pipeline, origin, window, readAt }: LoadKey, now: number, e
 }
 
 /** The load keys of a file, by its entry in the catalog, else by its rows. */
-async function keysOf(
+async function fileLoadKeys(
   { store }: Lake,
   { pipeline, table, add }: Pick<DamagedData, 'pipeline' | 'table' | 'add'>,
   { database, newPath }: Workspace,

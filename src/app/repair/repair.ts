@@ -103,14 +103,14 @@ async function repairIn(
     print(planText(options, plan, clock.now()));
     if (isWhole) break;
     const isConfirmed = options.yes || (await confirm?.(`Repair ${options.lake}?`)) === true;
-    if (!isConfirmed) return { text: '', summary: summaryOf('failed', options, plans, lake), exitCode: 1 };
+    if (!isConfirmed) return { text: '', summary: repairSummary('failed', options, plans, lake), exitCode: 1 };
     await planned.apply();
     await noteGaps(store, plan, run, clock.now());
     lake = await repairFiles(store, plan, context);
     mayHaveMore = hidesMore(found);
   }
   const text = lake === undefined ? '' : `Repaired ${printable(options.lake)}: ${afterText(options, plans)}\n`;
-  return { text, summary: summaryOf('done', options, plans, lake) };
+  return { text, summary: repairSummary('done', options, plans, lake) };
 }
 
 function changesOf({ steps, damaged, loads, adoption: { files, aside } }: RepairPlan): number {
@@ -259,7 +259,7 @@ function lostText(plans: readonly RepairPlan[]): string {
   return `${formatCount(commits, 'commit')} lost, ${formatCount(adopted.length, 'data file')} with ${keys} adopted, ${aside} left aside; `;
 }
 
-function summaryOf(
+function repairSummary(
   status: 'done' | 'failed',
   { lake }: RepairOptions,
   plans: readonly RepairPlan[],

@@ -4,7 +4,7 @@ import basesText from './bases.sql';
 import { statement, type FigureReader, type FigureRow } from './figure-reader.js';
 import monthText from './months.sql';
 import refundText from './refunds.sql';
-import { perHundred, sumOf } from './figure-texts.js';
+import { perHundred, decimalSum } from './figure-texts.js';
 
 /** Amounts by category, as decimal texts. */
 type CategoryAmounts = Readonly<Record<CategoryId, string>>;
@@ -78,12 +78,13 @@ export async function readFigures(rows: FigureReader): Promise<CurrencyFigures[]
 }
 
 function amountsOf(sums: readonly FigureRow<typeof monthSums>[]): AmountFigures {
-  const totalOf = ({ id }: Category) => sumOf(sums.flatMap(({ category, total }) => (category === id ? [total] : [])));
+  const totalOf = ({ id }: Category) =>
+    decimalSum(sums.flatMap(({ category, total }) => (category === id ? [total] : [])));
   const amounts = Object.fromEntries(categories.map((category) => [category.id, totalOf(category)])) as CategoryAmounts;
   return {
     amounts,
-    earned: sumOf(tradeCategories.map(({ id }) => amounts[id])),
-    net: sumOf(sums.map(({ total }) => total)),
+    earned: decimalSum(tradeCategories.map(({ id }) => amounts[id])),
+    net: decimalSum(sums.map(({ total }) => total)),
     times: sums.reduce((all, { lines }) => all + lines, 0),
     unsummed: sums.reduce((all, { unsummed }) => all + unsummed, 0),
   };

@@ -3,7 +3,7 @@ import { stackedChart } from './charts.js';
 import type { CurrencyFigures, MonthFigures } from './currency-figures.js';
 import { figureTable, html, numberColumn, textColumn, type Html } from './html.js';
 import type { BasisFigures } from './basis.js';
-import { amountsIn, currencyText, difference, shownIn, signOf, sumOf } from './figure-texts.js';
+import { amountsIn, currencyText, difference, shownIn, signOf, decimalSum } from './figure-texts.js';
 import { sheetColumns, type CurrencyChapter, type Section } from './section.js';
 
 /** The amounts of each month by category. */
@@ -63,7 +63,7 @@ function totalsHtml(
   { apis }: BasisFigures,
 ): Html {
   const amount = shownIn(currency);
-  const paidOut = sumOf(settlements.map((settlement) => settlement.paidOut));
+  const paidOut = decimalSum(settlements.map((settlement) => settlement.paidOut));
   const left = difference(net, paidOut);
   const totals = [
     {
@@ -73,7 +73,7 @@ function totalsHtml(
     },
     {
       label: 'Earned, earned basis',
-      total: difference(sumOf([earned, deferred]), released),
+      total: difference(decimalSum([earned, deferred]), released),
       about: apis.every(({ api: { figures } }) => figures === undefined)
         ? html`The same, as Finances v0 does not show a sale before its release: <code>pnl_by_month_earned</code>`
         : html`When it happened: with ${amount(deferred)} that was deferred in this period, without ${amount(released)}

@@ -36,7 +36,7 @@ export function shownIn(currency: string): AmountFormat {
 }
 
 /** The exact sum of decimal texts with up to six decimal places. */
-export function sumOf(texts: Iterable<string>): string {
+export function decimalSum(texts: Iterable<string>): string {
   let sum = 0n;
   for (const text of texts) sum += millionths(text);
   return millionthsText(sum);

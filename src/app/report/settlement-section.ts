@@ -27,7 +27,7 @@ import {
   moneyText,
   shownIn,
   signOf,
-  sumOf,
+  decimalSum,
   type AmountFormat,
 } from './figure-texts.js';
 import { sheetColumns, type CurrencyChapter, type Section } from './section.js';
@@ -217,7 +217,7 @@ function comparedTotals(
   const isAll = compared.length === settlements.filter(({ verdict }) => verdict !== 'open').length;
   const amount = shownIn(currency);
   const sumOver = (amountOf: (figures: SettlementFigures) => string | null | undefined) =>
-    sumOf(compared.map((one) => amountOf(one) ?? '0'));
+    decimalSum(compared.map((one) => amountOf(one) ?? '0'));
   const total = sumOver(({ settlement }) => settlement.total);
   const discrepancy = difference(
     sumOver(({ sum }) => sum),

@@ -19,7 +19,7 @@ import largestAtText from './largest-instants.sql';
 import largestText from './largest-amounts.sql';
 import lineText from './settlement-lines.sql';
 import netText from './settlement-nets.sql';
-import { difference, signOf, sumOf, timesOf } from './figure-texts.js';
+import { difference, signOf, decimalSum, timesOf } from './figure-texts.js';
 
 const netSums = statement(netText, {
   groupId: 'text',
@@ -173,7 +173,7 @@ function figuresOf(
   const fault = known === undefined ? totalFault(settlement, nets) : undefined;
   const isRead = nets.length > 0 || known === undefined;
   const net = isRead ? (nets.find(({ currency }) => currency === main)?.net ?? '0') : undefined;
-  const sum = sumOf([settlement.beginning ?? '0', net ?? '0']);
+  const sum = decimalSum([settlement.beginning ?? '0', net ?? '0']);
   const { total } = settlement;
   const discrepancy = known === undefined && total !== null ? difference(sum, total) : undefined;
   return {

@@ -2,7 +2,7 @@ import { tradeCategories } from '../query/categories.js';
 import { stepsChart, type Step } from './charts.js';
 import type { CurrencyFigures } from './currency-figures.js';
 import { figureTable, html, numberColumn, textColumn, type Html } from './html.js';
-import { amountsIn, currencyText, perHundred, shownIn, signOf, sumOf } from './figure-texts.js';
+import { amountsIn, currencyText, perHundred, shownIn, signOf, decimalSum } from './figure-texts.js';
 import type { Section } from './section.js';
 
 /** The categories as shares of each 100 that buyers were charged. */
@@ -22,7 +22,7 @@ function sharesHtml({ currency, amounts: totals, earned }: CurrencyFigures): Htm
   let at = '0';
   for (const { id, label } of used) {
     const text = totals[id];
-    const next = sumOf([at, text]);
+    const next = decimalSum([at, text]);
     const title = `${label}: ${exactly(text)} ${currency}`;
     steps.push({ label, series: id, from: Number(at), to: Number(next), figure: share(text), title });
     at = next;

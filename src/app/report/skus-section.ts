@@ -3,7 +3,7 @@ import { formatCount } from '../../core/text/amounts.js';
 import { categories } from '../query/categories.js';
 import { statement, type FigureRow } from './figure-reader.js';
 import { figureTable, html, lakeText, numberColumn, textColumn, type Html } from './html.js';
-import { currencyText, perHundred, shownIn, signOf, sumOf } from './figure-texts.js';
+import { currencyText, perHundred, shownIn, signOf, decimalSum } from './figure-texts.js';
 import { sheetColumns, type Section } from './section.js';
 import text from './skus.sql';
 
@@ -64,7 +64,7 @@ export const skusSection: Section = {
 function skusHtml(currency: string, all: readonly Sku[]): Html {
   const named = all.filter((row) => row.skus > 0);
   if (named.length === 0) return html`<p class="none">No amount in this period names a SKU.</p>`;
-  const unnamed = sumOf(all.flatMap((row) => (row.skus === 0 ? [row.net] : [])));
+  const unnamed = decimalSum(all.flatMap((row) => (row.skus === 0 ? [row.net] : [])));
   const amount = shownIn(currency);
   const used = categories.filter(({ id }) => named.some((row) => signOf(row[id]) !== 0));
   const listed = named.filter(({ sku }) => sku !== null);

@@ -95,7 +95,7 @@ export async function exportSettlementReports(
   { clock, signal, emit }: RunContext,
 ): Promise<CommandResult<SettlementReportsExport>> {
   const { lake: location, dir, cache, cacheGigabytes } = options;
-  const range = rangeOf(options);
+  const range = exportRange(options);
   const settings = { cache, cacheGigabytes };
   const reader = await openLakeReader(location, clock, { ...settings, emit, scope: { lake: location } });
   const { lake } = reader;
@@ -167,7 +167,7 @@ export async function exportSettlementReports(
 const mostNamed = 20;
 
 /** @throws LedgerlakeError USAGE for a bound that is no instant, and for an empty range */
-function rangeOf({ from, to }: SettlementReportOptions) {
+function exportRange({ from, to }: SettlementReportOptions) {
   const start = from === undefined ? -Infinity : readInstantOption('--from', from);
   const end = to === undefined ? Infinity : readInstantOption('--to', to);
   if (start >= end) throw usageError(`expected --from to be earlier than --to, got ${from ?? ''} and ${to ?? ''}`);
@@ -270,7 +270,7 @@ class SettlementReportWriter {
       async (result) => {
         let file: SettlementReportFile | undefined;
         try {
-          for await (const row of rowsOf(result)) {
+          for await (const row of reportRows(result)) {
             const id = row['group_id'] ?? '';
             if (file?.chosen.settlement.id !== id) {
               if (file !== undefined) await this.#complete(file, faults);
@@ -301,7 +301,7 @@ class SettlementReportWriter {
 /** A row of texts by the names of its columns. */
 type TextRow = Readonly<Record<string, string | null>>;
 
-async function* rowsOf({ columns, chunks }: QueryResult): AsyncGenerator<TextRow> {
+async function* reportRows({ columns, chunks }: QueryResult): AsyncGenerator<TextRow> {
   for await (const rows of chunks) {
     for (const row of rows) yield Object.fromEntries(columns.map(({ name }, at) => [name, textOrNull(row[at])]));
   }

@@ -22,7 +22,7 @@ import { unsummedIn } from '../unsummed-amounts.js';
 import { keptReports, type KeptReports } from './kept-reports.js';
 import { freshnessOf, type Freshness } from '../load/freshness.js';
 import type { LookBacks } from '../../lake/upkeep/look-backs.js';
-import { rangeOf, suggestion, type Suggestion, type SuggestionContext } from './suggestions.js';
+import { requestedRange, suggestion, type Suggestion, type SuggestionContext } from './suggestions.js';
 
 /** The coverage of one pipeline for one account. */
 export interface PipelineCoverage {
@@ -145,7 +145,7 @@ export function accountCoverage(question: StatusQuestion): AccountCoverage {
   const spans = [
     ...gaps,
     ...notBegun,
-    ...(unfinished.length === 0 || notBegun.length > 0 ? [] : [failed === undefined ? range : rangeOf(failed)]),
+    ...(unfinished.length === 0 || notBegun.length > 0 ? [] : [failed === undefined ? range : requestedRange(failed)]),
   ];
   const unnamed = namesOf(question.api ?? defaultApi);
   const isDefault = lacking.length === unnamed.length && unnamed.every((pipeline) => lacking.includes(pipeline));

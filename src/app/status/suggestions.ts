@@ -54,7 +54,7 @@ export function firstLoad(
   );
   for (const lastRun of context.lastRuns.values()) {
     const { command, account: whose, startedAt, requested = [] } = lastRun;
-    const range = command === 'backfill' ? { range: rangeOf(lastRun) } : {};
+    const range = command === 'backfill' ? { range: requestedRange(lastRun) } : {};
     earlierRuns.push({ command, account: whose, startedAt: Date.parse(startedAt), pipelines: requested, ...range });
   }
   const newest = earlierRuns
@@ -174,7 +174,7 @@ export function needsEndpoint(account: string, lastRuns: LastRuns, configured: r
 }
 
 /** The range that a run was asked for. */
-export function rangeOf({ from, to }: LastRun): Window {
+export function requestedRange({ from, to }: LastRun): Window {
   return { start: Date.parse(from), end: Date.parse(to) };
 }
 

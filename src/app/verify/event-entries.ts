@@ -51,7 +51,7 @@ export async function checkEvents(bundles: readonly CheckedBundle[], context: Ch
       const isProved = typeof walked !== 'string' && expected.are(walked, entries?.text ?? '');
       if (isProved && entries !== undefined) entries.isProved = true;
       const file = fileOf(mains, bundle);
-      const ofEvent = isProved ? [] : rowsOf(entries).rows;
+      const ofEvent = isProved ? [] : entryRows(entries).rows;
       const amounts = isProved ? walked.amounts.length : ofEvent.length;
       const event = eventOf(cells, { raw, file, rules, walked, isProved, entries: ofEvent, amounts });
       for (const check of eventChecks) check.event?.(event, context);
@@ -129,7 +129,7 @@ interface EventEntries {
 
 /** Adds entries that occur more often than their event. One that the service returned twice has them twice. */
 function addRepeated(entries: EventEntries, certificate: CertificateBuilder): void {
-  const copies = entries.isProved ? 1 : rowsOf(entries).copies;
+  const copies = entries.isProved ? 1 : entryRows(entries).copies;
   if (copies <= entries.times) return;
   certificate.addRow(uniqueIdsCheck, entries.file, 'event', `entries of ${entries.eventId} occur ${copies} times`);
 }
@@ -189,7 +189,7 @@ class ExpectedEntries {
 }
 
 /** Each entry once, in their order, and how often the most frequent of them occurs. */
-function rowsOf(entries: EventEntries | undefined): { readonly rows: readonly EntryRow[]; readonly copies: number } {
+function entryRows(entries: EventEntries | undefined): { readonly rows: readonly EntryRow[]; readonly copies: number } {
   const parsed = JSON.parse(`[${entries?.text ?? ''}]`) as readonly (readonly (string | null)[])[];
   const rows: EntryRow[] = [];
   let copies = 1;

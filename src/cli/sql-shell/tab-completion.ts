@@ -43,7 +43,7 @@ export function suggestions(
   const before = text.slice(0, text.length - typed.length);
   if (isQuoted(before)) return { words: [], typed };
   const qualifier = /([\p{L}_][\p{L}\p{N}_]*)\.$/u.exec(before)?.[1];
-  if (qualifier !== undefined) return { words: beginning(columnsOf(qualifier, text, catalog), typed), typed };
+  if (qualifier !== undefined) return { words: beginning(qualifiedColumns(qualifier, text, catalog), typed), typed };
   const tables = [...catalog.tables.keys()];
   if (beforeTable.test(before)) return { words: beginning(tables, typed), typed };
   const columns = new Set([...catalog.tables.values()].flat());
@@ -64,7 +64,7 @@ function beginning(words: readonly string[], typed: string): string[] {
 }
 
 /** The columns of a table, by its name or an alias. */
-function columnsOf(qualifier: string, text: string, { tables }: CompletionNames): readonly string[] {
+function qualifiedColumns(qualifier: string, text: string, { tables }: CompletionNames): readonly string[] {
   const prefix = qualifier.toLowerCase();
   for (const [, table = '', alias = ''] of text.matchAll(/\b(?:from|join|,)\s+(\w+)\s+(?:as\s+)?(\w+)/gi)) {
     if (alias.toLowerCase() === prefix && tables.has(table.toLowerCase())) return tables.get(table.toLowerCase()) ?? [];

@@ -34,7 +34,7 @@ export class Dictionary {
     // Neighbours often repeat: a currency, a marketplace, an order of several events.
     if (this.#last >= 0 && this.#is(this.#last, start, end)) return this.#last;
     const mask = this.#slots.length - 1;
-    let slot = hashOf(this.#sourceView, start, end) & mask;
+    let slot = textHash(this.#sourceView, start, end) & mask;
     for (;;) {
       const value = (this.#slots[slot] ?? 0) - 1;
       if (value < 0) break;
@@ -127,7 +127,7 @@ export class Dictionary {
     this.#slots = new Int32Array(this.#slots.length * 2);
     const mask = this.#slots.length - 1;
     for (let value = 0; value < this.length; value++) {
-      let slot = hashOf(this.#view, this.#offsets[value] ?? 0, this.#offsets[value + 1] ?? 0) & mask;
+      let slot = textHash(this.#view, this.#offsets[value] ?? 0, this.#offsets[value + 1] ?? 0) & mask;
       while (this.#slots[slot] !== 0) slot = (slot + 1) & mask;
       this.#slots[slot] = value + 1;
     }
@@ -139,7 +139,7 @@ function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
 }
 
 /** FNV-1a over words of four bytes. The high bits are folded into the low ones, which choose the slot. */
-function hashOf(bytes: DataView, start: number, end: number): number {
+function textHash(bytes: DataView, start: number, end: number): number {
   let hash = 0x811c9dc5;
   let at = start;
   for (; at <= end - 4; at += 4) {

@@ -14,12 +14,12 @@ const certificateCode =
 
 /** Whether a connection failed because a certificate isn't trusted or doesn't fit: it fails again until somebody changes that. */
 export function isCertificateFault(error: unknown): boolean {
-  return certificateCode.test(codeOf(error));
+  return certificateCode.test(faultCode(error));
 }
 
 /** The description of a connection that a proxy refused, or whose certificate isn't trusted; undefined for any other error. */
 export function connectionFaultOf(error: unknown): { readonly what: string; readonly todo: string } | undefined {
-  const code = codeOf(error);
+  const code = faultCode(error);
   if (code === proxyCode && error instanceof Error) {
     return { what: error.message, todo: 'check the proxy, or name this host in NO_PROXY' };
   }
@@ -39,6 +39,6 @@ export function connectionFaultOf(error: unknown): { readonly what: string; read
   };
 }
 
-function codeOf(error: unknown): string {
+function faultCode(error: unknown): string {
   return systemCode(error) ?? '';
 }

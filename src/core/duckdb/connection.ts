@@ -191,7 +191,7 @@ async function openConnection(
     return {
       returns: returnKind(result),
       plan: result.statementType === StatementType.EXPLAIN,
-      columns: columnsOf(result),
+      columns: resultColumns(result),
       chunks: chunksOf(connection, result, signal),
     };
   };
@@ -227,7 +227,7 @@ async function* chunksOf(
   result: DuckDBResult,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<ResultRows> {
-  const converters = columnsOf(result).map(converterOf);
+  const converters = resultColumns(result).map(converterOf);
   let ended = false;
   try {
     for (;;) {
@@ -308,7 +308,7 @@ function returnKind(result: DuckDBResult): QueryResult['returns'] {
   return result.returnType === ResultReturnType.CHANGED_ROWS ? 'count' : 'nothing';
 }
 
-function columnsOf(result: DuckDBResult): readonly (QueryColumn & { readonly id: DuckDBTypeId })[] {
+function resultColumns(result: DuckDBResult): readonly (QueryColumn & { readonly id: DuckDBTypeId })[] {
   return Array.from({ length: result.columnCount }, (_, at) => {
     const type = result.columnType(at);
     const isAmount = type instanceof DuckDBDecimalType && type.scale === decimalScale;
@@ -341,7 +341,7 @@ const kinds: ReadonlyMap<DuckDBTypeId, CellKind> = new Map(
 function converterOf({ id, kind }: { id: DuckDBTypeId; kind: CellKind }): (value: DuckDBValue) => ResultCell {
   if (id === DuckDBTypeId.FLOAT) return (value) => (typeof value === 'number' ? floatNumber(value) : cellOf(value));
   if (id === DuckDBTypeId.VARCHAR && kind === 'json') return (value) => (value === null ? null : checkedJson(value));
-  return kind === 'json' ? (value) => (value === null ? null : jsonOf(value)) : cellOf;
+  return kind === 'json' ? (value) => (value === null ? null : nestedJson(value)) : cellOf;
 }
 
 function cellOf(value: DuckDBValue): ResultCell {
@@ -357,19 +357,19 @@ function cellOf(value: DuckDBValue): ResultCell {
 }
 
 /** A list, a struct, a map or a value inside one as JSON, with exact numbers. */
-function jsonOf(value: DuckDBValue): string {
+function nestedJson(value: DuckDBValue): string {
   if (value === null) return 'null';
   if (value instanceof DuckDBListValue || value instanceof DuckDBArrayValue) {
-    return `[${value.items.map(jsonOf).join(',')}]`;
+    return `[${value.items.map(nestedJson).join(',')}]`;
   }
   if (value instanceof DuckDBStructValue) {
     const names = Object.keys(value.entries);
-    return `{${names.map((name) => `${JSON.stringify(name)}:${jsonOf(value.entries[name] ?? null)}`).join(',')}}`;
+    return `{${names.map((name) => `${JSON.stringify(name)}:${nestedJson(value.entries[name] ?? null)}`).join(',')}}`;
   }
   if (value instanceof DuckDBMapValue) {
-    return `{${value.entries.map((entry) => `${mapKey(entry.key)}:${jsonOf(entry.value)}`).join(',')}}`;
+    return `{${value.entries.map((entry) => `${mapKey(entry.key)}:${nestedJson(entry.value)}`).join(',')}}`;
   }
-  if (value instanceof DuckDBUnionValue || value instanceof DuckDBVariantValue) return jsonOf(value.value);
+  if (value instanceof DuckDBUnionValue || value instanceof DuckDBVariantValue) return nestedJson(value.value);
   const cell = cellOf(value);
   if (cell === null || typeof cell === 'boolean') return String(cell);
   return value instanceof DuckDBDecimalValue || typeof cell !== 'string'
@@ -379,7 +379,7 @@ function jsonOf(value: DuckDBValue): string {
 
 /** A map's key as the name of a JSON member. */
 function mapKey(key: DuckDBValue): string {
-  const text = jsonOf(key);
+  const text = nestedJson(key);
   return text.startsWith('"') ? text : JSON.stringify(text);
 }
 

@@ -46,7 +46,7 @@ export async function createFaultView(
   // In the condition as well: DuckDB doesn't compute a column that a statement leaves out. Were one constant, it would
   // compute a condition on it instead of reading.
   const fault = `error(${literal(text)})`;
-  const columns = columnsOf(table).map(({ name, type }) => `CAST(fault AS ${type}) AS ${identifier(name)}`);
+  const columns = viewedColumns(table).map(({ name, type }) => `CAST(fault AS ${type}) AS ${identifier(name)}`);
   const select = `SELECT ${columns.join(', ')} FROM (SELECT unnest([${fault}]) AS fault) WHERE ${fault} IS NULL`;
   await createView(database, table.name, select, signal);
 }
@@ -61,7 +61,7 @@ async function createView(
 }
 
 /** The columns of a view, with those that are folders. */
-export function columnsOf({ columns }: ViewedTable): readonly SqlColumn[] {
+export function viewedColumns({ columns }: ViewedTable): readonly SqlColumn[] {
   return [
     ...columns.filter(({ name }) => !isPartition(name)),
     ...partitions.map((name) => ({ name, type: 'VARCHAR' })),
@@ -75,7 +75,7 @@ export function fileCount(files: LakeFiles): number {
 
 function selectOf(table: ViewedTable, files: readonly string[]): string {
   if (files.length === 0) {
-    return `SELECT ${columnsOf(table)
+    return `SELECT ${viewedColumns(table)
       .map(({ name, type }) => `CAST(NULL AS ${type}) AS ${identifier(name)}`)
       .join(', ')} WHERE false`;
   }

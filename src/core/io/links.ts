@@ -55,7 +55,7 @@ export function refuseLinks(root: string, path: string): void {
   const at = join(root, path);
   if (last.isSymbolicLink()) throw linked(root, at);
   if (!last.isFile() && !last.isDirectory())
-    throw unexpected(root, `${at}, which is a FIFO, a socket or a device; move it away`);
+    throw unexpectedEntry(root, `${at}, which is a FIFO, a socket or a device; move it away`);
 }
 
 /**
@@ -85,9 +85,9 @@ function statsNow(path: string): Stats | undefined {
 }
 
 function linked(root: string, path: string): LedgerlakeError {
-  return unexpected(root, `the symbolic link ${path}, which is not followed; replace it with its target`);
+  return unexpectedEntry(root, `the symbolic link ${path}, which is not followed; replace it with its target`);
 }
 
-function unexpected(root: string, found: string): LedgerlakeError {
+function unexpectedEntry(root: string, found: string): LedgerlakeError {
   return new LedgerlakeError('LAKE_STORE', `expected files and folders in ${root}, got ${found}`);
 }

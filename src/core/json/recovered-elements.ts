@@ -37,7 +37,7 @@ export function recoveredElements(
     }
     const isRest = found.length === 0 || !/^[\s\]},]*$/.test(region.toString('latin1', from));
     if (isRest) left.push({ list, start: start + from, end });
-    pieces.push(bytes.subarray(copied, cut), ...joined(found, region, bytes, cut));
+    pieces.push(bytes.subarray(copied, cut), ...insertedElements(found, region, bytes, cut));
     copied = cut;
   }
   return { text: Buffer.concat([...pieces, bytes.subarray(copied)]), holes: left };
@@ -51,7 +51,7 @@ interface Found {
 }
 
 /** Elements with the commas around them, where they are inserted before a byte. */
-function joined(found: readonly Found[], region: Buffer, bytes: Buffer, at: number): Buffer[] {
+function insertedElements(found: readonly Found[], region: Buffer, bytes: Buffer, at: number): Buffer[] {
   const pieces = found.flatMap(({ start, end }) => [Buffer.of(comma), region.subarray(start, end)]);
   if (pieces.length === 0) return [];
   let before = at - 1;
@@ -69,7 +69,7 @@ function keysOfElements(tape: Tape, byte: number): ReadonlySet<string> {
     if (isAround && tape.kind(node) === kind.array) {
       const end = tape.next(node);
       for (let at = node + 1; at < end; at = tape.next(at)) {
-        if (tape.kind(at) === kind.object) found.add(keysOf(tape, at));
+        if (tape.kind(at) === kind.object) found.add(keyNames(tape, at));
       }
       return found;
     }
@@ -79,7 +79,7 @@ function keysOfElements(tape: Tape, byte: number): ReadonlySet<string> {
   return found;
 }
 
-function keysOf(tape: Tape, object: number): string {
+function keyNames(tape: Tape, object: number): string {
   return [...tape.keys(object)].map((key) => tape.text(key)).join();
 }
 
@@ -96,7 +96,7 @@ function elementsIn(region: Buffer, known: ReadonlySet<string>): readonly Found[
     const start = valueStart(region, before + 1);
     const end = region[start] === brace ? valueEnd(region, start, tape) : start;
     work += end < 0 ? failureWork - end - start : end - start;
-    if (end > start && isComplete(region, end) && known.has(keysOf(tape, 0))) {
+    if (end > start && isComplete(region, end) && known.has(keyNames(tape, 0))) {
       found.push({ before, start, end });
       before = valueStart(region, end);
     } else before = region.indexOf(comma, before + 1);

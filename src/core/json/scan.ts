@@ -43,7 +43,7 @@ export function scan(source: Uint8Array, tape: Tape): void {
  */
 export function structureFault(bytes: Buffer, tape: Tape): SyntaxFault | undefined {
   const scanner = scannerOf(bytes, tape, true);
-  return faultOf(() => {
+  return syntaxFault(() => {
     scanner.end(scanner.value(0));
   });
 }
@@ -56,13 +56,13 @@ export function structureFault(bytes: Buffer, tape: Tape): SyntaxFault | undefin
 export function valueEnd(bytes: Buffer, start: number, tape: Tape): number {
   const scanner = scannerOf(bytes, tape, true);
   let end = 0;
-  const fault = faultOf(() => {
+  const fault = syntaxFault(() => {
     end = scanner.value(start);
   });
   return fault === undefined ? end : -fault.at;
 }
 
-function faultOf(scanning: () => void): SyntaxFault | undefined {
+function syntaxFault(scanning: () => void): SyntaxFault | undefined {
   try {
     scanning();
     return undefined;

@@ -118,7 +118,7 @@ export async function checkPages(file: Blob, columns: readonly string[] | 'all')
     const groupRows = expectCount(numberField(group, 3), 'rows in a row group');
     rows += groupRows;
     for (const metadata of chunks) {
-      if (columns !== 'all' && !columns.includes(columnOf(metadata))) continue;
+      if (columns !== 'all' && !columns.includes(topLevelName(metadata))) continue;
       const values = expectCount(numberField(metadata, 5), 'values in a column chunk');
       const chunk = await chunkBytes(file, metadata);
       let found = 0;
@@ -152,13 +152,13 @@ function expectCount(count: number, what: string): number {
 /** parquet-wasm waits for ever for the rows of a column that is missing. */
 function expectColumns(chunks: readonly ThriftStruct[], columns: readonly string[] | 'all'): void {
   if (columns === 'all') return;
-  const found = new Set(chunks.map(columnOf));
+  const found = new Set(chunks.map(topLevelName));
   const missing = columns.find((column) => !found.has(column));
   if (missing !== undefined) throw new Error(`expected a column ${missing}, found none`);
 }
 
 /** The column of a chunk: the first name of its path. */
-function columnOf(metadata: ThriftStruct): string {
+function topLevelName(metadata: ThriftStruct): string {
   const path: unknown = metadata.get(3);
   const name: unknown = Array.isArray(path) ? path[0] : undefined;
   return name instanceof Uint8Array ? Buffer.from(name).toString() : '';

@@ -159,7 +159,7 @@ export async function* jsonText(
   columns: readonly ResultColumn[],
   chunks: AsyncIterable<ResultRows>,
 ): AsyncGenerator<string> {
-  const keys = keysOf(columns);
+  const keys = jsonKeys(columns);
   let before = '[';
   for await (const rows of chunks) {
     if (rows.length === 0) continue;
@@ -174,12 +174,12 @@ export async function* ndjsonText(
   columns: readonly ResultColumn[],
   chunks: AsyncIterable<ResultRows>,
 ): AsyncGenerator<string> {
-  const keys = keysOf(columns);
+  const keys = jsonKeys(columns);
   for await (const rows of chunks) yield rows.map((row) => `${objectText(columns, keys, row)}\n`).join('');
 }
 
 /** Each column's key with its colon. */
-function keysOf(columns: readonly ResultColumn[]): readonly string[] {
+function jsonKeys(columns: readonly ResultColumn[]): readonly string[] {
   return distinctNames(columns).map((name) => `${JSON.stringify(name)}:`);
 }
 

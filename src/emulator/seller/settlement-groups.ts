@@ -34,7 +34,7 @@ function converted(millionths: bigint, marketplace: SellerMarketplace, home: Sel
 }
 
 /** The status of the transfer of a closed settlement. */
-function statusOf({ oddities, isCarriedOver }: Profile, { marketplace, index }: Period, bits: number) {
+function groupStatus({ oddities, isCarriedOver }: Profile, { marketplace, index }: Period, bits: number) {
   if (oddities) return statuses[bits % statuses.length] ?? statuses[0];
   return isCarriedOver(marketplace, index) ? 'Failed' : 'Succeeded';
 }
@@ -56,7 +56,7 @@ export function fundTransferOf(
   const trace = hash(key, number, salt.trace);
   const bits = hash(key, number, salt.variety);
   return {
-    status: statusOf(profile, period, trace),
+    status: groupStatus(profile, period, trace),
     traceId: `${String(trace).padStart(10, '0')}${String(bits % 1e5).padStart(5, '0')}`,
     accountTail: String(hash(key, marketplace.index, salt.trace) % 1e4).padStart(4, '0'),
   };

@@ -199,7 +199,7 @@ export class TransactionBooks implements TransactionBackend {
         const { stage, postedAt } = posting;
         const isDelivered = event.ordinal === from && (stage === 'deferred' || lastStage === 'c');
         if (isDelivered || postedAt < range.from || postedAt >= range.to) continue;
-        const reached = statusOf(posting, until);
+        const reached = transactionStatus(posting, until);
         if ((status ?? reached) !== reached || (groupId !== undefined && stage === 'deferred')) continue;
         yield { cursor: `E${event.ordinal}${stage.charAt(0)}`, write: () => this.#eventJson(posting, until) };
       }
@@ -253,7 +253,7 @@ export class TransactionBooks implements TransactionBackend {
     return transactionJson({
       id: this.#idOf(ordinal, posting.stage),
       type: kind.type,
-      status: statusOf(posting, until),
+      status: transactionStatus(posting, until),
       description: kind.description,
       postedAt,
       total,
@@ -313,7 +313,7 @@ function* postingsOf(key: number, event: EventFacts, until: number): Generator<P
   if (event.at <= until) yield { event, stage: 'counted', postedAt: wholeSecond(event.at) };
 }
 
-function statusOf({ event, stage }: Posting, until: number): TransactionFacts['status'] {
+function transactionStatus({ event, stage }: Posting, until: number): TransactionFacts['status'] {
   if (stage === 'counted') return 'RELEASED';
   return event.at <= until ? 'DEFERRED_RELEASED' : 'DEFERRED';
 }

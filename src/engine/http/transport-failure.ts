@@ -39,7 +39,7 @@ interface FailedRequest {
 export function transportFailure(error: unknown, { origin, path, method, addressOf }: FailedRequest): LedgerlakeError {
   const { protocol, hostname, port } = new URL(origin);
   const host = `${hostname}:${port === '' ? (protocol === 'https:' ? '443' : '80') : port}`;
-  const code = codeOf(error);
+  const code = innermostCode(error);
   // A code from outside could be `valueOf`.
   const known = Object.hasOwn(failures, code) ? failures[code] : undefined;
   const fault = connectionFaultOf(error);
@@ -68,11 +68,11 @@ const interruptions: ReadonlySet<string> = new Set([
 
 /** Whether an error of `failureOf` means that no connection that speaks HTTP was established. */
 export function neverConnected(failure: LedgerlakeError): boolean {
-  return failure.code === 'UPSTREAM_UNREACHABLE' && !interruptions.has(codeOf(failure.cause));
+  return failure.code === 'UPSTREAM_UNREACHABLE' && !interruptions.has(innermostCode(failure.cause));
 }
 
 /** The first code along the causes: undici wraps some errors, and Node those of a host with several addresses. */
-function codeOf(error: unknown): string {
+function innermostCode(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown';
-  return systemCode(error) ?? (error.cause === undefined ? error.name : codeOf(error.cause));
+  return systemCode(error) ?? (error.cause === undefined ? error.name : innermostCode(error.cause));
 }

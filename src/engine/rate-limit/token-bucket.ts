@@ -48,9 +48,9 @@ export class TokenBucket {
 
   /** @throws LedgerlakeError USAGE for a rate, burst or state that isn't one */
   constructor({ rate, burst, clock, state, changed, reserve = 0 }: TokenBucketOptions) {
-    if (!(Number.isSafeInteger(burst) && burst >= 1)) throw unexpected('burst', 'a whole number from 1', burst);
-    if (state !== undefined && !Number.isFinite(state)) throw unexpected('state', 'a finite number', state);
-    if (!(reserve >= 0)) throw unexpected('reserve', 'a number from 0', reserve);
+    if (!(Number.isSafeInteger(burst) && burst >= 1)) throw invalidOption('burst', 'a whole number from 1', burst);
+    if (state !== undefined && !Number.isFinite(state)) throw invalidOption('state', 'a finite number', state);
+    if (!(reserve >= 0)) throw invalidOption('reserve', 'a number from 0', reserve);
     this.burst = Math.max(1, burst - reserve);
     this.clock = clock;
     this.#changed = changed ?? (() => undefined);
@@ -181,11 +181,11 @@ export class TokenBucket {
 
 function checkedRate(rate: number): number {
   if (!(Number.isFinite(rate) && rate > 0))
-    throw unexpected('rate', 'a finite number of tokens a second above 0', rate);
+    throw invalidOption('rate', 'a finite number of tokens a second above 0', rate);
   return rate;
 }
 
-function unexpected(option: string, expected: string, got: unknown): Error {
+function invalidOption(option: string, expected: string, got: unknown): Error {
   return usageError(`expected \`${option}\` to be ${expected}, got \`${String(got)}\` (${typeof got})`);
 }
 

@@ -147,7 +147,7 @@ export function readCommit(bytes: Uint8Array, version: number, file: string): Se
       return value as unknown as ErasedStub;
     throw malformed(file, 'it is no whole stub');
   }
-  const fault = faultOf(value);
+  const fault = commitFault(value);
   if (fault !== undefined) throw malformed(file, fault);
   const commit = value as unknown as Commit;
   for (const { add = [], remove = [] } of Object.values(commit.tables)) {
@@ -184,7 +184,7 @@ function isListOf(value: unknown, passes: (item: unknown) => boolean): boolean {
 }
 
 /** Why a document is no commit; undefined where it is one. Fields that aren't known are a newer program's. */
-function faultOf(value: Fields): string | undefined {
+function commitFault(value: Fields): string | undefined {
   const { previous, run, nonce, at, operation, minWriterVersion, tables } = value;
   const { keys = {}, fence = {}, config = {}, forgotten = {} } = value;
   if (![previous, run, nonce, operation].every(isText) || !isNumber(at) || !isNumber(minWriterVersion)) {

@@ -36,8 +36,8 @@ function grownMetaData(stored: MetaData, wanted: MetaData): MetaData | undefined
 /** The description with the columns in its own order, and those that it lacks behind them. */
 function grownDescription(stored: Fields | undefined, wanted: Fields): Fields | undefined {
   if (stored === undefined) return wanted;
-  const known = new Map(columnsOf(stored).map((column) => [nameOf(column), column]));
-  const columns = columnsOf(wanted);
+  const known = new Map(describedColumns(stored).map((column) => [nameOf(column), column]));
+  const columns = describedColumns(wanted);
   const names = new Set(columns.map(nameOf));
   const marked = columns.map((column) => {
     const before = known.get(nameOf(column));
@@ -75,13 +75,13 @@ export function checkGrown(stored: TableState | undefined, { metaData, descripti
   };
   const [lost] = [
     ...(metaData ? lacking(deltaFieldsOf(stored.metaData.schemaString), deltaFieldsOf(metaData.schemaString)) : []),
-    ...(description ? lacking(columnsOf(stored.description), columnsOf(description)) : []),
+    ...(description ? lacking(describedColumns(stored.description), describedColumns(description)) : []),
   ];
   if (lost !== undefined)
     throw catalogError(`expected every column in the schema of ${where}, it has lost ${nameOf(lost)}`);
 }
 
-function columnsOf(description: Fields | undefined): readonly Fields[] {
+function describedColumns(description: Fields | undefined): readonly Fields[] {
   const columns = description?.['columns'];
   return Array.isArray(columns) ? columns.filter(isObject) : [];
 }

@@ -211,7 +211,7 @@ export class Snapshot {
         if (earlier === undefined) changes.set(account, [change]);
         else earlier.push(change);
       }
-      state = { ...changedState(state, commit), hash, ...headerOf(commit) };
+      state = { ...changedState(state, commit), hash, ...commitHeader(commit) };
     }
     return new Snapshot(state, changedAccounts(this.#accounts, changes));
   }
@@ -231,7 +231,7 @@ export class Snapshot {
   }
 }
 
-function headerOf({ version, at, minReaderVersion, minWriterVersion }: Commit) {
+function commitHeader({ version, at, minReaderVersion, minWriterVersion }: Commit) {
   return { version, at, minReaderVersion, minWriterVersion };
 }
 

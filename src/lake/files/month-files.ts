@@ -100,8 +100,8 @@ export async function sameRows(database: Database, table: Table, a: string, b: s
   const isSame = async (columns: readonly string[]): Promise<boolean> => {
     const list = [...columns.map(identifier), 'month_'].join(', ');
     // The hash of several values mixes the last one too little for a sum.
-    const sumOf = (rows: string) => `(SELECT {rows: count(*), sum: sum(hash(hash(${list})))} FROM (${rows}))`;
-    const [found] = await database.rows(`SELECT ${sumOf(a)} = ${sumOf(b)} AS same`);
+    const rowsChecksum = (rows: string) => `(SELECT {rows: count(*), sum: sum(hash(hash(${list})))} FROM (${rows}))`;
+    const [found] = await database.rows(`SELECT ${rowsChecksum(a)} = ${rowsChecksum(b)} AS same`);
     return found?.['same'] === true;
   };
   if (!(await isSame(compared))) return false;

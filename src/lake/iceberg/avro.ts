@@ -63,13 +63,13 @@ function encode(schema: AvroSchema, value: AvroValue | undefined, into: Uint8Arr
     into.push(long(value === null || value === undefined ? 0 : 1));
     if (value !== null && value !== undefined) encode(schema[1], value, into);
   } else if (schema.type === 'array') {
-    if (!Array.isArray(value)) throw unexpected('a list', value);
+    if (!Array.isArray(value)) throw unexpectedValue('a list', value);
     const items = value as readonly AvroValue[];
     if (items.length > 0) into.push(long(items.length));
     for (const item of items) encode(schema.items, item, into);
     into.push(long(0));
   } else {
-    if (!isFields(value)) throw unexpected(`a record ${schema.name}`, value);
+    if (!isFields(value)) throw unexpectedValue(`a record ${schema.name}`, value);
     for (const { name, type } of schema.fields) encode(type, value[name], into);
   }
 }
@@ -81,7 +81,7 @@ function primitive(schema: AvroSchema & string, value: AvroValue | undefined): r
   if ((schema === 'int' || schema === 'long') && (typeof value === 'number' || typeof value === 'bigint')) {
     return [long(value)];
   }
-  throw unexpected(schema, value);
+  throw unexpectedValue(schema, value);
 }
 
 function sized(bytes: Uint8Array): readonly Uint8Array[] {
@@ -105,6 +105,6 @@ function isFields(value: AvroValue | undefined): value is AvroFields {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array);
 }
 
-function unexpected(expected: string, value: unknown): Error {
+function unexpectedValue(expected: string, value: unknown): Error {
   return new Error(`expected ${expected} for Avro, got ${typeof value}`);
 }

@@ -131,12 +131,12 @@ function isRowOf(row: ResultRow, { size, modificationTime, stats, tags, partitio
     row['size'] === BigInt(size) &&
     row['modificationTime'] === BigInt(modificationTime) &&
     row['stats'] === (stats ?? null) &&
-    isDeepStrictEqual(jsonOf(row['tags']), tags ?? null) &&
-    isDeepStrictEqual(jsonOf(row['partitionValues']), partitionValues)
+    isDeepStrictEqual(cellJson(row['tags']), tags ?? null) &&
+    isDeepStrictEqual(cellJson(row['partitionValues']), partitionValues)
   );
 }
 
-function jsonOf(cell: ResultCell | undefined): unknown {
+function cellJson(cell: ResultCell | undefined): unknown {
   return typeof cell === 'string' ? parseNote(cell, (value) => value) : cell;
 }
 

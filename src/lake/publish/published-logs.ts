@@ -88,11 +88,15 @@ interface VersionState {
 async function stateOf(store: Store, table: string, version: number, commit: SealedCommit): Promise<VersionState> {
   const path = publishedPath(table, version);
   const bytes = await store.read(path);
-  return { table, version, commit, path, bytes, fault: faultOf(table, commit, bytes) };
+  return { table, version, commit, path, bytes, fault: publishedFault(table, commit, bytes) };
 }
 
 /** What is wrong with a published version; undefined where it has what its commit has. */
-function faultOf(table: string, { value, hash }: SealedCommit, bytes: Uint8Array | undefined): string | undefined {
+function publishedFault(
+  table: string,
+  { value, hash }: SealedCommit,
+  bytes: Uint8Array | undefined,
+): string | undefined {
   if (bytes === undefined) return 'it is missing';
   const found = readPublished(bytes);
   if (found === undefined) return 'its bytes have changed';
@@ -100,11 +104,11 @@ function faultOf(table: string, { value, hash }: SealedCommit, bytes: Uint8Array
   const isSame =
     found.tables.join() === Object.keys(value.tables).join() &&
     isDeepStrictEqual(canonicalTable(found.change), canonicalTable(value.tables[table] ?? {})) &&
-    isDeepStrictEqual(headerOf(found.header), headerOf(value));
+    isDeepStrictEqual(commitWithoutTables(found.header), commitWithoutTables(value));
   return isSame ? undefined : `it has something else than version ${value.version} of the catalog`;
 }
 
-function headerOf(commit: Omit<Commit, 'tables'>): Commit {
+function commitWithoutTables(commit: Omit<Commit, 'tables'>): Commit {
   return canonicalCommit(commit, { ...commit, tables: {} });
 }
 

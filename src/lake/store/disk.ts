@@ -365,7 +365,7 @@ const batch = 32;
 export async function* listFiles(root: string, prefix: string, after: string): AsyncIterable<StoredFile> {
   // Sort keys: paths relative to the lake, with a slash at the end of a folder.
   const keys: string[] = [];
-  for (const found of await entriesOf(join(root, prefix))) {
+  for (const found of await folderEntries(join(root, prefix))) {
     const path = prefix + found.name;
     if (path === temporaryFolder) continue;
     if (found.isDirectory()) keys.push(`${path}/`);
@@ -388,7 +388,7 @@ export async function* listFiles(root: string, prefix: string, after: string): A
   }
 }
 
-async function entriesOf(folder: string): Promise<Dirent[]> {
+async function folderEntries(folder: string): Promise<Dirent[]> {
   try {
     return await readdir(folder, { withFileTypes: true });
   } catch (error) {

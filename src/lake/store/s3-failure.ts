@@ -80,7 +80,7 @@ export interface S3Target {
 export function s3Failure(verb: string, address: string, error: unknown, target: S3Target): LedgerlakeError {
   if (error instanceof LedgerlakeError) return error;
   const answer = answerOf(error);
-  return new LedgerlakeError('LAKE_STORE', `cannot ${verb} ${address}: ${reasonOf(answer, error, verb, target)}`, {
+  return new LedgerlakeError('LAKE_STORE', `cannot ${verb} ${address}: ${refusalReason(answer, error, verb, target)}`, {
     ...causeOf(error),
     ...(answer.status === undefined ? {} : { status: answer.status }),
   });
@@ -105,7 +105,7 @@ function causeOf(error: unknown): { readonly cause: Error; readonly details: str
 const encryptionAdvice =
   '; where the bucket demands an encryption, set `sse` and `kmsKey`, whose key needs kms:GenerateDataKey and kms:Decrypt';
 
-function reasonOf(answer: S3Answer, error: unknown, verb: string, target: S3Target): string {
+function refusalReason(answer: S3Answer, error: unknown, verb: string, target: S3Target): string {
   const { bucket, endpoint, isEncrypted } = target;
   const { name, code, status } = answer;
   const endpointName = endpoint ?? 'Amazon S3';

@@ -198,14 +198,14 @@ async function replaceByCheckpoint(store: Store, given: LostCommits): Promise<Lo
   for (const [name, table] of tables) {
     tables.set(name, { ...table, versions: Math.max(table.versions, await publishedVersions(store, name)) });
   }
-  const hashOf = (version: number) => (version < 0 ? noHash : (hashes.get(version) ?? noHash));
+  const versionHash = (version: number) => (version < 0 ? noHash : (hashes.get(version) ?? noHash));
   const whole = new Snapshot(
-    { ...state.state, tables, version: newest, hash: hashOf(newest), at },
+    { ...state.state, tables, version: newest, hash: versionHash(newest), at },
     state.accountStates(),
   );
   for (const { version } of lost) {
-    const value = { version, previous: hashOf(version - 1), at };
-    await store.write(commitPath(version), sealStub({ value, hash: hashOf(version) }));
+    const value = { version, previous: versionHash(version - 1), at };
+    await store.write(commitPath(version), sealStub({ value, hash: versionHash(version) }));
   }
   await files.writeCheckpoint(newest, encodeCheckpoint(whole, zstd));
   return gaps;

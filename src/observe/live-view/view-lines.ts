@@ -13,7 +13,7 @@ const indent = '  ';
  * the least important first; only names and subjects are cut.
  */
 export function viewLines(view: View, width: number, paint: Paint): string[] {
-  const title = joined([view.command, ...view.subject.map(printable), formatSpan(view.elapsedMs)], width);
+  const title = fittingParts([view.command, ...view.subject.map(printable), formatSpan(view.elapsedMs)], width);
   const nameWidth = Math.max(0, ...view.rows.map(({ name }) => displayWidth(printable(name))));
   return [
     paint('strong', title),
@@ -67,14 +67,14 @@ function below({ state, details, retries, nextTryMs }: ViewRow, start: number, w
     ...(counts.length === 0 ? [] : [`retries: ${counts[0] ?? ''}`, ...counts.slice(1)]),
   ];
   const lines = [
-    details.length === 0 ? '' : paint('dim', joined(details, width - start)),
-    warnings.length === 0 ? '' : paint('warn', joined(warnings, width - start, ', ')),
+    details.length === 0 ? '' : paint('dim', fittingParts(details, width - start)),
+    warnings.length === 0 ? '' : paint('warn', fittingParts(warnings, width - start, ', ')),
   ];
   return lines.filter((line) => line !== '').map((line) => ' '.repeat(start) + line);
 }
 
 /** As many parts as fit; the first one is cut if it doesn't fit alone. */
-function joined([first = '', ...more]: readonly string[], width: number, between = ' · '): string {
+function fittingParts([first = '', ...more]: readonly string[], width: number, between = ' · '): string {
   let line = truncateToWidth(first, Math.max(1, width));
   for (const part of more) {
     const longer = line + between + part;

@@ -137,7 +137,7 @@ function outcome(status: number, body: object): Outcome {
   return { status, body: JSON.stringify(body), headers: { 'Cache-Control': 'no-store', Pragma: 'no-cache' } };
 }
 
-function headerOf({ headers }: HttpRequest, name: string): string {
+function headerText({ headers }: HttpRequest, name: string): string {
   const value = headers[name];
   return typeof value === 'string' ? value : '';
 }
@@ -147,7 +147,7 @@ async function membersOf(request: HttpRequest): Promise<SignInBody> {
   // A client that disconnects gets no answer; that is no error of the server.
   const bytes = await request.body().catch(() => undefined);
   if (bytes === undefined) return { fault: 'The body is too long' };
-  const members = readSignInBody(bytes, headerOf(request, 'content-type'));
+  const members = readSignInBody(bytes, headerText(request, 'content-type'));
   if ('fault' in members) return members;
   const missing = ['grant_type', 'client_id', 'client_secret'].find((name) => !members.has(name));
   return missing === undefined ? members : { fault: `The request has no ${missing}` };
@@ -203,7 +203,7 @@ export class AuthorizationServer {
 
   /** The refusal (403) of a request without a valid access token; undefined: it has one. */
   refusal(request: HttpRequest, now: number): HttpRefusal | undefined {
-    const token = headerOf(request, tokenHeader);
+    const token = headerText(request, tokenHeader);
     const state = this.#tokens.check(token, now);
     if (state === 'valid') return undefined;
     if (state === 'expired') return denied(accessTokenExpired);
@@ -216,7 +216,7 @@ export class AuthorizationServer {
 
   /** The account of an authorised request. */
   accountOf(request: HttpRequest): string {
-    return this.#tokens.accountOf(headerOf(request, tokenHeader));
+    return this.#tokens.accountOf(headerText(request, tokenHeader));
   }
 
   /** Compares both members always, so that the time doesn't reveal which one is wrong. */

@@ -26,7 +26,7 @@ const [reportTypes, statuses, marketplaceIds] = getReports.parameters;
 const listingParameters = [...getReports.parameters, after, before, pageSize];
 
 /** The values of a list of parameters; undefined where it isn't given. */
-function listOf(values: Readonly<Record<string, string>>, name: string): readonly string[] | undefined {
+function parameterValues(values: Readonly<Record<string, string>>, name: string): readonly string[] | undefined {
   return values[name]?.split(',');
 }
 
@@ -59,7 +59,9 @@ function readListing({ query, rules, now }: UncheckedRequest): CheckedRequest {
   }
   const parameters = Object.fromEntries(values);
   if (parameters[reportTypes] === undefined) throw invalidInput(`${reportTypes} or ${token} must be specified.`, '');
-  const unknown = listOf(parameters, statuses)?.find((status) => !processingStatuses.some((known) => known === status));
+  const unknown = parameterValues(parameters, statuses)?.find(
+    (status) => !processingStatuses.some((known) => known === status),
+  );
   if (unknown !== undefined) {
     throw invalidInput(`${statuses} must be among ${processingStatuses.join(', ')}.`, unknown);
   }
@@ -76,12 +78,12 @@ function readListing({ query, rules, now }: UncheckedRequest): CheckedRequest {
   });
 }
 
-function statusOf({ doneAt }: SettlementReport, asOf: number): (typeof processingStatuses)[number] {
+function processingStatus({ doneAt }: SettlementReport, asOf: number): (typeof processingStatuses)[number] {
   return doneAt <= asOf ? 'DONE' : 'IN_PROGRESS';
 }
 
 function reportJson(report: SettlementReport, asOf: number): string {
-  const status = statusOf(report, asOf);
+  const status = processingStatus(report, asOf);
   return JSON.stringify({
     reportType: settlementReportType,
     processingStatus: status,
@@ -101,13 +103,13 @@ function reportJson(report: SettlementReport, asOf: number): string {
 /** The reports of a question, the newest first. */
 async function selected(backend: ReportBackend, chain: Chain): Promise<readonly SettlementReport[]> {
   const { asOf, after: since = asOf - limits.keptMs, before: until = asOf, parameters = {} } = chain;
-  if (listOf(parameters, reportTypes)?.includes(settlementReportType) !== true) return [];
-  const ofMarketplaces = listOf(parameters, marketplaceIds);
-  const ofStatuses = listOf(parameters, statuses);
+  if (parameterValues(parameters, reportTypes)?.includes(settlementReportType) !== true) return [];
+  const ofMarketplaces = parameterValues(parameters, marketplaceIds);
+  const ofStatuses = parameterValues(parameters, statuses);
   return (await backend.reports(asOf))
     .filter((report) => report.createdAt >= since && report.createdAt <= until)
     .filter((report) => ofMarketplaces === undefined || report.marketplaceIds.some((id) => ofMarketplaces.includes(id)))
-    .filter((report) => ofStatuses?.includes(statusOf(report, asOf)) !== false)
+    .filter((report) => ofStatuses?.includes(processingStatus(report, asOf)) !== false)
     .toSorted((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? -1 : 1));
 }
 

@@ -188,7 +188,7 @@ function definedCause(
   { status, headers, body }: Pick<RefusedAnswer, 'status' | 'headers' | 'body'>,
 ): RefusalCause | 'empty' | undefined {
   const header = (name: string): string | undefined => headers.get(name.toLowerCase());
-  const cause = callDefinition(file, 'api.causeOf', () => api.causeOf?.({ status, body: jsonOf(body), header }));
+  const cause = callDefinition(file, 'api.causeOf', () => api.causeOf?.({ status, body: bodyJson(body), header }));
   return cause === undefined || cause === 'empty' ? cause : knownCause(file, 'api.causeOf', cause);
 }
 
@@ -217,7 +217,7 @@ function customRefusal(
   cause: RefusalCause | 'empty' | undefined,
 ): ApiRefusal {
   const { status, body } = answer;
-  const json = jsonOf(body);
+  const json = bodyJson(body);
   // A web page isn't an empty answer.
   const refusalCause = cause === undefined || cause === 'empty' ? usualCause(answer) : cause;
   const said = json && callDefinition(file, 'api.messageOf', () => api.messageOf?.(json));
@@ -237,7 +237,7 @@ function usualCause({ status, body, signedIn }: RefusedAnswer): Cause {
   return status === 413 ? 'too-large' : 'mistake';
 }
 
-function jsonOf(body: Uint8Array): JsonNode | undefined {
+function bodyJson(body: Uint8Array): JsonNode | undefined {
   try {
     return scanned(body);
   } catch {

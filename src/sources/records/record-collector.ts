@@ -172,7 +172,7 @@ export class RecordCollector implements Collector<RecordPage> {
     return {
       raw: textArray(length, (row) => raw[row] ?? ''),
       ...(hasColumn(this.#definition.table, 'content_hash') && {
-        content_hash: textArray(length, (row) => hashOf(raw[row] ?? '')),
+        content_hash: textArray(length, (row) => contentHash(raw[row] ?? '')),
       }),
     };
   }
@@ -200,7 +200,7 @@ function lost({ file, table }: RecordTable, column: Column, { why }: Unfit, reco
   );
 }
 
-function hashOf(raw: string): string {
+function contentHash(raw: string): string {
   return createHash('sha256').update(raw).digest('hex').slice(0, 32);
 }
 

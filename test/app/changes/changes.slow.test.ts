@@ -10,7 +10,7 @@ import { lakeTables } from '../../../src/app/query/lake-files.js';
 import type { ChangesSummary } from '../../../src/app/results.js';
 import { openDatabase, type Database } from '../../../src/core/duckdb/connection.js';
 import { fileLiteral, identifier, literal } from '../../../src/core/duckdb/literals.js';
-import { columnsOf, createViews } from '../../../src/core/duckdb/views.js';
+import { viewedColumns, createViews } from '../../../src/core/duckdb/views.js';
 import type { RunEvent } from '../../../src/core/events/run-event.js';
 import { CatalogFiles } from '../../../src/lake/catalog/catalog-files.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
@@ -71,7 +71,7 @@ class KeptVersions {
   ): Promise<Record<string, number[]>> {
     const found: Record<string, number[]> = {};
     for (const view of compared) {
-      const kept = columnsOf(view).filter(({ name }) => !excluded.includes(name));
+      const kept = viewedColumns(view).filter(({ name }) => !excluded.includes(name));
       const columns = kept.map(({ name, type }) => `${literal(name)}: ${literal(type)}`);
       const read = `read_json(${fileLiteral(file)}, format = 'newline_delimited', columns = {_table: 'VARCHAR', _change_type: 'VARCHAR', ${columns.join(', ')}})`;
       const names = kept.map(({ name }) => identifier(name)).join(', ');

@@ -7,7 +7,7 @@ import {
   difference,
   perHundred,
   signOf,
-  sumOf,
+  decimalSum,
 } from '../../../src/app/report/figure-texts.js';
 import { read } from './reported-lake.js';
 
@@ -58,7 +58,7 @@ test('sums and differences are exact', () => {
   fc.assert(
     fc.property(fc.array(amounts), amounts, (many, one) => {
       const sum = many.reduce((all, amount) => all + amount, 0n);
-      expect(sumOf(many.map(millionthsText))).toBe(millionthsText(sum));
+      expect(decimalSum(many.map(millionthsText))).toBe(millionthsText(sum));
       expect(difference(millionthsText(sum), millionthsText(one))).toBe(millionthsText(sum - one));
       expect(signOf(millionthsText(sum))).toBe(sum === 0n ? 0 : sum < 0n ? -1 : 1);
     }),

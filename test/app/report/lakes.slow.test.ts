@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { clockAt, database, ran, serving, temporaryFolder } from '../lake-run.js';
-import { sumOf } from '../../../src/app/report/figure-texts.js';
+import { decimalSum } from '../../../src/app/report/figure-texts.js';
 import { eventsBody, fileOf, imported } from '../import/imported.js';
 import { arrayBackend } from '../../serve/http/array-backend.js';
 import { loadedLake, type LoadedLake } from '../verify/loaded-lake.js';
@@ -214,13 +214,13 @@ test('a file stays small whatever the lake holds, and says what it leaves out', 
   const [row] = await duckdb.rows(
     "SELECT sum(amount)::VARCHAR AS net FROM entries WHERE role = 'net' AND sku IS NOT NULL",
   );
-  expect(sumOf(skus.map(({ Net = '' }) => read(Net)))).toBe(row?.['net']);
+  expect(decimalSum(skus.map(({ Net = '' }) => read(Net)))).toBe(row?.['net']);
 
   // For other programs all of them are listed.
   const sheet = sheets.find(({ name }) => name === 'skus');
   const exported = new Map(sheet?.rows.map((cells) => [cells[2], String(cells.at(-1))]));
   expect([sheet?.rows.length, exported.size]).toEqual([484, 484]);
-  expect(sumOf([...exported.values()])).toBe(row?.['net']);
+  expect(decimalSum([...exported.values()])).toBe(row?.['net']);
 });
 
 test('three years of months are charted and listed', async () => {

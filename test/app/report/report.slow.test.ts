@@ -4,7 +4,7 @@ import { lakeName } from '../../../src/app/report/html.js';
 import { database } from '../lake-run.js';
 import { loadedLake, type LoadedLake } from '../verify/loaded-lake.js';
 import { settlement, shipment, smallBackend } from '../verify/small-backend.js';
-import { sumOf } from '../../../src/app/report/figure-texts.js';
+import { decimalSum } from '../../../src/app/report/figure-texts.js';
 import { hostile, longSku, read, reported, reportedItems, shown, type Reported } from './reported-lake.js';
 
 let lake: LoadedLake;
@@ -154,7 +154,7 @@ test('the lines of each settlement add up to its total in the tables, with a lin
   expect(closed.length).toBeGreaterThan(2);
   for (const { settlement: id, currency, total } of closed) {
     const amounts = lines.filter((line) => line['settlement'] === id && line['currency'] === currency);
-    expect(sumOf(amounts.map(({ amount }) => String(amount)))).toBe(total);
+    expect(decimalSum(amounts.map(({ amount }) => String(amount)))).toBe(total);
   }
   const unexplained = lines.filter(({ category }) => category === 'not explained');
   expect(unexplained.map(({ settlement: id, amount }) => [id, amount])).toEqual([['GROUP-EUR', '0.010000']]);

@@ -33,7 +33,7 @@ export function checkedFiles(
       if (account !== undefined && add.account !== account) continue;
       certificate.count(logTagsCheck);
       const location = { table: schema.name, file: lakePathOf(schema.name, add) };
-      const fault = faultOf(schema, add);
+      const fault = tagsFault(schema, add);
       if (fault === undefined) {
         const { loadKeys } = add;
         const slice = loadKeysText(loadKeys);
@@ -48,7 +48,7 @@ export function checkedFiles(
 }
 
 /** What is wrong with the tags and the statistics of a file, or undefined. */
-function faultOf(table: Table, add: DataFile): string | undefined {
+function tagsFault(table: Table, add: DataFile): string | undefined {
   const { tagFault, account, month, main, stats } = add;
   if (tagFault !== undefined) return tagFault;
   if (ifReadable(() => add.statistics.numRecords) === undefined) return `expected statistics, got ${shownText(stats)}`;

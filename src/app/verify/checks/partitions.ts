@@ -75,7 +75,7 @@ function isInPlace({ schema, add }: CheckedFile): string {
   const instant = instantColumn(schema);
   const range = monthRange(add.month);
   const isInSpan = `${instant} >= window_start AND ${instant} < window_end`;
-  return range === undefined ? isInSpan : `${isInSpan} AND ${isWithin(instant, range)}`;
+  return range === undefined ? isInSpan : `${isInSpan} AND ${withinWindow(instant, range)}`;
 }
 
 /** In SQL: whether an imported row is of windows: by its date, without one by all of its days. */
@@ -84,12 +84,12 @@ function isInWindows({ schema }: CheckedFile, windows: readonly Window[]): strin
   const isDated = hasEvents(schema) ? 'posted_at IS NOT NULL AND ' : '';
   const inEach = windows.map((window) => {
     const ofDays = `window_start >= ${timestampLiteral(window.start)} AND window_end <= ${timestampLiteral(window.end)}`;
-    return `(${isDated}${isWithin(instant, window)}) OR (${ofDays})`;
+    return `(${isDated}${withinWindow(instant, window)}) OR (${ofDays})`;
   });
   return inEach.length === 0 ? 'false' : `(${inEach.join(' OR ')})`;
 }
 
-function isWithin(instant: string, { start, end }: Window): string {
+function withinWindow(instant: string, { start, end }: Window): string {
   return `${instant} >= ${timestampLiteral(start)} AND ${instant} < ${timestampLiteral(end)}`;
 }
 

@@ -67,7 +67,7 @@ export function numberWords(
       continue;
     }
     const mask = slots.length - 1;
-    let slot = hashOf(low, high) & mask;
+    let slot = wordsHash(low, high) & mask;
     // Here and not in a function of its own: V8 inlines few of them, and a call for each value takes some percent of a load.
     for (;;) {
       const number = (slots[slot] ?? 0) - 1;
@@ -96,14 +96,14 @@ function rehashed(distinct: Int32Array, size: 1 | 2, count: number, length: numb
   const slots = new Int32Array(length);
   for (let number = 0; number < count; number++) {
     const high = size === 2 ? (distinct[number * 2 + 1] ?? 0) : 0;
-    let slot = hashOf(distinct[number * size] ?? 0, high) & (length - 1);
+    let slot = wordsHash(distinct[number * size] ?? 0, high) & (length - 1);
     while (slots[slot] !== 0) slot = (slot + 1) & (length - 1);
     slots[slot] = number + 1;
   }
   return slots;
 }
 
-function hashOf(low: number, high: number): number {
+function wordsHash(low: number, high: number): number {
   const hash = Math.imul(low ^ Math.imul(high, 0x85ebca6b), 0x9e3779b1);
   return hash ^ (hash >>> 15);
 }

@@ -59,7 +59,7 @@ export async function encodeRecords(
   createdBy: string,
 ): Promise<{ bytes: Uint8Array<ArrayBuffer>; rows: number }> {
   const { compress } = await zstd();
-  const columns = fields.map((field) => columnOf(field, [], { definition: 0, repetition: 0 }));
+  const columns = fields.map((field) => recordColumn(field, [], { definition: 0, repetition: 0 }));
   const leaves = columns.flatMap((column) => column.leaves);
   const file = new FileWriter();
   const groups: GroupMetadata[] = [];
@@ -92,7 +92,7 @@ interface RecordColumn {
   add(value: RecordValue[string], repetition: number, definition: number): void;
 }
 
-function columnOf(field: RecordField, above: readonly string[], levels: Levels): RecordColumn {
+function recordColumn(field: RecordField, above: readonly string[], levels: Levels): RecordColumn {
   const { name, type } = field;
   const path = [...above, name];
   const isRepeated = field.repetition === 'repeated';
@@ -101,7 +101,7 @@ function columnOf(field: RecordField, above: readonly string[], levels: Levels):
     repetition: levels.repetition + (isRepeated ? 1 : 0),
   };
   const leaf = typeof type === 'string' ? new Leaf(path, type, fieldLevels) : undefined;
-  const columns = typeof type === 'string' ? [] : type.map((each) => columnOf(each, path, fieldLevels));
+  const columns = typeof type === 'string' ? [] : type.map((each) => recordColumn(each, path, fieldLevels));
   const leaves = leaf === undefined ? columns.flatMap((column) => column.leaves) : [leaf];
   const addOne = (value: RecordValue[string], repetition: number): void => {
     if (leaf !== undefined) leaf.add(value, repetition);

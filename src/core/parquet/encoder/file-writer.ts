@@ -132,7 +132,7 @@ function fileMetadata(to: StructWriter, file: FileMetadata): void {
     .structs(2, [{ name: 'schema', children: fields }, ...schema], schemaElement)
     .i64(
       3,
-      sumOf(groups, ({ rows }) => rows),
+      sumBy(groups, ({ rows }) => rows),
     )
     .structs(4, groups, rowGroup)
     .structs(5, metadata && [...metadata], (pair, [key, value]) => pair.text(1, key).text(2, value))
@@ -157,11 +157,11 @@ function rowGroup(to: StructWriter, { rows, chunks, offset }: GroupMetadata): vo
   to.structs(1, chunks, columnChunk)
     .i64(
       2,
-      sumOf(chunks, ({ uncompressedSize }) => uncompressedSize),
+      sumBy(chunks, ({ uncompressedSize }) => uncompressedSize),
     )
     .i64(3, rows)
     .i64(5, offset)
-    .i64(6, offset === undefined ? undefined : sumOf(chunks, ({ size }) => size));
+    .i64(6, offset === undefined ? undefined : sumBy(chunks, ({ size }) => size));
 }
 
 function columnChunk(to: StructWriter, chunk: ChunkMetadata): void {
@@ -205,6 +205,6 @@ function columnMetadata(to: StructWriter, chunk: ChunkMetadata): void {
     .i32(15, bloom?.length);
 }
 
-function sumOf<Of>(all: readonly Of[], numberOf: (one: Of) => number): number {
+function sumBy<Of>(all: readonly Of[], numberOf: (one: Of) => number): number {
   return all.reduce((sum, one) => sum + numberOf(one), 0);
 }

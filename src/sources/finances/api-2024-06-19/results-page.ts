@@ -1,7 +1,7 @@
 import { scanRepaired, type Envelope } from '../../../core/json/repair.js';
 import { kind, Tape } from '../../../core/json/tape.js';
 import type { PageWithHoles } from '../../../engine/run/slice-holes.js';
-import { cursorOf, holesOf, unexpected, type ScannedApiPage } from '../selling-partner/scanned-page.js';
+import { cursorOf, holesOf, unexpectedPage, type ScannedApiPage } from '../selling-partner/scanned-page.js';
 import {
   transactionOperations,
   parameters,
@@ -39,11 +39,12 @@ export function readResultsPage(
   if (tape.kind(0) === kind.object) tape.shadowKeys(0);
   const content = hasPayload ? tape.member(0, 'payload') : 0;
   if (content === undefined || tape.kind(content) !== kind.object) {
-    throw unexpected(tape, hasPayload ? 'a body with a "payload" object' : 'a body that is an object');
+    throw unexpectedPage(tape, hasPayload ? 'a body with a "payload" object' : 'a body that is an object');
   }
   if (hasPayload) tape.shadowKeys(content);
   const list = tape.member(content, result);
-  if (list === undefined || tape.kind(list) !== kind.array) throw unexpected(tape, `a body with a list "${result}"`);
+  if (list === undefined || tape.kind(list) !== kind.array)
+    throw unexpectedPage(tape, `a body with a list "${result}"`);
   let results = 0;
   eachResult({ tape, list }, () => results++);
   const cursor = cursorOf(tape, content, parameters.nextToken);

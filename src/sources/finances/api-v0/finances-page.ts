@@ -1,7 +1,7 @@
 import { scanRepaired, type Envelope } from '../../../core/json/repair.js';
 import { kind, Tape } from '../../../core/json/tape.js';
 import type { PageWithHoles } from '../../../engine/run/slice-holes.js';
-import { cursorOf, holesOf, unexpected, type ScannedApiPage } from '../selling-partner/scanned-page.js';
+import { cursorOf, holesOf, unexpectedPage, type ScannedApiPage } from '../selling-partner/scanned-page.js';
 
 /** A body of one of the four operations, scanned. */
 export interface ScannedPage extends PageWithHoles {
@@ -47,7 +47,7 @@ export function scanPage(
   if (tape.kind(0) === kind.object) tape.shadowKeys(0);
   const payload = tape.member(0, 'payload') ?? (isBare ? barePayload(tape) : undefined);
   if (payload === undefined || tape.kind(payload) !== kind.object) {
-    throw unexpected(tape, 'a body with a "payload" object');
+    throw unexpectedPage(tape, 'a body with a "payload" object');
   }
   tape.shadowKeys(payload);
   return { tape, payload, cursor: cursorOf(tape, payload, 'NextToken') };
@@ -83,7 +83,7 @@ export function eachEvent({ tape, payload }: ScannedPage, visit: (list: string, 
   const lists = tape.member(payload, 'FinancialEvents');
   if (lists === undefined || tape.kind(lists) === kind.null) return;
   if (tape.kind(lists) !== kind.object) {
-    throw unexpected(tape, 'FinancialEvents to be an object', lists);
+    throw unexpectedPage(tape, 'FinancialEvents to be an object', lists);
   }
   tape.shadowKeys(lists);
   for (const key of tape.keys(lists)) {

@@ -90,7 +90,7 @@ export class EntryArrays {
     this.arrays = new IndexedArrays(memory);
     this.#rows = rows;
     this.#memory = memory;
-    this.#chosen = entriesOf(rows, order, memory);
+    this.#chosen = chosenEntries(rows, order, memory);
     this.length = this.#chosen.chosen.length;
     this.items = this.#chosen.itemRuns.items;
     this.itemEvents = this.#chosen.itemRuns.events;
@@ -176,7 +176,7 @@ interface ChosenEntries {
 }
 
 /** The amounts of the given events, event by event. */
-function entriesOf(rows: SliceRows, order: readonly number[], memory: ColumnMemory): ChosenEntries {
+function chosenEntries(rows: SliceRows, order: readonly number[], memory: ColumnMemory): ChosenEntries {
   const { firstEntry } = rows.events;
   let length = 0;
   for (const number of order) length += rows.entriesEnd(number) - firstEntry.get(number);

@@ -27,7 +27,7 @@ export interface RefusedQuery {
 export function financesRefusal(query: RefusedQuery, answer: RefusedAnswer): ApiRefusal {
   const { status, body, receivedAt, skewMs } = answer;
   const text = new TextDecoder().decode(body);
-  const reason = reasonOf(text);
+  const reason = firstError(text);
   const refusalCause = causeOf(query, answer, reason, text);
   const leastPauseMs = refusalCause === 'bound-too-late' ? untilBoundsAreAccepted(query, receivedAt) : 0;
   const refused = `${query.operation} got status ${status}: ${reasonText(reason, text)}.`;
@@ -64,7 +64,7 @@ const deniedText =
   "authorised it, or the account's region is not that of the seller's marketplaces (docs/credentials.md).";
 
 /** The first error of `{"errors":[{"code","message","details"}]}`. */
-function reasonOf(text: string): Reason | undefined {
+function firstError(text: string): Reason | undefined {
   const errors = member(parsed(text), 'errors');
   const first: unknown = Array.isArray(errors) ? errors[0] : undefined;
   const [code, message, details] = ['code', 'message', 'details'].map((name) => member(first, name));

@@ -21,13 +21,13 @@ export function resultText({ tape }: ScannedApiPage, list: string, node: number)
 export function cursorOf(tape: Tape, object: number, name: string): string | undefined {
   const token = tape.member(object, name);
   if (token === undefined || tape.kind(token) === kind.null) return undefined;
-  if (!tape.isString(token)) throw unexpected(tape, `${name} to be a string`, token);
+  if (!tape.isString(token)) throw unexpectedPage(tape, `${name} to be a string`, token);
   const cursor = tape.stringValue(token);
   return cursor === '' ? undefined : cursor;
 }
 
 /** The error of a body that doesn't match the model. `node`: what was found; left out: the body, or the errors that it has. */
-export function unexpected(tape: Tape, expected: string, node = 0): LedgerlakeError {
+export function unexpectedPage(tape: Tape, expected: string, node = 0): LedgerlakeError {
   const errors = node === 0 ? tape.member(0, 'errors') : undefined;
   const found = errors === undefined ? tape.text(node).slice(0, 80) : `errors: ${tape.text(errors).slice(0, 200)}`;
   return new LedgerlakeError('UPSTREAM_BODY', `expected ${expected}, found ${found}`);

@@ -172,15 +172,15 @@ function requestPath(
 function readReportPage({ name, result }: ReportOperation, body: JsonNode): ReportPage {
   const found = body.at(result);
   if (name === 'getReportDocument') {
-    if (found?.kind !== 'string') throw unexpected(`a document's address in "${result}"`);
+    if (found?.kind !== 'string') throw unexpectedAnswer(`a document's address in "${result}"`);
     return { body, results: 1, cursor: undefined };
   }
-  if (found?.kind !== 'array') throw unexpected(`a list "${result}"`);
+  if (found?.kind !== 'array') throw unexpectedAnswer(`a list "${result}"`);
   const cursor = body.at('nextToken')?.text;
   return { body, results: body.list(result).length, cursor: cursor === '' ? undefined : cursor };
 }
 
-function unexpected(what: string): LedgerlakeError {
+function unexpectedAnswer(what: string): LedgerlakeError {
   return new LedgerlakeError('UPSTREAM_BODY', `expected ${what}, found none`);
 }
 
@@ -192,7 +192,7 @@ function listedReport(report: JsonNode): ListedReport {
     return micros === undefined ? undefined : millisecondsOf(micros);
   };
   const [id, createdAt] = [text('reportId'), instant('createdTime')];
-  if (id === undefined || createdAt === undefined) throw unexpected('reports with "reportId" and "createdTime"');
+  if (id === undefined || createdAt === undefined) throw unexpectedAnswer('reports with "reportId" and "createdTime"');
   return {
     id,
     status: text('processingStatus') ?? '',
@@ -225,7 +225,7 @@ async function addressOf(
       );
     return { url: body.at('url')?.text ?? '', isCompressed: algorithm === 'GZIP' };
   }
-  throw unexpected("a document's address");
+  throw unexpectedAnswer("a document's address");
 }
 
 interface DocumentPage extends ApiPage {
