@@ -6,6 +6,7 @@ import { uncovered, type Window } from '../../core/windows.js';
 import { loadedWindows, windowKey } from '../../engine/slicing/window-slices.js';
 import { loadKeyFor, refusedAfter } from '../../lake/catalog/load-key.js';
 import type { Lake } from '../../lake/lake.js';
+import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
 import { roles } from '../../../pipelines/all-pipelines.js';
 import { tablesOf, type PipelineTables } from '../../core/columns/table.js';
 
@@ -142,15 +143,15 @@ export function datedWindows(comparable: Comparable, pipeline: PipelineTables, a
   return loadedWindows(comparable.lake, pipeline.name, account).filter((window) => !damaged.has(windowKey(window)));
 }
 
-/** Tells of which settlements every day is loaded from APIs whose amounts by date name their settlement. */
+/** Tells of which settlements every day is loaded by pipelines whose amounts by date name their settlement. */
 export function settlementsByDate(
   comparable: Comparable,
+  pipelines: readonly FinancesPipeline[] = roles.later,
 ): (settlement: Pick<Settlement, 'account' | 'start' | 'end'>) => boolean {
   const windows = new Map<string, readonly Window[]>();
   return (settlement) => {
     const { account } = settlement;
-    const loaded =
-      windows.get(account) ?? roles.later.flatMap((pipeline) => datedWindows(comparable, pipeline, account));
+    const loaded = windows.get(account) ?? pipelines.flatMap((pipeline) => datedWindows(comparable, pipeline, account));
     windows.set(account, loaded);
     return isSettlementCovered(settlement, loaded);
   };

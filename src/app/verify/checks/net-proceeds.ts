@@ -3,7 +3,7 @@ import { transactions } from '../../../sources/finances/api-2024-06-19/transacti
 import { settlementsByDate } from '../../settlements/settlements.js';
 import type { CheckDefinition, Comparison } from '../common/check.js';
 import { groupKey } from '../common/index-tables.js';
-import { notComparedText } from './paid-totals.js';
+import { notComparedText, paidPipelines } from './paid-totals.js';
 
 export const netProceedsCheck: CheckDefinition = {
   name: 'net-proceeds',
@@ -15,7 +15,7 @@ export const netProceedsCheck: CheckDefinition = {
 /** Compares what transactions paid with the summaries of settlements, where all of their days are loaded. */
 async function checkProceeds(comparison: Comparison): Promise<void> {
   const { summaries, isForgotten, index, certificate } = comparison;
-  const isLoaded = settlementsByDate(comparison);
+  const isLoaded = settlementsByDate(comparison, paidPipelines);
   const bySettlement = await index.netSums(transactions, 'settlement_id');
   for (const summary of summaries) {
     if (summary.total === null || !isLoaded(summary)) continue;

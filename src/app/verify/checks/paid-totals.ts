@@ -1,3 +1,4 @@
+import { roles } from '../../../../pipelines/all-pipelines.js';
 import { transactions } from '../../../sources/finances/api-2024-06-19/transaction-tables.js';
 import { settlementsByDate, totalFault } from '../../settlements/settlements.js';
 import type { CheckDefinition, Comparison } from '../common/check.js';
@@ -10,6 +11,9 @@ export const paidTotalsCheck: CheckDefinition = {
   across: checkPaid,
 };
 
+/** The pipelines whose rows `paid.sql` adds up. */
+export const paidPipelines = roles.later.filter(({ main }) => main.name === transactions.name);
+
 /** Of a settlement whose first days are forgotten. */
 export const notComparedText =
   "not compared: the lake has nothing by date of the settlement's first days, which `forget` may have removed";
@@ -17,7 +21,7 @@ export const notComparedText =
 /** Compares what transactions paid with the totals of closed groups, where all of their days are loaded. */
 async function checkPaid(comparison: Comparison): Promise<void> {
   const { settlements, isForgotten, index, certificate } = comparison;
-  const isLoaded = settlementsByDate(comparison);
+  const isLoaded = settlementsByDate(comparison, paidPipelines);
   const byGroup = await index.netSums(transactions, 'group_id');
   for (const settlement of settlements) {
     if (!settlement.isClosed || !isLoaded(settlement)) continue;
