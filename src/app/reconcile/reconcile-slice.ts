@@ -4,7 +4,7 @@ import { contentOf, DamagedFile, rowsOf, type DataFile } from '../../lake/delta/
 import { Mutex } from '../../core/mutex.js';
 import type { Clock } from '../../core/clock.js';
 import { hasEvents, type Table } from '../../core/columns/table.js';
-import { LedgerlakeError } from '../../core/errors.js';
+import type { LedgerlakeError } from '../../core/errors.js';
 import { lakePathOf } from '../../lake/catalog/change.js';
 import { replacedKeys } from '../../lake/loads/load-keys.js';
 import type { Lake } from '../../lake/lake.js';
@@ -93,12 +93,12 @@ export class EventRevisions implements Revisions {
     try {
       return await this.#verdict(reread);
     } catch (error) {
-      if (!(error instanceof LedgerlakeError) || !['LAKE_STORE', 'SQL'].includes(error.code)) throw error;
+      // A store that fails, or a query without memory, says nothing of the rows: they stay.
+      if (!(error instanceof DamagedFile)) throw error;
       await this.#lake.refresh();
       if (!isSameReplacement(replacement, replacementOf(this.#lake.snapshot, slice))) throw error;
       // The slice replaces the file, so only the fault is reported, without the remedy of a damaged file.
-      const reason = error instanceof DamagedFile ? error.found : error.message;
-      return this.#verdictByLog(reread, reason);
+      return this.#verdictByLog(reread, error.found);
     }
   }
 

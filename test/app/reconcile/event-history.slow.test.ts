@@ -1,6 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { LedgerlakeError } from '../../../src/core/errors.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import { tables } from '../../../src/sources/finances/lake-tables.js';
@@ -53,6 +54,28 @@ test('a window that is the same, but whose files are missing or were changed, ha
     expect.stringContaining('its commit has it, it is missing; it was written again'),
   ]);
   expect(await everyHash(lake)).toEqual(before);
+});
+
+test('rows that a store fails to return stay, and their differences are kept once it returns them', async () => {
+  const lake = await copied(small.lake);
+  const before = await everyHash(lake);
+  const store = interruptedStore(
+    openStore(lake),
+    () => false,
+    () => Promise.resolve(),
+  );
+  const failing = {
+    ...store,
+    readRange: (path: string, start: number, length: number) =>
+      path.endsWith('.parquet')
+        ? Promise.reject(new LedgerlakeError('LAKE_STORE', 'the store is down'))
+        : store.readRange(path, start, length),
+  };
+  const windows = new Map([[2, changed]]);
+  await expect(refreshed(failing, windows, { clock })).rejects.toThrow('the store is down');
+  expect(await everyHash(lake)).toEqual(before);
+  await refreshed(store, windows, { clock });
+  expect(await historyOf(lake, clock)).toEqual(expected);
 });
 
 test('what a window newly holds and no longer holds is kept, with the bytes and the entries of what has gone', async () => {
