@@ -70,7 +70,12 @@ export class JournaledQueries<Q extends Query, P extends ApiPage> {
       // A recovered cursor is on no page; otherwise a page out of sequence is from another definition.
       const isNext = cursor === known.at(-1)?.page.cursor || hasRecovery;
       if (!isNext) break;
-      known.push({ ...page, cursor, page: this.#api.readPage(query, page, request) });
+      try {
+        known.push({ ...page, cursor, page: this.#api.readPage(query, page, request) });
+      } catch {
+        // Another definition can't read it: the pages are requested again.
+        break;
+      }
     }
     const isComplete = known.at(-1)?.page.cursor === undefined;
     const isStale = isCursorStale(known, this.#api.cursorLifeMs, this.#clock.now());

@@ -184,6 +184,22 @@ describe('what a dead run has received', () => {
     expect(await readdir(folder)).toHaveLength(1);
   });
 
+  test('is asked for again where another definition cannot read them', async () => {
+    const folder = await temporaryFolder();
+    const { server, connect, read } = await died(folder);
+    const api = thingApi(server.origin);
+    const changed: typeof api = {
+      ...api,
+      readPage: (...of) => {
+        const read = api.readPage(...of);
+        if (read.things.includes(1)) throw new Error('expected another envelope');
+        return read;
+      },
+    };
+    expect(await read(month, await connect(changed))).toEqual([3]);
+    expect(server.requests).toHaveLength(3);
+  });
+
   test('is of no use once its cursor is too old', async () => {
     const folder = await temporaryFolder();
     const { server, connect, read, clock } = await died(folder);
