@@ -167,10 +167,11 @@ async function pairsOfEvents(database: Database, main: Table): Promise<Pick<Diff
   const orderId = historyValue(main, 'amazon_order_id');
   const subject = isTransaction ? 'transaction_id' : orderId;
   const list = isTransaction ? 'transaction_type' : historyValue(main, 'event_list');
+  const pair = isTransaction ? subject : `${subject}, ${list}`;
   const [pairs] = await database.rows(
     'SELECT coalesce(sum(least(appeared, vanished)), 0)::BIGINT AS pairs FROM (' +
       "SELECT count(*) FILTER (change = 'appeared') AS appeared, count(*) FILTER (change = 'vanished') AS vanished " +
-      `FROM (${allChanges}) AS rows WHERE ${subject} IS NOT NULL GROUP BY ${subject}, ${list})`,
+      `FROM (${allChanges}) AS rows WHERE ${subject} IS NOT NULL GROUP BY ${pair})`,
   );
   const isReleased = isTransaction ? `coalesce(transaction_id IN (${releasedIds}), false)` : 'false';
   const examples = await database.rows(
