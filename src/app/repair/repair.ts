@@ -232,10 +232,7 @@ function planText({ lake }: RepairOptions, { steps, damaged, loads, adoption }: 
   ];
   if (lines.length === 0)
     return `Nothing to repair: the catalog of ${printable(lake)}, its published logs and its files are whole.\n`;
-  const count = formatCount(lines.length, 'file');
-  return ['', `To repair in ${printable(lake)}: ${count}`, '', ...lines.map((line) => `  ${printable(line)}`), ''].join(
-    '\n',
-  );
+  return ['', `To repair in ${printable(lake)}:`, '', ...lines.map((line) => `  ${printable(line)}`), ''].join('\n');
 }
 
 function afterText({ lake, config }: RepairOptions, plans: readonly RepairPlan[]): string {
