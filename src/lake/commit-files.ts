@@ -41,6 +41,8 @@ export interface ReplacedFiles extends Pick<Change, 'keys'> {
 export interface CommitResult {
   /** False where `decide` returned undefined: nothing was changed. */
   readonly isCommitted: boolean;
+  /** Whether nothing was changed because the stored rows must stay (`Revisions.compare`). */
+  readonly isRefused?: true;
   /** Files written and committed, and their bytes. */
   readonly files: number;
   readonly bytes: number;

@@ -115,7 +115,7 @@ export class SliceWriter {
   async #attempt(slice: SliceCommit, replacement: SliceReplacement): Promise<CommitResult | undefined> {
     const revision = slice.reread === undefined ? undefined : await this.#revisions.compare?.(slice, replacement);
     if (revision === 'same') return { isCommitted: true, files: 0, bytes: 0 };
-    if (revision === 'refused') return notCommitted;
+    if (revision === 'refused') return { ...notCommitted, isRefused: true };
     const commit = (remainder: Remainder) => this.#commitOne(slice, revision, replacement, remainder);
     if (replacement.shared.length > 0 && this.#revisions.withRemainder !== undefined)
       return this.#revisions.withRemainder(slice, replacement, commit);

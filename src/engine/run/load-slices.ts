@@ -41,6 +41,8 @@ interface Pass<Upstream> extends PipelineRunOptions<Upstream> {
   readonly summary: PipelineCounts;
   /** What each slice has added to the summary, by name: a second read replaces it. */
   readonly counted: Map<string, Pick<SliceFigures, 'rows' | 'warnings'>>;
+  /** Whether each slice that was read is committed. */
+  isWhole: boolean;
 }
 
 /**
@@ -51,7 +53,8 @@ interface Pass<Upstream> extends PipelineRunOptions<Upstream> {
  * After an abort complete slices are still committed, before this function returns. So the signal goes to the scheduler and to
  * the reading, and the failure of a slice never fails a stream.
  *
- * @returns the number of slices that another run loaded meanwhile
+ * @returns whether each slice that was read is committed: another run may have loaded a part of it meanwhile, and an answer that is
+ * refused may be of a window that has grown
  * @throws the first failure, or the reason of a signal with slices left, after every open slice has ended
  */
 export async function loadSlices<Upstream>(
@@ -59,13 +62,21 @@ export async function loadSlices<Upstream>(
   queue: SliceQueue,
   options: PipelineRunOptions<Upstream>,
   summary: PipelineCounts,
-): Promise<number> {
+): Promise<boolean> {
   const { job, upstream, clock, signal, closing, openSlices, revisions } = options;
   const pace = () => pipeline.client(upstream)?.pace(pipeline.operation);
   const scheduler = new Scheduler({ queue, pace, unpaced: openSlices, clock, signal, closing });
   const writer = new SliceWriter(job.lake, clock, revisions);
-  const pass: Pass<Upstream> = { ...options, pipeline, queue, scheduler, writer, summary, counted: new Map() };
-  const before = summary.conflicts;
+  const pass: Pass<Upstream> = {
+    ...options,
+    pipeline,
+    queue,
+    scheduler,
+    writer,
+    summary,
+    counted: new Map(),
+    isWhole: true,
+  };
   await streamPipeline(
     Readable.from(scheduler.slices(), { highWaterMark: 0 }),
     readConcurrently(
@@ -75,7 +86,7 @@ export async function loadSlices<Upstream>(
     (slices: AsyncIterable<WholeSlice>) => commitConcurrently(slices, pass),
   );
   if (scheduler.failure !== undefined) throw scheduler.failure as Error;
-  return summary.conflicts - before;
+  return pass.isWhole;
 }
 
 /**
@@ -308,13 +319,16 @@ function commitPart<Upstream>(
 function countCommit<Upstream>(
   { name, label, warnings: found }: SlicePart,
   files: readonly SliceFile[],
-  { isCommitted, ...counts }: CommitResult,
+  { isCommitted, isRefused, ...counts }: CommitResult,
   holes: ReadonlyMap<string, number>,
   pass: Pass<Upstream>,
 ): void {
   const { pipeline, queue, summary, counted } = pass;
   const labels = { pipeline: pipeline.name, slice: label };
   if (!isCommitted) {
+    pass.isWhole = false;
+    // The comparison reports what it refuses.
+    if (isRefused === true) return;
     summary.conflicts++;
     pass.emit({ event: 'slice-conflict', ...labels });
     return;

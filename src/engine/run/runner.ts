@@ -81,8 +81,6 @@ async function runPipeline<Upstream>(
   const begun = client?.begun(operation);
   const isPaced = client?.pace(operation) !== undefined;
   const job: Job = options.job.kind === 'sync' ? options.job : { ...options.job, isPaced, begun };
-  /** Slices that another run has loaded since the last plan. */
-  let conflicts = 0;
   try {
     const found = await prepared(pipeline, job, options, summary);
     for (let next: Job | undefined = job; next !== undefined;) {
@@ -91,12 +89,9 @@ async function runPipeline<Upstream>(
         emit({ event: 'pipeline-planned', pipeline: pipeline.name, left: queue.left });
       }
       const failed = summary.leftOpen.length;
-      conflicts += await loadSlices(pipeline, queue, { ...options, job: next }, summary);
-      if (conflicts > 0 && summary.leftOpen.length === failed) {
-        // The other run may have loaded only a part: plan again.
-        next = { ...job, refresh: false };
-        conflicts = 0;
-      } else next = undefined;
+      const isWhole: boolean = await loadSlices(pipeline, queue, { ...options, job: next }, summary);
+      // The lake may lack a part of what wasn't committed: plan again.
+      next = !isWhole && summary.leftOpen.length === failed ? { ...job, refresh: false } : undefined;
     }
     if (summary.slices > 0) addWarnings(summary, slicing.warnings?.(job, clock.now(), found) ?? {});
   } finally {
