@@ -54,6 +54,8 @@ interface LoadTask {
 
 /** A plan that was run. `failure`: undefined where all of it is loaded and exported. */
 interface RanPlan extends LoadPlan {
+  /** Whether all of it was read and no answer was refused, whatever else failed. */
+  readonly isRead: boolean;
   readonly summaries: RunReport['summaries'];
   readonly failure: unknown;
 }
@@ -169,7 +171,7 @@ export class Load {
   async run(plan: LoadPlan): Promise<RanPlan> {
     const { lake } = this;
     const { command, options, chosen } = this.#task;
-    const { clock, emit } = this.#context;
+    const { emit } = this.#context;
     const { account } = chosen;
     await noteRequestedRanges(lake.store, account, lake.run, plan.requested, this.#notes);
     emit({
@@ -187,12 +189,24 @@ export class Load {
     emitDamage(lake, emit);
     const requested = [...this.unfinished, ...plan.requested];
     const ran = await runConnected(lake, this.#revisions, { ...plan, requested }, this.#task, this.#context);
-    if (ran.failure === undefined && this.#lease !== undefined) {
-      await vacuumLake(lake, this.#lease, { clock, emit, account });
-      this.#lease.cleared();
-    }
+    const refused = emptyFailure(this.findings);
+    const isRead = ran.failure === undefined && refused === undefined;
+    const unvacuumed = ran.failure === undefined ? await this.#vacuum() : undefined;
     const unexported = await exportAfterRun(lake, options, this.#context);
-    return { ...plan, ...ran, failure: ran.failure ?? emptyFailure(this.findings) ?? unexported };
+    return { ...plan, ...ran, isRead, failure: ran.failure ?? refused ?? unvacuumed ?? unexported };
+  }
+
+  /** Returns why it failed: what the run has committed stays. */
+  async #vacuum(): Promise<unknown> {
+    if (this.#lease === undefined) return undefined;
+    const { clock, emit } = this.#context;
+    try {
+      await vacuumLake(this.lake, this.#lease, { clock, emit, account: this.#task.chosen.account });
+      this.#lease.cleared();
+    } catch (error) {
+      return error;
+    }
+    return undefined;
   }
 
   /** Notes the run in the lake, and reports its end. `failure`: that of the plan, or what else makes the run a failed one. */

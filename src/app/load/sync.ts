@@ -122,9 +122,9 @@ export async function sync(
     };
     const report = await load.end(ran, ran.failure ?? lateness());
 
-    // A refused empty answer counts as read, and so does a run whose lake is older than allowed.
     const isIncomplete = report.failure !== undefined && codeOf(report.failure) !== 'LAKE_LAG';
-    const isRead = report.summaries.length > 0 && !isIncomplete;
+    // Holes, or an export that failed, don't make the next run read again.
+    const isRead = ran.isRead && report.summaries.length > 0;
     if (isRead) await noteLookBacks(lake, account, plan.days, { lookBack, lookBacks, now }, emit);
     const { findings, serviceNow } = load;
     const reached = freshness(lake, plan);

@@ -1,6 +1,7 @@
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { LedgerlakeError } from '../../../src/core/errors.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import type { BackendItem } from '../../../src/serve/operation/backend-page.js';
 import { database, fileHashes, ran, serving, temporaryFolder } from '../lake-run.js';
@@ -201,14 +202,34 @@ describe('the look-back', () => {
   });
 });
 
+test('a vacuum that fails is the failure of a run that has noted all that it did', async () => {
+  const clock = setClock('2026-03-20T02:00:00Z');
+  const { given, lake } = await shop(days(1, 19), clock);
+  const disk = openStore(lake);
+  const store = {
+    ...failingStore(disk, Infinity),
+    list: (folder: string, after?: string) => {
+      if (folder.startsWith('events')) throw new LedgerlakeError('LAKE_STORE', 'the folder cannot be listed');
+      return disk.list(folder, after);
+    },
+  };
+  const { failure, summary } = await synced({ ...given, store }, { clock });
+  expect(failure).toMatchObject({ code: 'LAKE_STORE', message: 'the folder cannot be listed' });
+  expect(summary).toMatchObject({ status: 'failed', pipelines: { 'financial-events': { events: 19 } } });
+  const notes = await readdir(join(lake, '_last-run'));
+  expect(await readFile(join(lake, '_last-run', notes[0] ?? ''), 'utf8')).toContain('the folder cannot be listed');
+  expect((await synced(given, { clock })).failure).toBeUndefined();
+});
+
 test('what held events and comes back empty stays, and the run says so and fails, unless that is accepted', async () => {
   const clock = setClock('2026-03-20T02:00:00Z');
   const { given, lake, items } = await shop(days(1, 20), clock);
   await synced(given, { clock });
   items.splice(18, 1);
   clock.set('2026-03-21T02:00:00Z');
-  const { failure, printed, summary } = await synced(given, { clock });
+  const { failure, printed, summary, logged } = await synced(given, { clock });
   expect(failure).toMatchObject({ code: 'UPSTREAM_EMPTY', exitCode: 1 });
+  expect(logged).not.toContain('another run');
   expect(printed).toContain(
     'WARNING: financial-events: 2026-03-19T00:00:00Z to 2026-03-20T00:00:00Z had 1 row, and the answer is empty',
   );

@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { status } from '../../../src/app/status/status.js';
+import type { Emit } from '../../../src/core/events/run-event.js';
 import type { Format } from '../../../src/core/text/formats.js';
 import { Kept } from '../../core/text/streams.js';
 import { ran, temporaryFolder } from '../lake-run.js';
@@ -166,4 +167,22 @@ test('the look-back of a sync reads a window with holes again', async () => {
   apiServer.isBroken = false;
   await synced({ ...options, lookBack: 3 }, { clock });
   expect(await holesIn(lake)).toEqual([]);
+});
+
+test('a look-back that finds events that cannot be read is done, and the next night does without it', async () => {
+  const { endpoint } = await brokenServer();
+  const nights = setClock('2025-03-06T00:05:00Z');
+  const lake = join(await temporaryFolder(), 'lake');
+  const lookBack = [{ days: 12, everyDays: 7 }];
+  const options = { lake, endpoint, account: 'shop', pipelines: ['financial-events'], lookBack };
+  await ran({ ...options, ...range, lookBack: undefined }, { clock: nights }).catch(() => undefined);
+  nights.set('2025-03-14T00:05:00Z');
+  expect((await synced(options, { clock: nights })).failure).toMatchObject({ code: 'HOLES' });
+  nights.set('2025-03-15T00:05:00Z');
+  const slices: string[] = [];
+  const emit: Emit = (event) => {
+    if (event.event === 'slice-opened') slices.push(event.slice);
+  };
+  await synced(options, { clock: nights, emit });
+  expect(slices).toEqual(['2025-03-14T00:00:00.000Z/2025-03-15T00:00:00.000Z']);
 });
