@@ -5,6 +5,7 @@ import { futureEndText, readDateRange, type RangeOptions } from '../configuratio
 import { nextSteps, emptyRunText, summaryObject, summaryText } from './run-summary.js';
 import { firstInstant } from '../../engine/slicing/window-slicing.js';
 import { roles } from '../../../pipelines/all-pipelines.js';
+import { jobValues } from '../../engine/run/load-options.js';
 import { isoDate } from '../../core/numeric/instant.js';
 import { dayMs, type Window } from '../../core/windows.js';
 import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
@@ -41,8 +42,7 @@ export async function backfill(options: BackfillCommand, given: RunContext): Pro
       const gaps = pipeline.slicing.coverage?.(lake, account, range).gaps ?? [];
       return gaps.length === 0 ? [] : [{ command: 'backfill', pipeline: pipeline.name, ...range }];
     });
-    const { refresh, acceptEmpty, orders } = options;
-    const job = { kind: 'backfill', account, range, lake, refresh, acceptEmpty, orders } as const;
+    const job = { ...jobValues(options), kind: 'backfill', account, range, lake } as const;
     const ran = await load.run({ pipelines, job, requested });
     const report = await load.end(ran, ran.failure);
     const hasRows = lake.tables.some(({ name }) => lake.snapshot.filesOf(name, account).length > 0);
@@ -57,7 +57,7 @@ export async function backfill(options: BackfillCommand, given: RunContext): Pro
     const { findings } = load;
     return load.result(report, [summaryText(report), findingsText(findings), nothing === '' ? next : nothing], {
       ...summaryObject(report),
-      ...(refresh && findingsObject(findings)),
+      ...(options.refresh && findingsObject(findings)),
     });
   });
 }

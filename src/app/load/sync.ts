@@ -1,3 +1,4 @@
+import { jobValues } from '../../engine/run/load-options.js';
 import { findingsObject, findingsText } from '../reconcile/findings.js';
 import type { Lake } from '../../lake/lake.js';
 import { codeOf } from '../../core/errors.js';
@@ -84,14 +85,12 @@ export async function sync(
 
     const configured = from === undefined ? [] : configuredRanges(lake, account, [...names], from);
     const lookBacks = await readLookBacks(lake.store, account);
-    const { acceptEmpty, orders } = options;
     const job: GivenJob = {
+      ...jobValues(options),
       kind: 'sync',
       account,
       lake,
       refresh: true,
-      acceptEmpty,
-      orders,
       now,
       requestedLookBackFrom: typeof lookBack === 'number' ? end - lookBack * dayMs : Infinity,
       requested: [...load.unfinished, ...configured],

@@ -1,3 +1,4 @@
+import { jobValues } from '../../engine/run/load-options.js';
 import { tablesOf } from '../../core/columns/table.js';
 import type { Clock } from '../../core/clock.js';
 import type {
@@ -70,8 +71,7 @@ export async function plan(options: PlanOptions, context: ReadingContext): Promi
   const lake = await openPlannedLake(options, chosen, clock);
   emitDamage(lake, emit);
   refuseMixing(account, lake.snapshot.accounts(), options.lake);
-  const { refresh, orders } = options;
-  const job: BackfillJob = { kind: 'backfill', account, range, lake, refresh, orders };
+  const job: BackfillJob = { ...jobValues(options), kind: 'backfill', account, range, lake };
   let probed = nothingProbed;
   if (options.probe === true && !isCustomOnly) {
     const connection = await openUpstream({ ...options, createsState: false }, account, { clock, emit });

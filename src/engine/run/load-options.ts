@@ -11,6 +11,8 @@ export interface LoadOption {
   readonly isFlag?: true;
   /** Whether it is a list, which on the command line is a file with a line for each entry. */
   readonly isList?: true;
+  /** Whether it decides what is read: the job has its value. */
+  readonly isOfJob?: true;
   /** Whether programs don't have it. */
   readonly isOfCommandLine?: true;
 }
@@ -24,6 +26,7 @@ export const loadOptions = {
   refresh: {
     isFlag: true,
     about: 'Read again what is already loaded, and replace it',
+    isOfJob: true,
     commands: ['backfill', 'plan'],
   },
   /** Rejects with LAKE_LAG if the lake is older than this after the run: `90m`, `2h`, `1d`; with USAGE where there is no lake. */
@@ -35,12 +38,14 @@ export const loadOptions = {
   acceptEmpty: {
     isFlag: true,
     about: 'Accept an answer that is empty, or has other orders, where the lake has events',
+    isOfJob: true,
     commands: ['backfill', 'sync'],
   },
   /** Order ids, for `order-events` and `order-transactions`. */
   orders: {
     isList: true,
     about: 'File with order ids, one per line; - for standard input',
+    isOfJob: true,
     commands: ['backfill', 'plan', 'sync'],
   },
   dryRun: {
@@ -68,6 +73,19 @@ type ValueOf<Option> = Option extends { readonly isFlag: true }
 
 /** The values of options of a load; undefined or left out: not given. */
 export type LoadValues = { readonly [Name in keyof LoadOptionTable]?: ValueOf<LoadOptionTable[Name]> | undefined };
+
+/** Those that decide what is read. */
+export type JobValues = {
+  readonly [
+    Name in keyof LoadValues as LoadOptionTable[Name] extends { readonly isOfJob: true } ? Name : never
+  ]: LoadValues[Name];
+};
+
+/** The values of a load's options that its job has. */
+export function jobValues(values: LoadValues): JobValues {
+  const names = Object.entries<LoadOption>(loadOptions).flatMap(([name, { isOfJob }]) => (isOfJob ? name : []));
+  return Object.fromEntries(names.map((name) => [name, values[name as keyof LoadValues]]));
+}
 
 /** The name of an option that the command takes, else `never`; of several commands, that each of them takes. */
 type TakenName<Name extends keyof LoadOptionTable, Command extends LoadCommand> = [Command] extends [

@@ -7,7 +7,7 @@ import type { RequestedRange } from '../../lake/upkeep/requested-ranges.js';
 import type { SliceVerdict } from '../retry/causes.js';
 import type { QuotaState } from './concurrency-plan.js';
 import type { Day } from './day-states.js';
-import type { LoadValues } from './load-options.js';
+import type { JobValues } from './load-options.js';
 import type { SliceHole } from './slice-holes.js';
 import type { Slice, SliceQueue } from './slice-queue.js';
 import type { Window } from '../../core/windows.js';
@@ -16,7 +16,7 @@ import type { Window } from '../../core/windows.js';
 export type Job = BackfillJob | SyncJob;
 
 /** With the options of the load that decide what is read. A sync always refreshes, and no job does after a conflict with another run. */
-interface CommonJob extends Pick<LoadValues, 'refresh' | 'acceptEmpty' | 'orders'> {
+interface CommonJob extends JobValues {
   readonly account: string;
   readonly range: Window;
   readonly lake: Lake;
