@@ -69,7 +69,7 @@ const comparing: Partial<Revisions> = {
 };
 
 const refreshOf = (key: string, text: string): SliceCommit =>
-  sliceOf(key, { reread: 'compared', files: [sliceFile(parts, `parts of ${text}`), sliceFile(things, text)] });
+  sliceOf(key, { reread: {}, files: [sliceFile(parts, `parts of ${text}`), sliceFile(things, text)] });
 
 describe.each<[string, () => Promise<Store>]>([
   ['in memory', () => Promise.resolve(memoryStore())],
@@ -424,7 +424,7 @@ describe('a load key', () => {
     await clock.advance(hourMs);
     await committed(
       lake,
-      sliceOf(window(1, 5), { reread: 'compared', takesOver: [window(1, 2), window(3, 4)] }),
+      sliceOf(window(1, 5), { reread: {}, takesOver: [window(1, 2), window(3, 4)] }),
       clock,
       comparing,
     );

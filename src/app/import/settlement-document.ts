@@ -131,5 +131,5 @@ async function sliceOf({ id, month, batches }: SettlementRows, account: string):
     files.push({ table: batch.table, month, ...(await encodeFile(batch, metadata)) });
   }
   const origin = 'import' as const;
-  return { pipeline, account, name, loadKeys, main, derived, files, reread: 'compared', acceptEmpty: true, origin };
+  return { pipeline, account, name, loadKeys, main, derived, files, reread: {}, acceptEmpty: true, origin };
 }

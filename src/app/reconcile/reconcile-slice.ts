@@ -89,7 +89,7 @@ export class EventRevisions implements Revisions {
 
   async #verdictOn(slice: SliceCommit, replacement: SliceReplacement): Promise<Verdict> {
     if (this.#otherAccount !== undefined) throw this.#otherAccount;
-    const reread = rereadOf(slice, replacement);
+    const reread = comparedSlice(slice, replacement);
     try {
       return await this.#verdict(reread);
     } catch (error) {
@@ -103,7 +103,7 @@ export class EventRevisions implements Revisions {
   }
 
   /** The verdict on a slice whose stored rows can't be read, by the log alone. */
-  async #verdictByLog({ slice, stored }: Reread, reason: string): Promise<Verdict> {
+  async #verdictByLog({ slice, stored }: ComparedSlice, reason: string): Promise<Verdict> {
     const { pipeline, loadKeys, main, acceptEmpty: accepted = false } = slice;
     const mains = filesIn(stored, main);
     const rows = rowsOf(mains);
@@ -119,7 +119,7 @@ export class EventRevisions implements Revisions {
     return { outcome: uncompared, emptied, uncompared: [{ pipeline, load_keys: loadKeys, reason }] };
   }
 
-  async #verdict(reread: Reread): Promise<Verdict> {
+  async #verdict(reread: ComparedSlice): Promise<Verdict> {
     const { slice, stored, known, mayStay } = reread;
     const { pipeline, loadKeys, main } = slice;
     // Nothing is replaced.
@@ -137,7 +137,7 @@ export class EventRevisions implements Revisions {
   }
 
   /** The verdict on a slice by its rows: the stored ones, and those that were read now. */
-  async #verdictByRows(reread: Reread, states: SliceStates): Promise<Verdict> {
+  async #verdictByRows(reread: ComparedSlice, states: SliceStates): Promise<Verdict> {
     const { slice, known, mayStay } = reread;
     const { main, derived } = states;
     const { database } = this.#workspace;
@@ -158,7 +158,7 @@ export class EventRevisions implements Revisions {
     const found = await findDiffering(database, {
       ...compared,
       isKnown,
-      grows: slice.reread === 'growing' || slice.reread === 'grown',
+      grows: slice.reread?.mayGrow === true,
     });
     if (!isEmptied) {
       const returned = found.vanished === 0 ? orders : await countReturnedOrders(database, compared);
@@ -203,7 +203,7 @@ export class EventRevisions implements Revisions {
   }
 
   async #states(
-    { slice, stored, known }: Reread,
+    { slice, stored, known }: ComparedSlice,
     files: ReadonlyMap<Table, readonly MonthFiles[]>,
   ): Promise<SliceStates> {
     const states = async (table: Table, condition: string): Promise<States> => ({
@@ -265,7 +265,7 @@ function knownWindowsCondition({ loadKeys }: SliceCommit, known: readonly string
 }
 
 /** A slice that is read again, and what the lake has of it in a snapshot. */
-interface Reread {
+interface ComparedSlice {
   readonly slice: SliceCommit;
   /** The files with rows that are read again, and what is derived from them. */
   readonly stored: readonly DataFile[];
@@ -275,18 +275,17 @@ interface Reread {
   readonly mayStay: boolean;
 }
 
-function rereadOf(slice: SliceCommit, { snapshot }: SliceReplacement): Reread {
+function comparedSlice(slice: SliceCommit, { snapshot }: SliceReplacement): ComparedSlice {
   const { account, pipeline, loadKeys, main, holes, reread } = slice;
   const keys = snapshot.keysOf(account, pipeline);
   const replaced = replacedKeys(slice);
   const known = replaced.filter((key) => keys.has(key));
-  const isNoted = reread === 'noted' || reread === 'grown';
   const hasSameHoles = loadKeys.every((key) => holes?.get(key)?.length === keys.get(key)?.holes?.length);
   return {
     slice,
     known,
     stored: withDerived(snapshot, snapshot.filesWith(main.name, account, pipeline, replaced)),
-    mayStay: hasSameHoles && isDeepStrictEqual(known, loadKeys) && !isNoted,
+    mayStay: hasSameHoles && isDeepStrictEqual(known, loadKeys) && reread?.isNoted !== true,
   };
 }
 
@@ -315,7 +314,7 @@ const uncompared = { files: [], isCompared: false };
 
 /** The finding of an answer that lacks some of the stored rows, and is refused. */
 function refused(
-  { slice, known }: Reread,
+  { slice, known }: ComparedSlice,
   rows: number,
   { vanished, appeared }: Pick<Differing, 'vanished' | 'appeared'>,
 ): Emptied {

@@ -113,7 +113,7 @@ function isLoaded<Upstream>(slice: Slice, { pipeline, job }: Pass<Upstream>): bo
 }
 
 function rereadOf({ reread }: Slice, { refresh }: Job): Slice['reread'] {
-  return reread ?? (refresh === true ? 'compared' : undefined);
+  return reread ?? (refresh === true ? {} : undefined);
 }
 
 /**

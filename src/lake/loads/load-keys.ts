@@ -4,18 +4,22 @@ import type { Snapshot } from '../catalog/snapshot.js';
 import { overlap, type Window } from '../../core/windows.js';
 import { joinedSince } from './loaded-spans.js';
 
+/** How a slice is read again. */
+export interface Reread {
+  /** Whether the read is recorded even if nothing has changed. */
+  readonly isNoted?: boolean;
+  /** Whether new rows are expected, as of an open settlement. */
+  readonly mayGrow?: boolean;
+}
+
 /** The load keys that a slice has read. */
 export interface SliceLoads {
   readonly pipeline: string;
   readonly account: string;
   /** They count as loaded once the slice is committed, also where they are empty. */
   readonly loadKeys: readonly string[];
-  /**
-   * How it reads again what is loaded. `compared`: it replaces the rows where they differ. `noted`: the read is recorded even if nothing
-   * has changed. `growing`: as `compared`, and new rows are expected, as of an open settlement. `grown`: as `noted`, and new rows are expected,
-   * because it has closed since. Left out: it is new, and conflicts with its loaded load keys.
-   */
-  readonly reread?: 'compared' | 'noted' | 'growing' | 'grown' | undefined;
+  /** Set where it reads again what is loaded, and replaces the rows where they differ. Left out: it conflicts with loaded load keys. */
+  readonly reread?: Reread | undefined;
   /** Loaded load keys that its own cover (a part of a day within the day), which no longer count as loaded then. Left out: none. */
   readonly takesOver?: readonly string[] | undefined;
   /** Events that could not be read, by load key: rows that the slice lacks may be these. */
