@@ -85,7 +85,7 @@ export class Lake {
     return new Lake(store, catalog, tables, described, clock);
   }
 
-  /** The newest version read, which `refresh` makes a newer one, or that of `goTo`; with the accounts of `limitTo`. */
+  /** The newest version that `refresh` has read, or the one of `goTo`. With `limitTo` it has only those accounts. */
   get snapshot(): Snapshot {
     const snapshot = this.#past ?? this.#catalog.snapshot;
     return this.#accounts === undefined ? snapshot : snapshot.limitedTo(this.#accounts);

@@ -62,7 +62,8 @@ export interface Revisions {
    */
   compare(slice: SliceCommit, replacement: SliceReplacement): Promise<Revision | 'same' | 'refused'>;
   /**
-   * Writes what stays of the files of the slice's main table that have rows which the slice replaces and others, and calls `use` with it.
+   * Rewrites the files of the slice's main table of which it replaces only a part, without the replaced rows. Calls `use` with the new
+   * files.
    *
    * @returns what `use` returns
    * @throws DamagedFile for a file that can't be read, maybe because another run has replaced it; what `use` throws

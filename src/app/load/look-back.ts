@@ -49,7 +49,7 @@ export function pipelineLookBackDays(
   const read = lake.snapshot.keysOf(account, name);
   const longest = Math.max(...lookBack.map((rule) => rule.days));
   const lastDone = (days: number): number | undefined => {
-    // Where windows change without a re-read, recent changes prove none; windows older than the longest rule only change by one.
+    // Windows of a pipeline with `prepare` change without a look-back too: only all windows of the longest rule together prove one.
     const from = end - (slicing.prepare === undefined ? days : longest) * dayMs;
     const times = loadedWindows(lake, name, account)
       .filter((window) => window.end > from)

@@ -152,8 +152,7 @@ const leastRewrittenShare = 1 / 128;
 
 /**
  * Plans merges: lists of neighbours that are each smaller than half the target, and together at most as large as it; then single
- * items that are only rewritten. Where it plans nothing, at most one item of those that may be merged is that small, and few bytes
- * are of files that slices wrote.
+ * items that are only rewritten, because slices wrote much of them.
  */
 export function planMerges<T extends Sized>(items: readonly T[], targetBytes: number): T[][] {
   const merges: T[][] = [];

@@ -24,8 +24,8 @@ import { defaultLimits, withWorkspace } from '../../lake/files/workspace.js';
 import { replacedEvents } from '../spans/undated-events.js';
 
 /**
- * Writes what stays of files that have rows which a slice replaces and others: files that `compact` merged, and imported rows of days
- * that the slice's window reaches in part. The rest of each becomes one file, which is committed with the slice.
+ * Rewrites files of which a slice replaces only a part: files that `compact` merged, and those of imported days that the slice's window
+ * reaches in part. The other rows of each become one file, which is committed with the slice.
  *
  * A loaded window replaces imported rows with a date within it; of those without a date `replacedEvents` decides.
  */

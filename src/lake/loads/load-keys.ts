@@ -67,8 +67,8 @@ export function hasConflict(
  *
  * @param now milliseconds since 1970
  * @param emptied imported load keys of which no row stays
- * @param isCompared whether the history has what the slice changes of the loaded windows that it replaces: then one can tell which rows
- *   are known since before; otherwise all are known since now
+ * @param isCompared whether the history has what the slice changes of the windows that it replaces. Then their unchanged rows are known
+ *   since before; otherwise all rows are known since now.
  */
 export function keyChange(
   snapshot: Snapshot,

@@ -56,8 +56,9 @@ export interface FinancesApi {
   /** Derives entries from the stored rows of its main tables. */
   readonly derivation: Derivation;
   /**
-   * What figures are made of, up to an account's first day of a newer API: the table of its events by date, with the columns of
-   * `transactions` that the views read, and a view of their amounts with those of `transaction_amounts`. Left out by v0, whose events by date name no settlement.
+   * What figures are made of. `events`: the table of its events by date, with the columns of `transactions` that the views read;
+   * `amounts`: a view of their amounts, with the columns of `transaction_amounts`. They count up to an account's first day of a newer
+   * API. Left out by v0, whose events by date name no settlement.
    */
   readonly figures?: { readonly events: string; readonly amounts: string };
   /**

@@ -50,8 +50,9 @@ interface ReportSlicingOptions {
 /**
  * Slices that are documents of reports, one after the other in order of creation, because a newer one may restate a settlement.
  *
- * A document is read unless a stored settlement names it, or while a settlement that was taken out may be in it. That of the settlement
- * that was stored last is read again, as a run may have died within it. One that only has settlements of others is named by none, so that it is read again while the service keeps it.
+ * A document is read where no stored settlement names it, and where a settlement that was taken out may be in it. Two kinds are read
+ * again: the document of the settlement that was stored last, as a run may have died within it, and a document all of whose settlements
+ * other documents have brought, as long as the service keeps it.
  */
 export function reportSlicing({ expected }: ReportSlicingOptions): Slicing<ReportSlice, FoundReports, WithReports> {
   return {
