@@ -167,7 +167,13 @@ async function runOnce(
   oneOfSeveral?: OneOfSeveral,
 ): Promise<AccountRun> {
   const { reported, print: printOut = printResult } = oneOfSeveral ?? {};
-  const listener = await openListener(args, command, processContext, oneOfSeveral);
+  let unopened: unknown;
+  const listener = await openListener(args, command, processContext, oneOfSeveral).catch((error: unknown) => {
+    // The others run all the same.
+    if (oneOfSeveral === undefined) throw error;
+    unopened = error;
+    return fallbackListener(process.argv.slice(2), processContext.clock);
+  });
   const { emit } = listener;
   const isJson = args.flag('json');
   const print = (text: string): void => {
@@ -204,6 +210,7 @@ async function runOnce(
   };
   process.once('uncaughtException', crash);
   try {
+    if (unopened !== undefined) return fail(unopened);
     const notifyJob = async (exitCode: number, run: object): Promise<void> => {
       const { notify } = await import('./notification.js');
       await notify(args, { command: command.name, exitCode, runs: [run] }, processContext);

@@ -133,6 +133,23 @@ test('plan estimates several accounts in turn, as the backfill would load them',
   expect(await readdir(folder)).toEqual(['ledgerlake.config.json']);
 });
 
+test('an account whose metrics cannot be written stops no other', async () => {
+  const folder = await temporaryFolder();
+  await configured(folder);
+  await mkdir(join(folder, 'tokyo'));
+  const both = ['--account', 'alpine', '--account', 'tokyo', '--metrics-file', '{account}/run.prom'];
+  for (const words of [
+    ['backfill', ...range],
+    ['sync', '--parallel', '2'],
+  ]) {
+    const { code, out, err } = await run(folder, ...words, ...both);
+    expect(code).toBe(1);
+    expect(err).toMatch(/USAGE: expected .*alpine.run\.prom/);
+    // The requests of each; the service has another clock, which a sync fails by.
+    expect(out).toMatch(/\nalpine +USAGE +0 [^\n]*\ntokyo +\S+ +[1-9]/);
+  }
+});
+
 test('the metrics of several accounts need a file each, orders are of one, and a mistyped account gets none', async () => {
   const folder = await temporaryFolder();
   await configured(folder);
