@@ -26,7 +26,7 @@ import { chunksOf, writeRows, type Format } from '../../core/text/formats.js';
 import { emitDamage, type ReadingContext } from '../context.js';
 import { writeText } from '../../core/text/sink.js';
 import { refuseChanged } from '../../sources/custom/custom-table.js';
-import { readVerdict } from '../../engine/retry/read-failure.js';
+import { sliceVerdict } from '../../engine/retry/read-failure.js';
 import { isCustom } from '../../sources/custom/custom-pipeline.js';
 import type { PathBelow } from '../../core/io/links.js';
 import { openPersistedQuota } from '../../engine/page-journal/persisted-quota.js';
@@ -215,7 +215,7 @@ async function firstFilledPage(probe: PipelineProbe, reading: ProbeReading): Pro
       read = await firstPage({ ...probe, window }, reading);
     } catch (error) {
       // A backfill reads such a window as shorter ones.
-      const [half] = halvesAfter(pipeline.judge?.(error) ?? readVerdict(error), window) ?? [];
+      const [half] = halvesAfter(sliceVerdict(pipeline, error), window) ?? [];
       if (half === undefined || reading.signal.aborted) throw error;
       window = half;
       continue;

@@ -71,8 +71,16 @@ function sentences(message: string, ...more: readonly string[]): string {
   return [message.endsWith('.') ? message : `${message}.`, ...others].join(' ');
 }
 
+/** The verdict on a slice of a pipeline that failed with an error. */
+export function sliceVerdict(
+  { judge = readVerdict }: { readonly judge?: (error: unknown) => SliceVerdict },
+  error: unknown,
+): SliceVerdict {
+  return judge(error);
+}
+
 /**
- * The verdict on a slice that failed with an error.
+ * The verdict on a slice that failed with an error, where the pipeline has none of its own.
  *
  * @param others verdicts other than those of `causeRules`
  */

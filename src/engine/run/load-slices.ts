@@ -10,7 +10,7 @@ import type { CommitResult } from '../../lake/commit-files.js';
 import { encodeFile } from '../../core/parquet/encode-file.js';
 import { SliceWriter, type Revisions, type SliceFile } from '../../lake/slice-writer.js';
 import type { SliceVerdict } from '../retry/causes.js';
-import { readVerdict } from '../retry/read-failure.js';
+import { sliceVerdict } from '../retry/read-failure.js';
 import { oversizedPages } from './concurrency-plan.js';
 import { addSlice, type PipelineCounts, type SliceFigures } from './pipeline-counts.js';
 import type { Batch, Collector, Job, Pipeline, Reading, SlicePart } from './pipeline.js';
@@ -387,7 +387,7 @@ function verdictOn<Upstream>(error: unknown, slice: Slice, pass: Pass<Upstream>,
   if (signal.aborted) return 'abort';
   // A merged file that can't be read keeps one slice from being replaced, and no other.
   if (error instanceof DamagedFile) return 'skip';
-  const verdict = pipeline.judge?.(error) ?? readVerdict(error);
+  const verdict = sliceVerdict(pipeline, error);
   if (verdict === 'abort' || verdict === 'skip-alone') return verdict;
   if (isFruitless(pass)) return 'abort';
   if (verdict === 'skip') return verdict;

@@ -256,5 +256,5 @@ export interface Pipeline<
   pages(slice: S, reading: Reading<Upstream>): AsyncIterable<Page>;
   collect(slice: S): Collector<Page>;
   /** The verdict on a slice that can't be read; default `readVerdict`. */
-  judge?(error: unknown): SliceVerdict;
+  readonly judge?: (error: unknown) => SliceVerdict;
 }

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { LedgerlakeError, messageOf } from '../../core/errors.js';
 import { failureKindOf, loadSlices, type PipelineRunOptions } from './load-slices.js';
-import { readVerdict } from '../retry/read-failure.js';
+import { sliceVerdict } from '../retry/read-failure.js';
 import { addWarnings, figuresOf, PipelineCounts } from './pipeline-counts.js';
 import type { Job, Pipeline } from './pipeline.js';
 
@@ -125,7 +125,7 @@ async function prepared<Upstream>(
     for (const then of afterwards) await then();
     return found;
   } catch (error) {
-    if (signal.aborted || (pipeline.judge?.(error) ?? readVerdict(error)) === 'abort') throw error;
+    if (signal.aborted || sliceVerdict(pipeline, error) === 'abort') throw error;
     const reason = messageOf(error);
     summary.leftOpen.push({ label: labels.slice, reason, isAlone: false });
     emit({ event: 'slice-failed', ...labels, verdict: 'skip', cause: failureKindOf(error), reason });
