@@ -10,7 +10,7 @@ import { events } from '../../sources/finances/api-v0/event-tables.js';
 import type { PageSpans } from '../spans/page-spans.js';
 import { compareEvents, type StoredEvents } from '../spans/undated-events.js';
 import { type ChunkThreads, GatheredLines } from './chunk-threads.js';
-import { sharedMeanwhile } from './month-union.js';
+import { numberInId, sharedMeanwhile } from './month-union.js';
 import {
   newFilesOf,
   loadKeysOfStaged,
@@ -112,9 +112,6 @@ interface EqualEvents extends StoredEvents {
   readonly imported: Window[];
   readonly numbers: Map<string, number>;
 }
-
-/** In SQL: the number of an event among equal ones, which is at the end of its id. */
-const numberInId = "coalesce(TRY_CAST(split_part(event_id, '-', 2) AS INTEGER), 1)";
 
 /** The events of the lake that equal some of the inputs', by content hash. */
 async function storedEvents(

@@ -1,5 +1,5 @@
--- The tables of a month's union, over `staged_events` (the events of the inputs' files, `file` and `row` numbered, with their `input`),
--- `stored_events` (what the lake has of their days) and `loaded_windows`.
+-- The tables of a month's union, over `staged_events` (the events of the inputs' files, `file` and `row` numbered, with their `input` and
+-- the `number` in their id), `stored_events` (what the lake has of their days) and `loaded_windows`.
 --
 -- next_positions: one row for each day of which the lake has imported events; next_position: in that day.
 CREATE OR REPLACE TEMP TABLE next_positions AS
@@ -9,8 +9,8 @@ WHERE window_end - window_start = INTERVAL 24 HOUR
 GROUP BY ALL;
 -- compared_events: one row for each staged event that isn't the only one of its content, or that is of a loaded window.
 --
--- number: that in its id; nth: its number among equal events of its input; times: how many of them the lake has; is_double: whether an
--- input before has the content; is_kept: whether it is added.
+-- nth: its number among equal events of its input; times: how many of them the lake has; is_double: whether an input before has the
+-- content; is_kept: whether it is added.
 CREATE OR REPLACE TEMP TABLE compared_events AS
 WITH
   stored_ AS (SELECT content_hash, count(*) AS times FROM stored_events WHERE posted_at IS NOT NULL GROUP BY ALL),
@@ -21,8 +21,7 @@ WITH
   ),
   staged_ AS (
     SELECT
-      file, input, row, content_hash, window_start,
-      coalesce(TRY_CAST(split_part(event_id, '-', 2) AS INTEGER), 1) AS number,
+      file, input, row, number, content_hash, window_start,
       EXISTS (FROM loaded_windows WHERE posted_at >= window_starts AND posted_at < window_ends) AS is_loaded
     FROM staged_events
   ),

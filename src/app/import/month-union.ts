@@ -41,6 +41,9 @@ interface MonthUnion {
   readonly shared: ReadonlySet<number>;
 }
 
+/** In SQL: the number of an event among equal ones, which is at the end of its id. */
+export const numberInId = "coalesce(TRY_CAST(split_part(event_id, '-', 2) AS INTEGER), 1)";
+
 /**
  * Compares the staged events of a month, which all have dates, with each other and with the lake. Afterwards the lake has as many equal
  * events as the source that has most, and none within loaded windows. What a single input has is added as it is.
@@ -156,7 +159,7 @@ async function createTables(
   );
   const windows = JSON.stringify(loaded.map(({ start, end }) => ({ start, end })));
   const tables = [
-    `VIEW staged_events AS SELECT found.*, file_row_number AS row, file, input FROM ${files} AS found ` +
+    `VIEW staged_events AS SELECT found.*, file_row_number AS row, ${numberInId} AS number, file, input FROM ${files} AS found ` +
       `JOIN ${inputsOf(staged)} ON found.filename = files.path`,
     `VIEW stored_events AS FROM ${stored.length === 0 ? 'staged_events LIMIT 0' : rowsIn(stored)}`,
     'TABLE loaded_windows AS SELECT make_timestamptz(start * 1000) AS window_starts, make_timestamptz("end" * 1000) AS window_ends ' +

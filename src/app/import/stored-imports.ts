@@ -160,12 +160,16 @@ export async function commitHoles(
   { name: pipeline, main }: PipelineTables,
   inputs: readonly { readonly file: string; readonly holes: KeyHoles }[],
 ): Promise<void> {
-  const keys = new Set(inputs.flatMap(({ holes }) => [...holes.keys()]));
-  const changed = (snapshot: Snapshot, key: string): LoadKey[] => {
+  /** By load key and name of a file: of inputs of the same name the last one counts. */
+  const found = new Map<string, Map<string, readonly FileHole[]>>();
+  for (const { file, holes } of inputs) {
+    for (const [key, own] of holes)
+      found.set(key, (found.get(key) ?? new Map<string, readonly FileHole[]>()).set(file, own));
+  }
+  const changed = (snapshot: Snapshot, key: string, byFile: ReadonlyMap<string, readonly FileHole[]>): LoadKey[] => {
     const stored = snapshot.key({ account, pipeline, key });
     if (stored === undefined) return [];
     const { window, readAt, since, origin, holes: before = [] } = stored;
-    const byFile = new Map(inputs.flatMap(({ file, holes }) => (holes.has(key) ? [[file, holes.get(key) ?? []]] : [])));
     const others = before.flatMap((hole) => ('file' in hole && !byFile.has(hole.file) ? [hole] : []));
     const holes = [...others, ...[...byFile.values()].flat()].toSorted(
       (a, b) => compare(a.file, b.file) || a.line - b.line || a.byte - b.byte,
@@ -179,7 +183,7 @@ export async function commitHoles(
     main,
     files: [],
     decide: (snapshot) => {
-      const set = [...keys].flatMap((key) => changed(snapshot, key));
+      const set = [...found].flatMap(([key, byFile]) => changed(snapshot, key, byFile));
       return set.length === 0 ? undefined : { removed: [], keys: { set } };
     },
   });
