@@ -44,10 +44,13 @@ const keptOf: ReadonlyMap<string, { readonly to: 'nets' | 'totals'; readonly sta
 export class IndexTables {
   readonly #database: Database;
   readonly #files: readonly CheckedFile[];
+  /** The number of each file: its index. */
+  readonly #numbers: ReadonlyMap<CheckedFile, number>;
 
   private constructor(database: Database, files: readonly CheckedFile[]) {
     this.#database = database;
     this.#files = files;
+    this.#numbers = new Map(files.map((file, number) => [file, number]));
   }
 
   /** @param files main files, in the order in which what they have is listed */
@@ -110,17 +113,20 @@ export class IndexTables {
     for (const file of files) {
       const { path, account } = file;
       const rows = `SELECT *, ${literal(account)} AS account FROM ${rowsIn([path])}`;
-      const number = this.#files.indexOf(file);
       await database.execute(
-        `INSERT INTO settlements SELECT ${number}, * FROM (${statementOver({ groups: rows }, settlementRows)})`,
+        `INSERT INTO settlements SELECT ${this.#numberOf(file)}, * FROM (${statementOver({ groups: rows }, settlementRows)})`,
         { parameters: { account } },
       );
     }
   }
 
+  #numberOf(file: CheckedFile): number {
+    return this.#numbers.get(file) ?? -1;
+  }
+
   /** In SQL: rows of main files, each with the number of its file. */
   #numbered(files: readonly CheckedFile[]): string {
-    const numbers = files.map((file) => this.#files.indexOf(file));
+    const numbers = files.map((file) => this.#numberOf(file));
     const number = `[${numbers.join(', ')}][${sourceColumn} + 1]`;
     return `(SELECT * REPLACE (${number} AS ${sourceColumn}) FROM ${rowsWithSource(pathsOf(files))})`;
   }
