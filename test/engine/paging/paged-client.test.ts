@@ -168,36 +168,26 @@ describe('what a dead run has received', () => {
     expect(server.requests.map(({ url }) => url.split('nextToken=')[1])).toEqual([undefined, 't1', 't2']);
   });
 
-  test('is asked for again where its pages do not lead to each other any more', async () => {
-    const folder = await temporaryFolder();
-    const { server, connect, read } = await died(folder);
-    const api = thingApi(server.origin);
-    const changed: typeof api = {
-      ...api,
-      readPage: (...of) => {
-        const { cursor, ...rest } = api.readPage(...of);
-        return { ...rest, cursor: cursor && `${cursor}-by-another-rule` };
-      },
-    };
-    expect(await read(month, await connect(changed))).toEqual([3]);
-    expect(server.requests).toHaveLength(3);
-    expect(await readdir(folder)).toHaveLength(1);
-  });
-
-  test('is asked for again where another definition cannot read them', async () => {
-    const folder = await temporaryFolder();
-    const { server, connect, read } = await died(folder);
-    const api = thingApi(server.origin);
-    const changed: typeof api = {
-      ...api,
-      readPage: (...of) => {
-        const read = api.readPage(...of);
+  test.each([
+    [
+      'its pages do not lead to each other any more',
+      ({ cursor, ...rest }: ThingPage) => ({ ...rest, cursor: cursor && `${cursor}-by-another-rule` }),
+    ],
+    [
+      'another definition cannot read them',
+      (read: ThingPage) => {
         if (read.things.includes(1)) throw new Error('expected another envelope');
         return read;
       },
-    };
-    expect(await read(month, await connect(changed))).toEqual([3]);
+    ],
+  ])('is asked for again where %s', async (_why, changed) => {
+    const folder = await temporaryFolder();
+    const { server, connect, read } = await died(folder);
+    const api = thingApi(server.origin);
+    const next = await connect({ ...api, readPage: (...of) => changed(api.readPage(...of)) });
+    expect(await read(month, next)).toEqual([3]);
     expect(server.requests).toHaveLength(3);
+    expect(await readdir(folder)).toHaveLength(1);
   });
 
   test('is of no use once its cursor is too old', async () => {
