@@ -58,7 +58,7 @@ export interface Revisions {
    * Compares a slice that is read again with the stored rows.
    *
    * @returns `same` where they are equal, and nothing is written; `refused` where they must stay
-   * @throws LedgerlakeError LAKE_STORE or SQL where another run has replaced a file meanwhile
+   * @throws DamagedFile where another run has replaced a file meanwhile
    */
   compare(slice: SliceCommit, replacement: SliceReplacement): Promise<Revision | 'same' | 'refused'>;
   /**

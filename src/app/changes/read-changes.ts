@@ -190,7 +190,7 @@ async function comparePartition(
   signal: AbortSignal,
 ): Promise<void> {
   const own = subWorkspace(workspace);
-  const filesRows = async (adds: readonly DataFile[]) => {
+  const filesQuery = async (adds: readonly DataFile[]) => {
     const files: string[] = [];
     for (const add of adds) files.push(await readableFile(lake, table, add, own));
     return selectRows(view, files, [literal(account), literal(month)]);
@@ -199,7 +199,7 @@ async function comparePartition(
   const sides = { added, removed };
   for (const side of ['added', 'removed'] as const) {
     if (sides[side].length > 0)
-      await database.execute(`CREATE OR REPLACE VIEW ${side} AS ${await filesRows(sides[side])}`);
+      await database.execute(`CREATE OR REPLACE VIEW ${side} AS ${await filesQuery(sides[side])}`);
   }
   const only = (side: 'added' | 'removed', change: string) =>
     `SELECT ${literal(change)} AS _change_type, * FROM ${side}`;

@@ -108,10 +108,9 @@ export async function sync(
     const ran = await load.run({ ...plan, requested: [...configured, ...plan.requested] });
     const lateness = () => {
       const at = load.serviceNow;
+      const notLoaded = left(lake).map(({ name }) => name);
       const others = {
-        subject: `with ${left(lake)
-          .map(({ name }) => name)
-          .join(', ')}, which this sync did not load, it`,
+        subject: `with ${notLoaded.join(', ')}, which this sync did not load, it`,
         remedy: `add --api ${loadedApi(lake, account)}, ${allowMore}`,
       };
       return (

@@ -27,12 +27,5 @@ export const defaultApi = 'v0' satisfies ApiName;
 
 /** Default bursts, for the help. */
 export const burstsText = Object.entries(apiFacts)
-  .map(
-    ([
-      name,
-      {
-        limits: { burst },
-      },
-    ]) => `${burst}${name === defaultApi ? '' : ` for ${name}`}`,
-  )
+  .map(([name, { limits }]) => `${limits.burst}${name === defaultApi ? '' : ` for ${name}`}`)
   .join('; ');
