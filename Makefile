@@ -140,7 +140,7 @@ test-all: test test-slow test-s3 test-clients test-browser test-fleet test-packa
 docs-api: $(INSTALLED) ## Pages on the library and on the types of custom pipelines, in docs/api
 	npm run --silent docs:api
 
-bench: $(INSTALLED) ## Time saved pages to Parquet beside DuckDB and others (SIZE in MB, ROUNDS, LISTS, ONLY)
+bench: build ## Time saved pages to Parquet beside DuckDB and others (SIZE in MB, ROUNDS, LISTS, ONLY)
 	npm run --silent modules
 	LISTS=$(LISTS) node dist/modules/bench/load/run.js $(SIZE) $(ROUNDS) $(ONLY)
 

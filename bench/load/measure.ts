@@ -25,27 +25,27 @@ const loads = {
 } satisfies Record<string, Load>;
 export type LoadName = keyof typeof loads;
 
-/** Runs the command line here: what it prints goes to standard error. */
+/** Runs the built command line, as users run it, in this process: what it prints goes to standard error. */
 async function command(words: readonly string[]): Promise<void> {
-  const write = process.stdout.write.bind(process.stdout);
   process.stdout.write = process.stderr.write.bind(process.stderr);
   process.argv.splice(2, Infinity, ...words);
-  await import('../../src/cli/start.js');
-  process.stdout.write = write;
-  if (process.exitCode !== 0) throw new Error(`${words[0] ?? ''} ended with ${String(process.exitCode)}`);
+  await import(new URL('../../../src/cli.js', import.meta.url).href);
 }
 
-/** Loads once, in a process of its own, and tells what it took: `measure.js NAME INPUT OUTPUT`. */
+/** Loads once, in a process of its own, and tells at its end what it took: `measure.js NAME INPUT OUTPUT`. */
 const [, , name = '', input = '', output = ''] = process.argv;
 const load = Object.entries(loads).find(([known]) => known === name)?.[1];
 if (load !== undefined) {
+  const print = process.stdout.write.bind(process.stdout);
+  process.once('exit', () => {
+    const { userCPUTime, systemCPUTime, maxRSS } = process.resourceUsage();
+    const measured: Measured = {
+      // From the start of the process.
+      seconds: performance.now() / 1000,
+      cpuSeconds: (userCPUTime + systemCPUTime) / 1e6,
+      peakMB: maxRSS / 1000,
+    };
+    print(JSON.stringify(measured));
+  });
   await load(input, output);
-  const { userCPUTime, systemCPUTime, maxRSS } = process.resourceUsage();
-  const measured: Measured = {
-    // From the start of the process.
-    seconds: performance.now() / 1000,
-    cpuSeconds: (userCPUTime + systemCPUTime) / 1e6,
-    peakMB: maxRSS / 1000,
-  };
-  console.log(JSON.stringify(measured));
 }
