@@ -1,5 +1,6 @@
 import { metadataOf, newFile, imported, type FileTarget } from '../../lake/files/new-file.js';
 import { groupSpan } from '../../sources/finances/api-v0/collectors.js';
+import { instantsByPage } from '../../sources/finances/api-v0/effective-instants.js';
 import { groupBatch, readGroup, type GroupRow } from '../../sources/finances/api-v0/group-rows.js';
 import { newWarnings } from '../../sources/finances/model/slice-rows.js';
 import { groups } from '../../sources/finances/api-v0/event-tables.js';
@@ -28,7 +29,6 @@ import { isoDate, millisecondsOf } from '../../core/numeric/instant.js';
 import type { Database } from '../../core/duckdb/connection.js';
 import { timestampLiteral } from '../../core/duckdb/literals.js';
 import { eachGroup, type ScannedPage } from '../../sources/finances/api-v0/finances-page.js';
-import { datesByPage } from './saved-pages.js';
 
 const nothing: AddedRows = { rows: { groups: 0 }, files: 0, bytes: 0, known: 0, leftOut: new Map() };
 
@@ -116,18 +116,12 @@ export class GroupList {
   /** The groups, and the ones that could not be read, by the days on which they opened; undefined where no group has an opening date. */
   byDay(): DayGroups | undefined {
     const all = [...this.#groups.values(), ...this.holes].toSorted((a, b) => a.line - b.line);
-    const instants = datesByPage({
-      length: all.length,
-      page: (at) => all[at]?.line ?? 0,
-      date: (at) => {
-        const one = all[at];
-        return one !== undefined && 'row' in one ? one.row.startedAt : undefined;
-      },
-    });
+    const opened = all.map((one) => ('row' in one ? one.row.startedAt : undefined));
+    const instants = instantsByPage({ length: all.length, page: (at) => all[at]?.line ?? 0, date: (at) => opened[at] });
     const rows = new Map<number, GroupRow[]>();
     const holes = new Map<string, FileHole[]>();
     for (const [at, one] of all.entries()) {
-      const instant = instants[at];
+      const instant = opened[at] ?? instants.get(one.line);
       if (instant === undefined) return undefined;
       const day = dayOf(millisecondsOf(instant));
       const key = importedKey(day);

@@ -131,37 +131,3 @@ function isBlank(bytes: Buffer): boolean {
   for (const byte of bytes) if (byte !== 0x20 && byte !== 0x09 && byte !== carriageReturn) return false;
   return true;
 }
-
-/** Groups in the order of receipt: the number of each one's page, and its date in microseconds since 1970, if any. */
-interface Received {
-  readonly length: number;
-  readonly page: (row: number) => number;
-  readonly date: (row: number) => bigint | undefined;
-}
-
-/**
- * The instant of each group, in microseconds since 1970: its own date, else the earliest date of its page, else the latest of the nearest
- * page before with a date, else the earliest of the nearest page after. Undefined where none has a date.
- */
-export function datesByPage({ length, page, date }: Received): readonly (bigint | undefined)[] {
-  const earliest = new Map<number, bigint>();
-  const latest = new Map<number, bigint>();
-  for (let row = 0; row < length; row++) {
-    const own = date(row);
-    if (own === undefined) continue;
-    const [low, high] = [earliest.get(page(row)), latest.get(page(row))];
-    if (low === undefined || own < low) earliest.set(page(row), own);
-    if (high === undefined || own > high) latest.set(page(row), own);
-  }
-  const instants: (bigint | undefined)[] = [];
-  let nearest = earliest.values().next().value;
-  let last: bigint | undefined;
-  for (let row = 0; row < length; row++) {
-    if (row === 0 || page(row) !== page(row - 1)) {
-      if (row > 0) nearest = last ?? nearest;
-      last = latest.get(page(row)) ?? last;
-    }
-    instants.push(date(row) ?? earliest.get(page(row)) ?? nearest);
-  }
-  return instants;
-}

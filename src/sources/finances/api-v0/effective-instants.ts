@@ -19,33 +19,51 @@ export function effectiveInstants(rows: SliceRows): (bigint | undefined)[] {
 }
 
 function dateUndated(
-  rows: SliceRows,
+  { events }: SliceRows,
   first: number,
   end: number,
   subject: Subject,
   effective: (bigint | undefined)[],
 ): void {
-  const { page, postedAt } = rows.events;
-  const pages = new Map<number, DatesOfPage>();
-  for (let row = first; row < end; row++) {
-    const posted = postedAt[row];
-    const dates = pages.get(page.get(row));
-    if (dates === undefined) pages.set(page.get(row), { first: posted, last: posted });
-    else if (posted !== undefined) {
-      if (dates.first === undefined || posted < dates.first) dates.first = posted;
-      if (dates.last === undefined || posted > dates.last) dates.last = posted;
-    }
-  }
-  const instants = pageInstants([...pages.values()]);
-  const numbers = new Map([...pages.keys()].map((number, at) => [number, at]));
+  const { page, postedAt } = events;
+  const instants = instantsByPage({
+    length: end - first,
+    page: (row) => page.get(first + row),
+    date: (row) => postedAt[first + row],
+  });
   const start = micros(subject.windowStart);
   const last = micros(subject.windowEnd);
   for (let row = first; row < end; row++) {
     if (postedAt[row] !== undefined) continue;
-    const instant = instants[numbers.get(page.get(row)) ?? 0]?.instant ?? micros(subject.fallback);
+    const instant = instants.get(page.get(row)) ?? micros(subject.fallback);
     const isClamped = subject.clamp && instant !== undefined && start !== undefined && last !== undefined;
     effective[row] = isClamped ? clamped(instant, start, last) : instant;
   }
+}
+
+/** Events or groups in order of receipt. */
+interface ReceivedRows {
+  readonly length: number;
+  /** The number of a row's page. */
+  readonly page: (row: number) => number;
+  /** Its own date, in microseconds since 1970. */
+  readonly date: (row: number) => bigint | undefined;
+}
+
+/** The instants of rows without a date (`pageInstants`), by the number of their page. */
+export function instantsByPage({ length, page, date }: ReceivedRows): ReadonlyMap<number, bigint | undefined> {
+  const pages = new Map<number, DatesOfPage>();
+  for (let row = 0; row < length; row++) {
+    const own = date(row);
+    const dates = pages.get(page(row));
+    if (dates === undefined) pages.set(page(row), { first: own, last: own });
+    else if (own !== undefined) {
+      if (dates.first === undefined || own < dates.first) dates.first = own;
+      if (dates.last === undefined || own > dates.last) dates.last = own;
+    }
+  }
+  const instants = pageInstants([...pages.values()]);
+  return new Map([...pages.keys()].map((number, at) => [number, instants[at]?.instant]));
 }
 
 /** The earliest and the latest date of a page's events, in microseconds since 1970; undefined: it has none. */
