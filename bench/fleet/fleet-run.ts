@@ -29,7 +29,7 @@ const lookMs = 5000;
  * to queue, workers and Redis calls each other in circles, over one state.
  */
 export function runFleet(scenario: Scenario, accounts: readonly Account[], told: Told): Outcome {
-  const { seed, start, days, workers: workerCount, places, rules, night, server, costs, troubles } = scenario;
+  const { seed, start, days, workers: workerCount, places, turnMs, night, server, costs, troubles } = scenario;
   const end = start + days * dayMs;
   const timeline = new Timeline(start);
   const queue = new QueueModel<AccountJob>();
@@ -51,7 +51,7 @@ export function runFleet(scenario: Scenario, accounts: readonly Account[], told:
 
   const isAway = (): boolean => timeline.now() < outage.to;
   const priorityOf = (work: JobKind, standing: Standing, at: number): number =>
-    rules === undefined ? 1 : turnPriority(work, standing, at, rules);
+    turnMs === undefined ? 1 : turnPriority(work, standing, at);
   const workOf = (job: AccountJob): JobKind | undefined =>
     job.isSyncAsked || job.account.sync !== undefined ? 'sync' : isDone(job.account.backfill) ? undefined : 'backfill';
 
@@ -129,7 +129,7 @@ export function runFleet(scenario: Scenario, accounts: readonly Account[], told:
     const { account } = job;
     if (job.wasCutOff) {
       const cutOff = { end: 'transient', ranMs: 0, hasCommitted: false } as const;
-      const after = afterTurn(job.standing, cutOff, random, rules);
+      const after = afterTurn(job.standing, cutOff, random);
       if (after.next === 'dead') {
         giveUp(job);
         return;
@@ -148,8 +148,8 @@ export function runFleet(scenario: Scenario, accounts: readonly Account[], told:
         : undefined;
     const run = worker.begin(job, planOf(account, work, backlogs, now, latency, costs, fault));
     running.set(job, run);
-    const least = turnLength(now - job.askedAt, rules);
-    if (rules !== undefined && run.plan.end - now > least)
+    const least = turnLength(now - job.askedAt, turnMs);
+    if (turnMs !== undefined && run.plan.end - now > least)
       timeline.at(now + least, () => {
         look(worker, run);
       });
@@ -168,7 +168,7 @@ export function runFleet(scenario: Scenario, accounts: readonly Account[], told:
       firstWaiting: queue.firstPriority,
       hasUrgentJob: plan.work === 'backfill' && job.isSyncAsked,
     };
-    if (!isAway() && isTurnOver(turn, now, rules)) {
+    if (!isAway() && isTurnOver(turn, now, turnMs)) {
       worker.catchUp();
       run.isDraining = true;
       worker.replan(run, drainedFrom(plan, run.clock, costs));
@@ -213,7 +213,7 @@ export function runFleet(scenario: Scenario, accounts: readonly Account[], told:
     }
     const hasCommitted = reads.some(({ kept }) => kept > 0);
     const end = plan.why === 'transient' && isDone(plan.backlogs) ? 'done' : plan.why;
-    const next = afterTurn(job.standing, { end, ranMs: now - takenAt, hasCommitted: hasCommitted }, random, rules);
+    const next = afterTurn(job.standing, { end, ranMs: now - takenAt, hasCommitted: hasCommitted }, random);
     if (next.next === 'dead') {
       giveUp(job);
       return;
@@ -279,7 +279,7 @@ export function runFleet(scenario: Scenario, accounts: readonly Account[], told:
   };
 
   const nights = (account: Account): void => {
-    const second = rules === undefined ? (night.startMs % dayMs) / 1000 : nightlySecond(account.name, night);
+    const second = turnMs === undefined ? (night.startMs % dayMs) / 1000 : nightlySecond(account.name, night);
     for (let day = start; day < end; day += dayMs) {
       const at = day + second * 1000;
       if (at > account.joinsAt)

@@ -1,4 +1,3 @@
-import { turnRules } from '../../src/app/fleet/turns.js';
 import { accountsOf } from './account.js';
 import { boundsOf } from './bounds.js';
 import { Figures } from './figures.js';
@@ -21,12 +20,12 @@ interface Way {
 async function run(sizes: Pick<Scenario, 'accounts' | 'days' | 'workers' | 'places'>): Promise<void> {
   const usual: Scenario = { ...usualScenario, ...sizes };
   const few = Math.ceil(usual.places / 4);
-  const long = { ...turnRules, turnMs: 600_000 };
+  const long = 600_000;
   const ways: readonly Way[] = [
-    { name: `first come, ${few} places`, scenario: { ...usual, places: few, rules: undefined } },
-    { name: `10 min, ${few} places`, scenario: { ...usual, places: few, rules: long } },
+    { name: `first come, ${few} places`, scenario: { ...usual, places: few, turnMs: undefined } },
+    { name: `10 min, ${few} places`, scenario: { ...usual, places: few, turnMs: long } },
     { name: `1 min, ${few} places`, scenario: { ...usual, places: few } },
-    { name: `10 min, ${usual.places} places`, scenario: { ...usual, rules: long } },
+    { name: `10 min, ${usual.places} places`, scenario: { ...usual, turnMs: long } },
     { name: `1 min, ${usual.places} places`, scenario: usual },
   ];
   const { accounts, days, workers, places } = usual;

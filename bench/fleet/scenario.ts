@@ -1,5 +1,4 @@
 import type { Night } from '../../src/app/fleet/nightly.js';
-import type { TurnRules } from '../../src/app/fleet/turns.js';
 
 /** What is simulated. Durations in seconds unless the name says otherwise. */
 export interface Scenario {
@@ -11,9 +10,12 @@ export interface Scenario {
   readonly workers: number;
   /** Turns that a worker has under way at once, each of another account. */
   readonly places: number;
-  /** Left out: first come, first served, each to the end of its work, and every sync at the same instant of the night. */
-  readonly rules: TurnRules | undefined;
-  /** When syncs begin: without rules all of them at its start. */
+  /**
+   * Milliseconds of a turn while others wait; undefined: first come, first served, each to the end of its work, and every sync at the same
+   * instant of the night.
+   */
+  readonly turnMs: number | undefined;
+  /** When syncs begin: without `turnMs` all of them at its start. */
   readonly night: Night;
   readonly population: Population;
   readonly server: Service;

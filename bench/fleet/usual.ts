@@ -11,7 +11,7 @@ export const usualScenario: Scenario = {
   days: 30,
   workers: 50,
   places: 16,
-  rules: turnRules,
+  turnMs: turnRules.turnMs,
   night: { startMs: hour, lengthMs: 4 * hour },
   population: {
     medianEvents: 300,

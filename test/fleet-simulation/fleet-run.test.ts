@@ -6,7 +6,6 @@ import { requestsOf } from '../../bench/fleet/bounds.js';
 import type { EndedTurn } from '../../bench/fleet/told.js';
 import { sentAt } from '../../bench/fleet/reading.js';
 import type { Scenario } from '../../bench/fleet/scenario.js';
-import { turnRules } from '../../src/app/fleet/turns.js';
 import { dayMs } from '../../src/core/windows.js';
 import { mostAtOnce, seen, smallScenario } from './small-fleet.js';
 
@@ -23,10 +22,9 @@ const anyScenario: fc.Arbitrary<Scenario> = fc
     faults: fc.constantFrom(0, 0.2),
     outage: fc.record({ at: fc.integer({ min: 10, max: 100_000 }), lasts: fc.integer({ min: 1, max: 900 }) }),
   })
-  .map(({ turnMs, cpuRequest, daysBetweenDeaths, keepsJournal, faults, outage, ...sizes }) => ({
+  .map(({ cpuRequest, daysBetweenDeaths, keepsJournal, faults, outage, ...sizes }) => ({
     ...smallScenario,
     ...sizes,
-    rules: turnMs === undefined ? undefined : { ...turnRules, turnMs },
     costs: { ...smallScenario.costs, cpuRequest },
     troubles: { ...smallScenario.troubles, daysBetweenDeaths, keepsJournal, faults, outages: [outage] },
   }));
@@ -109,7 +107,7 @@ test('no request goes out before its token, over all turns of an account', () =>
 
 test('workers die, Redis is away, and still all that can be loaded is loaded, by the same seed alike', () => {
   const population = { ...smallScenario.population, medianEvents: 3000 };
-  const scenario = { ...smallScenario, seed: 3, accounts: 40, population, rules: { ...turnRules, turnMs: 30_000 } };
+  const scenario = { ...smallScenario, seed: 3, accounts: 40, population, turnMs: 30_000 };
   const once = seen(scenario);
   const ends = new Set(once.turns.map(({ end }) => end));
   expect([...ends].toSorted()).toEqual(['died', 'done', 'over', 'permanent', 'transient']);

@@ -7,11 +7,12 @@ import type { SyncInTurns } from '../load/sync.js';
 import { openSync, type AccountJob, type OpenSync, type PendingJob } from './account-jobs.js';
 import type { Fleet } from './fleet.js';
 import type { AfterTurn, Turn } from './turn-queue.js';
-import { afterTurn, isTurnOver, turnLength, turnPriority, type TurnEnd, type TurnRules } from './turns.js';
+import { afterTurn, isTurnOver, turnLength, turnPriority, type TurnEnd } from './turns.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 
 interface TurnOptions {
-  readonly rules: TurnRules;
+  /** Minimum length of the turn while others wait. */
+  readonly turnMs: number;
   readonly clock: Clock;
   readonly random: () => number;
   readonly emit: Emit;
@@ -41,7 +42,7 @@ const watchMs = 5000;
  * Runs an account's turn: its first job, until the job is done or the turn is over. `afterTurn` decides what follows.
  */
 export async function runTurn(turn: Turn, fleet: Fleet, options: TurnOptions): Promise<AfterTurn> {
-  const { clock, emit, rules, random } = options;
+  const { clock, emit, random } = options;
   const { account } = turn;
   const [first] = await fleet.jobs.of(account);
   if (first === undefined) return { next: 'rest' };
@@ -49,7 +50,7 @@ export async function runTurn(turn: Turn, fleet: Fleet, options: TurnOptions): P
   const fence = await acquireAccount(fleet, account);
   let standing = turn.standing;
   if (turn.wasInterrupted) {
-    const after = afterTurn(standing, { end: 'transient', ranMs: 0, hasCommitted: false }, random, rules);
+    const after = afterTurn(standing, { end: 'transient', ranMs: 0, hasCommitted: false }, random);
     standing = after.standing;
     if (after.next === 'dead') {
       return { next: 'dead', reason: `its worker died in each of the last ${standing.failures} turns` };
@@ -83,7 +84,7 @@ interface StartedTurn {
 
 /** Runs a turn to its end, which it emits. */
 async function runStartedTurn(started: StartedTurn, fleet: Fleet, options: TurnOptions): Promise<AfterTurn> {
-  const { clock, emit, rules, random } = options;
+  const { clock, emit, random } = options;
   const { turn, first, fence, began, meter } = started;
   const { account, standing } = turn;
   const { work: kind } = first.job;
@@ -99,7 +100,7 @@ async function runStartedTurn(started: StartedTurn, fleet: Fleet, options: TurnO
     emit({ event: 'turn-ended', ...ended, next: null, delaySeconds: 0 });
     return { next: 'lost' };
   }
-  const after = afterTurn(standing, { end, ranMs, hasCommitted: meter.counts.slices > 0 }, random, rules);
+  const after = afterTurn(standing, { end, ranMs, hasCommitted: meter.counts.slices > 0 }, random);
   if (end === 'done') {
     await sync?.clear();
     await fleet.jobs.remove(account, sync?.pending ?? first);
@@ -115,13 +116,8 @@ async function runStartedTurn(started: StartedTurn, fleet: Fleet, options: TurnO
   if (next === undefined) return { next: 'rest' };
   if (after.next === 'dead') return { next: 'dead', reason: reason ?? '' };
   const dueAt = clock.now() + after.delayMs;
-  const priority = turnPriority(next.job.work, after.standing, dueAt, rules);
+  const priority = turnPriority(next.job.work, after.standing, dueAt);
   return { next: 'again', dueAt, priority, standing: after.standing };
-}
-
-interface TurnOutcome {
-  readonly end: Extract<RunEvent, { event: 'turn-ended' }>['end'];
-  readonly reason: string | null;
 }
 
 /** The figures of a turn of some milliseconds, for who reads its end. */
@@ -135,7 +131,7 @@ async function runJob(
   sync: OpenSync | undefined,
   fleet: Fleet,
   options: TurnOptions,
-): Promise<TurnOutcome> {
+): Promise<Pick<Extract<RunEvent, { event: 'turn-ended' }>, 'end' | 'reason'>> {
   const turnOver = new AbortController();
   const ended = new AbortController();
   const signal = AbortSignal.any([options.stop, turn.signal, lost]);
@@ -178,7 +174,7 @@ interface WatchedTurn {
 async function watchTurn(
   { turn, job, counts, turnOver, ended }: WatchedTurn,
   fleet: Fleet,
-  { clock, rules }: TurnOptions,
+  { clock, turnMs }: TurnOptions,
 ): Promise<never> {
   const { account, standing, dueAt } = turn;
   const began = clock.now();
@@ -189,12 +185,12 @@ async function watchTurn(
     const ranMs = clock.now() - began;
     // A turn that ended before its first request would never get anywhere.
     const hasBegun = counts.requests + counts.pages > 0;
-    if (ranMs < turnLength(waitedMs, rules) || !hasBegun || turnOver.signal.aborted) continue;
+    if (ranMs < turnLength(waitedMs, turnMs) || !hasBegun || turnOver.signal.aborted) continue;
     const firstWaiting = await fleet.queue.firstWaiting(clock.now());
     const isBackfill = job.work === 'backfill';
     const hasUrgentJob = isBackfill && (await fleet.jobs.of(account)).some((other) => other.job.work === 'sync');
     const running = { kind: job.work, standing, waitedMs, ranMs, firstWaiting, hasUrgentJob };
-    if (isTurnOver(running, clock.now(), rules)) {
+    if (isTurnOver(running, clock.now(), turnMs)) {
       turnOver.abort(new LedgerlakeError('STOPPED', 'another account has priority'));
     }
   }

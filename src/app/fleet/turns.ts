@@ -1,4 +1,3 @@
-import type { CauseRule } from '../../engine/retry/causes.js';
 import { backOff } from '../../engine/retry/retry-policy.js';
 
 /**
@@ -22,41 +21,37 @@ export interface Standing {
 /** The standing of an account that enters the queue. */
 export const newcomer: Standing = { servedMs: 0, failures: 0 };
 
-export interface TurnRules {
-  /** Minimum length of a turn while an account with priority waits. */
-  readonly turnMs: number;
-  /**
-   * Share of an account's waiting time that its turn lasts at least, up to `longestShareMs`: it bounds the overhead of short turns in
-   * a busy fleet.
-   */
-  readonly shareOfWait: number;
-  readonly longestShareMs: number;
-  /** How much later a backfill counts as requested than a sync. */
-  readonly headStartMs: number;
-  /** The maximum by which `servedMs` delays an account: it bounds the waiting time. */
-  readonly longestHandicapMs: number;
-  /** Consecutive failed turns after which the account goes to the dead letters. */
-  readonly maxFailures: number;
-  /** The pauses between failed turns. */
-  readonly pauses: Pick<CauseRule, 'firstPauseMs' | 'longestPauseMs'>;
-}
-
 const minute = 60_000;
 const hour = 60 * minute;
 
-export const turnRules: TurnRules = {
-  // A full token bucket is spent within seconds; after that a turn sends a request every two seconds. The buckets of waiting
-  // accounts fill meanwhile, so that a change of turns costs a second or two (docs/scale.md).
+/** What the order and the length of turns depend on. */
+export const turnRules = {
+  /**
+   * Minimum length of a turn while an account with priority waits, unless the worker has another. A full token bucket is spent within
+   * seconds; after that a turn sends a request every two seconds. The buckets of waiting accounts fill meanwhile, so that a change of
+   * turns costs a second or two (docs/scale.md).
+   */
   turnMs: minute,
-  // Ten minutes after a wait of four hours.
+  /**
+   * Share of an account's waiting time that its turn lasts at least, up to `longestShareMs`: ten minutes after a wait of four hours. It
+   * bounds the overhead of short turns in a busy fleet.
+   */
   shareOfWait: 1 / 24,
   longestShareMs: 10 * minute,
+  /** How much later a backfill counts as requested than a sync. */
   headStartMs: 4 * hour,
+  /** The maximum by which `servedMs` delays an account: it bounds the waiting time. */
   longestHandicapMs: 4 * hour,
-  // About nine hours with these pauses, so that an outage of a night leaves no dead letters.
+  /**
+   * Consecutive failed turns after which the account goes to the dead letters: about nine hours with these pauses, so that an outage of a
+   * night leaves none.
+   */
   maxFailures: 16,
+  /** The pauses between failed turns. */
   pauses: { firstPauseMs: minute, longestPauseMs: 2 * hour },
-};
+} as const;
+
+const { shareOfWait, longestShareMs, headStartMs, longestHandicapMs, maxFailures, pauses } = turnRules;
 
 /** The greatest priority of BullMQ. Priorities are integers from 1, and the lowest goes first. */
 export const lastPriority = 2 ** 21;
@@ -77,18 +72,13 @@ const grainMs = minute;
  *
  * @param requestedAt when the account began to wait for this turn
  */
-export function turnPriority(
-  kind: JobKind,
-  { servedMs }: Standing,
-  requestedAt: number,
-  { headStartMs, longestHandicapMs }: TurnRules = turnRules,
-): number {
+export function turnPriority(kind: JobKind, { servedMs }: Standing, requestedAt: number): number {
   const handicap = Math.min(Math.max(0, servedMs), longestHandicapMs) + (kind === 'backfill' ? headStartMs : 0);
   return 1 + (Math.floor((requestedAt + handicap) / grainMs) % lastPriority);
 }
 
-/** The minimum length of a turn after a wait. */
-export function turnLength(waitedMs: number, { turnMs, shareOfWait, longestShareMs }: TurnRules = turnRules): number {
+/** The minimum length of a turn after a wait; `turnMs`: that of the worker. */
+export function turnLength(waitedMs: number, turnMs: number = turnRules.turnMs): number {
   return Math.max(turnMs, Math.min(waitedMs * shareOfWait, longestShareMs));
 }
 
@@ -110,12 +100,12 @@ interface RunningTurn {
  * Whether a turn is to end: it has its minimum length, and a job with priority waits. Otherwise it continues, because a restart costs
  * time. Called every few seconds.
  */
-export function isTurnOver(turn: RunningTurn, now: number, rules: TurnRules = turnRules): boolean {
+export function isTurnOver(turn: RunningTurn, now: number, turnMs?: number): boolean {
   const { kind, standing, waitedMs, ranMs, firstWaiting, hasUrgentJob } = turn;
-  if (ranMs < turnLength(waitedMs, rules)) return false;
+  if (ranMs < turnLength(waitedMs, turnMs)) return false;
   if (hasUrgentJob) return true;
   if (firstWaiting === undefined) return false;
-  return firstWaiting <= turnPriority(kind, withServed(standing, ranMs), now, rules);
+  return firstWaiting <= turnPriority(kind, withServed(standing, ranMs), now);
 }
 
 /**
@@ -147,7 +137,6 @@ export function afterTurn(
   before: Standing,
   { end, ranMs, hasCommitted }: { readonly end: TurnEnd; readonly ranMs: number; readonly hasCommitted: boolean },
   random: () => number,
-  rules: TurnRules = turnRules,
 ): NextTurn {
   const { servedMs } = withServed(before, ranMs);
   if (end === 'done' || end === 'over') {
@@ -156,8 +145,8 @@ export function afterTurn(
   }
   const failures = hasCommitted ? 1 : before.failures + 1;
   const standing = { servedMs, failures };
-  if (end === 'permanent' || failures >= rules.maxFailures) return { next: 'dead', standing };
-  return { next: 'again', delayMs: backOff(rules.pauses, failures - 1, random), standing };
+  if (end === 'permanent' || failures >= maxFailures) return { next: 'dead', standing };
+  return { next: 'again', delayMs: backOff(pauses, failures - 1, random), standing };
 }
 
 function withServed(before: Standing, ranMs: number): Standing {

@@ -6,7 +6,6 @@ import { openFleet, type Fleet, type FleetAddress } from './fleet.js';
 import { runTurn, type TurnContext } from './run-turn.js';
 import type { FleetKeys, RedisCommands } from './redis.js';
 import { startQueueWorker } from './turn-queue.js';
-import { turnRules } from './turns.js';
 import { openStore } from '../../lake/store/open-store.js';
 import type { Store } from '../../lake/store/store.js';
 import { plainLog } from '../../observe/log/plain-log.js';
@@ -62,7 +61,7 @@ export async function runWorker(options: WorkerOptions, context: RunContext): Pr
     notifying.add(posted);
   };
   try {
-    const settings = { rules: { ...turnRules, turnMs }, clock, random: Math.random, emit };
+    const settings = { turnMs, clock, random: Math.random, emit };
     const queueWorker = await startQueueWorker(fleet.redis, fleet.keys, {
       concurrency,
       lockMs,

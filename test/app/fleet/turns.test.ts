@@ -8,7 +8,6 @@ import {
   turnPriority,
   turnRules,
   type Standing,
-  type TurnRules,
   type JobKind,
 } from '../../../src/app/fleet/turns.js';
 
@@ -51,8 +50,7 @@ describe('who goes first', () => {
     fc.assert(
       fc.property(works, instants, turns, (work, askedAt, turnMs) => {
         const served = { servedMs: turnMs, failures: 0 };
-        const rules = { ...turnRules, turnMs };
-        expect(turnPriority(work, newcomer, askedAt, rules)).toBeLessThan(turnPriority(work, served, askedAt, rules));
+        expect(turnPriority(work, newcomer, askedAt)).toBeLessThan(turnPriority(work, served, askedAt));
       }),
     );
   });
@@ -82,7 +80,7 @@ describe('who goes first', () => {
 function played(
   asked: readonly { readonly at: number; readonly minutes: number; readonly work?: JobKind }[],
   until: number,
-  rules: TurnRules = turnRules,
+  turnMs: number = turnRules.turnMs,
 ): number[] {
   const accounts = asked.map(({ at, minutes, work = 'backfill' }, index) => ({
     index,
@@ -91,7 +89,7 @@ function played(
     left: minutes * minute,
     standing: newcomer,
   }));
-  const step = Math.min(minute, rules.turnMs);
+  const step = Math.min(minute, turnMs);
   const ended = asked.map(() => Infinity);
   const open = new Set<(typeof accounts)[number]>();
   let come = 0;
@@ -102,7 +100,7 @@ function played(
       open.add(account);
     }
     return [...open]
-      .map((account) => ({ account, priority: turnPriority(account.work, account.standing, account.at, rules) }))
+      .map((account) => ({ account, priority: turnPriority(account.work, account.standing, account.at) }))
       .toSorted((one, other) => one.priority - other.priority || one.account.at - other.account.at)[0];
   };
   for (let time = now; time < now + until * minute;) {
@@ -117,9 +115,9 @@ function played(
     const waitedMs = time - account.at;
     for (let ranMs = 0; ; ranMs += step) {
       const turn = { kind: work, standing, waitedMs, ranMs, firstWaiting: first(time)?.priority, hasUrgentJob: false };
-      if (account.left <= 0 || isTurnOver(turn, time, rules)) {
+      if (account.left <= 0 || isTurnOver(turn, time, turnMs)) {
         const end = account.left <= 0 ? 'done' : 'over';
-        const after = afterTurn(standing, { end, ranMs, hasCommitted: true }, () => 0, rules);
+        const after = afterTurn(standing, { end, ranMs, hasCommitted: true }, () => 0);
         account.standing = after.standing;
         break;
       }
@@ -138,11 +136,10 @@ const lengths = [0.25, 1, 3, 10, 30] as const;
 
 describe('a place that all share', () => {
   test.each(lengths)('a small account waits for one turn of %d minutes of a huge one, not for all of it', (turn) => {
-    const rules = { ...turnRules, turnMs: turn * minute };
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 300 }), fc.integer({ min: 1, max: 10 }), works, (at, minutes, work) => {
         const huge = { at: 0, minutes: 10_000, work };
-        const ended = played([huge, { at, minutes, work }], 400, rules);
+        const ended = played([huge, { at, minutes, work }], 400, turn * minute);
         // Where it has turns of its own, it gives way as well until the huge one has fallen behind.
         const turns = turn >= minutes ? 1 : 1 + (minutes + 1) / turn;
         expect(ended[1]).toBeLessThanOrEqual(at + minutes + Math.max(1, turns * turn));
@@ -152,25 +149,23 @@ describe('a place that all share', () => {
   });
 
   test.each(lengths)('huge accounts have their part of a place that others fill, with turns of %d minutes', (turn) => {
-    const rules = { ...turnRules, turnMs: turn * minute };
     const minutes = 150;
     // By least service alone it would go on behind the last of them, and with short turns for what is left of its life.
-    const most = minutes * (1 / rules.shareOfWait + 2);
+    const most = minutes * (1 / turnRules.shareOfWait + 2);
     for (const size of [1, 5]) {
       const small = Array.from({ length: Math.ceil(most / size) }, (_, n) => ({ at: n * size, minutes: size }));
-      const ended = played([{ at: 0, minutes }, ...small], most + 1, rules);
+      const ended = played([{ at: 0, minutes }, ...small], most + 1, turn * minute);
       expect(ended[0]).toBeLessThan(most);
       expect(ended[0]).toBeGreaterThan(2 * minutes);
     }
   });
 
   test('syncs that never come to their end leave a place to backfills after some hours', () => {
-    const rules = { ...turnRules, turnMs: minute };
     const syncs = Array.from({ length: 3 }, () => ({ at: 0, minutes: 100_000, work: 'sync' as const }));
     const minutes = 30;
-    const [ended] = played([{ at: 0, minutes }, ...syncs], 60 * 24, rules);
+    const [ended] = played([{ at: 0, minutes }, ...syncs], 60 * 24, minute);
     expect(ended).toBeGreaterThan(60);
-    expect(ended).toBeLessThanOrEqual(minutes * (1 / rules.shareOfWait + 1) + rules.headStartMs / minute);
+    expect(ended).toBeLessThanOrEqual(minutes * (1 / turnRules.shareOfWait + 1) + turnRules.headStartMs / minute);
   });
 });
 
