@@ -5,7 +5,7 @@ import { proseWidth, writeText } from '../../core/text/sink.js';
 import { textLines } from '../../core/text/width.js';
 import { identifier } from '../../core/duckdb/literals.js';
 import type { Writable } from 'node:stream';
-import type { Destination, Session } from './session.js';
+import type { Session } from './session.js';
 import { printable } from '../../core/printable.js';
 
 /** The shell's own commands, without their dots. */
@@ -35,7 +35,6 @@ secrets). A table ends after 500 rows. Ctrl-C cancels the statement that is runn
 
 interface DotCommandContext {
   readonly session: Session;
-  readonly destination: Destination;
   /** Runs a statement for the command. */
   readonly run: (statement: string) => Promise<boolean>;
   readonly output: Writable;
@@ -47,7 +46,7 @@ interface DotCommandContext {
  * or USAGE for an unknown command or an invalid argument.
  */
 export async function dotCommand(context: DotCommandContext, name: string, argument: string): Promise<boolean> {
-  const { session, destination, run, output, errorOutput } = context;
+  const { session, run, output, errorOutput } = context;
   switch (name) {
     case 'help':
       return writeText(output, [`${textLines(help, proseWidth(output)).join('\n')}\n`]);
@@ -56,7 +55,7 @@ export async function dotCommand(context: DotCommandContext, name: string, argum
     case 'schema':
       return run(schemaQuery(argument));
     case 'output': {
-      const written = await destination.to(argument === '' ? undefined : argument);
+      const written = await session.writeTo(argument === '' ? undefined : argument);
       return written === undefined || writeText(errorOutput, [`${printable(written)}\n`]);
     }
     case 'format':

@@ -2,7 +2,7 @@ import { commandIn, type CommandScope, withCommandsIn } from '../../app/command-
 import { checkParameters } from '../../app/query/check-parameters.js';
 import { readCatalog } from './tab-completion.js';
 import { openDatabase } from '../../core/duckdb/connection.js';
-import { Destination, paramWords, Session, type SessionOptions } from './session.js';
+import { paramWords, Session, type SessionOptions } from './session.js';
 import { runShell, type ShellOptions } from './shell.js';
 import { returnsRows, statementsOf } from '../../core/duckdb/sql-statements.js';
 import { fileCount } from '../../core/duckdb/views.js';
@@ -113,9 +113,8 @@ export async function runSql(options: RunSqlOptions): Promise<0 | 1> {
   const printed = statements === undefined || !takesOne ? statements : [singleResult(statements, outputFile, format)];
   const database = await openDatabase();
   const session = new Session({ ...options, database });
-  const destination = new Destination(session);
   try {
-    if (outputFile !== undefined) await destination.to(outputFile);
+    if (outputFile !== undefined) await session.writeTo(outputFile);
     if (fileCount(await session.refresh()) === 0) {
       await writeText(errorOutput, [
         `The lake ${printable(scope.lake)} is empty: \`${printable(commandIn(scope, 'ledgerlake status'))}\` names the command that loads it.\n`,
@@ -127,20 +126,20 @@ export async function runSql(options: RunSqlOptions): Promise<0 | 1> {
         await session.createMacros();
         return readCatalog(database);
       };
-      code = await runShell({ ...options, session, destination, catalog });
+      code = await runShell({ ...options, session, catalog });
     } else {
       for (const statement of statements) {
         if (printed?.includes(statement) !== true) await session.runSilently(statement);
         else if (!(await session.run(statement))) break;
       }
     }
-    const written = await destination.to(undefined);
+    const written = await session.writeTo(undefined);
     if (written !== undefined && options.reportsFile === true) {
       await writeText(errorOutput, [`${printable(written)}\n`]);
     }
     return code;
   } finally {
-    await destination.drop();
+    await session.drop();
     database.close();
   }
 }

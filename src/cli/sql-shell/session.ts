@@ -35,35 +35,63 @@ export interface SessionOptions extends LakeDatabaseOptions {
 /** How a user gives the values of parameters. */
 export const paramWords = { value: '--param', addition: (name: string) => `--param ${name}=VALUE` };
 
-/** Runs statements over a lake's views and writes their results to an output. */
+/** Runs statements over a lake's views and writes their results to its output, or to a file, which gets its name once it is complete. */
 export class Session {
   /** The format that the user chose; undefined: that of the output. */
   chosenFormat: Format | undefined;
-  /** The output of the next results. */
-  output: Output;
-  /** Number of rows written to the output. */
-  rows = 0;
-  /** The format by the output's file name. */
-  outputFormat: Format = 'table';
-  /** The output, where it isn't text. */
-  binaryFile: BinaryFile | undefined;
   readonly #options: SessionOptions;
   readonly #lake: LakeDatabase;
+  /** The file of the next results; undefined: they go to the output. */
+  #file: OutputFile | undefined;
+  /** The same file, where it isn't text. */
+  #binaryFile: BinaryFile | undefined;
+  /** The format by the file's name. */
+  #fileFormat: Format = 'table';
+  /** Number of rows written to the file. */
+  #rows = 0;
 
   constructor(options: SessionOptions) {
     this.#options = options;
     this.#lake = new LakeDatabase(options);
     this.chosenFormat = options.format;
-    this.output = options.output;
   }
 
   /** The format of the results that are text. */
   get #textFormat(): Format {
-    return this.chosenFormat ?? this.outputFormat;
+    return this.chosenFormat ?? this.#fileFormat;
   }
 
   get format(): Format | BinaryFormat {
-    return this.binaryFile?.format ?? this.#textFormat;
+    return this.#binaryFile?.format ?? this.#textFormat;
+  }
+
+  /**
+   * Sends the next results to a file; undefined: to the output. Resolves to a message about the previous file, if there was one.
+   * Throws a USAGE error for a file that can't be written, and for a file name of no known format where none is chosen; the
+   * results then go where they went.
+   */
+  async writeTo(path: string | undefined): Promise<string | undefined> {
+    const isFormatKnown = path === undefined || this.chosenFormat !== undefined;
+    const format = isFormatKnown ? 'table' : formatOfFile(path);
+    const next = path === undefined ? undefined : await openOutputFile(path);
+    const [previous, rows] = [this.#file, this.#rows];
+    const isEmpty = this.#binaryFile?.isWritten === false;
+    this.#file = next;
+    this.#fileFormat = isBinary(format) ? 'table' : format;
+    this.#binaryFile = next !== undefined && isBinary(format) ? new BinaryFile(next, format) : undefined;
+    this.#rows = 0;
+    try {
+      if (!isEmpty) await previous?.commit();
+    } finally {
+      await previous?.discard();
+    }
+    if (isEmpty) return previous && `no result for ${previous.path}, so it was not written`;
+    return previous && `wrote ${previous.path}, ${formatCount(rows, 'row')}`;
+  }
+
+  /** Drops an unfinished file. */
+  async drop(): Promise<void> {
+    await this.#file?.discard();
   }
 
   /** Creates the views of the lake's newest version, and resolves to it. */
@@ -77,14 +105,14 @@ export class Session {
   }
 
   /**
-   * Runs one statement and prints its result. Resolves to false once the output has no reader, which is no error. Throws a
-   * LedgerlakeError: SQL with DuckDB's message, USAGE for a parameter without a value, or STOPPED. `signal` replaces the session's; once it
-   * aborts, its reason is thrown.
+   * Runs one statement and writes its result. Resolves to false once the output has no reader, which is no error. Throws a
+   * LedgerlakeError: SQL with DuckDB's message, USAGE for a parameter without a value, or STOPPED; a file then has nothing of the result.
+   * `signal` replaces the session's; once it aborts, its reason is thrown.
    */
   async run(statement: string, signal?: AbortSignal): Promise<boolean> {
     const options = { signal, parameters: this.#parametersOf(statement) };
-    if (this.binaryFile !== undefined && returnsRows(statement)) {
-      this.rows += await this.binaryFile.write(this.#lake, statement, options);
+    if (this.#binaryFile !== undefined && returnsRows(statement)) {
+      this.#rows += await this.#binaryFile.write(this.#lake, statement, options);
       await this.#writeNotes(statement);
       return true;
     }
@@ -92,7 +120,9 @@ export class Session {
       await this.#writeNotes(statement);
       return this.#print(result);
     };
-    return this.#lake.run(statement, print, options);
+    const run = () => this.#lake.run(statement, print, options);
+    // A binary file has a result once all of it was written.
+    return this.#file === undefined || this.#binaryFile !== undefined ? run() : this.#file.atomically(run);
   }
 
   /** Runs one statement and drops its result. */
@@ -120,8 +150,8 @@ export class Session {
   }
 
   async #print({ returns, plan, columns, chunks }: QueryResult): Promise<boolean> {
-    const { output } = this;
-    const { errorOutput } = this.#options;
+    const { errorOutput, output: screen } = this.#options;
+    const output: Output = this.#file?.stream ?? screen;
     const isForPeople = this.#textFormat === 'table' || this.#textFormat === 'vertical';
     if (returns === 'rows' && plan && isForPeople) return writeText(output, planText(chunks));
     if (returns === 'rows') {
@@ -134,7 +164,7 @@ export class Session {
           }
         };
         const isRead = await writeRows(output, this.#textFormat, columns, counted());
-        this.rows += count;
+        this.#rows += count;
         return isRead;
       }
       const { rows, isCut } = await firstRows(chunks);
@@ -173,54 +203,6 @@ async function* planText(chunks: QueryResult['chunks']): AsyncGenerator<string> 
   for await (const rows of chunks) yield rows.map((row) => `${String(row.at(-1)).trimEnd()}\n`).join('');
 }
 
-/** The destination of a session's results: its output, or a file, which gets its name once the destination changes. */
-export class Destination {
-  readonly #session: Session;
-  readonly #output: Output;
-  #file: OutputFile | undefined;
-
-  constructor(session: Session) {
-    this.#session = session;
-    this.#output = session.output;
-  }
-
-  /**
-   * Sends the next results to a file; undefined: to the output. Resolves to a message about the previous file, if there was one.
-   * Throws a USAGE error for a file that can't be written, and for a file name of no known format where none is chosen; the
-   * destination then stays the same.
-   */
-  async to(path: string | undefined): Promise<string | undefined> {
-    const isFormatKnown = path === undefined || this.#session.chosenFormat !== undefined;
-    const format = isFormatKnown ? 'table' : formatOfFile(path);
-    const next = path === undefined ? undefined : await openOutputFile(path);
-    const previous = this.#file;
-    const { rows, binaryFile } = this.#session;
-    this.#file = next;
-    this.#session.output = next?.stream ?? this.#output;
-    this.#session.outputFormat = isBinary(format) ? 'table' : format;
-    this.#session.binaryFile = next !== undefined && isBinary(format) ? new BinaryFile(next, format) : undefined;
-    this.#session.rows = 0;
-    const isEmpty = binaryFile?.isWritten === false;
-    try {
-      if (!isEmpty) await previous?.commit();
-    } finally {
-      await previous?.discard();
-    }
-    if (isEmpty) return previous && `no result for ${previous.path}, so it was not written`;
-    return previous && `wrote ${previous.path}, ${formatCount(rows, 'row')}`;
-  }
-
-  /** Runs a function that writes results; where it throws, a file gets none of them. */
-  atomically<T>(write: () => Promise<T>): Promise<T> {
-    return this.#file === undefined ? write() : this.#file.atomically(write);
-  }
-
-  /** Drops an unfinished file. */
-  async drop(): Promise<void> {
-    await this.#file?.discard();
-  }
-}
-
 /** A file for one result, in a format that isn't text. */
 class BinaryFile {
   readonly format: BinaryFormat;
@@ -237,19 +219,14 @@ class BinaryFile {
     return this.#isWritten;
   }
 
-  /** @throws LedgerlakeError USAGE where it has a result */
-  refuseSecond(): void {
-    if (this.#isWritten)
-      throw usageError(`expected one query for ${this.#file.path}, got another one; name another file for its result`);
-  }
-
   /**
    * Writes the result of a query, exactly. Returns its number of rows.
    *
    * @throws LedgerlakeError as `LakeDatabase.run`; USAGE where it has a result, and for more rows than a sheet can have
    */
   async write(lake: LakeDatabase, query: string, options: QueryOptions): Promise<number> {
-    this.refuseSecond();
+    if (this.#isWritten)
+      throw usageError(`expected one query for ${this.#file.path}, got another one; name another file for its result`);
     const count =
       this.format === 'parquet'
         ? await writeParquet(lake, query, this.#file.temporary, options)

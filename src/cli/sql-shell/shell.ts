@@ -10,11 +10,10 @@ import { historyLines, openHistory, type ShellHistory } from './history-file.js'
 import { StatementReader } from '../../core/duckdb/sql-statements.js';
 import { typedFile, suggestions, type CompletionNames } from './tab-completion.js';
 import type { Readable, Writable } from 'node:stream';
-import type { Destination, Session } from './session.js';
+import type { Session } from './session.js';
 
 export interface ShellOptions {
   readonly session: Session;
-  readonly destination: Destination;
   readonly input: Readable & { readonly isTTY?: boolean };
   readonly output: Output;
   readonly errorOutput: Writable;
@@ -230,12 +229,12 @@ class Shell {
   }
 
   async #run(statement: string): Promise<boolean> {
-    const { session, destination, signal } = this.#options;
+    const { session, signal } = this.#options;
     // The query of a completion ends first; the statement may change the names.
     await this.#catalog?.catch(() => undefined);
     this.#catalog = undefined;
     const cancelOrStop = signal === undefined ? this.#cancel.signal : AbortSignal.any([signal, this.#cancel.signal]);
-    return destination.atomically(() => session.run(statement, cancelOrStop));
+    return session.run(statement, cancelOrStop);
   }
 
   /** Runs a step and reports its failure. Resolves to false once the output has no reader. */

@@ -266,6 +266,10 @@ describe('a query', () => {
     const { err } = await sql({ format: undefined, typed });
     expect(err).toMatch(/^Invalid Input Error: no\nexpected one query for .*, got another one; .*\nwrote .*, 1 row\n$/);
     expect(readdirSync(own)).toEqual([`out.${ending}`]);
+    const kept = `.output ${outputFile}\nSELECT 7 AS x;\nSELECT 2 AS x;\nDROP TABLE none;\n.output\n`;
+    expect((await sql({ format: undefined, typed: kept })).err).toMatch(/got another one; .*Catalog Error: .*wrote .*, 1 row\n$/s);
+    if (ending === 'parquet') expect((await sql({ query: `FROM '${outputFile}'`, format: 'csv' })).out).toBe('x\n7\n');
+    else expect(sheetIn(readFileSync(outputFile))).toContain('<v>7</v>');
     const unused = join(own, `unused.${ending}`);
     const none = await sql({ format: undefined, typed: `.output ${unused}\n.format\n.output\n` });
     expect([none.out, none.err]).toEqual([`${ending}\n`, `no result for ${unused}, so it was not written\n`]);
