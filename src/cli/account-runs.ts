@@ -5,7 +5,7 @@ import { variableOf } from '../core/environment.js';
 import { usageError } from '../core/errors.js';
 import { printable } from '../core/printable.js';
 import { accountPlaceholder } from '../app/configuration/metrics-file.js';
-import { servesMetrics, type OneOfSeveral, type SideBySide } from './listener.js';
+import { servesMetrics, type LiveView, type OneOfSeveral } from './listener.js';
 import { readParallel } from './commands/load-commands.js';
 import { printResult, type CommandArguments, type CommandDefinition } from './options/command-definition.js';
 import { readSettings } from './options/command-settings.js';
@@ -46,16 +46,15 @@ export async function runAccounts(
   };
   const runs = new Map<string, AccountRun>();
   const reported = new Set<string>();
+  const live: LiveView = {};
   const waiting = [...accounts];
   const next = (): string | undefined => (signal.aborted ? undefined : waiting.shift());
   if (parallel === 1) {
     for (let account = next(); account !== undefined; account = next()) {
       printTitle(account);
-      const oneOfSeveral = { reported, sideBySide: undefined, print: printResult };
-      runs.set(account, await run(args.withAccount(account), oneOfSeveral));
+      runs.set(account, await run(args.withAccount(account), { reported, live, print: printResult }));
     }
   } else {
-    const sideBySide: SideBySide = {};
     const texts = new Map<string, string[]>(accounts.map((account) => [account, []]));
     const unprinted = [...accounts];
     const printEnded = (): void => {
@@ -77,8 +76,8 @@ export async function runAccounts(
     const work = async (): Promise<void> => {
       for (let account = next(); account !== undefined; account = next()) {
         const own = texts.get(account);
-        const oneOfSeveral = { reported, sideBySide, print: (text: string) => void own?.push(text) };
-        runs.set(account, await run(args.withAccount(account), oneOfSeveral));
+        const print = (text: string) => void own?.push(text);
+        runs.set(account, await run(args.withAccount(account), { reported, live, print }));
         if (!isHeldBack) printEnded();
       }
     };

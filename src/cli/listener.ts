@@ -36,16 +36,15 @@ interface Listener {
 export interface OneOfSeveral {
   /** Usage errors and warnings of other accounts, which are not reported twice. */
   readonly reported: Set<string>;
-  /** Undefined: the accounts run in turn. */
-  readonly sideBySide: SideBySide | undefined;
+  /** The live view of all of them, once a run has opened it. */
+  readonly live: LiveView;
   /** Prints a result to standard output. */
   readonly print: (text: string) => void;
 }
 
-/** What runs side by side share. */
-export interface SideBySide {
-  /** The live view, once a run has opened it. */
-  view?: ReturnType<typeof liveView>;
+export interface LiveView {
+  /** Adds the view of a run. */
+  addView?: ReturnType<typeof liveView>;
 }
 
 /**
@@ -58,14 +57,14 @@ export async function openListener(
   { clock, signal }: Pick<RunContext, 'clock' | 'signal'>,
   oneOfSeveral?: OneOfSeveral,
 ): Promise<Listener> {
-  const { reported = new Set<string>(), sideBySide } = oneOfSeveral ?? {};
+  const { reported = new Set<string>(), live } = oneOfSeveral ?? {};
   const configuration = await configurationFor(args, command);
   const { run, ...settings } = await readLogSettings(args, command, configuration);
   const verbosity = { verbose: args.flag('verbose'), quiet: args.flag('quiet') };
   const complete = (text: string): string => withCommandsIn(args.scope(), text);
   // The account of the only run is known once it has started.
   const account = oneOfSeveral && args.text('account');
-  const log = await openLog(settings.logFormat, verbosity, clock, { complete, account, sideBySide });
+  const log = await openLog(settings.logFormat, verbosity, clock, { complete, account, live });
   const metrics = await openMetrics(settings, configuration, { run, clock, emit: log.emit }).catch(
     async (error: unknown) => {
       await log.close();
@@ -156,7 +155,7 @@ async function runAccount(args: CommandArguments, configuration: Configuration):
 interface LogOptions {
   /** The account of a run that is one of several. */
   readonly account?: string | undefined;
-  readonly sideBySide?: SideBySide | undefined;
+  readonly live?: LiveView | undefined;
   /** Adds the options of the command line to the commands in a text. */
   readonly complete?: (text: string) => string;
 }
@@ -166,7 +165,7 @@ export async function openLog(
   format: LogFormat,
   { verbose, quiet }: { readonly verbose: boolean; readonly quiet: boolean },
   clock: Clock,
-  { complete = (text) => text, account, sideBySide = {} }: LogOptions = {},
+  { complete = (text) => text, account, live = {} }: LogOptions = {},
 ): Promise<Listener> {
   const least: LogLevel = quiet ? 'error' : verbose ? 'debug' : 'info';
   if (format === 'json') {
@@ -196,8 +195,8 @@ export async function openLog(
     return { emit, close: () => Promise.resolve() };
   }
   const { liveView } = await import('../observe/live-view/live-view.js');
-  sideBySide.view ??= liveView({ terminal, process, clock, paint });
-  const view = sideBySide.view.beside();
+  live.addView ??= liveView({ terminal, process, clock, paint });
+  const view = live.addView();
   // The view shows a run's events itself: the log adds warnings only.
   let hasStarted = false;
   const lines = (lowest: LogLevel): Emit =>

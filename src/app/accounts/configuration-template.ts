@@ -21,7 +21,7 @@ import { configurationFile } from '../configuration/read-configuration.js';
 import { printable } from '../../core/printable.js';
 import { variableSuffix } from '../../core/environment.js';
 import { settingDefinitions, type SettingDefinition } from '../configuration/setting-definitions.js';
-import { accountVariables } from '../configuration/account-settings.js';
+import { accountVariables, type SecretKey } from '../configuration/account-settings.js';
 
 interface InitOptions {
   /** The file to write. */
@@ -89,7 +89,9 @@ function stepLines(file: string, account: string, named: readonly string[]): rea
   const given = file === configurationFile ? [] : ['--config', file];
   const command = (...words: readonly string[]): string => printable(programCommand([...words, ...named, ...given]));
   return [
-    `  1. set ${secretVariables(account).join(',\n     ')}`,
+    `  1. set ${Object.values(secretSources(account))
+      .map(({ env }) => env)
+      .join(',\n     ')}`,
     `  2. ${command('accounts', 'check')}`,
     `  3. ${command('plan', '--probe')}`,
     `  4. ${command('backfill')}`,
@@ -109,7 +111,7 @@ function additionText({ file, configuration: { accounts, settings } }: ExistingF
     ...(isSecond
       ? [
           `Variables without a suffix no longer apply: where ${only} has ${accountVariables.refreshToken}, ` +
-            `set ${secretVariables(only).at(-1) ?? ''} instead.`,
+            `set ${secretSources(only).refreshToken.env} instead.`,
         ]
       : []),
     ...(settings.account === undefined
@@ -170,13 +172,7 @@ export async function createFile(
 
 /** Adds an account to a configuration, which is replaced as a whole. Throws as `withAccount` and `createFile`. */
 async function addAccount(existing: ExistingFile, { account, region }: FirstAccount): Promise<void> {
-  const [clientId = '', clientSecret = '', refreshToken = ''] = secretVariables(account);
-  const secrets = {
-    clientId: { env: clientId },
-    clientSecret: { env: clientSecret },
-    refreshToken: { env: refreshToken },
-  };
-  const edited = withAccount(existing, account, { region, ...secrets });
+  const edited = withAccount(existing, account, { region, ...secretSources(account) });
   try {
     // A link stays one.
     const path = await realpath(existing.file);
@@ -212,10 +208,14 @@ function schemaPath(file: string): string | undefined {
   return schemas.find((schema) => existsSync(resolve(dirname(file), schema)));
 }
 
-/** The variables of an account's secrets in a first configuration. */
-function secretVariables(account: string): readonly string[] {
-  const { clientId, clientSecret, refreshToken } = accountVariables;
-  return [clientId, clientSecret, refreshToken].map((name) => `${name}${variableSuffix(account)}`);
+/** The secrets of an account in a first configuration. */
+function secretSources(account: string) {
+  const inVariable = (key: SecretKey) => ({ env: `${accountVariables[key]}${variableSuffix(account)}` });
+  return {
+    clientId: inVariable('clientId'),
+    clientSecret: inVariable('clientSecret'),
+    refreshToken: inVariable('refreshToken'),
+  };
 }
 
 /** The settings of a first configuration. All but the lake, which is the last one, are commented out. */
@@ -235,7 +235,7 @@ function settingLines(account: string): string[] {
  * before a setting: such a line has the default and a comma, and a setting follows it.
  */
 export function commentedConfiguration({ account, region, schema }: FirstAccount): string {
-  const [clientId = '', clientSecret = '', refreshToken = ''] = secretVariables(account);
+  const { clientId, clientSecret, refreshToken } = secretSources(account);
   return `{
   // The command line and the environment (LEDGERLAKE_LAKE, LEDGERLAKE_RATE …) override this file.
 ${schema === undefined ? '' : `  "$schema": ${JSON.stringify(schema)},\n`}
@@ -255,9 +255,9 @@ ${settingLines(account).join('\n')}
       // The region of the public endpoint: ${regionNames.join(', ')}.
       "region": ${JSON.stringify(region)},
       // Secrets: { "env": "VARIABLE" } or { "file": "PATH" }, relative to this file. A plain string works too; then restrict access to this file.
-      "clientId": { "env": ${JSON.stringify(clientId)} },
-      "clientSecret": { "env": ${JSON.stringify(clientSecret)} },
-      "refreshToken": { "env": ${JSON.stringify(refreshToken)} }
+      "clientId": ${jsonLine(clientId)},
+      "clientSecret": ${jsonLine(clientSecret)},
+      "refreshToken": ${jsonLine(refreshToken)}
     }
   }
 }

@@ -15,16 +15,14 @@ const variables = [
   ...['ACCOUNT', 'CONFIG', 'SERVE_CLIENT_ID', 'SERVE_CLIENT_SECRET'].map((name) => prefix + name),
 ];
 
-export interface MisspeltVariable {
-  readonly variable: string;
-  readonly nearest: string;
-}
-
 /**
  * The variables of the environment that nothing reads and that resemble one that is read. A variable that resembles none may be
  * another program's, and so may one that the configuration names.
  */
-export function misspeltVariables(environment: Environment, { accounts }: Configuration): MisspeltVariable[] {
+export function misspeltVariables(
+  environment: Environment,
+  { accounts }: Configuration,
+): readonly { readonly variable: string; readonly nearest: string }[] {
   const ofAccounts: readonly string[] = Object.values(accountVariables);
   const suffixes = [...accounts.keys(), variableOf(environment, 'LEDGERLAKE_ACCOUNT') ?? ''].map((account) =>
     account === '' ? '' : variableSuffix(account),

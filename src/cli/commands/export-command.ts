@@ -9,7 +9,7 @@ import {
   type CommandArguments,
   type CommandDefinition,
 } from '../options/command-definition.js';
-import { readLake, readLakeSettings } from '../options/command-settings.js';
+import { readLakeSettings } from '../options/command-settings.js';
 
 type ExportContext = Parameters<CommandDefinition['run']>[1];
 
@@ -27,7 +27,7 @@ const formats: Readonly<Record<string, FormatDefinition>> = {
     run: async (args, context) => {
       if (!args.flag('ddl')) return exportTables('symlinks', args, context);
       const { redshiftTables } = await import('../../app/export/export-tables.js');
-      context.print(await redshiftTables({ lake: await readLake(args) }, context));
+      context.print(await redshiftTables(await readLakeSettings(args), context));
       return 0;
     },
   },

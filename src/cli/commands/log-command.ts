@@ -1,5 +1,5 @@
 import { readFormat, readingContext, shared, type CommandDefinition } from '../options/command-definition.js';
-import { readLake } from '../options/command-settings.js';
+import { readLakeSettings } from '../options/command-settings.js';
 
 export const logCommand: CommandDefinition = {
   name: 'log',
@@ -20,7 +20,7 @@ export const logCommand: CommandDefinition = {
   run: async (args, context) => {
     const { commitLog } = await import('../../app/log/commit-log.js');
     const options = {
-      lake: await readLake(args),
+      lake: (await readLakeSettings(args)).lake,
       account: args.text('account'),
       limit: args.required('limit'),
       format: readFormat(args),

@@ -1,6 +1,6 @@
 import { formats } from '../../core/text/formats.js';
 import { readFormat, shared, type CommandDefinition } from '../options/command-definition.js';
-import { readLake } from '../options/command-settings.js';
+import { readLakeSettings } from '../options/command-settings.js';
 
 export const verifyCommand: CommandDefinition = {
   name: 'verify',
@@ -29,7 +29,7 @@ export const verifyCommand: CommandDefinition = {
   ],
   run: async (args, context) => {
     const options = {
-      lake: await readLake(args),
+      lake: (await readLakeSettings(args)).lake,
       account: args.text('account'),
       config: args.text('config'),
       expect: args.text('expect'),

@@ -64,11 +64,6 @@ export async function readLakeSettings(args: CommandArguments): Promise<Settings
   return (await configuredSettings(settingSources(args))).settings;
 }
 
-/** The lake of a command. */
-export async function readLake(args: CommandArguments): Promise<string> {
-  return (await readLakeSettings(args)).lake;
-}
-
 /** The configured accounts, as the status of the lake of `--lake` needs them. */
 export async function readConfigured(args: CommandArguments): Promise<ConfiguredAccounts> {
   return configuredAccounts(settingSources(args), await configurationOf(args));

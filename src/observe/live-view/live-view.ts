@@ -25,7 +25,10 @@ export interface RunView {
 /** Milliseconds between two redraws. */
 const frameMs = 200;
 
-/** A view of the runs of a command in the last lines of a terminal. It restores the terminal however the process ends, except by SIGKILL. */
+/**
+ * A view of the runs of a command in the last lines of a terminal. It restores the terminal however the process ends, except by SIGKILL.
+ * Returns a function that adds the view of one more run, which is drawn below the others.
+ */
 export function liveView({
   terminal,
   process,
@@ -36,10 +39,7 @@ export function liveView({
   readonly process: ViewedProcess;
   readonly clock: Clock;
   readonly paint: Paint;
-}): RunView & {
-  /** The view of a run beside this one, drawn below it. */
-  beside(): RunView;
-} {
+}): () => RunView {
   const screen = new Screen(terminal);
   /** Those that run, in order of their starts. */
   const runs = new Set<RunProgress>();
@@ -76,7 +76,7 @@ export function liveView({
     process.on('SIGCONT', draw);
   };
 
-  const runView = (): RunView => {
+  return () => {
     const progress = new RunProgress();
     const end = (): void => {
       runs.delete(progress);
@@ -99,5 +99,4 @@ export function liveView({
       close: end,
     };
   };
-  return { ...runView(), beside: runView };
 }

@@ -267,7 +267,9 @@ describe('a query', () => {
     expect(err).toMatch(/^Invalid Input Error: no\nexpected one query for .*, got another one; .*\nwrote .*, 1 row\n$/);
     expect(readdirSync(own)).toEqual([`out.${ending}`]);
     const kept = `.output ${outputFile}\nSELECT 7 AS x;\nSELECT 2 AS x;\nDROP TABLE none;\n.output\n`;
-    expect((await sql({ format: undefined, typed: kept })).err).toMatch(/got another one; .*Catalog Error: .*wrote .*, 1 row\n$/s);
+    expect((await sql({ format: undefined, typed: kept })).err).toMatch(
+      /got another one; .*Catalog Error: .*wrote .*, 1 row\n$/s,
+    );
     if (ending === 'parquet') expect((await sql({ query: `FROM '${outputFile}'`, format: 'csv' })).out).toBe('x\n7\n');
     else expect(sheetIn(readFileSync(outputFile))).toContain('<v>7</v>');
     const unused = join(own, `unused.${ending}`);

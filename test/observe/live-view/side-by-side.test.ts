@@ -25,7 +25,7 @@ class ViewedProcess extends EventEmitter {
 test('runs side by side share a view, each with the days from which on it is complete, until the last one ends', () => {
   const terminal = new ViewedTerminal(100);
   const process = new ViewedProcess();
-  const view = liveView({ terminal, process, clock: clockAt('2026-03-20T02:00:00Z'), paint: paintIn(false) });
+  const addView = liveView({ terminal, process, clock: clockAt('2026-03-20T02:00:00Z'), paint: paintIn(false) });
   const start = (run: RunView, account: string, from: string): void => {
     const range = { from: '2026-01-01T00:00:00.000Z', to: '2026-03-20T02:00:00.000Z' };
     const of = { command: 'sync', account, lake: 'lake', pipelines: ['financial-events'] };
@@ -37,7 +37,7 @@ test('runs side by side share a view, each with the days from which on it is com
     process.emit('SIGCONT');
     return terminal.lines.filter((line) => line !== '').map((line) => line.trim());
   };
-  const [one, other] = [view.beside(), view.beside()];
+  const [one, other] = [addView(), addView()];
   start(one, 'alpine', '2026-03-01T00:00:00.000Z');
   start(other, 'tokyo', '2026-02-01T00:00:00.000Z');
   expect(shown()).toEqual([
