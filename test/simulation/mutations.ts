@@ -291,8 +291,8 @@ export const openMutations: readonly Mutation[] = [
     'of a window that is split only the first half is read',
     0,
     'src/engine/slicing/window-queue',
-    '...(halves ?? [window])]);',
-    '...(halves?.slice(0, 1) ?? [window])]);',
+    'halves.map((half) => windowSlice(half))',
+    'halves.slice(0, 1).map((half) => windowSlice(half))',
   ),
   mutation(
     'since-is-now',

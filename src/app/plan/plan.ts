@@ -13,7 +13,7 @@ import type {
 import { dayMs, dayStart, type Window } from '../../core/windows.js';
 import { windowSlice } from '../../engine/slicing/window-slices.js';
 import { pageSize } from '../../engine/run/slice-queue.js';
-import { halvesAfter } from '../../engine/slicing/bisected-windows.js';
+import { halvesOf } from '../../engine/slicing/bisected-windows.js';
 import type { FinancesPipeline, FinancesUpstream } from '../../sources/finances/connect-finances.js';
 import { tables } from '../../sources/finances/lake-tables.js';
 import { Lake } from '../../lake/lake.js';
@@ -215,7 +215,7 @@ async function firstFilledPage(probe: PipelineProbe, reading: ProbeReading): Pro
       read = await firstPage({ ...probe, window }, reading);
     } catch (error) {
       // A backfill reads such a window as shorter ones.
-      const [half] = halvesAfter(sliceVerdict(pipeline, error), window) ?? [];
+      const [half] = halvesOf(window, sliceVerdict(pipeline, error));
       if (half === undefined || reading.signal.aborted) throw error;
       window = half;
       continue;

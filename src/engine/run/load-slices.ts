@@ -252,7 +252,7 @@ async function* flattened<Upstream>(
     open.learn({ ...read, reach: collector.reach, isWhole: false });
     pass.emit({ event: 'page-read', ...eventLabels(slice, pass), results, pagesLeft: scheduler.pagesLeft });
     const isOversized = read.pages <= firstPages && (queue.expected(slice) ?? 0) > oversizedPages;
-    if (isOversized && queue.putBack?.(slice) === true) throw new OversizedSlice();
+    if (isOversized && queue.recut?.(slice) === true) throw new OversizedSlice();
   }
   open.learn({ ...read, reach: collector.reach, isWhole: true });
   yield* collector.finish();

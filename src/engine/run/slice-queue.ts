@@ -46,8 +46,8 @@ export interface SliceQueue<S extends Slice = Slice> {
   /**
    * Puts back a slice that is far larger than expected, to cut it again by the present density; false where it can't be cut.
    */
-  putBack?(slice: S): boolean;
-  /** Puts back a slice as shorter ones; false where it can't be split. */
+  recut?(slice: S): boolean;
+  /** Puts back a slice that can't be read: as two, or to read its window in halves; false where shorter windows don't help. */
   split(slice: S, verdict: SliceVerdict): boolean;
 }
 
@@ -61,13 +61,13 @@ const leastShare = 0.02;
  * A queue of slices that can't be cut, such as groups.
  *
  * @param spanOf the span of a slice's results; undefined: unknown
- * @param bisected replaces a slice that was too large; undefined: it can't be read
+ * @param bisected replaces a slice that can't be read whole; undefined: it can't be read
  */
 export function listQueue<S extends Slice>(
   slices: readonly S[],
   noun: string,
   spanOf: (slice: S) => Window | undefined,
-  bisected: (slice: S) => S | undefined = () => undefined,
+  bisected: (slice: S, verdict: SliceVerdict) => S | undefined = () => undefined,
 ): SliceQueue<S> {
   const waiting = [...slices];
   const found = new Map<S, number>();
@@ -89,8 +89,8 @@ export function listQueue<S extends Slice>(
         isWhole || span === undefined || reach === undefined ? 1 : (reach - span.start) / (span.end - span.start);
       found.set(slice, pages / Math.min(1, Math.max(share, leastShare)));
     },
-    split: (slice) => {
-      const next = bisected(slice);
+    split: (slice, verdict) => {
+      const next = bisected(slice, verdict);
       if (next === undefined) return false;
       waiting.unshift(next);
       return true;

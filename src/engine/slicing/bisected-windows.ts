@@ -2,43 +2,45 @@ import { dayMs, dayStart, type Window } from '../../core/windows.js';
 import type { SliceVerdict } from '../retry/causes.js';
 import type { WindowSlice } from './window-slices.js';
 
-/** Windows of this length or less are not bisected. */
-export const minWindowMs = 60_000;
+const minuteMs = 60_000;
 
-/** Two halves, cut at a UTC day, or at a minute within one; undefined for a window of `shortestMs` or less. */
-export function halvesOf({ start, end }: Window, shortestMs: number): readonly [Window, Window] | undefined {
+/** The shortest windows that may avoid a verdict: longer ones are split. */
+const shortestMs: Partial<Record<SliceVerdict, number>> = {
+  split: minuteMs,
+  retry: minuteMs,
+  shorten: minuteMs,
+  'split-to-days': dayMs,
+};
+
+/** The halves of a window that can't be read, cut at a UTC day or a minute; none where shorter windows don't avoid the verdict. */
+export function halvesOf({ start, end }: Window, verdict: SliceVerdict): readonly Window[] {
   const middle = (start + end) / 2;
   const day = dayStart(middle);
-  const at = day > start ? day : Math.floor(middle / minWindowMs) * minWindowMs;
-  return at > start && at < end && end - start > shortestMs
+  const at = day > start ? day : Math.floor(middle / minuteMs) * minuteMs;
+  return at > start && at < end && end - start > (shortestMs[verdict] ?? Infinity)
     ? [
         { start, end: at },
         { start: at, end },
       ]
-    : undefined;
+    : [];
 }
 
-/** Chooses the slices to bisect: each that can't be read whole, until a bisected one fails too: then size is not the reason. */
-export function bisectedOnce(isAllowed = false): (slice: WindowSlice) => WindowSlice | undefined {
+/**
+ * Bisects slices whose windows stay as they are: one that can't be read whole is read again in halves, until that fails for one: then
+ * size is not the reason.
+ */
+export function bisection(isAllowed = false): (slice: WindowSlice, verdict: SliceVerdict) => WindowSlice | undefined {
   let isFutile = !isAllowed;
-  return (slice) => {
-    isFutile ||= slice.isBisected === true;
-    return isFutile ? undefined : { ...slice, isBisected: true };
+  return (slice, verdict) => {
+    isFutile ||= slice.halves !== undefined;
+    const halves = isFutile ? [] : halvesOf(slice.window, verdict);
+    return halves.length === 0 ? undefined : { ...slice, halves };
   };
 }
 
-/** The halves of a window that could not be read; undefined where shorter windows don't avoid the verdict. */
-export function halvesAfter(verdict: SliceVerdict, window: Window): readonly [Window, Window] | undefined {
-  const shortestMs = verdict === 'split-to-days' ? dayMs : minWindowMs;
-  return bisectable.includes(verdict) ? halvesOf(window, shortestMs) : undefined;
-}
-
-/** Verdicts on failures that shorter windows may avoid. */
-const bisectable: readonly SliceVerdict[] = ['split', 'split-to-days', 'shorten', 'retry'];
-
 /**
- * The pages of windows, one after the other. A window that can't be read whole is bisected repeatedly, down to minutes, or to
- * days where its pages don't end. The pages of a window are yielded once all are received, so that none is yielded twice.
+ * The pages of windows, one after the other. A window that can't be read whole is bisected repeatedly. The pages of a window are
+ * yielded once all are received, so that none is yielded twice.
  *
  * @throws errors of `read` that shorter windows don't avoid
  */
@@ -53,8 +55,8 @@ export async function* bisectedPages<Page>(
     try {
       for await (const page of read(span)) pages.push(page);
     } catch (error) {
-      const halves = halvesAfter(judge(error), span);
-      if (halves === undefined) throw error;
+      const halves = halvesOf(span, judge(error));
+      if (halves.length === 0) throw error;
       spans.unshift(...halves);
       continue;
     }
@@ -62,11 +64,11 @@ export async function* bisectedPages<Page>(
   }
 }
 
-/** The pages of a slice's window, in halves for a bisected slice. */
+/** The pages of a slice's window. */
 export function windowPages<Page>(
-  { window, isBisected }: WindowSlice,
+  { window, halves }: WindowSlice,
   judge: (error: unknown) => SliceVerdict,
   read: (span: Window) => AsyncIterable<Page>,
 ): AsyncIterable<Page> {
-  return isBisected === true ? bisectedPages(halvesOf(window, minWindowMs) ?? [window], judge, read) : read(window);
+  return halves === undefined ? read(window) : bisectedPages(halves, judge, read);
 }

@@ -5,7 +5,7 @@ import { loadedSamples, loadedWindows, windowSlice, type WindowSlice } from './w
 import { byNewestMonth, cut, dayMs, dayStart, months, overlap, uncovered, type Window } from '../../core/windows.js';
 import type { SliceVerdict } from '../retry/causes.js';
 import { pageSize, type Progress, type SliceQueue } from '../run/slice-queue.js';
-import { halvesOf, minWindowMs, bisectedOnce } from './bisected-windows.js';
+import { bisection, halvesOf } from './bisected-windows.js';
 
 /** A pipeline with windows, and how they are cut. */
 export interface WindowedPipeline {
@@ -38,16 +38,15 @@ export class WindowQueue implements SliceQueue<WindowSlice> {
   readonly #density: Density;
   /** Loaded windows that are read again. */
   readonly #reread: readonly Window[];
-  /** Windows to read unchanged, in order. */
-  #fixed: Window[];
+  /** Slices to read unchanged, in order. */
+  #fixed: WindowSlice[];
   /** Windows to cut, in order. */
   #open: Window[];
   /** The longest window that the upstream is known to answer, milliseconds. */
   #longestMs: number;
   /** How far open slices have been read (undefined for pages without order), and their results so far. */
   readonly #reached = new Map<string, { readonly end: number | undefined; readonly results: number }>();
-  readonly #bisected: (slice: WindowSlice) => WindowSlice | undefined;
-  readonly #bisectedSlices = new Map<Window, WindowSlice>();
+  readonly #bisected: ReturnType<typeof bisection>;
 
   constructor(job: BackfillJob, windowed: WindowedPipeline) {
     const { lake, account, range, isPaced = false } = job;
@@ -63,21 +62,22 @@ export class WindowQueue implements SliceQueue<WindowSlice> {
     this.#density = new Density(loadedSamples(lake, pipeline, table, account));
     this.#reread = job.refresh ? loaded.filter((window) => overlap(window, range)) : [];
     const whole = isPaced ? withoutOverlaps(begun) : missing.flatMap((gap) => cut(gap, gridDays));
-    this.#fixed = inOrder([...this.#reread, ...whole]);
-    this.#open = inOrder(missing.flatMap((gap) => uncovered(gap, this.#fixed)).flatMap(months));
+    const fixed = inOrder([...this.#reread, ...whole]);
+    this.#fixed = fixed.map((window) => windowSlice(window));
+    this.#open = inOrder(missing.flatMap((gap) => uncovered(gap, fixed)).flatMap(months));
     this.#longestMs = longestDays * dayMs;
-    this.#bisected = bisectedOnce(bisects);
+    this.#bisected = bisection(bisects);
   }
 
   get left(): string {
-    const ms = [...this.#fixed, ...this.#open].reduce((sum, { start, end }) => sum + end - start, 0);
+    const ms = this.#unread().reduce((sum, { start, end }) => sum + end - start, 0);
     const days = Math.ceil(ms / dayMs);
     return days === 0 ? '' : `${days} day${days === 1 ? '' : 's'}`;
   }
 
   stretches(): readonly Stretch[] | undefined {
     const stretches: Stretch[] = [];
-    for (const window of [...this.#fixed, ...this.#open]) {
+    for (const window of this.#unread()) {
       const pages = this.#pagesOf(window);
       if (pages === undefined) return undefined;
       stretches.push({ pages, isCuttable: stretches.length >= this.#fixed.length });
@@ -88,9 +88,8 @@ export class WindowQueue implements SliceQueue<WindowSlice> {
   next(pages: number): WindowSlice | undefined {
     const [whole] = this.#fixed;
     const [stretch] = this.#open;
-    if (stretch === undefined || (whole !== undefined && byNewestMonth(whole.start, stretch.start) < 0)) {
-      this.#fixed.shift();
-      return whole && (this.#bisectedSlices.get(whole) ?? windowSlice(whole));
+    if (stretch === undefined || (whole !== undefined && byNewestMonth(whole.window.start, stretch.start) < 0)) {
+      return this.#fixed.shift();
     }
     const window = this.#cutOff(stretch, pages);
     this.#open = uncovered(stretch, [window]).concat(this.#open.slice(1));
@@ -112,7 +111,7 @@ export class WindowQueue implements SliceQueue<WindowSlice> {
     else this.#reached.set(name, { end, results });
   }
 
-  putBack({ name, window }: WindowSlice): boolean {
+  recut({ name, window }: WindowSlice): boolean {
     if (!this.#isPaced || this.#isReread(window) || window.end - window.start <= dayMs) return false;
     this.#reached.delete(name);
     this.#open = inOrder([...this.#open, window]);
@@ -121,16 +120,22 @@ export class WindowQueue implements SliceQueue<WindowSlice> {
 
   split(slice: WindowSlice, verdict: SliceVerdict): boolean {
     const { name, window } = slice;
-    const isToDays = verdict === 'shorten' || verdict === 'split-to-days';
-    const halves = this.#isReread(window) ? undefined : halvesOf(window, isToDays ? dayMs : minWindowMs);
-    const whole = halves === undefined ? this.#bisected(slice) : undefined;
-    if (whole !== undefined) this.#bisectedSlices.set(window, whole);
-    else if (halves === undefined) return false;
-    else if (verdict === 'shorten')
+    // The lengths that the upstream accepts are tried in whole days.
+    const isShortest = verdict === 'shorten' && window.end - window.start <= dayMs;
+    const halves = isShortest || this.#isReread(window) ? [] : halvesOf(window, verdict);
+    const bisected = halves.length === 0 ? this.#bisected(slice, verdict) : undefined;
+    const parts = bisected === undefined ? halves.map((half) => windowSlice(half)) : [bisected];
+    if (parts.length === 0) return false;
+    if (verdict === 'shorten' && halves.length > 0)
       this.#longestMs = Math.min(this.#longestMs, Math.max(...halves.map(({ start, end }) => end - start)));
     this.#reached.delete(name);
-    this.#fixed = inOrder([...this.#fixed, ...(halves ?? [window])]);
+    this.#fixed = [...this.#fixed, ...parts].toSorted((a, b) => byNewestMonth(a.window.start, b.window.start));
     return true;
+  }
+
+  /** The windows that aren't open yet, in no order. */
+  #unread(): readonly Window[] {
+    return [...this.#fixed.map(({ window }) => window), ...this.#open];
   }
 
   #isReread(window: Window): boolean {

@@ -17,8 +17,8 @@ export interface WindowSlice extends Slice {
   readonly window: Window;
   /** Bodies that replace the API's answers; left out: the API is read. */
   readonly bodies?: ChangedWindow['bodies'];
-  /** Whether its window, too large for one chain of pages, is read in halves. */
-  readonly isBisected?: true;
+  /** The parts in which its window, too large for one chain of pages, is read; left out: it is read whole. */
+  readonly halves?: readonly Window[];
 }
 
 /** The windows that a pipeline has loaded for an account, without overlaps. */

@@ -24,7 +24,7 @@ import {
   type ChangedWindow,
   type WindowSlice,
 } from './window-slices.js';
-import { bisectedOnce } from './bisected-windows.js';
+import { bisection } from './bisected-windows.js';
 import { WindowQueue, type WindowedPipeline } from './window-queue.js';
 import { listQueue, pageSize, type SliceQueue } from '../run/slice-queue.js';
 import { dayStates } from '../run/day-states.js';
@@ -105,7 +105,7 @@ export function syncedWindows(
         .filter(({ label }) => job.wasRead?.(pipeline, label) !== true)
     : missing.flatMap((gap) => cut(gap, days)).map((window) => windowSlice(window));
   const inOrder = slices.toSorted((a, b) => byNewestMonth(a.window.start, b.window.start));
-  return listQueue(inOrder, 'window', ({ window }) => window, bisectedOnce(bisects));
+  return listQueue(inOrder, 'window', ({ window }) => window, bisection(bisects));
 }
 
 /** The forecast of windows with an expectation. */

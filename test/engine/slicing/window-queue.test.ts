@@ -58,7 +58,7 @@ test('whatever becomes of the slices, all that is missing is read once, in whole
         if (fate === 'recut') {
           const reach = window.start + (window.end - window.start) / 50;
           work.learn(slice, { pages: 1, results: 100, reach, isWhole: false });
-          if (work.putBack?.(slice) === true) continue;
+          if (work.recut?.(slice) === true) continue;
         }
         if (fate !== 'read' && fate !== 'recut' && work.split(slice, fate)) continue;
         for (const bound of [window.start, window.end]) {
@@ -117,7 +117,7 @@ test('what an open slice has left is told by how far it was read, and one that h
   // A hundred events in the first hour: 264 pages in eleven days.
   work.learn(slice, { pages: 1, results: 100, reach: begin + dayMs / 24, isWhole: false });
   expect(work.expected(slice)).toBeCloseTo(11 * 24, 6);
-  expect(work.putBack?.(slice)).toBe(true);
+  expect(work.recut?.(slice)).toBe(true);
   const again = work.next(100);
   expect(again?.window).toEqual({ start: begin, end: begin + 4 * dayMs });
   if (again === undefined) return;

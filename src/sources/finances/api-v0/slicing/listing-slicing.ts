@@ -69,8 +69,8 @@ function listingQueue(queue: SliceQueue<WindowSlice>, job: Job, listing: string)
     learn: (slice, progress) => {
       queue.learn(slice, progress);
     },
-    putBack: (slice) => queue.putBack?.(slice) === true,
-    split: (slice, reason) => queue.split(slice, reason),
+    recut: (slice) => queue.recut?.(slice) === true,
+    split: (slice, verdict) => queue.split(slice, verdict),
     next: (pages) => {
       const slice = queue.next(pages);
       if (slice !== undefined) read.add(slice.name);
