@@ -9,31 +9,19 @@ import { Lake } from '../../lake/lake.js';
 import { openStore } from '../../lake/store/open-store.js';
 import { cacheOf } from '../../app/configuration/settings.js';
 import { readAccountName } from '../../app/configuration/account.js';
-import { openLakeBackend, type LakeBackend } from '../../serve/served-apis.js';
+import { openLakeBackend } from '../../serve/served-apis.js';
 import { MainTables } from '../../serve/lake/committed-files.js';
 import type { Health } from '../../serve/http/side-pages.js';
-import type { ServeOptions } from './run-server.js';
-
-/** A lake as a backend. Its health and its report are those of the newest version. */
-interface ServedLake extends Required<Omit<ServeOptions['served'], 'backend' | 'name'>> {
-  readonly backend: LakeBackend;
-  readonly account: string;
-}
 
 /** Largest age of a report without new commits: it states the age of the lake. */
 const reportLifeMs = 3_600_000;
 
 /**
- * Opens a lake to serve one account's events; `log` receives warnings. Throws a USAGE error for a lake without events, for one
- * with several accounts where none is chosen, and for an account that it doesn't have; LAKE_STORE, LAKE_LOG where the lake can't
- * be read.
+ * Opens a lake as a backend of one account's events; `emit` receives warnings. Its health and its report are those of the newest version.
+ * Throws a USAGE error for a lake without events, for one with several accounts where none is chosen, and for an account that it
+ * doesn't have; LAKE_STORE, LAKE_LOG where the lake can't be read.
  */
-export async function openServedLake(
-  location: string,
-  account: string | undefined,
-  clock: Clock,
-  emit: Emit,
-): Promise<ServedLake> {
+export async function openServedLake(location: string, account: string | undefined, clock: Clock, emit: Emit) {
   if (account !== undefined) readAccountName(account);
   await refuseWithoutFolder(location);
   const tables = await MainTables.open(openStore(location, { clock }), clock);

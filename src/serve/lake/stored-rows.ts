@@ -1,12 +1,16 @@
 import type { ResultCell, ResultRow } from '../../core/text/rows.js';
 import { readParquet } from '../../core/duckdb/literals.js';
 
-/** A row of the lake that is sent. */
-export interface StoredRow {
+/** The sort key of a row. */
+interface RowPosition {
   /** The instant by which it is sorted, microseconds since 1970. */
   readonly at: bigint;
   /** Orders the rows of one instant: an event's content hash, a group's id. */
   readonly key: string;
+}
+
+/** A row of the lake that is sent. */
+export interface StoredRow extends RowPosition {
   /** The list of an event; '' for a group. */
   readonly list: string;
   /** Start of the window that loaded it, microseconds since 1970; -1 without a window. */
@@ -104,13 +108,6 @@ function instant(micros: bigint): string {
   return `make_timestamptz(${micros}::BIGINT)`;
 }
 
-/** The sort key of a row. */
-interface RowPosition {
-  /** Microseconds since 1970. */
-  readonly at: bigint;
-  readonly key: string;
-}
-
 /**
  * The last delivered row, identified by its instant, its content and the number of equal rows, not by its position:
  * commits between two pages neither repeat nor lose a row that stays, even where it has moved.
@@ -140,10 +137,7 @@ export function cursorAfter(rows: readonly RowPosition[], before: RowCursor | un
 }
 
 /** Of rows from a cursor's instant and key on, those that are not delivered. */
-export function undeliveredRows<T extends RowPosition>(
-  rows: readonly T[],
-  cursor: RowCursor | undefined,
-): readonly T[] {
+export function undeliveredRows(rows: readonly StoredRow[], cursor: RowCursor | undefined): readonly StoredRow[] {
   if (cursor === undefined) return rows;
   let delivered = 0;
   while (delivered < cursor.copies) {

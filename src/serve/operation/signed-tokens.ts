@@ -2,7 +2,7 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { OperationName } from '../../sources/finances/finances-apis.js';
 
 /** The key that signs a server's tokens. Left out: random, so that tokens are valid for one process only. */
-type TokenKey = string | Uint8Array | undefined;
+export type TokenKey = string | Uint8Array | undefined;
 
 const signatureBytes = 16;
 
@@ -10,14 +10,14 @@ const signatureBytes = 16;
  * Turns texts into opaque tokens (letters, digits, `-` and `_`) whose signature is checked on reading; no token is
  * stored.
  */
-class Signer {
+export class Signer {
   readonly #key: Uint8Array;
 
   /**
    * @param label name of the texts' layout: a server with another layout refuses these tokens instead of misreading
    * them
    */
-  constructor(secret: string | Uint8Array, label: string) {
+  constructor(label: string, secret: TokenKey = randomBytes(32)) {
     this.#key = createHmac('sha256', secret).update(label).digest();
   }
 
@@ -74,8 +74,8 @@ export interface ChainPosition {
 export class NextTokens {
   readonly #signer: Signer;
 
-  constructor(secret: TokenKey = randomBytes(32)) {
-    this.#signer = new Signer(secret, 'NextToken, layout 3');
+  constructor(secret?: TokenKey) {
+    this.#signer = new Signer('NextToken, layout 3', secret);
   }
 
   issue(position: ChainPosition): string {
@@ -102,7 +102,7 @@ export class IssuedAccessTokens {
   readonly #accountKey: Uint8Array;
 
   constructor(lifeMs: number, secret: TokenKey = randomBytes(32)) {
-    this.#signer = new Signer(secret, 'access token, layout 2');
+    this.#signer = new Signer('access token, layout 2', secret);
     this.#accountKey = createHmac('sha256', secret).update('account').digest();
     this.#lifeMs = lifeMs;
   }
@@ -128,27 +128,5 @@ export class IssuedAccessTokens {
   accountOf(token: string): string {
     const text = this.#signer.read(token.slice(accessTokenPrefix.length));
     return text?.subarray(instantBytes, instantBytes + accountBytes).toString('base64url') ?? '';
-  }
-}
-
-/** Issues and checks the signatures of addresses of documents. */
-export class DocumentSignatures {
-  readonly #signer: Signer;
-
-  constructor(secret: TokenKey = randomBytes(32)) {
-    this.#signer = new Signer(secret, 'document address, layout 1');
-  }
-
-  /** `until`: the last instant at which it is valid, milliseconds since 1970. */
-  sign(documentId: string, until: number): string {
-    return this.#signer.sign(Buffer.from(JSON.stringify([documentId, until])));
-  }
-
-  check(signature: string, documentId: string, now: number): 'valid' | 'expired' | 'unknown' {
-    const text = this.#signer.read(signature);
-    if (text === undefined) return 'unknown';
-    const [signedId, until] = JSON.parse(text.toString('utf8')) as [id: string, until: number];
-    if (signedId !== documentId) return 'unknown';
-    return now <= until ? 'valid' : 'expired';
   }
 }

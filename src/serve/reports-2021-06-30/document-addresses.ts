@@ -2,7 +2,7 @@ import type { HttpRequest } from '../../core/http-server/answer.js';
 import { reportLimits } from '../../sources/finances/settlement-reports/report-operations.js';
 import type { Outcome } from '../operation/outcome.js';
 import { percentDecoded } from '../operation/query-parameters.js';
-import { DocumentSignatures } from '../operation/signed-tokens.js';
+import { Signer, type TokenKey } from '../operation/signed-tokens.js';
 import { findReport, type ReportBackend, type ReportDocument } from './report-backend.js';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
@@ -76,11 +76,11 @@ interface DocumentRequest {
 
 /** The addresses of documents, which a signature protects for five minutes, and their answers. */
 export class DocumentAddresses {
-  readonly #signatures: DocumentSignatures;
+  readonly #signer: Signer;
 
   /** @param tokenKey signs the addresses */
-  constructor(tokenKey: string | Uint8Array | undefined) {
-    this.#signatures = new DocumentSignatures(tokenKey);
+  constructor(tokenKey: TokenKey) {
+    this.#signer = new Signer('document address, layout 1', tokenKey);
   }
 
   isDocument(path: string): boolean {
@@ -92,7 +92,8 @@ export class DocumentAddresses {
     const { host, 'x-forwarded-proto': protocol } = headers;
     // The live service names another host; on loopback the machine has a second name.
     const other = (typeof host === 'string' ? host : '').replace(/^127\.0\.0\.1(?=:|$)/, 'localhost');
-    const signature = this.#signatures.sign(documentId, now + reportLimits.addressLifeMs);
+    const signed = [documentId, now + reportLimits.addressLifeMs];
+    const signature = this.#signer.sign(Buffer.from(JSON.stringify(signed)));
     const expires = `X-Amz-Expires=${reportLimits.addressLifeMs / 1000}`;
     const scheme = protocol === 'https' ? 'https' : 'http';
     return `${scheme}://${other}${documentsPath}${encodeURIComponent(documentId)}?${expires}&${signatureParameter}=${signature}`;
@@ -107,11 +108,12 @@ export class DocumentAddresses {
     }
     const id = percentDecoded(path.slice(documentsPath.length)) ?? '';
     const signature = new URLSearchParams(query).get(signatureParameter) ?? '';
-    const state = this.#signatures.check(signature, id, now);
-    if (state === 'expired') return addressExpired();
-    if (state === 'unknown') {
+    const signed = this.#signer.read(signature)?.toString('utf8') ?? '[]';
+    const [signedId, until = 0] = JSON.parse(signed) as [id?: string, until?: number];
+    if (signedId !== id) {
       return documentRefusal(403, 'SignatureDoesNotMatch', 'The signature of the address is wrong.');
     }
+    if (now > until) return addressExpired();
     const report = backend && (await findReport(backend, id, now));
     if (backend === undefined || report === undefined) {
       return documentRefusal(404, 'NoSuchKey', 'The specified key does not exist.');
