@@ -9,7 +9,7 @@ import { clockAt, database, fileHashes, ran, serving, temporaryFolder, type Ran 
 import { booksOf } from './emulator/seller/seller-books.js';
 
 const clock = clockAt('2026-03-15T12:00:00Z');
-const range = { from: Date.UTC(2026, 0, 1), to: Date.UTC(2026, 2, 10) };
+const range = { start: Date.UTC(2026, 0, 1), end: Date.UTC(2026, 2, 10) };
 const dates = { from: '2026-01-01', to: '2026-03-10' };
 
 function newSeller(): Seller {
@@ -114,7 +114,7 @@ describe('a lake beside the seller’s own books', () => {
       WHERE role = 'net' OR role IS NULL
       GROUP BY ALL`);
     expect(groups.length).toBeGreaterThan(15);
-    const booked = booksOf(seller).netByGroup({ from: 0, to: clock.now() });
+    const booked = booksOf(seller).netByGroup({ start: 0, end: clock.now() });
     for (const { group_id, expected, net } of groups) {
       expect(millionths(net)).toBe(millionths(expected));
       expect(millionths(net)).toBe(booked.get(String(group_id)) ?? 0n);

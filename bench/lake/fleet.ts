@@ -138,7 +138,7 @@ async function* savedPages(
 ): AsyncGenerator<Buffer> {
   for (let start = from; start < to; start += dayMs) {
     for (let cursor: string | undefined, isFirst = true; isFirst || cursor !== undefined; isFirst = false) {
-      const page = await seller.events({ from: start, to: start + dayMs }, { cursor, limit: 100, asOf });
+      const page = await seller.events({ start, end: start + dayMs }, { cursor, limit: 100, asOf });
       yield Buffer.from(`${pageBody('FinancialEvents', page.items, page.next)}\n`);
       cursor = page.next;
     }

@@ -31,7 +31,7 @@ export async function writePages(folder: string, bytes: number, seed: number): P
     let cursor: string | undefined;
     do {
       const query = { cursor, limit: 100, asOf: clock.now() };
-      const page = await seller.events({ from: start, to: start + dayMs }, query);
+      const page = await seller.events({ start, end: start + dayMs }, query);
       const items = page.items.filter(({ list }) => inputLists.includes(list));
       const body = Buffer.from(`${pageBody('FinancialEvents', items, page.next)}\n`);
       written += body.length;

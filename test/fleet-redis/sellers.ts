@@ -84,7 +84,7 @@ export function daysAgo(days: number): string {
 /** Every event of a seller in a range, as it stands there. */
 async function eventsIn(backend: Backend, from: string, to: string): Promise<string[]> {
   const found: string[] = [];
-  const range = { from: Date.parse(from), to: Date.parse(to) };
+  const range = { start: Date.parse(from), end: Date.parse(to) };
   for (let cursor: string | undefined; ;) {
     const page: BackendPage = await backend.events(range, { limit: 100, cursor, asOf: Date.now() });
     found.push(...page.items.map(({ json }) => json));

@@ -47,7 +47,7 @@ async function owned(shop: Shop) {
     const question = { ...postedIn({ start: -Infinity, end: Infinity }), orderId };
     ofOrders.push(...(await allOf((query) => backend.transactions(question, query), now)));
   }
-  const question = { ...anyAccount, range: { from: range.start, to: range.end }, payoutId: undefined };
+  const question = { ...anyAccount, range: { start: range.start, end: range.end }, payoutId: undefined };
   const payouts = await allOf((query) => backend.payouts(question, query), now);
   return { summaries: summaries.toSorted(), payouts, orders: ofOrders.toSorted() };
 }

@@ -279,20 +279,20 @@ async function countsOf(
   const counts: string[][] = [];
   if (pipelines.includes('financial-events')) {
     for (const { start, end } of months(range)) {
-      const { items } = await seller.events({ from: start, to: end }, all);
+      const { items } = await seller.events({ start, end }, all);
       counts.push(items.map(({ json }) => json));
     }
   }
   if (pipelines.includes('transactions')) {
     const any = { status: undefined, marketplaceId: undefined, orderId: undefined, groupId: undefined };
     for (const { start, end } of months(range)) {
-      const question = { ...any, range: { from: start, to: end } };
+      const question = { ...any, range: { start, end } };
       const page = await seller.byTransaction?.transactions(question, all);
       counts.push((page?.items ?? []).map(({ json }) => json));
     }
   }
   if (pipelines.includes('group-events')) {
-    const groups = await seller.groups({ from: range.start, to: range.end }, all);
+    const groups = await seller.groups({ start: range.start, end: range.end }, all);
     for (const { json } of groups.items) {
       const { FinancialEventGroupId: id } = JSON.parse(json) as { FinancialEventGroupId: string };
       const page = await seller.eventsOfGroup(id, all);

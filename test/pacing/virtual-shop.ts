@@ -177,5 +177,5 @@ export async function allOf(ask: (query: BackendQuery) => Promise<BackendPage>, 
 /** All of the transactions of a range. */
 export function postedIn({ start, end }: Window) {
   const any = { status: undefined, marketplaceId: undefined, orderId: undefined, groupId: undefined };
-  return { ...any, range: { from: start, to: end } };
+  return { ...any, range: { start, end } };
 }

@@ -70,7 +70,7 @@ test('ClickHouse reads what the seller has booked: every event byte for byte, ev
   const endpoint = await serving({ backend: seller, clock });
   const lake = await temporaryFolder();
   await ran({ lake, endpoint, account: 'shop', ...dates }, { clock });
-  const range = { from: Date.parse(dates.from), to: Date.parse(dates.to) };
+  const range = { start: Date.parse(dates.from), end: Date.parse(dates.to) };
   const delivered: string[] = [];
   for (let cursor: string | undefined, isFirst = true; isFirst || cursor !== undefined; isFirst = false) {
     const page = await seller.events(range, { cursor, limit: 100, asOf: clock.now() });

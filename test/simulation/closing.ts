@@ -1,4 +1,3 @@
-import type { InstantRange } from '../../src/serve/operation/backend-page.js';
 import { dayMs, hourMs, type Window } from '../../src/core/windows.js';
 import { Violation } from '../lake/simulation/violation.js';
 import { multisetOf } from './world/answers.js';
@@ -44,8 +43,8 @@ export async function closing(simulation: Simulation): Promise<void> {
   if (plan.seed % 4 === 0) await verifyAtTheEnd(simulation);
   for (const [name, { backend }] of upstreams) {
     const compared = [
-      ['financial-events', 'events', (given: InstantRange) => backend.texts(given, world.now())],
-      ['transactions', 'transactions', (given: InstantRange) => backend.transactionTexts(given, world.now())],
+      ['financial-events', 'events', (given: Window) => backend.texts(given, world.now())],
+      ['transactions', 'transactions', (given: Window) => backend.transactionTexts(given, world.now())],
     ] as const;
     const from = forgottenBefore(simulation, name);
     for (const [pipeline, table, texts] of compared) {
@@ -54,12 +53,12 @@ export async function closing(simulation: Simulation): Promise<void> {
         window === undefined || origin === 'import' || window.start >= end || window.start < from ? [] : [window],
       );
       if (windows.length === 0) continue;
-      const all = { from: Math.min(...windows.map(({ start }) => start)), to: end };
+      const all = { start: Math.min(...windows.map(({ start }) => start)), end };
       checkCover(windows, all, `${table} of ${name}`);
       rowWatch.checkImports(name, table, all);
       if (!isWhole) continue;
       const truth = multisetOf(await texts(all));
-      const stored = rowWatch.totalWithin(name, table, all.from, all.to);
+      const stored = rowWatch.totalWithin(name, table, all.start, all.end);
       if (stored.key() !== truth.key())
         throw new Violation(`the lake has ${stored.key()} ${table} of ${name}, its backend ${truth.key()}`);
     }
@@ -76,12 +75,12 @@ function forgottenBefore({ plan, firstDay }: Simulation, account: string): numbe
 }
 
 /** Each instant of the range must be in exactly one window. */
-function checkCover(windows: readonly Window[], { from, to }: InstantRange, what: string): void {
+function checkCover(windows: readonly Window[], { start, end }: Window, what: string): void {
   const sorted = windows.toSorted((a, b) => a.start - b.start);
-  let covered = from;
+  let covered = start;
   for (const { start, end } of sorted) {
     if (start !== covered) throw new Violation(`${what}: a window begins at ${start}, expected ${covered}`);
     covered = end;
   }
-  if (covered < to) throw new Violation(`${what} are loaded up to ${covered}, expected ${to}`);
+  if (covered < end) throw new Violation(`${what} are loaded up to ${covered}, expected ${end}`);
 }

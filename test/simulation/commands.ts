@@ -139,7 +139,9 @@ async function savedFiles(
     const from = firstDay + (fromDay + at) * dayMs;
     const to = Math.min(from + days * dayMs, world.now());
     const items =
-      to <= from ? [] : await upstream.backend.items({ from, to }, Math.max(to, world.now() - (files - at) * dayMs));
+      to <= from
+        ? []
+        : await upstream.backend.items({ start: from, end: to }, Math.max(to, world.now() - (files - at) * dayMs));
     const pages = Array.from({ length: Math.ceil(items.length / 100) }, (_, page) =>
       items.slice(page * 100, page * 100 + 100),
     );

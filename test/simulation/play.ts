@@ -134,7 +134,7 @@ function simulationOf(plan: Plan, world: World, folder: string): Simulation & { 
     inheritedMs: hourMs,
     isStruck: (process) => requestWatch.isStruck(process),
     answersOf: (account) => upstreamOf(upstreams, account).backend.answers,
-    textsOf: (account, { start: from, end: to }, asOf) => upstreamOf(upstreams, account).texts({ from, to }, asOf),
+    textsOf: (account, { start, end }, asOf) => upstreamOf(upstreams, account).texts({ start, end }, asOf),
   });
   const machines = Array.from({ length: plan.machines }, (_, at): Machine => {
     const local = join(folder, `machine-${at}`);

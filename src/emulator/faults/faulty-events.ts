@@ -1,9 +1,9 @@
 import { parseInstant } from '../../core/numeric/instant.js';
 import { scan } from '../../core/json/scan.js';
 import { Tape } from '../../core/json/tape.js';
-import type { InstantRange, BackendItem, BackendPage, BackendQuery } from '../../serve/operation/backend-page.js';
+import type { BackendItem, BackendPage, BackendQuery } from '../../serve/operation/backend-page.js';
 import type { EventBackend } from '../../serve/api-v0/event-backend.js';
-import { dayMs, hourMs } from '../../core/windows.js';
+import { dayMs, hourMs, type Window } from '../../core/windows.js';
 import type { FaultInjector } from './fault-injector.js';
 import type { FaultKind } from './fault-settings.js';
 import { itemOrder, reordered, type ItemOrder } from './item-order.js';
@@ -58,13 +58,13 @@ export function faultyEvents(backend: EventBackend, injector: FaultInjector): Ev
 function withFaults(backend: EventBackend, injector: FaultInjector): EventBackend {
   /** Requests the page of a range without what is older than the history limit. */
   async function recent(
-    { from, to }: InstantRange,
+    { start, end }: Window,
     { asOf }: BackendQuery,
-    ask: (range: InstantRange) => Promise<BackendPage>,
+    ask: (range: Window) => Promise<BackendPage>,
   ): Promise<BackendPage> {
-    const range = { from: Math.max(from, injector.oldest(asOf)), to };
-    if (range.from > from) injector.count('history-limit');
-    return range.from < to ? ask(range) : { items: [], next: undefined };
+    const range = { start: Math.max(start, injector.oldest(asOf)), end };
+    if (range.start > start) injector.count('history-limit');
+    return range.start < end ? ask(range) : { items: [], next: undefined };
   }
 
   const sentEvents = ({ items, next }: BackendPage, { asOf }: BackendQuery) => ({

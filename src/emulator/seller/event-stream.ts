@@ -1,7 +1,6 @@
-import type { InstantRange } from '../../serve/operation/backend-page.js';
 import type { EventListName } from '../../sources/finances/api-v0/event-records.js';
 import { accountWriters } from './account-writers.js';
-import { dayMs } from '../../core/windows.js';
+import { dayMs, type Window } from '../../core/windows.js';
 import { createCalendar, createPeriods, type Period, type Periods } from './event-calendar.js';
 import { createEventMix, createFollowUps, type EventMix } from './event-mix.js';
 import type { EventContext, EventSink, EventWriter } from './event-writer.js';
@@ -131,7 +130,7 @@ export interface SellerHistory {
    * The events in the range, ascending: of all marketplaces or of the given one, and only those with an ordinal above
    * `after`.
    */
-  events(range: InstantRange, marketplace?: SellerMarketplace, after?: number): Generator<EventFacts>;
+  events(range: Window, marketplace?: SellerMarketplace, after?: number): Generator<EventFacts>;
 }
 
 /**
@@ -154,9 +153,9 @@ export function historyAt(events: EventStream, days: number, instant: number): S
   const reaches = ({ at, marketplace }: EventFacts) => at >= (begins[marketplace.index] ?? Infinity);
   const has = (event: EventFacts) => event.at <= until && reaches(event);
 
-  function* within(range: InstantRange, marketplace?: SellerMarketplace, after = -Infinity): Generator<EventFacts> {
-    const from = Math.max(range.from, begin);
-    const to = Math.min(range.to, until + 1);
+  function* within(range: Window, marketplace?: SellerMarketplace, after = -Infinity): Generator<EventFacts> {
+    const from = Math.max(range.start, begin);
+    const to = Math.min(range.end, until + 1);
     if (from >= to || events.density.perDay === 0) return;
     for (let ordinal = Math.max(events.firstAt(from), after + 1); ; ordinal++) {
       const event = events.factsOf(ordinal);

@@ -137,7 +137,7 @@ export class ReportBooks implements ReportBackend {
         }),
       );
     }
-    for (const event of history.events({ from: start, to: end }, marketplace)) {
+    for (const event of history.events({ start, end }, marketplace)) {
       this.#books.events.write(event, this.#sink);
       const ofEvent = { ...id, ...this.#eventFields(event) };
       for (const amount of labelledAmounts(event.list, marketplace, this.#sink)) {

@@ -1,6 +1,7 @@
 import type { Clock } from '../../core/clock.js';
 import { usageError } from '../../core/errors.js';
-import type { InstantRange, BackendItem, BackendPage, BackendQuery } from '../../serve/operation/backend-page.js';
+import type { BackendItem, BackendPage, BackendQuery } from '../../serve/operation/backend-page.js';
+import { contains, type Window } from '../../core/windows.js';
 import type { Backend } from '../../serve/served-apis.js';
 import { createEventStream, type EventFacts, type EventStream, type SellerHistory, historyAt } from './event-stream.js';
 import { JsonSink } from './json-sink.js';
@@ -40,7 +41,7 @@ export interface Seller extends Backend {
   readonly history: () => SellerHistory;
 }
 
-const allTime: InstantRange = { from: -Infinity, to: Infinity };
+const allTime: Window = { start: -Infinity, end: Infinity };
 
 const limits = { events: 1e9, days: 3650 };
 
@@ -133,14 +134,14 @@ export function createSeller(options: SellerOptions, clock: Clock): Seller {
   return {
     stream,
     history: () => historyAt(stream, days, clock.now()),
-    groups: async ({ from, to }, query) => {
+    groups: async (range, query) => {
       const { cursor, limit } = query;
       const history = historyOf(query);
       const position = history.periods.findIndex((period) => periods.idOf(period) === cursor);
       if (position === -1 && cursor !== undefined) {
         throw usageError(`expected the cursor to be the id of a group that a page ended with, got "${cursor}"`);
       }
-      const found = history.periods.slice(position + 1).filter(({ start }) => start >= from && start < to);
+      const found = history.periods.slice(position + 1).filter(({ start }) => contains(range, start));
       const { first, last } = firstItems(found, limit);
       const items: BackendItem[] = [];
       for (const period of first) items.push(await groupItem(period, history.until));
@@ -153,7 +154,7 @@ export function createSeller(options: SellerOptions, clock: Clock): Seller {
         const history = historyOf(query);
         const period = history.periods.find((candidate) => periods.idOf(candidate) === groupId);
         if (period === undefined) return undefined;
-        const range = { from: Math.max(period.start, within.from), to: Math.min(period.end, within.to) };
+        const range = { start: Math.max(period.start, within.start), end: Math.min(period.end, within.end) };
         return eventPage(history.events(range, period.marketplace, ordinalIn(query.cursor)), query);
       }),
     eventsOfOrder: (orderId, query) =>

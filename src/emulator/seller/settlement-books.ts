@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { shortInstant } from '../../core/numeric/instant.js';
-import { dayMs } from '../../core/windows.js';
+import { contains, dayMs } from '../../core/windows.js';
 import type { BackendPage, BackendQuery } from '../../serve/operation/backend-page.js';
 import type {
   PayoutQuestion,
@@ -89,7 +89,7 @@ export class SettlementBooks implements Pick<TransactionBackend, 'summaries' | '
     const { range, payoutId } = question;
     const history = this.#books.historyOf(query);
     const found = this.closedIn(history)
-      .filter(({ end, marketplace }) => end >= range.from && end < range.to && isSelected(question, marketplace))
+      .filter(({ end, marketplace }) => contains(range, end) && isSelected(question, marketplace))
       .toSorted((a, b) => b.end - a.end || a.marketplace.index - b.marketplace.index)
       .map((period) => ({
         cursor: this.payoutIdOf(period),

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { usageError } from '../../core/errors.js';
-import { dayMs } from '../../core/windows.js';
+import { contains, dayMs } from '../../core/windows.js';
 import type { BackendPage, BackendQuery } from '../../serve/operation/backend-page.js';
 import type {
   PayoutQuestion,
@@ -145,7 +145,7 @@ export class TransactionBooks implements TransactionBackend {
     if ((status ?? 'RELEASED') !== 'RELEASED' || orderId !== undefined) return;
     for (const period of this.#settlements.closedIn(history)) {
       const id = this.#books.events.periods.idOf(period);
-      if (period.end < range.from || period.end >= range.to || (groupId ?? id) !== id) continue;
+      if (!contains(range, period.end) || (groupId ?? id) !== id) continue;
       const json = await this.#transferJson(period, history.until);
       if (json !== undefined) yield { cursor: `T${id}`, write: () => json };
     }
@@ -198,7 +198,7 @@ export class TransactionBooks implements TransactionBackend {
       for (const posting of postingsOf(this.#books.key, event, until)) {
         const { stage, postedAt } = posting;
         const isDelivered = event.ordinal === from && (stage === 'deferred' || lastStage === 'c');
-        if (isDelivered || postedAt < range.from || postedAt >= range.to) continue;
+        if (isDelivered || !contains(range, postedAt)) continue;
         const reached = transactionStatus(posting, until);
         if ((status ?? reached) !== reached || (groupId !== undefined && stage === 'deferred')) continue;
         yield { cursor: `E${event.ordinal}${stage.charAt(0)}`, write: () => this.#eventJson(posting, until) };
@@ -221,10 +221,10 @@ export class TransactionBooks implements TransactionBackend {
     const period = history.periods.find((candidate) => events.periods.idOf(candidate) === groupId);
     if (groupId !== undefined && period === undefined) return;
     const latest =
-      Math.min(range.to, until + 1) + (status === 'RELEASED' || period !== undefined ? 0 : longestDeferral) + 1000;
+      Math.min(range.end, until + 1) + (status === 'RELEASED' || period !== undefined ? 0 : longestDeferral) + 1000;
     const first = Math.max(
       history.begin,
-      range.from,
+      range.start,
       status === 'DEFERRED' ? until : -Infinity,
       period?.start ?? -Infinity,
     );

@@ -2,7 +2,7 @@ import type { HttpRefusal } from '../../core/http-server/refusal.js';
 import { readParquet } from '../../core/duckdb/literals.js';
 import { isoDate } from '../../core/numeric/instant.js';
 import type { ResultCell } from '../../core/text/rows.js';
-import { dayMs } from '../../core/windows.js';
+import { dayMs, type Window } from '../../core/windows.js';
 import { loadKeyFor } from '../../lake/catalog/load-key.js';
 import * as tables from '../../sources/finances/api-2024-06-19/transaction-tables.js';
 import { latest } from '../lake/committed-files.js';
@@ -17,7 +17,6 @@ import {
   type Selection,
   type SqlQuery,
 } from '../lake/stored-rows.js';
-import type { InstantRange } from '../operation/backend-page.js';
 import { invalidInput } from '../operation/outcome.js';
 import type {
   PayoutQuestion,
@@ -80,8 +79,8 @@ function noPeriods({ days }: SummaryQuestion): HttpRefusal {
 }
 
 /** A range within the instants that a table can hold. */
-function storable({ from, to }: InstantRange): InstantRange {
-  return { from: Math.max(from, 0), to: Math.min(to, latestMs) };
+function storable({ start, end }: Window): Window {
+  return { start: Math.max(start, 0), end: Math.min(end, latestMs) };
 }
 
 /** A condition in which `?` is its value. */

@@ -1,9 +1,10 @@
-import type { InstantRange, BackendPage, BackendQuery } from '../operation/backend-page.js';
+import type { BackendPage, BackendQuery } from '../operation/backend-page.js';
+import type { Window } from '../../core/windows.js';
 
 /** A selection of transactions; an undefined member doesn't restrict it. */
 export interface TransactionQuestion {
   /** Range of posting instants. */
-  readonly range: InstantRange;
+  readonly range: Window;
   /** `DEFERRED`, `RELEASED` or `DEFERRED_RELEASED`. */
   readonly status: string | undefined;
   /** Transactions of this marketplace, and those of none. */
@@ -27,7 +28,7 @@ export interface SummaryQuestion extends AccountQuestion {
 
 export interface PayoutQuestion extends AccountQuestion {
   /** Range of creation instants. */
-  readonly range: InstantRange;
+  readonly range: Window;
   readonly payoutId: string | undefined;
 }
 

@@ -7,8 +7,8 @@ import {
   transactionStatuses,
 } from '../../sources/finances/api-2024-06-19/operations.js';
 import { HttpRefusal } from '../../core/http-server/refusal.js';
-import { dayMs } from '../../core/windows.js';
-import type { InstantRange, BackendPage } from '../operation/backend-page.js';
+import { dayMs, type Window } from '../../core/windows.js';
+import type { BackendPage } from '../operation/backend-page.js';
 import type { TransactionBackend, WithTransactionBackend } from './transaction-backend.js';
 import { invalidInput, pageTooLarge } from '../operation/outcome.js';
 import { type Bound, boundOf, queryValues } from '../operation/query-parameters.js';
@@ -139,11 +139,11 @@ function readTransactionRequest(operation: TransactionOperation, request: Unchec
  * The range of instants of a chain; undefined where its bounds are too far apart, or where the default upper bound
  * isn't later than the lower one.
  */
-function rangeOf({ after, before, asOf }: Chain, { range }: TransactionOperation): InstantRange | undefined {
-  const upper = before ?? (range.beforeDefaultsToNow ? asOf - (range.marginMs ?? 0) : Infinity);
-  const from = after ?? -Infinity;
-  if (after !== undefined && upper - after > range.maxSpanMs && upper !== Infinity) return undefined;
-  return from < upper ? { from, to: upper } : undefined;
+function rangeOf({ after, before, asOf }: Chain, { range }: TransactionOperation): Window | undefined {
+  const end = before ?? (range.beforeDefaultsToNow ? asOf - (range.marginMs ?? 0) : Infinity);
+  const start = after ?? -Infinity;
+  if (after !== undefined && end - after > range.maxSpanMs && end !== Infinity) return undefined;
+  return start < end ? { start, end } : undefined;
 }
 
 const emptyPage: BackendPage = { items: [], next: undefined };

@@ -7,7 +7,8 @@ import {
   type PathParameter,
 } from '../../sources/finances/api-v0/operations.js';
 import { eventLists } from '../../sources/finances/api-v0/event-records.js';
-import type { InstantRange, BackendItem, BackendPage } from '../operation/backend-page.js';
+import type { BackendItem, BackendPage } from '../operation/backend-page.js';
+import type { Window } from '../../core/windows.js';
 import type { EventBackend } from './event-backend.js';
 import { invalidInput, requestRefusal } from '../operation/outcome.js';
 import { type Bound, boundOf, queryValues, percentDecoded } from '../operation/query-parameters.js';
@@ -132,16 +133,16 @@ function readEventRequest(
  * The instants that a chain asks for, or undefined where nothing can match: bounds further apart than 180 days, and a
  * lower bound that meets the default of the upper one. Without a lower bound the range begins in 1970.
  */
-function rangeOf({ after, before, asOf }: Chain, range: EventRange): InstantRange | undefined {
+function rangeOf({ after, before, asOf }: Chain, range: EventRange): Window | undefined {
   // Groups have no default for the upper bound: all that opened up to the request itself, and no span to check.
   const upper = before ?? (range.beforeDefaultsToNow ? asOf - eventLimits.marginMs : undefined);
   if (after !== undefined && upper !== undefined && upper - after > eventLimits.maxSpanMs) return undefined;
-  const from = after ?? 0;
-  const to = upper ?? Math.floor(asOf) + 1;
-  return from < to ? { from, to } : undefined;
+  const start = after ?? 0;
+  const end = upper ?? Math.floor(asOf) + 1;
+  return start < end ? { start, end } : undefined;
 }
 
-const emptyRange: InstantRange = { from: 0, to: 0 };
+const emptyRange: Window = { start: 0, end: 0 };
 
 /** The question for all groups or events in a chain's range of dates. */
 function inRange(

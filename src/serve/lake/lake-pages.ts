@@ -5,7 +5,8 @@ import { isFileMissing } from '../../core/duckdb/views.js';
 import type { Table } from '../../core/columns/table.js';
 import { refusedAfter } from '../../lake/catalog/load-key.js';
 import { FileCache, type CacheSettings } from '../../lake/files/file-cache.js';
-import type { InstantRange, BackendPage, BackendQuery } from '../operation/backend-page.js';
+import type { BackendPage, BackendQuery } from '../operation/backend-page.js';
+import type { Window } from '../../core/windows.js';
 import { CommittedFiles, nearestFiles, type CommittedFile, type MainTables } from './committed-files.js';
 import {
   cursorAfter,
@@ -128,7 +129,7 @@ export class LakePages {
   }
 
   /** A question about a range of dates. `filters`: further conditions of `query`. */
-  byDate(table: CommittedFiles, query: RangeQuery, range: InstantRange, filters: object = {}): PagedQuestion {
+  byDate(table: CommittedFiles, query: RangeQuery, range: Window, filters: object = {}): PagedQuestion {
     const { from, to } = boundsOf(range);
     const { all } = table;
     return {
@@ -207,9 +208,9 @@ function rowsPerRead(files: readonly CommittedFile[]): number {
 }
 
 /** A range in microseconds, each bound rounded up. */
-export function boundsOf({ from, to }: InstantRange): InstantBounds {
+export function boundsOf({ start, end }: Window): InstantBounds {
   const micros = (ms: number) => BigInt(Math.ceil(ms * 1000));
-  return { from: micros(from), to: micros(to) };
+  return { from: micros(start), to: micros(end) };
 }
 
 /** Rows that follow a cursor. */

@@ -23,9 +23,3 @@ export interface BackendQuery {
   /** The instant of the chain's first request, milliseconds since 1970. Later events are left out. */
   readonly asOf: number;
 }
-
-/** Half-open range of instants, milliseconds since 1970. */
-export interface InstantRange {
-  readonly from: number;
-  readonly to: number;
-}

@@ -69,7 +69,7 @@ test('an import beside a running backfill: each day is of one of them, and nothi
   const backend: typeof seller = {
     ...seller,
     events: async (window, query) => {
-      if (window.to > Date.parse('2025-05-10')) await half;
+      if (window.end > Date.parse('2025-05-10')) await half;
       return seller.events(window, query);
     },
   };

@@ -78,7 +78,7 @@ test.each(['v0', '2024-06-19', 'both'] as const)(
     expect(unchanged.notes.at(-2)).toMatch(/^nothing has changed since version \d+ in the journals/);
     // Settlements that began in the month are listed again: of their transfers the lake can't tell whether they were known before.
     const groups = await seller.groups(
-      { from: Date.parse('2026-01-01'), to: clock.now() },
+      { start: Date.parse('2026-01-01'), end: clock.now() },
       { cursor: undefined, limit: 1e6, asOf: clock.now() },
     );
     const closed = groups.items

@@ -4,12 +4,8 @@ import { openDatabase, type Database } from '../../../src/core/duckdb/connection
 import { createViews } from '../../../src/core/duckdb/views.js';
 import { openLakeReader } from '../../../src/app/query/lake-files.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
-import type {
-  InstantRange,
-  BackendItem,
-  BackendPage,
-  BackendQuery,
-} from '../../../src/serve/operation/backend-page.js';
+import type { BackendItem, BackendPage, BackendQuery } from '../../../src/serve/operation/backend-page.js';
+import type { Window } from '../../../src/core/windows.js';
 import type { Backend } from '../../../src/serve/served-apis.js';
 import { randomOf } from '../../lake/simulation/random.js';
 import { ran, serving, temporaryFolder } from '../lake-run.js';
@@ -30,12 +26,12 @@ const leftOut = {
 
 /** What the service answered, window by window: the lake's events by a second account. */
 class AnswerLog {
-  readonly #reading = new Map<string, { readonly range: InstantRange; readonly items: string[]; isWhole: boolean }>();
+  readonly #reading = new Map<string, { readonly range: Window; readonly items: string[]; isWhole: boolean }>();
   /** By the window that was asked for last. */
-  #held: { readonly range: InstantRange; readonly items: readonly string[] }[] = [];
+  #held: { readonly range: Window; readonly items: readonly string[] }[] = [];
 
-  note(range: InstantRange, { cursor }: BackendQuery, { items, next }: BackendPage): void {
-    const key = `${range.from}/${range.to}`;
+  note(range: Window, { cursor }: BackendQuery, { items, next }: BackendPage): void {
+    const key = `${range.start}/${range.end}`;
     const before = cursor === undefined ? undefined : this.#reading.get(key);
     const all = [...(before?.items ?? []), ...items.map(({ json }) => json)];
     this.#reading.set(key, { range, items: all, isWhole: next === undefined });
@@ -45,7 +41,7 @@ class AnswerLog {
   afterRun(): readonly string[] {
     for (const { range, items, isWhole } of this.#reading.values()) {
       if (!isWhole) continue;
-      this.#held = this.#held.filter((old) => old.range.from < range.from || old.range.to > range.to);
+      this.#held = this.#held.filter((old) => old.range.start < range.start || old.range.end > range.end);
       this.#held.push({ range, items });
     }
     this.#reading.clear();

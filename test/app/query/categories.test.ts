@@ -5,7 +5,7 @@ import { literal } from '../../../src/core/duckdb/literals.js';
 import { openDatabase, type Database } from '../../../src/core/duckdb/connection.js';
 import { breakdownKind } from '../../../src/sources/finances/api-2024-06-19/breakdown-kinds.js';
 import { eventLists, records } from '../../../src/sources/finances/api-v0/event-records.js';
-import type { InstantRange } from '../../../src/serve/operation/backend-page.js';
+import type { Window } from '../../../src/core/windows.js';
 import { arrayBackend, type DatedItem } from '../../serve/http/array-backend.js';
 import { arrayTransactions } from '../../serve/http/array-transactions.js';
 import { database, ran, serving, temporaryFolder } from '../lake-run.js';
@@ -167,7 +167,7 @@ function eventsOfV0(): DatedItem[] {
   ];
 }
 
-function transactionsIn({ from, to }: InstantRange): string[] {
+function transactionsIn({ start, end }: Window): string[] {
   const amountOf = (amount: number) => ({ currencyCode: 'USD', currencyAmount: amount });
   const of = (id: string, type: string, day: number, breakdown: string, amount: number) => ({
     transactionId: id,
@@ -189,7 +189,7 @@ function transactionsIn({ from, to }: InstantRange): string[] {
       of(`A-${index}`, 'Adjustment', day, type === 'ReserveEvent' ? 'ReserveDebit' : type, amount),
     ),
   ];
-  const isIn = (instant: number) => instant >= from && instant < to;
+  const isIn = (instant: number) => instant >= start && instant < end;
   return all.filter(({ postedDate }) => isIn(Date.parse(postedDate))).map((one) => JSON.stringify(one));
 }
 
@@ -199,7 +199,7 @@ test.each(['v0', '2024-06-19'] as const)(
     const clock = setClock('2026-11-01T00:00:00Z');
     const byTransaction = {
       ...arrayTransactions([]),
-      transactions: ({ range }: { readonly range: InstantRange }) =>
+      transactions: ({ range }: { readonly range: Window }) =>
         Promise.resolve({ items: transactionsIn(range).map((json) => ({ list: '', json })), next: undefined }),
     };
     const endpoint = await serving({ backend: { ...arrayBackend(eventsOfV0()), byTransaction }, clock });
@@ -278,8 +278,8 @@ test('an adjustment whose items have no breakdowns belongs to the category that 
   );
   const byTransaction = {
     ...arrayTransactions([]),
-    transactions: ({ range: { from, to } }: { readonly range: InstantRange }) => {
-      const isIn = Date.parse(at(6)) >= from && Date.parse(at(6)) < to;
+    transactions: ({ range: { start, end } }: { readonly range: Window }) => {
+      const isIn = Date.parse(at(6)) >= start && Date.parse(at(6)) < end;
       return Promise.resolve({ items: isIn ? all.map((json) => ({ list: '', json })) : [], next: undefined });
     },
   };

@@ -297,7 +297,7 @@ test.each([1, 5, 8])('both APIs have the same columns of every month, whatever i
   const { later } = await equalMonths(seller);
 
   // Adjustments are those that the seller posted, by their types; transactions have most of these beside their items only.
-  const range = { from: Date.parse('2025-12-01'), to: clock.now() - 300_000 };
+  const range = { start: Date.parse('2025-12-01'), end: clock.now() - 300_000 };
   const { items } = await seller.events(range, { cursor: undefined, limit: 1e6, asOf: clock.now() });
   const posted = new Map<string, bigint>();
   for (const { list, json } of items) {
@@ -348,7 +348,7 @@ test('both APIs have the same columns of every month, and the earned basis is th
   ).toEqual(ofV0);
 
   // What the seller has posted in each month: sales when they happened, without their releases.
-  const range = { from: Date.parse('2025-12-01'), to: clock.now() - 300_000 };
+  const range = { start: Date.parse('2025-12-01'), end: clock.now() - 300_000 };
   const any = { range, status: undefined, marketplaceId: undefined, orderId: undefined, groupId: undefined };
   const page = await seller.byTransaction?.transactions(any, { cursor: undefined, limit: 1e6, asOf: clock.now() });
   const posted = new Map<string, bigint>();

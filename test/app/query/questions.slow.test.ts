@@ -65,7 +65,7 @@ function* partsOf(event: JsonObject): Generator<{ sku: string; quantity: bigint;
 }
 
 async function figuresOf(seller: Seller): Promise<ReadonlyMap<string, Figures>> {
-  const range = { from: Date.parse(`${month}-01`), to: Date.parse('2026-03-01') };
+  const range = { start: Date.parse(`${month}-01`), end: Date.parse('2026-03-01') };
   const all = new Map<string, Figures>();
   for (const { list, json } of await readAll((query) => seller.events(range, query), { asOf: clock.now() })) {
     const event = parse(json);
@@ -89,7 +89,7 @@ async function figuresOf(seller: Seller): Promise<ReadonlyMap<string, Figures>> 
 
 /** The same of transactions: units of released shipments. */
 async function releasedUnits(seller: Seller): Promise<ReadonlyMap<string, bigint>> {
-  const range = { from: Date.parse(`${month}-01`), to: Date.parse('2026-03-01') };
+  const range = { start: Date.parse(`${month}-01`), end: Date.parse('2026-03-01') };
   const everything = { status: undefined, marketplaceId: undefined, orderId: undefined, groupId: undefined };
   const { byTransaction } = seller;
   const items = await readAll(
@@ -260,7 +260,7 @@ test('orders not paid at a date are those that a lake of that date has', async (
     answers.push(rows);
   }
   // That lake could not have what the seller posted later with an earlier date, or without a date.
-  const range = { from: Date.parse(from), to: clock.now() };
+  const range = { start: Date.parse(from), end: clock.now() };
   const eventsAt = async (asOf: number) =>
     (await readAll((query) => seller.events(range, query), { asOf })).map(({ json }) => json);
   const known = new Set(await eventsAt(Date.parse(date)));

@@ -49,7 +49,7 @@ function changed(backend: Backend, change: (json: string) => string | undefined)
 
 /** Orders that consist of one sale, deferred and released between two instants. */
 async function released(backend: Backend, from: number, to: number): Promise<string[]> {
-  const range = { from: from - 60 * dayMs, to: clock.now() };
+  const range = { start: from - 60 * dayMs, end: clock.now() };
   const narrow = { status: undefined, marketplaceId: undefined, orderId: undefined, groupId: undefined };
   const orders = new Map<string, ReturnType<typeof read>[]>();
   let cursor: string | undefined;

@@ -25,9 +25,9 @@ async function texts(lake: string, clock: SetClock, table: string, expression = 
 }
 
 /** What the seller has of a range. */
-async function posted({ byTransaction }: Seller, clock: SetClock, from: string, to: number): Promise<string[]> {
+async function posted({ byTransaction }: Seller, clock: SetClock, from: string, end: number): Promise<string[]> {
   const any = { status: undefined, marketplaceId: undefined, orderId: undefined, groupId: undefined };
-  const question = { ...any, range: { from: Date.parse(from), to } };
+  const question = { ...any, range: { start: Date.parse(from), end } };
   const page = await byTransaction?.transactions(question, { cursor: undefined, limit: 1e6, asOf: clock.now() });
   return (page?.items ?? []).map(({ json }) => json).toSorted();
 }

@@ -24,7 +24,7 @@ async function deferredAt(backend: Backend, instant: number): Promise<Map<string
   const asOf = instant - 1;
   let cursor: string | undefined;
   do {
-    const range = { from: instant - 60 * dayMs, to: instant };
+    const range = { start: instant - 60 * dayMs, end: instant };
     const page = await backend.byTransaction?.transactions({ range, ...question }, { cursor, limit: 500, asOf });
     for (const { json } of page?.items ?? []) {
       const { currencyCode, currencyAmount } = (JSON.parse(json) as Deferred).totalAmount;

@@ -110,8 +110,8 @@ async function twoNights(odd: Odd = () => undefined, more: readonly Sale[] = [])
   asked.length = 0;
   isOdd = true;
   const { failure, summary } = await synced({ ...given, endpoint, lookBack: 2 }, { clock });
-  const night = asked.map(({ status = 'ALL', range: { from, to } }) =>
-    [status, ...[from, to].map((at) => new Date(at).toISOString().slice(5, 16))].join(' '),
+  const night = asked.map(({ status = 'ALL', range: { start, end } }) =>
+    [status, ...[start, end].map((at) => new Date(at).toISOString().slice(5, 16))].join(' '),
   );
   isOdd = false;
   const fresh = await temporaryFolder();
@@ -126,10 +126,10 @@ async function twoNights(odd: Odd = () => undefined, more: readonly Sale[] = [])
 }
 
 /** One without a date is answered with what is of noon on 9 March. */
-function isIn({ from, to }: TransactionQuestion['range']): (sale: Sale) => boolean {
+function isIn({ start, end }: TransactionQuestion['range']): (sale: Sale) => boolean {
   return ({ posted }) => {
     const at = Date.parse(posted === '' ? '2026-03-09T12:00:00Z' : posted);
-    return at >= from && at < to;
+    return at >= start && at < end;
   };
 }
 
@@ -197,8 +197,8 @@ test.each<readonly [what: string, sale: Sale, requests: readonly string[]]>([
   expect(night).toEqual(['ALL 03-09T00:00 03-11T01:55', deferredList, ...requests]);
 });
 
-const isChain = ({ range: { from, to }, status }: TransactionQuestion) =>
-  status === undefined && to - from > 30 * hourMs && from >= Date.parse('2026-03-09T00:00:00Z');
+const isChain = ({ range: { start, end }, status }: TransactionQuestion) =>
+  status === undefined && end - start > 30 * hourMs && start >= Date.parse('2026-03-09T00:00:00Z');
 
 test.each<readonly [what: string, odd: Odd, more: readonly Sale[]]>([
   ['has a transaction without a date', () => undefined, [{ id: 'undated', posted: '' }]],

@@ -134,7 +134,7 @@ describe.each([
     const sums = await lake.rows(
       "SELECT currency, CAST(sum(amount) AS VARCHAR) AS net FROM entries WHERE role = 'net' GROUP BY ALL",
     );
-    const booked = booksOf(lake.seller).netByMonth({ from: 0, to: endOf(clockAt(now)) });
+    const booked = booksOf(lake.seller).netByMonth({ start: 0, end: endOf(clockAt(now)) });
     const currencyTotals = (rows: Iterable<readonly [string, bigint]>) => {
       const totals = new Map<string, bigint>();
       for (const [currency, net] of rows) totals.set(currency, (totals.get(currency) ?? 0n) + net);
@@ -162,9 +162,9 @@ test('December is busier than February, and so is Black Friday than the days aro
   const clock = clockAt('2026-02-01T00:00:00Z');
   const seller = createSeller({ seed: 5, events: 80_000, days: 380, profile: 'plausible' }, clock);
   const perDay = (from: string, to: string) => {
-    const range = { from: Date.parse(from), to: Date.parse(to) };
+    const range = { start: Date.parse(from), end: Date.parse(to) };
     const all = [...booksOf(seller).countByList(range).values()].reduce((sum, count) => sum + count, 0);
-    return (all * 86_400_000) / (range.to - range.from);
+    return (all * 86_400_000) / (range.end - range.start);
   };
   expect(perDay('2025-12-01', '2026-01-01') / perDay('2025-02-01', '2025-03-01')).toBeGreaterThan(1.3);
   expect(perDay('2025-11-24', '2025-12-01') / perDay('2025-11-10', '2025-11-17')).toBeGreaterThan(1.25);
@@ -181,7 +181,7 @@ test('so many events in 90 days come on average over the years', () => {
       { seed: 3, events: Math.round((events * days) / 90), days, profile: 'plausible' },
       clock,
     );
-    const counts = booksOf(seller).countByList({ from: clock.now() - days * 86_400_000, to: clock.now() });
+    const counts = booksOf(seller).countByList({ start: clock.now() - days * 86_400_000, end: clock.now() });
     const all = [...counts.values()].reduce((sum, count) => sum + count, 0);
     expect(all / ((events * days) / 90)).toBeCloseTo(1, 1);
   }

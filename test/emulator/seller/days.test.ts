@@ -28,7 +28,7 @@ describe('what happens on a day', () => {
     await fc.assert(
       fc.asyncProperty(seeds, fc.integer({ min: 1, max: 40 * day }), async (seed, later) => {
         const { seller, clock } = open({ seed, events: 300 });
-        const range = { from: noon - 50 * day, to: noon };
+        const range = { start: noon - 50 * day, end: noon };
         const today = await readAll((query) => seller.events(range, query));
         clock.move(later);
         const then = await readAll((query) => seller.events(range, query), { asOf: noon + later });
@@ -49,7 +49,7 @@ describe('what happens on a day', () => {
         (seed, events, days, later) => {
           const { seller } = open({ seed, events, days }, noon + later * day);
           const to = midnight + later * day;
-          const counts = booksOf(seller).countByList({ from: to - days * day, to });
+          const counts = booksOf(seller).countByList({ start: to - days * day, end: to });
           expect([...counts.values()].reduce((sum, count) => sum + count, 0)).toBe(events);
         },
       ),
@@ -60,7 +60,7 @@ describe('what happens on a day', () => {
   test('has as many events as its number says', () => {
     const { seller } = open({ seed: 4, events: 1000 });
     for (let d = midnight / day - 90; d < midnight / day; d++) {
-      const booked = [...booksOf(seller).eventsBooked({ from: d * day, to: (d + 1) * day })];
+      const booked = [...booksOf(seller).eventsBooked({ start: d * day, end: (d + 1) * day })];
       expect(booked).toHaveLength(Math.floor((1000 * (d + 1)) / 90) - Math.floor((1000 * d) / 90));
     }
   });
@@ -83,13 +83,13 @@ describe('the instants', () => {
 
   test('a range takes events without a date by the instant of their booking', async () => {
     const { seller } = open({ seed: 21, events: 900 });
-    const hidden = [...booksOf(seller).eventsBooked({ from: noon - 60 * day, to: noon })].filter(({ list }) =>
+    const hidden = [...booksOf(seller).eventsBooked({ start: noon - 60 * day, end: noon })].filter(({ list }) =>
       dateless.includes(list),
     );
     expect(new Set(hidden.map(({ list }) => list))).toEqual(new Set(dateless));
     for (const { at, list } of hidden) {
       const lists = async (from: number, to: number) =>
-        (await readAll((query) => seller.events({ from, to }, query))).map((item) => item.list);
+        (await readAll((query) => seller.events({ start: from, end: to }, query))).map((item) => item.list);
       expect(await lists(at, at + 1)).toContain(list);
       expect((await lists(at - 1, at)).length + (await lists(at, at + 1)).length).toBe(
         (await lists(at - 1, at + 1)).length,
@@ -123,14 +123,14 @@ describe('a million events', () => {
   test('a page anywhere comes at once, and goes on where the one before ended', async () => {
     const { seller } = open({ seed: 2, events: 1_000_000 });
     for (const back of [90, 45, 1]) {
-      const range = { from: noon - back * day, to: noon };
+      const range = { start: noon - back * day, end: noon };
       const first = await seller.events(range, { cursor: undefined, limit: 100, asOf: noon });
       const second = await seller.events(range, { cursor: first.next, limit: 100, asOf: noon });
       const booked: string[] = [];
       for (const { list } of booksOf(seller).eventsBooked(range)) if (booked.push(list) === 200) break;
       expect([...first.items, ...second.items].map(({ list }) => list)).toEqual(booked);
     }
-    const hour = { from: noon - day, to: noon - day + 3_600_000 };
+    const hour = { start: noon - day, end: noon - day + 3_600_000 };
     const lists = booksOf(seller).countByList(hour);
     expect([...lists.values()].reduce((sum, count) => sum + count, 0)).toBeCloseTo(1_000_000 / 90 / 24, -1);
     expect(lists.size).toBe(Object.keys(eventLists).length);

@@ -46,7 +46,7 @@ describe('what comes', () => {
 
   test('shipments and refunds are as frequent as in a shop', () => {
     const { seller } = open({ seed: 3, events: 12_000 });
-    const counts = booksOf(seller).countByList({ from: noon - 80 * 86_400_000, to: noon });
+    const counts = booksOf(seller).countByList({ start: noon - 80 * 86_400_000, end: noon });
     const all = [...counts.values()].reduce((sum, count) => sum + count, 0);
     expect((counts.get('ShipmentEventList') ?? 0) / all).toBeCloseTo(0.57, 2);
     expect((counts.get('RefundEventList') ?? 0) / all).toBeCloseTo(0.083, 2);

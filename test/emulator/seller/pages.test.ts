@@ -28,11 +28,11 @@ describe('pages', () => {
     expect(all).toHaveLength(booked.length);
     await fc.assert(
       fc.asyncProperty(instants, instants, limits, async (a, b, sizes) => {
-        const range = { from: Math.min(a, b), to: Math.max(a, b) };
+        const range = { start: Math.min(a, b), end: Math.max(a, b) };
         const items = await readAll((query) => shop.seller.events(range, query), { limit: cycle(sizes) });
         const wanted = all.filter((_, n) => {
           const at = booked[n]?.at ?? NaN;
-          return at >= range.from && at < range.to;
+          return at >= range.start && at < range.end;
         });
         expect(items.map(text)).toEqual(wanted.map(text));
       }),
@@ -58,23 +58,23 @@ describe('pages', () => {
     expect(all.map(startOf)).toEqual(all.map(startOf).sort((a, b) => a - b));
     await fc.assert(
       fc.asyncProperty(instants, instants, limits, async (a, b, sizes) => {
-        const range = { from: Math.min(a, b), to: Math.max(a, b) };
+        const range = { start: Math.min(a, b), end: Math.max(a, b) };
         const found = await readAll((query) => seller.groups(range, query), { limit: cycle(sizes) });
-        const wanted = all.filter((item) => startOf(item) >= range.from && startOf(item) < range.to);
+        const wanted = all.filter((item) => startOf(item) >= range.start && startOf(item) < range.end);
         expect(found.map(text)).toEqual(wanted.map(text));
       }),
       { numRuns: 30 },
     );
     const first = all[0];
     const start = first === undefined ? NaN : startOf(first);
-    const at = async (from: number, to: number) => readAll((query) => seller.groups({ from, to }, query));
+    const at = async (from: number, to: number) => readAll((query) => seller.groups({ start: from, end: to }, query));
     expect(await at(start, start + 1)).toEqual([first]);
     expect(await at(start - 1, start)).toEqual([]);
   });
 
   test('go on with the same events while the clock moves and new ones come up', async () => {
     const { seller, clock } = open({ seed: 33, events: 900 });
-    const range = { from: noon - 5 * day, to: noon + day };
+    const range = { start: noon - 5 * day, end: noon + day };
     const before = await readAll((query) => seller.events(range, query));
     let moved = 0;
     const during = await readAll(

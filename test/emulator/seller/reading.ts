@@ -6,7 +6,7 @@ import { type HandClock, handClock } from '../../serve/http/hand-clock.js';
 export const day = 86_400_000;
 /** In the middle of a day, of a second even. */
 export const noon = Date.parse('2025-06-15T12:34:56.789Z');
-export const ever = { from: 0, to: Date.parse('2100-01-01') };
+export const ever = { start: 0, end: Date.parse('2100-01-01') };
 
 export interface Shop {
   readonly seller: Seller;

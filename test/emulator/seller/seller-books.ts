@@ -1,9 +1,8 @@
-import { monthOf } from '../../../src/core/windows.js';
+import { monthOf, type Window } from '../../../src/core/windows.js';
 import type { EventFacts } from '../../../src/emulator/seller/event-stream.js';
 import type { EventSink, EventLineKind, Weight } from '../../../src/emulator/seller/event-writer.js';
 import type { Seller } from '../../../src/emulator/seller/seller.js';
 import { SumSink } from '../../../src/emulator/seller/settlement-groups.js';
-import type { InstantRange } from '../../../src/serve/operation/backend-page.js';
 import type { EventListName } from '../../../src/sources/finances/api-v0/event-records.js';
 
 const ignore = () => undefined;
@@ -87,17 +86,17 @@ export interface BookedEntry extends Omit<BookedEvent, 'net'>, PathAmount {}
  * clock's now, in the order of the service, and keep nothing in memory but sums.
  */
 export interface Books {
-  eventsBooked(range: InstantRange): Iterable<BookedEvent>;
+  eventsBooked(range: Window): Iterable<BookedEvent>;
   /** Amounts, event by event, each event's in the order of its JSON. */
-  entriesBooked(range: InstantRange): Iterable<BookedEntry>;
+  entriesBooked(range: Window): Iterable<BookedEntry>;
   /** How many events each list has; lists without any are missing. */
-  countByList(range: InstantRange): Map<EventListName, number>;
+  countByList(range: Window): Map<EventListName, number>;
   /** Net millionths by UTC month (`2025-03`) of the event's instant, and by currency. */
-  netByMonth(range: InstantRange): Map<string, Map<string, bigint>>;
+  netByMonth(range: Window): Map<string, Map<string, bigint>>;
   /** Net millionths of the range's events by group. */
-  netByGroup(range: InstantRange): Map<string, bigint>;
+  netByGroup(range: Window): Map<string, bigint>;
   /** The orders that the range's events are about. */
-  orderIds(range: InstantRange): Set<string>;
+  orderIds(range: Window): Set<string>;
 }
 
 function addTo<K>(sums: Map<K, bigint>, key: K, amount: bigint): void {
@@ -114,7 +113,7 @@ export function booksOf({ stream: events, history }: Seller): Books {
     orderId: orderIdOf(event),
     currency: event.marketplace.currency,
   });
-  function* eventsBooked(range: InstantRange): Generator<BookedEvent> {
+  function* eventsBooked(range: Window): Generator<BookedEvent> {
     const sink = new SumSink();
     for (const event of history().events(range)) {
       events.write(event, sink);

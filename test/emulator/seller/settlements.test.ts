@@ -36,8 +36,8 @@ test('events of a group by date are those of the group in the range', async () =
     const cut = start(group) + 5 * day + 1;
     const parts = await Promise.all(
       [
-        { from: 0, to: cut },
-        { from: cut, to: noon + 1 },
+        { start: 0, end: cut },
+        { start: cut, end: noon + 1 },
       ].map((range) => readAll((query) => shop.seller.eventsOfGroup(id, query, range))),
     );
     expect(parts.flat()).toEqual(all);
@@ -195,7 +195,7 @@ describe('the books', () => {
 
   test('give the net of each month and currency', async () => {
     const { seller } = open({ seed: 45, events: 900 });
-    const range = { from: noon - 80 * day, to: noon };
+    const range = { start: noon - 80 * day, end: noon };
     const items = await readAll((query) => seller.events(range, query));
     const booked = [...booksOf(seller).eventsBooked(range)];
     const sums = new Map<string, Map<string, bigint>>();

@@ -32,8 +32,8 @@ test('released transactions are the events of any seller, to the millionth, and 
     fc.asyncProperty(seeds, profiles, fc.integer({ min: 0, max: 80 }), async (seed, profile, daysBack) => {
       const shop = open({ seed, profile, events: 2000 });
       const range = {
-        from: Math.floor(noon / day) * day - daysBack * day,
-        to: Math.floor(noon / day) * day - (daysBack - 4) * day,
+        start: Math.floor(noon / day) * day - daysBack * day,
+        end: Math.floor(noon / day) * day - (daysBack - 4) * day,
       };
       const transactions = (await all(shop, { ...any, range })).map(({ json }) => parse(json));
       const sink = new SumSink();
@@ -64,7 +64,7 @@ test('pages of any sizes have the same transactions, each once', async () => {
       fc.integer({ min: 1, max: 5 * day }),
       async (seed, sizes, status, back, length) => {
         const shop = open({ seed, profile: 'plausible', events: 3000 });
-        const question = { ...any, status, range: { from: noon - back, to: noon - back + length } };
+        const question = { ...any, status, range: { start: noon - back, end: noon - back + length } };
         const whole = await all(shop, question);
         const paged = await all(shop, question, cycle(sizes));
         expect(paged).toEqual(whole);

@@ -1,9 +1,5 @@
-import type {
-  InstantRange,
-  BackendItem,
-  BackendPage,
-  BackendQuery,
-} from '../../../src/serve/operation/backend-page.js';
+import type { BackendItem, BackendPage, BackendQuery } from '../../../src/serve/operation/backend-page.js';
+import type { Window } from '../../../src/core/windows.js';
 import type { Backend } from '../../../src/serve/served-apis.js';
 import { settlement, shipment } from '../../app/load/backend-items.js';
 
@@ -33,13 +29,13 @@ export function evenBackend(from: string, days: number, perDay: number, settleme
     const end = Number(cursor) + limit;
     return { items: all.slice(Number(cursor), end), next: end < all.length ? String(end) : undefined };
   }
-  const within = ({ from: least, to }: InstantRange) => items.filter(({ at }) => at >= least && at < to);
+  const within = ({ start: least, end }: Window) => items.filter(({ at }) => at >= least && at < end);
   return {
     items,
-    groups: ({ from: least, to }, query) =>
+    groups: ({ start: least, end }, query) =>
       Promise.resolve(
         page(
-          groups.filter(({ at }) => at >= least && at < to),
+          groups.filter(({ at }) => at >= least && at < end),
           query,
         ),
       ),

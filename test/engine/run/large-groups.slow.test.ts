@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { status } from '../../../src/app/status/status.js';
+import { contains } from '../../../src/core/windows.js';
 import type { RunEvent } from '../../../src/core/events/run-event.js';
 import { Kept } from '../../core/text/streams.js';
 import { database, ran, temporaryFolder } from '../../app/lake-run.js';
@@ -67,10 +68,10 @@ describe('a settlement that is refused behind more than 10,000 events', () => {
     const even = evenBackend(begins, 14, 750, 14);
     const shown = hidingBackend(even, (item, asOf) => (postedAt(item) ?? 0) >= asOf);
     const end = Date.parse('2026-02-15');
-    const groups: typeof even.groups = ({ from, to }) => {
+    const groups: typeof even.groups = (range) => {
       const [first, last] = [begins, '2026-02-15'].map((day) => `${day}T00:00:00.000Z`);
       const group = settlement('GROUP-0', first ?? '', clock.now() < end ? undefined : last);
-      return Promise.resolve({ items: group.at >= from && group.at < to ? [group] : [], next: undefined });
+      return Promise.resolve({ items: contains(range, group.at) ? [group] : [], next: undefined });
     };
     const server = await watchedServer({ ...shown, groups }, pausing, { faults: limit });
     onTestFinished(() => server.close());

@@ -23,7 +23,7 @@ async function shop(faults: Faults | undefined, clock: SetClock) {
 
 /** The ids of the seller's settlements, in order. */
 async function owned(seller: Backend, clock: SetClock): Promise<string[]> {
-  const range = { from: Date.parse(from), to: clock.now() };
+  const range = { start: Date.parse(from), end: clock.now() };
   const { items } = await seller.groups(range, { cursor: undefined, limit: 1000, asOf: clock.now() });
   return items.map(({ json }) => (JSON.parse(json) as { FinancialEventGroupId: string }).FinancialEventGroupId).sort();
 }
@@ -63,7 +63,7 @@ test('settlements that a first listing leaves out are found, as the row of them 
 test('the first settlement of all is found, where a listing leaves it out, and a new account is not told of', async () => {
   const clock = setClock('2026-04-20T12:00:00Z');
   const seller = createSeller({ seed: 5, events: 900, days: 150, profile: 'edge-cases' }, clock);
-  const range = { from: Date.parse('2026-02-01'), to: clock.now() };
+  const range = { start: Date.parse('2026-02-01'), end: clock.now() };
   const { items } = await seller.groups(range, { cursor: undefined, limit: 1000, asOf: clock.now() });
   const [first] = items;
   const isFirst = (json: string) => json === first?.json;
@@ -74,7 +74,7 @@ test('the first settlement of all is found, where a listing leaves it out, and a
     const backend: Backend = {
       ...seller,
       groups: async (asked, query) => {
-        const page = await seller.groups({ ...asked, from: Math.max(asked.from, range.from) }, query);
+        const page = await seller.groups({ ...asked, start: Math.max(asked.start, range.start) }, query);
         if (!page.items.some(({ json }) => isFirst(json)) || left-- <= 0) return page;
         struck++;
         return { ...page, items: page.items.filter(({ json }) => !isFirst(json)) };
@@ -114,7 +114,7 @@ test('settlements that stay away are told, by each run and by status, and sync l
   const clock = setClock('2026-04-20T12:00:00Z');
   const seller = createSeller({ seed: 5, events: 900, days: 150, profile: 'edge-cases' }, clock);
   const all = await owned(seller, clock);
-  const range = { from: Date.parse('2026-03-02'), to: Date.parse('2026-03-20') };
+  const range = { start: Date.parse('2026-03-02'), end: Date.parse('2026-03-20') };
   const { items } = await seller.groups(range, { cursor: undefined, limit: 1000, asOf: clock.now() });
   let hidden = items[0]?.json;
   const backend: Backend = {

@@ -14,7 +14,7 @@ test('a first slice that holds far more than a chain of pages may have is given 
   const seller = createSeller({ seed: 4, events: 16_000, days: 10, profile: 'edge-cases' }, clock);
   const range = { start: Date.UTC(2026, 2, 10), end: Date.UTC(2026, 2, 20) };
   const { items } = await seller.events(
-    { from: range.start, to: range.end },
+    { start: range.start, end: range.end },
     { cursor: undefined, limit: 1e6, asOf: clock.now() },
   );
   expect(items.length).toBeGreaterThan(13_500);

@@ -19,7 +19,7 @@ async function shop(faults: Faults, clock: SetClock, days: number, events = 300)
 async function differences(lake: string, seller: Seller, clock: SetClock, from: string, to: number) {
   const owned = async (end: number) => {
     const asked = { cursor: undefined, limit: 1e6, asOf: clock.now() };
-    return (await seller.events({ from: Date.parse(from), to: end }, asked)).items.map(({ json }) => json);
+    return (await seller.events({ start: Date.parse(from), end }, asked)).items.map(({ json }) => json);
   };
   const rows = await (await database(lake, clock, 'events')).rows('SELECT raw FROM events');
   const held = rows.map(({ raw }) => String(raw));

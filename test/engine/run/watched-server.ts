@@ -4,6 +4,7 @@ import type { BackendPage, BackendQuery } from '../../../src/serve/operation/bac
 import { withTransactions } from '../../serve/http/array-backend.js';
 import type { RunningApiServer } from '../../../src/serve/http/server.js';
 import type { Clock } from '../../../src/core/clock.js';
+import type { Window } from '../../../src/core/windows.js';
 
 export interface WatchedServer extends RunningApiServer {
   /** What was asked for since it was last cleared: the unit that it belongs to, as the log calls it, and the page. */
@@ -29,7 +30,7 @@ export async function watchedServer(
     if (server.slowness > 0) await new Promise((resolve) => setTimeout(resolve, server.slowness));
     return work();
   };
-  const window = ({ from, to }: { from: number; to: number }) => `window/${iso(from)}/${iso(to)}`;
+  const window = ({ start, end }: Window) => `window/${iso(start)}/${iso(end)}`;
   const { byTransaction } = backend;
   const watched: Backend = {
     byTransaction:

@@ -39,12 +39,12 @@ export function arrayBackend(items: readonly DatedItem[]): Backend {
   const isEvent = (item: DatedItem) => item.list !== '';
 
   return {
-    groups: ({ from, to }, query) =>
-      Promise.resolve(page((item) => !isEvent(item) && item.at >= from && item.at < to, query)),
-    events: ({ from, to }, query) =>
-      Promise.resolve(page((item) => isEvent(item) && item.at >= from && item.at < to, query)),
-    eventsOfGroup: (id, query, { from, to } = { from: -Infinity, to: Infinity }) => {
-      const isIts = (item: DatedItem) => isEvent(item) && item.group === id && item.at >= from && item.at < to;
+    groups: ({ start, end }, query) =>
+      Promise.resolve(page((item) => !isEvent(item) && item.at >= start && item.at < end, query)),
+    events: ({ start, end }, query) =>
+      Promise.resolve(page((item) => isEvent(item) && item.at >= start && item.at < end, query)),
+    eventsOfGroup: (id, query, { start, end } = { start: -Infinity, end: Infinity }) => {
+      const isIts = (item: DatedItem) => isEvent(item) && item.group === id && item.at >= start && item.at < end;
       return answer(items.some((item) => item.group === id) ? page(isIts, query) : undefined);
     },
     eventsOfOrder: (id, query) =>

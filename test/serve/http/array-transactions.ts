@@ -1,4 +1,4 @@
-import type { InstantRange } from '../../../src/serve/operation/backend-page.js';
+import type { Window } from '../../../src/core/windows.js';
 import type { TransactionBackend } from '../../../src/serve/api-2024-06-19/transaction-backend.js';
 
 /** One sale of one item that was paid at once, by a settlement of its own. */
@@ -18,7 +18,7 @@ const iso = (instant: number): string => new Date(instant).toISOString();
 export function arrayTransactions(sales: readonly Sale[]): TransactionBackend {
   const page = (items: readonly object[]) =>
     Promise.resolve({ items: items.map((item) => ({ list: '', json: JSON.stringify(item) })), next: undefined });
-  const within = ({ from, to }: InstantRange): readonly Sale[] => sales.filter(({ at }) => at >= from && at < to);
+  const within = ({ start, end }: Window): readonly Sale[] => sales.filter(({ at }) => at >= start && at < end);
   return {
     transactions: ({ range, orderId }) =>
       page(

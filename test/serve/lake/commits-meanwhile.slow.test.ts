@@ -14,7 +14,7 @@ import { allPages, lakeBackend, sorted } from './served-lake.js';
 
 const clock = steppingClock();
 const asOf = Date.parse('2026-03-15T12:00:00Z');
-const range = { from: Date.parse('2026-02-01'), to: Date.parse('2026-02-07') };
+const range = { start: Date.parse('2026-02-01'), end: Date.parse('2026-02-07') };
 const days = { from: '2026-02-01', to: '2026-02-07' };
 
 const order = '902-1845936-5435065';
@@ -22,7 +22,7 @@ const order = '902-1845936-5435065';
 /** Six days with four instants each, several events at each of them: some the same, some without a date. */
 function someItems(): DatedItem[] {
   return Array.from({ length: 6 * 4 }, (_, number) => {
-    const at = range.from + number * 6 * 3_600_000;
+    const at = range.start + number * 6 * 3_600_000;
     const json = (id: string, more = {}) => JSON.stringify({ id, PostedDate: new Date(at).toISOString(), ...more });
     return [
       event(at, 0, { json: json(`a${number}`, { AmazonOrderId: order }) }),
@@ -56,7 +56,7 @@ test('what stays comes once while windows are read again and merged', async () =
     // What comes newly stands before others of its instant, and moves them on.
     async () => {
       for (let number = 0; number < 24; number++) {
-        const at = range.from + number * 6 * 3_600_000;
+        const at = range.start + number * 6 * 3_600_000;
         const json = JSON.stringify({ id: `new${number}`, PostedDate: new Date(at).toISOString() });
         items.unshift(event(at, 0, { json }));
       }
@@ -89,12 +89,12 @@ test('so does what is asked for by settlement and by order, and the list of sett
   const hour = 3_600_000;
   const iso = (at: number) => new Date(at).toISOString();
   const groupOf = (nth: number, id = `G${nth}`) => {
-    const start = range.from + nth * 12 * hour;
+    const start = range.start + nth * 12 * hour;
     const facts = { start: iso(start), end: iso(start + 12 * hour), beginning: '0', total: '0' };
     return settlement({ id, ...facts });
   };
   const eventOf = (nth: number, id: string) => {
-    const at = range.from + nth * 12 * hour + hour;
+    const at = range.start + nth * 12 * hour + hour;
     const json = JSON.stringify({ id, PostedDate: iso(at), AmazonOrderId: order });
     return event(at, 0, { json, group: `G${nth}`, order });
   };
@@ -102,7 +102,7 @@ test('so does what is asked for by settlement and by order, and the list of sett
   const items = nths.flatMap((nth) => [
     groupOf(nth),
     ...['a', 'twin', 'twin', 'b', 'c'].map((id) => eventOf(nth, id)),
-    event(range.from + nth * 12 * hour + hour, 0, { json: `{"fee":${nth % 2}}`, group: `G${nth}` }),
+    event(range.start + nth * 12 * hour + hour, 0, { json: `{"fee":${nth % 2}}`, group: `G${nth}` }),
   ]);
   const kept = [...items];
   const endpoint = await serving({ backend: arrayBackend(items), clock });
@@ -191,11 +191,11 @@ test('several clients read at once, each its own chain', async () => {
   const { items, lake } = await loadedLake();
   const backend = await lakeBackend(lake, clock);
   const chains = Array.from({ length: 12 }, (_, at) => {
-    const own = { from: range.from + (at % 3) * 86_400_000, to: range.to };
+    const own = { start: range.start + (at % 3) * 86_400_000, end: range.end };
     return allPages((query) => backend.events(own, query), asOf, [5 + at]);
   });
   for (const [at, pages] of (await Promise.all(chains)).entries()) {
-    const from = range.from + (at % 3) * 86_400_000;
+    const from = range.start + (at % 3) * 86_400_000;
     expect(sorted(pages.flat())).toEqual(sorted(items.filter((item) => item.at >= from)));
   }
 });

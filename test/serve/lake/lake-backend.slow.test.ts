@@ -58,7 +58,7 @@ describe('a lake as a backend', () => {
     const isEvents = fc.boolean();
     await fc.assert(
       fc.asyncProperty(hours, hours, sizes, isEvents, async (from, length, limits, events) => {
-        const range = { from: first + from * 3_600_000, to: first + (from + length) * 3_600_000 };
+        const range = { start: first + from * 3_600_000, end: first + (from + length) * 3_600_000 };
         const pages = await allPages(
           (query) => (events ? backend.events(range, query) : backend.groups(range, query)),
           asOf,
@@ -68,7 +68,7 @@ describe('a lake as a backend', () => {
           expect(size).toBeLessThanOrEqual(limits[Math.min(at, limits.length - 1)] ?? 0);
         }
         const within = (column: string) =>
-          `${column} >= make_timestamptz(${range.from * 1000}) AND ${column} < make_timestamptz(${range.to * 1000})`;
+          `${column} >= make_timestamptz(${range.start * 1000}) AND ${column} < make_timestamptz(${range.end * 1000})`;
         const sql = events
           ? `SELECT event_list AS list, raw FROM events WHERE ${within('effective_at')}`
           : `SELECT '' AS list, raw FROM groups WHERE ${within('started_at')}`;
@@ -108,7 +108,7 @@ describe('a lake as a backend', () => {
     for (const { id, middle } of groups) {
       const cut = Number(middle);
       const rangePages = (from: number, to: number) =>
-        allPages((query) => backend.eventsOfGroup(String(id), query, { from, to }), asOf, [7, 100]);
+        allPages((query) => backend.eventsOfGroup(String(id), query, { start: from, end: to }), asOf, [7, 100]);
       const before = flat(await rangePages(0, cut));
       const after = flat(await rangePages(cut, asOf));
       expect(before.length * after.length).toBeGreaterThan(0);
@@ -187,7 +187,7 @@ test('an event without a date is in every range that covers its window, at its i
   const undated = event('2026-02-01T09:30:00Z', 'fee', { list: 'ServiceFeeEventList', json: '{"id":"fee"}' });
   const { backend } = await lakeOf([dated('2026-02-01T09:00:00Z', 'a'), undated, dated('2026-02-02T10:00:00Z', 'b')]);
   const ids = async (from: string, to: string) => {
-    const range = { from: Date.parse(from), to: Date.parse(to) };
+    const range = { start: Date.parse(from), end: Date.parse(to) };
     const { items } = await backend.events(range, { cursor: undefined, limit: 100, asOf });
     return items.map(({ json }) => (JSON.parse(json) as { id: string }).id);
   };
@@ -200,7 +200,7 @@ test('an event without a date is in every range that covers its window, at its i
 test('identical events are all delivered, also where they are cut apart by pages', async () => {
   const twin = dated('2026-02-01T10:00:00Z', 'twin');
   const { backend } = await lakeOf([twin, twin, twin, twin, twin, dated('2026-02-01T10:00:00Z', 'other')]);
-  const range = { from: Date.parse('2026-02-01'), to: Date.parse('2026-02-03') };
+  const range = { start: Date.parse('2026-02-01'), end: Date.parse('2026-02-03') };
   for (const size of [1, 2, 3, 4, 5]) {
     const pages = await allPages((query) => backend.events(range, query), asOf, [size]);
     expect(pages.map(({ length }) => length)).toEqual(
@@ -214,7 +214,7 @@ test('a group that is listed and whose events were not loaded is none, instead o
   const items = [group('2026-02-01T00:00:00Z', 'G'), dated('2026-02-01T10:00:00Z', 'a', { group: 'G' })];
   const { backend, load } = await lakeOf(items, { pipelines: ['financial-event-groups'] });
   const query = { cursor: undefined, limit: 100, asOf };
-  expect((await backend.groups({ from: 0, to: asOf }, query)).items).toHaveLength(1);
+  expect((await backend.groups({ start: 0, end: asOf }, query)).items).toHaveLength(1);
   expect(await backend.eventsOfGroup('G', query)).toBeUndefined();
   await load({ pipelines: ['group-events'] });
   expect((await backend.eventsOfGroup('G', query))?.items).toHaveLength(1);
@@ -225,6 +225,6 @@ test('imported events are served like loaded ones', async () => {
   const items = [dated('2024-02-29T10:00:00Z', 'a'), dated('2024-03-01T10:00:00Z', 'b')];
   await imported({ root, clock }, [await fileOf([eventsBody(items)])]);
   const backend = await lakeBackend(root, clock);
-  const { items: found } = await backend.events({ from: 0, to: asOf }, { cursor: undefined, limit: 100, asOf });
+  const { items: found } = await backend.events({ start: 0, end: asOf }, { cursor: undefined, limit: 100, asOf });
   expect(found.map(({ json }) => json)).toEqual(items.map(({ json }) => json));
 });

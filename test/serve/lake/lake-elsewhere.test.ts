@@ -22,7 +22,7 @@ test('a lake on S3 is served from copies in the cache, which the next service sh
   const options = { from: '2026-02-01', to: '2026-02-03', pipelines: ['financial-events'] };
   await ran({ lake, endpoint, account: 'shop', ...options }, { clock });
 
-  const range = { from: 0, to: clock.now() };
+  const range = { start: 0, end: clock.now() };
   const answered = async () => {
     const before = server.calls.length;
     const { backend } = await openServedLake(lake, undefined, clock, () => undefined);

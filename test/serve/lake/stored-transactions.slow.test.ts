@@ -34,8 +34,8 @@ import {
 import { clockAt, ran, serving, temporaryFolder } from '../../app/lake-run.js';
 import { lakeBackend } from './served-lake.js';
 
-const range = { from: start - 60 * day, to: start };
-const month = { postedAfter: iso(range.from), postedBefore: iso(start - day) };
+const range = { start: start - 60 * day, end: start };
+const month = { postedAfter: iso(range.start), postedBefore: iso(start - day) };
 
 const quoted = (text: string | undefined) => (text === undefined ? 'NULL' : `'${text.replaceAll("'", "''")}'`);
 const instant = (text: string | undefined) => `${quoted(text)}::TIMESTAMPTZ`;
@@ -57,7 +57,7 @@ function transactionRow({ json }: BackendItem, position: number): string {
     marketplace_id: quoted(marketplaceOf(one)),
     amazon_order_id: quoted(identifier(one, 'ORDER_ID')),
     group_id: quoted(identifier(one, 'FINANCIAL_EVENT_GROUP_ID')),
-    window_start: instant(iso(range.from)),
+    window_start: instant(iso(range.start)),
     position: `${position}::BIGINT`,
     raw: quoted(json),
   };
@@ -170,7 +170,7 @@ test('a lake answers the operations from its stored bytes', async () => {
 
   expect(paid.length).toBeGreaterThan(10);
   const payoutsText = `{"payouts":[${paid.map(({ json }) => json).join(',')}]}`;
-  expect((await server.get(paths.payouts, { createdAfter: iso(range.from) })).text).toBe(payoutsText);
+  expect((await server.get(paths.payouts, { createdAfter: iso(range.start) })).text).toBe(payoutsText);
   const byId = { relatedIdentifierName: 'SETTLEMENT_ID', relatedIdentifierValue: settlementId };
   expect((await server.get(paths.summary, byId)).text).toBe(`{"summaries":[${summaries[0]?.json ?? ''}]}`);
   expect((await server.get(paths.summary, { ...byId, relatedIdentifierValue: 'unknown' })).text).toBe(
@@ -203,7 +203,7 @@ test('a lake that is loaded from a lake over this API has the same rows, byte fo
     return lake;
   };
   const everything = { status: undefined, marketplaceId: undefined, orderId: undefined, groupId: undefined };
-  const long = { from: Date.parse('2025-12-01'), to: Date.parse('2026-01-09') };
+  const long = { start: Date.parse('2025-12-01'), end: Date.parse('2026-01-09') };
   const items = await readAll(
     (query) => seller.byTransaction?.transactions({ range: long, ...everything }, query) ?? expect.fail(),
     {

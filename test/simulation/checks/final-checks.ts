@@ -76,7 +76,7 @@ export async function checkDoubles({ world, store, watch, upstreams, firstDay, p
   for (const [account, { backend }] of upstreams) {
     // A sync of a lake from which all was forgotten loads 90 days.
     const counts = new Map<string, number>();
-    const range = { from: firstDay - (plan.history + 100) * dayMs, to: world.now() };
+    const range = { start: firstDay - (plan.history + 100) * dayMs, end: world.now() };
     for (const text of await backend.texts(range, world.now())) counts.set(text, (counts.get(text) ?? 0) + 1);
     for (const file of watch.truth.filesOf('events', account)) {
       const path = lakePathOf('events', file);

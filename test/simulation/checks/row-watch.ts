@@ -119,12 +119,12 @@ export class RowWatch {
   }
 
   /** In a range that is loaded no imported row stays. Milliseconds since 1970. */
-  checkImports(account: string, table: string, { from, to }: { readonly from: number; readonly to: number }): void {
+  checkImports(account: string, table: string, range: Window): void {
     const prefix = `${account} ${table} `;
     for (const [name, rows] of this.#stored) {
       if (!name.startsWith(prefix) || this.#expected.has(name) || rows.count === 0) continue;
       const [start = NaN, end = NaN] = name.slice(prefix.length).split('/').map(Number);
-      if (this.#imported.has(name) && start >= from && end <= to)
+      if (this.#imported.has(name) && start >= range.start && end <= range.end)
         throw new Violation(`${rows.count} imported rows of ${name} stay, which is loaded`);
     }
   }

@@ -1,14 +1,9 @@
 import { hash } from 'node:crypto';
 import { createSeller, type ProfileName } from '../../../src/emulator/seller/seller.js';
 import type { Clock } from '../../../src/core/clock.js';
-import { dayMs } from '../../../src/core/windows.js';
+import { dayMs, type Window } from '../../../src/core/windows.js';
 import type { Backend } from '../../../src/serve/served-apis.js';
-import type {
-  BackendItem,
-  BackendPage,
-  BackendQuery,
-  InstantRange,
-} from '../../../src/serve/operation/backend-page.js';
+import type { BackendItem, BackendPage, BackendQuery } from '../../../src/serve/operation/backend-page.js';
 import type { TransactionQuestion } from '../../../src/serve/api-2024-06-19/transaction-backend.js';
 import { AnswerLog } from './answers.js';
 
@@ -28,11 +23,11 @@ export interface SellerTraits {
 export interface PlayedBackend extends Backend {
   readonly answers: AnswerLog;
   /** All events of a range as the backend has them at an instant. */
-  texts(range: InstantRange, asOf: number): Promise<string[]>;
+  texts(range: Window, asOf: number): Promise<string[]>;
   /** All transactions of a range. */
-  transactionTexts(range: InstantRange, asOf: number): Promise<string[]>;
+  transactionTexts(range: Window, asOf: number): Promise<string[]>;
   /** Events with their lists. */
-  items(range: InstantRange, asOf: number): Promise<BackendItem[]>;
+  items(range: Window, asOf: number): Promise<BackendItem[]>;
 }
 
 /** A backend of a synthetic seller, some of whose events arrive late, change, or vanish; it notes what it has answered. */
@@ -59,8 +54,7 @@ export function playedBackend(
     items: items.flatMap((item) => shown(item, asOf) ?? []),
     next,
   });
-  const events = async (range: InstantRange, query: BackendQuery) =>
-    shownPage(await seller.events(range, query), query);
+  const events = async (range: Window, query: BackendQuery) => shownPage(await seller.events(range, query), query);
 
   return {
     ...seller,
@@ -90,8 +84,8 @@ export function notingBackend(backend: Backend, answers: AnswerLog): Backend {
   };
   const { byTransaction } = backend;
   return {
-    groups: (range, query) => noted(`groups ${range.from}/${range.to}`, query, backend.groups(range, query)),
-    events: (range, query) => noted(`events ${range.from}/${range.to}`, query, backend.events(range, query)),
+    groups: (range, query) => noted(`groups ${range.start}/${range.end}`, query, backend.groups(range, query)),
+    events: (range, query) => noted(`events ${range.start}/${range.end}`, query, backend.events(range, query)),
     eventsOfGroup: (id, query, range) => {
       const answer = backend.eventsOfGroup(id, query, range);
       return range === undefined ? noted(`group ${id}`, query, answer) : answer;
@@ -107,7 +101,7 @@ export function notingBackend(backend: Backend, answers: AnswerLog): Backend {
 }
 
 function transactionsQuestion({ range, status, orderId, groupId }: TransactionQuestion): string {
-  return `transactions ${range.from}/${range.to} ${status ?? ''}${orderId ?? ''}${groupId ?? ''}`.trimEnd();
+  return `transactions ${range.start}/${range.end} ${status ?? ''}${orderId ?? ''}${groupId ?? ''}`.trimEnd();
 }
 
 /** All items of a question. */

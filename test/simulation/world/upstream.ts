@@ -4,7 +4,7 @@ import { faultInjection } from '../../../src/emulator/emulator.js';
 import type { FaultKind, Faults } from '../../../src/emulator/faults/fault-settings.js';
 import type { HttpAnswer } from '../../../src/core/http-server/answer.js';
 import type { Network } from './network.js';
-import type { InstantRange } from '../../../src/serve/operation/backend-page.js';
+import type { Window } from '../../../src/core/windows.js';
 import type { Backend } from '../../../src/serve/served-apis.js';
 import { allItems, notingBackend, playedBackend, type PlayedBackend, type SellerTraits } from './played-backend.js';
 import { currentProcess, serviceClock, type Process, type World } from './world.js';
@@ -36,7 +36,7 @@ export interface Upstream extends Pick<UpstreamTraits, 'account' | 'latencyMs'> 
   readonly origin: string;
   readonly backend: PlayedBackend;
   /** All that the service would answer for a range of events at an instant, with its faults. */
-  texts(range: InstantRange, asOf: number): Promise<string[]>;
+  texts(range: Window, asOf: number): Promise<string[]>;
 }
 
 export const quota = { rate: 0.5, burst: 10 };
@@ -100,7 +100,7 @@ export function serveUpstream(
     },
   });
   network.serve(origin, answer);
-  const texts = async (range: InstantRange, asOf: number) =>
+  const texts = async (range: Window, asOf: number) =>
     (await allItems((query) => answered.events(range, query), asOf)).map(({ json }) => json);
   return { account, latencyMs: traits.latencyMs, origin, backend, texts };
 }

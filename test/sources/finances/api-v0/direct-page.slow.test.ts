@@ -109,7 +109,7 @@ async function sellerPages(profile: ProfileName, limit: number): Promise<Buffer[
   const seller = createSeller({ seed: 7, events: 400 * 1000, days: 1000, profile }, clock);
   const bodies: Buffer[] = [];
   for (let cursor: string | undefined, isLast = false; !isLast; isLast = cursor === undefined) {
-    const page = await seller.events({ from: firstDay, to: firstDay + dayMs }, { cursor, limit, asOf: clock.now() });
+    const page = await seller.events({ start: firstDay, end: firstDay + dayMs }, { cursor, limit, asOf: clock.now() });
     bodies.push(Buffer.from(pageBody('FinancialEvents', page.items, page.next)));
     cursor = page.next;
   }

@@ -119,7 +119,7 @@ test('settlements without an id stay what they are when they are listed again an
   expect(found(await verified({ root: lake, clock })).filter((check) => check.endsWith('failed'))).toEqual([]);
 
   const backend = await lakeBackend(lake, clock);
-  const whole = { from: Date.parse('2025-01-01'), to: Date.parse('2025-07-01') };
+  const whole = { start: Date.parse('2025-01-01'), end: Date.parse('2025-07-01') };
   const pages = await allPages((query) => backend.groups(whole, query), clock.now(), [2]);
   expect(
     pages
