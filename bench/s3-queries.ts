@@ -7,7 +7,6 @@ import { LakeDatabase } from '../src/app/query/lake-database.js';
 import { openLakeReader } from '../src/app/query/lake-files.js';
 import { report } from '../src/app/report/report.js';
 import { systemClock } from '../src/core/clock.js';
-import { openDatabase } from '../src/core/duckdb/connection.js';
 import { createSeller } from '../src/emulator/seller/seller.js';
 import { startApiServer } from '../src/serve/http/server.js';
 import { startS3Server } from '../test/s3-server/server.js';
@@ -38,15 +37,9 @@ async function run(): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-bench-'));
   const cache = { cache: folder, cacheGigabytes: 10 };
   const sql = async (query: string): Promise<void> => {
-    const database = await openDatabase();
-    const reader = await openLakeReader(lake, systemClock, cache);
-    const views = new LakeDatabase({ database, ...reader });
+    using views = await LakeDatabase.open(await openLakeReader(lake, systemClock, cache));
     await views.refresh();
-    await views.run(query, async ({ chunks }) => {
-      const rows = chunks[Symbol.asyncIterator]();
-      while ((await rows.next()).done !== true);
-    });
-    database.close();
+    await views.execute(query);
   };
   const month = day(45).slice(0, 7);
   const asked: Readonly<Record<string, () => Promise<unknown>>> = {

@@ -130,11 +130,9 @@ export async function openLake(path: string, options: LakeOptions = {}): Promise
     throw usageError('expected the path of openLake to be a text that is not empty');
   checkOptions('openLake', options, lakeKinds);
   const { accounts, config, onEvent } = options;
-  const [{ openLakeReader }, { LakeDatabase }, { openDatabase }, { checkParameters }, { statementsOf }] =
-    await Promise.all([
+  const [{ openLakeReader }, { LakeDatabase }, { checkParameters }, { statementsOf }] = await Promise.all([
       import('../app/query/lake-files.js'),
       import('../app/query/lake-database.js'),
-      import('../core/duckdb/connection.js'),
       import('../app/query/check-parameters.js'),
       import('../core/duckdb/sql-statements.js'),
     ]);
@@ -147,8 +145,7 @@ export async function openLake(path: string, options: LakeOptions = {}): Promise
       accounts,
     }),
   );
-  const database = await openDatabase();
-  const lake = new LakeDatabase({ database, ...reader });
+  const lake = await LakeDatabase.open(reader);
   let closed: Promise<void> | undefined;
   const queries = new Mutex();
   const reading = <T>(signal: AbortSignal | undefined, read: (context: RunContext) => Promise<T>): Promise<T> =>
@@ -161,7 +158,7 @@ export async function openLake(path: string, options: LakeOptions = {}): Promise
     queries.run(() =>
       reading(given, async ({ signal, emit }) => {
         if (closed !== undefined) throw usageError('expected an open lake, got a closed one');
-        await lake.update(signal);
+        await lake.refresh(signal);
         const { query, notes } = asked();
         if (!Array.isArray(parameters)) {
           const last = statementsOf(query).slice(-1);
@@ -171,7 +168,7 @@ export async function openLake(path: string, options: LakeOptions = {}): Promise
           });
         }
         for (const note of [...notes, ...reader.notesOn(query)]) emit({ event: 'message', message: note });
-        return lake.run(query, sqlRows, { signal, ...(parameters && { parameters: instantsAsTexts(parameters) }) });
+        return sqlRows(await lake.query(query, { signal, parameters: parameters && instantsAsTexts(parameters) }));
       }),
     );
 
@@ -209,7 +206,7 @@ export async function openLake(path: string, options: LakeOptions = {}): Promise
     },
     close: () =>
       (closed ??= queries.run(() => {
-        database.close();
+        lake.close();
         return Promise.resolve();
       })),
   };

@@ -8,10 +8,10 @@ import { onTestFinished } from 'vitest';
 import type { Clock } from '../../src/core/clock.js';
 import { backfill, type BackfillCommand } from '../../src/app/load/backfill.js';
 import { succeeded } from './ended.js';
-import { openDatabase, type Database } from '../../src/core/duckdb/connection.js';
+import type { Database } from '../../src/core/duckdb/connection.js';
+import { LakeDatabase } from '../../src/app/query/lake-database.js';
 import { openLakeReader } from '../../src/app/query/lake-files.js';
 import type { RunEvent, Emit } from '../../src/core/events/run-event.js';
-import { createViews } from '../../src/core/duckdb/views.js';
 import { plainLog } from '../../src/observe/log/plain-log.js';
 
 /** A clock that stands still at an instant: who sleeps on it sleeps until it is woken by its signal. */
@@ -108,36 +108,17 @@ export async function fileContents(folder: string): Promise<string[]> {
 }
 
 /**
- * DuckDB over the committed files of a lake, closed when the test ends; a query that is given needs only its own tables. Views are
- * created once a statement names them: to create all takes half a second.
+ * DuckDB over the committed files of a lake, closed when the test ends; a query that is given needs only its own tables.
  */
 export async function database(lake: string, clock: Clock, query?: string): Promise<Database> {
-  const opened = await openDatabase();
+  const reader = await openLakeReader(lake, clock);
+  const named = reader.tables.filter(({ name }) => query === undefined || new RegExp(`\\b${name}\\b`).test(query));
+  const opened = await LakeDatabase.open({ ...reader, tables: named });
   onTestFinished(() => {
     opened.close();
   });
-  const { tables, lakeFiles, macrosFor } = await openLakeReader(lake, clock);
-  const named = tables.filter(({ name }) => query === undefined || new RegExp(`\\b${name}\\b`).test(query));
-  await createViews(opened, named, await lakeFiles());
-  if (query !== undefined) return opened;
-  const created = new Set<string>();
-  const withViews = async (statement: string): Promise<string> => {
-    for (const macro of macrosFor(statement)) {
-      if (created.has(macro)) continue;
-      await opened.execute(macro);
-      created.add(macro);
-    }
-    return statement;
-  };
-  return {
-    query: async (sql, options) => opened.query(await withViews(sql), options),
-    execute: async (sql, options) => opened.execute(await withViews(sql), options),
-    rows: async (sql, options) => opened.rows(await withViews(sql), options),
-    openConnection: () => opened.openConnection(),
-    close: () => {
-      opened.close();
-    },
-  };
+  await opened.refresh();
+  return opened;
 }
 
 /** Computes views, each once: from now on a query reads the rows that they have now. Those that others read come first. */

@@ -5,7 +5,6 @@ import { text } from 'node:stream/consumers';
 import { expect, onTestFinished } from 'vitest';
 import { LakeDatabase } from '../../src/app/query/lake-database.js';
 import { openLakeReader } from '../../src/app/query/lake-files.js';
-import { openDatabase } from '../../src/core/duckdb/connection.js';
 import { compact } from '../../src/app/maintenance/compact-lake.js';
 import { verify } from '../../src/app/verify/verify.js';
 import { openStore } from '../../src/lake/store/open-store.js';
@@ -40,15 +39,14 @@ async function verified(location: string): Promise<{ code: 0 | 1; certificate: s
 
 /** What queries over a lake on S3 give, whose files they fetch, and over one on disk. */
 async function expectSameQueries(location: string, onDisk: string): Promise<void> {
-  const duckdb = await openDatabase();
-  onTestFinished(() => {
-    duckdb.close();
-  });
   const reader = await openLakeReader(location, clock, {
     cache: await temporaryFolder(),
     cacheGigabytes: 1,
   });
-  const lake = new LakeDatabase({ database: duckdb, ...reader });
+  const lake = await LakeDatabase.open(reader);
+  onTestFinished(() => {
+    lake.close();
+  });
   await lake.refresh();
   for (const query of [
     "SELECT count(*) AS n, sum(amount) AS total FROM entries WHERE month = '2026-01'",
@@ -57,13 +55,7 @@ async function expectSameQueries(location: string, onDisk: string): Promise<void
   ]) {
     const here = await (await database(onDisk, clock)).rows(query);
     expect(here.length).toBeGreaterThan(0);
-    const there = await lake.run(query, async ({ columns, chunks }) => {
-      const rows: Record<string, unknown>[] = [];
-      for await (const chunk of chunks)
-        for (const row of chunk) rows.push(Object.fromEntries(columns.map(({ name }, at) => [name, row[at]])));
-      return rows;
-    });
-    expect(there).toEqual(here);
+    expect(await lake.rows(query)).toEqual(here);
   }
 }
 

@@ -24,25 +24,25 @@ const queries: readonly (readonly [table: string, query: string])[] = [
 /**
  * Makes the views of a lake's tables show them as they were known at a version, as far as journals read them.
  *
- * @param prepared fetches the files that a statement reads
- * @param database the same one, without that
+ * @param version the statements of the newest version
+ * @param duckdb the same database, which fetches nothing
  * @param newest the version that the tables show
  */
 export async function showAsKnown(
-  prepared: Database,
-  database: Database,
+  version: Database,
+  duckdb: Database,
   known: KnownVersion,
   newest: Snapshot,
   signal: AbortSignal,
 ): Promise<void> {
   for (const [table, query] of knownSettlements(known, newest)) {
-    await database.execute(`CREATE TABLE ${table} AS ${query}`, { signal });
+    await duckdb.execute(`CREATE OR REPLACE TABLE ${table} AS ${query}`, { signal });
   }
   for (const [table, query] of queries) {
     const text = query.replaceAll('$known_at', timestampLiteral(known.at));
-    await prepared.execute(`CREATE TABLE known_${table} AS ${text}`, { signal });
+    await version.execute(`CREATE OR REPLACE TABLE known_${table} AS ${text}`, { signal });
   }
   for (const [table] of queries) {
-    await database.execute(`CREATE OR REPLACE VIEW ${table} AS FROM known_${table}`, { signal });
+    await duckdb.execute(`CREATE OR REPLACE VIEW ${table} AS FROM known_${table}`, { signal });
   }
 }

@@ -1,5 +1,5 @@
 import { extname } from 'node:path';
-import { openDatabase, type Database } from '../../core/duckdb/connection.js';
+import type { Database } from '../../core/duckdb/connection.js';
 import { usageError } from '../../core/errors.js';
 import { writeFault } from '../../core/io/output-file.js';
 import { replaceFile } from '../../core/io/write-file.js';
@@ -19,7 +19,7 @@ import type { QuerySettings } from '../configuration/settings.js';
 import type { ReadingContext } from '../context.js';
 import type { JournalExport } from '../results.js';
 import { LakeDatabase } from '../query/lake-database.js';
-import { openLakeReader } from '../query/lake-files.js';
+import { openLakeReader, type LakeReader } from '../query/lake-files.js';
 import journalLinesView from '../query/views/journal_lines.sql';
 import { adjustmentsOf } from './adjustments.js';
 import { showAsKnown } from './as-known-tables.js';
@@ -91,44 +91,14 @@ export async function exportJournal(
   const { lake } = reader;
   refuseUnknownAccount(account, lake.snapshot.accounts(), location);
   const accounts = [...lake.snapshot.accounts()].filter((name) => account === undefined || name === account);
-  const parameters = { basis, ...days, account: account ?? null };
   const known = since === undefined ? undefined : await knownVersion(lake, since);
-  const database = await openDatabase();
-  const views = new LakeDatabase({ database, ...reader, signal });
-  let lines: JournalLine[];
-  try {
-    await views.refresh();
-    const prepared = views.prepared();
-    const read = async (from: Database) => {
-      await from.execute(`CREATE OR REPLACE TABLE posted_amounts AS ${postedAmounts}`, { signal, parameters });
-      return (await database.rows(linesOfPosted, { signal })).map(lineOf);
-    };
-    const now = await read(prepared);
-    const notes = [
-      ...(since === undefined ? partialNotes(lake, accounts, days, options.timeZone) : []),
-      ...reader.notesOn('FROM journal_lines'),
-      ...(await readNotes(prepared, basis, accounts, signal)),
-    ];
-    for (const note of notes) emit({ event: 'message', message: `WARNING: ${note.replace(/^WARNING: /, '')}` });
-    if (known === undefined || since === undefined) lines = now;
-    else {
-      const lastDays = new Map(
-        (await prepared.rows('SELECT account, CAST(last_day AS VARCHAR) AS day FROM last_loaded_days')).map(
-          ({ account, day }) => [String(account), String(day)],
-        ),
-      );
-      await showAsKnown(prepared, database, known, lake.snapshot, signal);
-      for (const note of await unclearNotes(database, known, { ...parameters, since }, signal))
-        emit({ event: 'message', message: note });
-      lines = adjustmentsOf(await read(database), now, { lastDays, since });
-    }
-  } catch (error) {
-    throw await views.faultOf(error);
-  } finally {
-    database.close();
-  }
+  using views = await LakeDatabase.open(reader, { signal });
+  const read = await views.readNewest((version) =>
+    readJournals({ version, duckdb: views.duckdb }, reader, { ...options, days, accounts, known, signal }),
+  );
+  for (const note of read.notes) emit({ event: 'message', message: note });
   const { version } = lake.snapshot;
-  lines = lines.map((line) => ({ ...line, memo: `${line.memo}, catalog version ${version}` }));
+  const lines = read.lines.map((line) => ({ ...line, memo: `${line.memo}, catalog version ${version}` }));
   const files = path === undefined ? [{ path, lines }] : journalFiles(path, format, lines);
   for (const file of files) {
     const text = csvText(journalColumns(format), chunksOf(file.lines.map((line) => rowOf(format, line))), {
@@ -162,6 +132,44 @@ export async function exportJournal(
         : `\n${formatCount(journals, 'journal')} with ${formatCount(lines.length, 'line')} in ${names.map(printable).join(', ')}\n`,
     summary: { status: 'done', lake: location, version, journals, lines: lines.length, files: names },
   };
+}
+
+interface JournalQuestion extends JournalOptions {
+  readonly days: Days;
+  readonly accounts: readonly string[];
+  /** The version of `since`. */
+  readonly known: KnownVersion | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** Reads the lines of journals, and notes on them. The views of the database then show what `known` knew. */
+async function readJournals(
+  { version, duckdb }: Readonly<Record<'version' | 'duckdb', Database>>,
+  reader: LakeReader,
+  { days, accounts, known, basis, since, account, timeZone, signal }: JournalQuestion,
+): Promise<{ readonly lines: readonly JournalLine[]; readonly notes: readonly string[] }> {
+  const { lake } = reader;
+  const parameters = { basis, ...days, account: account ?? null };
+  const read = async (from: Database) => {
+    await from.execute(`CREATE OR REPLACE TABLE posted_amounts AS ${postedAmounts}`, { signal, parameters });
+    return (await duckdb.rows(linesOfPosted, { signal })).map(lineOf);
+  };
+  const now = await read(version);
+  const warnings = [
+    ...(since === undefined ? partialNotes(lake, accounts, days, timeZone) : []),
+    ...reader.notesOn('FROM journal_lines'),
+    ...(await readNotes(version, basis, accounts, signal)),
+  ];
+  const notes = warnings.map((note) => `WARNING: ${note.replace(/^WARNING: /, '')}`);
+  if (known === undefined || since === undefined) return { lines: now, notes };
+  const lastDays = new Map(
+    (await version.rows('SELECT account, CAST(last_day AS VARCHAR) AS day FROM last_loaded_days')).map(
+      ({ account, day }) => [String(account), String(day)],
+    ),
+  );
+  await showAsKnown(version, duckdb, known, lake.snapshot, signal);
+  notes.push(...(await unclearNotes(duckdb, known, { ...parameters, since }, signal)));
+  return { lines: adjustmentsOf(await read(duckdb), now, { lastDays, since }), notes };
 }
 
 /**

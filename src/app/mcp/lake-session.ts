@@ -1,12 +1,12 @@
 import type { Emit } from '../../core/events/run-event.js';
 import type { Clock } from '../../core/clock.js';
 import { literal } from '../../core/duckdb/literals.js';
-import { openDatabase, type Database, type Parameters } from '../../core/duckdb/connection.js';
+import type { Parameters } from '../../core/duckdb/connection.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { Mutex } from '../../core/mutex.js';
 import type { OptionalSettings, QuerySettings } from '../configuration/settings.js';
 import { LakeDatabase } from '../query/lake-database.js';
-import { openLakeReader } from '../query/lake-files.js';
+import { openLakeReader, type LakeReader } from '../query/lake-files.js';
 import { boundedRows, type BoundedRows } from './bounded-rows.js';
 
 /** What a server reads. */
@@ -27,7 +27,7 @@ interface QueryLimits {
   readonly rows: number;
   readonly seconds: number;
   readonly signal: AbortSignal;
-  readonly parameters?: Parameters;
+  readonly parameters?: Parameters | undefined;
 }
 
 /** Memory of DuckDB; it spills the rest to temporary files. */
@@ -40,22 +40,20 @@ const memoryLimit = '1GB';
 export class LakeSession {
   readonly served: McpLake;
   readonly context: SessionContext;
-  readonly reader: Awaited<ReturnType<typeof openLakeReader>>;
-  readonly #database: Database;
+  readonly reader: LakeReader;
   readonly #lake: LakeDatabase;
   readonly #turns = new Mutex();
 
   private constructor(
     served: McpLake,
     context: SessionContext,
-    reader: Awaited<ReturnType<typeof openLakeReader>>,
-    database: Database,
+    reader: LakeReader,
+    lake: LakeDatabase,
   ) {
     this.served = served;
     this.context = context;
     this.reader = reader;
-    this.#database = database;
-    this.#lake = new LakeDatabase({ database, ...reader });
+    this.#lake = lake;
   }
 
   /**
@@ -66,8 +64,9 @@ export class LakeSession {
     const { lake: location, config, ...settings } = served;
     const { clock, emit } = context;
     const reader = await openLakeReader(location, clock, { ...settings, emit, scope: { lake: location, config } });
-    const database = await openDatabase({ folders: reader.folders, settings: { memory_limit: memoryLimit } });
-    return new LakeSession(served, context, reader, database);
+    const { folders } = reader;
+    const lake = await LakeDatabase.open(reader, { folders, settings: { memory_limit: memoryLimit } });
+    return new LakeSession(served, context, reader, lake);
   }
 
   /**
@@ -78,10 +77,9 @@ export class LakeSession {
   async query(statement: string, { rows, seconds, signal, parameters }: QueryLimits): Promise<BoundedRows> {
     return this.#turns.run(() =>
       this.#withinTime(seconds, signal, async (until) => {
-        await this.#lake.update(until);
+        await this.#lake.refresh(until);
         await this.#refuseOthers(statement, until);
-        const options = { signal: until, ...(parameters && { parameters }) };
-        return this.#lake.run(statement, (result) => boundedRows(result, rows), options);
+        return boundedRows(await this.#lake.query(statement, { signal: until, parameters }), rows);
       }),
     );
   }
@@ -89,14 +87,14 @@ export class LakeSession {
   /** Waits for the last query, and frees the memory. */
   close(): Promise<void> {
     return this.#turns.run(() => {
-      this.#database.close();
+      this.#lake.close();
       return Promise.resolve();
     });
   }
 
   /** DuckDB serializes nothing but SELECTs; that says what a statement is before anything of it runs. */
   async #refuseOthers(statement: string, signal: AbortSignal): Promise<void> {
-    const [found] = await this.#database.rows(
+    const [found] = await this.#lake.duckdb.rows(
       "SELECT tree ->> 'error_type' AS fault, tree ->> 'error_message' AS message, json_array_length(tree, '$.statements') AS statements " +
         `FROM (SELECT json_serialize_sql(${literal(statement)}) AS tree)`,
       { signal },

@@ -2,6 +2,7 @@ import { lakePathOf } from '../../lake/catalog/change.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { existsSync } from 'node:fs';
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
+import type { Database, QueryOptions } from '../../core/duckdb/connection.js';
 import type { LakeFiles } from '../../core/duckdb/views.js';
 import { scannedFiles, scansOf } from '../../core/duckdb/scans.js';
 import { LedgerlakeError, throwIfStopped } from '../../core/errors.js';
@@ -11,7 +12,6 @@ import { FileCache, type CacheSettings, type FetchProgress } from '../../lake/fi
 import type { Lake } from '../../lake/lake.js';
 import type { CommandScope } from '../command-text.js';
 import { damageText } from './file-fault.js';
-import type { StatementOptions } from './lake-database.js';
 
 /** Bytes from which on a fetch is worth a line, and seconds between two lines. */
 const loggedBytes = 5_000_000;
@@ -70,10 +70,11 @@ export class FetchedFiles {
   async fetch(
     statement: string,
     tables: readonly string[],
-    { database, signal, parameters }: StatementOptions,
+    database: Database,
+    options: QueryOptions,
   ): Promise<boolean> {
     if (tables.length === 0) return false;
-    const scans = await scansOf(database, statement, { signal, ...(parameters && { parameters }) });
+    const scans = await scansOf(database, statement, options);
     const needed: DataFile[] = [];
     for (const [table, partitions] of this.#partitions()) {
       if (!tables.includes(table)) continue;
@@ -87,11 +88,11 @@ export class FetchedFiles {
     }
     const before = this.#fetched.size;
     try {
-      await this.#cache.fetch(needed, signal, (progress) => {
+      await this.#cache.fetch(needed, options.signal, (progress) => {
         this.#logProgress(progress);
       });
     } catch (error) {
-      throwIfStopped(signal);
+      throwIfStopped(options.signal);
       if (!(error instanceof DamagedFile)) throw error;
       return this.#replaced(error);
     }

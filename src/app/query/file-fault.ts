@@ -66,10 +66,10 @@ export async function fileFault(error: unknown, lake: Lake, scope: CommandScope 
 export async function checkFiles(
   lake: Lake,
   scope: CommandScope & { lake: string },
-  checked: Set<string>,
+  checked: Set<DataFile>,
   names: readonly string[],
 ): Promise<TableFaults> {
-  const isNew = (file: DataFile) => names.includes(file.table) && !checked.has(lakePathOf(file.table, file));
+  const isNew = (file: DataFile) => names.includes(file.table) && !checked.has(file);
   const files = new Map(
     lake
       .files()
@@ -85,7 +85,7 @@ export async function checkFiles(
         if (file === undefined) continue;
         const fault =
           sizeFault(file, size) ?? (changedAt > file.modificationTime ? await localFault(file, lake) : undefined);
-        if (fault === undefined) checked.add(path);
+        if (fault === undefined) checked.add(file);
         else {
           faults.set(folder, new LedgerlakeError('SQL', await damageText({ file, fault }, lake, scope)));
           return;

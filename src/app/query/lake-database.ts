@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { LedgerlakeError, messageOf } from '../../core/errors.js';
-import type { ResultRows } from '../../core/text/rows.js';
+import type { ResultRow, ResultRows } from '../../core/text/rows.js';
 import {
   createFaultView,
   createViews,
@@ -8,21 +8,26 @@ import {
   type LakeFiles,
   type ViewedTable,
 } from '../../core/duckdb/views.js';
-import type { Database, Parameters, QueryOptions, QueryResult } from '../../core/duckdb/connection.js';
+import {
+  openDatabase,
+  type Database,
+  type DatabaseOptions,
+  type QueryOptions,
+  type QueryResult,
+} from '../../core/duckdb/connection.js';
 import type { TableFaults } from './file-fault.js';
 
-export interface LakeDatabaseOptions {
-  readonly database: Database;
+/** A lake as `LakeDatabase` reads it. */
+export interface QueriedLake {
   readonly tables: readonly ViewedTable[];
   /** Returns the committed files of the newest version. Called again where a commit has replaced a file of a query. */
   readonly lakeFiles: () => Promise<LakeFiles>;
   /** Returns the tables with faulty files among those that a statement names. */
-  readonly faultsFor?: ((statement: string) => Promise<TableFaults>) | undefined;
+  readonly faultsFor?: (statement: string) => Promise<TableFaults>;
   /** Fetches the files that a statement reads. Returns whether those of a view have changed. */
-  readonly fetchFor?: ((statement: string, options: StatementOptions) => Promise<boolean>) | undefined;
+  readonly fetchFor?: (statement: string, database: Database, options: QueryOptions) => Promise<boolean>;
   /** As `fileFault`. */
-  readonly faultOf?: ((error: unknown) => Promise<unknown>) | undefined;
-  readonly signal?: AbortSignal | undefined;
+  readonly faultOf?: (error: unknown) => Promise<unknown>;
   /**
    * Returns the statements that create the macros and further views which a statement may read, over the views of the newest version;
    * without one, all. All of them take as long as DuckDB's own start: each is created for the first statement that may read it.
@@ -30,9 +35,19 @@ export interface LakeDatabaseOptions {
   readonly macrosFor?: (statement?: string) => readonly string[];
 }
 
-/** Runs statements over a lake's views, which show one version of it until `refresh`. */
-export class LakeDatabase {
-  readonly #options: LakeDatabaseOptions;
+/**
+ * DuckDB over a lake, with a view for each table. They show one version of it, until `refresh`. Where a file of a statement is missing by
+ * then, as a commit has replaced it, the statement is run again over the newest version.
+ *
+ * Statements throw a LedgerlakeError SQL with DuckDB's message, or one that names a faulty file of a table which they read.
+ */
+export class LakeDatabase implements Database {
+  /** DuckDB itself, for statements that read no file of the lake. */
+  readonly duckdb: Database;
+  readonly #lake: QueriedLake;
+  readonly #signal: AbortSignal | undefined;
+  /** The statements of one version: what they read is fetched first, and nothing is run again. */
+  readonly #version: Database;
   /** The files that the views read. */
   #files: LakeFiles | undefined;
   /** The tables with faulty files: a statement that reads one of their views throws the error. */
@@ -40,29 +55,44 @@ export class LakeDatabase {
   /** The statements of macros that were run. */
   readonly #macros = new Set<string>();
 
-  constructor(options: LakeDatabaseOptions) {
-    this.#options = options;
+  private constructor(lake: QueriedLake, duckdb: Database, signal: AbortSignal | undefined) {
+    this.#lake = lake;
+    this.duckdb = duckdb;
+    this.#signal = signal;
+    this.#version = {
+      ...duckdb,
+      query: async (statement, options) => (await this.#preparedFor(statement, options)).query(statement, options),
+      execute: async (statement, options) => (await this.#preparedFor(statement, options)).execute(statement, options),
+      rows: async (statement, options) => (await this.#preparedFor(statement, options)).rows(statement, options),
+    };
+  }
+
+  /** Opens a DuckDB, which has no views until `refresh`. */
+  static async open(lake: QueriedLake, options: DatabaseOptions = {}): Promise<LakeDatabase> {
+    return new LakeDatabase(lake, await openDatabase(options), options.signal);
   }
 
   /**
-   * Creates the views over the lake's newest version, and returns its files. A table of which a file is missing fails the
-   * statements that read it only.
+   * Shows the lake's newest version, and returns its files. A table of which a file is missing fails the statements that read it only.
    */
-  async refresh(signal = this.#options.signal): Promise<LakeFiles> {
-    const { database, tables, lakeFiles } = this.#options;
+  async refresh(signal = this.#signal): Promise<LakeFiles> {
+    const { tables, lakeFiles } = this.#lake;
+    // A faulty file may be restored.
+    if (this.#faults.size > 0) this.#files = undefined;
     this.#faults.clear();
     for (let attempt = 1; ; attempt++) {
       const files = await lakeFiles();
+      if (isDeepStrictEqual(files, this.#files)) return files;
       try {
         const readable = tables.filter(({ name }) => !this.#faults.has(name));
-        await createViews(database, readable, files, signal);
-        if (this.#macros.size > 0) await this.createMacros(signal);
+        await createViews(this.duckdb, readable, files, signal);
+        if (this.#macros.size > 0) await this.#createMacros(signal);
         this.#files = files;
         return files;
       } catch (error) {
-        if (!isFileMissing(error)) throw await this.faultOf(error);
+        if (!isFileMissing(error)) throw await this.#faultOf(error);
         if (attempt < mostAttempts) continue;
-        const fault = await this.faultOf(error);
+        const fault = await this.#faultOf(error);
         const table = [...files].find(([, list]) => list.some((file) => messageOf(error).includes(file)))?.[0];
         if (table === undefined || this.#faults.has(table) || !(fault instanceof LedgerlakeError)) throw fault;
         await this.#addFaults(new Map([[table, fault]]), signal);
@@ -70,112 +100,105 @@ export class LakeDatabase {
     }
   }
 
-  /** Creates the macros and further views, for whoever reads them without `run`. */
-  async createMacros(signal = this.#options.signal): Promise<void> {
-    await this.#createMacros(this.#options.macrosFor?.() ?? [], signal);
+  /** Runs a function whose statements all read the newest version; the whole of it again, where a file of that is missing by then. */
+  async readNewest<T>(read: (version: Database) => Promise<T>): Promise<T> {
+    await this.refresh();
+    return this.#overNewest(() => read(this.#version));
   }
 
-  async #createMacros(macros: readonly string[], signal: AbortSignal | undefined): Promise<void> {
-    for (const macro of macros) {
-      await this.#options.database.execute(macro, { signal });
-      this.#macros.add(macro);
+  /** The result of a query whose first rows are read: most have opened all of their files by then. */
+  async query(statement: string, options: QueryOptions = {}): Promise<QueryResult> {
+    const start = async () => started(await this.#version.query(statement, options));
+    const result = await this.#overNewest(start, options.signal);
+    return { ...result, chunks: this.#explained(result.chunks) };
+  }
+
+  async execute(statement: string, options: QueryOptions = {}): Promise<void> {
+    await this.#overNewest(() => this.#version.execute(statement, options), options.signal);
+  }
+
+  async rows(statement: string, options: QueryOptions = {}): Promise<readonly ResultRow[]> {
+    return this.#overNewest(() => this.#version.rows(statement, options), options.signal);
+  }
+
+  openConnection(): Promise<Database> {
+    return this.duckdb.openConnection();
+  }
+
+  close(): void {
+    this.duckdb.close();
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  /** Runs a function; where a file is missing by then, again over the lake's newest version. */
+  async #overNewest<T>(run: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await run();
+      } catch (error) {
+        const isLast = attempt === mostAttempts;
+        if (isFileMissing(error) && !isLast) {
+          this.#files = undefined;
+          await this.refresh(signal);
+        }
+        // For the similar names that DuckDB suggests; and a transaction that is undone may have created the macros.
+        else if (isNameMissing(error) && attempt === 1) await this.#createMacros(signal);
+        else throw readOnlyFault(await this.#faultOf(error));
+      }
     }
   }
 
-  /** Refreshes only where a commit has changed the files since, or a faulty file may be restored. */
-  async update(signal = this.#options.signal): Promise<void> {
-    if (this.#faults.size > 0 || !isDeepStrictEqual(await this.#options.lakeFiles(), this.#files))
-      await this.refresh(signal);
-  }
-
-  /**
-   * Runs one statement and returns the value of `use` for its result.
-   *
-   * @throws LedgerlakeError SQL with DuckDB's message, or naming a faulty file of a table that the statement reads; STOPPED; the
-   * reason of `signal` where it aborts
-   */
-  async run<T>(
-    statement: string,
-    use: (result: QueryResult) => Promise<T>,
-    { signal = this.#options.signal, parameters }: QueryOptions = {},
-  ): Promise<T> {
+  async *#explained(chunks: QueryResult['chunks']): QueryResult['chunks'] {
     try {
-      return await use(await this.#query(statement, { signal, ...(parameters && { parameters }) }));
+      yield* chunks;
     } catch (error) {
-      throw readOnlyFault(await this.faultOf(error));
+      throw await this.#faultOf(error);
     }
   }
 
   /** Replaces an error of DuckDB with the fault of a table's file that it is about, as `fileFault` does for others. */
-  async faultOf(error: unknown): Promise<unknown> {
+  async #faultOf(error: unknown): Promise<unknown> {
     const text = messageOf(error);
     const known = [...this.#faults.values()].find(({ message }) => text.includes(message));
-    return known ?? (await this.#options.faultOf?.(error)) ?? error;
+    return known ?? (await this.#lake.faultOf?.(error)) ?? error;
+  }
+
+  async #createMacros(signal = this.#signal, macros = this.#lake.macrosFor?.() ?? []): Promise<void> {
+    for (const macro of macros) {
+      await this.duckdb.execute(macro, { signal });
+      this.#macros.add(macro);
+    }
   }
 
   /**
    * Creates the macros that a statement may read, and checks and fetches its files: a statement that reads a table with a faulty file
    * throws an error that names it.
    */
-  async #prepare(statement: string, { signal = this.#options.signal, parameters }: QueryOptions = {}): Promise<void> {
-    const { database, faultsFor, fetchFor, macrosFor } = this.#options;
-    const statements = macrosFor?.(statement) ?? [];
+  async #preparedFor(statement: string, { signal = this.#signal, parameters }: QueryOptions = {}): Promise<Database> {
+    const { faultsFor, fetchFor, macrosFor } = this.#lake;
+    const macros = macrosFor?.(statement) ?? [];
     await this.#createMacros(
-      statements.filter((macro) => !this.#macros.has(macro)),
       signal,
+      macros.filter((macro) => !this.#macros.has(macro)),
     );
     const faults = await faultsFor?.(statement);
     if (faults !== undefined) await this.#addFaults(faults, signal);
     for (let attempt = 1; attempt <= mostAttempts; attempt++) {
-      if ((await fetchFor?.(statement, { database, signal, parameters })) !== true) return;
+      if ((await fetchFor?.(statement, this.duckdb, { signal, parameters })) !== true) break;
       await this.refresh(signal);
     }
-  }
-
-  /** The database, for whoever reads it by itself: each statement is prepared as `run` does it. */
-  prepared(): Database {
-    const { database } = this.#options;
-    return {
-      ...database,
-      query: async (statement, options) => {
-        await this.#prepare(statement, options);
-        return database.query(statement, options);
-      },
-      execute: async (statement, options) => {
-        await this.#prepare(statement, options);
-        return database.execute(statement, options);
-      },
-      rows: async (statement, options) => {
-        await this.#prepare(statement, options);
-        return database.rows(statement, options);
-      },
-    };
+    return this.duckdb;
   }
 
   async #addFaults(faults: TableFaults, signal: AbortSignal | undefined): Promise<void> {
-    const { database, tables } = this.#options;
-    for (const table of tables) {
+    for (const table of this.#lake.tables) {
       const fault = faults.get(table.name);
       if (fault === undefined) continue;
       this.#faults.set(table.name, fault);
-      await createFaultView(database, table, fault.message, signal);
-    }
-  }
-
-  /** Runs a query up to its first rows. Where a file is missing by then, repeats it over the lake's newest version. */
-  async #query(statement: string, options: QueryOptions): Promise<QueryResult> {
-    const start = async (): Promise<QueryResult> => {
-      await this.#prepare(statement, options);
-      return started(await this.#options.database.query(statement, options));
-    };
-    try {
-      return await start();
-    } catch (error) {
-      if (isFileMissing(error)) await this.refresh(options.signal);
-      // For the similar names that DuckDB suggests; and a transaction that is undone may have created the macros.
-      else if (isNameMissing(error)) await this.createMacros(options.signal);
-      else throw error;
-      return start();
+      await createFaultView(this.duckdb, table, fault.message, signal);
     }
   }
 }
@@ -184,7 +207,7 @@ function isNameMissing(error: unknown): boolean {
   return error instanceof LedgerlakeError && error.code === 'SQL' && error.message.startsWith('Catalog Error');
 }
 
-/** Largest number of attempts to create the views while runs replace files. */
+/** Largest number of attempts to read while runs replace files. */
 const mostAttempts = 3;
 
 /** DuckDB's message about a statement that would change a view. */
@@ -197,13 +220,6 @@ function readOnlyFault(error: unknown): unknown {
   return new LedgerlakeError('SQL', `the lake is read only here, and its tables are views: ${error.message}`, {
     cause: error,
   });
-}
-
-/** How a statement is run. */
-export interface StatementOptions {
-  readonly database: Database;
-  readonly signal: AbortSignal | undefined;
-  readonly parameters: Parameters | undefined;
 }
 
 /** A result whose first rows are read: most queries have opened all of their files by then. */

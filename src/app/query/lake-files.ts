@@ -4,6 +4,7 @@ import { emitDamage } from '../context.js';
 import type { Clock } from '../../core/clock.js';
 import { sqlType } from '../../core/columns/table.js';
 import { tables } from '../../sources/finances/lake-tables.js';
+import type { DataFile } from '../../lake/delta/data-file.js';
 import type { DeltaColumn } from '../../lake/delta/table-metadata.js';
 import type { CommandScope } from '../command-text.js';
 import { asKnownMacros, loadedSpansMacro } from './as-known.js';
@@ -12,13 +13,13 @@ import { StatementScopes } from './statement-scope.js';
 import { readViewSettings, viewStatements } from './views.js';
 import { checkFiles, fileFault } from './file-fault.js';
 import { refuseUnknownAccount } from '../configuration/account.js';
-import { cacheOf, type CacheOptions, type QuerySettings } from '../configuration/settings.js';
+import { cacheOf, type QuerySettings } from '../configuration/settings.js';
 import { FetchedFiles } from './fetched-files.js';
 import { existingLake } from '../../lake/existing-lake.js';
 import type { PastVersion } from '../../lake/catalog/past-snapshot.js';
 import type { Lake } from '../../lake/lake.js';
 import type { ViewedTable } from '../../core/duckdb/views.js';
-import type { LakeDatabaseOptions } from './lake-database.js';
+import type { QueriedLake } from './lake-database.js';
 
 /** Tables with the types of DuckDB. */
 export function sqlTables(
@@ -34,7 +35,7 @@ export function sqlTables(
 export const lakeTables = sqlTables(tables);
 
 /** A lake for queries. */
-interface LakeReader extends Required<Omit<LakeDatabaseOptions, 'database' | 'signal'>> {
+export interface LakeReader extends Required<QueriedLake> {
   readonly lake: Lake;
   /** The only folders that its statements need. */
   readonly folders: readonly string[];
@@ -57,30 +58,12 @@ export async function openExistingLake(location: string, clock: Clock, emit: Emi
 
 export interface LakeReaderOptions extends QuerySettings {
   /** Receives damaged checkpoints, and how far a fetch is. */
-  readonly emit?: Emit;
+  readonly emit?: Emit | undefined;
   readonly scope?: CommandScope;
   /** The version that queries see; left out: the newest one each time. */
   readonly at?: PastVersion | undefined;
   /** The accounts that queries see; left out: all. */
   readonly accounts?: readonly string[] | undefined;
-}
-
-/**
- * The files of a lake on S3 for DuckDB; undefined for one on this disk.
- *
- * @param isNewest whether the lake is at its newest version, so that copies of others can go
- */
-export async function fetchedFiles(
-  lake: Lake,
-  cache: CacheOptions | undefined,
-  scope: CommandScope & { readonly lake: string },
-  emit: Emit,
-  isNewest = true,
-): Promise<FetchedFiles | undefined> {
-  if (lake.store.localPath('') !== undefined) return undefined;
-  const fetched = new FetchedFiles(lake, cacheOf(cache), scope, emit);
-  if (isNewest) await fetched.removeForgotten();
-  return fetched;
 }
 
 /**
@@ -91,17 +74,30 @@ export async function fetchedFiles(
 export async function openLakeReader(
   location: string,
   clock: Clock,
+  options: LakeReaderOptions = {},
+): Promise<LakeReader> {
+  const lake = await openExistingLake(location, clock, options.emit ?? (() => undefined));
+  return lakeReader(lake, location, clock, options);
+}
+
+/** As `openLakeReader`, for a lake that is open. */
+export async function lakeReader(
+  lake: Lake,
+  location: string,
+  clock: Clock,
   { emit = () => undefined, scope = {}, at, accounts, ...settings }: LakeReaderOptions = {},
 ): Promise<LakeReader> {
   const viewSettings = await readViewSettings(settings);
-  const lake = await openExistingLake(location, clock, emit);
   if (at !== undefined) await lake.goTo(at);
-  const fetched = await fetchedFiles(lake, settings, { ...scope, lake: location }, emit, at === undefined);
+  const isLocal = lake.store.localPath('') !== undefined;
+  const fetched = isLocal ? undefined : new FetchedFiles(lake, cacheOf(settings), { ...scope, lake: location }, emit);
+  // An earlier version lacks files of which the copies are needed.
+  if (at === undefined) await fetched?.removeForgotten();
   for (const account of accounts ?? []) refuseUnknownAccount(account, lake.snapshot.accounts(), location);
   if (accounts !== undefined) lake.limitTo(accounts);
   const views = sqlTables(lake.tables.map((table) => ({ name: table.name, columns: lake.snapshot.columnsOf(table) })));
   const firstLoad = firstLoadOf(lake, clock.now());
-  const checked = new Set<string>();
+  const checked = new Set<DataFile>();
   const scopes = new StatementScopes(
     views.map(({ name }) => name),
     [...viewStatements(views, viewSettings).values()],
@@ -118,8 +114,8 @@ export async function openLakeReader(
       await lake.refresh();
       return fetched === undefined ? lake.fileAddresses() : fetched.lakeFiles();
     },
-    fetchFor: (statement, options) =>
-      Promise.resolve(fetched?.fetch(statement, scopes.of(statement).tables, options) ?? false),
+    fetchFor: async (statement, database, options) =>
+      (await fetched?.fetch(statement, scopes.of(statement).tables, database, options)) ?? false,
     faultsFor: (statement) => checkFiles(lake, { ...scope, lake: location }, checked, scopes.of(statement).tables),
     firstLoad,
     macrosFor: (statement) => {

@@ -3,8 +3,7 @@ import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { dirname, extname, join, resolve } from 'node:path';
 import { groupBy } from '../../core/group-by.js';
 import type { Clock } from '../../core/clock.js';
-import { openDatabase, type Database } from '../../core/duckdb/connection.js';
-import { isFileMissing } from '../../core/duckdb/views.js';
+import type { Database } from '../../core/duckdb/connection.js';
 import { messageOf, usageError } from '../../core/errors.js';
 import { isFolder, openToRead } from '../../core/io/files.js';
 import { replaceFile } from '../../core/io/write-file.js';
@@ -17,12 +16,9 @@ import type { Lake } from '../../lake/lake.js';
 import { readLastRuns } from '../../lake/upkeep/last-run.js';
 import { readDateRange, type RangeOptions } from '../configuration/range.js';
 import type { ReadingContext } from '../context.js';
-import { checkFiles, fileFault } from '../query/file-fault.js';
 import { LakeDatabase } from '../query/lake-database.js';
-import { fetchedFiles, lakeTables, openExistingLake } from '../query/lake-files.js';
+import { lakeReader, openExistingLake } from '../query/lake-files.js';
 import type { QuerySettings } from '../configuration/settings.js';
-import { StatementScopes } from '../query/statement-scope.js';
-import { viewStatements } from '../query/views.js';
 import { leftOutText, type LeftOutDays } from '../coverage/api-days.js';
 import { readUnfinished } from '../coverage/unfinished-ranges.js';
 import { accountCoverage, loadedRange, statusRange } from '../status/lake-status.js';
@@ -238,55 +234,64 @@ export interface Report {
 
 /**
  * A report on a lake as of now: one HTML document without scripts or requests. Its size doesn't depend on the lake's
- * number of rows, except for lists by month, day or settlement, which are limited. It covers the lake as last opened or
- * refreshed.
+ * number of rows, except for lists by month, day or settlement, which are limited. It covers the lake's newest version.
  *
  * @throws LedgerlakeError USAGE for an account that the lake doesn't have while it has others, and for an invalid
  * range; LAKE_STORE, LAKE_LOG and SQL where the lake can't be read; STOPPED when the signal aborts
  */
 export async function lakeReport(question: ReportQuestion): Promise<Report> {
-  const { lake, location, account, from, to, isExport = false, timeZone = 'UTC', clock, signal } = question;
+  const { lake, location, account, clock, signal } = question;
   const loadedAccounts = [...lake.snapshot.accounts()].toSorted();
   if (account !== undefined && loadedAccounts.length > 0 && !loadedAccounts.includes(account)) {
     throw usageError(
       `expected --account to be an account of ${location} (${loadedAccounts.join(', ')}), got ${account}`,
     );
   }
+  const { timeZone, cache, cacheGigabytes, emit } = question;
+  const reader = await lakeReader(lake, location, clock, { timeZone, cache, cacheGigabytes, emit });
+  using database = await LakeDatabase.open(reader, {
+    folders: reader.folders,
+    settings: { memory_limit: memoryLimit },
+    signal,
+  });
+  return await database.readNewest((version) => readReport(question, version));
+}
+
+/** Reads a report on the version of a lake that a database shows. */
+async function readReport(question: ReportQuestion, database: Database): Promise<Report> {
+  const { lake, location, account, from, to, isExport = false, timeZone = 'UTC', clock, signal } = question;
   const now = clock.now();
+  const names = [...lake.snapshot.accounts()].filter((name) => name === (account ?? name)).toSorted();
   const unfinishedRanges = await readUnfinished(lake, () => undefined);
-  const names = account === undefined ? loadedAccounts : loadedAccounts.filter((name) => name === account);
   const lastRuns = await readLastRuns(lake.store);
   const isPartial = from !== undefined || to !== undefined;
   const facts = { lake, location, now, lastRuns, isPartial, isExport, timeZone };
-  const accounts = await withViews(question, async (database) => {
-    const chapters: AccountChapter[] = [];
-    for (const [at, name] of names.entries()) {
-      const range = statusRange({ from, to }, loadedRange(lake, name, unfinishedRanges), now);
-      // Without bounds all data of the lake counts.
-      const scope = {
+  const accounts: AccountChapter[] = [];
+  for (const [at, name] of names.entries()) {
+    const range = statusRange({ from, to }, loadedRange(lake, name, unfinishedRanges), now);
+    // Without bounds all data of the lake counts.
+    const scope = {
+      account: name,
+      from: from === undefined ? undefined : range.start,
+      to: to === undefined ? undefined : range.end,
+    };
+    const rows = figureReader(database, scope, signal);
+    const detailed = Math.floor(mostDetailed / names.length);
+    const settlements = await readSettlements({ rows, database, scope, signal }, lake, detailed);
+    const id = `a${at + 1}`;
+    accounts.push(
+      await readSections({
         account: name,
-        from: from === undefined ? undefined : range.start,
-        to: to === undefined ? undefined : range.end,
-      };
-      const rows = figureReader(database, scope, signal);
-      const detailed = Math.floor(mostDetailed / names.length);
-      const settlements = await readSettlements({ rows, database, scope, signal }, lake, detailed);
-      const id = `a${at + 1}`;
-      chapters.push(
-        await readSections({
-          account: name,
-          id,
-          report: facts,
-          rows,
-          settlements,
-          status: accountCoverage({ lake, location, account: name, range, lastRuns, unfinishedRanges, now }),
-          basis: await readBasis(lake, name, range, rows),
-          chapters: currencyChapters(id, await readFigures(rows), settlements),
-        }),
-      );
-    }
-    return chapters;
-  });
+        id,
+        report: facts,
+        rows,
+        settlements,
+        status: accountCoverage({ lake, location, account: name, range, lastRuns, unfinishedRanges, now }),
+        basis: await readBasis(lake, name, range, rows),
+        chapters: currencyChapters(id, await readFigures(rows), settlements),
+      }),
+    );
+  }
   const settlements = accounts.flatMap((chapter) => chapter.settlements);
   return {
     html: reportHtml(accounts, facts),
@@ -320,55 +325,3 @@ function currencyChapters(
 const memoryLimit = '1GB';
 /** Number of settlements with their entries, over all accounts and currencies. */
 const mostDetailed = 300;
-/** Largest number of attempts to read the figures while runs replace files. */
-const mostAttempts = 3;
-
-/**
- * Reads a lake's tables at their newest version. Where a run replaces files meanwhile, everything is read again, so
- * that all figures are of the same version.
- */
-async function withViews<T>(
-  { lake, location, signal, emit = () => undefined, ...settings }: ReportQuestion,
-  read: (database: Database) => Promise<T>,
-): Promise<T> {
-  const fetched = await fetchedFiles(lake, settings, { lake: location }, emit);
-  const checked = new Set<string>();
-  const names = lakeTables.map(({ name }) => name);
-  const scopes = new StatementScopes(names, [...viewStatements(lakeTables, { timeZone: settings.timeZone }).values()]);
-  let isRead = false;
-  let isChecked = false;
-  for (let attempt = 1; ; attempt++) {
-    const folders = [fetched?.folder ?? lake.store.address('')];
-    const database = await openDatabase({ folders, settings: { memory_limit: memoryLimit } });
-    const views = new LakeDatabase({
-      database,
-      signal,
-      tables: lakeTables,
-      macrosFor: (statement) => scopes.of(statement).definitions,
-      lakeFiles: async () => {
-        if (isRead) await lake.refresh();
-        isRead = true;
-        isChecked = false;
-        return fetched === undefined ? lake.fileAddresses() : fetched.lakeFiles();
-      },
-      fetchFor: (statement, options) => Promise.resolve(fetched?.fetch(statement, names, options) ?? false),
-      // All tables are read: their files are checked once for the views, not by each statement.
-      faultsFor: () => {
-        const isDone = isChecked;
-        isChecked = true;
-        return isDone ? Promise.resolve(new Map()) : checkFiles(lake, { lake: location }, checked, names);
-      },
-      faultOf: (error) => fileFault(error, lake, { lake: location }),
-    });
-    try {
-      await views.refresh();
-      try {
-        return await read(views.prepared());
-      } catch (error) {
-        if (attempt === mostAttempts || !isFileMissing(error)) throw await views.faultOf(error);
-      }
-    } finally {
-      database.close();
-    }
-  }
-}

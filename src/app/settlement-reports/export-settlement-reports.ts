@@ -1,7 +1,7 @@
 import type { Window } from '../../core/windows.js';
 import { join } from 'node:path';
 import { roles } from '../../../pipelines/all-pipelines.js';
-import { openDatabase, type QueryResult } from '../../core/duckdb/connection.js';
+import type { QueryResult } from '../../core/duckdb/connection.js';
 import { usageError } from '../../core/errors.js';
 import { makeFolders, openFault } from '../../core/io/files.js';
 import { openOutputFile, type OutputFile } from '../../core/io/output-file.js';
@@ -99,68 +99,63 @@ export async function exportSettlementReports(
   const settings = { cache, cacheGigabytes };
   const reader = await openLakeReader(location, clock, { ...settings, emit, scope: { lake: location } });
   const { lake } = reader;
-  const database = await openDatabase({ signal });
-  try {
-    const views = new LakeDatabase({ database, ...reader, signal });
-    await views.refresh();
-    refuseUnknownAccount(options.account, lake.snapshot.accounts(), location);
-    const accounts = [...lake.snapshot.accounts()].toSorted().filter((name) => (options.account ?? name) === name);
-    const chosen = new Map<string, readonly ChosenSettlement[]>();
-    const known: string[] = [];
-    for (const account of accounts) {
-      const all = await settlementsOf(account, views);
-      known.push(...all.flatMap(({ settlement, id }) => [id, settlement.id]));
-      chosen.set(
-        account,
-        all.filter((one) => isChosen(one, options.settlements, range)),
-      );
-    }
-    const unknown = options.settlements.find((named) => !known.includes(named));
-    if (unknown !== undefined) {
-      throw unknownName(`--settlement to be a settlement of ${printable(location)}`, unknown, known.slice(-mostNamed));
-    }
-    await makeFolders(dir).catch((error: unknown) => {
-      throw usageError(`expected --dir ${printable(dir)} to take the settlement reports: ${openFault(error)}`);
-    });
-    const written: Written = {
-      settlements: 0,
-      lines: 0,
-      undeposited: 0,
-      unnumbered: 0,
-      altered: 0,
-      inexact: 0,
-      foreign: 0,
-      filled: new Set(),
-    };
-    const left: { account: string; settlement: string; reason: string }[] = [];
-    for (const [account, settlements] of chosen) {
-      const writer = new SettlementReportWriter({ account, lake, views, dir, written });
-      for (const [{ settlement, id }, reason] of await writer.write(settlements)) {
-        const days = [settlement.start, settlement.end].map((at) => (at === null ? '' : isoDate(at))).join(' to ');
-        emit({
-          event: 'message',
-          message: `not written: the settlement ${printable(id)} of ${account} (${days}): ${reason}`,
-        });
-        left.push({ account, settlement: id, reason });
-      }
-    }
-    for (const note of notesOn(written)) emit({ event: 'message', message: note });
-    const { settlements, lines } = written;
-    return {
-      text: `\n${formatCount(settlements, 'settlement report')} of ${printable(location)} in ${printable(dir)}: ${formatCount(lines, 'line')}\n`,
-      summary: {
-        status: left.length === 0 ? 'done' : 'failed',
-        lake: location,
-        dir,
-        settlements,
-        lines,
-        not_written: left,
-      },
-      exitCode: left.length === 0 ? 0 : 1,
-    };
-  } finally {
-    database.close();
+  using views = await LakeDatabase.open(reader, { signal });
+  await views.refresh();
+  refuseUnknownAccount(options.account, lake.snapshot.accounts(), location);
+  const accounts = [...lake.snapshot.accounts()].toSorted().filter((name) => (options.account ?? name) === name);
+  const chosen = new Map<string, readonly ChosenSettlement[]>();
+  const known: string[] = [];
+  for (const account of accounts) {
+    const all = await settlementsOf(account, views);
+    known.push(...all.flatMap(({ settlement, id }) => [id, settlement.id]));
+    chosen.set(
+      account,
+      all.filter((one) => isChosen(one, options.settlements, range)),
+    );
   }
+  const unknown = options.settlements.find((named) => !known.includes(named));
+  if (unknown !== undefined) {
+    throw unknownName(`--settlement to be a settlement of ${printable(location)}`, unknown, known.slice(-mostNamed));
+  }
+  await makeFolders(dir).catch((error: unknown) => {
+    throw usageError(`expected --dir ${printable(dir)} to take the settlement reports: ${openFault(error)}`);
+  });
+  const written: Written = {
+    settlements: 0,
+    lines: 0,
+    undeposited: 0,
+    unnumbered: 0,
+    altered: 0,
+    inexact: 0,
+    foreign: 0,
+    filled: new Set(),
+  };
+  const left: { account: string; settlement: string; reason: string }[] = [];
+  for (const [account, settlements] of chosen) {
+    const writer = new SettlementReportWriter({ account, lake, views, dir, written });
+    for (const [{ settlement, id }, reason] of await writer.write(settlements)) {
+      const days = [settlement.start, settlement.end].map((at) => (at === null ? '' : isoDate(at))).join(' to ');
+      emit({
+        event: 'message',
+        message: `not written: the settlement ${printable(id)} of ${account} (${days}): ${reason}`,
+      });
+      left.push({ account, settlement: id, reason });
+    }
+  }
+  for (const note of notesOn(written)) emit({ event: 'message', message: note });
+  const { settlements, lines } = written;
+  return {
+    text: `\n${formatCount(settlements, 'settlement report')} of ${printable(location)} in ${printable(dir)}: ${formatCount(lines, 'line')}\n`,
+    summary: {
+      status: left.length === 0 ? 'done' : 'failed',
+      lake: location,
+      dir,
+      settlements,
+      lines,
+      not_written: left,
+    },
+    exitCode: left.length === 0 ? 0 : 1,
+  };
 }
 
 /** Known settlements that an error names. */
@@ -177,16 +172,10 @@ function exportRange({ from, to }: SettlementReportOptions) {
 /** The settlements of an account, oldest first. */
 async function settlementsOf(account: string, views: LakeDatabase): Promise<ChosenSettlement[]> {
   const source = { table: roles.settlements.main.name, file: '', account };
-  const settlements = await settlementsFrom(settlementRows, source, views.prepared());
+  const settlements = await settlementsFrom(settlementRows, source, views);
   const statement = 'SELECT group_id, settlement_id FROM settlement_ids WHERE account = $account';
-  const ids = new Map<string, string>();
-  await views.run(
-    statement,
-    async ({ chunks }) => {
-      for await (const rows of chunks) for (const [group, id] of rows) ids.set(String(group), String(id));
-    },
-    { parameters: { account } },
-  );
+  const rows = await views.rows(statement, { parameters: { account } });
+  const ids = new Map(rows.map((row) => [String(row['group_id']), String(row['settlement_id'])]));
   return settlements
     .map((settlement) => ({ settlement, id: ids.get(settlement.id) ?? settlement.id }))
     .toSorted((one, other) => (one.settlement.start ?? 0) - (other.settlement.start ?? 0));
@@ -265,28 +254,22 @@ class SettlementReportWriter {
     const waiting = new Map(tried.map((one) => [one.settlement.id, one]));
     const faults = new Map<ChosenSettlement, string>();
     const parameters = { account, ids: JSON.stringify([...waiting.keys()]), ...source.parameters };
-    await views.run(
-      source.statement,
-      async (result) => {
-        let file: SettlementReportFile | undefined;
-        try {
-          for await (const row of reportRows(result)) {
-            const id = row['group_id'] ?? '';
-            if (file?.chosen.settlement.id !== id) {
-              if (file !== undefined) await this.#complete(file, faults);
-              const next = waiting.get(id);
-              waiting.delete(id);
-              file = next && (await SettlementReportFile.open(next, this.#options));
-            }
-            await file?.add(row);
-          }
+    let file: SettlementReportFile | undefined;
+    try {
+      for await (const row of reportRows(await views.query(source.statement, { parameters }))) {
+        const id = row['group_id'] ?? '';
+        if (file?.chosen.settlement.id !== id) {
           if (file !== undefined) await this.#complete(file, faults);
-        } finally {
-          await file?.discard();
+          const next = waiting.get(id);
+          waiting.delete(id);
+          file = next && (await SettlementReportFile.open(next, this.#options));
         }
-      },
-      { parameters },
-    );
+        await file?.add(row);
+      }
+      if (file !== undefined) await this.#complete(file, faults);
+    } finally {
+      await file?.discard();
+    }
     for (const one of waiting.values())
       await this.#complete(await SettlementReportFile.open(one, this.#options), faults);
     return faults;

@@ -1,7 +1,6 @@
 import { commandIn, type CommandScope, withCommandsIn } from '../../app/command-text.js';
 import { checkParameters } from '../../app/query/check-parameters.js';
 import { readCatalog } from './tab-completion.js';
-import { openDatabase } from '../../core/duckdb/connection.js';
 import { paramWords, Session, type SessionOptions } from './session.js';
 import { runShell, type ShellOptions } from './shell.js';
 import { returnsRows, statementsOf } from '../../core/duckdb/sql-statements.js';
@@ -12,6 +11,7 @@ import { writeText } from '../../core/text/sink.js';
 import { printable } from '../../core/printable.js';
 import type { Settings } from '../../app/configuration/settings.js';
 import type { RunContext } from '../../app/context.js';
+import { LakeDatabase, type QueriedLake } from '../../app/query/lake-database.js';
 import { openLakeReader } from '../../app/query/lake-files.js';
 import type { PastVersion } from '../../lake/catalog/past-snapshot.js';
 import type { Lake } from '../../lake/lake.js';
@@ -71,12 +71,13 @@ export async function runOverLake(
   });
 }
 
-export interface RunSqlOptions extends Omit<SessionOptions, 'database'> {
+export interface RunSqlOptions extends Omit<SessionOptions, 'lake'>, QueriedLake {
   /** One or more statements, whose results are printed; undefined: a shell over `input`. */
   readonly query?: string | undefined;
   /** The options that printed commands repeat; the lake as the user wrote it. */
   readonly scope: CommandScope & { readonly lake: string };
   readonly input: ShellOptions['input'];
+  readonly signal?: AbortSignal | undefined;
   /** File for the results instead of the output, written completely or not at all. */
   readonly outputFile?: string | undefined;
   /** Whether the error output reports that file once it is complete. */
@@ -92,7 +93,7 @@ export interface RunSqlOptions extends Omit<SessionOptions, 'database'> {
  * is missing or that no statement has, for several results where the output takes one, and for a file that can't be written.
  */
 export async function runSql(options: RunSqlOptions): Promise<0 | 1> {
-  const { query, scope, errorOutput, outputFile, format = 'table', parameters = {} } = options;
+  const { query, scope, errorOutput, outputFile, format = 'table', parameters = {}, signal } = options;
   const statements = query === undefined ? undefined : statementsOf(query);
   if (statements?.length === 0) {
     throw usageError(
@@ -111,22 +112,18 @@ export async function runSql(options: RunSqlOptions): Promise<0 | 1> {
     throw usageError(`expected a query for the file ${outputFile ?? ''}, got no statement that returns rows`);
   const takesOne = outputFile !== undefined || !formatsOfSeveral.has(format);
   const printed = statements === undefined || !takesOne ? statements : [singleResult(statements, outputFile, format)];
-  const database = await openDatabase();
-  const session = new Session({ ...options, database });
+  using lake = await LakeDatabase.open(options, { signal });
+  const session = new Session({ ...options, lake });
   try {
     if (outputFile !== undefined) await session.writeTo(outputFile);
-    if (fileCount(await session.refresh()) === 0) {
+    if (fileCount(await lake.refresh()) === 0) {
       await writeText(errorOutput, [
         `The lake ${printable(scope.lake)} is empty: \`${printable(commandIn(scope, 'ledgerlake status'))}\` names the command that loads it.\n`,
       ]);
     }
     let code: 0 | 1 = 0;
     if (statements === undefined) {
-      const catalog = async () => {
-        await session.createMacros();
-        return readCatalog(database);
-      };
-      code = await runShell({ ...options, session, catalog });
+      code = await runShell({ ...options, session, catalog: () => readCatalog(lake) });
     } else {
       for (const statement of statements) {
         if (printed?.includes(statement) !== true) await session.runSilently(statement);
@@ -140,7 +137,6 @@ export async function runSql(options: RunSqlOptions): Promise<0 | 1> {
     return code;
   } finally {
     await session.drop();
-    database.close();
   }
 }
 

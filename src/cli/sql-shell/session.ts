@@ -11,8 +11,7 @@ import {
 } from '../../core/text/formats.js';
 import { terminalWidth, writeText, type Output } from '../../core/text/sink.js';
 import { wrapForTerminal } from '../../core/text/width.js';
-import { LakeDatabase, type LakeDatabaseOptions } from '../../app/query/lake-database.js';
-import type { LakeFiles } from '../../core/duckdb/views.js';
+import type { LakeDatabase } from '../../app/query/lake-database.js';
 import { type ResultRows, distinctNames } from '../../core/text/rows.js';
 import type { QueryResult, QueryOptions, QueryColumn } from '../../core/duckdb/connection.js';
 import { printable } from '../../core/printable.js';
@@ -21,7 +20,8 @@ import { fileLiteral, identifier, literal } from '../../core/duckdb/literals.js'
 import { usageError } from '../../core/errors.js';
 import { workbook } from '../../core/text/workbook.js';
 
-export interface SessionOptions extends LakeDatabaseOptions {
+export interface SessionOptions {
+  readonly lake: LakeDatabase;
   /** Undefined: by the extension of the output's file, else a table. */
   readonly format: Format | undefined;
   readonly output: Output;
@@ -52,7 +52,7 @@ export class Session {
 
   constructor(options: SessionOptions) {
     this.#options = options;
-    this.#lake = new LakeDatabase(options);
+    this.#lake = options.lake;
     this.chosenFormat = options.format;
   }
 
@@ -94,16 +94,6 @@ export class Session {
     await this.#file?.discard();
   }
 
-  /** Creates the views of the lake's newest version, and resolves to it. */
-  refresh(): Promise<LakeFiles> {
-    return this.#lake.refresh();
-  }
-
-  /** Creates the macros and further views, whose names are suggested. */
-  createMacros(): Promise<void> {
-    return this.#lake.createMacros();
-  }
-
   /**
    * Runs one statement and writes its result. Resolves to false once the output has no reader, which is no error. Throws a
    * LedgerlakeError: SQL with DuckDB's message, USAGE for a parameter without a value, or STOPPED; a file then has nothing of the result.
@@ -116,18 +106,18 @@ export class Session {
       await this.#writeNotes(statement);
       return true;
     }
-    const print = async (result: QueryResult): Promise<boolean> => {
+    const print = async (): Promise<boolean> => {
+      const result = await this.#lake.query(statement, options);
       await this.#writeNotes(statement);
       return this.#print(result);
     };
-    const run = () => this.#lake.run(statement, print, options);
     // A binary file has a result once all of it was written.
-    return this.#file === undefined || this.#binaryFile !== undefined ? run() : this.#file.atomically(run);
+    return this.#file === undefined || this.#binaryFile !== undefined ? print() : this.#file.atomically(print);
   }
 
   /** Runs one statement and drops its result. */
-  runSilently(statement: string): Promise<void> {
-    return this.#lake.run(statement, drained, { parameters: this.#parametersOf(statement) });
+  async runSilently(statement: string): Promise<void> {
+    await drain(await this.#lake.query(statement, { parameters: this.#parametersOf(statement) }));
   }
 
   /** The values of a statement's parameters: DuckDB refuses others. */
@@ -222,7 +212,7 @@ class BinaryFile {
   /**
    * Writes the result of a query, exactly. Returns its number of rows.
    *
-   * @throws LedgerlakeError as `LakeDatabase.run`; USAGE where it has a result, and for more rows than a sheet can have
+   * @throws LedgerlakeError as `LakeDatabase`; USAGE where it has a result, and for more rows than a sheet can have
    */
   async write(lake: LakeDatabase, query: string, options: QueryOptions): Promise<number> {
     if (this.#isWritten)
@@ -230,7 +220,7 @@ class BinaryFile {
     const count =
       this.format === 'parquet'
         ? await writeParquet(lake, query, this.#file.temporary, options)
-        : await lake.run(query, (result) => this.#writeWorkbook(result), options);
+        : await this.#writeWorkbook(await lake.query(query, options));
     this.#isWritten = true;
     return count;
   }
@@ -250,17 +240,14 @@ class BinaryFile {
 }
 
 async function writeParquet(lake: LakeDatabase, query: string, path: string, options: QueryOptions): Promise<number> {
-  const columns = await lake.run(`FROM (${query}\n) LIMIT 0`, (result) => Promise.resolve(result.columns), options);
+  const { columns } = await lake.query(`FROM (${query}\n) LIMIT 0`, options);
   const from = `FROM (${query}\n) AS result_(${columns.map((_, at) => `c${at}_`).join(', ')})`;
   // In the file itself, which is open: a file of another name would remain where the process ends.
   const settings = 'FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false';
   const copy = `COPY (SELECT ${exactColumns(columns)} ${from}) TO ${literal(path)} (${settings})`;
-  await lake.run(copy, drained, options);
-  return lake.run(`SELECT num_rows FROM parquet_file_metadata(${fileLiteral(path)})`, async ({ chunks }) => {
-    let count = 0;
-    for await (const rows of chunks) count += rows.reduce((sum, [rowCount]) => sum + Number(rowCount), 0);
-    return count;
-  });
+  await drain(await lake.query(copy, options));
+  const [file] = await lake.duckdb.rows(`SELECT num_rows FROM parquet_file_metadata(${fileLiteral(path)})`);
+  return Number(file?.['num_rows']);
 }
 
 /** The columns of a result as types that Parquet has: DuckDB writes integers wider than 64 bits as doubles. */
@@ -275,7 +262,7 @@ function exactColumns(columns: readonly QueryColumn[]): string {
 }
 
 /** Reads a result to its end. */
-async function drained({ chunks }: QueryResult): Promise<void> {
+async function drain({ chunks }: QueryResult): Promise<void> {
   const rows = chunks[Symbol.asyncIterator]();
   while ((await rows.next()).done !== true);
 }

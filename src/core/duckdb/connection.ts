@@ -60,7 +60,7 @@ export interface QueryOptions {
   /** Stops the query, which then throws the signal's reason or STOPPED. */
   readonly signal?: AbortSignal | undefined;
   /** Of the last statement. */
-  readonly parameters?: Parameters;
+  readonly parameters?: Parameters | undefined;
 }
 
 export interface DatabaseOptions {
@@ -72,7 +72,7 @@ export interface DatabaseOptions {
   /** DuckDB's settings by name. With `folders` they can't be changed afterwards. */
   readonly settings?: Readonly<Record<string, string | number | boolean>>;
   /** Stops the queries that have no signal of their own. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface QueryColumn extends ResultColumn {

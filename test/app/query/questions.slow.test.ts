@@ -5,7 +5,6 @@ import { askedQuestion } from '../../../src/app/query/ask.js';
 import { LakeDatabase } from '../../../src/app/query/lake-database.js';
 import { openLakeReader } from '../../../src/app/query/lake-files.js';
 import { questions } from '../../../src/app/query/questions.js';
-import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import { createSeller, type Seller } from '../../../src/emulator/seller/seller.js';
 import {
   amountsIn,
@@ -115,21 +114,15 @@ async function releasedUnits(seller: Seller): Promise<ReadonlyMap<string, bigint
 /** The answers of questions over a lake. */
 async function askerOf(location: string, costs?: string) {
   const reader = await openLakeReader(location, clock, { costs });
-  const database = await openDatabase();
+  const lake = await LakeDatabase.open(reader);
   onTestFinished(() => {
-    database.close();
+    lake.close();
   });
-  const lake = new LakeDatabase({ database, ...reader });
   await lake.refresh();
   const ask = async (name: string, parameters: Readonly<Record<string, string>> = {}) => {
     const { query, notes } = askedQuestion(reader.lake, { name, parameters, now: clock.now() });
-    const rows = await lake.run(query, async ({ columns, chunks }) => {
-      const all: Record<string, unknown>[] = [];
-      for await (const chunk of chunks)
-        for (const row of chunk) all.push(Object.fromEntries(columns.map((column, at) => [column.name, row[at]])));
-      return { all, columns };
-    });
-    return { rows: rows.all, columns: rows.columns, notes: [...notes, ...reader.notesOn(query)] };
+    const { columns } = await lake.query(query);
+    return { rows: await lake.rows(query), columns, notes: [...notes, ...reader.notesOn(query)] };
   };
   return ask;
 }
@@ -251,7 +244,7 @@ test('orders not paid at a date are those that a lake of that date has', async (
   });
   const seller = createSeller({ seed: 7, events: 1500, profile: 'plausible' }, clock);
   const endpoint = await serving({ backend: seller, clock });
-  const answers: Readonly<Record<string, unknown>>[][] = [];
+  const answers: (readonly Readonly<Record<string, unknown>>[])[] = [];
   for (const now of [`${date}T00:05:00Z`, '2026-03-10T02:00:00Z']) {
     clock.set(now);
     const lake = await temporaryFolder();

@@ -281,21 +281,16 @@ test('several processes share a cache, and one that is stopped leaves what it ha
 test('copies that go while a program has them open are fetched again', async () => {
   const cache = join(folder, 'cache-going');
   const reader = await openLakeReader(lake, clock, { cache, cacheGigabytes: 1 });
-  const database = await openDatabase();
+  const views = await LakeDatabase.open(reader);
   onTestFinished(() => {
-    database.close();
+    views.close();
   });
-  const views = new LakeDatabase({ database, ...reader });
   await views.refresh();
-  const count = () =>
-    views.run('SELECT count(DISTINCT event_id) AS n FROM events', async ({ chunks }) => {
-      for await (const [row] of chunks) return row?.[0];
-      return undefined;
-    });
+  const count = async () => (await views.rows('SELECT count(DISTINCT event_id) AS n FROM events'))[0]?.['n'];
   const n = await count();
   expect(Number(n)).toBeGreaterThan(100);
   await rm(cache, { recursive: true });
-  await views.update();
+  await views.refresh();
   expect(await count()).toBe(n);
   await rm(cache, { recursive: true });
   expect(await count()).toBe(n);
