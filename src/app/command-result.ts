@@ -12,38 +12,24 @@ export interface CommandResult<Summary extends object = object> {
   readonly exitCode?: 0 | 1;
 }
 
-/** What a command that fails has done before, which stays. */
-export interface FailedResult {
-  /** For people: lines; left out: the command had not begun. */
-  readonly text?: string;
+/** Why a command failed, its `cause`, which the comments of commands name, and what it has done before, which stays. */
+export class CommandError extends Error {
+  /** For people: lines; undefined: the command had not begun. */
+  readonly text: string | undefined;
   /** For programs. */
   readonly summary: object;
+
+  constructor(failure: unknown, { text, summary }: { readonly text?: string; readonly summary: object }) {
+    super(messageOf(failure), { cause: failure });
+    this.name = 'CommandError';
+    this.text = text;
+    this.summary = summary;
+  }
 }
 
-/**
- * Sets what a command has done where it fails. Called then, also where an uncaught exception ends the process, in which no function
- * returns.
- */
-export type SetFailedResult = (known: () => FailedResult) => void;
-
-/** Keeps what a command sets. */
-export function keptResult(first: FailedResult): {
-  readonly setFailedResult: SetFailedResult;
-  readonly failed: () => FailedResult;
-} {
-  let kept = () => first;
-  return {
-    setFailedResult: (known) => {
-      kept = known;
-    },
-    failed: () => kept(),
-  };
-}
-
-/** Ends a command that has failed and has a result nevertheless. */
-export function fail(failure: unknown, result: FailedResult, setFailedResult: SetFailedResult | undefined): never {
-  setFailedResult?.(() => result);
-  throw failure instanceof Error ? failure : new Error(messageOf(failure), { cause: failure });
+/** Why a command failed, without what it has done. */
+export function failureOf(error: unknown): unknown {
+  return error instanceof CommandError ? error.cause : error;
 }
 
 /** The summary of a command that has failed. */
@@ -51,21 +37,32 @@ export function failedSummary<Summary extends object>(summary: Summary, { code, 
   return { ...summary, status: 'failed' as const, error: { code, message } };
 }
 
-/** Does a command's work, and releases its lease at the end. A failure to release it has the result, if there is one. */
+/** Awaits a command. Where it fails before it has begun, its failure has what is known of it. */
+export async function withKnown<T>(command: Promise<T>, known: () => object): Promise<T> {
+  try {
+    return await command;
+  } catch (error) {
+    throw error instanceof CommandError ? error : new CommandError(error, { summary: known() });
+  }
+}
+
+/** Does a command's work, and releases its lease at the end. A failure to release it has the result. */
 export async function underLease<Summary extends object>(
   lease: Pick<RunLease, 'release'>,
-  setFailedResult: SetFailedResult | undefined,
   work: () => Promise<CommandResult<Summary>>,
 ): Promise<CommandResult<Summary>> {
-  let result: CommandResult | undefined;
+  let result: CommandResult<Summary>;
   try {
-    const done = await work();
-    result = done;
-    return done;
-  } finally {
-    await lease.release().catch((error: unknown) => {
-      if (result === undefined) throw error;
-      fail(error, result, setFailedResult);
-    });
+    result = await work();
+  } catch (error) {
+    // The failure of the work is the one to report.
+    await lease.release().catch(() => undefined);
+    throw error;
   }
+  try {
+    await lease.release();
+  } catch (error) {
+    throw new CommandError(error, result);
+  }
+  return result;
 }

@@ -3,14 +3,12 @@ import type { Clock } from '../core/clock.js';
 import type { Emit } from '../core/events/run-event.js';
 import type { Output } from '../core/text/sink.js';
 import type { Lake } from '../lake/lake.js';
-import type { SetFailedResult } from './command-result.js';
 
 /** What a run of a command depends on. */
 export interface RunContext {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly emit: Emit;
-  readonly setFailedResult?: SetFailedResult | undefined;
   /** Asks the user for a yes or no; left out where nobody can answer. */
   readonly confirm?: ((question: string) => Promise<boolean>) | undefined;
   /** Once it aborts, no slice is started, and open slices are completed. */

@@ -21,7 +21,7 @@ import { proseWidth, terminalWidth } from '../core/text/sink.js';
 import { wrapForTerminal } from '../core/text/width.js';
 import { systemClock } from '../core/clock.js';
 import { program, withCommandsIn, type CommandScope } from '../app/command-text.js';
-import { failedSummary, keptResult } from '../app/command-result.js';
+import { CommandError, failedSummary, failureOf } from '../app/command-result.js';
 import type { CommandContext } from '../app/context.js';
 import { configuredNames } from '../app/configuration/read-configuration.js';
 import { LedgerlakeError, usageError } from '../core/errors.js';
@@ -182,13 +182,11 @@ async function runOnce(
   const printObject = (object: object | undefined): void => {
     if (isJson && object !== undefined) printOut(JSON.stringify(object));
   };
-  const { setFailedResult, failed } = keptResult({
-    summary: { account: args.text('account'), lake: args.text('lake'), pipelines: {} },
-  });
+  const given = { account: args.text('account'), lake: args.text('lake'), pipelines: {} };
   const fail = (error: unknown): AccountRun => {
-    const { text, summary: known } = failed();
+    const { text, summary: known } = error instanceof CommandError ? error : { text: undefined, summary: given };
     if (text !== undefined && text !== '') print(text);
-    const failure = failureIn(args.scope(), error);
+    const failure = failureIn(args.scope(), failureOf(error));
     const { code, message, exitCode } = failure;
     // A wrong command line or file concerns all accounts, the failure of a run its own.
     if (exitCode !== 2 || reported?.has(message) !== true) emit(failure);
@@ -218,7 +216,6 @@ async function runOnce(
     const context = {
       ...processContext,
       print,
-      setFailedResult,
       confirm: confirmOnTerminal(processContext.signal),
       emit,
       printCompletion,
@@ -226,7 +223,7 @@ async function runOnce(
     };
     const result = await command.run(args, context);
     if (typeof result === 'number') {
-      const summary = { ...failed().summary, status: result === 0 ? 'done' : 'failed' };
+      const summary = { ...given, status: result === 0 ? 'done' : 'failed' };
       onSummary(args.text('account'), summary);
       return { exitCode: result, summary };
     }

@@ -1,4 +1,4 @@
-import { failedSummary, keptResult, type CommandResult } from '../app/command-result.js';
+import { CommandError, failedSummary, failureOf, type CommandResult } from '../app/command-result.js';
 import { withStoppingEvent, type RunContext } from '../app/context.js';
 import { LedgerlakeError } from '../core/errors.js';
 import {
@@ -70,15 +70,16 @@ function summaryOf<Summary extends RunSummary>(
 ): Promise<Summary> {
   const advice = '; what was committed stays, and the same call continues from there';
   return runTask({ signal: given, onEvent, advice }, async (context) => {
-    const { setFailedResult, failed } = keptResult({ summary: {} });
     try {
       const { emit, signal } = context;
-      const { summary } = await run({ ...context, setFailedResult, emit: withStoppingEvent(emit, signal) });
+      const { summary } = await run({ ...context, emit: withStoppingEvent(emit, signal) });
       return summary;
     } catch (error) {
-      const { text, summary } = failed();
+      const failure = failureOf(error);
+      const hasBegun = error instanceof CommandError && error.text !== undefined;
       // An error of the program itself has no code.
-      throw text !== undefined && error instanceof LedgerlakeError ? new RunError(error, summary as RunSummary) : error;
+      if (!hasBegun || !(failure instanceof LedgerlakeError)) throw failure;
+      throw new RunError(failure, error.summary as RunSummary);
     }
   });
 }

@@ -1,3 +1,4 @@
+import { failureOf } from '../app/command-result.js';
 import type { RunContext } from '../app/context.js';
 import { systemClock } from '../core/clock.js';
 import { LedgerlakeError } from '../core/errors.js';
@@ -73,7 +74,8 @@ export async function namingOptions<T>(
 ): Promise<T> {
   try {
     return await run();
-  } catch (error) {
+  } catch (thrown) {
+    const error = failureOf(thrown);
     if (!(error instanceof LedgerlakeError) || error.name !== 'LedgerlakeError') throw error;
     const { code } = error;
     if (code !== 'USAGE' && code !== 'LAKE_HISTORY') throw error;

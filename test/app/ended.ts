@@ -1,4 +1,4 @@
-import { keptResult, type CommandResult, type SetFailedResult } from '../../src/app/command-result.js';
+import { CommandError, failureOf, type CommandResult } from '../../src/app/command-result.js';
 
 /** What the command line shows of a command that has ended. */
 export interface Ended {
@@ -10,13 +10,13 @@ export interface Ended {
   readonly failure: unknown;
 }
 
-/** Runs a command. Never throws. */
-export async function ended(run: (setFailedResult: SetFailedResult) => Promise<CommandResult>): Promise<Ended> {
-  const { setFailedResult, failed } = keptResult({ summary: {} });
+/** Awaits a command. Never throws. */
+export async function ended(command: Promise<CommandResult>): Promise<Ended> {
   try {
-    return { ...shown(await run(setFailedResult)), failure: undefined };
-  } catch (failure) {
-    const { text, summary } = failed();
+    return { ...shown(await command), failure: undefined };
+  } catch (error) {
+    const { text, summary = {} } = error instanceof CommandError ? error : {};
+    const failure = failureOf(error);
     return { ...(text === undefined ? { printed: '', summary: undefined } : shown({ text, summary })), failure };
   }
 }
@@ -27,6 +27,17 @@ function shown({ text, summary }: CommandResult): Pick<Ended, 'printed' | 'summa
 }
 
 /** Awaits a command. Throws why it failed. */
+export async function resultOf<Summary extends object>(
+  command: Promise<CommandResult<Summary>>,
+): Promise<CommandResult<Summary>> {
+  try {
+    return await command;
+  } catch (error) {
+    throw failureOf(error);
+  }
+}
+
+/** What the command line shows of a command that succeeds. Throws why it failed. */
 export async function succeeded(command: Promise<CommandResult>): Promise<Omit<Ended, 'failure'>> {
-  return shown(await command);
+  return shown(await resultOf(command));
 }

@@ -56,7 +56,7 @@ test('verify says it of each table, and the lake stays whole', async () => {
   ]);
   const output = new Kept();
   const options = { lake: lake.root, format: 'table' as const, strict: true };
-  expect(await verify(options, reading(output))).toBe(0);
+  expect(await verify(options, reading(output))).toMatchObject({ exitCode: 0 });
   expect(output.text).toMatch(/note amounts: 3 amounts are in no sum.*: 1 in JPY, 2 in USD\n.*\nWHOLE: /s);
 });
 

@@ -29,7 +29,7 @@ export async function copied(location: string): Promise<string> {
 async function verified(location: string): Promise<{ code: 0 | 1; certificate: string }> {
   const output = new PassThrough();
   const written = text(output);
-  const code = await verify(
+  const { exitCode: code = 0 } = await verify(
     { lake: location, format: 'table', strict: true },
     { clock, signal: new AbortController().signal, output, emit: () => undefined },
   );

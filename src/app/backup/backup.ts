@@ -10,7 +10,7 @@ import { copyLake, type CopiedLake } from '../../lake/upkeep/copy-lake.js';
 import { acquireLease } from '../../lake/leases.js';
 import { tables } from '../../sources/finances/lake-tables.js';
 import { catalogLine } from '../catalog-version.js';
-import { underLease, type CommandResult } from '../command-result.js';
+import { underLease, withKnown, type CommandResult } from '../command-result.js';
 import { withCommandsIn } from '../command-text.js';
 import { emitDamage, type RunContext } from '../context.js';
 import type { BackupSummary, CopySummary, RestoreSummary } from '../results.js';
@@ -35,12 +35,15 @@ export interface RestoreOptions extends LakeAddress {
  *
  * @throws LedgerlakeError as `copyLake`; USAGE where one place is the other or is within it
  */
-export async function backup(options: BackupOptions, context: RunContext): Promise<CommandResult<BackupSummary>> {
+export function backup(options: BackupOptions, context: RunContext): Promise<CommandResult<BackupSummary>> {
+  const { lake, destination } = options;
+  return withKnown(backUp(options, context), () => ({ lake, destination, catalog: null }));
+}
+
+async function backUp(options: BackupOptions, context: RunContext): Promise<CommandResult<BackupSummary>> {
   const { lake, destination, encryption } = options;
   const { clock, signal, emit } = context;
   const began = clock.now();
-  const known = { lake, destination };
-  context.setFailedResult?.(() => ({ summary: { ...known, catalog: null } }));
   const place = placeOf(destination);
   refuseNested('DESTINATION', place, lake);
   await refuseFile(destination, 'DESTINATION');
@@ -51,14 +54,15 @@ export async function backup(options: BackupOptions, context: RunContext): Promi
   const lease = await acquireLease(source, clock, { command: 'backup', pipelines: [] });
   // It leaves nothing that a vacuum would have to look for.
   lease.cleared();
-  return underLease(lease, context.setFailedResult, async () => {
+  return underLease(lease, async () => {
     const begin = () => noteIn(source.store, null);
     const copying = copyLake(source, target, { command: 'backup', clock, signal, emit, begin });
     const copied = await namingBackup('DESTINATION', destination, copying);
     await noteIn(source.store, copied.version);
     await noteIn(target, copied.version);
     const heading = `Backed up ${printable(lake)} to ${printable(destination)}`;
-    return { text: backupText(heading, copied), summary: { ...known, ...backupSummary(copied, clock.now() - began) } };
+    const summary = { lake, destination, ...backupSummary(copied, clock.now() - began) };
+    return { text: backupText(heading, copied), summary };
   });
 }
 
@@ -68,12 +72,15 @@ export async function backup(options: BackupOptions, context: RunContext): Promi
  *
  * @throws LedgerlakeError as `backup`
  */
-export async function restore(options: RestoreOptions, context: RunContext): Promise<CommandResult<RestoreSummary>> {
+export function restore(options: RestoreOptions, context: RunContext): Promise<CommandResult<RestoreSummary>> {
+  const { lake, source } = options;
+  return withKnown(restoreFrom(options, context), () => ({ lake, source, catalog: null }));
+}
+
+async function restoreFrom(options: RestoreOptions, context: RunContext): Promise<CommandResult<RestoreSummary>> {
   const { lake, source: address, encryption } = options;
   const { clock, signal, emit } = context;
   const began = clock.now();
-  const known = { lake, source: address };
-  context.setFailedResult?.(() => ({ summary: { ...known, catalog: null } }));
   const place = placeOf(address);
   refuseNested('SOURCE', place, lake);
   await refuseFile(lake);
@@ -84,7 +91,8 @@ export async function restore(options: RestoreOptions, context: RunContext): Pro
   const copied = await namingBackup('SOURCE', address, copying);
   await noteBackup(target, { destination: place, lake: placeOf(lake), version: copied.version, at: clock.now() });
   const heading = `Restored ${printable(lake)} from ${printable(address)}`;
-  return { text: backupText(heading, copied), summary: { ...known, ...backupSummary(copied, clock.now() - began) } };
+  const summary = { lake, source: address, ...backupSummary(copied, clock.now() - began) };
+  return { text: backupText(heading, copied), summary };
 }
 
 /** Opens the lake that is copied. Throws a USAGE error where it is empty. */

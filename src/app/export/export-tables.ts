@@ -42,7 +42,7 @@ interface ExportRequest {
  */
 export async function runExport(
   { lake: location, format, encryption }: ExportRequest,
-  { clock, emit, setFailedResult }: RunContext,
+  { clock, emit }: RunContext,
 ): Promise<CommandResult> {
   const lake = await existingLake({ lake: location, encryption }, tables, { clock, emit });
   if (!lake.tables.some(({ name }) => lake.snapshot.tables.has(name))) {
@@ -53,7 +53,7 @@ export async function runExport(
   }
   const exporter = await exporters[format]();
   const lease = await acquireLease(lake, clock, { command: 'export', pipelines: [] });
-  return underLease(lease, setFailedResult, async () => {
+  return underLease(lease, async () => {
     const { tables: count, changed, bytes } = await exporter(lake, clock);
     lease.cleared();
     const what = exportTitles[format];

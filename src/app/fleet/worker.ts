@@ -10,7 +10,7 @@ import { openStore } from '../../lake/store/open-store.js';
 import type { Store } from '../../lake/store/store.js';
 import { plainLog } from '../../observe/log/plain-log.js';
 import { backfill } from '../load/backfill.js';
-import { failedSummary, keptResult, type CommandResult } from '../command-result.js';
+import { CommandError, failedSummary, failureOf, type CommandResult } from '../command-result.js';
 import { type RunContext, untilAborted } from '../context.js';
 import type { RunSettings } from '../load/run-settings.js';
 import { sync } from '../load/sync.js';
@@ -69,7 +69,7 @@ export async function runWorker(options: WorkerOptions, context: RunContext): Pr
       run: async (turn) => {
         turns++;
         let failure: unknown;
-        const { setFailedResult, failed } = keptResult({ summary: { account: turn.account } });
+        let failed: object = { account: turn.account };
         try {
           const after = await runTurn(turn, fleet, {
             ...settings,
@@ -80,22 +80,17 @@ export async function runWorker(options: WorkerOptions, context: RunContext): Pr
               try {
                 if (!(await accounts()).includes(turn.account)) throw removedFailure(turn.account);
                 const settings = await options.settingsOf(turn.account);
-                const { summary } = await runOnce(job, settings, {
-                  fleet,
-                  fenced,
-                  ...running,
-                  clock,
-                  setFailedResult,
-                });
+                const { summary } = await runOnce(job, settings, { fleet, fenced, ...running, clock });
                 notify(0, summary);
               } catch (error) {
-                failure = error;
-                throw error;
+                if (error instanceof CommandError) failed = error.summary;
+                failure = failureOf(error);
+                throw failure;
               }
             },
           });
           if (after.next === 'dead') {
-            notify(1, failedSummary(failed().summary, { code: codeOf(failure), message: after.reason }));
+            notify(1, failedSummary(failed, { code: codeOf(failure), message: after.reason }));
           }
           return after;
         } finally {
@@ -165,14 +160,13 @@ interface TurnRun extends TurnContext {
   /** Wraps the lake's store with the fence of the turn. */
   readonly fenced: (store: Store) => Store;
   readonly clock: RunContext['clock'];
-  readonly setFailedResult: RunContext['setFailedResult'];
 }
 
 /** Runs a job of an account. Warnings have the account. */
 async function runOnce(
   job: AccountJob,
   settings: RunSettings,
-  { fleet, fenced, clock, signal, closing, emit, setFailedResult, sync: turns }: TurnRun,
+  { fleet, fenced, clock, signal, closing, emit, sync: turns }: TurnRun,
 ): Promise<CommandResult<RunSummary>> {
   const { account } = settings;
   const warned = plainLog(
@@ -198,7 +192,6 @@ async function runOnce(
     clock,
     signal,
     closing,
-    setFailedResult,
     emit: (event: Parameters<Emit>[0]) => {
       emit(event);
       warned(event);

@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/clock.js';
-import { fail, underLease, type CommandResult } from '../command-result.js';
+import { CommandError, underLease, withKnown, type CommandResult } from '../command-result.js';
 import { emitDamage, type RunContext } from '../context.js';
 import { catalogVersion } from '../catalog-version.js';
 import { exportAfterRun } from '../export/export-after-run.js';
@@ -47,8 +47,11 @@ export async function forget(options: ForgetOptions, context: RunContext): Promi
   const before = options.before === undefined ? undefined : readInstantOption('--before', options.before);
   const { account, lake } = options;
   const known = { account, lake, before: before === undefined ? null : isoInstant(before) };
-  context.setFailedResult?.(() => ({ summary: known }));
-  return forgetIn(await existingLake(options, tables, context), before, options, context);
+  const opening = existingLake(options, tables, context);
+  return withKnown(
+    opening.then((opened) => forgetIn(opened, before, options, context)),
+    () => known,
+  );
 }
 
 /** Forgets rows in an open lake; `before` in milliseconds since 1970. */
@@ -68,14 +71,14 @@ export async function forgetIn(
   if (!yes) await ask(store, account, before, confirm);
 
   const lease = await acquireExclusiveLease(lake, clock, { command: 'forget', account, pipelines: [] });
-  return underLease(lease, context.setFailedResult, async () => {
+  return underLease(lease, async () => {
     const forgotten = await removeAccountRows(lake, before, options, lease, context);
     const unexported = await exportAfterRun(lake, options, context);
     const status = unexported === undefined ? 'done' : 'failed';
     const instant = before === undefined ? null : isoInstant(before);
     const summary = { status, ...forgotten, before: instant, catalog: catalogVersion(lake) };
     const result = { text: forgottenText(forgotten), summary };
-    if (unexported !== undefined) fail(unexported, result, context.setFailedResult);
+    if (unexported !== undefined) throw new CommandError(unexported, result);
     return result;
   });
 }

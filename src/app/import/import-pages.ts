@@ -1,7 +1,7 @@
 import { withThreads } from '../../lake/files/workspace.js';
-import { withFailedResult } from '../failed-result.js';
-import type { CommandResult } from '../command-result.js';
+import { withKnown, type CommandResult } from '../command-result.js';
 import type { RunContext } from '../context.js';
+import { unbegunSummary } from '../load/run-summary.js';
 import { ChunkThreads, importLimits } from './chunk-threads.js';
 import type { ImportPagesOptions } from './import-run.js';
 import { inputsOf } from './input-bytes.js';
@@ -12,9 +12,13 @@ import { inputsOf } from './input-bytes.js';
  * @throws LedgerlakeError USAGE before anything is changed; BROKEN_LINE where a file was left out, or the failure
  *   that ended the import; commits stay
  */
-export async function importPages(options: ImportPagesOptions, given: RunContext): Promise<CommandResult> {
+export function importPages(options: ImportPagesOptions, context: RunContext): Promise<CommandResult> {
   const { account, lake } = options;
-  const context = withFailedResult(given, { account, lake, from: null, to: null });
+  const known = unbegunSummary(context.clock, { account, lake, from: null, to: null });
+  return withKnown(importWithThreads(options, context), known);
+}
+
+async function importWithThreads(options: ImportPagesOptions, context: RunContext): Promise<CommandResult> {
   const inputs = await inputsOf(options.files, options.stdin);
   const limits = withThreads(options.limits ?? importLimits, options.threads);
   const threads = new ChunkThreads(limits, context.signal);

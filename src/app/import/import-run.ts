@@ -1,4 +1,4 @@
-import { fail, underLease, type CommandResult } from '../command-result.js';
+import { CommandError, underLease, type CommandResult } from '../command-result.js';
 import { emitDamage, type RunContext } from '../context.js';
 import { exportAfterRun, type AfterRunExport } from '../export/export-after-run.js';
 import { LedgerlakeError } from '../../core/errors.js';
@@ -54,7 +54,7 @@ export async function runImport(
   const began = clock.now();
   const summaries = new ImportSummaries();
   const lease = await acquireLease(lake, clock, { command: 'import', account: options.account, pipelines: [] });
-  return underLease(lease, context.setFailedResult, async () => {
+  return underLease(lease, async () => {
     emitOtherRuns(lease, account, emit);
     // The lease keeps other runs from forgetting rows; the import must know what was forgotten before.
     await lake.refresh();
@@ -84,7 +84,7 @@ export async function runImport(
     const unexported = await exportAfterRun(lake, options, context);
     failure ??= unexported ?? holesFailure(summaries.all);
     const result = await endImport(options, context, { run: lease.id, lake, summaries, failure, began });
-    if (failure !== undefined) fail(failure, result, context.setFailedResult);
+    if (failure !== undefined) throw new CommandError(failure, result);
     return result;
   });
 }

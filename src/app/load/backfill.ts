@@ -2,15 +2,14 @@ import { findingsObject, findingsText } from '../reconcile/findings.js';
 import type { RequestedRange } from '../../lake/upkeep/requested-ranges.js';
 import { readChosenPipelines, withNeeds } from '../configuration/chosen-pipelines.js';
 import { futureEndText, readDateRange, type RangeOptions } from '../configuration/range.js';
-import { nextSteps, emptyRunText, summaryObject, summaryText } from './run-summary.js';
+import { nextSteps, emptyRunText, summaryObject, summaryText, unbegunSummary } from './run-summary.js';
 import { firstInstant } from '../../engine/slicing/window-slicing.js';
 import { roles } from '../../../pipelines/all-pipelines.js';
 import { jobValues } from '../../engine/run/load-options.js';
 import { isoDate } from '../../core/numeric/instant.js';
 import { dayMs, type Window } from '../../core/windows.js';
 import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
-import type { CommandResult } from '../command-result.js';
-import { withFailedResult } from '../failed-result.js';
+import { withKnown, type CommandResult } from '../command-result.js';
 import type { RunContext } from '../context.js';
 import type { RunSummary } from '../results.js';
 import { withLoad } from './load.js';
@@ -23,8 +22,8 @@ export interface BackfillCommand extends RangeOptions, LoadOptions {}
  *
  * @throws LedgerlakeError USAGE before anything is changed; the failure of the run
  */
-export async function backfill(options: BackfillCommand, given: RunContext): Promise<CommandResult<RunSummary>> {
-  const { clock, emit } = given;
+export async function backfill(options: BackfillCommand, context: RunContext): Promise<CommandResult<RunSummary>> {
+  const { clock, emit } = context;
   const chosen = readChosenPipelines(options);
   const { account, pipelines, marginMinutes } = chosen;
   const now = clock.now();
@@ -33,8 +32,8 @@ export async function backfill(options: BackfillCommand, given: RunContext): Pro
   for (const message of [futureEndText(options, range, now), ...kept]) {
     if (message !== undefined) emit({ event: 'message', message });
   }
-  const context = withFailedResult(given, { account, lake: options.lake, from: range.start, to: range.end });
-  return withLoad({ command: 'backfill', options, chosen }, context, async (load) => {
+  const known = unbegunSummary(clock, { account, lake: options.lake, from: range.start, to: range.end });
+  const loading = withLoad({ command: 'backfill', options, chosen }, context, async (load) => {
     await load.begin();
     const { lake } = load;
     const isFirst = lake.snapshot.accounts().size === 0;
@@ -60,6 +59,7 @@ export async function backfill(options: BackfillCommand, given: RunContext): Pro
       ...(options.refresh && findingsObject(findings)),
     });
   });
+  return withKnown(loading, known);
 }
 
 /** What the service doesn't have of a range any more, for people; undefined where it has all. `now`: milliseconds since 1970. */

@@ -1,11 +1,11 @@
 import { tablesOf } from '../../core/columns/table.js';
 import { emitDamage, type RunContext } from '../context.js';
-import { messageOf, usageError } from '../../core/errors.js';
+import { LedgerlakeError, messageOf, usageError } from '../../core/errors.js';
 import { tuneForComputation } from '../../core/v8-flags.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { exportAfterRun } from '../export/export-after-run.js';
 import { tables } from '../../sources/finances/lake-tables.js';
-import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
+import type { FinancesPipeline, SourceConnection } from '../../sources/finances/connect-finances.js';
 import { type Findings, emptyFailure, isOtherAccount } from '../reconcile/findings.js';
 import { EventRevisions } from '../reconcile/reconcile-slice.js';
 import { Lake } from '../../lake/lake.js';
@@ -24,7 +24,7 @@ import { defaultLimits, withWorkspace, type Workspace } from '../../lake/files/w
 import { demoAccount, refuseMixing } from '../configuration/account.js';
 import { windowedOf, withNeeds, type ChosenPipelines } from '../configuration/chosen-pipelines.js';
 import { catalogVersion } from '../catalog-version.js';
-import { fail, underLease, type CommandResult } from '../command-result.js';
+import { CommandError, underLease, type CommandResult } from '../command-result.js';
 import { holesFailure, noteRun, type RunReport } from './run-summary.js';
 import { refuseChanged } from '../../sources/custom/custom-table.js';
 import type { Job } from '../../engine/run/pipeline.js';
@@ -78,7 +78,7 @@ export async function withLoad<Summary extends object>(
   const store = await checkedStore(task, context);
   return withWorkspace(defaultLimits, store, async (workspace) => {
     const load = await Load.open(task, store, workspace, context);
-    return underLease(load, context.setFailedResult, () => use(load));
+    return underLease(load, () => use(load));
   });
 }
 
@@ -250,7 +250,7 @@ export class Load {
     summary: Summary,
   ): CommandResult<Summary> {
     const result = { text: texts.filter((text) => text !== '').join('\n'), summary };
-    if (failure !== undefined) fail(failure, result, this.#context.setFailedResult);
+    if (failure !== undefined) throw new CommandError(failure, result);
     return result;
   }
 
@@ -260,7 +260,11 @@ export class Load {
   }
 }
 
-/** Runs the pipelines with their APIs connected, and removes the saved pages that the next run does not need. */
+/**
+ * Runs the pipelines with their APIs connected, and removes the saved pages that the next run does not need.
+ *
+ * @throws LedgerlakeError USAGE before the first request
+ */
 async function runConnected(
   lake: Lake,
   revisions: EventRevisions,
@@ -269,37 +273,40 @@ async function runConnected(
   { clock, signal, closing, emit }: RunContext,
 ): ReturnType<typeof runPipelines> {
   const { account } = job;
+  let ran: Awaited<ReturnType<typeof runPipelines>> | undefined;
   const until = { end: job.range.end, requested };
   // A service that can't be reached is down then, as its address is probably right.
   const hasAnswered = pipelines.some(({ name }) =>
     [...lake.snapshot.keysOf(account, name).values()].some(({ origin }) => origin === 'api'),
   );
   const emitWithWatermarks = emittingWatermarks(lake, account, windowedOf(pipelines), until, emit);
-  const finances = isCustomOnly ? noConnection : await openUpstream(options, account, { clock, emit, hasAnswered });
+  const connections: Pick<SourceConnection, 'sweep' | 'clear' | 'close'>[] = [];
   try {
+    const finances = isCustomOnly ? noConnection : await openUpstream(options, account, { clock, emit, hasAnswered });
+    connections.push(finances);
     const connected = await connectPipelines(pipelines, options, account, { clock, emit, lake });
-    try {
-      const ran = await runPipelines(connected.pipelines, {
-        job,
-        upstream: finances.upstream,
-        clock,
-        signal,
-        closing,
-        emit: emitWithWatermarks,
-        openSlices,
-        revisions,
-      });
-      for (const connection of [finances, connected]) {
-        if (ran.failure === undefined) await connection.sweep();
-        // The next run would use the pages as answers for this account.
-        else if (isOtherAccount(ran.failure)) await connection.clear();
-      }
-      return ran;
-    } finally {
-      await connected.close();
+    connections.push(connected);
+    ran = await runPipelines(connected.pipelines, {
+      job,
+      upstream: finances.upstream,
+      clock,
+      signal,
+      closing,
+      emit: emitWithWatermarks,
+      openSlices,
+      revisions,
+    });
+    for (const connection of connections) {
+      if (ran.failure === undefined) await connection.sweep();
+      // The next run would use the pages as answers for this account.
+      else if (isOtherAccount(ran.failure)) await connection.clear();
     }
+    return ran;
+  } catch (error) {
+    if (ran === undefined && error instanceof LedgerlakeError && error.exitCode === 2) throw error;
+    return { summaries: ran?.summaries ?? [], failure: ran?.failure ?? error };
   } finally {
-    await finances.close();
+    await Promise.all(connections.map((connection) => connection.close()));
   }
 }
 

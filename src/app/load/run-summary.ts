@@ -1,4 +1,5 @@
 import { isAbsolute, relative } from 'node:path';
+import type { Clock } from '../../core/clock.js';
 import type { CatalogVersion, RunSummary } from '../results.js';
 import { countsOf, rowKindIn } from '../row-counts.js';
 import { excerpt } from '../../engine/retry/api-refusal.js';
@@ -32,6 +33,30 @@ export interface RunReport {
   readonly failure: unknown;
   /** The newest version of the lake's catalog that the run has read or written. */
   readonly catalog: CatalogVersion | null;
+}
+
+/** What is known of a run before it begins; null: not known. */
+interface KnownRun {
+  readonly account: string;
+  readonly lake: string;
+  readonly from: number | null;
+  readonly to: number | null;
+}
+
+/** The summary of a run that fails before it has begun. Its time counts from this call. */
+export function unbegunSummary(clock: Clock, { account, lake, from, to }: KnownRun): () => object {
+  const startedAt = clock.now();
+  const instantText = (instant: number | null) => (instant === null ? null : isoInstant(instant));
+  return () => ({
+    account,
+    run: null,
+    lake,
+    from: instantText(from),
+    to: instantText(to),
+    seconds: (clock.now() - startedAt) / 1000,
+    pipelines: {},
+    catalog: null,
+  });
 }
 
 /** A run for people: its account, and its id as in the lines of its log. */

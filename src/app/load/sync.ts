@@ -2,9 +2,9 @@ import { jobValues } from '../../engine/run/load-options.js';
 import { findingsObject, findingsText } from '../reconcile/findings.js';
 import type { Lake } from '../../lake/lake.js';
 import { codeOf } from '../../core/errors.js';
-import { isoInstant, dateOrInstant } from '../../core/numeric/instant.js';
+import { dateOrInstant } from '../../core/numeric/instant.js';
 import { latestBound, readDateRange } from '../configuration/range.js';
-import { summaryObject, summaryText } from './run-summary.js';
+import { summaryObject, summaryText, unbegunSummary } from './run-summary.js';
 import { loadedWindows } from '../../engine/slicing/window-slices.js';
 import { dayMs, type Window } from '../../core/windows.js';
 import type { SyncJob } from '../../engine/run/pipeline.js';
@@ -20,8 +20,7 @@ import { configuredRanges, unfinishedRanges } from '../coverage/unfinished-range
 import type { RequestedRange } from '../../lake/upkeep/requested-ranges.js';
 import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
 import { apiNames, defaultApi, type Api } from '../../sources/finances/api-names.js';
-import type { CommandResult } from '../command-result.js';
-import { withFailedResult } from '../failed-result.js';
+import { withKnown, type CommandResult } from '../command-result.js';
 import type { RunContext } from '../context.js';
 import type { SyncSummary } from '../results.js';
 import { withLoad, type LoadPlan } from './load.js';
@@ -46,10 +45,10 @@ export interface SyncInTurns {
  */
 export async function sync(
   options: LoadOptions,
-  given: RunContext,
+  context: RunContext,
   turns?: SyncInTurns,
 ): Promise<CommandResult<SyncSummary>> {
-  const { clock, emit } = given;
+  const { clock, emit } = context;
   const { lookBack = runSettings.lookBack.default } = options;
   const chosen = readChosenPipelines(options);
   const { account, pipelines: named, marginMinutes } = chosen;
@@ -69,13 +68,8 @@ export async function sync(
   };
 
   let opened: Lake | undefined;
-  let planned: SyncPlan | undefined;
-  const context = withFailedResult(given, { account, lake: options.lake, from: null, to: end }, () => ({
-    ...(planned !== undefined && planned.missing.size > 0 && { from: isoInstant(planned.job.range.start) }),
-    lag_seconds: opened === undefined ? null : lagSeconds(freshness(opened, planned), clock.now()),
-    lake_begun: planned?.isBegun ?? false,
-  }));
-  return withLoad({ command: 'sync', options, chosen }, context, async (load) => {
+  const known = unbegunSummary(clock, { account, lake: options.lake, from: null, to: end });
+  const loading = withLoad({ command: 'sync', options, chosen }, context, async (load) => {
     const { lake } = load;
     opened = lake;
     await load.begin();
@@ -98,7 +92,6 @@ export async function sync(
     };
     const pipelines = [...named, ...reportsToSync(lake, account, options, load.unfinished)];
     const plan = planSync(pipelines, windowed, job, { lookBack, lookBacks, end, now });
-    planned = plan;
     for (const [pipeline, windows] of plan.missing) {
       for (const gap of olderGaps(loadedWindows(lake, pipeline, account), windows)) {
         emit({ event: 'gap-left', pipeline, from: dateOrInstant(gap.start), to: dateOrInstant(gap.end) });
@@ -141,6 +134,11 @@ export async function sync(
       lake_begun: plan.isBegun,
     });
   });
+  return withKnown(loading, () => ({
+    ...known(),
+    lag_seconds: opened === undefined ? null : lagSeconds(freshness(opened, undefined), clock.now()),
+    lake_begun: false,
+  }));
 }
 
 /** The pipeline of settlement reports, where a sync without named pipelines loads them too: always where one was taken out. */

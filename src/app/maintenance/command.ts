@@ -1,4 +1,4 @@
-import { fail, underLease, type CommandResult } from '../command-result.js';
+import { CommandError, underLease, withKnown, type CommandResult } from '../command-result.js';
 import { emitDamage, type RunContext } from '../context.js';
 import type { LedgerlakeError } from '../../core/errors.js';
 import { catalogVersion } from '../catalog-version.js';
@@ -77,18 +77,26 @@ interface MaintenanceCommand {
  *
  * @throws LedgerlakeError USAGE for an unknown pipeline or account and where there is no lake; what the command throws
  */
-export async function maintain(
+export function maintain(
   options: MaintenanceOptions,
   context: RunContext,
   command: MaintenanceCommand,
 ): Promise<CommandResult> {
-  const { clock, emit, signal } = context;
-  const { account } = options;
+  const { clock } = context;
   const began = clock.now();
   const secondsSince = (): number => (clock.now() - began) / 1000;
-  context.setFailedResult?.(() => ({
-    summary: { lake: options.lake, seconds: secondsSince(), pipelines: {}, catalog: null },
-  }));
+  const known = () => ({ lake: options.lake, seconds: secondsSince(), pipelines: {}, catalog: null });
+  return withKnown(maintainLake(options, context, command, secondsSince), known);
+}
+
+async function maintainLake(
+  options: MaintenanceOptions,
+  context: RunContext,
+  command: MaintenanceCommand,
+  secondsSince: () => number,
+): Promise<CommandResult> {
+  const { clock, emit, signal } = context;
+  const { account } = options;
   const lake = await existingLake(options, tables, context);
   const accounts = lake.snapshot.accounts();
   const known = [...command.pipelines, ...customPipelinesOf(lake.tables)];
@@ -122,12 +130,12 @@ export async function maintain(
   command.opened?.({ lake, pipelines, account });
   const limits = options.limits ?? command.limits;
   const lease = await acquireLease(lake, clock, { command: command.command, account, pipelines: names });
-  return underLease(lease, context.setFailedResult, async () => {
+  return underLease(lease, async () => {
     try {
       const run = { lake, pipelines, clock, signal, emit, account, limits, summarize };
       await runUnderLease(run, lease, options, context, command);
     } catch (error) {
-      fail(error, end('failed'), context.setFailedResult);
+      throw new CommandError(error, end('failed'));
     }
     return end('done');
   });

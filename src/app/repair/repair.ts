@@ -72,7 +72,7 @@ export async function repair(options: RepairOptions, context: CommandContext): P
   await refuseOther(store, options, tables);
   const run = runName(-1, randomBytes(8).toString('hex'));
   const lease = await acquireExclusiveLease({ store, run }, clock, { command: 'repair', pipelines: [] });
-  return underLease(lease, context.setFailedResult, async () => {
+  return underLease(lease, async () => {
     try {
       return await repairIn(store, run, options, context);
     } finally {

@@ -1,5 +1,6 @@
 import { dirname } from 'node:path';
 import type { Clock } from '../../core/clock.js';
+import { withKnown, type CommandResult } from '../command-result.js';
 import { withCommandsIn } from '../command-text.js';
 import type { ReadingContext, RunContext } from '../context.js';
 import type { CatalogVersion, Certificate, Check, Problem } from '../results.js';
@@ -46,7 +47,7 @@ export interface VerifyCommand {
 }
 
 /**
- * `ledgerlake verify`: proves the lake and writes a certificate of completeness. Returns the exit code: 1 where
+ * `ledgerlake verify`: proves the lake and writes a certificate of completeness. The exit code is 1 where
  * something is wrong with the lake itself, and with `strict` also where the service contradicts itself.
  *
  * `table` is for people, `json` is a `Certificate` of the library. `csv` and `ndjson` have a row for each problem, and
@@ -55,21 +56,25 @@ export interface VerifyCommand {
  * @throws LedgerlakeError USAGE where there is no lake, and for an account that is not among those of the lake;
  * LAKE_STORE where the lake can't be read; LAKE_LOG where its log is damaged, cut off or from a newer program
  */
-export async function verify(options: VerifyCommand, context: ReadingContext): Promise<0 | 1> {
-  const { output, setFailedResult } = context;
+export async function verify(options: VerifyCommand, context: ReadingContext): Promise<CommandResult> {
   const { lake, account } = options;
-  setFailedResult?.(() => ({ summary: { account, lake } }));
-  const verified = await certify(options, context);
+  const verified = await withKnown(certify(options, context), () => ({ account, lake }));
   const { certificate, found } = verified;
   const kinds = failingKinds(options);
   const problems = kinds.reduce((sum, kind) => sum + found[kind], 0);
   const first = certificate.problems.find(({ kind }) => kinds.includes(kind));
   const firstText = first && shortenMessage([first.check, first.file, first.problem].filter(Boolean).join(' '));
-  setFailedResult?.(() => ({ summary: { account, lake, problems, first_problem: firstText } }));
+  const summary = { account, lake, problems, first_problem: firstText };
+  await withKnown(writeVerified(verified, options, context.output), () => summary);
+  const [status, exitCode] = problems > 0 ? (['failed', 1] as const) : (['done', 0] as const);
+  return { text: '', summary: { ...summary, status }, exitCode };
+}
+
+async function writeVerified(verified: Verified, options: VerifyCommand, output: Output): Promise<void> {
+  const { certificate } = verified;
   if (options.format === 'json') await writeText(output, [`${JSON.stringify(certificate, undefined, 2)}\n`]);
   else if (options.format === 'table') await writeTable(verified, options, output);
   else await writeRows(output, options.format, flatColumns, chunksOf(flatRows(certificate)));
-  return problems > 0 ? 1 : 0;
 }
 
 /** The kinds of problems that make the exit code 1. */

@@ -1,3 +1,4 @@
+import { resultOf } from '../ended.js';
 import { lakePathOf } from '../../../src/lake/catalog/change.js';
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
@@ -34,7 +35,7 @@ const lake = join(tmpdir(), 'ledgerlake-backup-lake');
 const destination = join(tmpdir(), 'ledgerlake-backup');
 
 async function backedUp(store: Store, destinationStore: Store) {
-  return (await backup({ lake, store, destination, destinationStore }, context)).summary;
+  return (await resultOf(backup({ lake, store, destination, destinationStore }, context))).summary;
 }
 
 async function forgot(store: Store): Promise<unknown> {
@@ -332,7 +333,7 @@ test('Of many damaged files of a backup three are shown with what copies them ag
   for (const { path } of damaged) await writeFile(join(copy, 'entries', path), 'cut');
   const output = new Kept();
   const options = { lake: copy, account: undefined, format: 'table', strict: false, quiet: true } as const;
-  expect(await verify(options, { clock, signal, emit: () => undefined, output })).toBe(1);
+  expect(await verify(options, { clock, signal, emit: () => undefined, output })).toMatchObject({ exitCode: 1 });
   expect([damaged.length, output.text.match(/ mv -- /g)?.length]).toEqual([5, 3]);
   expect(output.text).toContain('lake file-bytes: 2 more of entries, each with a command of its own; --format json');
 });

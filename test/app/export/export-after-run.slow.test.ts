@@ -102,7 +102,7 @@ test('a forgetting whose export fails says so once all is forgotten', async () =
   };
   const emitted: RunEvent[] = [];
   const lake = await open(store, systemClock);
-  const { failure, summary } = await ended((setFailedResult) =>
+  const { failure, summary } = await ended(
     forgetIn(
       lake,
       undefined,
@@ -112,7 +112,6 @@ test('a forgetting whose export fails says so once all is forgotten', async () =
         signal: new AbortController().signal,
         confirm: undefined,
         emit: (event) => emitted.push(event),
-        setFailedResult,
       },
     ),
   );

@@ -74,10 +74,10 @@ export async function imported(
   const stdin = (): never => {
     throw new Error('nothing on standard input');
   };
-  const { printed, failure, summary } = await ended((setFailedResult) =>
+  const { printed, failure, summary } = await ended(
     importPages(
       { lake: root, account: 'demo', files, stdin, skipBroken: false, ...options },
-      { clock, signal, emit: plainLog((line) => logged.push(line), { verbose: true }), setFailedResult },
+      { clock, signal, emit: plainLog((line) => logged.push(line), { verbose: true }) },
     ),
   );
   if (summary === undefined) throw failure;

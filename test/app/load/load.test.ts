@@ -3,7 +3,10 @@ import { expect, test } from 'vitest';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
 import { diskStore } from '../../../src/lake/store/disk.js';
 import { acquireLease } from '../../../src/lake/leases.js';
-import { clockAt, ran, serving, temporaryFolder } from '../lake-run.js';
+import type { RunEvent } from '../../../src/core/events/run-event.js';
+import { backfill } from '../../../src/app/load/backfill.js';
+import { ended } from '../ended.js';
+import { clockAt, defaults, ran, serving, temporaryFolder } from '../lake-run.js';
 
 test('an end in the future is drawn back to the present, and the run says so', async () => {
   const clock = clockAt('2025-06-01T00:05:00Z');
@@ -36,4 +39,16 @@ test('a run beside another one of its account says so first; beside one of anoth
     expect(logged.startsWith(expected)).toBe(account === 'shop');
     expect(logged.includes('another run')).toBe(account === 'shop');
   }
+});
+
+test('a run that does not reach its service has begun, and ends with a summary', async () => {
+  const emitted: RunEvent[] = [];
+  const { signal } = new AbortController();
+  const context = { clock: clockAt('2025-06-01T00:05:00Z'), signal, emit: (event: RunEvent) => emitted.push(event) };
+  const startEmbedded = () => Promise.reject(new Error('no port is left'));
+  const lake = await temporaryFolder();
+  const { failure, summary } = await ended(backfill({ ...defaults, lake, startEmbedded }, context));
+  expect(failure).toMatchObject({ message: 'no port is left' });
+  expect(emitted.map(({ event }) => event)).toEqual(['run-started', 'message', 'run-ended']);
+  expect(summary).toMatchObject({ status: 'failed', run: expect.any(String) as string, pipelines: {}, catalog: null });
 });

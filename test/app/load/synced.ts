@@ -86,11 +86,7 @@ export async function synced(
     emit(event);
   };
   const context = { clock, signal, closing, emit: emitBoth };
-  const {
-    printed,
-    failure,
-    summary = {},
-  } = await ended((setFailedResult) => sync({ ...defaults, ...options }, { ...context, setFailedResult }, turns));
+  const { printed, failure, summary = {} } = await ended(sync({ ...defaults, ...options }, context, turns));
   return { printed, logged: logged.join('\n'), failure, summary: summary as Synced['summary'] };
 }
 

@@ -330,7 +330,7 @@ describe('runs', () => {
     for (let dieAt = 1; ; dieAt += 3) {
       const lake = await temporaryFolder();
       const store = failingStore(openStore(lake), dieAt);
-      const { failure } = await ended(() => backfill({ ...defaults, ...given, lake, store }, context(clock)));
+      const { failure } = await ended(backfill({ ...defaults, ...given, lake, store }, context(clock)));
       // The next run is a sync, which reads no more than a backfill.
       const { failure: next } = await synced({ ...given, lake }, { clock });
       expect(next).toBeUndefined();

@@ -1,3 +1,4 @@
+import { resultOf } from '../ended.js';
 import { verify } from '../../../src/app/verify/verify.js';
 import type { Clock } from '../../../src/core/clock.js';
 import type { Check, Problem } from '../../../src/app/results.js';
@@ -19,7 +20,7 @@ export async function verified(
 ): Promise<Verified> {
   const output = new Kept();
   const context = { clock: lake.clock, signal: new AbortController().signal, output, emit: () => undefined };
-  const code = await verify({ lake: lake.root, format: 'json', strict, expect }, context);
+  const { exitCode: code = 0 } = await resultOf(verify({ lake: lake.root, format: 'json', strict, expect }, context));
   return { code, ...(JSON.parse(output.text) as Omit<Verified, 'code'>) };
 }
 

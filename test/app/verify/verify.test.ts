@@ -1,3 +1,4 @@
+import { resultOf } from '../ended.js';
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -30,7 +31,9 @@ afterAll(() => {
 async function shown(more: Partial<VerifyCommand> = {}, columns?: number): Promise<{ code: number; text: string }> {
   const output = new Kept(columns);
   const context = { clock: lake.clock, signal: new AbortController().signal, output, emit: () => undefined };
-  const code = await verify({ lake: lake.root, format: 'table', strict: false, ...more }, context);
+  const { exitCode: code = 0 } = await resultOf(
+    verify({ lake: lake.root, format: 'table', strict: false, ...more }, context),
+  );
   return { code, text: output.text };
 }
 

@@ -1,3 +1,4 @@
+import { succeeded } from '../../app/ended.js';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -112,14 +113,14 @@ describe('lines of records', () => {
   test('are not derived again without the definition, which rebuild says', async () => {
     const { lake } = await loadedLines();
     const all = { lake, pipelines: [], account: undefined };
-    await expect(rebuild({ ...all, pipelines: ['shipments'] }, context())).rejects.toMatchObject({
+    await expect(succeeded(rebuild({ ...all, pipelines: ['shipments'] }, context()))).rejects.toMatchObject({
       code: 'USAGE',
       message: expect.stringMatching(
         /^expected the definition of shipments to derive .*; add --pipelines FOLDER$/,
       ) as string,
     });
     const emitted: RunEvent[] = [];
-    await expect(rebuild({ ...all, pipelines: ['returns'] }, context())).rejects.toMatchObject({
+    await expect(succeeded(rebuild({ ...all, pipelines: ['returns'] }, context()))).rejects.toMatchObject({
       code: 'USAGE',
       message: expect.stringContaining(`got "returns"; ${lake} has no table of it`) as unknown,
     });
