@@ -9,7 +9,7 @@ import { jobValues } from '../../engine/run/load-options.js';
 import { isoDate } from '../../core/numeric/instant.js';
 import { dayMs, type Window } from '../../core/windows.js';
 import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
-import { withKnown, type CommandResult } from '../command-result.js';
+import type { CommandResult } from '../command-result.js';
 import type { RunContext } from '../context.js';
 import type { RunSummary } from '../results.js';
 import { withLoad } from './load.js';
@@ -33,8 +33,7 @@ export async function backfill(options: BackfillCommand, context: RunContext): P
     if (message !== undefined) emit({ event: 'message', message });
   }
   const known = unbegunSummary(clock, { account, lake: options.lake, from: range.start, to: range.end });
-  const loading = withLoad({ command: 'backfill', options, chosen }, context, async (load) => {
-    await load.begin();
+  return withLoad({ command: 'backfill', options, chosen, known }, context, async (load) => {
     const { lake } = load;
     const isFirst = lake.snapshot.accounts().size === 0;
     const requested = withNeeds(pipelines).flatMap((pipeline): RequestedRange[] => {
@@ -42,8 +41,7 @@ export async function backfill(options: BackfillCommand, context: RunContext): P
       return gaps.length === 0 ? [] : [{ command: 'backfill', pipeline: pipeline.name, ...range }];
     });
     const job = { ...jobValues(options), kind: 'backfill', account, range, lake } as const;
-    const ran = await load.run({ pipelines, job, requested });
-    const report = await load.end(ran, ran.failure);
+    const report = await load.run({ pipelines, job, requested });
     const hasRows = lake.tables.some(({ name }) => lake.snapshot.filesOf(name, account).length > 0);
     const isSynthetic = options.endpoint === undefined && !chosen.isCustomOnly;
     const events = roles.byDate.flatMap(({ name, main }) => lake.snapshot.filesOf(main.name, account, name));
@@ -53,13 +51,13 @@ export async function backfill(options: BackfillCommand, context: RunContext): P
       isFirst && report.failure === undefined
         ? nextSteps(report, { ...options, keepsReplaced: lake.snapshot.config.retentionMs > 0 })
         : '';
-    const { findings } = load;
-    return load.result(report, [summaryText(report), findingsText(findings), nothing === '' ? next : nothing], {
-      ...summaryObject(report),
-      ...(options.refresh && findingsObject(findings)),
-    });
+    const { findings } = report;
+    return {
+      report,
+      texts: [summaryText(report), findingsText(findings), nothing === '' ? next : nothing],
+      summary: { ...summaryObject(report), ...(options.refresh && findingsObject(findings)) },
+    };
   });
-  return withKnown(loading, known);
 }
 
 /** What the service doesn't have of a range any more, for people; undefined where it has all. `now`: milliseconds since 1970. */

@@ -1,5 +1,6 @@
 import { tablesOf } from '../../core/columns/table.js';
 import { emitDamage, type RunContext } from '../context.js';
+import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError, messageOf, usageError } from '../../core/errors.js';
 import { tuneForComputation } from '../../core/v8-flags.js';
 import type { Emit } from '../../core/events/run-event.js';
@@ -24,7 +25,7 @@ import { defaultLimits, withWorkspace, type Workspace } from '../../lake/files/w
 import { demoAccount, refuseMixing } from '../configuration/account.js';
 import { windowedOf, withNeeds, type ChosenPipelines } from '../configuration/chosen-pipelines.js';
 import { catalogVersion } from '../catalog-version.js';
-import { CommandError, underLease, type CommandResult } from '../command-result.js';
+import { CommandError, underLease, withKnown, type CommandResult } from '../command-result.js';
 import { holesFailure, noteRun, type RunReport } from './run-summary.js';
 import { refuseChanged } from '../../sources/custom/custom-table.js';
 import type { Job } from '../../engine/run/pipeline.js';
@@ -42,6 +43,8 @@ export interface LoadPlan {
   readonly job: Job;
   /** Ranges to note as requested: the next sync can't detect that they are missing if this run leaves them open. */
   readonly requested: readonly RequestedRange[];
+  /** Why a run fails that has loaded all of it; `now`: by the API's clock, milliseconds since 1970. Left out: it doesn't. */
+  readonly failureAfter?: (now: number) => unknown;
 }
 
 /** Which command loads what. */
@@ -50,14 +53,38 @@ interface LoadTask {
   readonly command: string;
   readonly options: LoadOptions;
   readonly chosen: ChosenPipelines;
+  /** The summary of a run that fails before it has begun; undefined: the lake isn't open either. */
+  readonly known: (lake: Lake | undefined) => object;
 }
 
-/** A plan that was run. `failure`: undefined where all of it is loaded and exported. */
-interface RanPlan extends LoadPlan {
-  /** Whether all of it was read and no answer was refused, whatever else failed. */
+/** A run that has ended, and has noted it in the lake. */
+interface LoadReport extends RunReport {
+  /** Whether a pipeline was run, all of the plan was read and no answer was refused, whatever else failed. */
   readonly isRead: boolean;
-  readonly summaries: RunReport['summaries'];
-  readonly failure: unknown;
+  /** What the comparison of slices that were read again has found. */
+  readonly findings: Findings;
+  /** The present by the API's clock: milliseconds since 1970. */
+  readonly serviceNow: number;
+}
+
+/** A load that has begun. */
+interface Load {
+  readonly lake: Lake;
+  /** Requested ranges that earlier runs did not load. */
+  readonly unfinished: readonly RequestedRange[];
+  /**
+   * Notes the requested ranges of a plan, runs its pipelines, vacuums, exports, and notes the run.
+   *
+   * @throws LedgerlakeError USAGE before the first request
+   */
+  readonly run: (plan: LoadPlan) => Promise<LoadReport>;
+}
+
+/** What a command says of its load: the texts that aren't empty, and the summary. */
+interface LoadResult<Summary extends object> {
+  readonly report: LoadReport;
+  readonly texts: readonly string[];
+  readonly summary: Summary;
 }
 
 const syntheticSellerText = `loading the synthetic seller ${demoAccount}, whose data is not real; use --account and --endpoint for your own account, or configure it`;
@@ -66,20 +93,39 @@ const syntheticSellerText = `loading the synthetic seller ${demoAccount}, whose 
 const openSlices = 4;
 
 /**
- * Opens a lake for a load, and releases its lease at the end.
+ * Opens a lake, begins a load, and releases its lease at the end.
  *
- * @throws LedgerlakeError USAGE before anything is changed; what `use` throws
+ * @throws CommandError with the failure of the run; its cause is a LedgerlakeError USAGE before anything is changed
  */
-export async function withLoad<Summary extends object>(
+export function withLoad<Summary extends object>(
   task: LoadTask,
   context: RunContext,
-  use: (load: Load) => Promise<CommandResult<Summary>>,
+  use: (load: Load) => Promise<LoadResult<Summary>>,
 ): Promise<CommandResult<Summary>> {
-  const store = await checkedStore(task, context);
-  return withWorkspace(defaultLimits, store, async (workspace) => {
-    const load = await Load.open(task, store, workspace, context);
-    return underLease(load, () => use(load));
-  });
+  const { clock } = context;
+  let lake: Lake | undefined;
+  const loading = async (): Promise<CommandResult<Summary>> => {
+    const store = await checkedStore(task, context);
+    const opened = await openedLake(task, store, clock);
+    lake = opened;
+    return withWorkspace(defaultLimits, store, async (workspace) => {
+      const lease = await acquireLease(opened, clock, { command: task.command, ...purposeOf(task) });
+      return underLease(lease, async () => {
+        const begun = await begin(task, { lake: opened, lease, workspace }, context);
+        const run = (plan: LoadPlan) => runPlan(plan, begun, task, context);
+        const { report, texts, summary } = await use({ ...begun, run });
+        const result = { text: texts.filter((text) => text !== '').join('\n'), summary };
+        if (report.failure !== undefined) throw new CommandError(report.failure, result);
+        return result;
+      });
+    });
+  };
+  return withKnown(loading(), () => task.known(lake));
+}
+
+/** Whom a load is for: its account, and the requested pipelines with those that they need. */
+function purposeOf({ chosen: { account, pipelines } }: LoadTask) {
+  return { account, pipelines: withNeeds(pipelines).map(({ name }) => name) };
 }
 
 /** @throws LedgerlakeError USAGE for what makes the load impossible, before anything is changed */
@@ -92,172 +138,134 @@ async function checkedStore({ options, chosen }: LoadTask, { clock, emit }: RunC
   return store;
 }
 
-/** A run that loads into a lake. Its steps are called once, in this order: `begin`, `run`, `end`, `result`. */
-export class Load {
+/** @throws LedgerlakeError USAGE for a lake that the task doesn't fit; nothing is changed */
+async function openedLake({ options, chosen }: LoadTask, store: Store, clock: Clock): Promise<Lake> {
+  const lake = await Lake.open(store, [...tables, ...chosen.custom.flatMap(tablesOf)], clock);
+  // A run that judges the age of a lake begins none: the disk of the lake may not be mounted.
+  if (options.maxLag !== undefined && lake.snapshot.isEmpty && (await isEmpty(store)))
+    throw usageError(missingText(options.lake));
+  for (const { loaded } of chosen.custom) refuseChanged(loaded, lake.described, options.lake);
+  refuseMixing(chosen.account, lake.snapshot.accounts(), options.lake);
+  return lake;
+}
+
+/** What a run loads with. */
+interface BegunLoad {
   readonly lake: Lake;
-  /** Requested ranges that earlier runs did not load, from `begin` on. */
-  unfinished: readonly RequestedRange[] = [];
-  readonly #task: LoadTask;
-  readonly #context: RunContext;
-  readonly #revisions: EventRevisions;
-  /** The pipelines that the command requests, by name. */
-  readonly #pipelines: readonly string[];
-  #lease: RunLease | undefined;
+  readonly lease: RunLease;
+  readonly workspace: Workspace;
   /** Milliseconds since 1970. */
-  #startedAt = NaN;
-  #notes: readonly RequestedRangesNote[] = [];
+  readonly startedAt: number;
+  /** The requested ranges of the account that earlier runs have noted. */
+  readonly notes: readonly RequestedRangesNote[];
+  /** Those of them that aren't loaded. */
+  readonly unfinished: readonly RequestedRange[];
+}
+
+/** Prepares the lake. */
+async function begin(
+  { options, chosen: { account, custom } }: LoadTask,
+  parts: Pick<BegunLoad, 'lake' | 'lease' | 'workspace'>,
+  { clock, emit }: RunContext,
+): Promise<BegunLoad> {
+  const { lake, lease } = parts;
+  emitOtherRuns(lease, account, emit);
+  // The lease keeps other runs from forgetting rows; the plan must know what was forgotten before.
+  await lake.refresh();
+  // What a run committed that was killed.
+  await lake.publish();
+  await lake.setRetention(options.retentionHours);
+  // Columns that the tables of the custom pipelines have gained.
+  await lake.growTables(custom.flatMap(tablesOf));
+  tuneForComputation();
+  const startedAt = clock.now();
+  const notes = await readRequestedRanges(lake.store, account, (file) => {
+    emit({ event: 'note-passed-over', file });
+  });
+  return { ...parts, startedAt, notes, unfinished: unfinishedRanges(lake, notes) };
+}
+
+async function runPlan(plan: LoadPlan, begun: BegunLoad, task: LoadTask, given: RunContext): Promise<LoadReport> {
+  const { lake, lease, workspace, notes, unfinished } = begun;
+  const { command, options, chosen } = task;
+  const { account } = chosen;
+  const { clock } = given;
   /** Seconds to add to this machine's clock, where it differs from the API's. */
-  #clockOffsetSeconds: number | undefined;
+  let clockOffsetSeconds: number | undefined;
+  const emit: Emit = (event) => {
+    if (event.event === 'clock-differs') clockOffsetSeconds = event.seconds;
+    given.emit(event);
+  };
+  const context = { ...given, emit };
+  await noteRequestedRanges(lake.store, account, lake.run, plan.requested, notes);
+  emit({
+    event: 'run-started',
+    run: lake.run,
+    command,
+    account,
+    lake: options.lake,
+    pipelines: withNeeds(plan.pipelines).map(({ name }) => name),
+    from: isoInstant(plan.job.range.start),
+    to: isoInstant(plan.job.range.end),
+  });
+  if (options.endpoint === undefined && !chosen.isCustomOnly) emit({ event: 'message', message: syntheticSellerText });
+  emitDamage(lake, emit);
+  const revisions = new EventRevisions(lake, clock, workspace);
+  const requested = [...unfinished, ...plan.requested];
+  const ran = await runConnected(lake, revisions, { ...plan, requested }, task, context);
+  const { findings } = revisions;
+  const refused = emptyFailure(findings);
+  const vacuum = async (): Promise<void> => {
+    await vacuumLake(lake, lease, { clock, emit, account });
+    lease.cleared();
+  };
+  const unvacuumed = ran.failure === undefined ? await vacuum().catch((error: unknown) => error) : undefined;
+  const unexported = await exportAfterRun(lake, options, context);
+  const serviceNow = () => clock.now() + (clockOffsetSeconds ?? 0) * 1000;
+  const failure = ran.failure ?? refused ?? unvacuumed ?? unexported ?? plan.failureAfter?.(serviceNow());
+  const report = await endRun(plan, { ...ran, failure, clockOffsetSeconds }, begun, task, context);
+  const isRead = ran.summaries.length > 0 && ran.failure === undefined && refused === undefined;
+  return { ...report, isRead, findings, serviceNow: serviceNow() };
+}
 
-  private constructor(task: LoadTask, lake: Lake, revisions: EventRevisions, context: RunContext) {
-    this.lake = lake;
-    this.#task = task;
-    this.#revisions = revisions;
-    this.#pipelines = withNeeds(task.chosen.pipelines).map(({ name }) => name);
-    const emit: Emit = (event) => {
-      if (event.event === 'clock-differs') this.#clockOffsetSeconds = event.seconds;
-      context.emit(event);
-    };
-    this.#context = { ...context, emit };
-  }
+/** A plan that was run. */
+interface RanPlan extends Pick<RunReport, 'summaries' | 'failure'> {
+  readonly clockOffsetSeconds: number | undefined;
+}
 
-  /** @throws LedgerlakeError USAGE for a lake that the task doesn't fit; nothing is changed */
-  static async open(task: LoadTask, store: Store, workspace: Workspace, context: RunContext): Promise<Load> {
-    const { options, chosen } = task;
-    const { clock } = context;
-    const lake = await Lake.open(store, [...tables, ...chosen.custom.flatMap(tablesOf)], clock);
-    const revisions = new EventRevisions(lake, clock, workspace);
-    // A run that judges the age of a lake begins none: the disk of the lake may not be mounted.
-    if (options.maxLag !== undefined && lake.snapshot.isEmpty && (await isEmpty(store)))
-      throw usageError(missingText(options.lake));
-    for (const { loaded } of chosen.custom) refuseChanged(loaded, lake.described, options.lake);
-    refuseMixing(chosen.account, lake.snapshot.accounts(), options.lake);
-    return new Load(task, lake, revisions, context);
-  }
-
-  /** What the comparison of slices that were read again has found so far. */
-  get findings(): Findings {
-    return this.#revisions.findings;
-  }
-
-  /** The present by the API's clock: milliseconds since 1970. */
-  get serviceNow(): number {
-    return this.#context.clock.now() + (this.#clockOffsetSeconds ?? 0) * 1000;
-  }
-
-  /** Acquires the lease, and prepares the lake. */
-  async begin(): Promise<void> {
-    const { command, options, chosen } = this.#task;
-    const { account, custom } = chosen;
-    const { clock, emit } = this.#context;
-    this.#lease = await acquireLease(this.lake, clock, { command, account, pipelines: this.#pipelines });
-    emitOtherRuns(this.#lease, account, emit);
-    // The lease keeps other runs from forgetting rows; the plan must know what was forgotten before.
-    await this.lake.refresh();
-    // What a run committed that was killed.
-    await this.lake.publish();
-    await this.lake.setRetention(options.retentionHours);
-    // Columns that the tables of the custom pipelines have gained.
-    await this.lake.growTables(custom.flatMap(tablesOf));
-    tuneForComputation();
-    this.#startedAt = clock.now();
-    this.#notes = await readRequestedRanges(this.lake.store, account, (file) => {
-      emit({ event: 'note-passed-over', file });
-    });
-    this.unfinished = unfinishedRanges(this.lake, this.#notes);
-  }
-
-  /** Notes the requested ranges of a plan, runs its pipelines, vacuums and exports. */
-  async run(plan: LoadPlan): Promise<RanPlan> {
-    const { lake } = this;
-    const { command, options, chosen } = this.#task;
-    const { emit } = this.#context;
-    const { account } = chosen;
-    await noteRequestedRanges(lake.store, account, lake.run, plan.requested, this.#notes);
-    emit({
-      event: 'run-started',
-      run: lake.run,
-      command,
-      account,
-      lake: options.lake,
-      pipelines: withNeeds(plan.pipelines).map(({ name }) => name),
-      from: isoInstant(plan.job.range.start),
-      to: isoInstant(plan.job.range.end),
-    });
-    if (options.endpoint === undefined && !chosen.isCustomOnly)
-      emit({ event: 'message', message: syntheticSellerText });
-    emitDamage(lake, emit);
-    const requested = [...this.unfinished, ...plan.requested];
-    const ran = await runConnected(lake, this.#revisions, { ...plan, requested }, this.#task, this.#context);
-    const refused = emptyFailure(this.findings);
-    const isRead = ran.failure === undefined && refused === undefined;
-    const unvacuumed = ran.failure === undefined ? await this.#vacuum() : undefined;
-    const unexported = await exportAfterRun(lake, options, this.#context);
-    return { ...plan, ...ran, isRead, failure: ran.failure ?? refused ?? unvacuumed ?? unexported };
-  }
-
-  /** Returns why it failed: what the run has committed stays. */
-  async #vacuum(): Promise<unknown> {
-    if (this.#lease === undefined) return undefined;
-    const { clock, emit } = this.#context;
-    try {
-      await vacuumLake(this.lake, this.#lease, { clock, emit, account: this.#task.chosen.account });
-      this.#lease.cleared();
-    } catch (error) {
-      return error;
-    }
-    return undefined;
-  }
-
-  /** Notes the run in the lake, and reports its end. `failure`: that of the plan, or what else makes the run a failed one. */
-  async end({ job, requested, summaries }: RanPlan, failure: unknown): Promise<RunReport> {
-    const { lake } = this;
-    const { command, options, chosen } = this.#task;
-    const { clock, emit } = this.#context;
-    const { account } = chosen;
-    const startedAt = this.#startedAt;
-    const endedAt = clock.now();
-    // Only the summary of a run that loaded nothing has it.
-    const isIdle = summaries.every(({ slices }) => slices === 0);
-    const report: RunReport = {
-      account,
-      run: lake.run,
-      range: job.range,
-      lake: options.lake,
-      forgottenBefore: isIdle ? lake.snapshot.forgottenBefore(account) : undefined,
-      seconds: (endedAt - startedAt) / 1000,
-      summaries,
-      failure: failure ?? holesFailure(summaries),
-      catalog: catalogVersion(lake),
-    };
-    const { endpoint, isEndpointConfigured } = options;
-    const times = { startedAt, endedAt, clockOffsetSeconds: this.#clockOffsetSeconds };
-    const note = { command, ...times, endpoint, isEndpointConfigured, requested: this.#pipelines };
-    await noteRun(lake.store, report, note, emit);
-    if (this.#notes.length + requested.length > 0) await removeLoadedNotes(lake, account, emit);
-    emitEnd(lake, report, emit);
-    return report;
-  }
-
-  /**
-   * The result of the run: the texts that aren't empty, and the summary.
-   *
-   * @throws the failure of the run, which then has the result
-   */
-  result<Summary extends object>(
-    { failure }: RunReport,
-    texts: readonly string[],
-    summary: Summary,
-  ): CommandResult<Summary> {
-    const result = { text: texts.filter((text) => text !== '').join('\n'), summary };
-    if (failure !== undefined) throw new CommandError(failure, result);
-    return result;
-  }
-
-  /** Releases the lease. */
-  async release(): Promise<void> {
-    await this.#lease?.release();
-  }
+/** Notes a run in the lake, and reports its end. */
+async function endRun(
+  { job, requested }: LoadPlan,
+  { summaries, failure, clockOffsetSeconds }: RanPlan,
+  { lake, startedAt, notes }: BegunLoad,
+  task: LoadTask,
+  { clock, emit }: RunContext,
+): Promise<RunReport> {
+  const { command, options } = task;
+  const { account, pipelines } = purposeOf(task);
+  const endedAt = clock.now();
+  // Only the summary of a run that loaded nothing has it.
+  const isIdle = summaries.every(({ slices }) => slices === 0);
+  const report: RunReport = {
+    account,
+    run: lake.run,
+    range: job.range,
+    lake: options.lake,
+    forgottenBefore: isIdle ? lake.snapshot.forgottenBefore(account) : undefined,
+    seconds: (endedAt - startedAt) / 1000,
+    summaries,
+    failure: failure ?? holesFailure(summaries),
+    catalog: catalogVersion(lake),
+  };
+  const { endpoint, isEndpointConfigured } = options;
+  const times = { startedAt, endedAt, clockOffsetSeconds };
+  await noteRun(lake.store, report, { command, ...times, endpoint, isEndpointConfigured, requested: pipelines }, emit);
+  if (notes.length + requested.length > 0) await removeLoadedNotes(lake, account, emit);
+  emit({ event: 'run-ended', status: report.failure === undefined ? 'done' : 'failed', seconds: report.seconds });
+  // A run that failed loads the days that it left out when it runs again.
+  const leftOut = report.failure === undefined ? leftOutDays(lake, account) : undefined;
+  if (leftOut !== undefined) emit({ event: 'days-left-out', account, reason: leftOutText(leftOut) });
+  return report;
 }
 
 /**
@@ -308,13 +316,6 @@ async function runConnected(
   } finally {
     await Promise.all(connections.map((connection) => connection.close()));
   }
-}
-
-function emitEnd(lake: Lake, { account, failure, seconds }: RunReport, emit: Emit): void {
-  emit({ event: 'run-ended', status: failure === undefined ? 'done' : 'failed', seconds });
-  // A run that failed loads the days that it left out when it runs again.
-  const leftOut = failure === undefined ? leftOutDays(lake, account) : undefined;
-  if (leftOut !== undefined) emit({ event: 'days-left-out', account, reason: leftOutText(leftOut) });
 }
 
 /** Removes the notes of requested ranges that are loaded by now. */

@@ -1,7 +1,7 @@
 import { jobValues } from '../../engine/run/load-options.js';
 import { findingsObject, findingsText } from '../reconcile/findings.js';
 import type { Lake } from '../../lake/lake.js';
-import { codeOf } from '../../core/errors.js';
+import { codeOf, type LedgerlakeError } from '../../core/errors.js';
 import { dateOrInstant } from '../../core/numeric/instant.js';
 import { latestBound, readDateRange } from '../configuration/range.js';
 import { summaryObject, summaryText, unbegunSummary } from './run-summary.js';
@@ -14,13 +14,13 @@ import { runSettings } from '../configuration/setting-definitions.js';
 import { noteLookBacks, pipelineLookBackDays, type LookBackQuestion } from './look-back.js';
 import { readLookBacks } from '../../lake/upkeep/look-backs.js';
 import { defaultPipelines, roles } from '../../../pipelines/all-pipelines.js';
-import { readChosenPipelines, windowedOf, withNeeds } from '../configuration/chosen-pipelines.js';
+import { readChosenPipelines, windowedOf, withNeeds, type ChosenPipelines } from '../configuration/chosen-pipelines.js';
 import { isLoadedFromApi } from '../coverage/stored-pipelines.js';
 import { configuredRanges, unfinishedRanges } from '../coverage/unfinished-ranges.js';
 import type { RequestedRange } from '../../lake/upkeep/requested-ranges.js';
 import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
 import { apiNames, defaultApi, type Api } from '../../sources/finances/api-names.js';
-import { withKnown, type CommandResult } from '../command-result.js';
+import type { CommandResult } from '../command-result.js';
 import type { RunContext } from '../context.js';
 import type { SyncSummary } from '../results.js';
 import { withLoad, type LoadPlan } from './load.js';
@@ -49,76 +49,32 @@ export async function sync(
   turns?: SyncInTurns,
 ): Promise<CommandResult<SyncSummary>> {
   const { clock, emit } = context;
-  const { lookBack = runSettings.lookBack.default } = options;
-  const chosen = readChosenPipelines(options);
-  const { account, pipelines: named, marginMinutes } = chosen;
-  const maxLagMs = readMaxLag(options.maxLag, marginMinutes);
-  const now = turns?.began ?? clock.now();
-  const end = latestBound(now, marginMinutes);
-  const from =
-    options.from === undefined ? undefined : readDateRange({ from: options.from, to: undefined, marginMinutes }, now);
-  const names = new Set(withNeeds(named).map(({ name }) => name));
-  const windowed = windowedOf(named).filter(({ name }) => names.has(name));
-  const isChosen = options.pipelines.length > 0 || options.api !== undefined;
-  const left = (lake: Lake): readonly FinancesPipeline[] =>
-    isChosen ? [] : loadedPipelines(lake, account).filter(({ name }) => !names.has(name));
-  const freshness = (lake: Lake, plan: SyncPlan | undefined, pipelines = [...windowed, ...left(lake)]) => {
-    const dated = pipelines.filter(({ slicing }) => slicing.loadKeyKind === 'window');
-    return freshnessOf(lake, account, dated, { end, requested: plan?.job.requested, missing: plan?.missing });
-  };
-
-  let opened: Lake | undefined;
-  const known = unbegunSummary(clock, { account, lake: options.lake, from: null, to: end });
-  const loading = withLoad({ command: 'sync', options, chosen }, context, async (load) => {
-    const { lake } = load;
-    opened = lake;
-    await load.begin();
+  const request = readRequest(options, turns?.began ?? clock.now());
+  const { chosen, account, maxLagMs, end } = request;
+  const unbegun = unbegunSummary(clock, { account, lake: options.lake, from: null, to: end });
+  const known = (lake: Lake | undefined) => ({
+    ...unbegun(),
+    lag_seconds: lake === undefined ? null : lagSeconds(freshness(request, lake), clock.now()),
+    lake_begun: false,
+  });
+  return withLoad({ command: 'sync', options, chosen, known }, context, async ({ lake, unfinished, run }) => {
+    const left = leftPipelines(request, lake).map(({ name }) => name);
     if (lake.snapshot.isEmpty) emit({ event: 'lake-begun', lake: options.lake });
-    const unsynced = left(lake).map(({ name }) => name);
-    if (unsynced.length > 0) emit({ event: 'api-left', account, pipelines: unsynced, api: loadedApi(lake, account) });
-
-    const configured = from === undefined ? [] : configuredRanges(lake, account, [...names], from);
+    if (left.length > 0) emit({ event: 'api-left', account, pipelines: left, api: loadedApi(lake, account) });
     const lookBacks = await readLookBacks(lake.store, account);
-    const job: GivenJob = {
-      ...jobValues(options),
-      kind: 'sync',
-      account,
-      lake,
-      refresh: true,
-      now,
-      requestedLookBackFrom: typeof lookBack === 'number' ? end - lookBack * dayMs : Infinity,
-      requested: [...load.unfinished, ...configured],
-      wasRead: turns && ((pipeline, slice) => turns.wasRead(pipeline, slice)),
-    };
-    const pipelines = [...named, ...reportsToSync(lake, account, options, load.unfinished)];
-    const plan = planSync(pipelines, windowed, job, { lookBack, lookBacks, end, now });
+    const plan = planSync(request, { lake, unfinished, lookBacks, turns });
     for (const [pipeline, windows] of plan.missing) {
       for (const gap of olderGaps(loadedWindows(lake, pipeline, account), windows)) {
         emit({ event: 'gap-left', pipeline, from: dateOrInstant(gap.start), to: dateOrInstant(gap.end) });
       }
     }
 
-    const ran = await load.run({ ...plan, requested: [...configured, ...plan.requested] });
-    const lateness = () => {
-      const at = load.serviceNow;
-      const notLoaded = left(lake).map(({ name }) => name);
-      const others = {
-        subject: `with ${notLoaded.join(', ')}, which this sync did not load, it`,
-        remedy: `add --api ${loadedApi(lake, account)}, ${allowMore}`,
-      };
-      return (
-        lagFailure(freshness(lake, plan, windowed), maxLagMs, at, { unfinished: unfinishedOf(plan) }) ??
-        lagFailure(freshness(lake, plan), maxLagMs, at, others)
-      );
-    };
-    const report = await load.end(ran, ran.failure ?? lateness());
-
-    const isIncomplete = report.failure !== undefined && codeOf(report.failure) !== 'LAKE_LAG';
+    const report = await run({ ...plan, failureAfter: (now) => lateness(request, plan, now) });
+    const { isRead, findings, failure, serviceNow } = report;
     // Holes, or an export that failed, don't make the next run read again.
-    const isRead = ran.isRead && report.summaries.length > 0;
-    if (isRead) await noteLookBacks(lake, account, plan.days, { lookBack, lookBacks, now }, emit);
-    const { findings, serviceNow } = load;
-    const reached = freshness(lake, plan);
+    if (isRead) await noteLookBacks(lake, account, plan.days, { ...request, lookBacks }, emit);
+    const reached = freshness(request, lake, plan);
+    const isIncomplete = failure !== undefined && codeOf(failure) !== 'LAKE_LAG';
     // The failure of a completed run reports the lag itself.
     const late = isIncomplete
       ? lagFailure(reached, maxLagMs, serviceNow, { remedy: 'the failure that ended this run is why' })
@@ -126,19 +82,86 @@ export async function sync(
     if (late !== undefined) emit({ event: 'lake-lags', reason: late.message });
     const found = findingsText(findings);
     const unchanged = isRead && plan.isRereading ? 'Nothing has changed in what was read again\n' : '';
-    const texts = [summaryText(report), found === '' ? unchanged : found, lagText(report, reached, serviceNow)];
-    return load.result(report, texts, {
-      ...summaryObject(report),
-      ...findingsObject(findings),
-      lag_seconds: lagSeconds(reached, serviceNow),
-      lake_begun: plan.isBegun,
-    });
+    return {
+      report,
+      texts: [summaryText(report), found === '' ? unchanged : found, lagText(report, reached, serviceNow)],
+      summary: {
+        ...summaryObject(report),
+        ...findingsObject(findings),
+        lag_seconds: lagSeconds(reached, serviceNow),
+        lake_begun: plan.isBegun,
+      },
+    };
   });
-  return withKnown(loading, () => ({
-    ...known(),
-    lag_seconds: opened === undefined ? null : lagSeconds(freshness(opened, undefined), clock.now()),
-    lake_begun: false,
-  }));
+}
+
+/** What a sync is requested to do, which doesn't depend on what is loaded. */
+interface SyncRequest extends Pick<LookBackQuestion, 'lookBack' | 'now' | 'end'> {
+  readonly options: LoadOptions;
+  readonly chosen: ChosenPipelines;
+  readonly account: string;
+  /** Its pipelines, and those that they need. */
+  readonly names: ReadonlySet<string>;
+  /** Its pipelines with windows, whose gaps and look-backs decide. */
+  readonly windowed: readonly FinancesPipeline[];
+  /** What is to be loaded since `--from`, or the setting; undefined: neither is there. */
+  readonly wanted: Window | undefined;
+  /** Undefined: any age. */
+  readonly maxLagMs: number | undefined;
+}
+
+/** @throws LedgerlakeError USAGE */
+function readRequest(options: LoadOptions, now: number): SyncRequest {
+  const { lookBack = runSettings.lookBack.default, from } = options;
+  const chosen = readChosenPipelines(options);
+  const { account, pipelines, marginMinutes } = chosen;
+  const maxLagMs = readMaxLag(options.maxLag, marginMinutes);
+  const names = new Set(withNeeds(pipelines).map(({ name }) => name));
+  return {
+    options,
+    chosen,
+    account,
+    names,
+    windowed: windowedOf(pipelines).filter(({ name }) => names.has(name)),
+    lookBack,
+    now,
+    end: latestBound(now, marginMinutes),
+    wanted: from === undefined ? undefined : readDateRange({ from, to: undefined, marginMinutes }, now),
+    maxLagMs,
+  };
+}
+
+/** The pipelines that are loaded and that a sync without named ones leaves out. */
+function leftPipelines({ options, account, names }: SyncRequest, lake: Lake): readonly FinancesPipeline[] {
+  const isChosen = options.pipelines.length > 0 || options.api !== undefined;
+  return isChosen ? [] : loadedPipelines(lake, account).filter(({ name }) => !names.has(name));
+}
+
+/** How recent pipelines are, by default those of a sync and those that it leaves out; without a plan by what it would plan now. */
+function freshness(
+  request: SyncRequest,
+  lake: Lake,
+  plan?: SyncPlan,
+  pipelines: readonly FinancesPipeline[] = [...request.windowed, ...leftPipelines(request, lake)],
+): Freshness | undefined {
+  const { account, end } = request;
+  const dated = pipelines.filter(({ slicing }) => slicing.loadKeyKind === 'window');
+  return freshnessOf(lake, account, dated, { end, requested: plan?.job.requested, missing: plan?.missing });
+}
+
+/** The failure of a sync that has loaded its plan into a lake that is older than allowed; undefined where it isn't. */
+function lateness(request: SyncRequest, plan: SyncPlan, now: number): LedgerlakeError | undefined {
+  const { lake } = plan.job;
+  const { account, maxLagMs } = request;
+  const left = leftPipelines(request, lake).map(({ name }) => name);
+  const others = {
+    subject: `with ${left.join(', ')}, which this sync did not load, it`,
+    remedy: `add --api ${loadedApi(lake, account)}, ${allowMore}`,
+  };
+  return (
+    lagFailure(freshness(request, lake, plan, request.windowed), maxLagMs, now, { unfinished: unfinishedOf(plan) }) ??
+    lagFailure(freshness(request, lake, plan), maxLagMs, now, others)
+  );
 }
 
 /** The pipeline of settlement reports, where a sync without named pipelines loads them too: always where one was taken out. */
@@ -153,9 +176,6 @@ function reportsToSync(
   return isRequested && pipelines.length === 0 ? [roles.reports] : [];
 }
 
-/** The job of a sync as far as it doesn't depend on what is loaded. */
-type GivenJob = Omit<SyncJob, 'range' | 'lookBackFrom'>;
-
 /** What a sync loads, planned by the state of its lake. */
 interface SyncPlan extends LoadPlan {
   readonly job: SyncJob;
@@ -169,37 +189,53 @@ interface SyncPlan extends LoadPlan {
   readonly isBegun: boolean;
 }
 
-/**
- * Plans what pipelines load and read again.
- *
- * @param windowed pipelines with windows, whose gaps and look-backs decide
- */
+/** Plans what pipelines load and read again. */
 function planSync(
-  pipelines: readonly FinancesPipeline[],
-  windowed: readonly FinancesPipeline[],
-  given: GivenJob,
-  lookBack: LookBackQuestion,
+  { options, chosen, account, names, windowed, lookBack, now, end, wanted }: SyncRequest,
+  {
+    lake,
+    unfinished,
+    lookBacks,
+    turns,
+  }: {
+    readonly lake: Lake;
+    readonly unfinished: readonly RequestedRange[];
+    readonly lookBacks: LookBackQuestion['lookBacks'];
+    readonly turns: SyncInTurns | undefined;
+  },
 ): SyncPlan {
-  const { account, lake, requested } = given;
-  const { end } = lookBack;
+  const pipelines = [...chosen.pipelines, ...reportsToSync(lake, account, options, unfinished)];
+  const configured = wanted === undefined ? [] : configuredRanges(lake, account, [...names], wanted);
+  const requested = [...unfinished, ...configured];
   const missing = new Map<string, readonly Window[]>();
   const days = new Map<string, number>();
   let isRereading = false;
   for (const pipeline of windowed) {
     const { name } = pipeline;
     const loaded = loadedWindows(lake, name, account);
-    const daysBack = pipelineLookBackDays(lake, account, pipeline, lookBack);
+    const daysBack = pipelineLookBackDays(lake, account, pipeline, { lookBack, lookBacks, end, now });
     missing.set(name, missingWindows(loaded, end, requested, name));
     days.set(name, daysBack);
     isRereading ||= loaded.length > 0 && daysBack > 0;
   }
   // Of few days all that the service keeps is read.
   for (const { name, keptDays } of pipelines) if (keptDays !== undefined) days.set(name, keptDays);
-  const start = Math.min(end, ...[...missing.values()].flatMap(([first]) => first?.start ?? []));
-  const lookBackFrom = (pipeline: string) => end - (days.get(pipeline) ?? 0) * dayMs;
-  const job: SyncJob = { ...given, range: { start, end }, lookBackFrom };
+  const job: SyncJob = {
+    ...jobValues(options),
+    kind: 'sync',
+    account,
+    lake,
+    refresh: true,
+    now,
+    range: { start: Math.min(end, ...[...missing.values()].flatMap(([first]) => first?.start ?? [])), end },
+    lookBackFrom: (pipeline) => end - (days.get(pipeline) ?? 0) * dayMs,
+    requestedLookBackFrom: typeof lookBack === 'number' ? end - lookBack * dayMs : Infinity,
+    requested,
+    wasRead: turns && ((pipeline, slice) => turns.wasRead(pipeline, slice)),
+  };
   const initial = initialRanges(pipelines, job, missing);
-  return { pipelines, job, requested: initial, missing, days, isRereading, isBegun: lake.snapshot.isEmpty };
+  const isBegun = lake.snapshot.isEmpty;
+  return { pipelines, job, requested: [...configured, ...initial], missing, days, isRereading, isBegun };
 }
 
 /** The pipelines of a sync that have not loaded each requested settlement. */
