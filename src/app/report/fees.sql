@@ -2,27 +2,10 @@
 --
 -- fee: its name, null for the others; list: the event list of all of its amounts, null for several; fees: number of fees in the
 -- row; times: number of charges, of which one that is split into base, tax and promotion is one; total: their sum.
-WITH parts AS (
-  SELECT coalesce(currency, '') AS currency, month, event_list, kind, name, charge, part,
-    count(*) AS lines, sum(amount) AS total
-  FROM ledger_amounts
-  WHERE account = $account AND role = 'net' AND effective_at >= $from AND effective_at < $to AND category = 'fees'
-    -- A flat transaction has an empty wrapper in addition to the one with its amounts.
-    AND coalesce(amount <> 0 OR name NOT IN ('Sales', 'Expenses'), true)
-  GROUP BY ALL
-), charges AS (
-  SELECT currency, month, event_list, kind, name,
-    CASE WHEN charge IS NULL THEN sum(lines) ELSE max(lines) END AS times, sum(total) AS total
-  FROM parts
-  GROUP BY currency, month, event_list, kind, name, charge
-), sums AS (
-  SELECT currency, month, event_list, kind, name, sum(times) AS times, coalesce(sum(total), 0) AS total
-  FROM charges
-  GROUP BY ALL
-), named AS (
-  SELECT currency, amount_name(event_list, name) AS fee, sum(times) AS times, sum(total) AS total,
-    CASE WHEN min(event_list) = max(event_list) THEN min(event_list) END AS list
-  FROM sums
+WITH named AS (
+  SELECT coalesce(currency, '') AS currency, fee, only_value(event_list) AS list, sum(times) AS times, coalesce(sum(amount), 0) AS total
+  FROM fee_charges
+  WHERE account = $account AND effective_at >= $from AND effective_at < $to
   GROUP BY ALL
 ), ranked AS (
   SELECT *, row_number() OVER (PARTITION BY currency ORDER BY abs(total) DESC, fee) AS rank FROM named
