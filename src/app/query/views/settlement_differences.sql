@@ -2,34 +2,32 @@
 --
 -- report_amount, lake_amount: the sums of its lines and of its amounts of the lake; difference: the first less the second; report_lines,
 -- lake_entries: numbers of the lines, and ids of the events. Rows whose reason is split, renamed or other day differ by 0.
-WITH RECURSIVE passes_ AS (
-  -- Each pass looks at what the passes before it have left, where both sides have the same (same), and exactly one of them has no day, or
-  -- no order (lacking). It pairs equal amounts (amount), a line and an event whose amounts add up to it (line), lines that belong together
-  -- and such an event (event), or all that is there, where both sums are equal (sum).
+WITH RECURSIVE rules_ AS (
+  -- Each has one pass for each key (same) and way of pairing. A pass looks at what the passes before it have left, where both sides have
+  -- the same key. It pairs equal amounts (amount), a line and an event whose amounts add up to it (line), lines that belong together and
+  -- such an event (event), or all that is there, where both sums are equal (sum). Where is_known_once is true, exactly one side has no day,
+  -- or no order, if that is not part of the key.
   FROM (VALUES
-    -- The same amount.
-    (1, ['order', 'sku', 'day', 'label'], NULL, 'amount', NULL),
-    (2, ['order', 'day', 'label'], NULL, 'amount', NULL),
-    (3, ['order', 'label'], 'day', 'amount', NULL),
-    (4, ['day', 'label'], 'order', 'amount', NULL),
-    -- The same name on another day, or in other parts.
-    (5, ['order', 'label'], NULL, 'amount', 'other day'),
-    (6, ['order', 'day', 'label'], NULL, 'sum', 'split'),
-    (7, ['order', 'label'], NULL, 'sum', 'split'),
-    -- Another name: an amount, one that is split, and several that are split otherwise; of the order on the day first, then of one of them.
-    (8, ['order', 'day'], NULL, 'amount', 'renamed'),
-    (9, ['order', 'day'], NULL, 'line', 'split'),
-    (10, ['order', 'day'], NULL, 'event', 'split'),
-    (11, ['order'], 'day', 'amount', 'renamed'),
-    (12, ['order'], 'day', 'line', 'split'),
-    (13, ['order'], 'day', 'event', 'split'),
-    (14, ['day'], 'order', 'amount', 'renamed'),
-    (15, ['day'], 'order', 'line', 'split'),
-    (16, ['day'], 'order', 'event', 'split'),
-    -- Whatever it is called and however it is split.
-    (17, ['order', 'day'], NULL, 'sum', 'split'),
-    (18, ['order'], NULL, 'sum', 'split')
-  ) AS passes_(pass, same, lacking, pairs, reason)
+    -- Commission -1.50 of order A on 3 March is on both sides; one may have another SKU, no day or no order.
+    (1, [['order', 'sku', 'day', 'label'], ['order', 'day', 'label'], ['order', 'label'], ['day', 'label']], true, ['amount'], NULL),
+    -- Commission -1.50 of order A on 3 March is that of 4 March.
+    (2, [['order', 'label']], false, ['amount'], 'other day'),
+    -- Commission -1.50 of order A on 3 March is Commission -1.00 and -0.50, on that day or not.
+    (3, [['order', 'day', 'label'], ['order', 'label']], false, ['sum'], 'split'),
+    -- Commission -1.50 of order A is ReferralFee -1.50 (amount), or an event with -1.00 and -0.50 (line), or that is two lines of -0.75 (event).
+    (4, [['order', 'day'], ['order'], ['day']], true, ['amount', 'line', 'event'], 'renamed'),
+    -- All of order A is 7.00 on both sides, on 3 March or in all, whatever it is called and however it is split.
+    (5, [['order', 'day'], ['order']], false, ['sum'], 'split')
+  ) AS rules_(rule, keys, is_known_once, pairings, reason)
+), passes_ AS (
+  SELECT CAST(row_number() OVER (ORDER BY rule, key_, pairing_) AS INTEGER) AS pass, keys[key_] AS same, pairings[pairing_] AS pairs,
+    CASE
+      WHEN is_known_once AND NOT list_contains(same, 'day') THEN 'day'
+      WHEN is_known_once AND NOT list_contains(same, 'order') THEN 'order'
+    END AS lacking,
+    CASE WHEN pairs IN ('line', 'event') THEN 'split' ELSE reason END AS reason
+  FROM (SELECT *, unnest(generate_series(1, len(pairings))) AS pairing_
+    FROM (SELECT *, unnest(generate_series(1, len(keys))) AS key_ FROM rules_))
 ), items_ AS MATERIALIZED (
   SELECT *, row_number() OVER (ORDER BY is_report, line, event_id, name, sku, amount, amount_text) AS id,
     -- Null where only one side has it: lines may have the shipment of a fee there.
