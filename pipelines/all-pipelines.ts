@@ -10,18 +10,14 @@ import { settlementReportsPipeline } from './settlement-reports.js';
 import { settlementSummariesPipeline } from './settlement-summaries.js';
 import { transactionsPipeline } from './transactions.js';
 
-const laterByDate = [transactionsPipeline] as const;
-
 /** The pipelines that commands mean by what their rows are: no command names one itself. */
 export const roles = {
   /** The list of settlements, whichever API is read. */
   settlements: financialEventGroups,
   /** Amounts by date, of the API whose amounts by date don't name their settlement. */
   events: financialEvents,
-  /** Those of the APIs after it, the oldest first. */
-  later: laterByDate,
-  /** All of them: `apiDays` says which of them figures have of a day. */
-  byDate: [financialEvents, ...laterByDate],
+  /** Amounts by date of every API, the oldest first: `apiDays` says which of them figures have of a day. */
+  byDate: [financialEvents, transactionsPipeline],
   /** The amounts of each settlement, of the API of `events`. */
   bySettlement: groupEventsPipeline,
   /** A sync without named pipelines runs it where a run has loaded it before, or where the settings ask for it. */

@@ -26,13 +26,12 @@ function laterRows(of: 'events' | 'amounts', instant: string): string {
   return rows.join('\nUNION ALL BY NAME\n');
 }
 
-/** What `$rows` stands for in the text of a view. */
-const viewRows: Readonly<Record<string, string>> = {
+/** What the code knows, by its name in the text of a view: `$marketplaces`. */
+const known: Readonly<Record<string, string>> = {
   marketplaces: marketplaceRows,
   later_amounts: laterRows('amounts', 'effective_at'),
   later_events: laterRows('events', 'window_start'),
-  outstanding_at: laterRows('events', 'window_start'),
-  settlement_items: financesApis.map(({ name }) => `(${literal(name)})`).join(', '),
+  apis: financesApis.map(({ name }) => `(${literal(name)})`).join(', '),
 };
 
 const texts = [...textsByName(import.meta.glob<string>('./views/*.sql', { eager: true, import: 'default' }))];
@@ -42,7 +41,7 @@ const texts = [...textsByName(import.meta.glob<string>('./views/*.sql', { eager:
  * reads.
  */
 export const views = inOrder(
-  new Map(texts.map(([name, text]) => [name, text.replace('$rows', () => viewRows[name] ?? '')])),
+  new Map(texts.map(([name, text]) => [name, text.replaceAll(/\$(\w+)/g, (all, word: string) => known[word] ?? all)])),
 );
 
 function inOrder(unordered: ReadonlyMap<string, string>): ReadonlyMap<string, string> {

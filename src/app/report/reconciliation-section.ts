@@ -79,7 +79,9 @@ export const reconciliationSection: Section = {
   sheet: { name: 'reconciliation', columns: sheetColumns({ line: 'text', amount: 'amount' }) },
   read: async ({ account, rows, report: { lake, isPartial } }) => {
     const hasFiles = ({ name, main }: PipelineTables) => lake.snapshot.filesOf(main.name, account, name).length > 0;
-    const isLoaded = roles.later.some(hasFiles) || (hasFiles(roles.events) && hasFiles(roles.bySettlement));
+    const isLoaded = roles.byDate.some(
+      (pipeline) => hasFiles(pipeline) && (pipeline !== roles.events || hasFiles(roles.bySettlement)),
+    );
     const lines = !isLoaded ? [] : isPartial ? clearedIn(await rows(clearedAmounts)) : await rows(bankAmounts);
     const byCurrency = groupBy(lines, ({ currency }) => currency);
     return {

@@ -146,7 +146,7 @@ export function datedWindows(comparable: Comparable, pipeline: PipelineTables, a
 /** Tells of which settlements every day is loaded by pipelines whose amounts by date name their settlement. */
 export function settlementsByDate(
   comparable: Comparable,
-  pipelines: readonly FinancesPipeline[] = roles.later,
+  pipelines: readonly FinancesPipeline[] = roles.byDate.filter((pipeline) => pipeline !== roles.events),
 ): (settlement: Pick<Settlement, 'account' | 'start' | 'end'>) => boolean {
   const windows = new Map<string, readonly Window[]>();
   return (settlement) => {

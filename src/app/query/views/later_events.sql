@@ -2,5 +2,5 @@
 -- first day of a newer one.
 SELECT source, account, event_id, content_hash, group_id, settlement_id, window_start, window_end
 FROM (
-  $rows
+  $later_events
 )

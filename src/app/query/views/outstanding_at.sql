@@ -5,7 +5,7 @@
 CREATE OR REPLACE MACRO outstanding_at(instant) AS TABLE
 WITH later_ AS NOT MATERIALIZED (
   -- The rows of later_events: a macro that is exported may read tables only.
-  $rows
+  $later_events
 ), since_ AS (
   -- Before the first loaded day nothing is known.
   SELECT account, min(window_start) AS first_ FROM later_ GROUP BY account

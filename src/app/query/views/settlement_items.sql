@@ -41,7 +41,7 @@ WITH one_group_ AS (
 ), sources_ AS (
   SELECT source, account, settlement_id, group_id, whole_.account IS NOT NULL AS is_whole
   FROM reports_
-    CROSS JOIN (VALUES $rows) AS apis_(source)
+    CROSS JOIN (VALUES $apis) AS apis_(source)
     LEFT JOIN whole_ USING (source, account, settlement_id)
   WHERE (source, account) IN (FROM loaded_) OR account NOT IN (SELECT account FROM loaded_)
 ), lines_ AS (

@@ -12,7 +12,7 @@ export const paidTotalsCheck: CheckDefinition = {
 };
 
 /** The pipelines whose rows `paid.sql` adds up. */
-export const paidPipelines = roles.later.filter(({ main }) => main.name === transactions.name);
+export const paidPipelines = roles.byDate.filter(({ main }) => main.name === transactions.name);
 
 /** Of a settlement whose first days are forgotten. */
 export const notComparedText =

@@ -7,7 +7,7 @@ import { financesApis } from '../../../sources/finances/finances-apis.js';
 import { recordOf } from '../../../sources/finances/api-v0/event-records.js';
 import {
   eventMoney,
-  laterMoney,
+  transactionMoney,
   type Decimal,
   type EntryRow,
   type MoneyRules,
@@ -57,7 +57,7 @@ const transactions: EventRules = {
   list: "'transactions'",
   group: 'NULL',
   breakdown: 'breakdown',
-  money: laterMoney,
+  money: transactionMoney,
   columns: rawTransactionColumns,
   owner: (_list, transaction) => transactionType(transaction),
   nets: ({ nodes, amounts }, decimals) =>

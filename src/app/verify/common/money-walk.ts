@@ -13,7 +13,7 @@ export interface MoneyRules {
 export const eventMoney: MoneyRules = { code: 'CurrencyCode', amount: 'CurrencyAmount', root: 'other' };
 
 /** Of transactions, summaries and payouts. */
-export const laterMoney: MoneyRules = { code: 'currencyCode', amount: 'currencyAmount', root: 'transaction' };
+export const transactionMoney: MoneyRules = { code: 'currencyCode', amount: 'currencyAmount', root: 'transaction' };
 
 /** A row of an entries table. */
 export interface EntryRow {

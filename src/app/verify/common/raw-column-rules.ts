@@ -7,7 +7,7 @@ import {
   fitsDecimal,
   normalised,
   numberOf,
-  laterMoney,
+  transactionMoney,
   type MoneyRules,
   type Walked,
 } from './money-walk.js';
@@ -269,12 +269,12 @@ export const recordRules: Readonly<Record<string, RecordRules>> = {
     ],
   },
   payouts: {
-    money: laterMoney,
+    money: transactionMoney,
     columns: [
       scalar('payout_id', 'id'),
       scalar('status', 'currentStatus'),
       scalar('payout_type', 'type'),
-      ...moneyColumns(laterMoney, 'amount', 'amount', 'currency'),
+      ...moneyColumns(transactionMoney, 'amount', 'amount', 'currency'),
       ...partner,
       scalar('account_tail', 'accountTail'),
       scalar('payment_method', 'paymentMethod'),
@@ -286,12 +286,12 @@ export const recordRules: Readonly<Record<string, RecordRules>> = {
     ],
   },
   settlement_summaries: {
-    money: laterMoney,
+    money: transactionMoney,
     columns: [
       ...partner,
       instantAt('period_start', 'periodStart'),
       instantAt('period_end', 'periodEnd'),
-      ...moneyColumns(laterMoney, 'netProceeds', 'net_proceeds', 'currency'),
+      ...moneyColumns(transactionMoney, 'netProceeds', 'net_proceeds', 'currency'),
     ],
   },
 };
