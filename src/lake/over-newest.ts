@@ -13,21 +13,21 @@ interface Choice<C> {
 
 /**
  * Runs a step over what is chosen for it. Where another run has replaced some of that meanwhile, so that the step can't read it or
- * returns undefined, chooses again.
+ * returns undefined, chooses again. Where the next step takes what is left by then anyway, it isn't needed.
  *
- * @returns undefined after the last attempt
+ * @returns what the step returns; undefined only where the last attempt does
  * @throws what the step throws: at once where what was chosen is still the same
  */
 export async function overNewest<C, T>(
   lake: Pick<Lake, 'refresh'>,
   { choose, isSame, mostAttempts = 5 }: Choice<C>,
-  step: (chosen: C) => Promise<T | undefined>,
-): Promise<T | undefined> {
-  for (let attempt = 1; attempt <= mostAttempts; attempt++) {
+  step: (chosen: C) => Promise<T>,
+): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
     const chosen = choose();
     try {
       const done = await step(chosen);
-      if (done !== undefined) return done;
+      if (done !== undefined || attempt === mostAttempts) return done;
     } catch (error) {
       const isReading = error instanceof DamagedFile || codeOf(error) === 'SQL';
       if (!isReading) throw error;
@@ -35,5 +35,4 @@ export async function overNewest<C, T>(
       if (attempt === mostAttempts || isSame(chosen, choose())) throw error;
     }
   }
-  return undefined;
 }

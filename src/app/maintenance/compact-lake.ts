@@ -31,9 +31,6 @@ export interface CompactOptions extends MaintenanceOptions {
 /** A size that DuckDB and object stores read efficiently. */
 const defaultTargetBytes = 128_000_000;
 
-/** Attempts to merge a partition that another run changes each time. */
-const mostAttempts = 5;
-
 /**
  * `ledgerlake compact`: merges the small files of each partition of account and month into files of about the target size, until
  * no two small ones are left, and recompresses large files that slices wrote. It sends no requests to the
@@ -74,15 +71,15 @@ async function compactPipeline(
   const planned = [...partitions.values()].flatMap((bundles) => mergesOf(pipeline, bundles, targetBytes).flat());
   emit({ event: 'files-planned', pipeline: name, files: planned.length, bytes: bundleBytes(planned) });
   for (const partition of partitions.keys()) {
-    for (let conflicts = 0; conflicts < mostAttempts;) {
-      const [accountName = ''] = partition.split('/');
+    const [accountName = ''] = partition.split('/');
+    for (;;) {
       const bundles = partitionsOf(bundlesOf(lake, pipeline, accountName)).get(partition) ?? [];
       const [merge] = mergesOf(pipeline, bundles, targetBytes);
       if (merge === undefined) break;
       signal.throwIfAborted();
       if (await commitMerge(run, workspace, pipeline, merge, summary)) {
         emit({ event: 'files-merged', pipeline: name, partition, files: merge.length, bytes: bundleBytes(merge) });
-      } else conflicts++;
+      }
       await workspace.clear();
     }
   }

@@ -133,7 +133,7 @@ export class LakeDatabase implements Database {
     this.close();
   }
 
-  /** Runs a function; where a file is missing by then, again over the lake's newest version. */
+  /** Runs a function; where a file is missing by then, again over the newest version. Other errors don't move the views, unlike `overNewest`. */
   async #overNewest<T>(run: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {

@@ -144,11 +144,10 @@ export function queryFiles(
   condition: string,
   query: (rows: string) => string,
 ): Promise<readonly Readonly<Record<string, unknown>>[]> {
-  return withWorkspace(defaultLimits, lake.store, async (workspace) => {
-    const rows = await overNewest(lake, { choose, isSame: isDeepStrictEqual }, async (adds) => {
-      const files = await new CheckedFiles(workspace).of(lake, table, adds);
+  return withWorkspace(defaultLimits, lake.store, (workspace) =>
+    overNewest(lake, { choose, isSame: isDeepStrictEqual }, async (chosen) => {
+      const files = await new CheckedFiles(workspace).of(lake, table, chosen);
       return workspace.database.rows(query(monthRows(table, files, condition)));
-    });
-    return rows ?? [];
-  });
+    }),
+  );
 }

@@ -96,7 +96,10 @@ export class LakePages {
     return loaded !== undefined && refusedAfter(loaded.holes) === undefined;
   }
 
-  /** The page of a question, which is asked again where a commit has replaced its files meanwhile. */
+  /**
+   * The page of a question, which is asked again where a commit has replaced its files meanwhile; and, unlike by `overNewest`, where no
+   * commit has: a copy in the cache may be gone, too.
+   */
   async page({ cursor, limit }: BackendQuery, ask: () => PagedQuestion): Promise<BackendPage> {
     const after = cursor === undefined ? undefined : readCursor(cursor);
     for (let attempt = 1; ; attempt++) {
