@@ -21,3 +21,6 @@ export function isDataFile(path: string): boolean {
 
 /** The folder of a table's symlink manifests, as Delta names it. */
 export const symlinkFolder = '_symlink_format_manifest';
+
+/** The folder of a lake with the Iceberg metadata of its tables. */
+export const icebergFolder = '_iceberg';

@@ -10,7 +10,7 @@ import { lakePathOf } from '../catalog/change.js';
 import type { Lake } from '../lake.js';
 import { parseNote, type Store } from '../store/store.js';
 import { type Exported, exportTables, locationOf } from '../table-export.js';
-import { icebergFolder } from '../upkeep/vacuum.js';
+import { icebergFolder } from '../data-files.js';
 import {
   naturalNumber,
   manifestEntries,

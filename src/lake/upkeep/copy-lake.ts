@@ -21,7 +21,7 @@ import { lastRunNotes } from './last-run.js';
 import { acquireExclusiveLease, otherLeases, unfinishedCopy, type copyCommands } from '../leases.js';
 import { lookBackNotes } from './look-backs.js';
 import { requestedNotes } from './requested-ranges.js';
-import { icebergFolder } from './vacuum.js';
+import { icebergFolder } from '../data-files.js';
 
 interface CopyContext {
   readonly command: (typeof copyCommands)[number];

@@ -1,13 +1,13 @@
 import type { DataFile } from '../delta/data-file.js';
 import type { Clock } from '../../core/clock.js';
+import { catalogFolder } from '../catalog/catalog-files.js';
 import { accountOfPath, removedFile, lakePathOf } from '../catalog/change.js';
 import { loadKeyId } from '../catalog/load-key.js';
-import { runOfDataFile } from '../data-files.js';
+import { icebergFolder, isDataFile, runOfDataFile, symlinkFolder } from '../data-files.js';
 import type { Lake } from '../lake.js';
-import type { StoredFile } from '../store/store.js';
+import type { Store, StoredFile } from '../store/store.js';
 import { forgottenBy, otherLeases } from '../leases.js';
 import { readLastRuns } from './last-run.js';
-import { orphanFiles, filesAboutAccount } from './vacuum.js';
 
 /** All accounts with any trace in the lake: load keys, files in the log or not, last runs, leases of `forget` commands that didn't finish. */
 export async function accountsIn(lake: Lake, clock: Clock): Promise<Set<string>> {
@@ -76,4 +76,55 @@ export async function eraseTraces(lake: Lake, account: string, spare: ReadonlySe
 export function accountFiles({ tables, snapshot }: Lake, account: string): ReadonlyMap<string, DataFile> {
   const files = tables.flatMap(({ name }) => snapshot.filesOf(name, account));
   return new Map(files.map((file) => [lakePathOf(file.table, file), file]));
+}
+
+/** Data files in the tables' folders that no version has, except retained ones, and all other files in an account's folders. */
+async function orphanFiles(lake: Lake, account: string): Promise<StoredFile[]> {
+  const orphans: StoredFile[] = [];
+  const { snapshot } = lake;
+  for (const { name } of lake.tables) {
+    const folders = [`${name}/account=${account}/`, `${name}/${symlinkFolder}/account=${account}/`];
+    for await (const file of lake.store.list(name)) {
+      if (snapshot.has(file.path)) continue;
+      // The note of the manifests names every account, and the next export writes it again.
+      const isOfAccount =
+        folders.some((folder) => file.path.startsWith(folder)) || file.path === `${name}/${symlinkFolder}/_state.json`;
+      if (isOfAccount || (isDataFile(file.path) && !snapshot.keeps(file.path))) orphans.push(file);
+    }
+  }
+  return orphans;
+}
+
+/**
+ * Files besides the tables (at the lake's root, under names that begin with `_`: page journals, notes of runs) that belong
+ * to an account, by their path or because they name the account. None of them is essential.
+ *
+ * @param spare files that are excluded
+ */
+export async function filesAboutAccount(
+  store: Store,
+  account: string,
+  spare: ReadonlySet<string>,
+): Promise<StoredFile[]> {
+  const found: StoredFile[] = [];
+  const quoted = Buffer.from(JSON.stringify(account));
+  for await (const file of store.list('')) {
+    const { path } = file;
+    const names = path.split('/');
+    // The catalog has nothing of the account any more, and its own words are names of accounts too.
+    if (!path.startsWith('_') || names[0] === catalogFolder || spare.has(path)) continue;
+    // Iceberg metadata is of all accounts, and the next export writes it again.
+    const isIceberg = names[0] === icebergFolder;
+    const accountNames = [account, `${account}.json`, `account=${account}`];
+    const belongs = isIceberg || names.some((name) => accountNames.includes(name));
+    // Only files directly below the first folder may be about several accounts; page journals are in a folder for each
+    // account.
+    if (belongs || (names.length <= 2 && (await includes(store, path, quoted)))) found.push(file);
+  }
+  return found;
+}
+
+async function includes(store: Store, path: string, text: Buffer): Promise<boolean> {
+  const bytes = await store.read(path);
+  return bytes !== undefined && Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).includes(text);
 }

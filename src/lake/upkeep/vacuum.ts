@@ -1,12 +1,11 @@
 import type { Clock } from '../../core/clock.js';
 import { count } from '../../core/count.js';
 import type { Emit } from '../../core/events/run-event.js';
-import { catalogFolder } from '../catalog/catalog-files.js';
-import { firstVersionOf } from '../catalog/change.js';
+import { firstVersionOf, lakePathOf } from '../catalog/change.js';
 import type { Snapshot } from '../catalog/snapshot.js';
-import { isDataFile, runOfDataFile, symlinkFolder } from '../data-files.js';
+import { isDataFile, runOfDataFile } from '../data-files.js';
 import type { Lake } from '../lake.js';
-import { hasFile, type StoredFile, type Store } from '../store/store.js';
+import { hasFile } from '../store/store.js';
 import { forgottenBy, otherLeases, type ExpiredLease, type RunLease } from '../leases.js';
 
 interface VacuumOptions {
@@ -100,7 +99,7 @@ async function isOlderCopy(
     const accounts = account === undefined ? snapshot.accounts() : [account];
     for (const name of accounts) {
       for (const add of snapshot.filesOf(table, name)) {
-        const path = `${table}/${add.path}`;
+        const path = lakePathOf(table, add);
         // A file that was committed meanwhile isn't in the list but exists.
         if (!paths.has(path) && !(await hasFile(store, path))) return true;
       }
@@ -117,58 +116,4 @@ async function dataFiles(lake: Lake, account: string | undefined): Promise<strin
     for await (const { path } of lake.store.list(folder)) if (isDataFile(path)) found.push(path);
   }
   return found;
-}
-
-/** Data files in the tables' folders that no version has, except retained ones, and all other files in an account's folders. */
-export async function orphanFiles(lake: Lake, account: string): Promise<StoredFile[]> {
-  const orphans: StoredFile[] = [];
-  const { snapshot } = lake;
-  for (const { name } of lake.tables) {
-    const folders = [`${name}/account=${account}/`, `${name}/${symlinkFolder}/account=${account}/`];
-    for await (const file of lake.store.list(name)) {
-      if (snapshot.has(file.path)) continue;
-      // The note of the manifests names every account, and the next export writes it again.
-      const isOfAccount =
-        folders.some((folder) => file.path.startsWith(folder)) || file.path === `${name}/${symlinkFolder}/_state.json`;
-      if (isOfAccount || (isDataFile(file.path) && !snapshot.keeps(file.path))) orphans.push(file);
-    }
-  }
-  return orphans;
-}
-
-/** The folder of a lake with the Iceberg metadata of its tables. */
-export const icebergFolder = '_iceberg';
-
-/**
- * Files besides the tables (at the lake's root, under names that begin with `_`: page journals, notes of runs) that belong
- * to an account, by their path or because they name the account. None of them is essential.
- *
- * @param spare files that are excluded
- */
-export async function filesAboutAccount(
-  store: Store,
-  account: string,
-  spare: ReadonlySet<string>,
-): Promise<StoredFile[]> {
-  const found: StoredFile[] = [];
-  const quoted = Buffer.from(JSON.stringify(account));
-  for await (const file of store.list('')) {
-    const { path } = file;
-    const names = path.split('/');
-    // The catalog has nothing of the account any more, and its own words are names of accounts too.
-    if (!path.startsWith('_') || names[0] === catalogFolder || spare.has(path)) continue;
-    // Iceberg metadata is of all accounts, and the next export writes it again.
-    const isIceberg = names[0] === icebergFolder;
-    const accountNames = [account, `${account}.json`, `account=${account}`];
-    const belongs = isIceberg || names.some((name) => accountNames.includes(name));
-    // Only files directly below the first folder may be about several accounts; page journals are in a folder for each
-    // account.
-    if (belongs || (names.length <= 2 && (await includes(store, path, quoted)))) found.push(file);
-  }
-  return found;
-}
-
-async function includes(store: Store, path: string, text: Buffer): Promise<boolean> {
-  const bytes = await store.read(path);
-  return bytes !== undefined && Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).includes(text);
 }

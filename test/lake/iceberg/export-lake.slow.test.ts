@@ -4,7 +4,7 @@ import { avroFile } from '../../../src/lake/iceberg/avro.js';
 import { exportIceberg } from '../../../src/lake/iceberg/export-lake.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import type { Store } from '../../../src/lake/store/store.js';
-import { filesAboutAccount } from '../../../src/lake/upkeep/vacuum.js';
+import { filesAboutAccount } from '../../../src/lake/upkeep/erasure.js';
 import { copied } from '../../app/maintenance/kept-lake.js';
 import { open, shipment, smallLake, within } from '../../app/maintenance/small-lake.js';
 import { refreshed } from '../../app/reconcile/revised-lake.js';
