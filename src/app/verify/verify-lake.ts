@@ -16,13 +16,9 @@ import { readUnfinished, type UnfinishedRange } from '../coverage/unfinished-ran
 import { loadedSettlements, totalFault, type Settlement, type UnreadableFile } from '../settlements/settlements.js';
 import type { CatalogVersion } from '../results.js';
 import { CertificateBuilder, type CheckContext, type Comparison } from './common/check.js';
-import { checkedBundles, type CheckedBundle, type CheckedFile } from './common/checked-files.js';
+import { checkedBundles, checkedFiles, type CheckedBundle, type CheckedFile } from './common/checked-files.js';
 import { checks } from './check-list.js';
-import { hasItsBytes } from './checks/file-bytes.js';
-import { groupTotalsCheck } from './checks/group-totals.js';
-import { checkedFiles } from './checks/log-tags.js';
 import { parquetCheck } from './checks/parquet.js';
-import { isCompared } from './checks/report-lines.js';
 import { groupKey, IndexTables } from './common/index-tables.js';
 import { checkEvents } from './event-entries.js';
 
@@ -55,14 +51,14 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<Certificat
   let database: Database | undefined;
   try {
     const certificate = new CertificateBuilder(checks);
-    const damaged: UnreadableFile[] = [];
     const runs = await readRuns(lake.store, clock);
     const pathOf = (file: string) => lake.store.localPath(file) ?? join(folder, file);
-    const files = checkedFiles(lake, account, pathOf, { certificate, damaged });
+    const { files, undescribed } = checkedFiles(lake, account, pathOf);
+    const damaged: UnreadableFile[] = undescribed.map((file) => ({ ...file, loadKeys: undefined }));
     const accounts = account === undefined ? [...lake.snapshot.accounts()] : [account];
     const isChecked = (range: UnfinishedRange) => account === undefined || range.account === account;
     const unfinished = (await readUnfinished(lake, emit)).filter(isChecked);
-    const catalog = { lake, account, accounts, files, runs, unfinished, expected, certificate };
+    const catalog = { lake, account, accounts, files, undescribed, runs, unfinished, expected, certificate };
     for (const check of checks) await check.catalog?.(catalog);
 
     database = await openDatabase({
@@ -166,16 +162,26 @@ async function checkBatch(batch: readonly CheckedBundle[], context: ReadContext)
   const all = batch.flatMap(({ main, derived }) => [main, ...derived]);
   try {
     const intact = new Set<CheckedFile>();
-    for (const file of all) if (await hasItsBytes(file, context)) intact.add(file);
+    for (const file of all) if (await hasRows(file, context)) intact.add(file);
     const together = new CertificateBuilder();
     const checkAll = () => checkTogether(batch, intact, { ...context, certificate: together });
     if (batch.length > 1 && (await index.addTogether(database, checkAll))) certificate.addAll(together);
     else for (const bundle of batch) await checkAlone(bundle, intact, context);
   } finally {
     // Local copies; those that are compared at the end stay until then.
-    const copies = all.filter((file) => lake.store.localPath(file.file) === undefined && !isCompared(file, lake));
+    const copies = all.filter((file) => lake.store.localPath(file.file) === undefined && !isReadAgain(file, lake));
     for (const { path } of copies) await rm(path, { force: true });
   }
+}
+
+/** Whether the rows of a file are worth reading. */
+async function hasRows(file: CheckedFile, context: CheckContext): Promise<boolean> {
+  for (const check of checks) if ((await check.bytes?.(file, context)) === false) return false;
+  return true;
+}
+
+function isReadAgain(file: CheckedFile, lake: Lake): boolean {
+  return checks.some((check) => check.readsAgain?.(file, lake));
 }
 
 async function checkTogether(
@@ -240,16 +246,16 @@ async function isReadable(
   }
 }
 
-/** What is compared at the end: without settlements that lack events, which is noted. */
+/** What is compared at the end. */
 async function comparisonOf(
   context: ReadContext,
   bundles: readonly CheckedBundle[],
   accounts: readonly string[],
 ): Promise<Comparison> {
-  const { lake, index, damaged, certificate } = context;
+  const { lake, index, damaged } = context;
   const settlements = await index.settlements();
-  const compared = bundles
-    .filter(({ main }) => isCompared(main, lake) && !damaged.includes(main))
+  const readAgain = bundles
+    .filter(({ main }) => isReadAgain(main, lake) && !damaged.includes(main))
     .flatMap(({ main, derived }) => [main, ...derived]);
   const known = {
     ...context,
@@ -257,7 +263,7 @@ async function comparisonOf(
     settlements,
     summaries: await index.totals(settlementSummaries),
     reports: await index.totals(settlementReports),
-    compared,
+    readAgain,
   };
   const loaded = loadedSettlements(known);
   const before = new Map<string, number>();
@@ -265,7 +271,7 @@ async function comparisonOf(
     const instant = lake.snapshot.forgottenBefore(account);
     if (instant !== undefined) before.set(account, instant);
   }
-  if (before.size === 0) return { ...known, loaded, isForgotten: () => false };
+  if (before.size === 0) return { ...known, loaded, forgotten: [], isForgotten: () => false };
   const [groups, oldest] = [await index.groups(), await index.oldest()];
   const isForgotten: Comparison['isForgotten'] = ({ account, start }) =>
     start !== null && start < Math.min(oldest.get(account) ?? Infinity, before.get(account) ?? -Infinity);
@@ -273,8 +279,7 @@ async function comparisonOf(
     before.has(settlement.account) &&
     (groups.get(groupKey(settlement.account, settlement.id)) ??
       (isForgotten(settlement) && totalFault(settlement, []) !== undefined));
-  const lacking = new Set(loaded.filter(lacksEvents));
-  const problem = 'not compared: it lacks events, which `forget` may have removed';
-  for (const settlement of lacking) certificate.add(groupTotalsCheck, 'note', settlement, problem);
-  return { ...known, loaded: loaded.filter((settlement) => !lacking.has(settlement)), isForgotten };
+  const forgotten = loaded.filter(lacksEvents);
+  const lacking = new Set(forgotten);
+  return { ...known, loaded: loaded.filter((settlement) => !lacking.has(settlement)), forgotten, isForgotten };
 }

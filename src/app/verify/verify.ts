@@ -17,14 +17,9 @@ import type { Lake } from '../../lake/lake.js';
 import { hasFile } from '../../lake/store/store.js';
 import { wrapWords } from '../../core/text/width.js';
 import { catalogLine, catalogVersion } from '../catalog-version.js';
+import { checks as definitions } from './check-list.js';
 import { problemRemedy, type CertificateBuilder, type CheckDefinition, type FoundProblem } from './common/check.js';
-import { amountsCheck } from './checks/amounts.js';
-import { fileBytesCheck } from './checks/file-bytes.js';
-import { groupTotalsCheck } from './checks/group-totals.js';
 import { remedyCommand, remedyRanks, type Remedy } from '../remedy.js';
-import { requestedRangesCheck } from './checks/requested-ranges.js';
-import { rowCountsCheck } from './checks/row-counts.js';
-import { uniqueIdsCheck } from './checks/unique-ids.js';
 import { verifyLake } from './verify-lake.js';
 import { backedUpLake } from '../../lake/upkeep/backup-notes.js';
 import { endpointToName, readLastRuns } from '../../lake/upkeep/last-run.js';
@@ -193,7 +188,7 @@ async function backupRemedy(
   { store }: Lake,
 ): Promise<Remedy | undefined> {
   const isLeftOver = remedy?.kind === 'compact';
-  if (check === fileBytesCheck || isLeftOver) {
+  if (check.isOfBytes === true || isLeftOver) {
     const isDamaged = !isLeftOver && (await hasFile(store, file));
     return { kind: 'backup', of, ...(isDamaged && { damaged: file }) };
   }
@@ -292,21 +287,18 @@ function verdictLine(
   found: Verified['found'],
 ): string {
   const where = printable(lake);
-  const counted = ({ name }: CheckDefinition) => checks.find(({ check }) => check === name)?.checked ?? 0;
-  const events = counted(uniqueIdsCheck);
-  const what = [
-    formatCount(counted(fileBytesCheck), 'file'),
-    // Custom tables alone have no events.
-    ...(events === 0
-      ? [formatCount(counted(rowCountsCheck), 'row')]
-      : [
-          formatCount(events, 'event'),
-          formatCount(counted(amountsCheck), 'amount'),
-          formatCount(counted(groupTotalsCheck), 'closed group'),
-        ]),
-  ].join(', ');
+  const resultOf = (is: (definition: CheckDefinition) => boolean) => {
+    const name = definitions.find(is)?.name;
+    return checks.find(({ check }) => check === name);
+  };
+  const counted = (noun: CheckDefinition['verdict']) => resultOf(({ verdict }) => verdict === noun)?.checked ?? 0;
+  // Custom tables alone have no events.
+  const nouns =
+    counted('event') === 0 ? (['file', 'row'] as const) : (['file', 'event', 'amount', 'closed group'] as const);
+  const what = nouns.map((noun) => formatCount(counted(noun), noun)).join(', ');
   const broken = found.lake;
-  const requested = checks.find(({ check, result }) => check === requestedRangesCheck.name && result === 'finding');
+  const ranges = resultOf(({ findsUnloaded }) => findsUnloaded === true);
+  const requested = ranges?.result === 'finding' ? ranges : undefined;
   const isOne = requested?.found === 1;
   const lacking = `${formatCount(requested?.found ?? 0, 'range')} that ${isOne ? 'was' : 'were'} requested`;
   const findings = found.upstream - (requested?.found ?? 0);
@@ -315,11 +307,11 @@ function verdictLine(
   if (broken > 0) return `NOT WHOLE: ${where} has ${formatCount(broken, 'problem')}${upstream}${notes} (${what})`;
   if (requested !== undefined && strict) return `NOT WHOLE: ${where} lacks ${lacking}${upstream}${notes} (${what})`;
   const [loads] = problems.flatMap(({ check, command }) =>
-    check === requestedRangesCheck.name && command !== null ? [command] : [],
+    check === ranges?.check && command !== null ? [command] : [],
   );
   const remedy = isOne && loads !== undefined ? `run \`${loads}\`` : 'run the commands above';
   const but = requested === undefined ? '' : `, but ${lacking} ${isOne ? 'is' : 'are'} not loaded: ${remedy}`;
-  if (counted(fileBytesCheck) === 0) return `Nothing to verify: ${where} has no file${but}${notes}`;
+  if (counted('file') === 0) return `Nothing to verify: ${where} has no file${but}${notes}`;
   const hint = found.upstream > 0 && !strict ? '; with --strict the exit code is 1' : '';
   return `WHOLE${but === '' ? ':' : `${but};`} ${where} has exactly what was read${upstream}${hint}${notes} (${what})`;
 }

@@ -11,6 +11,7 @@ export const amountsCheck: CheckDefinition = {
   name: 'amounts',
   about: 'each money object of raw is one entry, to the digit',
   counts: 'amounts',
+  verdict: 'amount',
   remedy: derivedRowsRemedy,
   event: ({ eventId, file, walked, isProved, entries, amounts }, { certificate }) => {
     certificate.count(amountsCheck, amounts);

@@ -5,22 +5,21 @@ import { damagedFileRemedy } from '../../coverage/damaged-rows.js';
 import type { CheckContext, CheckDefinition } from '../common/check.js';
 import type { CheckedFile } from '../common/checked-files.js';
 
-/** Found by `hasItsBytes`. */
 export const fileBytesCheck: CheckDefinition = {
   name: 'file-bytes',
   about: 'each file has the size and SHA-256 of the log',
   counts: 'files',
   remedy: damagedFileRemedy,
+  isOfBytes: true,
+  verdict: 'file',
+  bytes: hasItsBytes,
 };
 
 /**
  * Reads a file of the lake and compares its size and hash with the log; a file that isn't on a local disk is copied to its path. False
  * where they differ, which is a problem, and where an active run has replaced the file meanwhile, which is none.
  */
-export async function hasItsBytes(
-  checked: CheckedFile,
-  { lake, certificate }: Pick<CheckContext, 'lake' | 'certificate'>,
-): Promise<boolean> {
+async function hasItsBytes(checked: CheckedFile, { lake, certificate }: CheckContext): Promise<boolean> {
   const { file, path, schema, add } = checked;
   const { store } = lake;
   certificate.count(fileBytesCheck);

@@ -3,7 +3,7 @@ import { transactions } from '../../../sources/finances/api-2024-06-19/transacti
 import { settlementsByDate } from '../../settlements/settlements.js';
 import type { CheckDefinition, Comparison } from '../common/check.js';
 import { groupKey } from '../common/index-tables.js';
-import { notComparedText, paidPipelines } from './paid-totals.js';
+import { notComparedText, paidPipelines } from '../common/paid-settlements.js';
 
 export const netProceedsCheck: CheckDefinition = {
   name: 'net-proceeds',

@@ -1,8 +1,8 @@
-import { roles } from '../../../../pipelines/all-pipelines.js';
 import { transactions } from '../../../sources/finances/api-2024-06-19/transaction-tables.js';
 import { settlementsByDate, totalFault } from '../../settlements/settlements.js';
 import type { CheckDefinition, Comparison } from '../common/check.js';
 import { groupKey } from '../common/index-tables.js';
+import { notComparedText, paidPipelines } from '../common/paid-settlements.js';
 
 export const paidTotalsCheck: CheckDefinition = {
   name: 'paid-totals',
@@ -10,13 +10,6 @@ export const paidTotalsCheck: CheckDefinition = {
   counts: 'groups',
   across: checkPaid,
 };
-
-/** The pipelines whose rows `paid.sql` adds up. */
-export const paidPipelines = roles.byDate.filter(({ main }) => main.name === transactions.name);
-
-/** Of a settlement whose first days are forgotten. */
-export const notComparedText =
-  "not compared: the lake has nothing by date of the settlement's first days, which `forget` may have removed";
 
 /** Compares what transactions paid with the totals of closed groups, where all of their days are loaded. */
 async function checkPaid(comparison: Comparison): Promise<void> {

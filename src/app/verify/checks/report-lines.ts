@@ -18,6 +18,7 @@ export const reportLinesCheck: CheckDefinition = {
   about: 'each line of a report is in the lake, or its difference is explained',
   counts: 'settlements',
   across: checkReportLines,
+  readsAgain: isCompared,
 };
 
 const scope = new StatementScopes(
@@ -29,15 +30,18 @@ const scope = new StatementScopes(
 const comparedTables = new Set(scope.tables);
 
 /** Whether settlement reports are compared with the rows of a file. */
-export function isCompared({ table, account }: CheckedFile, lake: Lake): boolean {
+function isCompared({ table, account }: CheckedFile, lake: Lake): boolean {
   return comparedTables.has(table) && lake.snapshot.keysOf(account, roles.reports.name).size > 0;
 }
 
 /** Looks for lines of settlement reports that nothing explains, where all of the settlement is loaded. */
 async function checkReportLines(comparison: Comparison): Promise<void> {
-  const { reports, loaded, isForgotten, compared, database, certificate } = comparison;
+  const { reports, loaded, isForgotten, readAgain, lake, database, certificate } = comparison;
   if (reports.length === 0) return;
-  const paths = groupBy(compared, ({ table }) => table);
+  const paths = groupBy(
+    readAgain.filter((file) => isCompared(file, lake)),
+    ({ table }) => table,
+  );
   await createViews(
     database,
     lakeTables,

@@ -10,6 +10,7 @@ export const requestedRangesCheck: CheckDefinition = {
   name: 'requested-ranges',
   about: 'what runs requested is loaded',
   counts: 'ranges',
+  findsUnloaded: true,
   catalog: checkRequestedRanges,
 };
 

@@ -6,4 +6,5 @@ export const rowCountsCheck: CheckDefinition = {
   about: 'each file has the number of rows of the log',
   counts: 'rows',
   takenOut: 'file',
+  verdict: 'row',
 };

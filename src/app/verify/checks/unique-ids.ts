@@ -9,6 +9,7 @@ export const uniqueIdsCheck: CheckDefinition = {
   about: 'no event_id and no entry occurs twice',
   counts: 'events',
   takenOut: 'file',
+  verdict: 'event',
   remedy: ({ table }) => (derivingPipeline(table) === undefined ? undefined : { kind: 'rebuild' }),
   across: checkIds,
 };

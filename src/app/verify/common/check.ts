@@ -6,7 +6,7 @@ import type { UnfinishedRange } from '../../coverage/unfinished-ranges.js';
 import type { Remedy } from '../../remedy.js';
 import type { CatalogVersion, Check, Problem } from '../../results.js';
 import type { Comparable, Settlement } from '../../settlements/settlements.js';
-import type { CheckedFile, ProblemLocation, TableFiles } from './checked-files.js';
+import type { CheckedFile, ProblemLocation, TableFiles, UndescribedFile } from './checked-files.js';
 import type { EventRules } from './event-rules.js';
 import type { IndexTables, SettlementTotal } from './index-tables.js';
 import type { EntryRow, Walked } from './money-walk.js';
@@ -24,18 +24,28 @@ export interface CheckDefinition {
   readonly counts: string;
   /** Whether it proves the log alone, which all accounts share. */
   readonly isOfCatalog?: true;
+  /** Whether it proves that files are those that were written: the next backup copies one again in which it finds a problem. */
+  readonly isOfBytes?: true;
+  /** What the verdict counts by it; rows where there are no events. */
+  readonly verdict?: 'file' | 'row' | 'event' | 'amount' | 'closed group';
+  /** Whether its findings are days that the lake lacks: all that it has may be right. */
+  readonly findsUnloaded?: true;
   /** What `repair` takes out where the check finds a problem of the lake: the file's entry in the catalog, or the load key. */
   readonly takenOut?: 'file' | 'load';
   /** What mends a problem of the lake; left out, or undefined: `repair` where it takes something out, else nothing. */
   readonly remedy?: (problem: FoundProblem, lake: Lake) => Remedy | undefined;
   /** Before files are read: the catalog and what it names. */
   readonly catalog?: (context: CatalogContext) => Promise<void> | void;
+  /** The bytes of a file, before its rows are read: returns whether these are worth reading. */
+  readonly bytes?: (file: CheckedFile, context: CheckContext) => Promise<boolean>;
   /** Files of one table and account. Where DuckDB can't run a statement over them, they are unreadable. */
   readonly files?: (files: TableFiles, context: CheckContext) => Promise<void> | void;
   /** An event with its entries. */
   readonly event?: (event: ReadEvent, context: CheckContext) => void;
   /** At the end: what files have is compared. */
   readonly across?: (comparison: Comparison) => Promise<void> | void;
+  /** Whether it reads the rows of a file at the end, too. */
+  readonly readsAgain?: (file: CheckedFile, lake: Lake) => boolean;
 }
 
 /** Where the catalog is checked. */
@@ -45,6 +55,8 @@ export interface CatalogContext {
   readonly account: string | undefined;
   readonly accounts: readonly string[];
   readonly files: readonly CheckedFile[];
+  /** Files of which nothing more is read, as the catalog doesn't describe them. */
+  readonly undescribed: readonly UndescribedFile[];
   readonly runs: LakeRuns;
   /** What runs requested and didn't load. */
   readonly unfinished: readonly UnfinishedRange[];
@@ -66,10 +78,12 @@ export interface Comparison extends CheckContext, Comparable {
   readonly index: IndexTables;
   readonly summaries: readonly SettlementTotal[];
   readonly reports: readonly SettlementTotal[];
-  /** The files of accounts with settlement reports that these are compared with. */
-  readonly compared: readonly CheckedFile[];
+  /** The undamaged files that a check reads again. */
+  readonly readAgain: readonly CheckedFile[];
   /** The settlements whose events of v0 are all there. */
   readonly loaded: readonly Settlement[];
+  /** Those that would be loaded, had `forget` not removed events of them. */
+  readonly forgotten: readonly Settlement[];
   /**
    * Whether a period began where `forget --before` has removed rows that no run has read again since, and before all that the lake has of the
    * account by date.

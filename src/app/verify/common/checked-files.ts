@@ -1,8 +1,11 @@
 import type { Table } from '../../../core/columns/table.js';
 import { groupBy } from '../../../core/group-by.js';
 import type { ResultCell } from '../../../core/text/rows.js';
-import type { DataFile } from '../../../lake/delta/data-file.js';
-import type { StoredPipeline } from '../../coverage/stored-pipelines.js';
+import { lakePathOf } from '../../../lake/catalog/change.js';
+import { ifReadable, shownText, type DataFile } from '../../../lake/delta/data-file.js';
+import { loadKeysText } from '../../../lake/files/load-key-rows.js';
+import type { Lake } from '../../../lake/lake.js';
+import { loadKeyKindOf, type StoredPipeline } from '../../coverage/stored-pipelines.js';
 import type { Remedy } from '../../remedy.js';
 
 /** The location of a problem; empty where it concerns no single table, file or slice. */
@@ -27,6 +30,50 @@ export interface CheckedFile extends ProblemLocation {
   readonly loadKeys: readonly string[];
   /** Where DuckDB reads it: in the lake, or a copy of it. */
   readonly path: string;
+}
+
+/** A file that the catalog names, whose entry there can't be understood. */
+export interface UndescribedFile extends ProblemLocation {
+  readonly account: string;
+  readonly fault: string;
+}
+
+/**
+ * The files of every table as the catalog names them.
+ *
+ * @param pathOf where DuckDB reads a file
+ */
+export function checkedFiles(
+  lake: Lake,
+  account: string | undefined,
+  pathOf: (file: string) => string,
+): { readonly files: readonly CheckedFile[]; readonly undescribed: readonly UndescribedFile[] } {
+  const files: CheckedFile[] = [];
+  const undescribed: UndescribedFile[] = [];
+  for (const schema of lake.tables) {
+    for (const add of lake.snapshot.files(schema.name)) {
+      if (account !== undefined && add.account !== account) continue;
+      const location = { table: schema.name, file: lakePathOf(schema.name, add), account: add.account };
+      const fault = tagsFault(schema, add);
+      if (fault === undefined) {
+        const { loadKeys } = add;
+        files.push({ ...location, slice: loadKeysText(loadKeys), schema, add, loadKeys, path: pathOf(location.file) });
+      } else undescribed.push({ ...location, slice: add.loadKeysTag, fault });
+    }
+  }
+  return { files, undescribed };
+}
+
+/** What is wrong with the tags and the statistics of a file, or undefined. */
+function tagsFault(table: Table, add: DataFile): string | undefined {
+  const { tagFault, account, month, main, stats } = add;
+  if (tagFault !== undefined) return tagFault;
+  if (ifReadable(() => add.statistics.numRecords) === undefined) return `expected statistics, got ${shownText(stats)}`;
+  const isMain = loadKeyKindOf(table) !== undefined;
+  if (isMain && main !== undefined) return `expected no tag main, got ${shownText(main)}`;
+  const folder = `account=${account}/month=${month}`;
+  const path = lakePathOf(table.name, add);
+  return path.startsWith(`${table.name}/${folder}/`) ? undefined : `expected the file in ${folder}`;
 }
 
 /** The location of an account's load keys: the first file with rows of one. */
