@@ -70,7 +70,7 @@ interface AgedFile {
 export async function removeAged(lake: Lake, account: string, before: number, clock: Clock): Promise<void> {
   const remove = async (workspace: Workspace): Promise<void> => {
     const retention: Retention = { lake, clock, workspace, account, before };
-    const listed = listedGroups(retention);
+    const listed = keptGroups(retention);
     const aged: AgedTable[] = [];
     const rowless: LoadKey[] = [];
     for (const table of lake.tables) {
@@ -106,7 +106,7 @@ function pipelineKeys(lake: Lake, account: string, table: Table): LoadKey[] {
 }
 
 /** Load keys of the groups that stay in the listing. */
-function listedGroups({ lake, account, before }: Retention): Set<string> {
+function keptGroups({ lake, account, before }: Retention): Set<string> {
   const spans = lake.snapshot.filesOf(groups.name, account).flatMap((add) => add.groups ?? []);
   return new Set(spans.filter(({ end }) => end === null || end >= before).map(({ id }) => loadKeyFor('group', id)));
 }

@@ -63,7 +63,7 @@ export interface Differing {
 }
 
 /** In SQL: the identity of a group, never null: its id, or its raw text where it has none. Earlier versions wrote an empty id. */
-const groupKey = "coalesce(nullif(group_id, ''), raw)";
+const groupIdentity = "coalesce(nullif(group_id, ''), raw)";
 
 /**
  * Finds the differences of two states. Identical events of a slice have distinct ids (`-2`, `-3` …), so ids are compared with
@@ -71,7 +71,7 @@ const groupKey = "coalesce(nullif(group_id, ''), raw)";
  */
 export async function findDiffering(database: Database, states: MainStates): Promise<Differing> {
   const { table: main, stored, incoming, isKnown = 'true', grows } = states;
-  const key = main.row === 'group' ? groupKey : 'event_id';
+  const key = main.row === 'group' ? groupIdentity : 'event_id';
   await database.execute(
     `CREATE OR REPLACE TEMP TABLE vanished_ AS SELECT * FROM (${stored}) WHERE ${key} NOT IN (SELECT ${key} FROM (${incoming}))`,
   );

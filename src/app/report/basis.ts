@@ -50,7 +50,7 @@ export async function readBasis(lake: Lake, account: string, range: Window, rows
 }
 
 /** Where the days and months of a report end. */
-export function daysText(timeZone: string): string {
+export function timeZoneText(timeZone: string): string {
   if (timeZone === 'UTC') return 'Days and months are UTC.';
   return `Months begin and end in the time zone ${timeZone}; days are UTC.`;
 }

@@ -114,12 +114,12 @@ function gapTable(pipeline: string, gaps: readonly Window[]): Html {
     [
       textColumn('From', ({ start }) => dateOrInstant(start)),
       textColumn('To, excluded', ({ end }) => dateOrInstant(end)),
-      numberColumn('Days', ({ start, end }) => daysText(end - start)),
+      numberColumn('Days', ({ start, end }) => lengthInDays(end - start)),
     ],
   );
 }
 
 /** A duration in days: whole, or to a tenth. */
-function daysText(ms: number): string {
+function lengthInDays(ms: number): string {
   return ms % dayMs === 0 ? formatCount(ms / dayMs) : (ms / dayMs).toFixed(1);
 }

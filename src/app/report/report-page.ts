@@ -5,7 +5,7 @@ import { version } from '../../core/version.js';
 import { programCommand } from '../command-text.js';
 import { coverageText } from '../status/lake-status.js';
 import { categories, type CategoryId } from '../query/categories.js';
-import { basisHtml, daysText } from './basis.js';
+import { basisHtml, timeZoneText } from './basis.js';
 import { percentText, refundRate } from './currency-figures.js';
 import { figureTable, html, Html, lakeText, numberColumn, separated, textColumn, type HtmlColumn } from './html.js';
 import { currencyName, currencyText, minuteText, shownIn, signOf } from './figure-texts.js';
@@ -150,7 +150,7 @@ export function reportHtml(
       <h1>Financial report of ${lakeText(location)}</h1>
       <p class="lead">
         As of ${minuteText(isoInstant(now))} UTC. Sums are exact, and each is in its own currency; currencies are never
-        added together. ${daysText(timeZone)}
+        added together. ${timeZoneText(timeZone)}
       </p>
       ${accounts.length > 1 && accountsText(accounts)}
       ${accounts.length > 0 && html`<nav aria-label="Contents">${links}</nav>`}

@@ -6,7 +6,7 @@ import { lateSection } from './late-section.js';
 import { payoutLinesSection } from './payout-lines-section.js';
 import { reconciliationSection } from './reconciliation-section.js';
 import { refundsSection } from './refunds-section.js';
-import { basisHtml, daysText } from './basis.js';
+import { basisHtml, timeZoneText } from './basis.js';
 import { plainText, type Html } from './html.js';
 import { sheetColumns, type ReportedAccount, type Section, type SectionContent } from './section.js';
 import { settlementReportsSection } from './settlement-reports-section.js';
@@ -89,7 +89,7 @@ export function reportSheets(accounts: readonly AccountChapter[], location: stri
       columns: [...keys, ...notes.columns],
       rows: accounts.flatMap((chapter) => [
         [chapter.account, null, plainText(basisHtml(chapter.basis, location))],
-        [chapter.account, null, daysText(chapter.report.timeZone)],
+        [chapter.account, null, timeZoneText(chapter.report.timeZone)],
         ...concernsOf(chapter).map(({ concern, currency }) => [chapter.account, currency ?? null, plainText(concern)]),
       ]),
     },

@@ -137,7 +137,7 @@ function settlementReportsHtml(
         numberColumn('Report', ({ total }) => amount(total)),
         numberColumn('Lake', ({ lake }) => amount(lake)),
         numberColumn('Difference', ({ total, lake }) => amount(difference(total, lake))),
-        textColumn('Compared', verdictText),
+        textColumn('Compared', differencesText),
         countColumn('Explained', ({ explained }) => explained),
       ],
     )}
@@ -150,7 +150,7 @@ function settlementReportsHtml(
     </p>`;
 }
 
-function verdictText({ source, unexplained, notLoaded, notInV0 }: SettlementReportFigures): Html {
+function differencesText({ source, unexplained, notLoaded, notInV0 }: SettlementReportFigures): Html {
   const parts = [
     unexplained > 0 && `${formatCount(unexplained)} not explained`,
     notInV0 > 0 && `${formatCount(notInV0)} not in v0`,

@@ -129,7 +129,7 @@ export async function readSettlements(
     const verdict = verdictOf(settlement, isLoaded(settlement), !broken.has(settlement.id));
     const isDeposited = isPaid(settlement) && (isAll || isWithin(settlement.paidAt ?? settlement.end, from, to));
     return {
-      ...figuresOf(settlement, nets.get(settlement.id) ?? [], payments.get(settlement.id), verdict),
+      ...settlementFigures(settlement, nets.get(settlement.id) ?? [], payments.get(settlement.id), verdict),
       paidOut: isDeposited ? (settlement.total ?? '0') : '0',
     };
   });
@@ -163,7 +163,7 @@ function verdictOf({ isClosed }: Settlement, isLoaded: boolean, isWhole: boolean
   return isWhole ? undefined : 'forgotten';
 }
 
-function figuresOf(
+function settlementFigures(
   settlement: Settlement,
   nets: readonly FigureRow<typeof netSums>[],
   laterPayment: FigureRow<typeof laterPayments> | undefined,

@@ -165,7 +165,7 @@ export function accountCoverage(question: StatusQuestion): AccountCoverage {
     forgottenBefore: lake.snapshot.forgottenBefore(account),
     pipelines,
     // A lake that has custom pipelines alone is not expected to have the default ones.
-    unused: used.every(isCustom)
+    unused: used.every(hasCustomTable)
       ? []
       : defaults.filter((pipeline) => !used.some(({ name }) => name === pipeline) && !unfinished.includes(pipeline)),
     unfinished,
@@ -197,8 +197,8 @@ export function accountCoverage(question: StatusQuestion): AccountCoverage {
 
 const pipelineNames = allPipelines.map(({ name }) => name);
 
-/** Whether a pipeline is a custom one. */
-function isCustom({ main }: StoredPipeline): boolean {
+/** Whether a stored pipeline is a custom one: its definition may be gone. */
+function hasCustomTable({ main }: StoredPipeline): boolean {
   return main.customPipeline !== undefined;
 }
 
@@ -235,8 +235,8 @@ export function loadedRange(
       return windows.length === 0 ? [] : [spanOf(windows)];
     });
   const byWindow = storedPipelines(lake).filter(({ slicing }) => slicing.loadKeyKind === 'window');
-  const dated = windowsOf(byWindow.filter((pipeline) => !isCustom(pipeline)));
-  const windows = dated.length > 0 ? dated : windowsOf(byWindow.filter(isCustom));
+  const dated = windowsOf(byWindow.filter((pipeline) => !hasCustomTable(pipeline)));
+  const windows = dated.length > 0 ? dated : windowsOf(byWindow.filter(hasCustomTable));
   if (windows.length === 0) return undefined;
   const { start, end: last } = spanOf(windows);
   return { start, end: Math.min(...windows.flatMap(({ end }) => (last - end < dayMs ? end : []))) };

@@ -19,7 +19,7 @@ import { CertificateBuilder, type CheckContext, type Comparison } from './common
 import { checkedBundles, checkedFiles, type CheckedBundle, type CheckedFile } from './common/checked-files.js';
 import { checks } from './check-list.js';
 import { parquetCheck } from './checks/parquet.js';
-import { groupKey, IndexTables } from './common/index-tables.js';
+import { settlementKey, IndexTables } from './common/index-tables.js';
 import { checkEvents } from './event-entries.js';
 
 export interface VerifyLakeOptions {
@@ -190,7 +190,7 @@ async function checkTogether(
   context: ReadContext,
 ): Promise<void> {
   const whole = batch.filter(({ main, derived }) => [main, ...derived].every((file) => intact.has(file)));
-  for (const files of groupBy(intact, ({ table }) => table).values()) await checkFiles(files, whole, context);
+  for (const files of groupBy(intact, ({ table }) => table).values()) await checkRows(files, whole, context);
   context.damaged.push(...batch.filter((bundle) => !whole.includes(bundle)).map(({ main }) => main));
 }
 
@@ -207,14 +207,14 @@ async function checkAlone(
     const certificate = new CertificateBuilder();
     found.push(certificate);
     const whole = read === derived.length ? [bundle] : [];
-    if (await isReadable(file, certificate, () => checkFiles([file], whole, { ...context, certificate }))) read++;
+    if (await isReadable(file, certificate, () => checkRows([file], whole, { ...context, certificate }))) read++;
   }
   for (const certificate of found.toReversed()) context.certificate.addAll(certificate);
   if (read < 1 + derived.length) context.damaged.push(main);
 }
 
 /** Checks files of one table and account, and keeps what is compared at the end. */
-async function checkFiles(
+async function checkRows(
   files: readonly CheckedFile[],
   whole: readonly CheckedBundle[],
   context: ReadContext,
@@ -277,7 +277,7 @@ async function comparisonOf(
     start !== null && start < Math.min(oldest.get(account) ?? Infinity, before.get(account) ?? -Infinity);
   const lacksEvents = (settlement: Settlement) =>
     before.has(settlement.account) &&
-    (groups.get(groupKey(settlement.account, settlement.id)) ??
+    (groups.get(settlementKey(settlement.account, settlement.id)) ??
       (isForgotten(settlement) && totalFault(settlement, []) !== undefined));
   const forgotten = loaded.filter(lacksEvents);
   const lacking = new Set(forgotten);

@@ -147,7 +147,7 @@ async function problemsWithCommands(
   const withRemedies: { found: FoundProblem; remedy: Remedy | undefined; of: string }[] = [];
   for (const found of builder.problems()) {
     // Where many files of a folder are damaged, one command reads the whole month again.
-    const isOneOfMany = (byFolder.get(folderOf(found)) ?? []).length > mostListed;
+    const isOneOfMany = (byFolder.get(folderOf(found)) ?? []).length > mostAlike;
     const remedy = problemRemedy(isOneOfMany ? { ...found, slice: '' } : found, lake);
     const copying = source === undefined ? remedy : await backupRemedy(found, remedy, source, lake);
     withRemedies.push({
@@ -246,7 +246,7 @@ function checkCells({ check, about, checked, counts, result, found }: Check) {
 }
 
 /** Problems of one check and table that the same command mends and the table lists; further ones are counted. */
-const mostListed = 3;
+const mostAlike = 3;
 
 /**
  * A paragraph for each problem, as a table would cut the names of files. A missing folder would fill pages: JSON lists
@@ -259,8 +259,8 @@ function problemLines(problems: readonly Problem[], hidden: number, width: numbe
     JSON.stringify([problem.check, problem.kind, problem.table, mending(problem)]),
   );
   const lines = [...groups.values()].flatMap((alike) => [
-    ...alike.slice(0, mostListed).map((problem) => problemText(problem, width)),
-    ...(alike.length > mostListed ? [`\n${paragraph(moreText(alike), width)}\n`] : []),
+    ...alike.slice(0, mostAlike).map((problem) => problemText(problem, width)),
+    ...(alike.length > mostAlike ? [`\n${paragraph(moreText(alike), width)}\n`] : []),
   ]);
   return hidden > 0 ? [...lines, `\nand ${formatCount(hidden, 'more problem')}, which are not listed\n`] : lines;
 }
@@ -278,7 +278,7 @@ function moreText(alike: readonly Problem[]): string {
   const whose = table === '' ? '' : ` of ${printable(table)}`;
   const isSame = alike.every((problem) => problem.command === command);
   const remedy = command === null ? '' : isSame ? ', which the same command mends' : ', each with a command of its own';
-  return `${kind} ${check}: ${formatCount(alike.length - mostListed)} more${whose}${remedy}; --format json lists them`;
+  return `${kind} ${check}: ${formatCount(alike.length - mostAlike)} more${whose}${remedy}; --format json lists them`;
 }
 
 function verdictLine(

@@ -81,7 +81,7 @@ export function s3Failure(verb: string, address: string, error: unknown, target:
   if (error instanceof LedgerlakeError) return error;
   const answer = answerOf(error);
   return new LedgerlakeError('LAKE_STORE', `cannot ${verb} ${address}: ${refusalReason(answer, error, verb, target)}`, {
-    ...causeOf(error),
+    ...printedCause(error),
     ...(answer.status === undefined ? {} : { status: answer.status }),
   });
 }
@@ -91,12 +91,12 @@ export function s3Unclear(address: string, error: unknown): LedgerlakeError {
   return new LedgerlakeError(
     'LAKE_UNCLEAR',
     `cannot tell whether ${address} was written: S3 closed the connection before it answered; run the command again, which checks it`,
-    causeOf(error),
+    printedCause(error),
   );
 }
 
 /** Name and text only: the SDK's errors refer to the request's headers with the session token, and causes are printed. */
-function causeOf(error: unknown): { readonly cause: Error; readonly details: string } {
+function printedCause(error: unknown): { readonly cause: Error; readonly details: string } {
   const details = `${answerOf(error).name}: ${messageOf(error)}`;
   return { cause: new Error(details), details };
 }

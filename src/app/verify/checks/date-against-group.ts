@@ -6,7 +6,7 @@ import { joined, type Window } from '../../../core/windows.js';
 import { roles } from '../../../../pipelines/all-pipelines.js';
 import { datedWindows, isAlone, isSettlementCovered, type Settlement } from '../../settlements/settlements.js';
 import type { CheckDefinition, Comparison } from '../common/check.js';
-import { groupKey } from '../common/index-tables.js';
+import { settlementKey } from '../common/index-tables.js';
 import lackingByDate from '../statements/lacking-by-date.sql';
 import lackingByGroup from '../statements/lacking-by-group.sql';
 
@@ -37,9 +37,9 @@ async function compareByGroup(comparison: Comparison): Promise<void> {
 
   const all = new Set(loaded);
   await fill(database, compared, (settlement) => isAlone(settlement, comparison, all), windows);
-  const byKey = new Map(compared.map((settlement) => [groupKey(settlement.account, settlement.id), settlement]));
+  const byKey = new Map(compared.map((settlement) => [settlementKey(settlement.account, settlement.id), settlement]));
   const add = (row: Readonly<Record<string, ResultCell>>, { main }: PipelineTables, problem: string) => {
-    const settlement = byKey.get(groupKey(String(row['account']), String(row['group_id'])));
+    const settlement = byKey.get(settlementKey(String(row['account']), String(row['group_id'])));
     if (settlement === undefined) return;
     const { file } = index.file(row['file']);
     certificate.add(dateAgainstGroupCheck, 'upstream', { table: main.name, file, slice: settlement.slice }, problem);

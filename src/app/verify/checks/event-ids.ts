@@ -20,8 +20,8 @@ export const eventIdsCheck: CheckDefinition = {
   counts: 'events',
   remedy: damagedFileRemedy,
   files: async ({ schema, files, bundles }, context) => {
-    const isCustom = schema.customPipeline !== undefined && loadKeyKindOf(schema) !== undefined;
-    if (isCustom && storesRaw(schema)) await checkHashes(files, context);
+    const isCustomMain = schema.customPipeline !== undefined && loadKeyKindOf(schema) !== undefined;
+    if (isCustomMain && storesRaw(schema)) await checkHashes(files, context);
     else if (schema.name === settlementReports.name) await checkLineIds(derivedOf(bundles), context);
   },
   event: (event, { certificate }) => {

@@ -1,7 +1,7 @@
 import { groupEntries } from '../../../sources/finances/api-v0/event-tables.js';
 import { totalFault } from '../../settlements/settlements.js';
 import type { CheckDefinition, Comparison } from '../common/check.js';
-import { groupKey } from '../common/index-tables.js';
+import { settlementKey } from '../common/index-tables.js';
 
 export const groupTotalsCheck: CheckDefinition = {
   name: 'group-totals',
@@ -18,7 +18,7 @@ async function checkTotals({ loaded, forgotten, index, certificate }: Comparison
   const nets = await index.netSums(groupEntries, 'group_id');
   for (const settlement of loaded) {
     certificate.count(groupTotalsCheck);
-    const fault = totalFault(settlement, nets.get(groupKey(settlement.account, settlement.id)) ?? []);
+    const fault = totalFault(settlement, nets.get(settlementKey(settlement.account, settlement.id)) ?? []);
     if (fault !== undefined) certificate.add(groupTotalsCheck, 'upstream', settlement, fault);
   }
 }

@@ -2,7 +2,7 @@ import { millionths, millionthsText } from '../../../core/numeric/decimal.js';
 import { transactions } from '../../../sources/finances/api-2024-06-19/transaction-tables.js';
 import { settlementsByDate } from '../../settlements/settlements.js';
 import type { CheckDefinition, Comparison } from '../common/check.js';
-import { groupKey } from '../common/index-tables.js';
+import { settlementKey } from '../common/index-tables.js';
 import { notComparedText, paidPipelines } from '../common/paid-settlements.js';
 
 export const netProceedsCheck: CheckDefinition = {
@@ -19,7 +19,7 @@ async function checkProceeds(comparison: Comparison): Promise<void> {
   const bySettlement = await index.netSums(transactions, 'settlement_id');
   for (const summary of summaries) {
     if (summary.total === null || !isLoaded(summary)) continue;
-    const sums = bySettlement.get(groupKey(summary.account, summary.id)) ?? [];
+    const sums = bySettlement.get(settlementKey(summary.account, summary.id)) ?? [];
     const paid = millionths(sums.find(({ currency }) => currency === summary.currency)?.net ?? '0');
     const expected = millionths(summary.total);
     if (paid !== expected && isForgotten(summary)) {

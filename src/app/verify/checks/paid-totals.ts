@@ -1,7 +1,7 @@
 import { transactions } from '../../../sources/finances/api-2024-06-19/transaction-tables.js';
 import { settlementsByDate, totalFault } from '../../settlements/settlements.js';
 import type { CheckDefinition, Comparison } from '../common/check.js';
-import { groupKey } from '../common/index-tables.js';
+import { settlementKey } from '../common/index-tables.js';
 import { notComparedText, paidPipelines } from '../common/paid-settlements.js';
 
 export const paidTotalsCheck: CheckDefinition = {
@@ -18,7 +18,7 @@ async function checkPaid(comparison: Comparison): Promise<void> {
   const byGroup = await index.netSums(transactions, 'group_id');
   for (const settlement of settlements) {
     if (!settlement.isClosed || !isLoaded(settlement)) continue;
-    const fault = totalFault(settlement, byGroup.get(groupKey(settlement.account, settlement.id)) ?? []);
+    const fault = totalFault(settlement, byGroup.get(settlementKey(settlement.account, settlement.id)) ?? []);
     if (fault !== undefined && isForgotten(settlement)) {
       certificate.add(paidTotalsCheck, 'note', settlement, notComparedText);
       continue;

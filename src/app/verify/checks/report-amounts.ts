@@ -1,7 +1,7 @@
 import { groupBy } from '../../../core/group-by.js';
 import { millionths, millionthsText } from '../../../core/numeric/decimal.js';
 import type { CheckDefinition, Comparison } from '../common/check.js';
-import { groupKey, type SettlementTotal } from '../common/index-tables.js';
+import { settlementKey, type SettlementTotal } from '../common/index-tables.js';
 import namedGroups from '../statements/named-groups.sql';
 
 export const reportAmountsCheck: CheckDefinition = {
@@ -30,17 +30,17 @@ async function checkReportAmounts({
 }: Comparison): Promise<void> {
   if (reports.length === 0) return;
   const names = await database.rows(namedGroups);
-  const groupsOf = groupBy(names, (row) => groupKey(String(row['account']), String(row['settlement_id'])));
+  const groupsOf = groupBy(names, (row) => settlementKey(String(row['account']), String(row['settlement_id'])));
   const closed = settlements.filter(({ isClosed, total }) => isClosed && total !== null);
-  const byId = new Map(closed.map((settlement) => [groupKey(settlement.account, settlement.id), settlement]));
+  const byId = new Map(closed.map((settlement) => [settlementKey(settlement.account, settlement.id), settlement]));
   const byPeriod = groupBy(closed, periodKey);
-  const summaryOf = new Map(summaries.map((summary) => [groupKey(summary.account, summary.id), summary]));
+  const summaryOf = new Map(summaries.map((summary) => [settlementKey(summary.account, summary.id), summary]));
   for (const report of reports) {
     const { account, id, total, currency } = report;
     if (total === null) continue;
-    const key = groupKey(account, id);
+    const key = settlementKey(account, id);
     const ids = [id, ...(groupsOf.get(key) ?? []).map((row) => String(row['group_id']))];
-    const ofIds = ids.flatMap((one) => byId.get(groupKey(account, one)) ?? []);
+    const ofIds = ids.flatMap((one) => byId.get(settlementKey(account, one)) ?? []);
     const ofPeriod = (byPeriod.get(periodKey(report)) ?? []).filter((group) => group.currency === currency);
     const groups = ofIds.length > 0 ? ofIds : ofPeriod;
     const [first] = groups;

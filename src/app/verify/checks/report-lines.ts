@@ -10,7 +10,7 @@ import { viewStatements } from '../../query/views.js';
 import { settlementsByDate } from '../../settlements/settlements.js';
 import type { CheckDefinition, Comparison } from '../common/check.js';
 import { pathsOf, type CheckedFile } from '../common/checked-files.js';
-import { groupKey } from '../common/index-tables.js';
+import { settlementKey } from '../common/index-tables.js';
 import lineDifferences from '../statements/report-lines.sql';
 
 export const reportLinesCheck: CheckDefinition = {
@@ -51,16 +51,16 @@ async function checkReportLines(comparison: Comparison): Promise<void> {
     // It is read twice: by the statement, and by the differences.
     await database.execute(statement.replace(/\bVIEW (?="?settlement_items\b)/, 'TABLE '));
   }
-  const reportOf = new Map(reports.map((report) => [groupKey(report.account, report.id), report]));
-  const whole = new Set(loaded.map(({ account, id }) => groupKey(account, id)));
+  const reportOf = new Map(reports.map((report) => [settlementKey(report.account, report.id), report]));
+  const whole = new Set(loaded.map(({ account, id }) => settlementKey(account, id)));
   const isPaid = settlementsByDate(comparison);
   for (const row of await database.rows(lineDifferences)) {
     const [account, source] = [String(row['account']), String(row['source'])];
-    const report = reportOf.get(groupKey(account, String(row['settlement_id'])));
+    const report = reportOf.get(settlementKey(account, String(row['settlement_id'])));
     if (report === undefined) continue;
     const isWhole =
       source === 'v0'
-        ? whole.has(groupKey(account, textOrNull(row['group_id']) ?? ''))
+        ? whole.has(settlementKey(account, textOrNull(row['group_id']) ?? ''))
         : isPaid(report) && !isForgotten(report);
     if (!isWhole) continue;
     certificate.count(reportLinesCheck);

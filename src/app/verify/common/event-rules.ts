@@ -41,7 +41,7 @@ export interface EventRules {
   readonly rolesFault: (list: string, walked: Walked, entries: readonly EntryRow[]) => string | undefined;
 }
 
-const events: EventRules = {
+const eventRules: EventRules = {
   list: 'event_list',
   group: 'group_id',
   breakdown: 'NULL',
@@ -53,7 +53,7 @@ const events: EventRules = {
   rolesFault: eventRolesFault,
 };
 
-const transactions: EventRules = {
+const transactionRules: EventRules = {
   list: "'transactions'",
   group: 'NULL',
   breakdown: 'breakdown',
@@ -69,7 +69,7 @@ const transactions: EventRules = {
   rolesFault: transactionFault,
 };
 
-const rules: Readonly<Record<ApiName, EventRules>> = { v0: events, '2024-06-19': transactions };
+const rules: Readonly<Record<ApiName, EventRules>> = { v0: eventRules, '2024-06-19': transactionRules };
 
 /** The rules of a main table with entries: those of the API that fills it. */
 export function rulesOf(main: Pick<Table, 'name'>): EventRules {

@@ -155,14 +155,14 @@ export class IndexTables {
     });
   }
 
-  /** The net sums of a table by settlement, by `groupKey` of the account and the id. */
+  /** The net sums of a table by settlement, by `settlementKey` of the account and the id. */
   async netSums(
     { name: tab }: Table,
     by: 'group_id' | 'settlement_id',
   ): Promise<ReadonlyMap<string, readonly NetSum[]>> {
     const found = new Map<string, NetSum[]>();
     for (const row of await this.#database.rows(netSumsOf, { parameters: { tab, by } })) {
-      const key = groupKey(String(row['account']), String(row['id']));
+      const key = settlementKey(String(row['account']), String(row['id']));
       const [currency, net] = [textOrNull(row['currency']), textOrNull(row['net'])];
       const sum = { currency, net, inexact: Number(row['inexact']), unknown: Number(row['unknown']) };
       found.set(key, [...(found.get(key) ?? []), sum]);
@@ -170,11 +170,11 @@ export class IndexTables {
     return found;
   }
 
-  /** The groups that have an event, by `groupKey`: whether their events lack positions. */
+  /** The groups that have an event, by `settlementKey`: whether their events lack positions. */
   async groups(): Promise<ReadonlyMap<string, boolean>> {
     const rows = await this.#database.rows(groupPositions);
     return new Map(
-      rows.map((row) => [groupKey(String(row['account']), String(row['group_id'])), row['has_gaps'] === true]),
+      rows.map((row) => [settlementKey(String(row['account']), String(row['group_id'])), row['has_gaps'] === true]),
     );
   }
 
@@ -185,7 +185,7 @@ export class IndexTables {
   }
 }
 
-/** The key of an account's group in a map. */
-export function groupKey(account: string, group: string): string {
-  return JSON.stringify([account, group]);
+/** The key of an account's settlement in a map. */
+export function settlementKey(account: string, id: string): string {
+  return JSON.stringify([account, id]);
 }

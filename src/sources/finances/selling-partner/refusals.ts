@@ -28,7 +28,7 @@ export function financesRefusal(query: RefusedQuery, answer: RefusedAnswer): Api
   const { status, body, receivedAt, skewMs } = answer;
   const text = new TextDecoder().decode(body);
   const reason = firstError(text);
-  const refusalCause = causeOf(query, answer, reason, text);
+  const refusalCause = causeOfRefusal(query, answer, reason, text);
   const leastPauseMs = refusalCause === 'bound-too-late' ? untilBoundsAreAccepted(query, receivedAt) : 0;
   const refused = `${query.operation} got status ${status}: ${reasonText(reason, text)}.`;
   const message =
@@ -89,7 +89,7 @@ function member(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
 }
 
-function causeOf(query: RefusedQuery, answer: RefusedAnswer, reason: Reason | undefined, text: string): Cause {
+function causeOfRefusal(query: RefusedQuery, answer: RefusedAnswer, reason: Reason | undefined, text: string): Cause {
   const { status } = answer;
   // 503 and 400 report a limit too.
   if (status === 429 || /^(QuotaExceeded|RequestThrottled|Throttl\w*)$/.test(reason?.code ?? '')) return 'throttled';

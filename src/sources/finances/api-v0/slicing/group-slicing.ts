@@ -116,7 +116,7 @@ function groupForecast(
   const { lake, account, range, refresh } = job;
   const { listed, ahead, spans, isListed } = settlementsOf(request, listing.name);
   const files = lake.snapshot.filesOf(table, account, pipeline);
-  const loaded = loadedSettlements(files, lake.snapshot.keysOf(account, pipeline), listed, now);
+  const loaded = settlementsWithEvents(files, lake.snapshot.keysOf(account, pipeline), listed, now);
   const isInRange = ({ opened }: GroupSlice): boolean => contains(range, opened);
   const done = new Set(refresh ? [] : loaded.map(({ slice }) => slice.name));
   const missing = [...listed, ...ahead].filter((slice) => isInRange(slice) && !done.has(slice.name));
@@ -187,7 +187,7 @@ function syncedFrom(loaded: readonly GroupSlice[], end: number): number {
 }
 
 /** The loaded settlements, each with its number of events. */
-function loadedSettlements(
+function settlementsWithEvents(
   files: readonly DataFile[],
   read: ReadonlyMap<string, LoadKey>,
   listed: readonly GroupSlice[],
