@@ -1,3 +1,4 @@
+import { noRevisions } from '../../test/lake/small-table.js';
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -187,7 +188,7 @@ async function sliceCommits(time: VirtualTime, writers: number): Promise<string>
   const began = time.now;
   await Promise.all(
     lakes.map(async (lake, number) => {
-      const writer = new SliceWriter(lake, clock);
+      const writer = new SliceWriter(lake, clock, noRevisions);
       for (let day = 0; left > 0; day++) {
         left--;
         const { file, key } = dayOf(accountOf(number), day);

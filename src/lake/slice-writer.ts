@@ -62,31 +62,27 @@ export interface Revisions {
    */
   compare(slice: SliceCommit, replacement: SliceReplacement): Promise<Revision | 'same' | 'refused'>;
   /**
-   * Rewrites the files of the slice's main table of which it replaces only a part, without the replaced rows. Calls `use` with the new
-   * files.
+   * Rewrites the files of the slice's main table of which it replaces only a part, without the replaced rows, and commits the slice
+   * with the new files.
    *
-   * @returns what `use` returns
-   * @throws DamagedFile for a file that can't be read, maybe because another run has replaced it; what `use` throws
+   * @returns what `commit` returns
+   * @throws DamagedFile for a file that can't be read, maybe because another run has replaced it; what `commit` throws
    */
-  withRemainder<T>(
+  withRemainder(
     slice: SliceCommit,
     replacement: SliceReplacement,
-    use: (remainder: Remainder) => Promise<T>,
-  ): Promise<T>;
+    commit: (remainder: Remainder) => Promise<CommitResult | undefined>,
+  ): Promise<CommitResult | undefined>;
 }
 
 /** Commits slices to a lake, each as a whole: readers see either all of its files or none. */
 export class SliceWriter {
   readonly #lake: Lake;
   readonly #clock: Clock;
-  readonly #revisions: Partial<Revisions>;
+  readonly #revisions: Revisions;
   readonly #rewriting = new Mutex();
 
-  /**
-   * @param revisions without `compare` rows that are read again are replaced, and no history is kept; without `withRemainder` slices fail
-   * that replace a part of a file
-   */
-  constructor(lake: Lake, clock: Clock, revisions: Partial<Revisions> = {}) {
+  constructor(lake: Lake, clock: Clock, revisions: Revisions) {
     this.#lake = lake;
     this.#clock = clock;
     this.#revisions = revisions;
@@ -102,10 +98,11 @@ export class SliceWriter {
    */
   async commit(slice: SliceCommit): Promise<CommitResult> {
     const choose = () => replacementOf(this.#lake.snapshot, slice);
-    const attempts = () =>
-      overNewest(this.#lake, { choose, isSame: isSameReplacement }, (replacement) => this.#attempt(slice, replacement));
-    // Slices of one merged file replace it one after the other, because each would copy all of it, all but one in vain.
-    const committed = await (choose().shared.length === 0 ? attempts() : this.#rewriting.run(attempts));
+    const committed = await overNewest(this.#lake, { choose, isSame: isSameReplacement }, (replacement) => {
+      if (replacement.shared.length === 0) return this.#attempt(slice, replacement);
+      // Slices of one merged file replace it one after the other, because each would copy all of it, all but one in vain.
+      return this.#rewriting.run(() => this.#attempt(slice, choose()));
+    });
     if (committed !== undefined) return committed;
     const mixed = mixedFile(choose());
     if (mixed === undefined) return notCommitted;
@@ -114,13 +111,12 @@ export class SliceWriter {
 
   /** Compares a slice and commits it with what it replaces; undefined where another run has replaced some of that meanwhile. */
   async #attempt(slice: SliceCommit, replacement: SliceReplacement): Promise<CommitResult | undefined> {
-    const revision = slice.reread === undefined ? undefined : await this.#revisions.compare?.(slice, replacement);
+    const revision = slice.reread === undefined ? undefined : await this.#revisions.compare(slice, replacement);
     if (revision === 'same') return { isCommitted: true, files: 0, bytes: 0 };
     if (revision === 'refused') return { ...notCommitted, isRefused: true };
     const commit = (remainder: Remainder) => this.#commitOne(slice, revision, replacement, remainder);
-    if (replacement.shared.length > 0 && this.#revisions.withRemainder !== undefined)
-      return this.#revisions.withRemainder(slice, replacement, commit);
-    return mixedFile(replacement) === undefined ? commit(noRemainder) : undefined;
+    if (replacement.shared.length === 0) return commit(noRemainder);
+    return this.#revisions.withRemainder(slice, replacement, commit);
   }
 
   /**

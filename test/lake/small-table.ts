@@ -3,6 +3,7 @@ import type { Table } from '../../src/core/columns/table.js';
 import type { Add } from '../../src/lake/delta/actions.js';
 import type { CommitResult } from '../../src/lake/commit-files.js';
 import { Lake } from '../../src/lake/lake.js';
+import { mixedFile, noRemainder } from '../../src/lake/slice-replacement.js';
 import { SliceWriter, type Revisions, type SliceCommit, type SliceFile } from '../../src/lake/slice-writer.js';
 import type { Store } from '../../src/lake/store/store.js';
 
@@ -30,12 +31,19 @@ export function opened(store: Store, clock: Clock = standing): Promise<Lake> {
   return Lake.open(store, [things, parts, changes], clock);
 }
 
+/** Rows that are read again are replaced, without a history; a slice fails that replaces a part of a file. */
+export const noRevisions: Revisions = {
+  compare: () => Promise.resolve({ files: [], isCompared: false, committed: () => undefined }),
+  withRemainder: (_slice, replacement, commit) =>
+    mixedFile(replacement) === undefined ? commit(noRemainder) : Promise.resolve(undefined),
+};
+
 /** Commits a slice as a run of the lake does. */
 export function committed(
   lake: Lake,
   slice: SliceCommit,
   clock: Clock = standing,
-  revisions?: Partial<Revisions>,
+  revisions = noRevisions,
 ): Promise<CommitResult> {
   return new SliceWriter(lake, clock, revisions).commit(slice);
 }

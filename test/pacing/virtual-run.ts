@@ -1,3 +1,4 @@
+import { noRevisions } from '../lake/small-table.js';
 import { startEmulator, type EmulatorOptions } from '../emulator/emulator.js';
 import * as diagnostics from 'node:diagnostics_channel';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -153,6 +154,7 @@ export async function virtualRun(scenario: Scenario): Promise<Outcome> {
       signal: new AbortController().signal,
       emit,
       openSlices: 4,
+      revisions: noRevisions,
     });
     // Where requests are on their way that nobody answers, until they are given up.
     const isTalking = (): boolean => requests.count() > slow.sleeping();

@@ -1,3 +1,4 @@
+import { noRevisions } from '../lake/small-table.js';
 import { startEmulator } from '../emulator/emulator.js';
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -116,7 +117,7 @@ export async function openShop({ seller, now, lake, faults }: ShopOptions): Prom
           signal: new AbortController().signal,
           emit: () => undefined,
           openSlices: 4,
-          revisions: isCompared ? revisions : { withRemainder: revisions.withRemainder },
+          revisions: isCompared ? revisions : { ...noRevisions, withRemainder: revisions.withRemainder },
         });
         return { summaries, failure, emptied: revisions.findings.emptied.length };
       });

@@ -10,7 +10,7 @@ import { countRows, columnList, checkRowCount, rowsIn } from '../../lake/files/l
 import { LedgerlakeError } from '../../core/errors.js';
 import type { NewFile } from '../../lake/commit-files.js';
 import type { Lake } from '../../lake/lake.js';
-import type { Revisions, SliceCommit } from '../../lake/slice-writer.js';
+import type { SliceCommit } from '../../lake/slice-writer.js';
 import { noRemainder, type Remainder, type SliceReplacement } from '../../lake/slice-replacement.js';
 import { importedKey } from '../../lake/loads/imported-spans.js';
 import { windowOf } from '../../lake/loads/load-keys.js';
@@ -29,13 +29,17 @@ import { replacedEvents } from '../spans/undated-events.js';
  *
  * A loaded window replaces imported rows with a date within it; of those without a date `replacedEvents` decides.
  */
-export function remainderWriter(lake: Lake, clock: Clock, limits = defaultLimits): Revisions['withRemainder'] {
-  return async (slice, replacement, use) => {
+export function remainderWriter(lake: Lake, clock: Clock, limits = defaultLimits) {
+  return async <T>(
+    slice: SliceCommit,
+    replacement: SliceReplacement,
+    commit: (remainder: Remainder) => Promise<T>,
+  ): Promise<T> => {
     const pipeline = { name: slice.pipeline, main: slice.main, derived: slice.derived };
     const bundles = sharedBundles(lake, pipeline, slice, replacement);
-    if (bundles.length === 0) return use(noRemainder);
+    if (bundles.length === 0) return commit(noRemainder);
     return withWorkspace(limits, lake.store, async (workspace) => {
-      return use(await remainderOf({ lake, clock, workspace, pipeline }, slice, replacement, bundles));
+      return commit(await remainderOf({ lake, clock, workspace, pipeline }, slice, replacement, bundles));
     });
   };
 }

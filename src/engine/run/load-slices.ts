@@ -28,8 +28,7 @@ export interface PipelineRunOptions<Upstream> {
   readonly emit: Emit;
   /** Open slices of one pipeline without a quota. */
   readonly openSlices: number;
-  /** Left out: as for `SliceWriter`. */
-  readonly revisions?: Partial<Revisions> | undefined;
+  readonly revisions: Revisions;
 }
 
 /** One pass over the slices of a pipeline: the state shared by its stages. */

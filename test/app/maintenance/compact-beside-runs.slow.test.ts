@@ -1,3 +1,4 @@
+import { noRevisions } from '../../lake/small-table.js';
 import { lakePathOf } from '../../../src/lake/catalog/change.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openStore } from '../../../src/lake/store/open-store.js';
@@ -74,7 +75,7 @@ describe('a compaction beside other runs', () => {
       const opened = await open(lake, clock);
       // A run without one counts as dead.
       const lease = await acquireLease(opened, clock);
-      const revisions = { withRemainder: remainderWriter(opened, clock) };
+      const revisions = { ...noRevisions, withRemainder: remainderWriter(opened, clock) };
       for (const number of [1, 2, 3, 2, 1]) await load(opened, number, shipments(number), { refresh: true, revisions });
       lease.cleared();
       await lease.release();

@@ -1,3 +1,4 @@
+import { noRevisions } from '../../lake/small-table.js';
 import { rmSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -72,12 +73,12 @@ describe('reading again what compact has merged', () => {
     // The window is loaded still, and the file of the others names it.
     await load(opened, 1, shipments(1), {
       refresh: true,
-      revisions: { withRemainder: remainderWriter(opened, clock) },
+      revisions: { ...noRevisions, withRemainder: remainderWriter(opened, clock) },
     });
     expect(await contents.differences()).toEqual({});
     await load(opened, 1, shipments(1), {
       refresh: true,
-      revisions: { withRemainder: remainderWriter(opened, clock) },
+      revisions: { ...noRevisions, withRemainder: remainderWriter(opened, clock) },
     });
     expect(await dataFiles(lake, 'events')).toHaveLength(2);
   });
@@ -89,7 +90,10 @@ describe('reading again what compact has merged', () => {
     const opened = await open(lake, clock);
     const [first = '', ...others] = shipments(2);
     const changed = [shipment(within(2, 5), 'order-new', '99.99'), ...others];
-    await load(opened, 2, changed, { refresh: true, revisions: { withRemainder: remainderWriter(opened, clock) } });
+    await load(opened, 2, changed, {
+      refresh: true,
+      revisions: { ...noRevisions, withRemainder: remainderWriter(opened, clock) },
+    });
     const inWindow = `effective_at >= TIMESTAMPTZ '${within(2)}' AND effective_at < TIMESTAMPTZ '${within(3)}'`;
     expect(await contents.differences()).toEqual({ events: 2, entries: 4 });
     const tables = await contents.rows(`SELECT count(*) AS n FROM events WHERE NOT (${inWindow})`);
@@ -123,7 +127,10 @@ describe('reading again what compact has merged', () => {
       { n: 12n, ids: 11n },
     ]);
     const opened = await open(lake, clock);
-    await load(opened, 5, [], { refresh: true, revisions: { withRemainder: remainderWriter(opened, clock) } });
+    await load(opened, 5, [], {
+      refresh: true,
+      revisions: { ...noRevisions, withRemainder: remainderWriter(opened, clock) },
+    });
     expect(await contents.differences()).toEqual({ events: 1, entries: 2 });
     const [left] = await contents.rows(
       'SELECT (SELECT count(*) FROM events WHERE event_id IN (SELECT event_id FROM entries)) AS events, ' +
@@ -198,7 +205,7 @@ describe('reading again what compact has merged', () => {
     await compacted({ lake }, { clock });
     rmSync(pathOf(lake, 'events', addOf(lake, 'events')));
     const opened = await open(lake, clock);
-    const revisions = { withRemainder: remainderWriter(opened, clock) };
+    const revisions = { ...noRevisions, withRemainder: remainderWriter(opened, clock) };
     const failed = load(opened, 2, shipments(2), { refresh: true, revisions });
     await expect(failed).rejects.toMatchObject({ code: 'INCOMPLETE' });
     await expect(failed).rejects.toThrow(
@@ -211,7 +218,7 @@ describe('reading again what compact has merged', () => {
     await compacted({ lake }, { clock });
     const contents = await contentsOf(lake, clock);
     const opened = await open(lake, clock);
-    const revisions = { withRemainder: remainderWriter(opened, clock) };
+    const revisions = { ...noRevisions, withRemainder: remainderWriter(opened, clock) };
     await Promise.all([1, 2, 3].map((number) => load(opened, number, shipments(number), { refresh: true, revisions })));
     expect(await contents.differences()).toEqual({});
     expect(await dataFiles(lake, 'events')).toHaveLength(3);

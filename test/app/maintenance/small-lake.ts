@@ -14,6 +14,7 @@ import type { Store } from '../../../src/lake/store/store.js';
 import type { LoadValues } from '../../../src/engine/run/load-options.js';
 import { runPipelines } from '../../../src/engine/run/runner.js';
 import type { WindowSlice } from '../../../src/engine/slicing/window-slices.js';
+import { noRevisions } from '../../lake/small-table.js';
 import { listQueue } from '../../../src/engine/run/slice-queue.js';
 
 /** A shipment of one order for one price; `posted` and `order` make it another one. */
@@ -40,7 +41,7 @@ export function within(number: number, minute = 0): string {
 interface SmallLoad extends LoadValues {
   /** Says when load keys were read. */
   readonly clock?: Clock;
-  readonly revisions?: Partial<Revisions>;
+  readonly revisions?: Revisions;
 }
 
 /** Loads a window with events, as if a service had answered with them. */
@@ -48,7 +49,7 @@ export async function load(
   lake: Lake,
   number: number,
   events: readonly string[],
-  { clock = systemClock, revisions, ...values }: SmallLoad = {},
+  { clock = systemClock, revisions = noRevisions, ...values }: SmallLoad = {},
 ): Promise<void> {
   const slice = window(number);
   const body = Buffer.from(`{"payload":{"FinancialEvents":{"ShipmentEventList":[${events.join(',')}]}}}`);

@@ -13,6 +13,7 @@ import { noUpstream } from '../../../src/sources/finances/connect-finances.js';
 import { tables } from '../../../src/sources/finances/lake-tables.js';
 import { windowSubject } from '../../../src/sources/finances/model/slice-rows.js';
 import { shipment } from '../../app/maintenance/small-lake.js';
+import { noRevisions } from '../../lake/small-table.js';
 import { memoryStore } from '../../lake/memory-store.js';
 
 const dayMs = 86_400_000;
@@ -27,13 +28,13 @@ interface Played {
   readonly days: readonly number[];
   readonly refresh?: boolean;
   readonly signal?: AbortSignal;
-  readonly revisions?: Partial<Revisions>;
+  readonly revisions?: Revisions;
   /** Called before a day's page is received. */
   readonly page?: (number: number) => Promise<void>;
 }
 
 /** Loads days of one shipment each, four at a time; the events of the run. */
-async function played({ lake, days, refresh = false, revisions, page, ...given }: Played) {
+async function played({ lake, days, refresh = false, revisions = noRevisions, page, ...given }: Played) {
   const { signal = new AbortController().signal } = given;
   const events: RunEvent[] = [];
   const slices = days.map(day);
@@ -135,7 +136,7 @@ test('a slice that is new waits for the commits of those that are read again', a
     if (number < 3) await new Promise((resolve) => setTimeout(resolve, 50));
     return { files: [], isCompared: true, committed: () => void order.push(`ends ${number}`) };
   };
-  const again = await played({ lake, days: [1, 2, 3, 4], refresh: true, revisions: { compare } });
+  const again = await played({ lake, days: [1, 2, 3, 4], refresh: true, revisions: { ...noRevisions, compare } });
   expect(again.failure).toBeUndefined();
   expect(order.slice(0, 4).map((line) => line.split(' ')[0])).toEqual(['begins', 'ends', 'begins', 'ends']);
   expect(order.slice(4).toSorted()).toEqual(['begins 3', 'begins 4', 'ends 3', 'ends 4']);

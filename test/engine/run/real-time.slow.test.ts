@@ -1,3 +1,4 @@
+import { noRevisions } from '../../lake/small-table.js';
 import { expect, onTestFinished, test } from 'vitest';
 import { connectFinances } from '../../../src/sources/finances/connect-finances.js';
 import { tables } from '../../../src/sources/finances/lake-tables.js';
@@ -96,6 +97,7 @@ test('with a fault on every tenth request, the service itself fifty times as fas
     signal: new AbortController().signal,
     emit: () => undefined,
     openSlices: 4,
+    revisions: noRevisions,
   });
   expect(failure).toBeUndefined();
   expect(server.counts.faults()).toBeGreaterThan(5);

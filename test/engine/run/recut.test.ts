@@ -1,3 +1,4 @@
+import { noRevisions } from '../../lake/small-table.js';
 import { expect, test } from 'vitest';
 import { tables } from '../../../src/sources/finances/lake-tables.js';
 import { Lake } from '../../../src/lake/lake.js';
@@ -39,6 +40,7 @@ test('a first slice that holds far more than a chain of pages may have is given 
       if (event.event === 'slice-failed') told.push(`${event.slice} ${event.verdict}: ${event.reason}`);
     },
     openSlices: 4,
+    revisions: noRevisions,
   });
   expect(failure).toBeUndefined();
   expect(told).toEqual([

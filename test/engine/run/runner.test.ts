@@ -1,3 +1,4 @@
+import { noRevisions } from '../../lake/small-table.js';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { choosePipelines } from '../../../src/app/configuration/chosen-pipelines.js';
@@ -29,6 +30,7 @@ async function loaded(store: Store, tell: (event: RunEvent) => void, signal = ne
     signal,
     emit: tell,
     openSlices: 4,
+    revisions: noRevisions,
   });
 }
 

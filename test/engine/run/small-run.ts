@@ -1,3 +1,4 @@
+import { noRevisions } from '../../lake/small-table.js';
 import type { Clock } from '../../../src/core/clock.js';
 import { readPages } from '../../../src/engine/paging/paginator.js';
 import { tables } from '../../../src/sources/finances/lake-tables.js';
@@ -110,6 +111,7 @@ export async function run(
       signal: new AbortController().signal,
       emit: () => undefined,
       openSlices: 4,
+      revisions: noRevisions,
     });
     if (failure !== undefined) throw failure as Error;
     await vacuumLake(lake, lease, { clock, emit: () => undefined });
