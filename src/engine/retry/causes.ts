@@ -54,6 +54,10 @@ export type SliceVerdict =
   | 'skip'
   /** As `skip`, for a reason that no other slice shares: it doesn't count as a sign that all of them fail. */
   | 'skip-alone'
+  | SplitVerdict;
+
+/** The outcome of a slice of which shorter ones may be read. */
+export type SplitVerdict =
   /** It can't be resumed: it is split, or read again from its beginning. */
   | 'retry'
   /** It is too large: it is split. */

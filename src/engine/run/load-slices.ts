@@ -80,7 +80,7 @@ export async function loadSlices<Upstream>(
     Readable.from(scheduler.slices(), { highWaterMark: 0 }),
     readConcurrently(
       (open) => readSlice(open, pass),
-      ({ slice }) => isLoaded(slice, pass),
+      ({ slice }) => isReread(slice, pass),
     ),
     (slices: AsyncIterable<WholeSlice>) => commitConcurrently(slices, pass),
   );
@@ -98,14 +98,14 @@ async function commitConcurrently<Upstream>(slices: AsyncIterable<WholeSlice>, p
     const committed = commitSlice(slice, pass);
     // A failure is thrown below.
     committed.catch(() => undefined);
-    if (slice.isLoaded) await committed;
+    if (slice.isReread) await committed;
     else committing.push(committed);
   }
   await Promise.all(committing);
 }
 
-/** Whether a slice is read that is loaded, at least partly. */
-function isLoaded<Upstream>(slice: Slice, { pipeline, job }: Pass<Upstream>): boolean {
+/** Whether a slice is read again, at least partly: its answer is compared with stored rows. */
+function isReread<Upstream>(slice: Slice, { pipeline, job }: Pass<Upstream>): boolean {
   const { loadKeys, takesOver = [] } = slice;
   const loaded = job.lake.snapshot.keysOf(job.account, pipeline.name);
   return rereadOf(slice, job) !== undefined && [...loadKeys, ...takesOver].some((loadKey) => loaded.has(loadKey));
@@ -121,26 +121,25 @@ function rereadOf({ reread }: Slice, { refresh }: Job): Slice['reread'] {
  */
 function readConcurrently(
   read: (open: OpenSlice) => Promise<WholeSlice | undefined>,
-  rereads: (open: OpenSlice) => boolean,
+  isReread: (open: OpenSlice) => boolean,
 ): Transform {
   const running = new Set<Promise<void>>();
-  const rereading = new Set<Promise<void>>();
+  const rereads = new Set<Promise<void>>();
   return new Transform({
     objectMode: true,
     transform(open: OpenSlice, _encoding, begun) {
-      const isRepeated = rereads(open);
       const task = read(open)
         .then(async (whole) => {
-          if (!isRepeated) await Promise.all(rereading);
+          if (!rereads.has(task)) await Promise.all(rereads);
           if (whole !== undefined) this.push(whole);
         })
         .catch((error: unknown) => this.destroy(error as Error))
         .then(() => {
           running.delete(task);
-          rereading.delete(task);
+          rereads.delete(task);
         });
       running.add(task);
-      if (isRepeated) rereading.add(task);
+      if (isReread(open)) rereads.add(task);
       begun();
     },
     flush(done) {
@@ -154,8 +153,7 @@ function readConcurrently(
 /** A slice that was read completely and encoded. */
 interface WholeSlice {
   readonly open: OpenSlice;
-  /** Whether it was read again. */
-  readonly isLoaded: boolean;
+  readonly isReread: boolean;
   /** The files of what is committed: of the slice as a whole, or of each of its parts. */
   readonly parts: ReadonlyMap<SlicePart, readonly SliceFile[]>;
   readonly collector: Pick<Collector<unknown>, 'holes' | 'leftOpen'>;
@@ -185,7 +183,7 @@ async function readSlice<Upstream>(open: OpenSlice, pass: Pass<Upstream>): Promi
 async function wholeSlice<Upstream>(open: OpenSlice, pass: Pass<Upstream>): Promise<WholeSlice> {
   const { pipeline, scheduler, upstream, summary, signal, job } = pass;
   const { slice } = open;
-  const whole = { open, isLoaded: isLoaded(slice, pass) };
+  const whole = { open, isReread: isReread(slice, pass) };
   const afterwards: (() => Promise<void>)[] = [];
   const reading: Reading<Upstream> = {
     upstream,

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { RequestQueue } from '../../../src/engine/rate-limit/request-queue.js';
@@ -7,6 +8,8 @@ import { HandClock, settled } from '../../core/clock.js';
 const start = Date.parse('2025-03-04T05:06:07.089Z');
 
 const never = new AbortController().signal;
+// All who wait listen to it, as to the signal of a run.
+setMaxListeners(0, never);
 
 /** Those who wait for a bucket's tokens, one behind the other, as requests do. */
 function lineFor(bucket: TokenBucket) {
