@@ -18,6 +18,9 @@ import { memoryStore } from '../../lake/memory-store.js';
 
 const dayMs = 86_400_000;
 
+/** A first slice loads the encoder, which takes seconds on a busy machine. */
+const patience = { timeout: 20_000 };
+
 function day(number: number): WindowSlice {
   const start = Date.UTC(2026, 0, number);
   return windowSlice({ start, end: start + dayMs });
@@ -112,7 +115,7 @@ test('slices that are ready while a commit is on its way become one commit', asy
   });
   await vi.waitFor(() => {
     expect([ready.days, waiting()]).toEqual([4, 1]);
-  });
+  }, patience);
   // The files of all four are written meanwhile.
   await new Promise((resolve) => setTimeout(resolve, 200));
   open();
@@ -156,7 +159,7 @@ test('a run that is stopped ends once what is complete is committed, and a commi
   }).finally(() => (hasEnded = true));
   await vi.waitFor(() => {
     expect(waiting()).toBe(1);
-  });
+  }, patience);
   await new Promise((resolve) => setTimeout(resolve, 200));
   stopping.abort(new Error('stopped'));
   await new Promise((resolve) => setTimeout(resolve, 50));
