@@ -108,12 +108,14 @@ export async function fileContents(folder: string): Promise<string[]> {
 }
 
 /**
- * DuckDB over the committed files of a lake, closed when the test ends; a query that is given needs only its own tables.
+ * DuckDB over the committed files of a lake, closed when the test ends. A query that is given needs only its own tables, and no views over
+ * them.
  */
 export async function database(lake: string, clock: Clock, query?: string): Promise<Database> {
   const reader = await openLakeReader(lake, clock);
   const named = reader.tables.filter(({ name }) => query === undefined || new RegExp(`\\b${name}\\b`).test(query));
-  const opened = await LakeDatabase.open({ ...reader, tables: named });
+  const macrosFor = query === undefined ? reader.macrosFor : () => [];
+  const opened = await LakeDatabase.open({ ...reader, tables: named, macrosFor });
   onTestFinished(() => {
     opened.close();
   });
