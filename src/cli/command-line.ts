@@ -133,7 +133,7 @@ async function runCommand(
     },
   };
   try {
-    if (command.takesAccounts === true) accounts = await readRunAccounts(args);
+    if (command.severalAccounts === 'in turn') accounts = await readRunAccounts(args);
     process.exitCode =
       accounts.length < 2
         ? (await runOnce(args, command, context)).exitCode
@@ -151,9 +151,9 @@ async function runCommand(
 }
 
 /** Throws a USAGE error for several accounts where a command takes one. Of other options the last value counts. */
-function refuseAccounts(args: CommandArguments, { name, takesAccounts, readsAccounts }: CommandDefinition): void {
+function refuseAccounts(args: CommandArguments, { name, severalAccounts }: CommandDefinition): void {
   const accounts = [...new Set(args.repeated('account'))];
-  if (accounts.length < 2 || takesAccounts === true || readsAccounts === true) return;
+  if (accounts.length < 2 || severalAccounts !== undefined) return;
   const help = `see ${program} ${name} --help`;
   throw usageError(`expected --account once, got it with ${accounts.join(' and ')}; ${help}`);
 }

@@ -34,7 +34,7 @@ export const askCommand: CommandDefinition = {
     sql: { isFlag: true, about: 'Print the query instead, which `ledgerlake sql` runs' },
     ...resultOptions,
   },
-  readsAccounts: true,
+  severalAccounts: 'at once',
   examples: [
     ['ask', 'the questions'],
     ['ask profit-by-sku --param month=2026-01 --costs costs.csv', 'with the margin'],

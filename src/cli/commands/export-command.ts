@@ -1,6 +1,7 @@
 import type { ExportFormat } from '../../app/export/export-formats.js';
 import { usageError } from '../../core/errors.js';
 import type { CommandResult } from '../../app/command-result.js';
+import type { CommandContext } from '../../app/context.js';
 import { journalFormatNames } from '../../app/journal/journal-formats.js';
 import { wholeNumber } from '../../core/text/value-forms.js';
 import {
@@ -11,12 +12,10 @@ import {
 } from '../options/command-definition.js';
 import { readLakeSettings } from '../options/command-settings.js';
 
-type ExportContext = Parameters<CommandDefinition['run']>[1];
-
 interface FormatDefinition {
   /** The options that not every format has. */
   readonly options: readonly string[];
-  readonly run: (args: CommandArguments, context: ExportContext) => Promise<CommandResult | number>;
+  readonly run: (args: CommandArguments, context: CommandContext) => Promise<CommandResult | number>;
 }
 
 /** What `export` writes, by the name of the format. */
@@ -140,7 +139,7 @@ function readDir(args: CommandArguments): string {
 async function exportTables(
   format: ExportFormat,
   args: CommandArguments,
-  context: ExportContext,
+  context: CommandContext,
 ): Promise<CommandResult | number> {
   const { runExport } = await import('../../app/export/export-tables.js');
   return runExport({ ...(await readLakeSettings(args)), format }, context);
@@ -148,7 +147,7 @@ async function exportTables(
 
 async function exportSettlementReports(
   args: CommandArguments,
-  context: ExportContext,
+  context: CommandContext,
 ): Promise<CommandResult | number> {
   const { exportSettlementReports: write } = await import('../../app/settlement-reports/export-settlement-reports.js');
   return write(
@@ -164,7 +163,7 @@ async function exportSettlementReports(
   );
 }
 
-async function exportJournal(args: CommandArguments, context: ExportContext): Promise<CommandResult | number> {
+async function exportJournal(args: CommandArguments, context: CommandContext): Promise<CommandResult | number> {
   const output = args.text('output');
   const isPrinted = output === undefined || output === '-';
   if (isPrinted && args.flag('json')) {

@@ -53,7 +53,7 @@ export const backfillCommand: CommandDefinition = {
     ...ofLoad('backfill'),
     ...shared('metrics-port', 'metrics-host', 'metrics-file', 'json'),
   },
-  takesAccounts: true,
+  severalAccounts: 'in turn',
   examples: [
     ['backfill', 'a first run: 90 days of a synthetic seller into data/lake'],
     ['backfill financial-events --from {60 days ago} --to {30 days ago}', 'one pipeline, 30 days'],
@@ -122,7 +122,7 @@ export const planCommand: CommandDefinition = {
     ...ofLoad('plan'),
     ...shared('format'),
   },
-  takesAccounts: true,
+  severalAccounts: 'in turn',
   examples: [
     ['plan --from {365 days ago}', 'how long a year would take'],
     ['plan --probe --format json', 'for a program, on an empty lake'],
@@ -171,7 +171,7 @@ export const syncCommand: CommandDefinition = {
     },
     ...shared('metrics-port', 'metrics-host', 'metrics-file', 'json'),
   },
-  takesAccounts: true,
+  severalAccounts: 'in turn',
   examples: [
     ['sync', 'the nightly run'],
     ['sync --look-back 60', 'read the last 60 days again'],

@@ -16,7 +16,7 @@ export const mcpCommand: CommandDefinition = {
     ...seenAccounts,
     ...shared('cache', 'time-zone', 'chart', 'costs'),
   },
-  readsAccounts: true,
+  severalAccounts: 'at once',
   examples: [
     ['mcp --lake /data/lake', 'what a client is configured to run'],
     ['mcp --lake s3://my-bucket/lake --account my-shop', 'one account of a lake on S3'],

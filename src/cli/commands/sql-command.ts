@@ -30,7 +30,7 @@ export const sqlCommand: CommandDefinition = {
     param: { about: 'NAME=VALUE: the value of $NAME, as a text that DuckDB converts; may be repeated' },
     ...resultOptions,
   },
-  readsAccounts: true,
+  severalAccounts: 'at once',
   examples: [
     [`sql "SELECT currency, sum(amount) FROM entries WHERE role = 'net' GROUP BY ALL"`, 'net proceeds by currency'],
     ['sql --at 41 "SELECT count(*) FROM events"', 'before the last commit'],

@@ -144,10 +144,8 @@ export interface CommandDefinition {
   /** A few sentences for the command's help; a function where they need an import. */
   readonly description: string | (() => Promise<string>);
   readonly options: Readonly<Record<string, OptionDefinition>>;
-  /** Whether it runs for several accounts, in turn. */
-  readonly takesAccounts?: boolean;
-  /** Whether it reads several accounts at once. */
-  readonly readsAccounts?: boolean;
+  /** What it does with several accounts: it runs for one after the other, or reads all at once. Left out: it takes one. */
+  readonly severalAccounts?: 'in turn' | 'at once';
   /** Whether its end is posted to the address of the setting `notify`. */
   readonly notifies?: boolean;
   /** Whether its log doesn't depend on the configuration although it has `--config`: it reads that itself, or not at all. */

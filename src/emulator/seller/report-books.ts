@@ -1,8 +1,12 @@
 import { createHash } from 'node:crypto';
 import { isoInstant } from '../../core/numeric/instant.js';
 import type { ReportDocument, ReportBackend, SettlementReport } from '../../serve/reports-2021-06-30/report-backend.js';
-import { reportFields } from '../../sources/finances/settlement-reports/report-fields.js';
 import { reportLimits } from '../../sources/finances/settlement-reports/report-operations.js';
+import {
+  namesLine,
+  writtenLine,
+  type WrittenFields,
+} from '../../sources/finances/settlement-reports/report-writing.js';
 import type { EventListName } from '../../sources/finances/api-v0/event-records.js';
 import { hash } from '../profiles/seeded-random.js';
 import type { Period } from './event-calendar.js';
@@ -11,12 +15,6 @@ import { beginningBalance, labelledAmounts, type LabelledAmount } from './report
 import { ReportSink } from './report-sink.js';
 import type { SellerBooks, SettlementBooks } from './settlement-books.js';
 import { shipmentNumberOf } from './transaction-books.js';
-import type { WrittenFields } from '../../sources/finances/settlement-reports/report-writing.js';
-
-/** A line of a report, without its line end. */
-function reportLine(fields: WrittenFields): string {
-  return reportFields.map((name) => fields[name] ?? '').join('\t');
-}
 
 const salt = { created: 88 };
 
@@ -71,7 +69,7 @@ export class ReportBooks implements ReportBackend {
     const history = this.#history(report.createdAt);
     const period = this.#settlements.closedIn(history).find((each) => this.#settlements.reportIdOf(each) === report.id);
     const lines = period === undefined ? [] : await this.#linesOf(period, history);
-    return { text: `${[reportFields.join('\t'), ...lines].join('\n')}\n`, encoding: 'utf-8' };
+    return { text: `${[namesLine, ...lines].join('\n')}\n`, encoding: 'utf-8' };
   }
 
   /** The reports of all settlements closed by an instant: those too that are no longer kept, or not created yet. */
@@ -114,19 +112,19 @@ export class ReportBooks implements ReportBackend {
     const { start, end, marketplace } = period;
     const id = { 'settlement-id': this.#settlements.settlementIdOf(period) };
     const balances = await this.#books.balancesOf(period, history.until);
-    const header = reportLine({
+    const header = writtenLine({
       ...id,
       'settlement-start-date': instantText(start),
       'settlement-end-date': instantText(end),
       'deposit-date': instantText(end + depositMs),
       'total-amount': reportAmountText(balances.total),
       currency: marketplace.currency,
-    });
+    }).text;
     const lines = [header];
     if (balances.beginningBalance !== 0n) {
       const [type, amountType, description] = beginningBalance;
       lines.push(
-        reportLine({
+        writtenLine({
           ...id,
           'transaction-type': type,
           'amount-type': amountType,
@@ -134,14 +132,14 @@ export class ReportBooks implements ReportBackend {
           amount: reportAmountText(balances.beginningBalance),
           'posted-date': instantText(start).slice(0, 10),
           'posted-date-time': instantText(start),
-        }),
+        }).text,
       );
     }
     for (const event of history.events({ start, end }, marketplace)) {
       this.#books.events.write(event, this.#sink);
       const ofEvent = { ...id, ...this.#eventFields(event) };
       for (const amount of labelledAmounts(event.list, marketplace, this.#sink)) {
-        lines.push(reportLine({ ...ofEvent, ...amountFields(amount) }));
+        lines.push(writtenLine({ ...ofEvent, ...amountFields(amount) }).text);
       }
     }
     return lines;

@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.js';
 import { usageError } from '../../core/errors.js';
-import type { BackendItem, BackendPage, BackendQuery } from '../../serve/operation/backend-page.js';
+import type { BackendQuery } from '../../serve/operation/backend-page.js';
 import { contains, type Window } from '../../core/windows.js';
 import type { Backend } from '../../serve/served-apis.js';
 import { createEventStream, type EventFacts, type EventStream, type SellerHistory, historyAt } from './event-stream.js';
@@ -12,7 +12,7 @@ import type { Profile } from '../profiles/seller-profile.js';
 import { createPeriodSums, groupJson } from './settlement-groups.js';
 import type { Period } from './event-calendar.js';
 import { ReportBooks } from './report-books.js';
-import { SettlementBooks, type SellerBooks } from './settlement-books.js';
+import { pageOf, SettlementBooks, type FoundItem, type SellerBooks } from './settlement-books.js';
 import { TransactionBooks } from './transaction-books.js';
 
 export interface SellerOptions {
@@ -66,23 +66,6 @@ function ordinalIn(cursor: string | undefined): number | undefined {
   return ordinal;
 }
 
-/** At most `limit` items, and the last of them where more follow. */
-function firstItems<T>(items: Iterable<T>, limit: number): { first: T[]; last: T | undefined } {
-  const first: T[] = [];
-  for (const item of items) {
-    if (first.length === limit) return { first, last: first.at(-1) };
-    first.push(item);
-  }
-  return { first, last: undefined };
-}
-
-/** A promise of the result, rejected with what `compute` throws. */
-function promised<T>(compute: () => T): Promise<T> {
-  return new Promise((resolve) => {
-    resolve(compute());
-  });
-}
-
 /**
  * A synthetic seller on several marketplaces, each with its currency and its groups of fourteen days. The events of a
  * day depend on the seed, the density and that day alone; the clock decides only how many of them have happened. Memory
@@ -105,13 +88,14 @@ export function createSeller(options: SellerOptions, clock: Clock): Seller {
   const { profile, periods } = stream;
   const sink = new JsonSink(stream.orderIds, profile);
 
-  function eventPage(found: Iterable<EventFacts>, { limit }: BackendQuery): BackendPage {
-    const { first, last } = firstItems(found, limit);
-    const items = first.map((event): BackendItem => {
-      stream.write(event, sink);
-      return { list: event.list, json: sink.finish() };
-    });
-    return { items, next: last && String(last.ordinal) };
+  function* eventItems(found: Iterable<EventFacts>): Generator<FoundItem> {
+    for (const event of found) {
+      const write = () => {
+        stream.write(event, sink);
+        return sink.finish();
+      };
+      yield { cursor: String(event.ordinal), list: event.list, write };
+    }
   }
 
   /** The beginning balance of a settlement period and its total at an instant, in millionths. */
@@ -123,10 +107,13 @@ export function createSeller(options: SellerOptions, clock: Clock): Seller {
     return { beginningBalance, total: beginningBalance + (await sums.netOf(period, until)) };
   }
 
-  async function groupItem(period: Period, until: number): Promise<BackendItem> {
-    const balances = await balancesOf(period, until);
-    const facts = { id: periods.idOf(period), period, isOpen: period.end > until, ...balances };
-    return { list: '', json: groupJson(key, profile, facts) };
+  function groupItem(period: Period, until: number): FoundItem {
+    const cursor = periods.idOf(period);
+    const write = async () => {
+      const facts = { id: cursor, period, isOpen: period.end > until, ...(await balancesOf(period, until)) };
+      return groupJson(key, profile, facts);
+    };
+    return { cursor, write };
   }
 
   const books: SellerBooks = { seed, key, events: stream, sums, historyOf, balancesOf };
@@ -142,30 +129,31 @@ export function createSeller(options: SellerOptions, clock: Clock): Seller {
         throw usageError(`expected the cursor to be the id of a group that a page ended with, got "${cursor}"`);
       }
       const found = history.periods.slice(position + 1).filter(({ start }) => contains(range, start));
-      const { first, last } = firstItems(found, limit);
-      const items: BackendItem[] = [];
-      for (const period of first) items.push(await groupItem(period, history.until));
-      return { items, next: last && periods.idOf(last) };
+      return pageOf(
+        found.map((period) => groupItem(period, history.until)),
+        limit,
+      );
     },
-    events: (range, query) =>
-      promised(() => eventPage(historyOf(query).events(range, undefined, ordinalIn(query.cursor)), query)),
-    eventsOfGroup: (groupId, query, within = allTime) =>
-      promised(() => {
-        const history = historyOf(query);
-        const period = history.periods.find((candidate) => periods.idOf(candidate) === groupId);
-        if (period === undefined) return undefined;
-        const range = { start: Math.max(period.start, within.start), end: Math.min(period.end, within.end) };
-        return eventPage(history.events(range, period.marketplace, ordinalIn(query.cursor)), query);
-      }),
-    eventsOfOrder: (orderId, query) =>
-      promised(() => {
-        const order = stream.orderIds.ordinalOf(orderId);
-        if (order === undefined || stream.density.perDay === 0) return undefined;
-        const found = stream.eventsOf(order).map(stream.factsOf).filter(historyOf(query).has);
-        const after = ordinalIn(query.cursor) ?? -Infinity;
-        const remaining = found.filter(({ ordinal }) => ordinal > after);
-        return found.length === 0 ? undefined : eventPage(remaining, query);
-      }),
+    events: async (range, query) => {
+      const found = historyOf(query).events(range, undefined, ordinalIn(query.cursor));
+      return pageOf(eventItems(found), query.limit);
+    },
+    eventsOfGroup: async (groupId, query, within = allTime) => {
+      const history = historyOf(query);
+      const period = history.periods.find((candidate) => periods.idOf(candidate) === groupId);
+      if (period === undefined) return undefined;
+      const range = { start: Math.max(period.start, within.start), end: Math.min(period.end, within.end) };
+      const found = history.events(range, period.marketplace, ordinalIn(query.cursor));
+      return pageOf(eventItems(found), query.limit);
+    },
+    eventsOfOrder: async (orderId, query) => {
+      const order = stream.orderIds.ordinalOf(orderId);
+      if (order === undefined || stream.density.perDay === 0) return undefined;
+      const found = stream.eventsOf(order).map(stream.factsOf).filter(historyOf(query).has);
+      const after = ordinalIn(query.cursor) ?? -Infinity;
+      const remaining = found.filter(({ ordinal }) => ordinal > after);
+      return found.length === 0 ? undefined : pageOf(eventItems(remaining), query.limit);
+    },
     byTransaction: new TransactionBooks(books, settlements),
     byReport: new ReportBooks(books, settlements),
   };

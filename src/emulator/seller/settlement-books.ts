@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { shortInstant } from '../../core/numeric/instant.js';
 import { contains, dayMs } from '../../core/windows.js';
-import type { BackendPage, BackendQuery } from '../../serve/operation/backend-page.js';
+import type { BackendItem, BackendPage, BackendQuery } from '../../serve/operation/backend-page.js';
 import type {
   PayoutQuestion,
   SummaryQuestion,
@@ -30,19 +30,23 @@ export interface SellerBooks {
   ) => Promise<{ readonly beginningBalance: bigint; readonly total: bigint }>;
 }
 
-/** An item of a page: its cursor, and the writer of its JSON. */
+/** An item of a page: its cursor, the list that contains it, if any, and the writer of its JSON. */
 export interface FoundItem {
   readonly cursor: string;
+  readonly list?: string;
   readonly write: () => string | Promise<string>;
 }
 
 /** A page of the first `limit` items, with the cursor of the next page. */
-export async function pageOf(found: AsyncIterable<FoundItem>, limit: number): Promise<BackendPage> {
-  const items: { list: string; json: string }[] = [];
+export async function pageOf(
+  found: Iterable<FoundItem> | AsyncIterable<FoundItem>,
+  limit: number,
+): Promise<BackendPage> {
+  const items: BackendItem[] = [];
   let last = '';
-  for await (const { cursor, write } of found) {
+  for await (const { cursor, list = '', write } of found) {
     if (items.length === limit) return { items, next: last };
-    items.push({ list: '', json: await write() });
+    items.push({ list, json: await write() });
     last = cursor;
   }
   return { items, next: undefined };

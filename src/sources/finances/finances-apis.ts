@@ -2,7 +2,7 @@ import type { Derivation } from '../../engine/run/derivation.js';
 import { finances20240619 } from './api-2024-06-19/finances-api.js';
 import { financesV0 } from './api-v0/finances-api.js';
 import type { ApiName, FinancesOperation } from './api-names.js';
-import type { ApiOperation, FinancesApi, FinancesReader, PagedFinancesApi } from './selling-partner/finances-api.js';
+import type { ApiOperation, FinancesApi } from './selling-partner/finances-api.js';
 import {
   reportOperations,
   type ReportOperation,
@@ -43,9 +43,3 @@ export function derivationOf({
 }): Derivation | undefined {
   return derived.length === 0 ? undefined : apiWith(operation)?.derivation;
 }
-
-type ClientOf<Paged> = Paged extends PagedFinancesApi<infer Q, infer P> ? FinancesReader<Q, P> : never;
-/** A client of each API, by its name. */
-export type FinancesClients = {
-  readonly [A in (typeof financesApis)[number] as A['name']]: ClientOf<ReturnType<A['paged']>>;
-};

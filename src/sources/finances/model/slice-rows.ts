@@ -380,48 +380,34 @@ export class SliceRows {
   }
 }
 
-/**
- * Unexpected data from the upstream. None of it stops a slice.
- *
- * - `unknownLists`: events in lists that the model doesn't know, by list
- * - `unknownPaths`: amounts at paths that the model doesn't know, by `list: path`
- * - `oddFields`: values of an unexpected type, by `list: path`
- * - `textAmounts`: amounts that came as strings and are numbers, by `list: path`
- * - `inexactAmounts`: amounts that DECIMAL(18,6) can't hold exactly, which no sum has, by currency
- * - `repaired`: events with a text that is no JSON, by list
- * - `holes`: events that can't be cut out of their page, by their place
- * - `unknownOrders`: orders that the service doesn't know, by id
- * - `unreconciled`: transactions whose breakdowns don't add up to their total, by type
- * - `repeated`: transactions that appear twice in the same answer and count once, by type
- */
-export type EventWarnings = Readonly<Record<WarningKind, Map<string, number>>>;
-
-type WarningKind =
-  | 'unknownLists'
-  | 'unknownPaths'
-  | 'oddFields'
-  | 'textAmounts'
-  | 'inexactAmounts'
-  | 'repaired'
-  | 'holes'
-  | 'unknownOrders'
-  | 'unreconciled'
-  | 'repeated';
-
-export function newWarnings(): EventWarnings {
+/** Counts of unexpected data from the upstream. None of it stops a slice. */
+export function newWarnings() {
+  const counts = () => new Map<string, number>();
   return {
-    unknownLists: new Map(),
-    unknownPaths: new Map(),
-    oddFields: new Map(),
-    textAmounts: new Map(),
-    inexactAmounts: new Map(),
-    repaired: new Map(),
-    holes: new Map(),
-    unknownOrders: new Map(),
-    unreconciled: new Map(),
-    repeated: new Map(),
+    /** Events in lists that the model doesn't know, by list. */
+    unknownLists: counts(),
+    /** Amounts at paths that the model doesn't know, by `list: path`. */
+    unknownPaths: counts(),
+    /** Values of an unexpected type, by `list: path`. */
+    oddFields: counts(),
+    /** Amounts that came as strings and are numbers, by `list: path`. */
+    textAmounts: counts(),
+    /** Amounts that DECIMAL(18,6) can't hold exactly, which no sum has, by currency. */
+    inexactAmounts: counts(),
+    /** Events with a text that is no JSON, by list. */
+    repaired: counts(),
+    /** Events that can't be cut out of their page, by their place. */
+    holes: counts(),
+    /** Orders that the service doesn't know, by id. */
+    unknownOrders: counts(),
+    /** Transactions whose breakdowns don't add up to their total, by type. */
+    unreconciled: counts(),
+    /** Transactions that appear twice in the same answer and count once, by type. */
+    repeated: counts(),
   };
 }
+
+export type EventWarnings = Readonly<ReturnType<typeof newWarnings>>;
 
 /** Maximum of separately counted subjects of one kind of warning: a page can contain as many as it has bytes. */
 const mostSubjects = 1000;
@@ -433,7 +419,7 @@ export function countWarning(counts: Map<string, number>, subject: string, by = 
 
 /** Moves counts from one set of warnings to another. */
 export function moveWarnings(from: EventWarnings, to: EventWarnings): void {
-  for (const kind of Object.keys(from) as WarningKind[]) {
+  for (const kind of Object.keys(from) as (keyof EventWarnings)[]) {
     for (const [subject, times] of from[kind]) countWarning(to[kind], subject, times);
     from[kind].clear();
   }
