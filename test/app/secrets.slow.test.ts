@@ -75,7 +75,7 @@ async function everythingOf({ out, err, commandLine, folder }: Ended & { readonl
 }
 
 const wrong = { clientSecret: 'amzn1.oa2-cs.v1.a-wrong-one-that-nobody-may-see-either' };
-const expired: Faults = { 'access-token-expired': { times: 2, when: ({ numberInOperation: n }) => n === 2 } };
+const expired: Faults = { 'access-token-expired': { times: 2, when: ({ number }) => number % 3 === 0 } };
 
 test.each<[string, 'configuration' | 'environment', Faults | undefined, Partial<typeof secrets>, number, RegExp]>([
   ['a run that ends well', 'configuration', undefined, {}, 0, /"status":"done"/],

@@ -11,9 +11,9 @@ test.each([
   async (given) => {
     const clock = new WholeClock(now);
     const times: number[] = [];
-    const isStruck = ({ numberInOperation }: FaultRequest): boolean => {
-      if (numberInOperation > 20) times.push(clock.now());
-      return numberInOperation > 20;
+    const isStruck = ({ number }: FaultRequest): boolean => {
+      if (number > 20) times.push(clock.now());
+      return number > 20;
     };
     const faults = { 'throttled-spell': { times: 1, forMs: 600_000, when: isStruck } };
     const scenario = { events: 12_000, days: 90, pipelines: ['financial-events'], server: { faults } };

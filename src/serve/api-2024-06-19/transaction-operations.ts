@@ -194,8 +194,6 @@ export const servedTransactionOperations: readonly ServedOperation<WithTransacti
     path: operation.path,
     parameters: parameterNames(operation),
     tokenParameter: parameters.nextToken,
-    sizeParameter: undefined,
-    pageSize: transactionLimits.pageSize,
     rate: transactionLimits.rate,
     burst: transactionLimits.burst,
     read: (request) => readTransactionRequest(operation, request),

@@ -217,8 +217,6 @@ export const servedEventOperations: readonly ServedOperation<EventBackend>[] = O
   path: operation.path,
   parameters: parameterNames(operation),
   tokenParameter: 'NextToken',
-  sizeParameter: 'MaxResultsPerPage',
-  pageSize: eventLimits.pageSize,
   rate: eventLimits.rate,
   burst: eventLimits.burst,
   read: (request) => readEventRequest(operation, request),

@@ -4,7 +4,7 @@ import { usageError } from '../../core/errors.js';
 import { type HttpAnswer, answerHeaders, type Exchange, type HttpRequest } from '../../core/http-server/answer.js';
 import { type Outcome, overQuota, refused, requestRefusal, type SidePage } from '../operation/outcome.js';
 import { percentDecoded } from '../operation/query-parameters.js';
-import { type CheckedRequest, createRoutes, type Route, type ServedOperation } from '../operation/served-operation.js';
+import { type CheckedRequest, createRoutes, type Route } from '../operation/served-operation.js';
 import { type CountKey, RequestTally } from './counts.js';
 import {
   createLatency,
@@ -25,8 +25,9 @@ import { AuthorizationServer, signInPath, type SignInOptions } from './sign-in.j
 import { NextTokens } from '../operation/signed-tokens.js';
 import { DocumentAddresses } from '../reports-2021-06-30/document-addresses.js';
 
-const operationByName = new Map<FaultRequest['operation'], ServedOperation<Backend>>(
-  servedOperations.map((operation) => [operation.name, operation]),
+/** The token parameter of each operation. */
+const tokenParameters = new Map<FaultRequest['operation'], string>(
+  servedOperations.map(({ name, tokenParameter }) => [name, tokenParameter]),
 );
 
 const routeOf = createRoutes(servedOperations);
@@ -43,27 +44,12 @@ function parametersOf(query: string): Record<string, string> {
   return Object.fromEntries(pairs);
 }
 
-/** Numbers the requests of a server in the order of arrival. */
-export class Arrivals {
-  #number = 0;
-  readonly #inOperation = new Map<FaultRequest['operation'], number>();
-
-  /** Numbers and describes the next request. `query` is percent-encoded. */
-  next(operation: FaultRequest['operation'], query: string): FaultRequest {
-    const served = operationByName.get(operation);
-    const numberInOperation = (this.#inOperation.get(operation) ?? 0) + 1;
-    this.#inOperation.set(operation, numberInOperation);
-    this.#number += 1;
-    const parameters = parametersOf(query);
-    return {
-      operation,
-      number: this.#number,
-      numberInOperation,
-      hasToken: served !== undefined && Object.hasOwn(parameters, served.tokenParameter),
-      pageSize: Number(parameters[served?.sizeParameter ?? ''] ?? served?.pageSize),
-      parameters,
-    };
-  }
+/** Describes the request with a number in the order of arrival. `query` is percent-encoded. */
+export function faultRequest(operation: FaultRequest['operation'], number: number, query: string): FaultRequest {
+  const parameters = parametersOf(query);
+  const tokenParameter = tokenParameters.get(operation);
+  const hasToken = tokenParameter !== undefined && Object.hasOwn(parameters, tokenParameter);
+  return { operation, number, hasToken, parameters };
 }
 
 export interface AnswerOptions {
@@ -131,7 +117,8 @@ class RequestHandler {
   readonly #signIn: AuthorizationServer | undefined;
   readonly #faults: ServerFaults;
   readonly #latency: (number: number, signal: AbortSignal) => Promise<void>;
-  readonly #arrivals = new Arrivals();
+  /** Requests so far. */
+  #arrived = 0;
   readonly #tokens: NextTokens;
   readonly #documents: DocumentAddresses;
 
@@ -202,13 +189,14 @@ class RequestHandler {
   #arrive(state: RequestState, operation: FaultRequest['operation'], query: string): number {
     const { target, headers } = state.request;
     const { 'x-amz-access-token': accessToken } = headers;
-    const arrival = this.#arrivals.next(operation, query);
+    this.#arrived += 1;
+    const number = this.#arrived;
     state.operation = operation;
-    state.faults = this.#faults.request(arrival, {
+    state.faults = this.#faults.request(faultRequest(operation, number, query), {
       target,
       accessToken: typeof accessToken === 'string' ? accessToken : undefined,
     });
-    return arrival.number;
+    return number;
   }
 
   /** The outcome that replaces a page, decided before the query is read; undefined: none. */

@@ -13,12 +13,8 @@ export interface FaultRequest {
   readonly operation: OperationName | 'SignIn' | 'Download';
   /** Number in the order of arrival, over all operations, the sign-in and downloads, from 1. */
   readonly number: number;
-  /** Number within its operation, from 1. */
-  readonly numberInOperation: number;
   /** Whether it has the token of an earlier page. */
   readonly hasToken: boolean;
-  /** The requested page size, or the default; NaN where it is no number. */
-  readonly pageSize: number;
   /** The decoded query parameters. */
   readonly parameters: Readonly<Record<string, string>>;
 }

@@ -57,10 +57,6 @@ export interface ServedOperation<L> {
   readonly parameters: readonly string[];
   /** Query parameter for the token of the next page. */
   readonly tokenParameter: string;
-  /** Query parameter for the page size; undefined: none. */
-  readonly sizeParameter: string | undefined;
-  /** Default page size in results. */
-  readonly pageSize: number;
   /** Default rate in requests a second. */
   readonly rate: number;
   /** Default burst in requests. */

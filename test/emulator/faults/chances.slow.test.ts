@@ -1,7 +1,7 @@
 import { startEmulator } from '../emulator.js';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Arrivals } from '../../../src/serve/http/answers.js';
+import { faultRequest } from '../../../src/serve/http/answers.js';
 import { draw, type FaultRequest } from '../../../src/serve/http/fault-injection.js';
 import {
   canHit,
@@ -30,8 +30,7 @@ function requests(
   operation: FaultRequest['operation'] = 'ListFinancialEvents',
   query = '',
 ): FaultRequest[] {
-  const arrivals = new Arrivals();
-  return Array.from({ length: count }, () => arrivals.next(operation, query));
+  return Array.from({ length: count }, (_, at) => faultRequest(operation, at + 1, query));
 }
 
 /** The numbers of the requests that a fault hit. */
@@ -121,25 +120,19 @@ describe('settings', () => {
       {
         operation: 'ListFinancialEventGroups',
         number: 1,
-        numberInOperation: 1,
         hasToken: false,
-        pageSize: 100,
         parameters: {},
       },
       {
         operation: 'ListFinancialEvents',
         number: 2,
-        numberInOperation: 1,
         hasToken: false,
-        pageSize: 7,
         parameters: { PostedAfter: '2025-01-01', MaxResultsPerPage: '7' },
       },
       {
         operation: 'ListFinancialEvents',
         number: 3,
-        numberInOperation: 2,
         hasToken: true,
-        pageSize: 100,
         parameters: { NextToken: 'a+b=c' },
       },
     ]);
