@@ -30,8 +30,9 @@ export function startEmbeddedService(clock: Clock): Promise<RunningApiServer> {
  * @throws LedgerlakeError USAGE for faults that are invalid
  */
 export function faultInjection(faults: Faults): FaultInjection {
-  return ({ clock, backend, seed, hit, signIn }) => {
-    const injector = new FaultInjector({ faults, seed, now: () => clock.now(), hit, signIn });
+  return (server) => {
+    const { clock, backend } = server;
+    const injector = new FaultInjector({ ...server, faults });
     const minutes = (kind: 'clock-fast' | 'clock-slow') => (injector.has(kind) ? injector.amount(kind) : 0);
     const offsetMs = (minutes('clock-fast') - minutes('clock-slow')) * 60_000;
     return {

@@ -11,20 +11,16 @@ export interface HttpAnswer {
   readonly delivery: Delivery;
 }
 
-/** A request without its method and target. */
-export interface Exchange {
+/** A request as it was received. */
+export interface HttpRequest {
+  readonly method: string;
+  readonly target: string;
   /** By name in lower case. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   /** The body; undefined where it is too long. Rejects when the client disconnects. */
   readonly body: () => Promise<Buffer | undefined>;
   /** Aborts when the client disconnects or the server closes, so that nobody waits for a late answer. */
   readonly signal: AbortSignal;
-}
-
-/** A request as it was received. */
-export interface HttpRequest extends Exchange {
-  readonly method: string;
-  readonly target: string;
 }
 
 /** A finished request, for an access log. */

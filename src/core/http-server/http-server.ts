@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { isIPv6 } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { Clock } from '../clock.js';
 import { type Access, type HttpAnswer, answerHeaders, type HttpRequest, deliver } from './answer.js';
 import { type AnsweredHosts, hostRefusal, parseTarget } from './host-rule.js';
 import { Pipelining, Undelivered } from './pipelining.js';
@@ -41,8 +42,8 @@ export interface HttpServerOptions {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
-  /** Milliseconds since 1970, for logs and the header `Date`. */
-  readonly now: () => number;
+  /** For logs and the header `Date`. */
+  readonly clock: Pick<Clock, 'now'>;
   /** The host names that are answered; undefined: every name. */
   readonly hosts: AnsweredHosts | undefined;
   /** Returns the answer to a request. Where it rejects, the answer is 500, and `onFault` receives the reason. */
@@ -115,7 +116,7 @@ function listen(server: Server, host: string, port: number): Promise<number> {
  * Rejects with the system's error where the server can't listen.
  */
 export async function startHttpServer(options: HttpServerOptions): Promise<RunningHttpServer> {
-  const { host, now } = options;
+  const { host, clock } = options;
   const limits = { ...usualLimits, ...options.limits };
   const requests = new Requests(options, limits);
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
@@ -139,7 +140,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<Runni
     requests.refuse(error, socket);
   });
   server.on('connect', ({ method = '', url: target = '' }, socket) => {
-    requests.log({ ...refuseSocket(connectRefusal, socket, now()), method, target });
+    requests.log({ ...refuseSocket(connectRefusal, socket, clock.now()), method, target });
   });
   const port = await listen(server, host, options.port);
   let closed: Promise<void> | undefined;
@@ -214,7 +215,7 @@ class Requests {
   /** Refuses bytes that are no request, once the requests before them are answered: a client takes answers in order (RFC 9112, section 9.3.2). */
   refuse(error: Error, socket: Duplex): void {
     const refuse = (): void => {
-      const access = refuseBytes(error, socket, this.#options.now());
+      const access = refuseBytes(error, socket, this.#options.clock.now());
       if (access !== undefined) this.log(access);
     };
     if (this.#newest.get(socket)?.complete === true) this.#pipelining.enter(socket, refuse);
@@ -253,7 +254,7 @@ class Requests {
 
   async #respond(request: IncomingMessage, response: ServerResponse, signal: AbortSignal): Promise<void> {
     const { method = '', url: target = '' } = request;
-    const began = this.#options.now();
+    const began = this.#options.clock.now();
     const room = await this.#undelivered.enter(() => response.destroy());
     const answer = response.closed || response.destroyed ? undefined : await this.#answer(request, response, signal);
     let isWhole = false;
@@ -263,7 +264,7 @@ class Requests {
         method,
         target,
         status: answer !== undefined && response.headersSent ? answer.status : 0,
-        ms: this.#options.now() - began,
+        ms: this.#options.clock.now() - began,
         bytes: isWhole && answer !== undefined ? Buffer.byteLength(answer.body) : undefined,
         requestId: answer?.headers['x-amzn-RequestId'] ?? randomUUID(),
       });
@@ -312,7 +313,7 @@ class Requests {
   }
 
   #whole({ status, body }: HttpRefusal, requestId: string): HttpAnswer {
-    return { status, body, headers: answerHeaders(body, requestId, this.#options.now()), delivery: 'whole' };
+    return { status, body, headers: answerHeaders(body, requestId, this.#options.clock.now()), delivery: 'whole' };
   }
 
   #report(fault: unknown, requestId: string): void {

@@ -1,5 +1,6 @@
+import type { Clock } from '../../core/clock.js';
 import { dayMs, hourMs } from '../../core/windows.js';
-import { draw, type FaultRequest } from '../../serve/http/fault-injection.js';
+import { draw, type FaultRequest, type ServerDependencies } from '../../serve/http/fault-injection.js';
 import {
   canHit,
   checkFaults,
@@ -10,17 +11,11 @@ import {
   faultRules,
 } from './fault-settings.js';
 
-/** The settings, seed and clock that determine hits, and the receiver of their counts. */
-interface FaultInjectorOptions {
+/** What determines hits, and the receiver of their counts. */
+interface FaultInjectorOptions extends Pick<ServerDependencies, 'seed' | 'hit' | 'signIn'> {
   readonly faults: Faults;
-  /** Seed of all random faults. */
-  readonly seed: number;
-  /** Milliseconds since 1970; decides when spells end. */
-  readonly now: () => number;
-  /** Receives the kind of each hit. */
-  readonly hit: (kind: FaultKind) => void;
-  /** Whether the server has a sign-in: without one no access token can expire at random. */
-  readonly signIn: boolean;
+  /** Decides when spells end. */
+  readonly clock: Pick<Clock, 'now'>;
 }
 
 /** Decides which faults hit which requests and events, by the settings, the seed and the request's number alone. */
@@ -107,14 +102,14 @@ export class FaultInjector {
 
   #isHit(kind: FaultKind | 'all', settings: FaultSettings, request: FaultRequest): boolean {
     const { share = kind === 'all' ? 1 : faultRules[kind].share, when, times = Infinity, forMs } = settings;
-    const { seed, now } = this.#options;
+    const { seed, clock } = this.#options;
     if (when?.(request) === false) return false;
     const spell = `${kind} ${request.operation}`;
-    if (now() < (this.#spells.get(spell) ?? -Infinity)) return true;
+    if (clock.now() < (this.#spells.get(spell) ?? -Infinity)) return true;
     const count = this.#hitCounts.get(kind) ?? 0;
     if (count >= times || draw(seed, kind, request.number) >= share) return false;
     this.#hitCounts.set(kind, count + 1);
-    if (forMs !== undefined) this.#spells.set(spell, now() + forMs);
+    if (forMs !== undefined) this.#spells.set(spell, clock.now() + forMs);
     return true;
   }
 

@@ -37,7 +37,7 @@ export async function serveMetrics(
     port,
     limits,
     onFault,
-    now: () => clock.now(),
+    clock,
     // On any other host the server can't know the names under which clients reach it.
     hosts: isLoopbackHost(host) ? { isAllowed: () => false, advice: 'ask for localhost' } : undefined,
     answer: (request) => answerTo(metrics, clock, request),

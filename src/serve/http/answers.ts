@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../core/clock.js';
 import { usageError } from '../../core/errors.js';
-import { type HttpAnswer, answerHeaders, type Exchange, type HttpRequest } from '../../core/http-server/answer.js';
+import { type HttpAnswer, answerHeaders, type HttpRequest } from '../../core/http-server/answer.js';
 import { type Outcome, overQuota, refused, requestRefusal, type SidePage } from '../operation/outcome.js';
 import { percentDecoded } from '../operation/query-parameters.js';
 import { type CheckedRequest, createRoutes, type Route } from '../operation/served-operation.js';
@@ -89,25 +89,19 @@ interface RequestState {
   rate: number | undefined;
 }
 
-/** An exchange without headers and body. */
-function emptyExchange(): Exchange {
-  return { headers: {}, body: () => Promise.resolve(Buffer.alloc(0)), signal: new AbortController().signal };
-}
-
 /**
- * The Financial Events Service without sockets: answers a method and a request target (specification, sections 4 and
- * 8), with no headers and an empty body unless `exchange` has them. `tally` counts requests and answers. The promise
- * never rejects; an error of the backend is answered with 500. Every request of an authorised caller to an operation
- * uses the quota, even if it is invalid or meets a fault; a throttled request uses none.
+ * The Financial Events Service without sockets: answers requests (specification, sections 4 and 8). `tally` counts requests and
+ * answers. The promise never rejects; an error of the backend is answered with 500. Every request of an authorised caller to an
+ * operation uses the quota, even if it is invalid or meets a fault; a throttled request uses none.
  *
  * @throws LedgerlakeError USAGE for options that are invalid
  */
 export function createAnswers(
   options: AnswerOptions,
   tally = new RequestTally(),
-): (method: string, target: string, exchange?: Exchange) => Promise<HttpAnswer> {
+): (request: HttpRequest) => Promise<HttpAnswer> {
   const handler = new RequestHandler(options, tally);
-  return (method, target, exchange = emptyExchange()) => handler.answer({ ...exchange, method, target });
+  return (request) => handler.answer(request);
 }
 
 class RequestHandler {

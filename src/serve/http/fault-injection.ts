@@ -88,14 +88,14 @@ export interface ServerFaults {
 }
 
 /** A server's dependencies without faults. */
-interface ServerDependencies {
+export interface ServerDependencies {
   readonly clock: Clock;
   readonly backend: Backend;
   /** Seed of all random faults. */
   readonly seed: number;
   /** Receives the kind of each fault that hits. */
   readonly hit: (kind: string) => void;
-  /** Whether the server has a sign-in. */
+  /** Whether the server has a sign-in: without one no access token can expire at random. */
   readonly signIn: boolean;
 }
 

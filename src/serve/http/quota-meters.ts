@@ -16,11 +16,9 @@ export interface ServerQuota {
   readonly burst?: number | undefined;
 }
 
-/** An operation with its default rate, in requests a second, and its default burst, in requests. */
-interface ThrottledOperation {
+/** An operation with its default rate and burst. */
+interface ThrottledOperation extends BucketSize {
   readonly name: OperationName;
-  readonly rate: number;
-  readonly burst: number;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { messageOf, usageError } from '../../core/errors.js';
-import type { Access, HttpRequest } from '../../core/http-server/answer.js';
+import type { Access } from '../../core/http-server/answer.js';
 import { type RunningHttpServer, type ServerLimits, startHttpServer } from '../../core/http-server/http-server.js';
 import { servedOperations } from '../served-apis.js';
 import { type AnswerOptions, createAnswers } from './answers.js';
@@ -38,19 +38,18 @@ export async function startApiServer(options: ApiServerOptions): Promise<Running
     throw usageError(`expected a port from 0 (any free port) to 65535, got ${port}`);
   }
   const tally = new RequestTally();
-  const answerTo = createAnswers(options, tally);
   const server = await startHttpServer({
     host,
     port,
     limits,
     onAccess,
     onFault,
-    now: () => clock.now(),
+    clock,
     hosts: allowedHosts && {
       isAllowed: (name) => liveHostNames.test(name) || allowedHosts.includes(name),
       advice: 'serve --allow-host names others',
     },
-    answer: ({ method, target, ...exchange }: HttpRequest) => answerTo(method, target, exchange),
+    answer: createAnswers(options, tally),
     watch: tally,
   }).catch((error: unknown) => {
     throw usageError(`cannot listen on ${host}, port ${port}: ${messageOf(error)}; choose another host or port`);

@@ -19,7 +19,7 @@ export async function startedServer(options: Partial<HttpServerOptions> = {}): P
   const server = await startHttpServer({
     host: '127.0.0.1',
     port: 0,
-    now: () => 0,
+    clock: { now: () => 0 },
     hosts: undefined,
     answer: () => Promise.resolve(answered('{}')),
     onAccess: (access) => accesses.push(access),

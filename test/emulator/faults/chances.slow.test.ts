@@ -19,9 +19,9 @@ const ten = Array.from({ length: 10 }, (_, id) => event(Date.parse('2025-06-01')
 
 function injectorOf(faults: Faults, more: { seed?: number; now?: () => number; signIn?: boolean } = {}) {
   const hits: FaultKind[] = [];
-  const hit = (kind: FaultKind) => hits.push(kind);
+  const hit = (kind: string) => hits.push(kind as FaultKind);
   const { seed = 1, now = () => 0, signIn = false } = more;
-  return { injector: new FaultInjector({ faults, seed, now, hit, signIn }), hits };
+  return { injector: new FaultInjector({ faults, seed, clock: { now }, hit, signIn }), hits };
 }
 
 /** So many first requests for events. */

@@ -178,7 +178,7 @@ describe('unknown-list', () => {
 test('a backend without such faults is the backend itself', () => {
   const backend = arrayBackend([]);
   const injector = (faults: object) =>
-    new FaultInjector({ faults, seed: 1, now: () => handClock(start).now(), hit: () => undefined, signIn: false });
+    new FaultInjector({ faults, seed: 1, clock: handClock(start), hit: () => undefined, signIn: false });
   expect(faultyBackend(backend, injector({ throttled: {}, 'groups-missing': {} }))).toBe(backend);
   expect(faultyBackend(backend, injector({ 'unknown-list': {} }))).not.toBe(backend);
 });

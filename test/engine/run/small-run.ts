@@ -57,7 +57,11 @@ export function upstreamOf(backend: Backend, at: Clock = clock): FinancesUpstrea
   const options = { endpoint: 'http://127.0.0.1', quota: undefined, cursorLifeMs: 180_000 };
   const answer = createAnswers({ backend, clock: at });
   const bodies = new Map<string, Promise<Uint8Array>>();
-  const body = async (path: string): Promise<Uint8Array> => Buffer.from((await answer('GET', path)).body);
+  const { signal } = new AbortController();
+  const body = async (path: string): Promise<Uint8Array> => {
+    const request = { method: 'GET', target: path, headers: {}, body: () => Promise.resolve(Buffer.alloc(0)), signal };
+    return Buffer.from((await answer(request)).body);
+  };
   const clientOf = <Q extends Query, P extends ApiPage>(api: PagedApi<Q, P>) => ({
     pace: () => undefined,
     begun: () => [],

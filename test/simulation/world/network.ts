@@ -1,5 +1,5 @@
 import type { HttpResponse } from '../../../src/engine/http/transport.js';
-import type { HttpAnswer, Exchange } from '../../../src/core/http-server/answer.js';
+import type { HttpAnswer, HttpRequest } from '../../../src/core/http-server/answer.js';
 import type { Process, World } from './world.js';
 
 export interface WireRequest {
@@ -13,7 +13,7 @@ export interface WireRequest {
 /** What comes back over the wire: an answer, or the error code of a connection without a whole one. */
 export type WireAnswer = HttpResponse | { readonly code: string };
 
-export type Answer = (method: string, target: string, exchange: Exchange) => Promise<HttpAnswer>;
+export type Answer = (request: HttpRequest) => Promise<HttpAnswer>;
 
 /** Milliseconds after which a silent connection is given up, as the transport has it. */
 const silenceMs = 60_000;
@@ -42,7 +42,7 @@ export class Network {
     // Names of headers arrive in lower case.
     const headers = { ...lowered(request.headers), host: new URL(origin).host };
     const body = Buffer.from(request.body);
-    const sent = await answer(method, path, { headers, body: () => Promise.resolve(body), signal });
+    const sent = await answer({ method, target: path, headers, body: () => Promise.resolve(body), signal });
     this.#world.note(`${process.label} ${method} ${path.slice(0, 200)} ${sent.status} ${sent.delivery}`);
     return this.#delivered(sent);
   }
