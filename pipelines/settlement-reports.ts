@@ -21,8 +21,7 @@ export const settlementReportsPipeline = financesPipeline({
   main,
   derived,
   keptDays: keptReportDays,
-  slicing: () =>
-    reportSlicing({ expected: (request) => touchingSettlements(request, financialEventGroups.name, request.now) }),
+  slicing: () => reportSlicing((request) => touchingSettlements(request, financialEventGroups.name, request.now)),
   judge: reportsVerdict,
   pages: ({ report }, reading) => documentPages(report, reading),
   collect: (slice) => reportCollector(slice),

@@ -127,24 +127,25 @@ function turnFigures({ counts: { slices, pages, requests, throttled } }: TurnMet
 
 /** Runs the first job of a turn, and watches whether the turn is over. */
 async function runJob(
-  { turn, first: { job }, fence: { lost, fenced }, meter }: StartedTurn,
+  started: StartedTurn,
   sync: OpenSync | undefined,
   fleet: Fleet,
   options: TurnOptions,
 ): Promise<Pick<Extract<RunEvent, { event: 'turn-ended' }>, 'end' | 'reason'>> {
+  const { turn, first, fence, meter } = started;
+  const { lost, fenced } = fence;
   const turnOver = new AbortController();
   const ended = new AbortController();
   const signal = AbortSignal.any([options.stop, turn.signal, lost]);
   const closing = AbortSignal.any([options.closing, turnOver.signal]);
-  const watched = { turn, job, counts: meter.counts, turnOver, ended: ended.signal };
   // The watch only shortens a turn, so its failure is ignored.
-  const watching = watchTurn(watched, fleet, options).catch(() => undefined);
+  const watching = watchTurn(started, { turnOver, ended: ended.signal }, fleet, options).catch(() => undefined);
   const emit: Emit = (event) => {
     meter.emit(event);
     if (event.event === 'account-warned') options.emit(event);
   };
   try {
-    await options.run(job, fenced, { signal, closing, emit, sync }).finally(async () => {
+    await options.run(first.job, fenced, { signal, closing, emit, sync }).finally(async () => {
       for (const [pipeline, slices] of meter.committed) await sync?.read(pipeline, slices);
     });
     return { end: 'done', reason: null };
@@ -160,19 +161,10 @@ async function runJob(
   }
 }
 
-interface WatchedTurn {
-  readonly turn: Turn;
-  readonly job: AccountJob;
-  readonly counts: Readonly<TurnCounts>;
-  /** Aborted once the turn is over. */
-  readonly turnOver: AbortController;
-  /** Aborts once the job has ended. */
-  readonly ended: AbortSignal;
-}
-
-/** Reports the progress of a turn at intervals, and aborts `turnOver` once another account has priority. Rejects at the end. */
+/** Reports the progress of a turn at intervals, and aborts `turnOver` once another account has priority. Rejects once the job has ended. */
 async function watchTurn(
-  { turn, job, counts, turnOver, ended }: WatchedTurn,
+  { turn, first: { job }, meter: { counts } }: StartedTurn,
+  { turnOver, ended }: { readonly turnOver: AbortController; readonly ended: AbortSignal },
   fleet: Fleet,
   { clock, turnMs }: TurnOptions,
 ): Promise<never> {

@@ -13,13 +13,15 @@ export interface SettlementSlice extends Slice {
   readonly month: string;
 }
 
+/** The expected number of settlements in a range, and whether any listing exists. */
+export type ExpectedSettlements = (request: ForecastRequest) => { readonly count: number; readonly isListed: boolean };
+
 interface SettlementSlicingOptions {
   readonly pipeline: string;
   readonly table: string;
   /** The pipeline whose rows contain the settlement ids. */
   readonly transactions: PipelineTables;
-  /** The expected number of settlements in a range, and whether any listing exists. */
-  readonly expected: (request: ForecastRequest) => { readonly count: number; readonly isListed: boolean };
+  readonly expected: ExpectedSettlements;
 }
 
 /** A settlement id found in transactions. */

@@ -1,21 +1,13 @@
 import { shortHash } from '../../../core/short-hash.js';
 import { isoDate } from '../../../core/numeric/instant.js';
 import { dayMs, type Window } from '../../../core/windows.js';
-import type {
-  Collector,
-  ForecastRequest,
-  Job,
-  UnreadSlice,
-  Reading,
-  SlicePart,
-  Slicing,
-} from '../../../engine/run/pipeline.js';
+import type { Collector, Job, UnreadSlice, Reading, SlicePart, Slicing } from '../../../engine/run/pipeline.js';
 import type { SliceVerdict } from '../../../engine/retry/causes.js';
 import { ReadFailure } from '../../../engine/retry/read-failure.js';
 import { listQueue, type Slice } from '../../../engine/run/slice-queue.js';
 import { loadKeyFor } from '../../../lake/catalog/load-key.js';
 import { readRequestedRanges } from '../../../lake/upkeep/requested-ranges.js';
-import { settlementForecast } from '../api-2024-06-19/settlement-slicing.js';
+import { settlementForecast, type ExpectedSettlements } from '../api-2024-06-19/settlement-slicing.js';
 import { settlementVerdict } from '../selling-partner/refusals.js';
 import { settlementSlice, unaskable } from '../selling-partner/subject-ids.js';
 import { settlementsIn } from './report-document.js';
@@ -42,11 +34,6 @@ export interface FoundReports {
   readonly lookup: StoredSettlements;
 }
 
-interface ReportSlicingOptions {
-  /** The expected number of settlements in a range, and whether any listing exists. */
-  readonly expected: (request: ForecastRequest) => { readonly count: number; readonly isListed: boolean };
-}
-
 /**
  * Slices that are documents of reports, one after the other in order of creation, because a newer one may restate a settlement.
  *
@@ -54,7 +41,7 @@ interface ReportSlicingOptions {
  * again: the document of the settlement that was stored last, as a run may have died within it, and a document all of whose settlements
  * other documents have brought, as long as the service keeps it.
  */
-export function reportSlicing({ expected }: ReportSlicingOptions): Slicing<ReportSlice, FoundReports, WithReports> {
+export function reportSlicing(expected: ExpectedSettlements): Slicing<ReportSlice, FoundReports, WithReports> {
   return {
     loadKeyKind: settlementReportTables.loadKeyKind,
     prepare: (job, reading) =>
@@ -85,7 +72,7 @@ export function reportSlicing({ expected }: ReportSlicingOptions): Slicing<Repor
         );
       // Without a list of settlements there is one in two weeks, at least.
       const least = Math.ceil(Math.max(0, range.end - range.start) / (usualDays * dayMs));
-      const atLeast = (forecastRequest: ForecastRequest) => {
+      const atLeast: ExpectedSettlements = (forecastRequest) => {
         const found = expected(forecastRequest);
         return found.isListed ? found : { ...found, count: Math.max(found.count, least) };
       };
