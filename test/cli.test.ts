@@ -1,5 +1,4 @@
 import { events } from '../src/sources/finances/api-v0/event-tables.js';
-import { lakePathOf } from '../src/lake/catalog/change.js';
 import { spawn } from 'node:child_process';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -278,7 +277,7 @@ test('a file that is none of events, though its hash is right, ends a command in
   const opened = await open(lake, clock);
   const [old] = opened.snapshot.files('events');
   if (old === undefined) throw new Error('expected a file of events');
-  const bytes = await readFile(join(lake, lakePathOf('events', old)));
+  const bytes = await readFile(join(lake, old.lakePath));
   bytes.fill(0xff, 4, bytes.length >> 1);
   // Whoever hands over a lake may have computed the hash.
   const { account, month, stats = '{}', rows, shared, loadKeys, net } = old;

@@ -1,8 +1,8 @@
-import type { DataFile } from './delta/data-file.js';
+import { type DataFile, lakePathOf } from './delta/data-file.js';
 import type { Add } from './delta/actions.js';
 import { groupBy } from '../core/group-by.js';
 import type { Table } from '../core/columns/table.js';
-import { lakePathOf, removedFile, type Change, type RemovedFile, type TableChange } from './catalog/change.js';
+import { removedFile, type Change, type RemovedFile, type TableChange } from './catalog/change.js';
 import { grownSchema } from './catalog/grown-schema.js';
 import type { Snapshot } from './catalog/snapshot.js';
 import { dataFilePath } from './data-files.js';
@@ -77,11 +77,11 @@ function bundleOf({ bundle, add }: NewFile): string {
 /** Files of a main table, and what is derived from them, each once. */
 export function withDerived(snapshot: Snapshot, mains: readonly DataFile[]): readonly DataFile[] {
   const found = new Map<string, DataFile>();
-  const note = (file: DataFile) => found.set(lakePathOf(file.table, file), file);
+  const note = (file: DataFile) => found.set(file.lakePath, file);
   for (const main of mains) {
     note(main);
     for (const table of snapshot.tables.keys()) {
-      for (const derived of snapshot.derivedFrom(table, main.account, lakePathOf(main.table, main))) note(derived);
+      for (const derived of snapshot.derivedFrom(table, main.account, main.lakePath)) note(derived);
     }
   }
   return [...found.values()];

@@ -9,7 +9,7 @@ import { Catalog } from './catalog/catalog.js';
 import { CatalogFiles } from './catalog/catalog-files.js';
 import { pastSnapshot, type PastVersion } from './catalog/past-snapshot.js';
 import { ErasedCommit } from './catalog/catalog-errors.js';
-import { lakePathOf, type Change, firstVersionOf } from './catalog/change.js';
+import { type Change, firstVersionOf } from './catalog/change.js';
 import type { SealedCommit } from './catalog/commit.js';
 import type { Snapshot } from './catalog/snapshot.js';
 import {
@@ -21,7 +21,7 @@ import {
   type FileCommit,
   type NewFile,
 } from './commit-files.js';
-import type { DataFile } from './delta/data-file.js';
+import { type DataFile, lakePathOf } from './delta/data-file.js';
 import { withRetention } from './delta/table-metadata.js';
 import { inspectLocation } from './inspect-location.js';
 import { copyUnfinished, unfinishedCopy } from './leases.js';
@@ -175,7 +175,7 @@ export class Lake {
   /** Their addresses by table, of tables that have some. */
   fileAddresses(): Map<string, string[]> {
     const files = groupBy(this.files(), ({ table }) => table);
-    const address = (file: DataFile) => this.store.address(lakePathOf(file.table, file));
+    const address = (file: DataFile) => this.store.address(file.lakePath);
     return new Map([...files].map(([table, some]) => [table, some.map(address)]));
   }
 

@@ -3,7 +3,6 @@ import { spanIn } from './catalog/load-key.js';
 import type { Clock } from '../core/clock.js';
 import { LedgerlakeError } from '../core/errors.js';
 import { Mutex } from '../core/mutex.js';
-import { lakePathOf } from './catalog/change.js';
 import { notCommitted, type CommitResult } from './commit-files.js';
 import type { Add } from './delta/actions.js';
 import { addOf, contentOf, rowsOf, type FileFigures } from './delta/data-file.js';
@@ -106,7 +105,7 @@ export class SliceWriter {
     if (committed !== undefined) return committed;
     const mixed = mixedFile(choose());
     if (mixed === undefined) return notCommitted;
-    throw sharedFailure(this.#lake.store.address(lakePathOf(slice.main.name, mixed)), slice);
+    throw sharedFailure(this.#lake.store.address(mixed.lakePath), slice);
   }
 
   /** Compares a slice and commits it with what it replaces; undefined where another run has replaced some of that meanwhile. */

@@ -1,4 +1,3 @@
-import { lakePathOf } from '../../src/lake/catalog/change.js';
 import { expect, test } from 'vitest';
 import { openDatabase } from '../../src/core/duckdb/connection.js';
 import { fileLiteral } from '../../src/core/duckdb/literals.js';
@@ -35,7 +34,7 @@ test('loaded files but for ids, and merged ones, have encodings that every reade
   const database = await openDatabase();
   const addressesNow = async () => {
     const opened = await open(lake, clock);
-    return opened.files().map((file) => opened.store.address(lakePathOf(file.table, file)));
+    return opened.files().map((file) => opened.store.address(file.lakePath));
   };
   const check = async (addresses: readonly string[], isMerged: boolean) => {
     const chunks = await database.rows(

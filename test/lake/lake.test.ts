@@ -1,4 +1,3 @@
-import { lakePathOf } from '../../src/lake/catalog/change.js';
 import { describe, expect, test } from 'vitest';
 import type { Clock } from '../../src/core/clock.js';
 import { LedgerlakeError } from '../../src/core/errors.js';
@@ -37,7 +36,7 @@ function dataFiles({ files }: MemoryStore): string[] {
 function pathsIn(lake: Lake): string[] {
   return lake
     .files()
-    .map((file) => lakePathOf(file.table, file))
+    .map((file) => file.lakePath)
     .toSorted();
 }
 

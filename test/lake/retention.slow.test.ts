@@ -1,4 +1,3 @@
-import { lakePathOf } from '../../src/lake/catalog/change.js';
 import { expect, test } from 'vitest';
 import { forget } from '../../src/app/forget/forget.js';
 import { openDatabase } from '../../src/core/duckdb/connection.js';
@@ -55,7 +54,7 @@ function snapshotOf(lake: Lake): { readonly tables: ReadonlyMap<string, readonly
   const tables = new Map(
     lake.tables.map((table) => [
       table.name,
-      [...lake.snapshot.files(table.name)].map((add) => lakePathOf(table.name, add)),
+      [...lake.snapshot.files(table.name)].map((add) => add.lakePath),
     ]),
   );
   return { tables, paths: [...tables.values()].flat() };

@@ -1,4 +1,3 @@
-import { lakePathOf } from '../../src/lake/catalog/change.js';
 import { readFile } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'vitest';
@@ -39,7 +38,7 @@ export async function expectFiles(
     const { name, columns } = table;
     const rows: Cell[][] = [];
     for (const add of snapshot.files(name)) {
-      const bytes = await readFile(store.address(lakePathOf(name, add)));
+      const bytes = await readFile(store.address(add.lakePath));
       const [one, other] = [await byHyparquet(bytes, columns), byParquetWasm(bytes, columns)];
       if (!isDeepStrictEqual(one, other)) expect(one).toEqual(other);
       rows.push(...one);

@@ -1,4 +1,3 @@
-import { lakePathOf } from '../../src/lake/catalog/change.js';
 import { randomOf } from '../lake/simulation/random.js';
 import { checkFailure, type Simulation } from './play.js';
 import type { Step } from './plan.js';
@@ -18,7 +17,7 @@ export async function damage(
   if (what === 'data') {
     const files = [...truth.files('events')];
     if (files.length === 0) return;
-    const path = lakePathOf('events', random.pick(files));
+    const path = random.pick(files).lakePath;
     watch.damaged.add(path);
     store.files.set(path, Buffer.from('damaged'));
     world.note(`${path} is damaged`);

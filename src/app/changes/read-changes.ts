@@ -1,4 +1,3 @@
-import { lakePathOf } from '../../lake/catalog/change.js';
 import type { Table } from '../../core/columns/table.js';
 import { unknownName } from '../../core/text/fault-line.js';
 import { groupBy } from '../../core/group-by.js';
@@ -74,9 +73,7 @@ export async function readChanges(
     partitions: changedPartitions(table.name, before, snapshot, options.account),
   }));
   refuseDeleted(
-    compared.flatMap(({ table, partitions }) =>
-      partitions.flatMap(({ removed }) => removed.map((add) => lakePathOf(table.name, add))),
-    ),
+    compared.flatMap(({ partitions }) => partitions.flatMap(({ removed }) => removed.map((file) => file.lakePath))),
     before,
     snapshot,
   );
@@ -93,7 +90,7 @@ export async function readChanges(
       for (const partition of partitions) {
         signal.throwIfAborted();
         const part = parts.newPath();
-        await comparePartition(lake, table, view, partition, part, workspace, signal);
+        await comparePartition(lake, view, partition, part, workspace, signal);
         files.push(part);
       }
       const query = selectChanges(view, files);
@@ -182,7 +179,6 @@ function refuseDeleted(paths: readonly string[], before: Snapshot, newest: Snaps
 /** Writes the changed rows of a partition to a local file. */
 async function comparePartition(
   lake: Lake,
-  table: Table,
   view: ViewedTable,
   { account, month, added, removed }: ChangedPartition,
   part: string,
@@ -190,10 +186,10 @@ async function comparePartition(
   signal: AbortSignal,
 ): Promise<void> {
   const own = subWorkspace(workspace);
-  const filesQuery = async (adds: readonly DataFile[]) => {
-    const files: string[] = [];
-    for (const add of adds) files.push(await readableFile(lake, table, add, own));
-    return selectRows(view, files, [literal(account), literal(month)]);
+  const filesQuery = async (files: readonly DataFile[]) => {
+    const paths: string[] = [];
+    for (const file of files) paths.push(await readableFile(lake, file, own));
+    return selectRows(view, paths, [literal(account), literal(month)]);
   };
   const { database } = workspace;
   const sides = { added, removed };
@@ -210,13 +206,13 @@ async function comparePartition(
 }
 
 /** A file of the lake as a local file, as its commit has it. */
-async function readableFile(lake: Lake, table: Table, add: DataFile, workspace: Workspace): Promise<string> {
+async function readableFile(lake: Lake, file: DataFile, workspace: Workspace): Promise<string> {
   try {
-    return await checkedFile(lake.store, table.name, add, workspace);
+    return await checkedFile(lake.store, file, workspace);
   } catch (error) {
     if (!(error instanceof DamagedFile)) throw error;
     await lake.refresh();
-    const path = lakePathOf(table.name, add);
+    const path = file.lakePath;
     if (lake.snapshot.keeps(path)) throw error;
     throw new LedgerlakeError(
       'LAKE_CONFLICT',

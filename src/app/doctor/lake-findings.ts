@@ -1,4 +1,3 @@
-import { lakePathOf } from '../../lake/catalog/change.js';
 import { spanIn } from '../../lake/catalog/load-key.js';
 import { plainLog } from '../../observe/log/plain-log.js';
 import type { Clock } from '../../core/clock.js';
@@ -215,13 +214,13 @@ export async function examineFiles(
     const differing: DataFile[] = [];
     for (const dataFile of lake.snapshot.files(name)) {
       [count, bytes] = [count + 1, bytes + dataFile.size];
-      if (sizes.get(lakePathOf(name, dataFile)) !== dataFile.size) differing.push(dataFile);
+      if (sizes.get(dataFile.lakePath) !== dataFile.size) differing.push(dataFile);
     }
     // A run may have replaced them meanwhile.
     if (differing.length > 0) await lake.refresh();
     for (const dataFile of differing) {
       if (lake.snapshot.file(name, dataFile.path) === undefined) continue;
-      const file = lakePathOf(name, dataFile);
+      const file = dataFile.lakePath;
       const size = sizes.get(file);
       const [slice = '', ...others] = dataFile.loadKeys;
       const found = `${file}: ${size === undefined ? 'it is missing' : sizeFault(dataFile, size)}`;

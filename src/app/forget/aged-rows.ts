@@ -1,4 +1,3 @@
-import { lakePathOf } from '../../lake/catalog/change.js';
 import type { DataFile } from '../../lake/delta/data-file.js';
 import { changingData } from '../../lake/files/new-file.js';
 import type { Clock } from '../../core/clock.js';
@@ -128,7 +127,7 @@ async function agedFiles(
       found.files.push({ add, rows, kept: age === 'new' ? rows : 0 });
       continue;
     }
-    const path = lakePathOf(table.name, add);
+    const path = add.lakePath;
     const source = readParquet([await fetchFile(retention, path, add)]);
     const counts = await database.rows(
       `SELECT ${rule.loadKey ?? 'NULL'} AS load_key, count(*) FILTER (${staysCondition(rule, before)}) AS kept ` +
@@ -189,12 +188,12 @@ async function rewriteBundle(
   const { lake, clock, workspace, account, before } = retention;
   const sources = lake.tables.flatMap((table) =>
     lake.snapshot
-      .derivedFrom(table.name, account, lakePathOf(main.name, old))
-      .map((add) => ({ table, path: lakePathOf(table.name, add) })),
+      .derivedFrom(table.name, account, old.lakePath)
+      .map((add) => ({ table, path: add.lakePath })),
   );
   const name = old.pipeline;
   const pipeline = { name, main, derived: sources.map(({ table }) => table) };
-  const tables = [...sources, { table: main, path: lakePathOf(main.name, old) }].map(({ table, path }) => ({
+  const tables = [...sources, { table: main, path: old.lakePath }].map(({ table, path }) => ({
     table,
     write: async (metadata: ReadonlyMap<string, string>) => {
       const source = await fetchFile(retention, path, old);

@@ -49,7 +49,7 @@ export async function addGroups(
     const loadKeys = [importedKey(dayOf(day))];
     const slice: SliceCommit = { pipeline: name, account, name: '', loadKeys, main, derived, files: [] };
     const replacement = replacementOf(lake.snapshot, slice);
-    const paths = (await localFiles.of(lake, groups, stored.files)).flatMap((month) => month.paths);
+    const paths = (await localFiles.of(stored.files)).flatMap((month) => month.paths);
     const inLake = paths.length === 0 ? [] : await storedGroups(workspace.database, paths, day);
     const all = joinedGroups([...inLake, ...rows]);
     const texts = new Set(inLake.map(rawText));

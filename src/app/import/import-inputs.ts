@@ -197,7 +197,7 @@ class InputBatch {
     const undated = read.flatMap(({ staging, spans, months: own }, number) =>
       spans === undefined ? [] : [{ undated: staging.undated, spans, months: own, isShared: shared.has(number) }],
     );
-    const files = new CheckedFiles(this.#resources.workspace);
+    await using files = new CheckedFiles(this.#options.lake.store, this.#resources.workspace);
     const added = await addUndated(this.#options, events, { ...this.#resources, files }, undated);
     noteAdded(summary, added, emit);
     summaries.undecided += added.undecided;
@@ -208,7 +208,7 @@ class InputBatch {
   #commitMonth(month: string, staged: readonly InputMonth[], shared: Set<number>): Promise<AddedRows> {
     return untilCommitted(this.#options, month, async () => {
       this.#options.signal.throwIfAborted();
-      const files = new CheckedFiles(this.#resources.workspace);
+      await using files = new CheckedFiles(this.#options.lake.store, this.#resources.workspace);
       const union = await uniteMonth(this.#options, events, { ...this.#resources, files }, staged);
       for (const input of union.shared) shared.add(input);
       const { known, leftOut, stored, added } = union;
@@ -365,9 +365,10 @@ async function commitGroups(
   { workspace }: ImportResources,
   summary: ImportSummary,
 ): Promise<void> {
-  const files = new CheckedFiles(workspace);
+  await using files = new CheckedFiles(options.lake.store, workspace);
   for (const [day, rows] of [...groups].toSorted(([a], [b]) => a - b)) {
     options.signal.throwIfAborted();
+    await files.trim();
     const added = await addGroups(options, { workspace, files }, roles.settlements, day, rows);
     noteAdded(summary, added, options.emit);
     if (added.leftOut.size === 0) summary.extendRange([day]);

@@ -7,7 +7,6 @@ import { count } from '../../core/count.js';
 import { dayMs, overlap, type Window } from '../../core/windows.js';
 import { copyRows, mostGroupRows, rowsIn, type LocalParquet } from '../../lake/files/local-parquet.js';
 import type { Workspace } from '../../lake/files/workspace.js';
-import { lakePathOf } from '../../lake/catalog/change.js';
 import type { LoadKey } from '../../lake/catalog/load-key.js';
 import { runOfDataFile } from '../../lake/data-files.js';
 import { dayOf, importedKey } from '../../lake/loads/imported-spans.js';
@@ -117,7 +116,7 @@ export async function sharedMeanwhile(
   const { lake } = target;
   const days = new Set(months.flatMap(({ spans }) => spans.map(({ start }) => start)));
   const stored = storedRows(target, pipeline, isOfDays(days));
-  const others = stored.files.filter((add) => runOfDataFile(lakePathOf(events.name, add)) !== lake.run);
+  const others = stored.files.filter((add) => runOfDataFile(add.lakePath) !== lake.run);
   if (others.length === 0) return { stored, shared: new Set() };
   const staged = readParquet(
     months.map((month) => month.events.path),

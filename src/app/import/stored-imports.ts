@@ -17,7 +17,6 @@ import { keyChange } from '../../lake/loads/load-keys.js';
 import type { Clock } from '../../core/clock.js';
 import type { PipelineTables } from '../../core/columns/table.js';
 import { loadedOf } from '../../lake/loads/imported-spans.js';
-import { events } from '../../sources/finances/api-v0/event-tables.js';
 import type { ReportEncoding } from '../../sources/finances/settlement-reports/report-encodings.js';
 import type { Window } from '../../core/windows.js';
 
@@ -90,7 +89,7 @@ export async function withStoredFiles<T>(
   step: (paths: readonly string[]) => Promise<T>,
 ): Promise<T> {
   const pathsOf = async (some: readonly DataFile[]) =>
-    (await files.of(lake, events, some)).flatMap((month) => month.paths);
+    (await files.of(some)).flatMap((month) => month.paths);
   const paths = await pathsOf(adds);
   try {
     return await step(paths);
@@ -101,7 +100,7 @@ export async function withStoredFiles<T>(
       const sql = `SELECT bit_xor(hash(of)) AS read FROM ${rowsIn(await pathsOf([add]))} AS of`;
       await database.rows(sql).catch((reason: unknown) => {
         const [fault = ''] = messageOf(reason).split('\n');
-        throw damagedFile(lake.store, events.name, add, `it can't be read as a file of events (${fault})`);
+        throw damagedFile(lake.store, add, `it can't be read as a file of events (${fault})`);
       });
     }
     throw error;

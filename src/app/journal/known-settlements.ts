@@ -1,7 +1,6 @@
 import { roles } from '../../../pipelines/all-pipelines.js';
 import { identifier, literal } from '../../core/duckdb/literals.js';
 import { contains } from '../../core/windows.js';
-import { lakePathOf } from '../../lake/catalog/change.js';
 import { nameIn, refusedAfter } from '../../lake/catalog/load-key.js';
 import type { Snapshot } from '../../lake/catalog/snapshot.js';
 import type { KnownVersion } from './known-version.js';
@@ -38,7 +37,7 @@ export function knownSettlements(
         const hasEnded = end !== null && end <= readAt;
         const isClosed = hasEnded && open !== true;
         const state = { has_ended: hasEnded, is_closed: isClosed, has_total: isClosed && awaited !== true };
-        const isSame = newest.has(lakePathOf(listing, add)) && (load?.readAt ?? at) <= at;
+        const isSame = newest.has(add.lakePath) && (load?.readAt ?? at) <= at;
         return { account, group_id: id, ...state, read_at: readAt, is_same: isSame };
       });
     });

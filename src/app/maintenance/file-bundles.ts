@@ -6,7 +6,6 @@ import { messageOf } from '../../core/errors.js';
 import { footerTexts } from '../../core/parquet/footer.js';
 import { loadKeysText } from '../../lake/files/load-key-rows.js';
 import type { Table, PipelineTables } from '../../core/columns/table.js';
-import { lakePathOf } from '../../lake/catalog/change.js';
 import type { Snapshot } from '../../lake/catalog/snapshot.js';
 import { withDerived, type CommitResult, type FileCommit, type NewFile } from '../../lake/commit-files.js';
 import type { Lake } from '../../lake/lake.js';
@@ -74,10 +73,10 @@ export class UnseenBundles {
 
 function derivedFiles(
   snapshot: Snapshot,
-  { main: { name }, derived }: PipelineTables,
+  { derived }: PipelineTables,
   main: DataFile,
 ): Bundle['derived'] {
-  return derived.flatMap((table) => snapshot.derivedFrom(table.name, main.account, lakePathOf(name, main)));
+  return derived.flatMap((table) => snapshot.derivedFrom(table.name, main.account, main.lakePath));
 }
 
 /** A pipeline's tables that have files in some bundles, with these files; the main table is last. */
@@ -183,21 +182,20 @@ export async function whileLive<T>(
 }
 
 /**
- * Copies committed files of a table into the workspace, where they stay when another run replaces the files. Returns their local
+ * Copies committed files into the workspace, where they stay when another run replaces the files. Returns their local
  * paths. Throws as `checkedFile` does, and a DamagedFile for bytes that the log agrees with and that are no Parquet file.
  */
 export async function fetchFiles(
   { lake, workspace }: Pick<Rewriting, 'lake' | 'workspace'>,
-  { name }: Table,
-  adds: readonly DataFile[],
+  files: readonly DataFile[],
 ): Promise<string[]> {
   const paths: string[] = [];
-  for (const add of adds) {
-    const path = await checkedFile(lake.store, name, add, workspace, { isCopied: true });
+  for (const file of files) {
+    const path = await checkedFile(lake.store, file, workspace, { isCopied: true });
     // DuckDB would name the copy.
     await footerTexts(path).catch((error: unknown) => {
-      const slice = loadKeysText(add.loadKeys) || 'no slice';
-      throw damagedFile(lake.store, name, add, `it has ${slice} and is no Parquet file (${messageOf(error)})`);
+      const slice = loadKeysText(file.loadKeys) || 'no slice';
+      throw damagedFile(lake.store, file, `it has ${slice} and is no Parquet file (${messageOf(error)})`);
     });
     paths.push(path);
   }

@@ -24,7 +24,7 @@ export async function mergedFiles(
   const { database } = workspace;
   const { account = '', month = '' } = bundles[0]?.main ?? {};
   const mains = bundles.map(({ main }) => main);
-  const paths = await fetchFiles(rewriting, pipeline.main, mains);
+  const paths = await fetchFiles(rewriting, mains);
   const loadKeys = await loadKeysIn(
     rewriting,
     [...new Set(mains.flatMap(({ loadKeys }) => loadKeys))].toSorted(),
@@ -39,7 +39,7 @@ export async function mergedFiles(
   for (const { table, adds } of filesByTable(pipeline, bundles).toReversed()) {
     const isMain = table === pipeline.main;
     const isSortedAlone = table.row !== 'entry';
-    const sources = isMain ? paths : await fetchFiles(rewriting, table, adds);
+    const sources = isMain ? paths : await fetchFiles(rewriting, adds);
     const columns = await columnList(database, table, sources, isSortedAlone ? '' : 'derived.');
     const select = (condition: string) =>
       isSortedAlone

@@ -1,4 +1,3 @@
-import { lakePathOf } from '../../lake/catalog/change.js';
 import { changingData, metadataOf, newFile } from '../../lake/files/new-file.js';
 import { DamagedFile, DataFile } from '../../lake/delta/data-file.js';
 import { storesRaw, tablesOf, type PipelineTables, type Table } from '../../core/columns/table.js';
@@ -63,7 +62,7 @@ export async function rebuildCustom(
   loaded: LoadedDefinition,
 ): Promise<void> {
   const { lake, clock, signal, emit } = run;
-  const { name, main } = pipeline;
+  const { name } = pipeline;
   const summary = run.summarize(pipeline);
   const began = clock.now();
   const bundles = new UnseenBundles(run, pipeline);
@@ -82,7 +81,7 @@ export async function rebuildCustom(
       bundles.leaveOut(bundle, (live) => added.some(({ add }) => new DataFile(add).sha256 === live.main.sha256));
     }
     summary.slices++;
-    const path = lakePathOf(main.name, old);
+    const path = old.lakePath;
     emit({ event: 'entries-checked', pipeline: name, file: path, bytes: old.size, changed });
     await workspace.clear();
   }
@@ -137,7 +136,7 @@ async function fetchStored(
   const damaged: DamagedFiles[number][] = [];
   for (const { table, adds } of filesByTable(pipeline, [bundle])) {
     try {
-      stored.set(table, await fetchFiles(rewriting, table, adds));
+      stored.set(table, await fetchFiles(rewriting, adds));
     } catch (error) {
       if (!(error instanceof DamagedFile) || table === pipeline.main) throw error;
       damaged.push(...adds.map((add) => ({ table, add })));

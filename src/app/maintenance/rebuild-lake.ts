@@ -1,4 +1,3 @@
-import { lakePathOf } from '../../lake/catalog/change.js';
 import { isRewritten } from '../../lake/files/new-file.js';
 import { addOf, contentOf, DamagedFile, ifReadable, type NetSums } from '../../lake/delta/data-file.js';
 import { count } from '../../core/count.js';
@@ -260,7 +259,7 @@ class PipelineRebuild {
     const { run, pipeline } = this.#context;
     const repaired = { ...this.#context.repaired, lastRuns: await (this.#lastRuns ??= readLastRuns(run.lake.store)) };
     const loadKeys = main.loadKeys;
-    const location = { table: pipeline.main.name, file: lakePathOf(pipeline.main.name, main) };
+    const location = { table: pipeline.main.name, file: main.lakePath };
     const remedy = rereadRemedy({ ...location, slice: loadKeys.length === 1 ? (loadKeys[0] ?? '') : '' }, run.lake);
     const command = remedy && remedyCommand(remedy, repaired);
     const slice = loadKeysText(loadKeys);
@@ -275,7 +274,7 @@ class PipelineRebuild {
     const { main } = bundle;
     const workspace = subWorkspace(this.#context.workspace);
     try {
-      const file = await checkedSource(lake.store, pipeline.main.name, main, workspace);
+      const file = await checkedSource(lake.store, main, workspace);
       const stored = this.#isDiffering ? undefined : await this.#storedEntries(bundle, workspace);
       const { rawBytes } = workspace.limits;
       const folder = workspace.newPath();
@@ -285,7 +284,7 @@ class PipelineRebuild {
           if (!(error instanceof LedgerlakeError) || error.code !== 'LAKE_STORE') throw error;
           // Its hash is right: such a file was written as it is.
           const fault = `it can't be read as a file of ${pipeline.main.name} (${error.message})`;
-          throw damagedFile(lake.store, pipeline.main.name, main, fault);
+          throw damagedFile(lake.store, main, fault);
         });
       return { bundle, workspace, stored, entries };
     } catch (error) {
@@ -302,7 +301,7 @@ class PipelineRebuild {
     const files: string[] = [];
     for (const add of adds) {
       try {
-        files.push(await checkedFile(run.lake.store, table.name, add, workspace));
+        files.push(await checkedFile(run.lake.store, add, workspace));
       } catch (error) {
         if (!(error instanceof DamagedFile)) throw error;
         // Its rows are derived again.
@@ -336,7 +335,7 @@ class PipelineRebuild {
       emit({
         event: 'entries-checked',
         pipeline: pipeline.name,
-        file: lakePathOf(pipeline.main.name, bundle.main),
+        file: bundle.main.lakePath,
         bytes: bundle.main.size,
         changed: !isSame,
       });
@@ -381,7 +380,7 @@ class PipelineRebuild {
 
   /** The new file of a bundle's entries, with the name of the main file. */
   async #entriesFile({ main }: Bundle, local: LocalParquet, net: NetSums): Promise<NewFile> {
-    const { run, pipeline } = this.#context;
+    const { run } = this.#context;
     const bytes = await readFile(local.path);
     const { account, month, shared, loadKeys } = main;
     const path = main.path.replace(/(-\d+-[0-9a-z]+-\d+)?\.parquet$/, '');
@@ -391,7 +390,7 @@ class PipelineRebuild {
       table: this.#table,
       add: addOf({ ...described, dataChange: true }, run.clock.now()),
       read: () => Promise.resolve(bytes),
-      main: lakePathOf(pipeline.main.name, main),
+      main: main.lakePath,
     };
   }
 }

@@ -1,4 +1,3 @@
-import { lakePathOf } from '../../lake/catalog/change.js';
 import { spanIn } from '../../lake/catalog/load-key.js';
 import { rowsOf, type DataFile } from '../../lake/delta/data-file.js';
 import type { Clock } from '../../core/clock.js';
@@ -52,7 +51,7 @@ function sharedBundles(
   { snapshot, shared }: SliceReplacement,
 ): Bundle[] {
   const unselectable = shared.find((add) => !canSelectRows(pipeline.main, add.loadKeys));
-  if (unselectable !== undefined) throw unselectableFailure(lake, pipeline, unselectable);
+  if (unselectable !== undefined) throw unselectableFailure(lake, unselectable);
   const paths = new Set(shared.map(({ path }) => path));
   return bundlesOf({ snapshot }, pipeline, account).filter(({ main }) => paths.has(main.path));
 }
@@ -76,11 +75,10 @@ async function remainderOf(
   return { files, mains, importedRows };
 }
 
-function unselectableFailure(lake: Lake, { main }: PipelineTables, add: DataFile): LedgerlakeError {
-  const file = lake.store.address(lakePathOf(main.name, add));
+function unselectableFailure({ store }: Lake, file: DataFile): LedgerlakeError {
   return new LedgerlakeError(
     'LAKE_CONFLICT',
-    `expected to split ${file}, which contains more than what is read again, but its rows can't be told apart; ` +
+    `expected to split ${store.address(file.lakePath)}, which contains more than what is read again, but its rows can't be told apart; ` +
       'run `ledgerlake verify`, nothing was replaced',
   );
 }
@@ -136,7 +134,7 @@ async function replacedUndated(
   const { main } = pipeline;
   const incoming = `FROM ${rowsIn(paths)}`;
   // A refresh replaces only as many as it has more than before.
-  const replaced = await fetchFiles(rewriting, main, files);
+  const replaced = await fetchFiles(rewriting, files);
   const stored =
     replaced.length === 0 ? `${incoming} WHERE false` : `FROM ${rowsIn(replaced)} WHERE ${loadKeyCondition(whole)}`;
   const left = await workspace.database.rows(statementOver({ incoming_: incoming, stored_: stored }, undatedContents));
@@ -149,7 +147,6 @@ async function replacedUndated(
 function mainPaths(rewriting: Rewriting, bundles: readonly Bundle[]): Promise<string[]> {
   return fetchFiles(
     rewriting,
-    rewriting.pipeline.main,
     bundles.map(({ main }) => main),
   );
 }
@@ -182,7 +179,7 @@ async function remainderOfBundle(
     if (!reached.includes(key) || (await count(`${loadKeyCondition([key])} AND NOT ${condition}`)) > 0) kept.push(key);
   }
   for (const { table, adds } of tables)
-    local.set(table, table === main ? mains : await fetchFiles(rewriting, table, adds));
+    local.set(table, table === main ? mains : await fetchFiles(rewriting, adds));
   /** In SQL: the rows of a table in a range, each with whether the slice replaces it. */
   const markedRows = (table: Table, range = 'true'): string => {
     const rows = `FROM ${rowsIn(local.get(table) ?? [], ', file_row_number = true')} WHERE ${range}`;

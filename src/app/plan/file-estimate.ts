@@ -1,4 +1,3 @@
-import { lakePathOf } from '../../lake/catalog/change.js';
 import type { Table } from '../../core/columns/table.js';
 import { fileLiteral } from '../../core/duckdb/literals.js';
 import { localFile } from '../../lake/files/local-file.js';
@@ -96,7 +95,7 @@ export async function rawSize(
   return withWorkspace(defaultLimits, lake.store, async ({ database, newPath }) => {
     const files: string[] = [];
     for (const add of adds) {
-      const path = lakePathOf(table, add);
+      const path = add.lakePath;
       const isLocal = lake.store.localPath(path) !== undefined;
       if (isLocal || add.size <= most.remoteBytes) {
         const file = await localFile(lake.store, path, newPath);

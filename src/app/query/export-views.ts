@@ -1,4 +1,3 @@
-import { lakePathOf } from '../../lake/catalog/change.js';
 import { join } from 'node:path';
 import { identifier, fileLiteral, literal } from '../../core/duckdb/literals.js';
 import { withoutTexts, wordsOf } from '../../core/duckdb/sql-statements.js';
@@ -39,7 +38,7 @@ export async function exportViews(
   const keepsReplaced = lake.snapshot.config.retentionMs > 0 || [...lake.snapshot.retired()].length > 0;
   const tableViews = tables.map((table) => {
     const files = committed.get(table.name) ?? [];
-    const addresses = files.map((file) => fileLiteral(lake.store.address(lakePathOf(table.name, file))));
+    const addresses = files.map((file) => fileLiteral(lake.store.address(file.lakePath)));
     return tableView(
       table,
       keepsReplaced || files.length === 0 ? addresses : [filePattern(lake.store.address(table.name))],

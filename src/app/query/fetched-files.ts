@@ -1,4 +1,3 @@
-import { lakePathOf } from '../../lake/catalog/change.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { existsSync } from 'node:fs';
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
@@ -103,10 +102,10 @@ export class FetchedFiles {
   /** Whether a commit has replaced a file that couldn't be fetched. Throws an error that names it where none has. */
   async #replaced(error: DamagedFile): Promise<boolean> {
     const { store } = this.#lake;
-    const isIt = (file: DataFile) => error.message.includes(store.address(lakePathOf(file.table, file)));
+    const isIt = (file: DataFile) => error.message.includes(store.address(file.lakePath));
     const [file] = this.#lake.files().filter(isIt);
     await this.#lake.refresh();
-    if (file === undefined || !this.#lake.snapshot.has(lakePathOf(file.table, file))) return true;
+    if (file === undefined || !this.#lake.snapshot.has(file.lakePath)) return true;
     throw new LedgerlakeError('SQL', await damageText({ file, fault: error.fault }, this.#lake, this.#scope), {
       cause: error,
     });

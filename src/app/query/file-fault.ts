@@ -1,4 +1,3 @@
-import { lakePathOf } from '../../lake/catalog/change.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { truncateText } from '../../core/printable.js';
 import type { DataFile } from '../../lake/delta/data-file.js';
@@ -37,7 +36,7 @@ const mostRead = 2_000_000_000;
 export async function fileFault(error: unknown, lake: Lake, scope: CommandScope & { lake: string }): Promise<unknown> {
   if (!(error instanceof LedgerlakeError) || error.code !== 'SQL') return error;
   const files = lake.files();
-  const named = files.find((file) => error.message.includes(lake.store.address(lakePathOf(file.table, file))));
+  const named = files.find((file) => error.message.includes(lake.store.address(file.lakePath)));
   if (named === undefined && (quotedFile.test(error.message) || !corrupt.test(error.message))) return error;
   const [words = ''] = error.message.split('\n');
   const verify = commandIn(scope, 'ledgerlake verify');
@@ -45,7 +44,7 @@ export async function fileFault(error: unknown, lake: Lake, scope: CommandScope 
   if (found === undefined) {
     const quoted = truncateText(words, mostQuoted);
     if (named !== undefined) {
-      const address = lake.store.address(lakePathOf(named.table, named));
+      const address = lake.store.address(named.lakePath);
       return sqlError(`expected DuckDB to read ${address}, whose bytes are right, got ${quoted}`, error);
     }
     return sqlError(
@@ -74,7 +73,7 @@ export async function checkFiles(
     lake
       .files()
       .filter(isNew)
-      .map((file) => [lakePathOf(file.table, file), file]),
+      .map((file) => [file.lakePath, file]),
   );
   const folders = new Set(Array.from(files.values(), ({ table }) => table));
   const faults = new Map<string, LedgerlakeError>();
@@ -98,7 +97,7 @@ export async function checkFiles(
 
 /** What the footer of a local file shows. DuckDB finds a file that is no Parquet, or is gone by then. */
 async function localFault(file: DataFile, lake: Lake): Promise<string | undefined> {
-  const local = lake.store.localPath(lakePathOf(file.table, file));
+  const local = lake.store.localPath(file.lakePath);
   if (local === undefined) return undefined;
   const columns = lake.snapshot.columnsOf(lake.table(file.table));
   return footerFault(local, file, columns, lake.store).catch(() => undefined);
@@ -111,7 +110,7 @@ export async function damageText(
   scope: CommandScope & { lake: string },
 ): Promise<string> {
   const verify = commandIn(scope, 'ledgerlake verify');
-  const path = lakePathOf(file.table, file);
+  const path = file.lakePath;
   const { loadKeys } = file;
   const [first = '', ...others] = loadKeys;
   const rows = { table: file.table, file: path, slice: others.length === 0 ? first : '' };
@@ -126,17 +125,17 @@ export async function damageText(
 
 /** The fault of a file that DuckDB names; undefined where its bytes are right and DuckDB couldn't fetch them. */
 async function faultIn(file: DataFile, words: string, { store }: Lake): Promise<FileFault | undefined> {
-  const fault = await damageOf(store, file.table, file);
+  const fault = await damageOf(store, file);
   if (fault !== undefined) return { file, fault };
   if (unreachable.test(words)) return undefined;
-  const detail = words.replaceAll(store.address(lakePathOf(file.table, file)), 'it');
+  const detail = words.replaceAll(store.address(file.lakePath), 'it');
   return { file, fault: `it is damaged (${truncateText(detail, mostQuoted)})` };
 }
 
 async function firstDamage(lake: Lake, files: readonly DataFile[]): Promise<FileFault | undefined> {
   if (files.reduce((sum, { size }) => sum + size, 0) > mostRead) return undefined;
   for (const file of files) {
-    const fault = await damageOf(lake.store, file.table, file);
+    const fault = await damageOf(lake.store, file);
     if (fault !== undefined) return { file, fault };
   }
   return undefined;

@@ -5,7 +5,6 @@ import { Mutex } from '../../core/mutex.js';
 import type { Clock } from '../../core/clock.js';
 import { hasEvents, type Table } from '../../core/columns/table.js';
 import type { LedgerlakeError } from '../../core/errors.js';
-import { lakePathOf } from '../../lake/catalog/change.js';
 import { replacedKeys } from '../../lake/loads/load-keys.js';
 import type { Lake } from '../../lake/lake.js';
 import type { Revision, Revisions, SliceCommit } from '../../lake/slice-writer.js';
@@ -64,7 +63,7 @@ export class EventRevisions implements Revisions {
     this.#clock = clock;
     this.#workspace = workspace;
     this.withRemainder = remainderWriter(lake, clock, workspace.limits);
-    this.#files = new CheckedFiles(workspace);
+    this.#files = new CheckedFiles(lake.store, workspace);
   }
 
   /** The findings of the slices that are committed or refused. */
@@ -75,6 +74,7 @@ export class EventRevisions implements Revisions {
   /** Compares one slice at a time: comparisons share a database. */
   compare(slice: SliceCommit, replacement: SliceReplacement): ReturnType<Revisions['compare']> {
     return this.#mutex.run(async () => {
+      await this.#files.trim();
       const { outcome, ...found } = await this.#verdictOn(slice, replacement);
       const note = (): void => {
         this.#findings.changes.push(...(found.changes ?? []));
@@ -208,7 +208,7 @@ export class EventRevisions implements Revisions {
   ): Promise<SliceStates> {
     const states = async (table: Table, condition: string): Promise<States> => ({
       table,
-      stored: monthRows(table, await this.#files.of(this.#lake, table, filesIn(stored, table)), condition),
+      stored: monthRows(table, await this.#files.of(filesIn(stored, table)), condition),
       incoming: monthRows(table, files.get(table) ?? [], 'true'),
     });
     const mainStates = await states(slice.main, loadKeyCondition(known));
@@ -339,7 +339,7 @@ async function repairFiles(lake: Lake, slice: SliceCommit, stored: readonly Data
   const incoming = new Map(slice.files.map(({ bytes }) => [contentOf(bytes).sha256, bytes]));
   const repaired: string[] = [];
   for (const file of stored) {
-    const path = lakePathOf(file.table, file);
+    const path = file.lakePath;
     const fault = faultOf(file, await lake.store.read(path));
     const bytes = incoming.get(file.sha256 ?? '');
     if (fault === undefined || bytes === undefined) continue;

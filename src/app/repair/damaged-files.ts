@@ -6,7 +6,7 @@ import { literal } from '../../core/duckdb/literals.js';
 import { codeOf } from '../../core/errors.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { dayMs } from '../../core/windows.js';
-import { removedFile, lakePathOf } from '../../lake/catalog/change.js';
+import { removedFile } from '../../lake/catalog/change.js';
 import { spanIn, loadKeyId, type LoadKey, type LoadKeyId } from '../../lake/catalog/load-key.js';
 import type { Snapshot } from '../../lake/catalog/snapshot.js';
 import { withDerived, type NewFile } from '../../lake/commit-files.js';
@@ -75,7 +75,7 @@ export async function damagedFiles(
       for (const add of lake.snapshot.files(table.name)) {
         if (add.pipeline !== pipeline.name) continue;
         signal.throwIfAborted();
-        const reason = await damageOf(lake.store, table.name, add);
+        const reason = await damageOf(lake.store, add);
         if (reason !== undefined)
           found.push(await fateOf(lake, { pipeline, table, add, reason }, clock.now(), workspace));
       }
@@ -96,7 +96,7 @@ async function fateOf(
   // Entries follow from their events without a request.
   if (table.row === 'entry') return none;
   if (table.appendOnly === true)
-    return { ...none, readable: (await readableCopy(lake, table, add, 'true', workspace))?.rows };
+    return { ...none, readable: (await readableCopy(lake, add, 'true', workspace))?.rows };
   const stored = lake.snapshot.keysOf(account, pipeline.name);
   const keys = (await fileLoadKeys(lake, file, workspace)).flatMap((key) => stored.get(key) ?? []);
   // Of a settlement only its rows have a date.
@@ -109,7 +109,7 @@ async function fateOf(
     ...file,
     lasting,
     gaps: keys.filter((key) => !isLost(key)),
-    readable: isKept ? (await readableCopy(lake, table, add, condition, workspace))?.rows : undefined,
+    readable: isKept ? (await readableCopy(lake, add, condition, workspace))?.rows : undefined,
   };
 }
 
@@ -131,7 +131,7 @@ async function fileLoadKeys(
 ): Promise<readonly string[]> {
   const tagged = ifReadable(() => add.loadKeys);
   if (tagged !== undefined) return tagged;
-  const path = await localFile(store, lakePathOf(table.name, add), newPath);
+  const path = await localFile(store, add.lakePath, newPath);
   if (path === undefined || table !== pipeline.main) return [];
   const query = `SELECT DISTINCT ${keyOfRow(pipeline.main)} AS key FROM ${rowsIn([path])}`;
   const rows = await database.rows(query).catch((error: unknown) => {
@@ -198,12 +198,11 @@ interface ReadableCopy {
 /** Copies the rows that DuckDB can read, whatever the file's hash is; undefined where it can't read the file. */
 async function readableCopy(
   { store }: Lake,
-  table: Table,
   add: DataFile,
   condition: string,
   { database, newPath }: Workspace,
 ): Promise<ReadableCopy | undefined> {
-  const damaged = await localFile(store, lakePathOf(table.name, add), newPath);
+  const damaged = await localFile(store, add.lakePath, newPath);
   if (damaged === undefined) return undefined;
   const path = newPath();
   try {
@@ -228,7 +227,7 @@ export function loadText(load: OddLoad, now: number): string {
 /** What becomes of a damaged file, for people. */
 export function fateText({ table, add, reason, gaps, lasting, readable }: DamagedData): string {
   const rows = formatCount(add.rows, 'row');
-  const what = `${lakePathOf(table.name, add)}: ${reason}; `;
+  const what = `${add.lakePath}: ${reason}; `;
   if (table.row === 'entry') return `${what}its ${rows} are derived again`;
   if (table.appendOnly === true) {
     return readable === undefined
@@ -315,7 +314,7 @@ async function readableFiles(
   const isHistory = table.appendOnly === true;
   const keys = isHistory ? add.loadKeys : lasting.map(({ key }) => key);
   const condition = isHistory ? 'true' : loadKeyCondition(keys);
-  const copy = await readableCopy(lake, table, add, condition, workspace);
+  const copy = await readableCopy(lake, add, condition, workspace);
   if (copy === undefined) return [];
   const { account, month } = add;
   const target = { pipeline, account, month, loadKeys: keys };
@@ -369,7 +368,7 @@ function unloadedKeys(
 ): string[] {
   const loaded = lake.snapshot.keysOf(account, pipeline.name);
   const bundles = bundlesOf(lake, pipeline, account).filter(
-    ({ main }) => !isLeftOut(lakePathOf(pipeline.main.name, main)),
+    ({ main }) => !isLeftOut(main.lakePath),
   );
   const keys = bundles.flatMap(({ main }) => main.loadKeys);
   return [...new Set(keys)].filter((key) => !loaded.has(key));
@@ -377,7 +376,7 @@ function unloadedKeys(
 
 async function takeOutFatherless(lake: Lake, pipeline: PipelineTables, account: string): Promise<void> {
   const mains = new Set(
-    lake.snapshot.filesOf(pipeline.main.name, account, pipeline.name).map((add) => lakePathOf(pipeline.main.name, add)),
+    lake.snapshot.filesOf(pipeline.main.name, account, pipeline.name).map((add) => add.lakePath),
   );
   const fatherless = pipeline.derived
     .filter(({ name }) => lake.snapshot.tables.has(name))

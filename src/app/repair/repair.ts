@@ -7,7 +7,7 @@ import { monthRange, type Window } from '../../core/windows.js';
 import { existingStore, refuseOther, type LakeAddress } from '../../lake/existing-lake.js';
 import { CatalogFiles } from '../../lake/catalog/catalog-files.js';
 import type { LoadKey } from '../../lake/catalog/load-key.js';
-import { runName, lakePathOf } from '../../lake/catalog/change.js';
+import { runName } from '../../lake/catalog/change.js';
 import { defaultLimits, withWorkspace } from '../../lake/files/workspace.js';
 import { Lake } from '../../lake/lake.js';
 import { plannedStore } from '../../lake/store/planned-store.js';
@@ -264,7 +264,7 @@ function repairSummary(
 ) {
   const files = plans.flatMap(({ damaged }) =>
     damaged.map((data) => ({
-      file: lakePathOf(data.table.name, data.add),
+      file: data.add.lakePath,
       problem: data.reason,
       gaps: data.gaps.map(({ key }) => key),
       lasting: data.lasting.map(({ key }) => key),

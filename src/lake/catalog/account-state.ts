@@ -1,6 +1,6 @@
-import { DataFile } from '../delta/data-file.js';
+import { DataFile, lakePathOf } from '../delta/data-file.js';
 import { catalogError, type Add } from '../delta/actions.js';
-import { accountOf, accountOfPath, lakePathOf, type Change, type RemovedFile } from './change.js';
+import { accountOf, accountOfPath, type Change, type RemovedFile } from './change.js';
 import type { LoadKey, LoadKeyId } from './load-key.js';
 
 /** What a version changes of one account. */

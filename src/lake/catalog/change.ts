@@ -45,11 +45,6 @@ export function removedFile({ path, partitionValues, size }: Add, dataChange = t
   return { path, partitionValues, size, dataChange };
 }
 
-/** The path within the lake of a table's file. */
-export function lakePathOf(table: string, { path }: Pick<Add, 'path'>): string {
-  return `${table}/${path.includes('%') ? decodeURIComponent(path) : path}`;
-}
-
 /** The account of a path within a table or the lake, by its folder; undefined for a path without one. */
 export function accountOfPath(path: string): string | undefined {
   return /(?:^|\/)account=([^/]*)\//.exec(path)?.[1];

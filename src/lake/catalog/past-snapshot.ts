@@ -1,7 +1,6 @@
 import { usageError } from '../../core/errors.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 import type { Zstd } from '../../core/parquet/encoder/zstd.js';
-import { lakePathOf } from './change.js';
 import { ErasedCommit } from './catalog-errors.js';
 import type { CatalogFiles } from './catalog-files.js';
 import { chainDown, readCheckpoints } from './chain.js';
@@ -35,7 +34,7 @@ export async function pastSnapshot(
   let deleted = 0;
   for (const table of snapshot.tables.keys()) {
     for (const add of snapshot.files(table)) {
-      const path = lakePathOf(table, add);
+      const path = add.lakePath;
       if (!newest.keeps(path)) deleted++;
     }
   }

@@ -39,6 +39,11 @@ export function shownText(tag: string | undefined): string {
   return tag === undefined ? 'none' : JSON.stringify(tag.slice(0, 60));
 }
 
+/** The path within the lake of a table's file. */
+export function lakePathOf(table: string, { path }: Pick<Add, 'path'>): string {
+  return `${table}/${path.includes('%') ? decodeURIComponent(path) : path}`;
+}
+
 /** What files with the same rows have in common: the pipeline, the account, and what a newer program says of them. */
 export type SharedTags = Readonly<Record<string, string>>;
 
@@ -74,6 +79,11 @@ export class DataFile implements Add {
   /** The name of its table. */
   get table(): string {
     return this.#table;
+  }
+
+  /** Its path within the lake. */
+  get lakePath(): string {
+    return lakePathOf(this.#table, this);
   }
 
   get account(): string {

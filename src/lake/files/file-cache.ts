@@ -1,4 +1,3 @@
-import { lakePathOf } from '../catalog/change.js';
 import type { DataFile } from '../delta/data-file.js';
 import { shortHash } from '../../core/short-hash.js';
 import { existsSync } from 'node:fs';
@@ -55,7 +54,7 @@ export class FileCache {
 
   /** The local path of a file, whether it is there or not. */
   localPath(file: DataFile): string {
-    return join(this.folder, lakePathOf(file.table, file));
+    return join(this.folder, file.lakePath);
   }
 
   /** The local path of an empty file in the partition of a file. */
@@ -122,7 +121,7 @@ export class FileCache {
       throw error;
     }
     if (this.#checked.has(path)) return true;
-    if ((await damageOf(this.#copy, file.table, file)) !== undefined) return false;
+    if ((await damageOf(this.#copy, file)) !== undefined) return false;
     this.#checked.add(path);
     return true;
   }
@@ -132,7 +131,7 @@ export class FileCache {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });
     const part = temporaryPath(path);
     try {
-      await checkedFile(this.#store, file.table, file, { newPath: () => part, faults: new Map() });
+      await checkedFile(this.#store, file, { newPath: () => part, faults: new Map() });
       await rename(part, path);
     } catch (error) {
       await rm(part, { force: true });

@@ -64,7 +64,7 @@ export async function footerFault(
   if (rows !== expected) return `it has ${formatCount(rows, 'row')} instead of ${expected}`;
   const expanded = uncompressedBytes(footer);
   return expanded > manyBytes && expanded > mostExpanded * file.size
-    ? damageOf(store, committed.table, committed)
+    ? damageOf(store, committed)
     : undefined;
 }
 

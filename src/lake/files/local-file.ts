@@ -1,4 +1,3 @@
-import { lakePathOf } from '../catalog/change.js';
 import { contentOf, DamagedFile, type AddedFile, type DataFile } from '../delta/data-file.js';
 import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
@@ -44,21 +43,20 @@ export async function readContent(
  *
  * @throws LedgerlakeError LAKE_STORE naming the file, where it is missing or has changed
  */
-export async function checkedBytes(store: Store, table: string, add: DataFile): Promise<Uint8Array> {
-  const bytes = await store.read(lakePathOf(table, add));
-  const fault = faultOf(add, bytes);
-  if (bytes === undefined || fault !== undefined) throw damagedFile(store, table, add, fault);
+export async function checkedBytes(store: Store, file: DataFile): Promise<Uint8Array> {
+  const bytes = await store.read(file.lakePath);
+  const fault = faultOf(file, bytes);
+  if (bytes === undefined || fault !== undefined) throw damagedFile(store, file, fault);
   return bytes;
 }
 
 /** The same for a file that is read in sequence: a large one isn't kept in memory. */
 export async function checkedSource(
   store: Store,
-  table: string,
-  add: DataFile,
+  file: DataFile,
   workspace: Pick<Workspace, 'newPath' | 'faults'>,
 ): Promise<ParquetSource> {
-  return add.size > wholeBytes ? checkedFile(store, table, add, workspace) : checkedBytes(store, table, add);
+  return file.size > wholeBytes ? checkedFile(store, file, workspace) : checkedBytes(store, file);
 }
 
 /**
@@ -67,39 +65,38 @@ export async function checkedSource(
  */
 export async function checkedFile(
   store: Store,
-  table: string,
-  add: DataFile,
+  file: DataFile,
   { newPath, faults }: Pick<Workspace, 'newPath' | 'faults'>,
   { isCopied = false } = {},
 ): Promise<string> {
-  const localPath = isCopied ? undefined : store.localPath(lakePathOf(table, add));
+  const localPath = isCopied ? undefined : store.localPath(file.lakePath);
   const path = localPath ?? newPath();
   faults.set(path, (text) => {
-    const slice = loadKeysText(add.loadKeys) || 'no slice';
-    return damagedFile(store, table, add, `it has ${slice} and can't be read (${text})`);
+    const slice = loadKeysText(file.loadKeys) || 'no slice';
+    return damagedFile(store, file, `it has ${slice} and can't be read (${text})`);
   });
   const copy = localPath === undefined ? path : undefined;
-  const fault = contentFault(add, await readContent(store, lakePathOf(table, add), { copy, most: add.size }));
-  if (fault !== undefined) throw damagedFile(store, table, add, fault);
+  const fault = contentFault(file, await readContent(store, file.lakePath, { copy, most: file.size }));
+  if (fault !== undefined) throw damagedFile(store, file, fault);
   return path;
 }
 
 /** What is wrong with a committed file, in words; undefined where it is intact. */
-export async function damageOf(store: Store, table: string, add: DataFile): Promise<string | undefined> {
-  return contentFault(add, await readContent(store, lakePathOf(table, add), { most: add.size }));
+export async function damageOf(store: Store, file: DataFile): Promise<string | undefined> {
+  return contentFault(file, await readContent(store, file.lakePath, { most: file.size }));
 }
 
 const missing = 'it is missing';
 
 /** What is wrong with a file's bytes; undefined where size and hash are those of the log. */
-export function faultOf(add: DataFile, bytes: Uint8Array | undefined): string | undefined {
-  return contentFault(add, bytes && contentOf(bytes));
+export function faultOf(file: DataFile, bytes: Uint8Array | undefined): string | undefined {
+  return contentFault(file, bytes && contentOf(bytes));
 }
 
-function contentFault(add: DataFile, content: AddedFile['content'] | undefined): string | undefined {
+function contentFault(file: DataFile, content: AddedFile['content'] | undefined): string | undefined {
   if (content === undefined) return missing;
-  const expected = add.sha256 ?? content.sha256;
-  return sizeFault(add, content.size) ?? (content.sha256 === expected ? undefined : 'its bytes have changed');
+  const expected = file.sha256 ?? content.sha256;
+  return sizeFault(file, content.size) ?? (content.sha256 === expected ? undefined : 'its bytes have changed');
 }
 
 /** What is wrong with the size of a file in bytes; undefined where it is that of the log. */
@@ -108,9 +105,9 @@ export function sizeFault({ size }: DataFile, found: number): string | undefined
 }
 
 /** The error for a committed file with a fault. */
-export function damagedFile(store: Store, table: string, add: DataFile, fault: string = missing): DamagedFile {
+export function damagedFile(store: Store, file: DataFile, fault: string = missing): DamagedFile {
   const advice = 'restore the file from a copy, or run the command that `ledgerlake verify` names';
-  return new DamagedFile(store.address(lakePathOf(table, add)), fault, advice);
+  return new DamagedFile(store.address(file.lakePath), fault, advice);
 }
 
 /** A lake's file as a local file, not verified: the lake's file, or a copy at a new path. Undefined where there is none. */

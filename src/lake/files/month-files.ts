@@ -1,4 +1,3 @@
-import { lakePathOf } from '../catalog/change.js';
 import type { DataFile } from '../delta/data-file.js';
 import { rm } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
@@ -8,6 +7,7 @@ import { identifier, literal } from '../../core/duckdb/literals.js';
 import type { Lake } from '../lake.js';
 import { overNewest } from '../over-newest.js';
 import type { SliceCommit } from '../slice-writer.js';
+import type { Store } from '../store/store.js';
 import { checkedFile } from './local-file.js';
 import { rowsIn } from './local-parquet.js';
 import { type Workspace, defaultLimits, withWorkspace } from './workspace.js';
@@ -20,35 +20,57 @@ export interface MonthFiles {
   readonly paths: readonly string[];
 }
 
-/** Verified local files of a lake: each file is compared with the log once, and copied once where the lake isn't on the local disk. */
-export class CheckedFiles {
-  readonly #workspace: Workspace;
-  readonly #local = new Map<string, string>();
+/** The most bytes of copies that `CheckedFiles.trim` leaves: those of a month that the next slice reads too. */
+const mostCopiedBytes = 500_000_000;
 
-  constructor(workspace: Workspace) {
+/**
+ * Verified local files of a lake: each file is compared with the log once, and copied once where the lake isn't on the local disk. Copies
+ * stay until `trim`, or until they are disposed.
+ */
+export class CheckedFiles {
+  readonly #store: Store;
+  readonly #workspace: Workspace;
+  /** The local paths of files, by their path within the lake; what was used last is last. */
+  readonly #local = new Map<string, { readonly path: string; readonly size: number }>();
+
+  constructor(store: Store, workspace: Workspace) {
+    this.#store = store;
     this.#workspace = workspace;
   }
 
   /**
-   * Files of a table by month.
+   * Local paths of files by month.
    *
    * @throws LedgerlakeError LAKE_STORE for one that is missing or isn't what its commit says
    */
-  async of(lake: Lake, table: Table, adds: readonly DataFile[]): Promise<MonthFiles[]> {
+  async of(files: readonly DataFile[]): Promise<MonthFiles[]> {
     const months = new Map<string, string[]>();
-    for (const add of adds) {
-      const month = add.month;
-      months.set(month, [...(months.get(month) ?? []), await this.#path(lake, table.name, add)]);
-    }
+    for (const file of files) months.set(file.month, [...(months.get(file.month) ?? []), await this.#path(file)]);
     return [...months].map(([month, paths]) => ({ month, paths }));
   }
 
-  async #path(lake: Lake, table: string, add: DataFile): Promise<string> {
-    const address = lake.store.address(lakePathOf(table, add));
-    const known = this.#local.get(address);
-    if (known !== undefined) return known;
-    const path = await checkedFile(lake.store, table, add, this.#workspace);
-    this.#local.set(address, path);
+  /** Deletes copies beyond a number of bytes, those first that were not used for the longest time. */
+  async trim(most = mostCopiedBytes): Promise<void> {
+    let bytes = 0;
+    for (const [lakePath, { path, size }] of [...this.#local].toReversed()) {
+      if (this.#store.localPath(lakePath) !== undefined) continue;
+      bytes += size;
+      if (bytes <= most) continue;
+      this.#local.delete(lakePath);
+      this.#workspace.faults.delete(path);
+      await rm(path, { force: true });
+    }
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.trim(0);
+  }
+
+  async #path(file: DataFile): Promise<string> {
+    const { lakePath, size } = file;
+    const path = this.#local.get(lakePath)?.path ?? (await checkedFile(this.#store, file, this.#workspace));
+    this.#local.delete(lakePath);
+    this.#local.set(lakePath, { path, size });
     return path;
   }
 }
@@ -146,7 +168,7 @@ export function queryFiles(
 ): Promise<readonly Readonly<Record<string, unknown>>[]> {
   return withWorkspace(defaultLimits, lake.store, (workspace) =>
     overNewest(lake, { choose, isSame: isDeepStrictEqual }, async (chosen) => {
-      const files = await new CheckedFiles(workspace).of(lake, table, chosen);
+      const files = await new CheckedFiles(lake.store, workspace).of(chosen);
       return workspace.database.rows(query(monthRows(table, files, condition)));
     }),
   );

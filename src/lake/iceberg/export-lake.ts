@@ -6,7 +6,6 @@ import { z } from 'zod';
 import type { Clock } from '../../core/clock.js';
 import { groupBy } from '../../core/group-by.js';
 import { dayMs } from '../../core/windows.js';
-import { lakePathOf } from '../catalog/change.js';
 import type { Lake } from '../lake.js';
 import { parseNote, type Store } from '../store/store.js';
 import { type Exported, exportTables, locationOf } from '../table-export.js';
@@ -241,12 +240,12 @@ function contentHash({ store, folder, schema }: NextVersion, adds: readonly Data
 }
 
 function newManifest(
-  { store, table, folder, fields, snapshot, sequence }: NextVersion,
+  { store, folder, fields, snapshot, sequence }: NextVersion,
   account: string,
   adds: readonly DataFile[],
   sha256: string,
 ): { readonly manifest: Manifest; readonly bytes: Uint8Array } {
-  const entries = manifestEntries(adds, fields, (add) => locationOf(store, lakePathOf(table, add)));
+  const entries = manifestEntries(adds, fields, (add) => locationOf(store, add.lakePath));
   const bytes = manifestFile(entries, fields);
   const months = adds.map(({ month }) => month).toSorted();
   const manifest: Manifest = {

@@ -1,4 +1,3 @@
-import { lakePathOf } from '../catalog/change.js';
 import type { Table } from '../../core/columns/table.js';
 import { hash } from 'node:crypto';
 import { z } from 'zod';
@@ -75,7 +74,7 @@ async function writeNote(
 
 /** The text of each partition's manifest, by its path within the lake. */
 function manifestsOf({ store, snapshot }: Lake, { name }: Table, folder: string): ReadonlyMap<string, string> {
-  const paths = [...snapshot.files(name)].map((add) => lakePathOf(name, add));
+  const paths = [...snapshot.files(name)].map((add) => add.lakePath);
   const byManifest = groupBy(paths, (path) => {
     const partition = path.slice(name.length + 1, path.lastIndexOf('/'));
     return `${folder}/${partition}/manifest`;

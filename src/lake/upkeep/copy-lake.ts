@@ -7,7 +7,6 @@ import { formatBytes, formatCount } from '../../core/text/amounts.js';
 import { CatalogFiles, checkpointHintPath, commitPath } from '../catalog/catalog-files.js';
 import { ErasedCommit } from '../catalog/catalog-errors.js';
 import { chainDown } from '../catalog/chain.js';
-import { lakePathOf } from '../catalog/change.js';
 import { encodeCheckpoint } from '../catalog/checkpoint.js';
 import { hashesOf } from '../catalog/commit.js';
 import type { Snapshot } from '../catalog/snapshot.js';
@@ -156,7 +155,7 @@ interface NeededFile {
 /** The data files of a version, of all tables. */
 function dataFiles(snapshot: Snapshot): NeededFile[] {
   return [...snapshot.tables.keys()].flatMap((table) =>
-    [...snapshot.files(table)].map((add) => ({ path: lakePathOf(table, add), add })),
+    [...snapshot.files(table)].map((add) => ({ path: add.lakePath, add })),
   );
 }
 

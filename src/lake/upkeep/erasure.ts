@@ -1,7 +1,7 @@
 import type { DataFile } from '../delta/data-file.js';
 import type { Clock } from '../../core/clock.js';
 import { catalogFolder } from '../catalog/catalog-files.js';
-import { accountOfPath, removedFile, lakePathOf } from '../catalog/change.js';
+import { accountOfPath, removedFile } from '../catalog/change.js';
 import { loadKeyId } from '../catalog/load-key.js';
 import { icebergFolder, isDataFile, runOfDataFile, symlinkFolder } from '../data-files.js';
 import type { Lake } from '../lake.js';
@@ -75,7 +75,7 @@ export async function eraseTraces(lake: Lake, account: string, spare: ReadonlySe
 /** The committed files of an account, by path within the lake. */
 export function accountFiles({ tables, snapshot }: Lake, account: string): ReadonlyMap<string, DataFile> {
   const files = tables.flatMap(({ name }) => snapshot.filesOf(name, account));
-  return new Map(files.map((file) => [lakePathOf(file.table, file), file]));
+  return new Map(files.map((file) => [file.lakePath, file]));
 }
 
 /** Data files in the tables' folders that no version has, except retained ones, and all other files in an account's folders. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/clock.js';
 import { count } from '../../core/count.js';
 import type { Emit } from '../../core/events/run-event.js';
-import { firstVersionOf, lakePathOf } from '../catalog/change.js';
+import { firstVersionOf } from '../catalog/change.js';
 import type { Snapshot } from '../catalog/snapshot.js';
 import { isDataFile, runOfDataFile } from '../data-files.js';
 import type { Lake } from '../lake.js';
@@ -99,7 +99,7 @@ async function isOlderCopy(
     const accounts = account === undefined ? snapshot.accounts() : [account];
     for (const name of accounts) {
       for (const add of snapshot.filesOf(table, name)) {
-        const path = lakePathOf(table, add);
+        const path = add.lakePath;
         // A file that was committed meanwhile isn't in the list but exists.
         if (!paths.has(path) && !(await hasFile(store, path))) return true;
       }

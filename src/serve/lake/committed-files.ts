@@ -1,5 +1,4 @@
 import { storesRaw } from '../../core/columns/table.js';
-import { lakePathOf } from '../../lake/catalog/change.js';
 import { compare } from '../../core/compare.js';
 import { groupBy } from '../../core/group-by.js';
 import type { DataFile } from '../../lake/delta/data-file.js';
@@ -83,7 +82,7 @@ export class CommittedFiles {
     const cached = this.#cache.get(file);
     if (cached !== undefined) return cached;
     const { size, rows, loadKeys } = file;
-    const path = lakePathOf(file.table, file);
+    const path = file.lakePath;
     const read = { file, path, size, rows, loadKeys, ...boundsOf(file, this.#column) };
     this.#cache.set(file, read);
     return read;

@@ -1,5 +1,4 @@
 import { resultOf } from '../ended.js';
-import { lakePathOf } from '../../../src/lake/catalog/change.js';
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -67,7 +66,7 @@ async function essentialFiles(store: Store): Promise<Record<string, string>> {
 /** The version that a lake shows, once every file of it is found. */
 async function shownVersion(store: MemoryStore): Promise<number> {
   const opened = await Lake.openLost(store, tables, clock);
-  for (const file of opened.files()) expect(store.files.get(lakePathOf(file.table, file))?.length).toBe(file.size);
+  for (const file of opened.files()) expect(store.files.get(file.lakePath)?.length).toBe(file.size);
   return opened.snapshot.version;
 }
 

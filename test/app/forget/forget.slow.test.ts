@@ -1,4 +1,3 @@
-import { lakePathOf } from '../../../src/lake/catalog/change.js';
 import { succeeded } from '../ended.js';
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -505,14 +504,14 @@ describe('rows before a date', () => {
     for (const table of open) {
       for (const add of snapshot.files(table.name)) {
         if (add.tags?.['account'] !== 'shop-a') continue;
-        const file = literal(join(lake, lakePathOf(table.name, add)));
+        const file = literal(join(lake, add.lakePath));
         const [row = {}] = await opened.rows(`SELECT count(*) AS rows FROM ${file}`);
         const stats = JSON.parse(add.stats ?? '') as { numRecords: number; minValues: Record<string, string> };
         expect([add.tags['rows'], stats.numRecords]).toEqual([String(row['rows']), Number(row['rows'])]);
         const derived = open.flatMap((other) =>
           snapshot
-            .derivedFrom(other.name, 'shop-a', lakePathOf(table.name, add))
-            .map((one) => lakePathOf(other.name, one)),
+            .derivedFrom(other.name, 'shop-a', add.lakePath)
+            .map((one) => one.lakePath),
         );
         const nets =
           derived.length === 0

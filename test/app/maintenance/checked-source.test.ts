@@ -1,4 +1,3 @@
-import { lakePathOf } from '../../../src/lake/catalog/change.js';
 import { createHash, randomBytes } from 'node:crypto';
 import { readFile, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -7,7 +6,6 @@ import { DataFile } from '../../../src/lake/delta/data-file.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import type { Store } from '../../../src/lake/store/store.js';
 import { checkedSource } from '../../../src/lake/files/local-file.js';
-import { events } from '../../../src/sources/finances/api-v0/event-tables.js';
 import { temporaryFolder } from '../lake-run.js';
 import { memoryStore } from '../../lake/memory-store.js';
 
@@ -19,8 +17,8 @@ async function kept(store: Store, bytes: Buffer): Promise<{ add: DataFile; path:
     partitionValues: { account: 'a', month: '2025-06' },
   };
   const about = { ...partition, size: bytes.length, modificationTime: 0, dataChange: true, tags: { sha256 } };
-  const add = new DataFile(about);
-  const path = lakePathOf(events.name, add);
+  const add = new DataFile(about, 'events');
+  const path = add.lakePath;
   await store.write(path, bytes);
   return { add, path };
 }
@@ -28,7 +26,7 @@ async function kept(store: Store, bytes: Buffer): Promise<{ add: DataFile; path:
 /** What a source holds, and whether it is a file. */
 async function read(store: Store, add: DataFile): Promise<{ bytes: Buffer; from: string }> {
   const copy = join(await temporaryFolder(), 'copy');
-  const source = await checkedSource(store, events.name, add, { newPath: () => copy, faults: new Map() });
+  const source = await checkedSource(store, add, { newPath: () => copy, faults: new Map() });
   if (typeof source !== 'string') return { bytes: Buffer.from(source), from: 'memory' };
   return { bytes: await readFile(source), from: source === copy ? 'a copy' : 'the lake' };
 }

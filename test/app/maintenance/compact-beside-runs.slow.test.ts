@@ -1,5 +1,4 @@
 import { noRevisions } from '../../lake/small-table.js';
-import { lakePathOf } from '../../../src/lake/catalog/change.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import { acquireLease } from '../../../src/lake/leases.js';
@@ -63,7 +62,7 @@ describe('a compaction beside other runs', () => {
     expect(await rowsByLog(lake)).toMatchObject({ events: 10, entries: 20 });
     expect(await dataFiles(lake, 'entries')).toHaveLength(1);
     const opened = await open(lake, clock);
-    const files = new Set(opened.files().map((file) => lakePathOf(file.table, file)));
+    const files = new Set(opened.files().map((file) => file.lakePath));
     for (const add of opened.snapshot.files('entries')) expect(files).toContain(add.main);
   });
 

@@ -7,7 +7,6 @@ import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import { LedgerlakeError } from '../../../src/core/errors.js';
 import { financesApis } from '../../../src/sources/finances/finances-apis.js';
 import { tables } from '../../../src/sources/finances/lake-tables.js';
-import { lakePathOf } from '../../../src/lake/catalog/change.js';
 import type { Snapshot } from '../../../src/lake/catalog/snapshot.js';
 import type { DataFile } from '../../../src/lake/delta/data-file.js';
 import { Lake } from '../../../src/lake/lake.js';
@@ -134,7 +133,7 @@ describe('a compaction', () => {
     const after = await opened();
     const database = await openDatabase();
     for (const { name: table } of after.tables) {
-      const pathOf = (add: DataFile) => lakePathOf(table, add);
+      const pathOf = (add: DataFile) => add.lakePath;
       const old = [...before.snapshot.files(table)];
       for (const add of after.snapshot.files(table)) {
         const address = `read_parquet('${join(lake, pathOf(add))}', hive_partitioning = false)`;

@@ -81,12 +81,11 @@ describe('a merged file that is damaged', () => {
 
   test('of any table is to be restored from a copy, or mended as verify says', () => {
     const about = { path: 'x.parquet', partitionValues: {}, size: 1, modificationTime: 0, dataChange: true };
-    const add = new DataFile(about);
-    const messageOf = (table: (typeof tables)[number]) =>
-      checkedBytes(memoryStore(), table.name, add).catch((error: unknown) => error);
+    const messageOf = (table: string) =>
+      checkedBytes(memoryStore(), new DataFile(about, table)).catch((error: unknown) => error);
     return Promise.all(
       tables.map(async (table) => {
-        const message = String(await messageOf(table));
+        const message = String(await messageOf(table.name));
         expect(message).toContain('it is missing; it was not changed: restore the file from a copy');
         expect(message).toContain('run the command that `ledgerlake verify` names');
       }),

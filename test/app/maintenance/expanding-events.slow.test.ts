@@ -49,11 +49,7 @@ test('a file with other bytes that the log agrees with is named with its slice, 
   changeAdd(lake, 'events', add.path, (old) => sealed(lake, 'events', old));
   const opened = await open(lake, clock);
   const fetched = withWorkspace(defaultLimits, opened.store, (workspace) =>
-    fetchFiles(
-      { lake: opened, workspace },
-      financialEvents.main,
-      opened.snapshot.filesOf('events', 'shop', 'financial-events'),
-    ),
+    fetchFiles({ lake: opened, workspace }, opened.snapshot.filesOf('events', 'shop', 'financial-events')),
   );
   const error: unknown = await fetched.catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(DamagedFile);

@@ -1,4 +1,3 @@
-import { lakePathOf } from '../../../src/lake/catalog/change.js';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../../src/core/clock.js';
@@ -19,7 +18,7 @@ export async function flattenedOtherwise(lake: string, query: string, clock: Clo
     const table = opened.table(entries);
     for (const old of [...opened.snapshot.files(entries)]) {
       const { account, month, path, shared, loadKeys, net } = old;
-      const file = join(lake, lakePathOf(table.name, old));
+      const file = join(lake, old.lakePath);
       const target = join(lake, '..', 'other.parquet');
       await database.execute(
         `COPY (${query.replaceAll('FILE', `read_parquet('${file}', hive_partitioning = false)`)}) TO '${target}' (FORMAT parquet)`,

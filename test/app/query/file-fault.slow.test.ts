@@ -1,4 +1,3 @@
-import { lakePathOf } from '../../../src/lake/catalog/change.js';
 import { readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { fileFault } from '../../../src/app/query/file-fault.js';
@@ -26,7 +25,7 @@ async function fileOf(table: string): Promise<string> {
   const files = opened.files().filter((file) => file.table === table);
   const largest = files.toSorted((one, other) => other.size - one.size)[0];
   if (largest === undefined) throw new Error(`expected files of ${table}`);
-  return opened.store.address(lakePathOf(largest.table, largest));
+  return opened.store.address(largest.lakePath);
 }
 
 const changed = (file: string): void => {

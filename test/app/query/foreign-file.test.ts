@@ -1,4 +1,3 @@
-import { lakePathOf } from '../../../src/lake/catalog/change.js';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -45,7 +44,7 @@ test.each(
     const { lake } = small;
     const opened = await open(lake, clock);
     const [file] = opened.files().filter(({ table }) => table === name);
-    const address = opened.store.address(file === undefined ? '' : lakePathOf(file.table, file));
+    const address = opened.store.address(file === undefined ? '' : file.lakePath);
     const [bytes, found] = await made(file?.size ?? 0);
     await writeFile(address, bytes);
 
@@ -89,7 +88,7 @@ test.each([
     Array.from({ length: 300 }, (_, at) => shipment(within(1, at), `order-${at}`, `${at}.01`)),
   );
   const [file] = opened.files().filter(({ table }) => table === 'events');
-  const address = opened.store.address(file === undefined ? '' : lakePathOf(file.table, file));
+  const address = opened.store.address(file === undefined ? '' : file.lakePath);
   const copy = join(await temporaryFolder(), 'copy.parquet');
   const database = await openDatabase();
   await database.execute(

@@ -1,4 +1,3 @@
-import { lakePathOf } from '../../../src/lake/catalog/change.js';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -15,7 +14,7 @@ afterAll(() => shops.close());
 
 /** The files of a table that one shop has, as paths within the lake. */
 async function filesOf(lake: string, table: string, account: string): Promise<string[]> {
-  const paths = (await open(lake, clock)).files().map((file) => lakePathOf(file.table, file));
+  const paths = (await open(lake, clock)).files().map((file) => file.lakePath);
   return paths.filter((path) => path.startsWith(`${table}/account=${account}/`));
 }
 

@@ -1,4 +1,3 @@
-import { lakePathOf } from '../../../src/lake/catalog/change.js';
 import { mkdir, readdir, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -117,7 +116,7 @@ test('files that the lake has no more go; clearing leaves what is not of a lake'
   const cache = new FileCache(store, settings);
   await cache.fetch(files);
   const [first] = files;
-  const kept = first === undefined ? '' : lakePathOf(first.table, first);
+  const kept = first === undefined ? '' : first.lakePath;
   await cache.keep({ keeps: (path) => path === kept });
   expect((await cacheSize(settings)).files).toBe(2);
   await clearCache(settings);

@@ -1,4 +1,3 @@
-import { lakePathOf } from '../../../src/lake/catalog/change.js';
 import { expect, test } from 'vitest';
 import { avroFile } from '../../../src/lake/iceberg/avro.js';
 import { exportIceberg } from '../../../src/lake/iceberg/export-lake.js';
@@ -94,7 +93,7 @@ test('the metadata name the files that count, with their rows, folders, schema a
   for (const table of ['events', 'entries']) {
     const { metadata, files, paths } = await readTable(lake.store, table);
     const adds = lake.files().filter((of) => of.table === table);
-    expect(paths).toEqual(adds.map((of) => lakePathOf(of.table, of)).toSorted());
+    expect(paths).toEqual(adds.map((of) => of.lakePath).toSorted());
     expect(files.map(({ record_count: rows }) => String(rows)).toSorted()).toEqual(
       adds.map(({ tags }) => tags?.['rows'] ?? '').toSorted(),
     );
@@ -167,7 +166,7 @@ test('of two exports at once the one that is later has the newer state, whatever
   const { version, paths } = await readTable(lake.store, 'events');
   expect(hasRaced).toBe(true);
   expect(version).toBe(1);
-  expect(paths).toEqual([...lake.snapshot.files('events')].map((add) => lakePathOf('events', add)).toSorted());
+  expect(paths).toEqual([...lake.snapshot.files('events')].map((add) => add.lakePath).toSorted());
 });
 
 test('forget takes all of it away', async () => {
@@ -205,7 +204,7 @@ async function tampered(
 
 test('metadata from somebody else delete nothing, name nothing that is not theirs, and end no export', async () => {
   const clock = setClock(noon);
-  const kept = (lake: Awaited<ReturnType<typeof open>>) => lake.files().map((of) => lakePathOf(of.table, of));
+  const kept = (lake: Awaited<ReturnType<typeof open>>) => lake.files().map((of) => of.lakePath);
   type Fields = Record<string, unknown>;
   const attacks: Readonly<Record<string, (metadata: Fields, state: Fields, victim: string) => void>> = {
     'a data file as retired': (_, state, victim) => {

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { commitPath } from '../../../src/lake/catalog/catalog-files.js';
-import { accountOf, lakePathOf } from '../../../src/lake/catalog/change.js';
+import { lakePathOf } from '../../../src/lake/delta/data-file.js';
+import { accountOf } from '../../../src/lake/catalog/change.js';
 import {
   canonicalCommit,
   noHash,

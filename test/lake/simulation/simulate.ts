@@ -3,7 +3,6 @@ import { zstd } from '../../../src/core/parquet/encoder/zstd.js';
 import { Catalog, type CatalogOptions, commitRules } from '../../../src/lake/catalog/catalog.js';
 import { FencedRun } from '../../../src/lake/catalog/catalog-errors.js';
 import { commitPath, publishedPath } from '../../../src/lake/catalog/catalog-files.js';
-import { lakePathOf } from '../../../src/lake/catalog/change.js';
 import { DamagedFile } from '../../../src/lake/delta/data-file.js';
 import { deltaCommit } from '../../../src/lake/publish/delta-commit.js';
 import { DeltaPublisher } from '../../../src/lake/publish/publisher.js';
@@ -352,7 +351,7 @@ class Simulation {
     const found = [...lake.catalog.snapshot.files(table)];
     if (found.length === 0) return;
     const file = this.#random.pick(found);
-    const path = lakePathOf(table, file);
+    const path = file.lakePath;
     if (this.#checks.truth.has(path)) {
       this.#checks.damaged.add(path);
       if (this.#random.chance(0.5)) this.#files.files.delete(path);

@@ -2,16 +2,10 @@ import { hash } from 'node:crypto';
 import { overlap, type Window } from '../../../src/core/windows.js';
 import { codeOf } from '../../../src/core/errors.js';
 import type { Add, MetaData } from '../../../src/lake/delta/actions.js';
-import { DamagedFile, DataFile } from '../../../src/lake/delta/data-file.js';
+import { DamagedFile, DataFile, lakePathOf } from '../../../src/lake/delta/data-file.js';
 import type { Catalog } from '../../../src/lake/catalog/catalog.js';
 import { FencedRun } from '../../../src/lake/catalog/catalog-errors.js';
-import {
-  lakePathOf,
-  removedFile,
-  type Change,
-  type TableChange,
-  firstVersionOf,
-} from '../../../src/lake/catalog/change.js';
+import { removedFile, type Change, type TableChange, firstVersionOf } from '../../../src/lake/catalog/change.js';
 import type { SealedCommit } from '../../../src/lake/catalog/commit.js';
 import type { Snapshot } from '../../../src/lake/catalog/snapshot.js';
 import type { Store } from '../../../src/lake/store/store.js';

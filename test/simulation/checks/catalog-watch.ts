@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { lakePathOf } from '../../../src/lake/catalog/change.js';
+import { lakePathOf } from '../../../src/lake/delta/data-file.js';
 import { readCommit, type SealedCommit } from '../../../src/lake/catalog/commit.js';
 import { Snapshot } from '../../../src/lake/catalog/snapshot.js';
 import { readPublished } from '../../../src/lake/publish/delta-commit.js';

@@ -6,7 +6,6 @@ import { createViews } from '../../../src/core/duckdb/views.js';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { tables } from '../../../src/sources/finances/lake-tables.js';
-import { lakePathOf } from '../../../src/lake/catalog/change.js';
 import { dayMs } from '../../../src/core/windows.js';
 import { Violation } from '../../lake/simulation/violation.js';
 import { multisetOf } from '../world/answers.js';
@@ -79,7 +78,7 @@ export async function checkDoubles({ world, store, watch, upstreams, firstDay, p
     const range = { start: firstDay - (plan.history + 100) * dayMs, end: world.now() };
     for (const text of await backend.texts(range, world.now())) counts.set(text, (counts.get(text) ?? 0) + 1);
     for (const file of watch.truth.filesOf('events', account)) {
-      const path = lakePathOf('events', file);
+      const path = file.lakePath;
       const bytes = store.files.get(path);
       if (bytes === undefined || watch.damaged.has(path)) continue;
       for (const text of (await rawTexts(bytes)) ?? []) {

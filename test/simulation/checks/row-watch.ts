@@ -1,4 +1,5 @@
-import { accountOf, lakePathOf } from '../../../src/lake/catalog/change.js';
+import { lakePathOf } from '../../../src/lake/delta/data-file.js';
+import { accountOf } from '../../../src/lake/catalog/change.js';
 import type { LoadKey } from '../../../src/lake/catalog/load-key.js';
 import { dayMs, type Window } from '../../../src/core/windows.js';
 import { Violation } from '../../lake/simulation/violation.js';

@@ -1,4 +1,3 @@
-import { lakePathOf } from '../../../lake/catalog/change.js';
 import { isDataFile } from '../../../lake/data-files.js';
 import { formatCount, formatSpan } from '../../../core/text/amounts.js';
 import type { CatalogContext, CheckDefinition } from '../common/check.js';
@@ -35,7 +34,7 @@ async function checkUnnamedFiles({ lake, account, runs, certificate }: CatalogCo
   let retained = 0;
   for (const { name } of lake.tables) {
     const listed: string[] = [];
-    const known = new Set(Array.from(lake.snapshot.files(name), (add) => lakePathOf(name, add)));
+    const known = new Set(Array.from(lake.snapshot.files(name), (add) => add.lakePath));
     for await (const { path } of lake.store.list(name)) {
       if (path.startsWith(`${name}/_`)) continue;
       if (account !== undefined && !path.startsWith(`${name}/account=${account}/`)) continue;
@@ -45,7 +44,7 @@ async function checkUnnamedFiles({ lake, account, runs, certificate }: CatalogCo
     if (listed.length === 0) continue;
     await lake.refresh();
     const { snapshot } = lake;
-    const named = new Set(Array.from(snapshot.files(name), (add) => lakePathOf(name, add)));
+    const named = new Set(Array.from(snapshot.files(name), (add) => add.lakePath));
     for (const file of listed) {
       if (named.has(file)) continue;
       if (snapshot.isRetired(file)) {

@@ -1,7 +1,6 @@
 import type { Table } from '../../../core/columns/table.js';
 import { groupBy } from '../../../core/group-by.js';
 import type { ResultCell } from '../../../core/text/rows.js';
-import { lakePathOf } from '../../../lake/catalog/change.js';
 import { ifReadable, shownText, type DataFile } from '../../../lake/delta/data-file.js';
 import { loadKeysText } from '../../../lake/files/load-key-rows.js';
 import type { Lake } from '../../../lake/lake.js';
@@ -53,7 +52,7 @@ export function checkedFiles(
   for (const schema of lake.tables) {
     for (const add of lake.snapshot.files(schema.name)) {
       if (account !== undefined && add.account !== account) continue;
-      const location = { table: schema.name, file: lakePathOf(schema.name, add), account: add.account };
+      const location = { table: schema.name, file: add.lakePath, account: add.account };
       const fault = tagsFault(schema, add);
       if (fault === undefined) {
         const { loadKeys } = add;
@@ -72,7 +71,7 @@ function tagsFault(table: Table, add: DataFile): string | undefined {
   const isMain = loadKeyKindOf(table) !== undefined;
   if (isMain && main !== undefined) return `expected no tag main, got ${shownText(main)}`;
   const folder = `account=${account}/month=${month}`;
-  const path = lakePathOf(table.name, add);
+  const path = add.lakePath;
   return path.startsWith(`${table.name}/${folder}/`) ? undefined : `expected the file in ${folder}`;
 }
 
