@@ -49,7 +49,7 @@ export function replacementOf(snapshot: Snapshot, slice: ReplacingSlice): SliceR
   const whole = new Set([...replacedKeys(slice), ...covered]);
   const filesWith = (keys: Iterable<string>) => snapshot.filesWith(main.name, account, pipeline, keys);
   const files = filesWith(whole);
-  const mixed = files.filter((add) => add.loadKeys.some((key) => !whole.has(key)));
+  const mixed = files.filter((file) => file.loadKeys.some((key) => !whole.has(key)));
   const version = (key: string) => snapshot.key({ account, pipeline, key })?.version ?? -1;
   const shared = [...new Set([...mixed, ...filesWith(partial)])];
   return {

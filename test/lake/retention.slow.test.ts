@@ -52,10 +52,7 @@ async function vacuumed(place: Store | string, clock: SetClock): Promise<number>
 /** The files of a version as a reader of another program has them: it reads the log once and opens the files when it comes to them. */
 function snapshotOf(lake: Lake): { readonly tables: ReadonlyMap<string, readonly string[]>; readonly paths: string[] } {
   const tables = new Map(
-    lake.tables.map((table) => [
-      table.name,
-      [...lake.snapshot.files(table.name)].map((add) => add.lakePath),
-    ]),
+    lake.tables.map((table) => [table.name, [...lake.snapshot.files(table.name)].map((file) => file.lakePath)]),
   );
   return { tables, paths: [...tables.values()].flat() };
 }

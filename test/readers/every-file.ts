@@ -37,8 +37,8 @@ export async function expectFiles(
   for (const table of tables) {
     const { name, columns } = table;
     const rows: Cell[][] = [];
-    for (const add of snapshot.files(name)) {
-      const bytes = await readFile(store.address(add.lakePath));
+    for (const file of snapshot.files(name)) {
+      const bytes = await readFile(store.address(file.lakePath));
       const [one, other] = [await byHyparquet(bytes, columns), byParquetWasm(bytes, columns)];
       if (!isDeepStrictEqual(one, other)) expect(one).toEqual(other);
       rows.push(...one);

@@ -46,7 +46,9 @@ export function apiDays(lake: Lake, account: string): readonly ApiDays[] {
 function firstInstant(lake: Lake, account: string, { name, main }: FinancesPipeline): number {
   return lake.snapshot
     .filesOf(main.name, account, name)
-    .flatMap((add) => add.loadKeys.map((key) => (spanIn('window', key) ?? spanIn('imported', key))?.start ?? Infinity))
+    .flatMap((file) =>
+      file.loadKeys.map((key) => (spanIn('window', key) ?? spanIn('imported', key))?.start ?? Infinity),
+    )
     .reduce((first, at) => Math.min(first, at), Infinity);
 }
 

@@ -31,8 +31,7 @@ export function rereadRemedy({ table, file, slice }: RowsToReread, lake: Lake): 
   const [, account, month = ''] = /\/account=([^/]+)\/month=([^/]+)\//.exec(file) ?? [];
   if (schema === undefined || pipeline === undefined || account === undefined) return undefined;
   if (filled?.slicing.loadKeyKind === 'order') {
-    const add = lake.snapshot.fileAt(file);
-    const keys = add === undefined ? [slice] : add.loadKeys;
+    const keys = lake.snapshot.fileAt(file)?.loadKeys ?? [slice];
     const orders = keys.flatMap((key) => nameIn('order', key) ?? []);
     const isShort = orders.length > 0 && orders.length <= mostOrders;
     return isShort ? { kind: 'reread', pipeline, account, orders } : undefined;

@@ -52,7 +52,7 @@ interface AgedTable {
 
 /** A main table's file, and the number of rows that stay. */
 interface AgedFile {
-  readonly add: DataFile;
+  readonly file: DataFile;
   readonly rows: number;
   readonly kept: number;
 }
@@ -78,7 +78,7 @@ export async function removeAged(lake: Lake, account: string, before: number, cl
       const { files, emptied, filled } = await agedFiles(retention, table, rule);
       const keys = rule.loadKey === undefined ? [] : pipelineKeys(lake, account, table);
       const loaded = new Set(keys.map(({ key }) => key));
-      const named = new Set(rule.loadKey === undefined ? [] : files.flatMap(({ add }) => add.loadKeys));
+      const named = new Set(rule.loadKey === undefined ? [] : files.flatMap(({ file }) => file.loadKeys));
       // An earlier attempt may have deleted a load key that further files name.
       const isForgotten = (key: string) =>
         !loaded.has(key) || (nameIn('group', key) !== undefined ? !listed.has(key) : emptied.has(key));
@@ -106,7 +106,7 @@ function pipelineKeys(lake: Lake, account: string, table: Table): LoadKey[] {
 
 /** Load keys of the groups that stay in the listing. */
 function keptGroups({ lake, account, before }: Retention): Set<string> {
-  const spans = lake.snapshot.filesOf(groups.name, account).flatMap((add) => add.groups ?? []);
+  const spans = lake.snapshot.filesOf(groups.name, account).flatMap((file) => file.groups ?? []);
   return new Set(spans.filter(({ end }) => end === null || end >= before).map(({ id }) => loadKeyFor('group', id)));
 }
 
@@ -119,30 +119,30 @@ async function agedFiles(
   const { lake, account, before } = retention;
   const { database, clear } = retention.workspace;
   const found = { files: new Array<AgedFile>(), emptied: new Set<string>(), filled: new Set<string>() };
-  for (const add of lake.snapshot.filesOf(table.name, account)) {
-    if (add.main !== undefined) continue;
-    const rows = add.rows;
-    const age = rule.loadKey === undefined ? ageByStatistics(add, rule.instant, before) : undefined;
+  for (const file of lake.snapshot.filesOf(table.name, account)) {
+    if (file.main !== undefined) continue;
+    const rows = file.rows;
+    const age = rule.loadKey === undefined ? ageByStatistics(file, rule.instant, before) : undefined;
     if (age !== undefined) {
-      found.files.push({ add, rows, kept: age === 'new' ? rows : 0 });
+      found.files.push({ file, rows, kept: age === 'new' ? rows : 0 });
       continue;
     }
-    const path = add.lakePath;
-    const source = readParquet([await fetchFile(retention, path, add)]);
+    const path = file.lakePath;
+    const source = readParquet([await fetchFile(retention, path, file)]);
     const counts = await database.rows(
       `SELECT ${rule.loadKey ?? 'NULL'} AS load_key, count(*) FILTER (${staysCondition(rule, before)}) AS kept ` +
         `FROM ${source} GROUP BY load_key`,
     );
     for (const { load_key, kept } of counts) (kept === 0n ? found.emptied : found.filled).add(String(load_key));
-    found.files.push({ add, rows, kept: counts.reduce((sum, { kept }) => sum + Number(kept), 0) });
+    found.files.push({ file, rows, kept: counts.reduce((sum, { kept }) => sum + Number(kept), 0) });
     await clear();
   }
   return found;
 }
 
 /** Whether all of a file's rows stay (`new`) or are removed (`old`), by the log's statistics; undefined where they don't decide. */
-function ageByStatistics(add: DataFile, column: string, before: number): 'new' | 'old' | undefined {
-  const { least = '', greatest = '', hasNoNull } = add.columnStatistics(column);
+function ageByStatistics(file: DataFile, column: string, before: number): 'new' | 'old' | undefined {
+  const { least = '', greatest = '', hasNoNull } = file.columnStatistics(column);
   if (Date.parse(least) >= before) return 'new';
   return Date.parse(greatest) < before && hasNoNull ? 'old' : undefined;
 }
@@ -154,11 +154,11 @@ async function removeRows(retention: Retention, { table, rule, files, forgotten 
       main: table,
       files: by.map(changingData),
       decide: (snapshot) => {
-        const replaced = old.flatMap(({ add }) => snapshot.file(table.name, add.path) ?? []);
+        const replaced = old.flatMap(({ file }) => snapshot.file(table.name, file.path) ?? []);
         if (replaced.length === 0) return undefined;
-        const loads = replaced.flatMap((add) => {
-          const loaded = snapshot.keysOf(retention.account, add.pipeline);
-          return add.loadKeys.flatMap((key) => (forgotten.has(key) ? (loaded.get(key) ?? []) : []));
+        const loads = replaced.flatMap((file) => {
+          const loaded = snapshot.keysOf(retention.account, file.pipeline);
+          return file.loadKeys.flatMap((key) => (forgotten.has(key) ? (loaded.get(key) ?? []) : []));
         });
         const removed = withDerived(snapshot, replaced);
         return { removed, keys: { delete: [...new Set(loads)].map(loadKeyId) } };
@@ -167,12 +167,12 @@ async function removeRows(retention: Retention, { table, rule, files, forgotten 
   };
   const emptied = files.filter(({ kept, rows }) => kept === 0 && rows > 0);
   if (emptied.length > 0) await replace(emptied, []);
-  for (const file of files) {
-    const { add, kept, rows } = file;
+  for (const aged of files) {
+    const { file, kept, rows } = aged;
     // A file has all load keys of its slice, also those with rows only in other files.
-    const loadKeys = add.loadKeys.filter((loadKey) => !forgotten.has(loadKey));
-    if (emptied.includes(file) || (kept === rows && loadKeys.length === add.loadKeys.length)) continue;
-    await replace([file], await rewriteBundle(retention, table, rule, file, loadKeys));
+    const loadKeys = file.loadKeys.filter((loadKey) => !forgotten.has(loadKey));
+    if (emptied.includes(aged) || (kept === rows && loadKeys.length === file.loadKeys.length)) continue;
+    await replace([aged], await rewriteBundle(retention, table, rule, aged, loadKeys));
     await retention.workspace.clear();
   }
 }
@@ -182,14 +182,12 @@ async function rewriteBundle(
   retention: Retention,
   main: Table,
   rule: AgingRule,
-  { add: old, kept }: AgedFile,
+  { file: old, kept }: AgedFile,
   loadKeys: readonly string[],
 ): Promise<NewFile[]> {
   const { lake, clock, workspace, account, before } = retention;
   const sources = lake.tables.flatMap((table) =>
-    lake.snapshot
-      .derivedFrom(table.name, account, old.lakePath)
-      .map((add) => ({ table, path: add.lakePath })),
+    lake.snapshot.derivedFrom(table.name, account, old.lakePath).map((file) => ({ table, path: file.lakePath })),
   );
   const name = old.pipeline;
   const pipeline = { name, main, derived: sources.map(({ table }) => table) };

@@ -203,8 +203,8 @@ async function skipPositions(
   const needed = new Set(added.filter(({ start, end }) => end - start > dayMs).map(importedKey));
   const known = keys.flatMap(({ key }) => (needed.has(key) ? [key] : []));
   if (known.length === 0) return;
-  const adds = options.lake.snapshot.filesWith(events.name, options.account, pipeline.name, known);
-  const rows = await withStoredFiles(options, resources, adds, (paths) =>
+  const files = options.lake.snapshot.filesWith(events.name, options.account, pipeline.name, known);
+  const rows = await withStoredFiles(options, resources, files, (paths) =>
     resources.workspace.database.rows(
       `SELECT epoch_ms(window_start) AS start, epoch_ms(window_end) AS "end", max(position) + 1 AS next FROM ${rowsIn(paths)} GROUP BY ALL`,
     ),

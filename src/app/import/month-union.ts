@@ -116,7 +116,7 @@ export async function sharedMeanwhile(
   const { lake } = target;
   const days = new Set(months.flatMap(({ spans }) => spans.map(({ start }) => start)));
   const stored = storedRows(target, pipeline, isOfDays(days));
-  const others = stored.files.filter((add) => runOfDataFile(add.lakePath) !== lake.run);
+  const others = stored.files.filter((file) => runOfDataFile(file.lakePath) !== lake.run);
   if (others.length === 0) return { stored, shared: new Set() };
   const staged = readParquet(
     months.map((month) => month.events.path),

@@ -85,22 +85,21 @@ export interface StoredReading {
 export async function withStoredFiles<T>(
   { lake }: ImportTarget,
   { workspace: { database }, files }: StoredReading,
-  adds: readonly DataFile[],
+  chosen: readonly DataFile[],
   step: (paths: readonly string[]) => Promise<T>,
 ): Promise<T> {
-  const pathsOf = async (some: readonly DataFile[]) =>
-    (await files.of(some)).flatMap((month) => month.paths);
-  const paths = await pathsOf(adds);
+  const pathsOf = async (some: readonly DataFile[]) => (await files.of(some)).flatMap((month) => month.paths);
+  const paths = await pathsOf(chosen);
   try {
     return await step(paths);
   } catch (error) {
     if (codeOf(error) !== 'SQL') throw error;
-    for (const add of adds) {
+    for (const file of chosen) {
       // The hash reads every value.
-      const sql = `SELECT bit_xor(hash(of)) AS read FROM ${rowsIn(await pathsOf([add]))} AS of`;
+      const sql = `SELECT bit_xor(hash(of)) AS read FROM ${rowsIn(await pathsOf([file]))} AS of`;
       await database.rows(sql).catch((reason: unknown) => {
         const [fault = ''] = messageOf(reason).split('\n');
-        throw damagedFile(lake.store, add, `it can't be read as a file of events (${fault})`);
+        throw damagedFile(lake.store, file, `it can't be read as a file of events (${fault})`);
       });
     }
     throw error;

@@ -29,15 +29,15 @@ export function knownSettlements(
   );
   const listed = accounts.flatMap((account) => {
     const keys = snapshot.keysOf(account, roles.settlements.name);
-    return snapshot.filesOf(listing, account).flatMap((add) => {
-      const read = add.loadKeys.flatMap((key) => keys.get(key) ?? []);
-      return (add.groups ?? []).map(({ id, start, end, open, awaited }) => {
+    return snapshot.filesOf(listing, account).flatMap((file) => {
+      const read = file.loadKeys.flatMap((key) => keys.get(key) ?? []);
+      return (file.groups ?? []).map(({ id, start, end, open, awaited }) => {
         const load = read.find(({ window }) => window !== undefined && start !== null && contains(window, start));
         const readAt = Math.min(load?.readAt ?? at, at);
         const hasEnded = end !== null && end <= readAt;
         const isClosed = hasEnded && open !== true;
         const state = { has_ended: hasEnded, is_closed: isClosed, has_total: isClosed && awaited !== true };
-        const isSame = newest.has(add.lakePath) && (load?.readAt ?? at) <= at;
+        const isSame = newest.has(file.lakePath) && (load?.readAt ?? at) <= at;
         return { account, group_id: id, ...state, read_at: readAt, is_same: isSame };
       });
     });

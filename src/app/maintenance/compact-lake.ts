@@ -7,13 +7,13 @@ import type { CommandResult } from '../command-result.js';
 import type { RunContext } from '../context.js';
 import { maintain, type RewriteSummary, type MaintenanceOptions, type MaintenanceRun } from './command.js';
 import {
-  addsOf,
-  addSize,
+  bytesOf,
   bundlesOf,
   bundleBytes,
   countReplacement,
   rewriteBundles,
   filesByTable,
+  filesIn,
   type Bundle,
 } from './file-bundles.js';
 import type { PipelineTables } from '../../core/columns/table.js';
@@ -118,11 +118,9 @@ function mergesOf(pipeline: PipelineTables, bundles: readonly Bundle[], targetBy
     .map((bundle) => ({
       bundle,
       // The target applies to the largest file of a merge.
-      bytes: Math.max(...filesByTable(pipeline, [bundle]).map(({ adds }) => adds.reduce(addSize, 0))),
+      bytes: Math.max(...filesByTable(pipeline, [bundle]).map(({ files }) => bytesOf(files))),
       // Of files that slices wrote.
-      sliceBytes: addsOf(bundle)
-        .filter((add) => !isRewritten(add))
-        .reduce(addSize, 0),
+      sliceBytes: bytesOf(filesIn(bundle).filter((file) => !isRewritten(file))),
       first: leastValue(pipeline, bundle),
     }))
     .toSorted((a, b) =>

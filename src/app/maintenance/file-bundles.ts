@@ -35,8 +35,8 @@ export function bundlesOf(
   account: string | undefined,
 ): Bundle[] {
   const accounts = account === undefined ? [...snapshot.accounts()].toSorted() : [account];
-  const adds = accounts.flatMap((name) => snapshot.filesOf(pipeline.main.name, name, pipeline.name));
-  return adds
+  const files = accounts.flatMap((name) => snapshot.filesOf(pipeline.main.name, name, pipeline.name));
+  return files
     .toSorted((a, b) => (a.path < b.path ? -1 : 1))
     .map((main) => ({ main, derived: derivedFiles(snapshot, pipeline, main) }));
 }
@@ -52,7 +52,7 @@ export class UnseenBundles {
     this.#run = run;
     this.#pipeline = pipeline;
     const planned = bundlesOf(run.lake, pipeline, run.account);
-    const bytes = planned.map(({ main }) => main).reduce(addSize, 0);
+    const bytes = bytesOf(planned.map(({ main }) => main));
     run.emit({ event: 'files-planned', pipeline: pipeline.name, files: planned.length, bytes });
   }
 
@@ -71,11 +71,7 @@ export class UnseenBundles {
   }
 }
 
-function derivedFiles(
-  snapshot: Snapshot,
-  { derived }: PipelineTables,
-  main: DataFile,
-): Bundle['derived'] {
+function derivedFiles(snapshot: Snapshot, { derived }: PipelineTables, main: DataFile): Bundle['derived'] {
   return derived.flatMap((table) => snapshot.derivedFrom(table.name, main.account, main.lakePath));
 }
 
@@ -83,42 +79,41 @@ function derivedFiles(
 export function filesByTable(
   { main, derived }: PipelineTables,
   bundles: readonly Bundle[],
-): { table: Table; adds: DataFile[] }[] {
+): { table: Table; files: DataFile[] }[] {
   const ofDerived = derived.map((table) => ({
     table,
-    adds: bundles.flatMap((bundle) => bundle.derived.filter((file) => file.table === table.name)),
+    files: bundles.flatMap((bundle) => bundle.derived.filter((file) => file.table === table.name)),
   }));
-  return [...ofDerived, { table: main, adds: bundles.map((bundle) => bundle.main) }].filter(
-    ({ adds }) => adds.length > 0,
+  return [...ofDerived, { table: main, files: bundles.map((bundle) => bundle.main) }].filter(
+    ({ files }) => files.length > 0,
   );
 }
 
 /** A key of a bundle's files: names are used once. */
 function bundleKey(bundle: Bundle): string {
-  return addsOf(bundle)
+  return filesIn(bundle)
     .map(({ path }) => path)
     .join(' ');
 }
 
-/** The log entries of a bundle's files. */
-export function addsOf({ main, derived }: Bundle): readonly DataFile[] {
+export function filesIn({ main, derived }: Bundle): readonly DataFile[] {
   return [main, ...derived];
 }
 
 /** The size of bundles' files in bytes. */
 export function bundleBytes(bundles: readonly Bundle[]): number {
-  return bundles.flatMap(addsOf).reduce(addSize, 0);
+  return bytesOf(bundles.flatMap(filesIn));
 }
 
-export function addSize(sum: number, { size }: DataFile): number {
-  return sum + size;
+export function bytesOf(files: readonly DataFile[]): number {
+  return files.reduce((sum, { size }) => sum + size, 0);
 }
 
 /** Counts the files that replace bundles, and theirs. */
 export function countReplacement(summary: RewriteSummary, written: CommitResult, bundles: readonly Bundle[]): void {
   summary.files += written.files;
   summary.bytes += written.bytes;
-  summary.replacedFiles += bundles.flatMap(addsOf).length;
+  summary.replacedFiles += bundles.flatMap(filesIn).length;
   summary.replacedBytes += bundleBytes(bundles);
 }
 

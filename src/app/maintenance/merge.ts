@@ -33,13 +33,13 @@ export async function mergedFiles(
   const target = { pipeline, account, month, loadKeys };
   const metadata = metadataOf(target);
   const now = clock.now();
-  const files: NewFile[] = [];
+  const merged: NewFile[] = [];
   let mainPath = '';
   // The main file is written first, because derived rows are sorted by it.
-  for (const { table, adds } of filesByTable(pipeline, bundles).toReversed()) {
+  for (const { table, files } of filesByTable(pipeline, bundles).toReversed()) {
     const isMain = table === pipeline.main;
     const isSortedAlone = table.row !== 'entry';
-    const sources = isMain ? paths : await fetchFiles(rewriting, adds);
+    const sources = isMain ? paths : await fetchFiles(rewriting, files);
     const columns = await columnList(database, table, sources, isSortedAlone ? '' : 'derived.');
     const select = (condition: string) =>
       isSortedAlone
@@ -47,11 +47,11 @@ export async function mergedFiles(
         : derivedQuery(columns, sources, mainPath, condition);
     const sorting = { paths: sources, select, metadata, compressionLevel };
     const local = await sortedFile(workspace, table, sorting, { signal });
-    checkRowCount(table, rowsOf(adds), local.rows);
+    checkRowCount(table, rowsOf(files), local.rows);
     if (isMain) mainPath = local.path;
-    files.unshift(await newFile(table, target, local, mergedTags(adds), now));
+    merged.unshift(await newFile(table, target, local, mergedTags(files), now));
   }
-  return files;
+  return merged;
 }
 
 /** In SQL: the entries that meet a condition, in the order of their events. */

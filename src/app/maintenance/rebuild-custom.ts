@@ -97,7 +97,7 @@ async function rederivedFiles(
   loaded: LoadedDefinition,
 ): Promise<NewFile[] | undefined> {
   const rewriting = { lake, clock, workspace, pipeline };
-  const { stored, damaged } = await fetchStored(rewriting, bundle);
+  const { stored, isWhole } = await fetchStored(rewriting, bundle);
   const { account, month, loadKeys } = bundle.main;
   const target = { pipeline, account, month, loadKeys };
   const metadata = metadataOf(target);
@@ -109,7 +109,7 @@ async function rederivedFiles(
       derived.set(name, [...(derived.get(name) ?? []), await workspace.writeLocal(bytes)]);
     }
   }
-  if (damaged.length === 0 && (await hasSameRows(rewriting, target.month, stored, derived))) return undefined;
+  if (isWhole && (await hasSameRows(rewriting, target.month, stored, derived))) return undefined;
   const files: NewFile[] = [];
   for (const table of [...pipeline.derived, pipeline.main]) {
     const paths = derived.get(table.name) ?? [];
@@ -124,25 +124,23 @@ async function rederivedFiles(
   return files;
 }
 
-type DamagedFiles = readonly { readonly table: Table; readonly add: DataFile }[];
-
 /** Copies a bundle's files to the workspace, by table. Damaged files of derived tables are left out: their rows are derived again. */
 async function fetchStored(
   rewriting: Rewriting,
   bundle: Bundle,
-): Promise<{ readonly stored: ReadonlyMap<Table, readonly string[]>; readonly damaged: DamagedFiles }> {
+): Promise<{ readonly stored: ReadonlyMap<Table, readonly string[]>; readonly isWhole: boolean }> {
   const { pipeline } = rewriting;
   const stored = new Map<Table, string[]>();
-  const damaged: DamagedFiles[number][] = [];
-  for (const { table, adds } of filesByTable(pipeline, [bundle])) {
+  let isWhole = true;
+  for (const { table, files } of filesByTable(pipeline, [bundle])) {
     try {
-      stored.set(table, await fetchFiles(rewriting, adds));
+      stored.set(table, await fetchFiles(rewriting, files));
     } catch (error) {
       if (!(error instanceof DamagedFile) || table === pipeline.main) throw error;
-      damaged.push(...adds.map((add) => ({ table, add })));
+      isWhole = false;
     }
   }
-  return { stored, damaged };
+  return { stored, isWhole };
 }
 
 /** Whether the derived rows of each table of a pipeline equal the stored ones. */

@@ -297,21 +297,21 @@ class PipelineRebuild {
   async #storedEntries({ main, derived }: Bundle, workspace: Workspace): Promise<StoredEntries | undefined> {
     const { run } = this.#context;
     const table = this.#table;
-    const adds = derived.filter((file) => file.table === table.name);
-    const files: string[] = [];
-    for (const add of adds) {
+    const files = derived.filter((file) => file.table === table.name);
+    const paths: string[] = [];
+    for (const file of files) {
       try {
-        files.push(await checkedFile(run.lake.store, add, workspace));
+        paths.push(await checkedFile(run.lake.store, file, workspace));
       } catch (error) {
         if (!(error instanceof DamagedFile)) throw error;
         // Its rows are derived again.
         return undefined;
       }
     }
-    const [only, ...others] = adds;
+    const [only, ...others] = files;
     const isOfSlice = others.length === 0 && !isRewritten(main) && !this.#hasOtherEncoding;
-    const nets = adds.map((add) => ifReadable(() => add.net ?? {}));
-    return { files, nets, sha256: isOfSlice ? only?.sha256 : undefined };
+    const nets = files.map((file) => ifReadable(() => file.net ?? {}));
+    return { files: paths, nets, sha256: isOfSlice ? only?.sha256 : undefined };
   }
 
   /** Commits entries that differ, and removes the bundle's files from the workspace. */

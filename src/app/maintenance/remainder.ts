@@ -50,7 +50,7 @@ function sharedBundles(
   { account }: SliceCommit,
   { snapshot, shared }: SliceReplacement,
 ): Bundle[] {
-  const unselectable = shared.find((add) => !canSelectRows(pipeline.main, add.loadKeys));
+  const unselectable = shared.find((file) => !canSelectRows(pipeline.main, file.loadKeys));
   if (unselectable !== undefined) throw unselectableFailure(lake, unselectable);
   const paths = new Set(shared.map(({ path }) => path));
   return bundlesOf({ snapshot }, pipeline, account).filter(({ main }) => paths.has(main.path));
@@ -131,7 +131,6 @@ async function replacedUndated(
     }))
     .filter((event) => partial.includes(importedKey(event)));
   if (events.length === 0) return [];
-  const { main } = pipeline;
   const incoming = `FROM ${rowsIn(paths)}`;
   // A refresh replaces only as many as it has more than before.
   const replaced = await fetchFiles(rewriting, files);
@@ -178,8 +177,7 @@ async function remainderOfBundle(
     if (gone.includes(key)) continue;
     if (!reached.includes(key) || (await count(`${loadKeyCondition([key])} AND NOT ${condition}`)) > 0) kept.push(key);
   }
-  for (const { table, adds } of tables)
-    local.set(table, table === main ? mains : await fetchFiles(rewriting, adds));
+  for (const { table, files } of tables) local.set(table, table === main ? mains : await fetchFiles(rewriting, files));
   /** In SQL: the rows of a table in a range, each with whether the slice replaces it. */
   const markedRows = (table: Table, range = 'true'): string => {
     const rows = `FROM ${rowsIn(local.get(table) ?? [], ', file_row_number = true')} WHERE ${range}`;
@@ -187,7 +185,7 @@ async function remainderOfBundle(
     if (table.row !== 'entry') return marked(rows);
     return statementOver({ events_: marked(`FROM ${rowsIn(mains)}`), entries_: rows }, replacedEntries);
   };
-  const written = tables.map(({ table, adds }) => ({
+  const written = tables.map(({ table, files }) => ({
     table,
     write: async (metadata: ReadonlyMap<string, string>) => {
       const paths = local.get(table) ?? [];
@@ -199,7 +197,7 @@ async function remainderOfBundle(
         `SELECT count(*) AS rows FROM (${markedRows(table)}) WHERE "is replaced"`,
       );
       // No row is both, and none is neither.
-      checkRowCount(table, rowsOf(adds), file.rows + Number(counted?.['rows']));
+      checkRowCount(table, rowsOf(files), file.rows + Number(counted?.['rows']));
       return file;
     },
   }));

@@ -87,28 +87,27 @@ export async function rawSize(
   account: string,
   signal: AbortSignal,
 ): Promise<number | undefined> {
-  const adds = lake.snapshot
+  const newest = lake.snapshot
     .filesOf(table, account, pipeline)
     .filter(({ rows }) => rows > 0)
     .toSorted((a, b) => b.modificationTime - a.modificationTime);
-  if (adds.length === 0) return undefined;
+  if (newest.length === 0) return undefined;
   return withWorkspace(defaultLimits, lake.store, async ({ database, newPath }) => {
-    const files: string[] = [];
-    for (const add of adds) {
-      const path = add.lakePath;
-      const isLocal = lake.store.localPath(path) !== undefined;
-      if (isLocal || add.size <= most.remoteBytes) {
-        const file = await localFile(lake.store, path, newPath);
-        if (file === undefined) continue;
-        files.push(file);
+    const paths: string[] = [];
+    for (const { lakePath, size } of newest) {
+      const isLocal = lake.store.localPath(lakePath) !== undefined;
+      if (isLocal || size <= most.remoteBytes) {
+        const path = await localFile(lake.store, lakePath, newPath);
+        if (path === undefined) continue;
+        paths.push(path);
       }
-      if (files.length >= (isLocal ? most.local : most.remote)) break;
+      if (paths.length >= (isLocal ? most.local : most.remote)) break;
     }
-    if (files.length === 0) return undefined;
+    if (paths.length === 0) return undefined;
     // In plain encoding each text has a length of 4 bytes.
     const [row] = await database.rows(
       `SELECT sum(total_uncompressed_size - 4 * num_values)::DOUBLE AS bytes, sum(num_values)::DOUBLE AS results
-       FROM parquet_metadata([${files.map(fileLiteral).join(', ')}]) WHERE path_in_schema = 'raw'`,
+       FROM parquet_metadata([${paths.map(fileLiteral).join(', ')}]) WHERE path_in_schema = 'raw'`,
       { signal },
     );
     const results = Number(row?.['results'] ?? 0);

@@ -108,7 +108,7 @@ export class EventRevisions implements Revisions {
     const mains = filesIn(stored, main);
     const rows = rowsOf(mains);
     const keys = new Set(replacedKeys(slice));
-    const isShared = mains.some((add) => add.loadKeys.some((key) => !keys.has(key)));
+    const isShared = mains.some((file) => file.loadKeys.some((key) => !keys.has(key)));
     const lack = { rows, lacking: rows, ...(isShared && { atMost: true as const }), accepted };
     // A load key without rows has no file.
     const isEmptied = mains.length > 0 && hasNoRows(slice);

@@ -28,7 +28,7 @@ import { verifyLake } from '../verify/verify-lake.js';
 export interface DamagedData {
   readonly pipeline: PipelineTables;
   readonly table: Table;
-  readonly add: DataFile;
+  readonly file: DataFile;
   /** What is wrong with it, in words. */
   readonly reason: string;
   /** Its load keys that a run can ask for again: they become gaps. */
@@ -72,12 +72,12 @@ export async function damagedFiles(
   const found: DamagedData[] = [];
   for (const pipeline of pipelinesIn(lake)) {
     for (const table of [...pipeline.derived, pipeline.main]) {
-      for (const add of lake.snapshot.files(table.name)) {
-        if (add.pipeline !== pipeline.name) continue;
+      for (const file of lake.snapshot.files(table.name)) {
+        if (file.pipeline !== pipeline.name) continue;
         signal.throwIfAborted();
-        const reason = await damageOf(lake.store, add);
+        const reason = await damageOf(lake.store, file);
         if (reason !== undefined)
-          found.push(await fateOf(lake, { pipeline, table, add, reason }, clock.now(), workspace));
+          found.push(await fateOf(lake, { pipeline, table, file, reason }, clock.now(), workspace));
       }
     }
   }
@@ -86,30 +86,29 @@ export async function damagedFiles(
 
 async function fateOf(
   lake: Lake,
-  file: Pick<DamagedData, 'pipeline' | 'table' | 'add' | 'reason'>,
+  damaged: Pick<DamagedData, 'pipeline' | 'table' | 'file' | 'reason'>,
   now: number,
   workspace: Workspace,
 ): Promise<DamagedData> {
-  const { pipeline, table, add } = file;
-  const account = add.account;
-  const none = { ...file, gaps: [], lasting: [], readable: undefined };
+  const { pipeline, table, file } = damaged;
+  const none = { ...damaged, gaps: [], lasting: [], readable: undefined };
   // Entries follow from their events without a request.
   if (table.row === 'entry') return none;
   if (table.appendOnly === true)
-    return { ...none, readable: (await readableCopy(lake, add, 'true', workspace))?.rows };
-  const stored = lake.snapshot.keysOf(account, pipeline.name);
-  const keys = (await fileLoadKeys(lake, file, workspace)).flatMap((key) => stored.get(key) ?? []);
+    return { ...none, readable: (await readableCopy(lake, file, 'true', workspace))?.rows };
+  const stored = lake.snapshot.keysOf(file.account, pipeline.name);
+  const keys = (await fileLoadKeys(lake, damaged, workspace)).flatMap((key) => stored.get(key) ?? []);
   // Of a settlement only its rows have a date.
-  const ended = Date.parse(add.columnStatistics('ended_at').least ?? '');
+  const ended = Date.parse(file.columnStatistics('ended_at').least ?? '');
   const isLost = (key: LoadKey) => isLasting(key, now, Number.isNaN(ended) ? undefined : ended);
   const lasting = keys.filter(isLost);
   const condition = loadKeyCondition(lasting.map(({ key }) => key));
   const isKept = lasting.length > 0 && table === pipeline.main;
   return {
-    ...file,
+    ...damaged,
     lasting,
     gaps: keys.filter((key) => !isLost(key)),
-    readable: isKept ? (await readableCopy(lake, add, condition, workspace))?.rows : undefined,
+    readable: isKept ? (await readableCopy(lake, file, condition, workspace))?.rows : undefined,
   };
 }
 
@@ -126,12 +125,12 @@ function isLasting({ pipeline, origin, window, readAt }: LoadKey, now: number, e
 /** The load keys of a file, by its entry in the catalog, else by its rows. */
 async function fileLoadKeys(
   { store }: Lake,
-  { pipeline, table, add }: Pick<DamagedData, 'pipeline' | 'table' | 'add'>,
+  { pipeline, table, file }: Pick<DamagedData, 'pipeline' | 'table' | 'file'>,
   { database, newPath }: Workspace,
 ): Promise<readonly string[]> {
-  const tagged = ifReadable(() => add.loadKeys);
+  const tagged = ifReadable(() => file.loadKeys);
   if (tagged !== undefined) return tagged;
-  const path = await localFile(store, add.lakePath, newPath);
+  const path = await localFile(store, file.lakePath, newPath);
   if (path === undefined || table !== pipeline.main) return [];
   const query = `SELECT DISTINCT ${keyOfRow(pipeline.main)} AS key FROM ${rowsIn([path])}`;
   const rows = await database.rows(query).catch((error: unknown) => {
@@ -157,15 +156,15 @@ export async function misdescribedFiles(
   const problems = certificate.problems().filter(({ kind }) => kind === 'lake');
   const files = new Map<string, DamagedData>();
   const loads = new Map<string, OddLoad>();
-  for (const { check, table: name, file, slice, account = '', problem } of problems) {
+  for (const { check, table: name, file: path, slice, account = '', problem } of problems) {
     const pipeline = pipelinesIn(lake).find(({ main, derived }) =>
       [...derived, main].some((table) => table.name === name),
     );
     if (pipeline === undefined) continue;
     const table = lake.table(name);
-    const add = lake.snapshot.fileAt(file);
-    if (check.takenOut === 'file' && add !== undefined && !files.has(file)) {
-      files.set(file, await fateOf(lake, { pipeline, table, add, reason: problem }, clock.now(), workspace));
+    const file = lake.snapshot.fileAt(path);
+    if (check.takenOut === 'file' && file !== undefined && !files.has(path)) {
+      files.set(path, await fateOf(lake, { pipeline, table, file, reason: problem }, clock.now(), workspace));
     }
     const key = lake.snapshot.keysOf(account, pipeline.name).get(slice);
     if (check.takenOut === 'load' && key !== undefined)
@@ -198,11 +197,11 @@ interface ReadableCopy {
 /** Copies the rows that DuckDB can read, whatever the file's hash is; undefined where it can't read the file. */
 async function readableCopy(
   { store }: Lake,
-  add: DataFile,
+  file: DataFile,
   condition: string,
   { database, newPath }: Workspace,
 ): Promise<ReadableCopy | undefined> {
-  const damaged = await localFile(store, add.lakePath, newPath);
+  const damaged = await localFile(store, file.lakePath, newPath);
   if (damaged === undefined) return undefined;
   const path = newPath();
   try {
@@ -225,9 +224,9 @@ export function loadText(load: OddLoad, now: number): string {
 }
 
 /** What becomes of a damaged file, for people. */
-export function fateText({ table, add, reason, gaps, lasting, readable }: DamagedData): string {
-  const rows = formatCount(add.rows, 'row');
-  const what = `${add.lakePath}: ${reason}; `;
+export function fateText({ table, file, reason, gaps, lasting, readable }: DamagedData): string {
+  const rows = formatCount(file.rows, 'row');
+  const what = `${file.lakePath}: ${reason}; `;
   if (table.row === 'entry') return `${what}its ${rows} are derived again`;
   if (table.appendOnly === true) {
     return readable === undefined
@@ -262,7 +261,7 @@ export interface RepairedFiles {
 export async function takeOut(repaired: RepairedFiles, damaged: readonly DamagedData[]): Promise<void> {
   const { lake } = repaired;
   for (const data of damaged) {
-    const { pipeline, table, add, gaps, lasting, readable } = data;
+    const { pipeline, table, file, gaps, lasting, readable } = data;
     if (table.row === 'entry') continue;
     const files = readable === undefined ? [] : await readableFiles(repaired, data);
     const gone = readable === undefined ? [...gaps, ...lasting] : gaps;
@@ -270,9 +269,9 @@ export async function takeOut(repaired: RepairedFiles, damaged: readonly Damaged
     if (files.length === 0) {
       // Without a look at other files: their entries may be damaged as well. What is derived from it is taken out later.
       await lake.commitChange('REPAIR', (snapshot) => {
-        if (snapshot.file(table.name, add.path) === undefined) return undefined;
+        if (snapshot.file(table.name, file.path) === undefined) return undefined;
         return {
-          tables: { [table.name]: { remove: [removedFile(add)] } },
+          tables: { [table.name]: { remove: [removedFile(file)] } },
           keys: { delete: storedIds(snapshot, gone) },
         };
       });
@@ -283,9 +282,9 @@ export async function takeOut(repaired: RepairedFiles, damaged: readonly Damaged
       main: pipeline.main,
       files,
       decide: (snapshot) => {
-        if (snapshot.file(table.name, add.path) === undefined) return undefined;
+        if (snapshot.file(table.name, file.path) === undefined) return undefined;
         return {
-          removed: isMain ? withDerived(snapshot, [add]) : [add],
+          removed: isMain ? withDerived(snapshot, [file]) : [file],
           keys: { delete: storedIds(snapshot, gone) },
         };
       },
@@ -309,19 +308,19 @@ function storedIds(snapshot: Snapshot, keys: readonly LoadKeyId[]): LoadKeyId[] 
 /** A file with the readable rows of a damaged one. */
 async function readableFiles(
   { lake, clock, workspace }: RepairedFiles,
-  { pipeline, table, add, lasting }: DamagedData,
+  { pipeline, table, file, lasting }: DamagedData,
 ): Promise<NewFile[]> {
   const isHistory = table.appendOnly === true;
-  const keys = isHistory ? add.loadKeys : lasting.map(({ key }) => key);
+  const keys = isHistory ? file.loadKeys : lasting.map(({ key }) => key);
   const condition = isHistory ? 'true' : loadKeyCondition(keys);
-  const copy = await readableCopy(lake, add, condition, workspace);
+  const copy = await readableCopy(lake, file, condition, workspace);
   if (copy === undefined) return [];
-  const { account, month } = add;
+  const { account, month } = file;
   const target = { pipeline, account, month, loadKeys: keys };
   const write = (metadata: ReadonlyMap<string, string>) =>
     writeFiltered(workspace, table, [copy.path], 'true', metadata);
   const tables = [{ table, write }];
-  return writeBundle(workspace, { target, key: add.path, of: add, tables }, clock.now());
+  return writeBundle(workspace, { target, key: file.path, of: file, tables }, clock.now());
 }
 
 /**
@@ -367,17 +366,13 @@ function unloadedKeys(
   isLeftOut: (path: string) => boolean = () => false,
 ): string[] {
   const loaded = lake.snapshot.keysOf(account, pipeline.name);
-  const bundles = bundlesOf(lake, pipeline, account).filter(
-    ({ main }) => !isLeftOut(main.lakePath),
-  );
+  const bundles = bundlesOf(lake, pipeline, account).filter(({ main }) => !isLeftOut(main.lakePath));
   const keys = bundles.flatMap(({ main }) => main.loadKeys);
   return [...new Set(keys)].filter((key) => !loaded.has(key));
 }
 
 async function takeOutFatherless(lake: Lake, pipeline: PipelineTables, account: string): Promise<void> {
-  const mains = new Set(
-    lake.snapshot.filesOf(pipeline.main.name, account, pipeline.name).map((add) => add.lakePath),
-  );
+  const mains = new Set(lake.snapshot.filesOf(pipeline.main.name, account, pipeline.name).map((file) => file.lakePath));
   const fatherless = pipeline.derived
     .filter(({ name }) => lake.snapshot.tables.has(name))
     .flatMap(({ name }) => lake.snapshot.filesOf(name, account, pipeline.name))

@@ -188,7 +188,7 @@ function requestedRanges(
 ): readonly RequestedAgain[] {
   return [
     ...[...gaps, ...loads].flatMap((key) => requestedAgain(lake, key)),
-    ...damaged.flatMap(({ add, gaps }) => gaps.flatMap((key) => requestedAgain(lake, key, monthRange(add.month)))),
+    ...damaged.flatMap(({ file, gaps }) => gaps.flatMap((key) => requestedAgain(lake, key, monthRange(file.month)))),
   ];
 }
 
@@ -264,7 +264,7 @@ function repairSummary(
 ) {
   const files = plans.flatMap(({ damaged }) =>
     damaged.map((data) => ({
-      file: data.add.lakePath,
+      file: data.file.lakePath,
       problem: data.reason,
       gaps: data.gaps.map(({ key }) => key),
       lasting: data.lasting.map(({ key }) => key),

@@ -44,8 +44,8 @@ export function keptReports(
   ];
   const listedAt = read.length === 0 ? undefined : Math.max(...read);
   const lostAt = listedAt === undefined ? Infinity : listedAt + reportLimits.keptMs;
-  const ends = lake.snapshot.filesOf(main.name, account, name).flatMap((add): Window[] => {
-    const { least = '', greatest = '' } = add.columnStatistics('ended_at');
+  const ends = lake.snapshot.filesOf(main.name, account, name).flatMap((file): Window[] => {
+    const { least = '', greatest = '' } = file.columnStatistics('ended_at');
     const [start, end] = [Date.parse(least), Date.parse(greatest)];
     return start <= end ? [{ start, end }] : [];
   });

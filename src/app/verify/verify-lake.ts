@@ -104,7 +104,7 @@ function* batchesOf(bundles: readonly CheckedBundle[]): Generator<readonly Check
     let batch: CheckedBundle[] = [];
     let bytes = 0;
     for (const bundle of alike) {
-      const size = [bundle.main, ...bundle.derived].reduce((sum, { add }) => sum + add.size, 0);
+      const size = [bundle.main, ...bundle.derived].reduce((sum, { dataFile }) => sum + dataFile.size, 0);
       if (batch.length === batchBundles || (batch.length > 0 && bytes + size > batchBytes)) {
         yield batch;
         batch = [];

@@ -35,11 +35,11 @@ const windows = new LoadKeyWindows((key) => spanIn('window', key));
 /** The results of the windows that a pipeline has loaded for an account. */
 export function loadedSamples(lake: Lake, pipeline: string, table: string, account: string): Sample[] {
   const empty = new Set(lake.snapshot.keysOf(account, pipeline).keys());
-  const samples = lake.snapshot.filesOf(table, account, pipeline).flatMap((add): Sample[] => {
-    const keys = add.loadKeys;
+  const samples = lake.snapshot.filesOf(table, account, pipeline).flatMap((file): Sample[] => {
+    const keys = file.loadKeys;
     for (const loadKey of keys) empty.delete(loadKey);
     const windows = keys.flatMap((loadKey) => spanIn('window', loadKey) ?? []);
-    const results = add.rows;
+    const results = file.rows;
     if (windows.length === 0 || !Number.isFinite(results)) return [];
     // A merged file may also contain imported days.
     const spans = [...windows, ...keys.flatMap((loadKey) => spanIn('imported', loadKey) ?? [])];

@@ -66,8 +66,8 @@ export function windowSlicing(options: WindowSlicingOptions): Slicing<WindowSlic
       return forecast;
     },
     coverage: (lake, account, range) => {
-      const adds = lake.snapshot.filesOf(table, account, pipeline);
-      const filled = adds.flatMap((add) => (instants === undefined ? windowsIn(add) : spanOfColumn(add, instants)));
+      const files = lake.snapshot.filesOf(table, account, pipeline);
+      const filled = files.flatMap((file) => (instants === undefined ? windowsIn(file) : spanOfColumn(file, instants)));
       return windowCoverage(lake, account, range, { pipeline, filled });
     },
     ...(estimateDays !== undefined && { probes: (job: Job) => windowProbes(job, options, estimateDays) }),
@@ -180,19 +180,19 @@ export function samplesOf(page: ProbedPage, reach: number | undefined): Sample[]
 }
 
 /** The first instant of a column in files, or of a page with results; undefined without statistics. */
-export function firstInstant(adds: readonly DataFile[], column: string, page?: ProbedPage): number | undefined {
-  const starts = adds.flatMap((add) => spanOfColumn(add, column).map(({ start }) => start));
+export function firstInstant(files: readonly DataFile[], column: string, page?: ProbedPage): number | undefined {
+  const starts = files.flatMap((file) => spanOfColumn(file, column).map(({ start }) => start));
   if (starts.length === 0) return undefined;
   return starts.reduce((first, start) => Math.min(first, start), page?.results ? page.window.start : Infinity);
 }
 
-function windowsIn(add: DataFile): Window[] {
-  return add.loadKeys.flatMap((loadKey) => spanIn('window', loadKey) ?? []);
+function windowsIn(file: DataFile): Window[] {
+  return file.loadKeys.flatMap((loadKey) => spanIn('window', loadKey) ?? []);
 }
 
 /** The span of a column's instants, by the log's statistics, which `verify` checks. */
-function spanOfColumn(add: DataFile, column: string): Window[] {
-  const { least = '', greatest = '' } = add.columnStatistics(column);
+function spanOfColumn(file: DataFile, column: string): Window[] {
+  const { least = '', greatest = '' } = file.columnStatistics(column);
   const [start, end] = [Date.parse(least), Date.parse(greatest)];
   return start <= end ? [{ start, end: end + 1 }] : [];
 }

@@ -33,8 +33,8 @@ export async function pastSnapshot(
   const snapshot = version === newest.version ? newest : await snapshotAt(files, zstd, version);
   let deleted = 0;
   for (const table of snapshot.tables.keys()) {
-    for (const add of snapshot.files(table)) {
-      const path = add.lakePath;
+    for (const file of snapshot.files(table)) {
+      const path = file.lakePath;
       if (!newest.keeps(path)) deleted++;
     }
   }

@@ -297,18 +297,18 @@ const indexes = new WeakMap<ReadonlyMap<string, DataFile>, FileIndex>();
 function indexOf(files: Iterable<DataFile>): FileIndex {
   const byLoadKey = new Map<string, Map<string, DataFile[]>>();
   const byMain = new Map<string, DataFile[]>();
-  for (const add of files) {
-    const { pipeline, main } = add;
+  for (const file of files) {
+    const { pipeline, main } = file;
     let keys = byLoadKey.get(pipeline);
     if (keys === undefined) byLoadKey.set(pipeline, (keys = new Map<string, DataFile[]>()));
-    for (const loadKey of add.loadKeys) append(keys, loadKey, add);
-    if (main !== undefined) append(byMain, main, add);
+    for (const loadKey of file.loadKeys) append(keys, loadKey, file);
+    if (main !== undefined) append(byMain, main, file);
   }
   return { byLoadKey, byMain };
 }
 
-function append(lists: Map<string, DataFile[]>, key: string, add: DataFile): void {
+function append(lists: Map<string, DataFile[]>, key: string, file: DataFile): void {
   const list = lists.get(key);
-  if (list === undefined) lists.set(key, [add]);
-  else list.push(add);
+  if (list === undefined) lists.set(key, [file]);
+  else list.push(file);
 }

@@ -63,9 +63,7 @@ export async function footerFault(
   const [rows, expected] = [statedRows(footer), rowsOf([committed])];
   if (rows !== expected) return `it has ${formatCount(rows, 'row')} instead of ${expected}`;
   const expanded = uncompressedBytes(footer);
-  return expanded > manyBytes && expanded > mostExpanded * file.size
-    ? damageOf(store, committed)
-    : undefined;
+  return expanded > manyBytes && expanded > mostExpanded * file.size ? damageOf(store, committed) : undefined;
 }
 
 function columnFault(found: readonly FooterColumn[], columns: readonly DeltaColumn[]): string | undefined {

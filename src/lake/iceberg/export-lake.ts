@@ -103,7 +103,7 @@ async function exportTable(lake: Lake, table: Table, clock: Clock): Promise<numb
     if (metaData === undefined) return undefined;
     const { retentionMs } = lake.snapshot.config;
     const next = nextVersion({ store, table: table.name, metaData, retentionMs, folder, previous }, clock.now());
-    const { manifests, files } = currentManifests(next, addsByAccount(lake.snapshot.files(table.name)));
+    const { manifests, files } = currentManifests(next, filesByAccount(lake.snapshot.files(table.name)));
     if (files.size === 0 && hasSameContent(next, manifests)) return undefined;
 
     const list = `${folder}/metadata/snap-${next.snapshot}.avro`;
@@ -139,14 +139,14 @@ function nextVersion(
 /** The manifest of each account: the previous one where its files are unchanged, else a new one, whose bytes are in `files`. */
 function currentManifests(
   next: NextVersion,
-  adds: ReadonlyMap<string, readonly DataFile[]>,
+  byAccount: ReadonlyMap<string, readonly DataFile[]>,
 ): { readonly manifests: Manifest[]; readonly files: Map<string, Uint8Array> } {
   const files = new Map<string, Uint8Array>();
-  const manifests = [...adds].map(([account, accountAdds]) => {
-    const sha256 = contentHash(next, accountAdds);
+  const manifests = [...byAccount].map(([account, some]) => {
+    const sha256 = contentHash(next, some);
     const previous = next.previous.state?.manifests.find((manifest) => manifest.account === account);
     if (previous?.sha256 === sha256) return previous;
-    const { manifest, bytes } = newManifest(next, account, accountAdds, sha256);
+    const { manifest, bytes } = newManifest(next, account, some, sha256);
     files.set(manifest.path, bytes);
     return manifest;
   });
@@ -223,39 +223,39 @@ async function newestMetadata(store: Store, folder: string): Promise<Previous> {
   return found ?? none;
 }
 
-function addsByAccount(files: Iterable<DataFile>): ReadonlyMap<string, readonly DataFile[]> {
-  const adds = groupBy(files, ({ account }) => account);
-  for (const accountAdds of adds.values()) accountAdds.sort((a, b) => (a.path < b.path ? -1 : 1));
-  return adds;
+function filesByAccount(files: Iterable<DataFile>): ReadonlyMap<string, readonly DataFile[]> {
+  const byAccount = groupBy(files, ({ account }) => account);
+  for (const some of byAccount.values()) some.sort((a, b) => (a.path < b.path ? -1 : 1));
+  return byAccount;
 }
 
 /**
  * The hash of what a manifest records of files: the files of most accounts are unchanged, and encoding a manifest takes much
  * longer than hashing it.
  */
-function contentHash({ store, folder, schema }: NextVersion, adds: readonly DataFile[]): string {
+function contentHash({ store, folder, schema }: NextVersion, files: readonly DataFile[]): string {
   const hash = createHash('sha256').update(`${locationOf(store, folder)}\n${schema}`);
-  for (const { path, size, stats = '', rows } of adds) hash.update(`\n${path} ${size} ${rows} ${stats}`);
+  for (const { path, size, stats = '', rows } of files) hash.update(`\n${path} ${size} ${rows} ${stats}`);
   return hash.digest('hex');
 }
 
 function newManifest(
   { store, folder, fields, snapshot, sequence }: NextVersion,
   account: string,
-  adds: readonly DataFile[],
+  files: readonly DataFile[],
   sha256: string,
 ): { readonly manifest: Manifest; readonly bytes: Uint8Array } {
-  const entries = manifestEntries(adds, fields, (add) => locationOf(store, add.lakePath));
+  const entries = manifestEntries(files, fields, (file) => locationOf(store, file.lakePath));
   const bytes = manifestFile(entries, fields);
-  const months = adds.map(({ month }) => month).toSorted();
+  const months = files.map(({ month }) => month).toSorted();
   const manifest: Manifest = {
     account,
     path: `${folder}/metadata/${snapshot}-${sha256.slice(0, 16)}.avro`,
     length: bytes.length,
     snapshot,
     sequence,
-    files: adds.length,
-    rows: rowsOf(adds),
+    files: files.length,
+    rows: rowsOf(files),
     sha256,
     months: [months[0] ?? '', months.at(-1) ?? ''],
   };

@@ -121,11 +121,11 @@ const added = 1;
 
 /** The manifest entries of a table's files. */
 export function manifestEntries(
-  adds: readonly DataFile[],
+  files: readonly DataFile[],
   fields: readonly IcebergField[],
-  locationOf: (add: DataFile) => string,
+  locationOf: (file: DataFile) => string,
 ): AvroValue[] {
-  return adds.map((add) => ({
+  return files.map((file) => ({
     status: added,
     // Inherited from the manifest's entry in the manifest list.
     snapshot_id: null,
@@ -133,13 +133,13 @@ export function manifestEntries(
     file_sequence_number: null,
     data_file: {
       content: 0,
-      file_path: locationOf(add),
+      file_path: locationOf(file),
       file_format: 'PARQUET',
-      partition: Object.fromEntries(partitionFields.map(({ name }) => [name, add.partitionValues[name] ?? null])),
-      record_count: add.rows,
-      file_size_in_bytes: add.size,
-      null_value_counts: nullCounts(add, fields),
-      ...bounds(add, fields),
+      partition: Object.fromEntries(partitionFields.map(({ name }) => [name, file.partitionValues[name] ?? null])),
+      record_count: file.rows,
+      file_size_in_bytes: file.size,
+      null_value_counts: nullCounts(file, fields),
+      ...bounds(file, fields),
     },
   }));
 }
@@ -152,10 +152,10 @@ function nullCounts({ statistics: { nullCount } }: DataFile, fields: readonly Ic
 }
 
 /** Bounds of instants, by which engines skip files. Delta's have milliseconds, so the upper ones are extended by 999 microseconds. */
-function bounds(add: DataFile, fields: readonly IcebergField[]): { lower_bounds: AvroValue; upper_bounds: AvroValue } {
+function bounds(file: DataFile, fields: readonly IcebergField[]): { lower_bounds: AvroValue; upper_bounds: AvroValue } {
   const boundsOn = (side: 'least' | 'greatest', more: bigint): AvroValue =>
     fields.flatMap(({ id, name, type }) => {
-      const text = type === 'timestamptz' ? add.columnStatistics(name)[side] : undefined;
+      const text = type === 'timestamptz' ? file.columnStatistics(name)[side] : undefined;
       const micros = text === undefined ? undefined : readInstant(text);
       if (micros === undefined) return [];
       const value = Buffer.alloc(8);

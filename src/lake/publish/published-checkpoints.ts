@@ -50,7 +50,7 @@ export class PublishedCheckpoints {
     this.#hint = hint;
     this.#table = table;
     this.#checkpoints = checkpoints;
-    this.#files = new Map([...snapshot.files(table)].map((add) => [add.path, add]));
+    this.#files = new Map([...snapshot.files(table)].map((file) => [file.path, file]));
     this.#metaData = snapshot.tables.get(table)?.metaData;
     this.hintFault = hintFault;
   }

@@ -74,7 +74,7 @@ async function writeNote(
 
 /** The text of each partition's manifest, by its path within the lake. */
 function manifestsOf({ store, snapshot }: Lake, { name }: Table, folder: string): ReadonlyMap<string, string> {
-  const paths = [...snapshot.files(name)].map((add) => add.lakePath);
+  const paths = [...snapshot.files(name)].map((file) => file.lakePath);
   const byManifest = groupBy(paths, (path) => {
     const partition = path.slice(name.length + 1, path.lastIndexOf('/'));
     return `${folder}/${partition}/manifest`;

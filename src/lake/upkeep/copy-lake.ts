@@ -149,13 +149,13 @@ async function refuseOther(
 interface NeededFile {
   readonly path: string;
   /** Undefined for a replaced file that is kept for readers of older versions. */
-  readonly add: DataFile | undefined;
+  readonly file: DataFile | undefined;
 }
 
 /** The data files of a version, of all tables. */
 function dataFiles(snapshot: Snapshot): NeededFile[] {
   return [...snapshot.tables.keys()].flatMap((table) =>
-    [...snapshot.files(table)].map((add) => ({ path: add.lakePath, add })),
+    [...snapshot.files(table)].map((file) => ({ path: file.lakePath, file })),
   );
 }
 
@@ -170,17 +170,17 @@ async function copyDataFiles(
   let said = clock.now();
   for (;;) {
     const { snapshot } = source;
-    const retired = [...snapshot.retired()].map(([path]) => ({ path, add: undefined }));
-    const wanted = [...dataFiles(snapshot), ...retired].filter(({ path, add }) => {
+    const retired = [...snapshot.retired()].map(([path]) => ({ path, file: undefined }));
+    const wanted = [...dataFiles(snapshot), ...retired].filter(({ path, file }) => {
       const size = present.get(path);
-      return size === undefined || (add !== undefined && sizeFault(add, size) !== undefined);
+      return size === undefined || (file !== undefined && sizeFault(file, size) !== undefined);
     });
     if (wanted.length > 0)
       emit({
         event: 'message',
         message: `copying ${formatCount(wanted.length, 'file')} of version ${snapshot.version}`,
       });
-    for (const some of batchesOf(wanted, ({ add }) => add?.size ?? 0)) {
+    for (const some of batchesOf(wanted, ({ file }) => file?.size ?? 0)) {
       signal.throwIfAborted();
       const found = (await allOf(some.map((file) => copyDataFile(file, source, target)))).flat();
       copied.push(...found);
@@ -202,16 +202,16 @@ async function copyDataFiles(
  *
  * @returns nothing where it wasn't copied
  */
-async function copyDataFile({ path, add }: NeededFile, source: Lake, target: Store): Promise<StoredSize[]> {
+async function copyDataFile({ path, file }: NeededFile, source: Lake, target: Store): Promise<StoredSize[]> {
   const { store } = source;
   const bytes = await store.read(path);
-  const fault = add && faultOf(add, bytes);
+  const fault = file && faultOf(file, bytes);
   if (bytes !== undefined && fault === undefined) {
     await target.write(path, bytes);
     return [{ path, size: bytes.length }];
   }
   if (bytes === undefined) await source.refresh();
-  if (fault !== undefined && add !== undefined && (bytes !== undefined || source.snapshot.has(path))) {
+  if (fault !== undefined && file !== undefined && (bytes !== undefined || source.snapshot.has(path))) {
     throw new DamagedFile(store.address(path), fault, '`ledgerlake verify` says what to do');
   }
   return [];
@@ -285,8 +285,8 @@ async function copyCatalog(
 
   const stored = await dataFilesIn(target, snapshot);
   const sizes = new Map(stored.map(({ path, size }) => [path, size]));
-  for (const { path, add } of dataFiles(snapshot)) {
-    const fault = add && sizeFault(add, sizes.get(path) ?? 0);
+  for (const { path, file } of dataFiles(snapshot)) {
+    const fault = file && sizeFault(file, sizes.get(path) ?? 0);
     if (fault !== undefined) throw unlike(target, path, fault);
   }
   const removed = stored.filter(({ path }) => !snapshot.keeps(path));

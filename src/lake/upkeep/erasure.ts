@@ -29,7 +29,7 @@ export async function accountsIn(lake: Lake, clock: Clock): Promise<Set<string>>
 export async function removeAccount(lake: Lake, account: string): Promise<void> {
   await lake.commitChange('DELETE', (snapshot) => {
     const tables = [...snapshot.tables.keys()].flatMap((table) => {
-      const remove = snapshot.filesOf(table, account).map((add) => removedFile(add));
+      const remove = snapshot.filesOf(table, account).map((file) => removedFile(file));
       return remove.length === 0 ? [] : [[table, { remove }] as const];
     });
     const keys = [...snapshot.allKeysOf(account)];

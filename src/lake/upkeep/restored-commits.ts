@@ -218,9 +218,9 @@ function keysOfRemoved(state: Snapshot, { tables = {}, keys }: Change): LoadKey[
   const found = new Map<string, LoadKey>();
   for (const [table, { remove = [] }] of Object.entries(tables)) {
     for (const { path } of remove) {
-      const add = state.file(table, path);
-      if (add === undefined) continue;
-      const { account, pipeline, loadKeys } = add;
+      const file = state.file(table, path);
+      if (file === undefined) continue;
+      const { account, pipeline, loadKeys } = file;
       for (const key of loadKeys) {
         const id = { account, pipeline, key };
         const stored = state.key(id);

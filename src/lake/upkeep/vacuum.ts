@@ -98,8 +98,8 @@ async function isOlderCopy(
   for (const table of snapshot.tables.keys()) {
     const accounts = account === undefined ? snapshot.accounts() : [account];
     for (const name of accounts) {
-      for (const add of snapshot.filesOf(table, name)) {
-        const path = add.lakePath;
+      for (const file of snapshot.filesOf(table, name)) {
+        const path = file.lakePath;
         // A file that was committed meanwhile isn't in the list but exists.
         if (!paths.has(path) && !(await hasFile(store, path))) return true;
       }

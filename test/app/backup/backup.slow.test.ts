@@ -316,8 +316,8 @@ test('Of a damaged backup the catalog is restored, what copies the rest again is
   // A lake that is written to is no backup any more.
   await compacted({ lake: copy }, { clock });
   const { snapshot: later } = await Lake.open(openStore(copy), tables, clock);
-  const [add] = later.files('groups');
-  await change(`groups/${add?.path}`);
+  const [file] = later.files('groups');
+  await change(`groups/${file?.path}`);
   expect(await commandsIn(copy)).toEqual([
     expect.stringMatching(new RegExp(`^ledgerlake backfill .* --lake ${copy} .*--refresh`)),
   ]);
@@ -397,9 +397,9 @@ describe('Nothing is changed', () => {
     const { lake: root } = await shops.copy();
     const target = memoryStore();
     const { snapshot } = await Lake.open(openStore(root), tables, clock);
-    const [add] = snapshot.files('entries');
-    const path = `entries/${add?.path}`;
-    await writeFile(join(root, path), Buffer.alloc(add?.size ?? 0));
+    const [file] = snapshot.files('entries');
+    const path = `entries/${file?.path}`;
+    await writeFile(join(root, path), Buffer.alloc(file?.size ?? 0));
     await expect(backedUp(openStore(root), target)).rejects.toThrow(
       new RegExp(`${path} as its commit has it, its bytes have changed`),
     );

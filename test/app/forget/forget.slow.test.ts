@@ -509,9 +509,7 @@ describe('rows before a date', () => {
         const stats = JSON.parse(add.stats ?? '') as { numRecords: number; minValues: Record<string, string> };
         expect([add.tags['rows'], stats.numRecords]).toEqual([String(row['rows']), Number(row['rows'])]);
         const derived = open.flatMap((other) =>
-          snapshot
-            .derivedFrom(other.name, 'shop-a', add.lakePath)
-            .map((one) => one.lakePath),
+          snapshot.derivedFrom(other.name, 'shop-a', add.lakePath).map((one) => one.lakePath),
         );
         const nets =
           derived.length === 0

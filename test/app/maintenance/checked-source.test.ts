@@ -10,23 +10,23 @@ import { temporaryFolder } from '../lake-run.js';
 import { memoryStore } from '../../lake/memory-store.js';
 
 /** The commit of a file, and a lake that holds it. */
-async function kept(store: Store, bytes: Buffer): Promise<{ add: DataFile; path: string }> {
+async function kept(store: Store, bytes: Buffer): Promise<{ file: DataFile; path: string }> {
   const sha256 = createHash('sha256').update(bytes).digest('hex');
   const partition = {
     path: 'account=a/month=2025-06/one.parquet',
     partitionValues: { account: 'a', month: '2025-06' },
   };
   const about = { ...partition, size: bytes.length, modificationTime: 0, dataChange: true, tags: { sha256 } };
-  const add = new DataFile(about, 'events');
-  const path = add.lakePath;
+  const file = new DataFile(about, 'events');
+  const path = file.lakePath;
   await store.write(path, bytes);
-  return { add, path };
+  return { file, path };
 }
 
 /** What a source holds, and whether it is a file. */
-async function read(store: Store, add: DataFile): Promise<{ bytes: Buffer; from: string }> {
+async function read(store: Store, file: DataFile): Promise<{ bytes: Buffer; from: string }> {
   const copy = join(await temporaryFolder(), 'copy');
-  const source = await checkedSource(store, add, { newPath: () => copy, faults: new Map() });
+  const source = await checkedSource(store, file, { newPath: () => copy, faults: new Map() });
   if (typeof source !== 'string') return { bytes: Buffer.from(source), from: 'memory' };
   return { bytes: await readFile(source), from: source === copy ? 'a copy' : 'the lake' };
 }
@@ -40,8 +40,8 @@ test.each(stores)('a large file of a lake %s is checked without being held in me
   for (const size of [0, 1, 4_000_000, 4_000_001, 8_000_000, 9_876_543]) {
     const store = await open();
     const bytes = randomBytes(size);
-    const { add } = await kept(store, bytes);
-    const found = await read(store, add);
+    const { file } = await kept(store, bytes);
+    const found = await read(store, file);
     expect(found.bytes.equals(bytes), String(size)).toBe(true);
     expect(found.from, String(size)).toBe(size > 4_000_000 ? expected : 'memory');
   }
@@ -51,10 +51,10 @@ test.each(stores)('one of a lake %s that is not what its commit says is named, w
   for (const size of [5, 4_000_001, 8_000_000]) {
     const store = await open();
     const bytes = randomBytes(size);
-    const { add, path } = await kept(store, bytes);
+    const { file, path } = await kept(store, bytes);
     const put = async (changed: Uint8Array) => {
       await store.write(path, changed);
-      return read(store, add);
+      return read(store, file);
     };
     const other = Buffer.from(bytes);
     other[size - 1] = (other[size - 1] ?? 0) ^ 1;
@@ -64,13 +64,13 @@ test.each(stores)('one of a lake %s that is not what its commit says is named, w
     await expect(put(Buffer.concat([bytes, Buffer.of(0)]))).rejects.toThrow(`it has ${size + 1} bytes instead`);
     await expect(put(bytes.subarray(0, 2))).rejects.toThrow('it has 2 bytes instead');
     await store.remove(path);
-    await expect(read(store, add)).rejects.toThrow('it is missing');
+    await expect(read(store, file)).rejects.toThrow('it is missing');
   }
 });
 
 test('a file that is cut off while it is read ends in an error, not in other bytes', async () => {
   const store = openStore(await temporaryFolder());
-  const { add, path } = await kept(store, randomBytes(5_000_000));
+  const { file, path } = await kept(store, randomBytes(5_000_000));
   const cut: Store = {
     ...store,
     readRange: async (of, start, length) => {
@@ -78,5 +78,5 @@ test('a file that is cut off while it is read ends in an error, not in other byt
       return store.readRange(of, start, length);
     },
   };
-  await expect(read(cut, add)).rejects.toThrow('it has 4000000 bytes instead of 5000000');
+  await expect(read(cut, file)).rejects.toThrow('it has 4000000 bytes instead of 5000000');
 });

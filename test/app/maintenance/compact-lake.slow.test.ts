@@ -133,10 +133,10 @@ describe('a compaction', () => {
     const after = await opened();
     const database = await openDatabase();
     for (const { name: table } of after.tables) {
-      const pathOf = (add: DataFile) => add.lakePath;
+      const pathOf = (file: DataFile) => file.lakePath;
       const old = [...before.snapshot.files(table)];
-      for (const add of after.snapshot.files(table)) {
-        const address = `read_parquet('${join(lake, pathOf(add))}', hive_partitioning = false)`;
+      for (const file of after.snapshot.files(table)) {
+        const address = `read_parquet('${join(lake, pathOf(file))}', hive_partitioning = false)`;
         const types = await database.rows(`SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM ${address})`);
         const [source] = old;
         if (source === undefined) throw new Error('no file before');
@@ -145,18 +145,21 @@ describe('a compaction', () => {
           await database.rows(`SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM ${original})`),
         );
         const [pair] = await database.rows(
-          `SELECT decode(value) AS told FROM parquet_kv_metadata('${join(lake, pathOf(add))}') WHERE decode(key) = 'ledgerlake'`,
+          `SELECT decode(value) AS told FROM parquet_kv_metadata('${join(lake, pathOf(file))}') WHERE decode(key) = 'ledgerlake'`,
         );
-        expect(JSON.parse(String(pair?.['told']))).toMatchObject({ account: 'shop', pipeline: add.tags?.['pipeline'] });
+        expect(JSON.parse(String(pair?.['told']))).toMatchObject({
+          account: 'shop',
+          pipeline: file.tags?.['pipeline'],
+        });
 
-        const merged = old.filter(({ partitionValues }) => partitionValues['month'] === add.partitionValues['month']);
-        expect(JSON.parse(add.stats ?? '')).toEqual(mergedStats(merged.map(({ stats }) => stats ?? '')));
-        expect(add.tags?.['rows']).toBe(String(merged.reduce((sum, { tags }) => sum + Number(tags?.['rows']), 0)));
-        if (add.tags?.['net'] !== undefined && table.endsWith('entries')) {
+        const merged = old.filter(({ partitionValues }) => partitionValues['month'] === file.partitionValues['month']);
+        expect(JSON.parse(file.stats ?? '')).toEqual(mergedStats(merged.map(({ stats }) => stats ?? '')));
+        expect(file.tags?.['rows']).toBe(String(merged.reduce((sum, { tags }) => sum + Number(tags?.['rows']), 0)));
+        if (file.tags?.['net'] !== undefined && table.endsWith('entries')) {
           const sums = await database.rows(
             `SELECT currency, sum(amount)::VARCHAR AS net FROM ${address} WHERE role = 'net' GROUP BY 1 ORDER BY 1`,
           );
-          const net = JSON.parse(add.tags['net']) as Record<string, string>;
+          const net = JSON.parse(file.tags['net']) as Record<string, string>;
           expect(net).toEqual(Object.fromEntries(sums.map((row) => [String(row['currency']), String(row['net'])])));
         }
       }

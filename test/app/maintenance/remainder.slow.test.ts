@@ -145,7 +145,7 @@ describe('reading again what compact has merged', () => {
     await compacted({ lake, limits }, { clock });
     const contents = await contentsOf(lake, clock);
     const opened = await open(lake, clock);
-    const file = opened.snapshot.filesOf('events', 'shop', 'financial-events').find((add) => add.loadKeys.length > 1);
+    const file = opened.snapshot.filesOf('events', 'shop', 'financial-events').find((file) => file.loadKeys.length > 1);
     const [loadKey = ''] = file === undefined ? [] : file.loadKeys.slice(1);
     const { main, derived } = financialEvents;
     const slice = {
@@ -170,7 +170,7 @@ describe('reading again what compact has merged', () => {
           return readParquet(paths);
         };
         const [events, entries] = [await addressesOf('events'), await addressesOf('entries')];
-        const stored = readParquet(mains.map((add) => join(lake, 'events', add.path)));
+        const stored = readParquet(mains.map((file) => join(lake, 'events', file.path)));
         const others = `SELECT * FROM ${stored} WHERE NOT (${loadKeyCondition([loadKey])})`;
         const ids = `(SELECT event_id FROM ${events})`;
         for (const [kept, rest] of [

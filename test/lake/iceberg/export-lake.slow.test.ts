@@ -166,7 +166,7 @@ test('of two exports at once the one that is later has the newer state, whatever
   const { version, paths } = await readTable(lake.store, 'events');
   expect(hasRaced).toBe(true);
   expect(version).toBe(1);
-  expect(paths).toEqual([...lake.snapshot.files('events')].map((add) => add.lakePath).toSorted());
+  expect(paths).toEqual([...lake.snapshot.files('events')].map((file) => file.lakePath).toSorted());
 });
 
 test('forget takes all of it away', async () => {

@@ -7,9 +7,9 @@ export const derivedFilesCheck: CheckDefinition = {
   takenOut: 'file',
   catalog: ({ files, certificate }) => {
     certificate.count(derivedFilesCheck, files.length);
-    const mains = new Set(files.flatMap(({ add, file }) => (add.main === undefined ? file : [])));
+    const mains = new Set(files.flatMap(({ dataFile, file }) => (dataFile.main === undefined ? file : [])));
     for (const file of files) {
-      const { main } = file.add;
+      const { main } = file.dataFile;
       if (main === undefined || mains.has(main)) continue;
       const problem = `its rows are derived from ${main}, which the catalog lacks`;
       certificate.add(derivedFilesCheck, 'lake', file, problem);

@@ -58,7 +58,7 @@ function isImported({ loadKeys }: CheckedFile, start: number | null, end: number
 
 /** Checks the hashes of a custom pipeline's table that stores its records. */
 async function checkHashes(files: readonly CheckedFile[], { database, certificate }: CheckContext): Promise<void> {
-  for (const { add } of files) certificate.count(eventIdsCheck, add.rows);
+  for (const { dataFile } of files) certificate.count(eventIdsCheck, dataFile.rows);
   const rows = await database.rows(
     statementOver({ read_rows: `FROM ${rowsWithSource(pathsOf(files))}` }, contentHashes),
   );
@@ -71,7 +71,7 @@ async function checkHashes(files: readonly CheckedFile[], { database, certificat
 /** Checks the hashes and ids of the lines of settlement reports. */
 async function checkLineIds(lines: readonly CheckedFile[], { database, certificate }: CheckContext): Promise<void> {
   if (lines.length === 0) return;
-  for (const { add } of lines) certificate.count(eventIdsCheck, add.rows);
+  for (const { dataFile } of lines) certificate.count(eventIdsCheck, dataFile.rows);
   const read = { read_lines: `FROM ${rowsWithSource(pathsOf(lines))}` };
   for (const { source, found, first: id } of await database.rows(statementOver(read, reportIds))) {
     const problem = `${formatCount(Number(found), 'line')} whose content_hash or event_id doesn't follow from raw, such as ${String(id)}`;

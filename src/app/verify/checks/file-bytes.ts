@@ -20,20 +20,20 @@ export const fileBytesCheck: CheckDefinition = {
  * where they differ, which is a problem, and where an active run has replaced the file meanwhile, which is none.
  */
 async function hasItsBytes(checked: CheckedFile, { lake, certificate }: CheckContext): Promise<boolean> {
-  const { file, path, schema, add } = checked;
+  const { file, path, schema, dataFile } = checked;
   const { store } = lake;
   certificate.count(fileBytesCheck);
   const copy = store.localPath(file) === undefined ? path : undefined;
   if (copy !== undefined) await mkdir(dirname(copy), { recursive: true });
   const found = await readContent(store, file, { copy });
-  if (found?.size === add.size && found.sha256 === add.sha256) return true;
+  if (found?.size === dataFile.size && found.sha256 === dataFile.sha256) return true;
   let fault = 'the file is missing';
   if (found === undefined) {
     // Another writer's commit may have replaced it meanwhile.
     await lake.refresh();
-    if (lake.snapshot.file(schema.name, add.path) === undefined) return false;
-  } else if (found.size === add.size) fault = 'its SHA-256 is not the one in the log: the file was changed';
-  else fault = `expected ${add.size} bytes, found ${found.size}: the file was changed or cut off`;
+    if (lake.snapshot.file(schema.name, dataFile.path) === undefined) return false;
+  } else if (found.size === dataFile.size) fault = 'its SHA-256 is not the one in the log: the file was changed';
+  else fault = `expected ${dataFile.size} bytes, found ${found.size}: the file was changed or cut off`;
   const whatToDo = schema.appendOnly === true ? '; restore it from a copy, if there is one' : '';
   certificate.add(fileBytesCheck, 'lake', checked, `${fault}${whatToDo}`);
   return false;

@@ -30,7 +30,7 @@ async function checkNetSums({ schema, bundles }: TableFiles, { database, certifi
   for (const [source, file] of files.entries()) {
     const sums = netsOf.get(source)?.map(({ currency, net }) => [String(currency), String(net)]) ?? [];
     const found = Object.fromEntries(sums) as Readonly<Record<string, string>>;
-    const expected = ifReadable(() => file.add.net) ?? {};
+    const expected = ifReadable(() => file.dataFile.net) ?? {};
     const texts = Object.keys({ ...found, ...expected }).flatMap((currency) => {
       const [log, net] = [expected[currency] ?? zero, found[currency] ?? zero];
       const name = currency === '' ? 'no currency' : currency;

@@ -37,7 +37,7 @@ async function checkPartitions(
   const kind = loadKeyKindOf(schema);
   if (kind === undefined) return;
   certificate.count(partitionsCheck, files.length);
-  const claims = files.map(({ add: { month }, loadKeys, account }) => ({
+  const claims = files.map(({ dataFile: { month }, loadKeys, account }) => ({
     month,
     loadKeys: new Set(loadKeys),
     forgottenBefore: lake.snapshot.forgottenBefore(account),
@@ -62,7 +62,7 @@ async function checkPartitions(
     const isImported = loadKeyCondition(spans.map(importedKey));
     const outside = await countRows(database, file.path, `${isImported} AND NOT (${isInPlace(file)})`);
     if (outside > 0) addFault(`${formatCount(outside, 'imported row')} outside of their days or month`);
-    const loaded = loadedOf(lake.snapshot.keysOf(file.account, file.add.pipeline).values()).filter((window) =>
+    const loaded = loadedOf(lake.snapshot.keysOf(file.account, file.dataFile.pipeline).values()).filter((window) =>
       spans.some((span) => overlap(span, window)),
     );
     const twice = await countRows(database, file.path, `${isImported} AND ${isInWindows(file, loaded)}`);
@@ -71,9 +71,9 @@ async function checkPartitions(
 }
 
 /** In SQL: whether an imported row lies in its days and in the month of its folder. */
-function isInPlace({ schema, add }: CheckedFile): string {
+function isInPlace({ schema, dataFile }: CheckedFile): string {
   const instant = instantColumn(schema);
-  const range = monthRange(add.month);
+  const range = monthRange(dataFile.month);
   const isInSpan = `${instant} >= window_start AND ${instant} < window_end`;
   return range === undefined ? isInSpan : `${isInSpan} AND ${withinWindow(instant, range)}`;
 }

@@ -21,7 +21,7 @@ async function checkPositions({ schema, files }: TableFiles, { database, certifi
   const isCustom = schema.customPipeline !== undefined;
   if (loadKeyKindOf(schema) === undefined || !(isCustom || hasEvents(schema))) return;
   const keys = isCustom ? windowKeys : eventKeys;
-  for (const { add } of files) certificate.count(positionsCheck, add.rows);
+  for (const { dataFile } of files) certificate.count(positionsCheck, dataFile.rows);
   const twice =
     `SELECT ${sourceColumn} AS source, position FROM ${rowsWithSource(pathsOf(files))} ` +
     `GROUP BY ${sourceColumn}, ${keys.join(', ')}, position HAVING count(*) > 1 OR position IS NULL OR position < 0`;

@@ -24,7 +24,7 @@ const figuresOf = ({ minValues, maxValues, nullCount }: FileStatistics) => [
 
 async function checkStatistics({ schema, files }: TableFiles, { database, certificate }: CheckContext): Promise<void> {
   const logged = files.map((file) => {
-    const { statistics } = file.add;
+    const { statistics } = file.dataFile;
     return { file, statistics, figures: figuresOf(statistics) };
   });
   const stated = new Set(logged.flatMap(({ figures }) => figures.flatMap(({ values }) => Object.keys(values))));
@@ -60,8 +60,13 @@ async function checkStatistics({ schema, files }: TableFiles, { database, certif
     const row = rows[at] ?? {};
     const found = Number(row['found']);
     certificate.count(rowCountsCheck, found);
-    if (found !== file.add.rows)
-      certificate.add(rowCountsCheck, 'lake', file, `expected ${formatCount(file.add.rows, 'row')}, found ${found}`);
+    if (found !== file.dataFile.rows)
+      certificate.add(
+        rowCountsCheck,
+        'lake',
+        file,
+        `expected ${formatCount(file.dataFile.rows, 'row')}, found ${found}`,
+      );
     certificate.count(statisticsCheck);
     const { numRecords = NaN } = statistics;
     const wrong = figures.flatMap(({ figure, what, values }) =>

@@ -34,7 +34,7 @@ async function checkUnnamedFiles({ lake, account, runs, certificate }: CatalogCo
   let retained = 0;
   for (const { name } of lake.tables) {
     const listed: string[] = [];
-    const known = new Set(Array.from(lake.snapshot.files(name), (add) => add.lakePath));
+    const known = new Set(Array.from(lake.snapshot.files(name), (file) => file.lakePath));
     for await (const { path } of lake.store.list(name)) {
       if (path.startsWith(`${name}/_`)) continue;
       if (account !== undefined && !path.startsWith(`${name}/account=${account}/`)) continue;
@@ -44,7 +44,7 @@ async function checkUnnamedFiles({ lake, account, runs, certificate }: CatalogCo
     if (listed.length === 0) continue;
     await lake.refresh();
     const { snapshot } = lake;
-    const named = new Set(Array.from(snapshot.files(name), (add) => add.lakePath));
+    const named = new Set(Array.from(snapshot.files(name), (file) => file.lakePath));
     for (const file of listed) {
       if (named.has(file)) continue;
       if (snapshot.isRetired(file)) {

@@ -52,7 +52,7 @@ function checkWindows({ lake, accounts, files, certificate }: CatalogContext): v
   }
   for (const file of files) {
     if (loadKeyKindOf(file.schema) === undefined) continue;
-    const loaded = lake.snapshot.keysOf(file.account, file.add.pipeline);
+    const loaded = lake.snapshot.keysOf(file.account, file.dataFile.pipeline);
     const unread = file.loadKeys.find((loadKey) => !loaded.has(loadKey));
     if (unread !== undefined) add({ ...file, slice: unread }, `the log does not record that ${unread} was read`);
   }

@@ -25,7 +25,7 @@ export interface CheckedFile extends ProblemLocation {
   readonly account: string;
   readonly schema: Table;
   /** Its entry in the catalog. */
-  readonly add: DataFile;
+  readonly dataFile: DataFile;
   readonly loadKeys: readonly string[];
   /** Where DuckDB reads it: in the lake, or a copy of it. */
   readonly path: string;
@@ -50,28 +50,36 @@ export function checkedFiles(
   const files: CheckedFile[] = [];
   const undescribed: UndescribedFile[] = [];
   for (const schema of lake.tables) {
-    for (const add of lake.snapshot.files(schema.name)) {
-      if (account !== undefined && add.account !== account) continue;
-      const location = { table: schema.name, file: add.lakePath, account: add.account };
-      const fault = tagsFault(schema, add);
+    for (const dataFile of lake.snapshot.files(schema.name)) {
+      if (account !== undefined && dataFile.account !== account) continue;
+      const location = { table: schema.name, file: dataFile.lakePath, account: dataFile.account };
+      const fault = tagsFault(schema, dataFile);
       if (fault === undefined) {
-        const { loadKeys } = add;
-        files.push({ ...location, slice: loadKeysText(loadKeys), schema, add, loadKeys, path: pathOf(location.file) });
-      } else undescribed.push({ ...location, slice: add.loadKeysTag, fault });
+        const { loadKeys } = dataFile;
+        files.push({
+          ...location,
+          slice: loadKeysText(loadKeys),
+          schema,
+          dataFile,
+          loadKeys,
+          path: pathOf(location.file),
+        });
+      } else undescribed.push({ ...location, slice: dataFile.loadKeysTag, fault });
     }
   }
   return { files, undescribed };
 }
 
 /** What is wrong with the tags and the statistics of a file, or undefined. */
-function tagsFault(table: Table, add: DataFile): string | undefined {
-  const { tagFault, account, month, main, stats } = add;
+function tagsFault(table: Table, dataFile: DataFile): string | undefined {
+  const { tagFault, account, month, main, stats } = dataFile;
   if (tagFault !== undefined) return tagFault;
-  if (ifReadable(() => add.statistics.numRecords) === undefined) return `expected statistics, got ${shownText(stats)}`;
+  if (ifReadable(() => dataFile.statistics.numRecords) === undefined)
+    return `expected statistics, got ${shownText(stats)}`;
   const isMain = loadKeyKindOf(table) !== undefined;
   if (isMain && main !== undefined) return `expected no tag main, got ${shownText(main)}`;
   const folder = `account=${account}/month=${month}`;
-  const path = add.lakePath;
+  const path = dataFile.lakePath;
   return path.startsWith(`${table.name}/${folder}/`) ? undefined : `expected the file in ${folder}`;
 }
 
@@ -96,7 +104,7 @@ export interface CheckedBundle {
 
 /** Groups files by bundle. A derived file whose main file the catalog lacks is in none. */
 export function checkedBundles(files: readonly CheckedFile[]): CheckedBundle[] {
-  const byMain = groupBy(files, ({ add }) => add.main);
+  const byMain = groupBy(files, ({ dataFile }) => dataFile.main);
   return (byMain.get(undefined) ?? []).map((main) => ({ main, derived: byMain.get(main.file) ?? [] }));
 }
 

@@ -295,8 +295,8 @@ async function storedDeferrals(
   pipeline: string,
   filter: (row: StoredDeferral) => boolean,
 ): Promise<StoredDeferral[]> {
-  const adds = () => job.lake.snapshot.filesOf(transactions.name, job.account, pipeline).filter(mayBeDeferred);
-  if (adds().length === 0) return [];
+  const chosen = () => job.lake.snapshot.filesOf(transactions.name, job.account, pipeline).filter(mayBeDeferred);
+  if (chosen().length === 0) return [];
   // Imported here: a lake without deferred transactions needs no DuckDB.
   const { queryFiles } = await import('../../../lake/files/month-files.js');
   const instants = ['posted_at', 'window_start', 'window_end', 'maturity_at'].map(
@@ -305,7 +305,7 @@ async function storedDeferrals(
   const rows = await queryFiles(
     job.lake,
     transactions,
-    adds,
+    chosen,
     'posted_at IS NOT NULL AND window_start IS NOT NULL',
     (select) =>
       `WITH stored AS (${select}) SELECT coalesce(nullif(transaction_id, ''), content_hash) AS id, currency, ` +
@@ -328,8 +328,8 @@ async function storedDeferrals(
 }
 
 /** Whether a file may contain a deferred row, by its statistics; true without statistics. */
-function mayBeDeferred(add: DataFile): boolean {
-  const { least = 'DEFERRED', greatest = 'DEFERRED' } = add.columnStatistics('status');
+function mayBeDeferred(file: DataFile): boolean {
+  const { least = 'DEFERRED', greatest = 'DEFERRED' } = file.columnStatistics('status');
   return least <= 'DEFERRED' && greatest >= 'DEFERRED';
 }
 
@@ -345,15 +345,15 @@ async function storedTransactions(
   before = Infinity,
 ): Promise<{ readonly id: string; readonly raw: string }[]> {
   const loadKey = windowKey(window);
-  const adds = () =>
-    lake.snapshot.filesOf(transactions.name, account, pipeline).filter((add) => add.loadKeys.includes(loadKey));
+  const chosen = () =>
+    lake.snapshot.filesOf(transactions.name, account, pipeline).filter((file) => file.loadKeys.includes(loadKey));
   const { queryFiles } = await import('../../../lake/files/month-files.js');
   const { loadKeyCondition } = await import('../../../lake/files/load-key-rows.js');
   const isExcluded = `posted_at >= make_timestamptz(${before * 1000}) AND posted_at < window_end`;
   const rows = await queryFiles(
     lake,
     transactions,
-    adds,
+    chosen,
     loadKeyCondition([loadKey]) + (before === Infinity ? '' : ` AND (${isExcluded}) IS NOT TRUE`),
     (select) => `SELECT transaction_id, raw FROM (${select}) ORDER BY position`,
   );

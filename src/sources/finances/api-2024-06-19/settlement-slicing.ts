@@ -87,7 +87,7 @@ export function settlementForecast<S extends Slice>(
   const loaded = job.lake.snapshot
     .filesOf(table, job.account, pipeline)
     .filter(({ month }) => month >= first && month <= last)
-    .reduce((sum, add) => sum + add.loadKeys.length, 0);
+    .reduce((sum, file) => sum + file.loadKeys.length, 0);
   const lacking = Math.max(0, count - (job.refresh ? 0 : loaded));
   const slices = Array.from({ length: lacking }, (_, number) => sliceOf(String(number + 1)));
   return {
@@ -110,17 +110,17 @@ async function namedSettlements(
   main: Table,
   range: Window,
 ): Promise<NamedSettlement[]> {
-  const adds = () =>
+  const chosen = () =>
     lake.snapshot
       .filesOf(main.name, account, pipeline)
-      .filter((add) => add.loadKeys.some((key) => overlap(spanIn('window', key) ?? { start: 0, end: 0 }, range)));
-  if (adds().length === 0) return [];
+      .filter((file) => file.loadKeys.some((key) => overlap(spanIn('window', key) ?? { start: 0, end: 0 }, range)));
+  if (chosen().length === 0) return [];
   // Imported here: other runs need no DuckDB.
   const { queryFiles } = await import('../../../lake/files/month-files.js');
   const rows = await queryFiles(
     lake,
     main,
-    adds,
+    chosen,
     'settlement_id IS NOT NULL',
     (select) =>
       'SELECT settlement_id AS id, epoch_ms(min(effective_at)) AS first_at, ' +

@@ -56,9 +56,9 @@ function shownId(id: string): string {
 export function listedSettlements(lake: Lake, listing: string, account: string): GroupSlice[] {
   return lake.snapshot
     .filesOf(groups.name, account, listing)
-    .flatMap((add) => {
-      const listedFrom = Date.parse(`${add.month}-01T00:00:00Z`);
-      return (add.groups ?? []).map((group) => groupSlice({ group, listedFrom }));
+    .flatMap((file) => {
+      const listedFrom = Date.parse(`${file.month}-01T00:00:00Z`);
+      return (file.groups ?? []).map((group) => groupSlice({ group, listedFrom }));
     })
     .toSorted((a, b) => a.opened - b.opened);
 }

@@ -166,14 +166,14 @@ const nothingStored: StoredSettlements = {
 
 /** The documents that stored settlements are from, by load key. */
 async function storedDocuments({ lake, account }: Job): Promise<ReadonlyMap<string, string>> {
-  const adds = () => lake.snapshot.filesOf(settlementReports.name, account, pipeline);
-  if (adds().length === 0) return new Map();
+  const chosen = () => lake.snapshot.filesOf(settlementReports.name, account, pipeline);
+  if (chosen().length === 0) return new Map();
   // Imported here: other runs need no DuckDB.
   const { queryFiles } = await import('../../../lake/files/month-files.js');
   const rows = await queryFiles(
     lake,
     settlementReports,
-    adds,
+    chosen,
     'true',
     (select) => `SELECT settlement_id, document FROM (${select}) WHERE document IS NOT NULL`,
   );

@@ -200,10 +200,10 @@ function settlementsWithEvents(
     }),
   );
   const events = new Map<string, number>();
-  for (const add of files) {
-    const loadKeys = add.loadKeys;
+  for (const file of files) {
+    const loadKeys = file.loadKeys;
     const all = loadKeys.reduce((sum, loadKey) => sum + (lengths.get(loadKey) ?? 1), 0);
-    const rows = add.rows;
+    const rows = file.rows;
     // A merged file contains several, and the log has no count for each.
     for (const loadKey of loadKeys) events.set(loadKey, (rows * (lengths.get(loadKey) ?? 1)) / all);
   }

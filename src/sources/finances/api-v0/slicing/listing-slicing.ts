@@ -105,8 +105,8 @@ function listingWarnings(job: Job, listing: string): Warnings {
 async function storedListing(lake: Lake, account: string, listing: string, slice: WindowSlice): Promise<Uint8Array> {
   // Imported here: most runs find no gap, and need no DuckDB.
   const { storedRaws } = await import('../../../../lake/files/month-files.js');
-  const adds = () => lake.snapshot.filesWith(groups.name, account, listing, slice.loadKeys);
-  const raws = adds().length === 0 ? [] : await storedRaws(lake, groups, adds, slice.loadKeys);
+  const chosen = () => lake.snapshot.filesWith(groups.name, account, listing, slice.loadKeys);
+  const raws = chosen().length === 0 ? [] : await storedRaws(lake, groups, chosen, slice.loadKeys);
   return Buffer.from(`{"payload":{"FinancialEventGroupList":[${raws.join(',')}]}}`);
 }
 
