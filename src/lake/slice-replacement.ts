@@ -111,7 +111,7 @@ export function appliedReplacement(
   const { main } = slice;
   const mains = [...files, ...remainder.mains];
   const paths = new Set(mains.map(({ path }) => path));
-  const kept = new Set(remainder.files.flatMap(({ add }) => new DataFile(add).loadKeys));
+  const kept = new Set(remainder.files.flatMap(({ table, add }) => new DataFile(add, table.name).loadKeys));
   const stays = (key: string) =>
     kept.has(key) ||
     snapshot.filesWith(main.name, slice.account, slice.pipeline, [key]).some(({ path }) => !paths.has(path));

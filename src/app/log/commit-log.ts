@@ -69,7 +69,7 @@ function commitRows(
     const isAsked = (file: Parameters<typeof accountOf>[0]) => account === undefined || accountOf(file) === account;
     const [added, removed] = [add.filter(isAsked), remove.filter(isAsked)];
     if (added.length + removed.length === 0) return [];
-    return [[...head, table, rowsOf(added.map((add) => new DataFile(add))), added.length, removed.length]];
+    return [[...head, table, rowsOf(added.map((file) => new DataFile(file, table))), added.length, removed.length]];
   });
   if (changed.length > 0) return changed;
   const isOfAccount = [...(keys.set ?? []), ...(keys.delete ?? [])].some((key) => key.account === account);

@@ -101,7 +101,7 @@ async function commitMerge(
   const { written, added } = result;
   summary.slices++;
   countReplacement(summary, written, bundles);
-  for (const { table, add } of added) count(summary.rows, table.name, new DataFile(add).rows);
+  for (const { table, add } of added) count(summary.rows, table.name, new DataFile(add, table.name).rows);
   return true;
 }
 

@@ -1,5 +1,5 @@
 import { changingData, metadataOf, newFile } from '../../lake/files/new-file.js';
-import { DamagedFile, DataFile } from '../../lake/delta/data-file.js';
+import { DamagedFile } from '../../lake/delta/data-file.js';
 import { storesRaw, tablesOf, type PipelineTables, type Table } from '../../core/columns/table.js';
 import { encodeFile } from '../../core/parquet/encode-file.js';
 import type { Window } from '../../core/windows.js';
@@ -78,7 +78,7 @@ export async function rebuildCustom(
     if (changed) {
       const { written, added } = result;
       countReplacement(summary, written, [bundle]);
-      bundles.leaveOut(bundle, (live) => added.some(({ add }) => new DataFile(add).sha256 === live.main.sha256));
+      bundles.leaveOut(bundle, (live) => added.some(({ add }) => add.tags?.['sha256'] === live.main.sha256));
     }
     summary.slices++;
     const path = old.lakePath;

@@ -125,17 +125,22 @@ async function rebuildPipelines(
  *
  * @throws LedgerlakeError LAKE_STORE where files of events could not be read, once all others are derived; STOPPED
  */
-export async function rederiveEntries(
-  lake: Lake,
-  { clock, signal, emit }: RunContext,
-  limits: Limits = rebuildLimits,
-): Promise<void> {
+export async function rederiveEntries(lake: Lake, { clock, signal, emit }: RunContext): Promise<void> {
   const derived = derivable(pipelines);
-  const threads = new RederivingThreads(limits.thread, signal);
+  const threads = new RederivingThreads(rebuildLimits.thread, signal);
   threads.expect(
     derived.flatMap((pipeline) => bundlesOf(lake, pipeline, undefined)).map(({ main }) => estimatedRawBytes(main)),
   );
-  const run = { lake, pipelines: derived, clock, signal, emit, account: undefined, limits, summarize: newSummary };
+  const run = {
+    lake,
+    pipelines: derived,
+    clock,
+    signal,
+    emit,
+    account: undefined,
+    limits: rebuildLimits,
+    summarize: newSummary,
+  };
   const options = { lake: lake.store.location, pipelines: [], account: undefined };
   await rebuildPipelines(run, threads, options, undefined).finally(() => threads.close());
 }

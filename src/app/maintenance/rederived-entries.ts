@@ -151,7 +151,7 @@ export async function rederivedEntries(
 ): Promise<RederivedEntries> {
   const same = events.stored && (await sameByBytes(derived, events, events.stored, signal));
   if (same !== undefined) return same;
-  const metadata = await metadataLike(events.main, events.file);
+  const metadata = await metadataLike(events);
   const files: LocalParquet[] = [];
   await mkdir(events.folder, { mode: 0o700 });
   const totals = await eachBatch(derived, events, signal, async (batch) => {
@@ -245,9 +245,9 @@ function netText(net: NetSums): string {
 }
 
 /** The metadata that this version of the program would write for the file's slice. */
-async function metadataLike(add: Add, file: ParquetSource): Promise<ReadonlyMap<string, string>> {
+async function metadataLike({ pipeline, main: add, file }: StoredEventFile): Promise<ReadonlyMap<string, string>> {
   const stored: unknown = JSON.parse((await footerTexts(file)).metadata.get('ledgerlake') ?? '{}');
-  const main = new DataFile(add);
+  const main = new DataFile(add, pipelineNamed(pipeline)?.main.name ?? '');
   const { window = loadKeysLabel(main.loadKeys) } = stored as { window?: string };
   return fileMetadata(main.pipeline, main.account, window);
 }

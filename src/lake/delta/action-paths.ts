@@ -1,6 +1,5 @@
 import type { LedgerlakeError } from '../../core/errors.js';
 import { catalogError, type Action } from './actions.js';
-import { DataFile } from './data-file.js';
 import { pathFault } from '../store/store.js';
 
 /**
@@ -16,7 +15,7 @@ export function checkActionPaths(action: Action, location: string): void {
     const account = add.partitionValues['account'] ?? add.tags?.['account'];
     const fault = fileFault(add.path, account);
     if (fault !== undefined) throw strayPath(location, add.path, fault);
-    const { main } = new DataFile(add);
+    const main = add.tags?.['main'];
     const named = main === undefined ? undefined : decodedPathFault(main, account);
     if (main !== undefined && named !== undefined) throw strayPath(location, main, named);
   } else if ('remove' in action) {

@@ -67,8 +67,7 @@ export class DataFile implements Add {
   // No property of its own, as the entry is written as it is.
   readonly #table: string;
 
-  /** @param table left out: it doesn't matter */
-  constructor(add: Add, table = '') {
+  constructor(add: Add, table: string) {
     this.#table = table;
     // A newer program may add fields: those by the name of a getter here are left out.
     const isGetter = (name: string): boolean => name in DataFile.prototype;

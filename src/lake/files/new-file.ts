@@ -126,11 +126,11 @@ export function addNets(nets: readonly NetSums[]): NetSums {
   return Object.fromEntries(texts.toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Exact net sums by currency over the rows of local files of entries that meet a condition in SQL. */
-export async function netSumsIn(database: Database, paths: readonly string[], condition = 'true'): Promise<NetSums> {
+/** Exact net sums by currency over the rows of local files of entries. */
+export async function netSumsIn(database: Database, paths: readonly string[]): Promise<NetSums> {
   const rows = await database.rows(
     `SELECT coalesce(currency, '') AS currency, CAST(sum(amount) AS VARCHAR) AS net FROM ${rowsIn(paths)} ` +
-      `WHERE role = 'net' AND amount IS NOT NULL AND ${condition} GROUP BY ALL`,
+      `WHERE role = 'net' AND amount IS NOT NULL GROUP BY ALL`,
   );
   return Object.fromEntries(rows.map(({ currency, net }) => [String(currency), String(net)]));
 }

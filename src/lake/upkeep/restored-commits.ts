@@ -292,7 +292,9 @@ function keysWithoutTable(
 ): readonly LoadKey[] {
   const known = Object.entries(tables).filter((entry) => isKnownTable(state, entry, described));
   if (known.length === Object.keys(tables).length) return [];
-  const pipelines = new Set(known.flatMap(([, { add = [] }]) => add.map((file) => new DataFile(file).pipeline)));
+  const pipelines = new Set(
+    known.flatMap(([name, { add = [] }]) => add.map((file) => new DataFile(file, name).pipeline)),
+  );
   return (keys?.set ?? []).filter(({ pipeline }) => !pipelines.has(pipeline));
 }
 

@@ -23,7 +23,7 @@ test('a file is read back from its commit as it was described', () => {
     fc.property(described, ({ content, ...told }) => {
       const { rows, path, account, month, shared, loadKeys, net, groups } = told;
       const add = JSON.parse(JSON.stringify(addOf({ content, ...told }, 0))) as ReturnType<typeof addOf>;
-      const file = new DataFile(add);
+      const file = new DataFile(add, 'events');
       expect(file).toMatchObject({ path, account, month, rows, shared, loadKeys, sha256: content.sha256 });
       expect([file.pipeline, file.net, file.groups, file.main]).toEqual([shared.pipeline, net, groups, undefined]);
       expect(file.columnStatistics('sku')).toEqual({ least: 'a', greatest: undefined, hasNoNull: true });
@@ -36,6 +36,6 @@ test('a file is read back from its commit as it was described', () => {
 test('what another program says of a file under a name of this one says nothing', () => {
   const add = { path: 'x', partitionValues: { account: 'a' }, size: 1, modificationTime: 0, dataChange: true };
   const foreign = { ...add, account: 'b', rows: 7, more: true };
-  const file = new DataFile(foreign);
+  const file = new DataFile(foreign, 'events');
   expect([file.account, file.rows, JSON.stringify(file)]).toEqual(['a', 0, JSON.stringify({ ...add, more: true })]);
 });

@@ -5,7 +5,7 @@ import { DataFile, rowsOf } from '../../../src/lake/delta/data-file.js';
 import { addNets, mergedTags } from '../../../src/lake/files/new-file.js';
 
 const file = (tags: Record<string, string>) =>
-  new DataFile({ path: 'x', partitionValues: {}, size: 1, modificationTime: 0, dataChange: true, tags });
+  new DataFile({ path: 'x', partitionValues: {}, size: 1, modificationTime: 0, dataChange: true, tags }, 'events');
 
 test('sums of any size add up exactly, currency by currency', () => {
   const currency = fc.constantFrom('', 'CAD', 'EUR', 'USD');

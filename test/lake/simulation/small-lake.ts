@@ -161,7 +161,7 @@ export class SmallLake {
           table,
           account,
           rows,
-          new Set(chosen.flatMap((file) => new DataFile(file).loadKeys)),
+          new Set(chosen.flatMap((file) => new DataFile(file, table).loadKeys)),
         );
       }
       const replaced = { add: merged, remove: chosen.map((one) => removedFile(one, false)) };
