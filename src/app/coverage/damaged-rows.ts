@@ -14,7 +14,7 @@ export interface RowsToReread {
   /** Their file, within the lake. */
   readonly file: string;
   /** Their load key; empty: all load keys of the file. */
-  readonly slice: string;
+  readonly loadKey: string;
 }
 
 /** Orders that a command line may name. */
@@ -24,19 +24,19 @@ const mostOrders = 100;
  * What reads rows again: their window, what is loaded of the month of their folder, or their orders. Undefined where none of these is
  * known.
  */
-export function rereadRemedy({ table, file, slice }: RowsToReread, lake: Lake): Remedy | undefined {
+export function rereadRemedy({ table, file, loadKey }: RowsToReread, lake: Lake): Remedy | undefined {
   const schema = lake.tables.find(({ name }) => name === table);
   const filled = pipelineFilling(table);
   const pipeline = filled?.name ?? schema?.customPipeline;
   const [, account, month = ''] = /\/account=([^/]+)\/month=([^/]+)\//.exec(file) ?? [];
   if (schema === undefined || pipeline === undefined || account === undefined) return undefined;
   if (filled?.slicing.loadKeyKind === 'order') {
-    const keys = lake.snapshot.fileAt(file)?.loadKeys ?? [slice];
+    const keys = lake.snapshot.fileAt(file)?.loadKeys ?? [loadKey];
     const orders = keys.flatMap((key) => nameIn('order', key) ?? []);
     const isShort = orders.length > 0 && orders.length <= mostOrders;
     return isShort ? { kind: 'reread', pipeline, account, orders } : undefined;
   }
-  const range = spanIn('window', slice) ?? spanIn('imported', slice) ?? loadedRange(lake, account, pipeline, month);
+  const range = spanIn('window', loadKey) ?? spanIn('imported', loadKey) ?? loadedRange(lake, account, pipeline, month);
   return range && { kind: 'reread', pipeline, account, range };
 }
 

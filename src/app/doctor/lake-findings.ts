@@ -222,9 +222,9 @@ export async function examineFiles(
       if (lake.snapshot.file(name, dataFile.path) === undefined) continue;
       const file = dataFile.lakePath;
       const size = sizes.get(file);
-      const [slice = '', ...others] = dataFile.loadKeys;
+      const [first = '', ...others] = dataFile.loadKeys;
       const found = `${file}: ${size === undefined ? 'it is missing' : sizeFault(dataFile, size)}`;
-      faults.push({ found, rows: { table: name, file, slice: others.length === 0 ? slice : '' } });
+      faults.push({ found, rows: { table: name, file, loadKey: others.length === 0 ? first : '' } });
     }
   }
   const of = await backedUpLake(lake.store, location, lake.snapshot.version);

@@ -265,7 +265,7 @@ class PipelineRebuild {
     const repaired = { ...this.#context.repaired, lastRuns: await (this.#lastRuns ??= readLastRuns(run.lake.store)) };
     const loadKeys = main.loadKeys;
     const location = { table: pipeline.main.name, file: main.lakePath };
-    const remedy = rereadRemedy({ ...location, slice: loadKeys.length === 1 ? (loadKeys[0] ?? '') : '' }, run.lake);
+    const remedy = rereadRemedy({ ...location, loadKey: loadKeys.length === 1 ? (loadKeys[0] ?? '') : '' }, run.lake);
     const command = remedy && remedyCommand(remedy, repaired);
     const slice = loadKeysText(loadKeys);
     run.emit({ event: 'file-unread', file: location.file, slice, reason: damaged.fault, command: command ?? null });

@@ -113,7 +113,7 @@ export async function damageText(
   const path = file.lakePath;
   const { loadKeys } = file;
   const [first = '', ...others] = loadKeys;
-  const rows = { table: file.table, file: path, slice: others.length === 0 ? first : '' };
+  const rows = { table: file.table, file: path, loadKey: others.length === 0 ? first : '' };
   const remedy = damagedFileRemedy(rows, lake);
   const named = { location: scope.lake, config: scope.config, lastRuns: await readLastRuns(lake.store) };
   const copy = remedy === undefined || lake.table(file.table).appendOnly === true ? ['restore it from a copy'] : [];

@@ -156,7 +156,7 @@ export async function misdescribedFiles(
   const problems = certificate.problems().filter(({ kind }) => kind === 'lake');
   const files = new Map<string, DamagedData>();
   const loads = new Map<string, OddLoad>();
-  for (const { check, table: name, file: path, slice, account = '', problem } of problems) {
+  for (const { check, table: name, file: path, loadKey, account = '', problem } of problems) {
     const pipeline = pipelinesIn(lake).find(({ main, derived }) =>
       [...derived, main].some((table) => table.name === name),
     );
@@ -166,9 +166,9 @@ export async function misdescribedFiles(
     if (check.takenOut === 'file' && file !== undefined && !files.has(path)) {
       files.set(path, await fateOf(lake, { pipeline, table, file, reason: problem }, clock.now(), workspace));
     }
-    const key = lake.snapshot.keysOf(account, pipeline.name).get(slice);
+    const key = lake.snapshot.keysOf(account, pipeline.name).get(loadKey);
     if (check.takenOut === 'load' && key !== undefined)
-      loads.set(`${account} ${pipeline.name} ${slice}`, { ...key, reason: problem });
+      loads.set(`${account} ${pipeline.name} ${loadKey}`, { ...key, reason: problem });
   }
   const isOdd = (path: string) => files.has(path);
   return { files: [...files.values()], loads: [...loads.values(), ...unloadedRows(lake, isOdd, clock.now())] };

@@ -120,7 +120,7 @@ export async function readSettlements(
   const read = lake.snapshot.keysOf(account, roles.bySettlement.name);
   // Events that v0 returned while the settlement was open are incomplete, and its transactions aren't read then.
   const isLoaded = (settlement: Settlement) =>
-    byEvent.has(settlement) || (!read.has(settlement.slice) && isPaidLoaded(settlement));
+    byEvent.has(settlement) || (!read.has(settlement.loadKey) && isPaidLoaded(settlement));
   const broken = new Set((await rows(brokenSettlements)).map(({ groupId }) => groupId));
   const byGroup = <T extends { groupId: string }>(all: readonly T[]) => groupBy(all, ({ groupId }) => groupId);
   const nets = byGroup(await rows(netSums));

@@ -17,7 +17,7 @@ export interface Settlement {
   readonly table: string;
   readonly file: string;
   /** `group/…`. */
-  readonly slice: string;
+  readonly loadKey: string;
   readonly id: string;
   readonly isClosed: boolean;
   /** Milliseconds since 1970. */
@@ -59,7 +59,7 @@ export function settlementOf(
   return {
     table,
     file,
-    slice: loadKeyFor('group', id),
+    loadKey: loadKeyFor('group', id),
     account,
     id,
     isClosed: row['processing_status'] === 'Closed' || (row['ended'] ?? null) !== null,
@@ -112,10 +112,10 @@ export function loadedSettlements({ lake, settlements, damaged }: Comparable): S
       },
     ]),
   );
-  return settlements.filter(({ account, slice, isClosed, end }) => {
+  return settlements.filter(({ account, loadKey, isClosed, end }) => {
     const of = accounts.get(account);
-    const loaded = of?.loadKeys.get(slice);
-    if (of?.damaged === undefined || loaded === undefined || of.damaged.has(slice)) return false;
+    const loaded = of?.loadKeys.get(loadKey);
+    if (of?.damaged === undefined || loaded === undefined || of.damaged.has(loadKey)) return false;
     if (refusedAfter(loaded.holes) !== undefined) return false;
     // Events that were read while the group was open may be incomplete.
     return isClosed && loaded.readAt >= (end ?? 0);

@@ -148,7 +148,7 @@ async function problemsWithCommands(
   for (const found of builder.problems()) {
     // Where many files of a folder are damaged, one command reads the whole month again.
     const isOneOfMany = (byFolder.get(folderOf(found)) ?? []).length > mostAlike;
-    const remedy = problemRemedy(isOneOfMany ? { ...found, slice: '' } : found, lake);
+    const remedy = problemRemedy(isOneOfMany ? { ...found, loadKey: '' } : found, lake);
     const copying = source === undefined ? remedy : await backupRemedy(found, remedy, source, lake);
     withRemedies.push({
       found,
@@ -160,14 +160,14 @@ async function problemsWithCommands(
   return withRemedies
     .toSorted((a, b) => rankOf(a) - rankOf(b))
     .map(({ found, remedy, of }) => {
-      const { check, kind, table, file, slice, account } = found;
+      const { check, kind, table, file, loadKey, account } = found;
       const endpoint = account === undefined ? undefined : endpointToName(lastRuns, account);
       return {
         check: check.name,
         kind,
         table,
         file,
-        slice,
+        slice: loadKey,
         problem: withCommandsIn({ lake: of, config, endpoint }, found.problem),
         command: remedy === undefined ? null : remedyCommand(remedy, { location: of, lastRuns, config }),
       };

@@ -107,7 +107,7 @@ test('entries that are gone, of a settlement or an order too, are to be derived 
 
 test('what a damaged file quotes is cut', () => {
   const certificate = new CertificateBuilder();
-  certificate.add(parquetCheck, 'lake', { table: 'events', file: 'f', slice: '' }, 'word '.repeat(20_000));
+  certificate.add(parquetCheck, 'lake', { table: 'events', file: 'f', loadKey: '' }, 'word '.repeat(20_000));
   expect(certificate.problems()[0]?.problem.length).toBeLessThan(1300);
 });
 

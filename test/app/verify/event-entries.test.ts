@@ -39,7 +39,7 @@ async function problems(page: string, change?: string): Promise<string[]> {
   const collector = transactionCollector({ events: transactions, entries: transactionEntries }, () => '2024-03');
   collector.add({ page: readResultsPage('listTransactions', Buffer.from(page)), subject });
   const readable = (table: Table, path: string): CheckedFile => {
-    const location = { table: table.name, file: `${table.name}.parquet`, slice: '' };
+    const location = { table: table.name, file: `${table.name}.parquet`, loadKey: '' };
     return { ...location, schema: table, loadKeys: [], path } as unknown as CheckedFile;
   };
   const files = new Map<Table, CheckedFile>();

@@ -109,7 +109,7 @@ test('events of any form are found to have the columns of their raw', { timeout:
         if (batch.table !== events) continue;
         const path = join(folder, `${files++}.parquet`);
         await writeFile(path, (await encodeFile(batch, new Map())).bytes);
-        const location = { table: events.name, file: path, slice: '' };
+        const location = { table: events.name, file: path, loadKey: '' };
         mains.push({ ...location, schema: events, loadKeys: [], path } as unknown as CheckedFile);
       }
       const certificate = new CertificateBuilder();

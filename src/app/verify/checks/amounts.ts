@@ -81,7 +81,7 @@ async function noteUnsummed({ database, certificate }: Comparison): Promise<void
     certificate.add(
       amountsCheck,
       'note',
-      { table, file: '', slice: '' },
+      { table, file: '', loadKey: '' },
       `${unsummedText(total)}: ${counts.join(', ')}`,
     );
   }

@@ -44,6 +44,6 @@ async function checkApis(account: string, comparison: Comparison): Promise<void>
   }
 
   function locationOf(table: string) {
-    return { table, file: '', slice: '', account };
+    return { table, file: '', loadKey: '', account };
   }
 }

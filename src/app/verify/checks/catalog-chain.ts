@@ -29,7 +29,7 @@ export async function checkCatalog({
   const files = new CatalogFiles(store);
   const { checkpoints, faults: checkpointFaults } = await readCheckpoints(files, await zstd());
   const chainFault = (file: string, fault: string) => {
-    certificate.add(catalogChainCheck, 'lake', { table: '', file, slice: '' }, fault);
+    certificate.add(catalogChainCheck, 'lake', { table: '', file, loadKey: '' }, fault);
   };
   for (const { path, fault } of checkpointFaults) chainFault(path, fault);
   let known: string | undefined;
@@ -51,7 +51,7 @@ export async function checkCatalog({
     // A run publishes what it has committed a moment later; the next one does so for a run that died.
     const isPending = isUnpublished && active.length + died.length > 0;
     const text = isPending ? `${fault}; the next run publishes it` : fault;
-    certificate.add(publishedLogsCheck, isPending ? 'note' : 'lake', { table, file: path, slice: '' }, text);
+    certificate.add(publishedLogsCheck, isPending ? 'note' : 'lake', { table, file: path, loadKey: '' }, text);
   }
   if (expected === undefined || known === expected.hash) return;
   const found = known === undefined ? `the catalog ends with version ${snapshot.version}` : `found ${known}`;

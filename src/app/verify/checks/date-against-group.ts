@@ -42,7 +42,12 @@ async function compareByGroup(comparison: Comparison): Promise<void> {
     const settlement = byKey.get(settlementKey(String(row['account']), String(row['group_id'])));
     if (settlement === undefined) return;
     const { file } = index.file(row['file']);
-    certificate.add(dateAgainstGroupCheck, 'upstream', { table: main.name, file, slice: settlement.slice }, problem);
+    certificate.add(
+      dateAgainstGroupCheck,
+      'upstream',
+      { table: main.name, file, loadKey: settlement.loadKey },
+      problem,
+    );
   };
   for (const row of await database.rows(lackingByDate)) {
     const lacking = `by date lacks ${formatCount(Number(row['events']), 'event')} that the group has`;

@@ -7,7 +7,7 @@ export const logTagsCheck: CheckDefinition = {
   takenOut: 'file',
   catalog: ({ files, undescribed, certificate }) => {
     certificate.count(logTagsCheck, files.length + undescribed.length);
-    for (const { table, file, slice, fault } of undescribed)
-      certificate.add(logTagsCheck, 'lake', { table, file, slice }, fault);
+    for (const { table, file, loadKey, fault } of undescribed)
+      certificate.add(logTagsCheck, 'lake', { table, file, loadKey }, fault);
   },
 };

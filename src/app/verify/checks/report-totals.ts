@@ -29,9 +29,9 @@ async function checkReports({ schema, bundles }: TableFiles, { database, certifi
   };
   for (const row of await database.rows(statementOver(relations, totals))) {
     const [id, total, currency] = [String(row['settlement_id']), textOrNull(row['total']), textOrNull(row['currency'])];
-    const slice = loadKeyFor('settlement', id);
-    const { table, file, account } = (bundles.find(({ main }) => main.loadKeys.includes(slice)) ?? first).main;
-    const location = { table, file, slice, account };
+    const loadKey = loadKeyFor('settlement', id);
+    const { table, file, account } = (bundles.find(({ main }) => main.loadKeys.includes(loadKey)) ?? first).main;
+    const location = { table, file, loadKey, account };
     certificate.count(reportTotalsCheck);
     if (row['is_whole'] !== true)
       certificate.add(reportTotalsCheck, 'lake', location, 'it has another number of lines');

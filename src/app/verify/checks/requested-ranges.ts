@@ -28,7 +28,7 @@ function checkRequestedRanges({ lake, runs, unfinished, certificate }: CatalogCo
     certificate.add(
       requestedRangesCheck,
       runs.active.length > 0 ? 'note' : 'upstream',
-      { table: main?.name ?? '', file: '', slice: '', account, remedy },
+      { table: main?.name ?? '', file: '', loadKey: '', account, remedy },
       `${dateOrInstant(start)} to ${dateOrInstant(end)} of ${pipeline} for ${account} is not loaded${also}, though a ${commands} requested it${hint}`,
     );
   }

@@ -55,10 +55,10 @@ async function checkUnnamedFiles({ lake, account, runs, certificate }: CatalogCo
       // A file that the next run removes harms only readers that bypass the log.
       const kind = problem === foreign ? 'lake' : 'note';
       const remedy = problem === orphanText ? ({ remedy: { kind: 'compact' } } as const) : {};
-      certificate.add(unnamedFilesCheck, kind, { table: name, file, slice: '', ...remedy }, problem);
+      certificate.add(unnamedFilesCheck, kind, { table: name, file, loadKey: '', ...remedy }, problem);
     }
   }
-  const note = { table: '', file: '', slice: '' };
+  const note = { table: '', file: '', loadKey: '' };
   if (retained > 0)
     certificate.add(unnamedFilesCheck, 'note', note, retainedText(retained, lake.snapshot.config.retentionMs));
 }

@@ -54,6 +54,6 @@ function checkWindows({ lake, accounts, files, certificate }: CatalogContext): v
     if (loadKeyKindOf(file.schema) === undefined) continue;
     const loaded = lake.snapshot.keysOf(file.account, file.dataFile.pipeline);
     const unread = file.loadKeys.find((loadKey) => !loaded.has(loadKey));
-    if (unread !== undefined) add({ ...file, slice: unread }, `the log does not record that ${unread} was read`);
+    if (unread !== undefined) add({ ...file, loadKey: unread }, `the log does not record that ${unread} was read`);
   }
 }

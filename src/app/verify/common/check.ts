@@ -213,9 +213,9 @@ export class CertificateBuilder {
     const { found, listed } = this.#tallyOf(check);
     found[kind]++;
     if (listed.length >= mostListed) return;
-    const { table, file, slice, account, remedy } = location;
+    const { table, file, loadKey, account, remedy } = location;
     const loads = { ...(account === undefined ? {} : { account }), ...(remedy && { remedy }) };
-    listed.push(() => ({ check, kind, table, file, slice, ...loads, problem: problem() }));
+    listed.push(() => ({ check, kind, table, file, loadKey, ...loads, problem: problem() }));
   }
 
   #tallyOf(check: CheckDefinition): Tally {

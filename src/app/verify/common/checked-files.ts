@@ -7,13 +7,13 @@ import type { Lake } from '../../../lake/lake.js';
 import { loadKeyKindOf, type StoredPipeline } from '../../coverage/stored-pipelines.js';
 import type { Remedy } from '../../remedy.js';
 
-/** The location of a problem; empty where it concerns no single table, file or slice. */
+/** The location of a problem; empty where it concerns no single table, file or load key. */
 export interface ProblemLocation {
   readonly table: string;
   /** Relative to the lake. */
   readonly file: string;
   /** `window/…`, `group/…`, `order/…`; for several slices the first and the number of others. */
-  readonly slice: string;
+  readonly loadKey: string;
   /** The account of the rows, for the commands in the text; left out where the check doesn't know it. */
   readonly account?: string;
   /** What repairs the problem; left out where its check, table and file suggest it. */
@@ -58,13 +58,13 @@ export function checkedFiles(
         const { loadKeys } = dataFile;
         files.push({
           ...location,
-          slice: loadKeysText(loadKeys),
+          loadKey: loadKeysText(loadKeys),
           schema,
           dataFile,
           loadKeys,
           path: pathOf(location.file),
         });
-      } else undescribed.push({ ...location, slice: dataFile.loadKeysTag, fault });
+      } else undescribed.push({ ...location, loadKey: dataFile.loadKeysTag, fault });
     }
   }
   return { files, undescribed };
@@ -92,7 +92,7 @@ export function locationIn(
   return (loadKey) => {
     const holds = (file: CheckedFile) =>
       file.table === table && file.account === account && file.loadKeys.includes(loadKey);
-    return { table, file: files.find(holds)?.file ?? '', slice: loadKey, account };
+    return { table, file: files.find(holds)?.file ?? '', loadKey, account };
   };
 }
 

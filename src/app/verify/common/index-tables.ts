@@ -26,7 +26,7 @@ import { derivedOf, pathsOf, type CheckedFile, type ProblemLocation, type TableF
 /** The total of a settlement: of its report, or of its summary, which has the net proceeds. */
 export type SettlementTotal = Pick<
   Settlement,
-  'account' | 'table' | 'file' | 'slice' | 'id' | 'start' | 'end' | 'total' | 'currency'
+  'account' | 'table' | 'file' | 'loadKey' | 'id' | 'start' | 'end' | 'total' | 'currency'
 >;
 
 /** What is kept of the rows of a table, over files of one account: the table of the session, and the statement whose rows it gets. */
@@ -61,7 +61,7 @@ export class IndexTables {
 
   /** The file with a number. */
   file(number: ResultCell | undefined): ProblemLocation {
-    return this.#files[Number(number)] ?? { table: '', file: '', slice: '' };
+    return this.#files[Number(number)] ?? { table: '', file: '', loadKey: '' };
   }
 
   /**
@@ -150,8 +150,8 @@ export class IndexTables {
       const [start, end] = [numberOrNull(row['starts']), numberOrNull(row['ends'])];
       const [total, currency] = [textOrNull(row['total']), textOrNull(row['currency'])];
       const { file } = this.file(row['file']);
-      const slice = loadKeyFor('settlement', id);
-      return { table, file, slice, account: String(row['account']), id, start, end, total, currency };
+      const loadKey = loadKeyFor('settlement', id);
+      return { table, file, loadKey, account: String(row['account']), id, start, end, total, currency };
     });
   }
 
