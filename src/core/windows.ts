@@ -25,6 +25,18 @@ export function contains({ start, end }: Window, instant: number): boolean {
   return instant >= start && instant < end;
 }
 
+/** Whether all of another window is in a window. */
+export function covers({ start, end }: Window, other: Window): boolean {
+  return start <= other.start && other.end <= end;
+}
+
+/** The parts of windows that are in a range. */
+export function within<T extends Window>({ start, end }: Window, windows: readonly T[]): T[] {
+  return windows
+    .map((window) => ({ ...window, start: Math.max(window.start, start), end: Math.min(window.end, end) }))
+    .filter((part) => part.start < part.end);
+}
+
 /** What of a range no window covers, in order. */
 export function uncovered(range: Window, windows: readonly Window[]): Window[] {
   const gaps: Window[] = [];

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { PipelineTables } from '../core/columns/table.js';
-import { joined, overlap } from '../core/windows.js';
+import { covers, joined, overlap } from '../core/windows.js';
 import { spanIn, type LoadKey } from './catalog/load-key.js';
 import type { Snapshot } from './catalog/snapshot.js';
 import { withDerived, type NewFile, type ReplacedFiles } from './commit-files.js';
@@ -76,9 +76,8 @@ function reachedImports(
   );
   if (reached.length === 0) return { covered: [], partial: [] };
   const loaded = joined([window, ...loadedOf(keys)]);
-  const whole = loaded.find(({ start, end }) => start <= window.start && end >= window.end) ?? window;
-  const isCovered = ({ window: span }: LoadKey) =>
-    span !== undefined && whole.start <= span.start && whole.end >= span.end;
+  const whole = loaded.find((one) => covers(one, window)) ?? window;
+  const isCovered = ({ window: span }: LoadKey) => span !== undefined && covers(whole, span);
   return {
     covered: reached.filter(isCovered).map(({ key }) => key),
     partial: reached.filter((key) => !isCovered(key)).map(({ key }) => key),

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { cut, dayMs, monthOf, overlap, uncovered, type Window } from '../../src/core/windows.js';
+import { covers, cut, dayMs, joined, monthOf, overlap, uncovered, within, type Window } from '../../src/core/windows.js';
 
 const instant = fc.integer({ min: Date.UTC(2023, 0), max: Date.UTC(2026, 0) });
 const range = fc
@@ -74,4 +74,15 @@ describe('uncovered', () => {
       }),
     );
   });
+});
+
+test('what windows have of a range, and what none of them has, is the range', () => {
+  fc.assert(
+    fc.property(range, fc.array(range, { maxLength: 8 }), (whole, windows) => {
+      const inside = within(whole, windows);
+      expect(inside.every((part) => covers(whole, part))).toBe(true);
+      expect(inside).toHaveLength(windows.filter((window) => overlap(window, whole)).length);
+      expect(joined([...inside, ...uncovered(whole, windows)])).toEqual([whole]);
+    }),
+  );
 });

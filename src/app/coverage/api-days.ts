@@ -1,6 +1,6 @@
 import { roles } from '../../../pipelines/all-pipelines.js';
 import { spanIn } from '../../lake/catalog/load-key.js';
-import { dayMs, joined, overlap, spanOf, uncovered, type Window } from '../../core/windows.js';
+import { dayMs, joined, overlap, spanOf, uncovered, within, type Window } from '../../core/windows.js';
 import type { Lake } from '../../lake/lake.js';
 import { apiWith } from '../../sources/finances/finances-apis.js';
 import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
@@ -112,13 +112,9 @@ export function leftOutDays(
   const days = apiDays(lake, account);
   for (const [at, newer] of days.entries()) {
     const latest = newer.loaded.at(-1)?.end ?? -Infinity;
+    const counted = { start: Math.max(newer.since, start), end: Math.min(newer.until, end) };
     for (const older of days.slice(0, at)) {
-      const windows = older.loaded
-        .map((window) => ({
-          start: Math.max(window.start, newer.since, start),
-          end: Math.min(window.end, newer.until, end),
-        }))
-        .filter((window) => window.start < window.end)
+      const windows = within(counted, older.loaded)
         .flatMap((window) => uncovered(window, newer.loaded))
         .filter((window) => window.start < latest || window.end - window.start >= dayMs);
       if (windows.length > 0) return { account, older: older.api, newer, windows };

@@ -1,4 +1,5 @@
 import { CommandError, underLease, type CommandResult } from '../command-result.js';
+import { spanOf } from '../../core/windows.js';
 import { emitDamage, type RunContext } from '../context.js';
 import { exportAfterRun, type AfterRunExport } from '../export/export-after-run.js';
 import { LedgerlakeError } from '../../core/errors.js';
@@ -129,10 +130,7 @@ async function endImport(
     seconds: (endedAt - began) / 1000,
     summaries: summaries.all,
     // An import without rows has the range of its own time.
-    range:
-      ranges.length === 0
-        ? { start: began, end: endedAt }
-        : { start: Math.min(...ranges.map(({ start }) => start)), end: Math.max(...ranges.map(({ end }) => end)) },
+    range: ranges.length === 0 ? { start: began, end: endedAt } : spanOf(ranges),
   };
   // Keeps the account's endpoint of the note before.
   const last = (await readLastRuns(lake.store)).get(account);

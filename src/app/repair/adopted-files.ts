@@ -4,7 +4,7 @@ import type { PipelineTables, Table } from '../../core/columns/table.js';
 import { codeOf } from '../../core/errors.js';
 import { footerTexts } from '../../core/parquet/footer.js';
 import { formatCount } from '../../core/text/amounts.js';
-import { overlap, type Window } from '../../core/windows.js';
+import { covers, overlap, type Window } from '../../core/windows.js';
 import { isDataFile } from '../../lake/data-files.js';
 import { loadKeyCondition } from '../../lake/files/load-key-rows.js';
 import { rowsIn } from '../../lake/files/local-parquet.js';
@@ -184,7 +184,7 @@ function isContested(lake: Lake, file: AdoptableFile, key: string, claimed: read
   const window = spanIn('window', key);
   const isSame = (other: string) => {
     const loaded = spanIn('window', other);
-    if (span !== undefined && loaded !== undefined) return loaded.start <= span.start && loaded.end >= span.end;
+    if (span !== undefined && loaded !== undefined) return covers(loaded, span);
     return window !== undefined && loaded !== undefined ? overlap(window, loaded) : other === key;
   };
   const loaded = lake.snapshot.keysOf(file.account, file.pipeline.name);

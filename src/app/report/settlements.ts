@@ -1,10 +1,10 @@
 import { groupBy } from '../../core/group-by.js';
+import { contains } from '../../core/windows.js';
 import type { Database } from '../../core/duckdb/connection.js';
 import type { Lake } from '../../lake/lake.js';
 import { roles } from '../../../pipelines/all-pipelines.js';
 import {
   isSettlementIn,
-  isWithin,
   loadedSettlements,
   settlementsByDate,
   settlementsFrom,
@@ -107,13 +107,12 @@ export async function readSettlements(
   lake: Lake,
   detailed: number,
 ): Promise<SettlementFigures[]> {
-  const { account, from = -Infinity, to = Infinity } = scope;
+  const { account, from, to } = scope;
+  const range = { start: from ?? -Infinity, end: to ?? Infinity };
   const source = { table: roles.settlements.main.name, file: '', account };
   const listed = await settlementsFrom(settlementRows, source, database, signal);
-  const isAll = scope.from === undefined && scope.to === undefined;
-  const settlements = listed
-    .filter((settlement) => isAll || isSettlementIn(settlement, from, to))
-    .toSorted(newestFirst);
+  const isAll = from === undefined && to === undefined;
+  const settlements = listed.filter((settlement) => isAll || isSettlementIn(settlement, range)).toSorted(newestFirst);
   const comparable = { lake, settlements, damaged: [] };
   const byEvent = new Set(loadedSettlements(comparable));
   const isPaidLoaded = settlementsByDate(comparable);
@@ -127,7 +126,8 @@ export async function readSettlements(
   const payments = new Map((await rows(laterPayments)).map((row) => [row.groupId, row]));
   const figures = settlements.map((settlement) => {
     const verdict = verdictOf(settlement, isLoaded(settlement), !broken.has(settlement.id));
-    const isDeposited = isPaid(settlement) && (isAll || isWithin(settlement.paidAt ?? settlement.end, from, to));
+    const depositedAt = settlement.paidAt ?? settlement.end;
+    const isDeposited = isPaid(settlement) && (isAll || (depositedAt !== null && contains(range, depositedAt)));
     return {
       ...settlementFigures(settlement, nets.get(settlement.id) ?? [], payments.get(settlement.id), verdict),
       paidOut: isDeposited ? (settlement.total ?? '0') : '0',

@@ -182,10 +182,10 @@ async function settlementsOf(account: string, views: LakeDatabase): Promise<Chos
 }
 
 /** A settlement that is named, or without names each closed one. */
-function isChosen({ settlement, id }: ChosenSettlement, named: readonly string[], { start, end }: Window): boolean {
+function isChosen({ settlement, id }: ChosenSettlement, named: readonly string[], range: Window): boolean {
   const isNamed = named.length === 0 ? settlement.isClosed : named.includes(settlement.id) || named.includes(id);
-  const isAll = start === -Infinity && end === Infinity;
-  return isNamed && (isAll || isSettlementIn(settlement, start, end));
+  const isAll = range.start === -Infinity && range.end === Infinity;
+  return isNamed && (isAll || isSettlementIn(settlement, range));
 }
 
 interface WriterOptions {

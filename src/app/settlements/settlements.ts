@@ -2,7 +2,7 @@ import type { Database } from '../../core/duckdb/connection.js';
 import { millionths, millionthsText } from '../../core/numeric/decimal.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { numberOrNull, textOrNull, type ResultCell } from '../../core/text/rows.js';
-import { uncovered, type Window } from '../../core/windows.js';
+import { contains, overlap, uncovered, type Window } from '../../core/windows.js';
 import { loadedWindows, windowKey } from '../../engine/slicing/window-slices.js';
 import { loadKeyFor, refusedAfter } from '../../lake/catalog/load-key.js';
 import type { Lake } from '../../lake/lake.js';
@@ -219,11 +219,7 @@ export function totalFault(
 }
 
 /** Whether a settlement overlaps a range, or its transfer was in it. */
-export function isSettlementIn({ start, end, paidAt }: Settlement, from: number, to: number): boolean {
-  const overlaps = start !== null && start < to && (end ?? Infinity) > from;
-  return overlaps || isWithin(paidAt, from, to);
-}
-
-export function isWithin(at: number | null, from: number, to: number): boolean {
-  return at !== null && at >= from && at < to;
+export function isSettlementIn({ start, end, paidAt }: Settlement, range: Window): boolean {
+  const isOverlapping = start !== null && overlap({ start, end: end ?? Infinity }, range);
+  return isOverlapping || (paidAt !== null && contains(range, paidAt));
 }

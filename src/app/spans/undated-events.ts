@@ -20,7 +20,7 @@
  * - In the window in which a newer API begins, one is of v0, unless the newer API has an amount that may be its: `v0_amounts.sql`.
  */
 import { compare } from '../../core/compare.js';
-import { overlap, type Window } from '../../core/windows.js';
+import { covers, overlap, type Window } from '../../core/windows.js';
 
 /** The spans of equal events of the lake, by their kind. */
 export interface StoredEvents<T extends Window = Window> {
@@ -79,8 +79,8 @@ export function replacedEvents<T extends Window>(events: readonly T[], number: n
 }
 
 /** Whether windows, joined, cover all of a span. */
-export function isCovered({ start, end }: Window, windows: readonly Window[]): boolean {
-  return windows.some((window) => window.start <= start && window.end >= end);
+export function isCovered(span: Window, windows: readonly Window[]): boolean {
+  return windows.some((window) => covers(window, span));
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { LoadKeyKind } from '../../lake/catalog/load-key.js';
 import { defaultPipelines, pipelineNamed, roles } from '../../../pipelines/all-pipelines.js';
-import type { Window } from '../../core/windows.js';
+import { spanOf, type Window } from '../../core/windows.js';
 import { endpointToName, newestRun, type LastRun, type LastRuns } from '../../lake/upkeep/last-run.js';
 import type { Lease } from '../../lake/leases.js';
 import { apis, defaultApi, type Api } from '../../sources/finances/api-names.js';
@@ -77,8 +77,7 @@ export function firstLoad(
 /** The ranges that backfills of an account have noted as asked for; undefined without a note. */
 function notedRange(account: string, { unfinishedRanges = [] }: SuggestionContext): Window | undefined {
   const noted = unfinishedRanges.filter((range) => range.account === account && range.command === 'backfill');
-  if (noted.length === 0) return undefined;
-  return { start: Math.min(...noted.map(({ start }) => start)), end: Math.max(...noted.map(({ end }) => end)) };
+  return noted.length === 0 ? undefined : spanOf(noted);
 }
 
 /**

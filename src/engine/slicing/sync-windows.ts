@@ -1,5 +1,16 @@
 import type { RequestedRange } from '../../lake/upkeep/requested-ranges.js';
-import { cut, dayMs, dayStart, joined, monthOf, overlap, spanOf, uncovered, type Window } from '../../core/windows.js';
+import {
+  cut,
+  dayMs,
+  dayStart,
+  joined,
+  monthOf,
+  overlap,
+  spanOf,
+  uncovered,
+  within,
+  type Window,
+} from '../../core/windows.js';
 
 /** A window to read, and the loaded windows within it that it takes over. */
 export interface PlannedWindow {
@@ -53,7 +64,7 @@ export function missingWindows(
   const newest = Math.max(...loaded.map((window) => window.end));
   const isConfigured = ofPipeline.some((range) => range.isConfigured);
   const start = loaded.length === 0 ? (isConfigured ? end : back) : Math.max(first, Math.min(newest, back));
-  const ranges = [...ofPipeline, { start, end }].map((range) => ({ ...range, end: Math.min(range.end, end) }));
+  const ranges = within<Window>({ start: -Infinity, end }, [...ofPipeline, { start, end }]);
   return joined(ranges.flatMap((range) => uncovered(range, loaded)));
 }
 
@@ -85,10 +96,12 @@ export function coveredTo(loaded: readonly Window[], wanted: readonly Window[]):
 export function dailyWindows(options: SyncWindowsOptions, isWanted?: (window: Window) => boolean): PlannedWindow[] {
   const { end, longestDays = Infinity } = options;
   const recent = dayStart(end) - recentDays * dayMs;
-  const missing = options.missing.flatMap((gap) => [
-    ...within(gap, -Infinity, recent).flatMap((older) => cut(older, Math.min(olderWindowDays, longestDays))),
-    ...within(gap, recent, Infinity).flatMap((newer) => cut(newer, 1)),
-  ]);
+  const older = within({ start: -Infinity, end: recent }, options.missing);
+  const newer = within({ start: recent, end: Infinity }, options.missing);
+  const missing = [
+    ...older.flatMap((gap) => cut(gap, Math.min(olderWindowDays, longestDays))),
+    ...newer.flatMap((gap) => cut(gap, 1)),
+  ];
   const isOneDay = ({ start, end }: Window) => dayStart(start) === dayStart(end - 1);
   return planned(
     options,
@@ -127,10 +140,4 @@ function planned(
     .filter((window) => !replaced.has(window) && (overlap(window, lookBack) || isWanted(window)))
     .map((window): PlannedWindow => ({ window, takesOver: [] }));
   return [...fresh, ...repeated].toSorted((a, b) => a.window.start - b.window.start);
-}
-
-/** The part of a window between two instants; empty for none. */
-function within(window: Window, from: number, to: number): Window[] {
-  const inside = { start: Math.max(window.start, from), end: Math.min(window.end, to) };
-  return inside.start < inside.end ? [inside] : [];
 }

@@ -2,7 +2,17 @@ import { Density } from './volume-estimate.js';
 import { maxPages, equalParts, type Stretch } from '../run/concurrency-plan.js';
 import type { BackfillJob } from '../run/pipeline.js';
 import { loadedSamples, loadedWindows, windowSlice, type WindowSlice } from './window-slices.js';
-import { byNewestMonth, cut, dayMs, dayStart, months, overlap, uncovered, type Window } from '../../core/windows.js';
+import {
+  byNewestMonth,
+  covers,
+  cut,
+  dayMs,
+  dayStart,
+  months,
+  overlap,
+  uncovered,
+  type Window,
+} from '../../core/windows.js';
 import type { SliceVerdict } from '../retry/causes.js';
 import { pageSize, type Progress, type SliceQueue } from '../run/slice-queue.js';
 import { bisection, halvesOf } from './bisected-windows.js';
@@ -54,7 +64,7 @@ export class WindowQueue implements SliceQueue<WindowSlice> {
     const loaded = loadedWindows(lake, pipeline, account);
     const missing = uncovered(range, loaded);
     const begun = (job.begun ?? []).filter(
-      (window) => window.end - window.start <= longestDays * dayMs && missing.some((gap) => isWithin(window, gap)),
+      (window) => window.end - window.start <= longestDays * dayMs && missing.some((gap) => covers(gap, window)),
     );
     this.#windowed = windowed;
     this.#perPage = perPage;
@@ -176,8 +186,4 @@ function withoutOverlaps(windows: readonly Window[]): Window[] {
   const chosen: Window[] = [];
   for (const window of inOrder(windows)) if (!chosen.some((other) => overlap(other, window))) chosen.push(window);
   return chosen;
-}
-
-function isWithin(window: Window, other: Window): boolean {
-  return window.start >= other.start && window.end <= other.end;
 }

@@ -1,6 +1,6 @@
 import type { DataFile } from '../../lake/delta/data-file.js';
 import { spanIn } from '../../lake/catalog/load-key.js';
-import { byNewestMonth, cut, dayMs, dayStart, overlap, uncovered, type Window } from '../../core/windows.js';
+import { byNewestMonth, covers, cut, dayMs, dayStart, overlap, uncovered, type Window } from '../../core/windows.js';
 import type { Lake } from '../../lake/lake.js';
 import { importedDays } from '../../lake/loads/imported-spans.js';
 import { densityFromStart, densityOfGap, meanPages, type Sample } from './volume-estimate.js';
@@ -222,7 +222,6 @@ function probedExpectation(
 ): Expectation<WindowSlice> {
   const { gap } = page;
   const expected = densityOfGap(samples, { gap, samples: samplesOf(page, page.reach) });
-  const isInside = ({ start, end }: Window): boolean => start >= gap.start && end <= gap.end;
-  const results = (slice: WindowSlice) => (isInside(slice.window) ? expected(slice.window) : near.results(slice));
+  const results = (slice: WindowSlice) => (covers(gap, slice.window) ? expected(slice.window) : near.results(slice));
   return { ...near, results, pages: (slice) => meanPages(results(slice) ?? 0, perPage) };
 }

@@ -1,4 +1,4 @@
-import { contains, joined, uncovered, type Window } from '../../core/windows.js';
+import { contains, joined, uncovered, within, type Window } from '../../core/windows.js';
 import type { LoadKey, LoadedSpan } from '../catalog/load-key.js';
 
 /** Since when each part of a load key's window is loaded, in order and without a gap; empty for a key that isn't a range of dates. */
@@ -13,15 +13,9 @@ export function loadedSpans({ window, since }: Pick<LoadKey, 'window' | 'since'>
  */
 export function joinedSince(window: Window | undefined, before: readonly LoadKey[], now: number): LoadKey['since'] {
   if (window === undefined) return before[0]?.since ?? now;
-  const known = before.flatMap(loadedSpans).flatMap((span) => within(span, window));
+  const known = within(window, before.flatMap(loadedSpans));
   const rest = uncovered(window, known).map((span) => ({ ...span, since: now }));
   return asSince(partition([...known, ...rest]), now);
-}
-
-function within(span: LoadedSpan, window: Window): LoadedSpan[] {
-  const start = Math.max(span.start, window.start);
-  const end = Math.min(span.end, window.end);
-  return start < end ? [{ start, end, since: span.since }] : [];
 }
 
 /** Spans that don't overlap, each with the earliest `since` of those that were there. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isoInstant } from '../../core/numeric/instant.js';
-import { joined, type Window } from '../../core/windows.js';
+import { covers, joined, within, type Window } from '../../core/windows.js';
 import type { Store } from '../store/store.js';
 import { NoteFolder, type StoredNote } from './note-folder.js';
 
@@ -98,8 +98,7 @@ export async function noteRequestedRanges(
   notes: readonly RequestedRangesNote[],
 ): Promise<void> {
   const noted = merged(notes.flatMap(({ ranges }) => ranges));
-  const isNoted = (range: RequestedRange) =>
-    noted.some((other) => isAlike(other, range) && other.start <= range.start && other.end >= range.end);
+  const isNoted = (range: RequestedRange) => noted.some((other) => isAlike(other, range) && covers(other, range));
   if (requested.every(isNoted)) return;
   const all = merged([...noted, ...requested]);
   const isTooMuch = all.length > mostRanges;
@@ -117,9 +116,7 @@ export async function noteRequestedRanges(
 export async function forgetRequestedRanges(store: Store, account: string, before: number): Promise<string[]> {
   const kept: string[] = [];
   for (const { name, ranges } of await readRequestedRanges(store, account, () => undefined)) {
-    const later = ranges
-      .map((range) => ({ ...range, start: Math.max(range.start, before) }))
-      .filter(({ start, end }) => start < end);
+    const later = within({ start: before, end: Infinity }, ranges);
     if (later.length === 0) continue;
     kept.push(await writeRanges(store, { name, account, ranges: later }));
   }

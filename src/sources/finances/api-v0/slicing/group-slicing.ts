@@ -13,8 +13,8 @@ import {
   dayMs,
   dayStart,
   joined,
-  overlap,
   uncovered,
+  within,
   type Window,
 } from '../../../../core/windows.js';
 import { Density, densityFromStart, type Sample, meanPages } from '../../../../engine/slicing/volume-estimate.js';
@@ -168,10 +168,8 @@ function groupCoverage(
     if (lacking === 0 || state === 'missing') return { start, state };
     return { start, state: lacking === openedOn.get(start) && state === 'full' ? 'missing' : 'partial' };
   });
-  const gaps = [...missingOn.keys()]
-    .map((start) => ({ start: Math.max(start, range.start), end: Math.min(start + dayMs, range.end) }))
-    .filter((day) => day.start < day.end && overlap(day, range));
-  return { days, gaps: joined([...unlisted, ...gaps]) };
+  const missingDays = [...missingOn.keys()].map((start) => ({ start, end: start + dayMs }));
+  return { days, gaps: joined([...unlisted, ...within(range, missingDays)]) };
 }
 
 function openedByDay(slices: readonly GroupSlice[]): Map<number, number> {
