@@ -37,9 +37,10 @@ async function run(): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-bench-'));
   const cache = { cache: folder, cacheGigabytes: 10 };
   const sql = async (query: string): Promise<void> => {
-    using views = await LakeDatabase.open(await openLakeReader(lake, systemClock, cache));
+    const views = await LakeDatabase.open(await openLakeReader(lake, systemClock, cache));
     await views.refresh();
     await views.execute(query);
+    views.close();
   };
   const month = day(45).slice(0, 7);
   const asked: Readonly<Record<string, () => Promise<unknown>>> = {

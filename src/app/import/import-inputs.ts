@@ -197,8 +197,10 @@ class InputBatch {
     const undated = read.flatMap(({ staging, spans, months: own }, number) =>
       spans === undefined ? [] : [{ undated: staging.undated, spans, months: own, isShared: shared.has(number) }],
     );
-    await using files = new CheckedFiles(this.#options.lake.store, this.#resources.workspace);
-    const added = await addUndated(this.#options, events, { ...this.#resources, files }, undated);
+    const files = new CheckedFiles(this.#options.lake.store, this.#resources.workspace);
+    const added = await addUndated(this.#options, events, { ...this.#resources, files }, undated).finally(() =>
+      files.trim(0),
+    );
     noteAdded(summary, added, emit);
     summaries.undecided += added.undecided;
     summary.seconds += secondsPassed();
@@ -208,16 +210,20 @@ class InputBatch {
   #commitMonth(month: string, staged: readonly InputMonth[], shared: Set<number>): Promise<AddedRows> {
     return untilCommitted(this.#options, month, async () => {
       this.#options.signal.throwIfAborted();
-      await using files = new CheckedFiles(this.#options.lake.store, this.#resources.workspace);
-      const union = await uniteMonth(this.#options, events, { ...this.#resources, files }, staged);
-      for (const input of union.shared) shared.add(input);
-      const { known, leftOut, stored, added } = union;
-      const rows = rowCounts(added);
-      if (added.length === 0) return { rows, files: 0, bytes: 0, known, leftOut };
-      const newFiles = await newFilesOf(this.#options, events, added);
-      const loads = { stored, files: newFiles, loadKeys: loadKeysOfStaged(added) };
-      const { isCommitted, ...written } = await commitImported(this.#options, events, loads);
-      return isCommitted ? { rows, ...written, known, leftOut } : undefined;
+      const files = new CheckedFiles(this.#options.lake.store, this.#resources.workspace);
+      try {
+        const union = await uniteMonth(this.#options, events, { ...this.#resources, files }, staged);
+        for (const input of union.shared) shared.add(input);
+        const { known, leftOut, stored, added } = union;
+        const rows = rowCounts(added);
+        if (added.length === 0) return { rows, files: 0, bytes: 0, known, leftOut };
+        const newFiles = await newFilesOf(this.#options, events, added);
+        const loads = { stored, files: newFiles, loadKeys: loadKeysOfStaged(added) };
+        const { isCommitted, ...written } = await commitImported(this.#options, events, loads);
+        return isCommitted ? { rows, ...written, known, leftOut } : undefined;
+      } finally {
+        await files.trim(0);
+      }
     });
   }
 
@@ -365,13 +371,17 @@ async function commitGroups(
   { workspace }: ImportResources,
   summary: ImportSummary,
 ): Promise<void> {
-  await using files = new CheckedFiles(options.lake.store, workspace);
-  for (const [day, rows] of [...groups].toSorted(([a], [b]) => a - b)) {
-    options.signal.throwIfAborted();
-    await files.trim();
-    const added = await addGroups(options, { workspace, files }, roles.settlements, day, rows);
-    noteAdded(summary, added, options.emit);
-    if (added.leftOut.size === 0) summary.extendRange([day]);
+  const files = new CheckedFiles(options.lake.store, workspace);
+  try {
+    for (const [day, rows] of [...groups].toSorted(([a], [b]) => a - b)) {
+      options.signal.throwIfAborted();
+      await files.trim();
+      const added = await addGroups(options, { workspace, files }, roles.settlements, day, rows);
+      noteAdded(summary, added, options.emit);
+      if (added.leftOut.size === 0) summary.extendRange([day]);
+    }
+  } finally {
+    await files.trim(0);
   }
 }
 

@@ -92,10 +92,14 @@ export async function exportJournal(
   refuseUnknownAccount(account, lake.snapshot.accounts(), location);
   const accounts = [...lake.snapshot.accounts()].filter((name) => account === undefined || name === account);
   const known = since === undefined ? undefined : await knownVersion(lake, since);
-  using views = await LakeDatabase.open(reader, { signal });
-  const read = await views.readNewest((version) =>
-    readJournals({ version, duckdb: views.duckdb }, reader, { ...options, days, accounts, known, signal }),
-  );
+  const views = await LakeDatabase.open(reader, { signal });
+  const read = await views
+    .readNewest((version) =>
+      readJournals({ version, duckdb: views.duckdb }, reader, { ...options, days, accounts, known, signal }),
+    )
+    .finally(() => {
+      views.close();
+    });
   for (const note of read.notes) emit({ event: 'message', message: note });
   const { version } = lake.snapshot;
   const lines = read.lines.map((line) => ({ ...line, memo: `${line.memo}, catalog version ${version}` }));

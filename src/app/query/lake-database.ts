@@ -129,10 +129,6 @@ export class LakeDatabase implements Database {
     this.duckdb.close();
   }
 
-  [Symbol.dispose](): void {
-    this.close();
-  }
-
   /** Runs a function; where a file is missing by then, again over the newest version. Other errors don't move the views, unlike `overNewest`. */
   async #overNewest<T>(run: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     for (let attempt = 1; ; attempt++) {

@@ -249,12 +249,16 @@ export async function lakeReport(question: ReportQuestion): Promise<Report> {
   }
   const { timeZone, cache, cacheGigabytes, emit } = question;
   const reader = await lakeReader(lake, location, clock, { timeZone, cache, cacheGigabytes, emit });
-  using database = await LakeDatabase.open(reader, {
+  const database = await LakeDatabase.open(reader, {
     folders: reader.folders,
     settings: { memory_limit: memoryLimit },
     signal,
   });
-  return await database.readNewest((version) => readReport(question, version));
+  try {
+    return await database.readNewest((version) => readReport(question, version));
+  } finally {
+    database.close();
+  }
 }
 
 /** Reads a report on the version of a lake that a database shows. */

@@ -99,63 +99,67 @@ export async function exportSettlementReports(
   const settings = { cache, cacheGigabytes };
   const reader = await openLakeReader(location, clock, { ...settings, emit, scope: { lake: location } });
   const { lake } = reader;
-  using views = await LakeDatabase.open(reader, { signal });
-  await views.refresh();
-  refuseUnknownAccount(options.account, lake.snapshot.accounts(), location);
-  const accounts = [...lake.snapshot.accounts()].toSorted().filter((name) => (options.account ?? name) === name);
-  const chosen = new Map<string, readonly ChosenSettlement[]>();
-  const known: string[] = [];
-  for (const account of accounts) {
-    const all = await settlementsOf(account, views);
-    known.push(...all.flatMap(({ settlement, id }) => [id, settlement.id]));
-    chosen.set(
-      account,
-      all.filter((one) => isChosen(one, options.settlements, range)),
-    );
-  }
-  const unknown = options.settlements.find((named) => !known.includes(named));
-  if (unknown !== undefined) {
-    throw unknownName(`--settlement to be a settlement of ${printable(location)}`, unknown, known.slice(-mostNamed));
-  }
-  await makeFolders(dir).catch((error: unknown) => {
-    throw usageError(`expected --dir ${printable(dir)} to take the settlement reports: ${openFault(error)}`);
-  });
-  const written: Written = {
-    settlements: 0,
-    lines: 0,
-    undeposited: 0,
-    unnumbered: 0,
-    altered: 0,
-    inexact: 0,
-    foreign: 0,
-    filled: new Set(),
-  };
-  const left: { account: string; settlement: string; reason: string }[] = [];
-  for (const [account, settlements] of chosen) {
-    const writer = new SettlementReportWriter({ account, lake, views, dir, written });
-    for (const [{ settlement, id }, reason] of await writer.write(settlements)) {
-      const days = [settlement.start, settlement.end].map((at) => (at === null ? '' : isoDate(at))).join(' to ');
-      emit({
-        event: 'message',
-        message: `not written: the settlement ${printable(id)} of ${account} (${days}): ${reason}`,
-      });
-      left.push({ account, settlement: id, reason });
+  const views = await LakeDatabase.open(reader, { signal });
+  try {
+    await views.refresh();
+    refuseUnknownAccount(options.account, lake.snapshot.accounts(), location);
+    const accounts = [...lake.snapshot.accounts()].toSorted().filter((name) => (options.account ?? name) === name);
+    const chosen = new Map<string, readonly ChosenSettlement[]>();
+    const known: string[] = [];
+    for (const account of accounts) {
+      const all = await settlementsOf(account, views);
+      known.push(...all.flatMap(({ settlement, id }) => [id, settlement.id]));
+      chosen.set(
+        account,
+        all.filter((one) => isChosen(one, options.settlements, range)),
+      );
     }
+    const unknown = options.settlements.find((named) => !known.includes(named));
+    if (unknown !== undefined) {
+      throw unknownName(`--settlement to be a settlement of ${printable(location)}`, unknown, known.slice(-mostNamed));
+    }
+    await makeFolders(dir).catch((error: unknown) => {
+      throw usageError(`expected --dir ${printable(dir)} to take the settlement reports: ${openFault(error)}`);
+    });
+    const written: Written = {
+      settlements: 0,
+      lines: 0,
+      undeposited: 0,
+      unnumbered: 0,
+      altered: 0,
+      inexact: 0,
+      foreign: 0,
+      filled: new Set(),
+    };
+    const left: { account: string; settlement: string; reason: string }[] = [];
+    for (const [account, settlements] of chosen) {
+      const writer = new SettlementReportWriter({ account, lake, views, dir, written });
+      for (const [{ settlement, id }, reason] of await writer.write(settlements)) {
+        const days = [settlement.start, settlement.end].map((at) => (at === null ? '' : isoDate(at))).join(' to ');
+        emit({
+          event: 'message',
+          message: `not written: the settlement ${printable(id)} of ${account} (${days}): ${reason}`,
+        });
+        left.push({ account, settlement: id, reason });
+      }
+    }
+    for (const note of notesOn(written)) emit({ event: 'message', message: note });
+    const { settlements, lines } = written;
+    return {
+      text: `\n${formatCount(settlements, 'settlement report')} of ${printable(location)} in ${printable(dir)}: ${formatCount(lines, 'line')}\n`,
+      summary: {
+        status: left.length === 0 ? 'done' : 'failed',
+        lake: location,
+        dir,
+        settlements,
+        lines,
+        not_written: left,
+      },
+      exitCode: left.length === 0 ? 0 : 1,
+    };
+  } finally {
+    views.close();
   }
-  for (const note of notesOn(written)) emit({ event: 'message', message: note });
-  const { settlements, lines } = written;
-  return {
-    text: `\n${formatCount(settlements, 'settlement report')} of ${printable(location)} in ${printable(dir)}: ${formatCount(lines, 'line')}\n`,
-    summary: {
-      status: left.length === 0 ? 'done' : 'failed',
-      lake: location,
-      dir,
-      settlements,
-      lines,
-      not_written: left,
-    },
-    exitCode: left.length === 0 ? 0 : 1,
-  };
 }
 
 /** Known settlements that an error names. */

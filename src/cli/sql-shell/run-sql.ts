@@ -112,7 +112,7 @@ export async function runSql(options: RunSqlOptions): Promise<0 | 1> {
     throw usageError(`expected a query for the file ${outputFile ?? ''}, got no statement that returns rows`);
   const takesOne = outputFile !== undefined || !formatsOfSeveral.has(format);
   const printed = statements === undefined || !takesOne ? statements : [singleResult(statements, outputFile, format)];
-  using lake = await LakeDatabase.open(options, { signal });
+  const lake = await LakeDatabase.open(options, { signal });
   const session = new Session({ ...options, lake });
   try {
     if (outputFile !== undefined) await session.writeTo(outputFile);
@@ -137,6 +137,7 @@ export async function runSql(options: RunSqlOptions): Promise<0 | 1> {
     return code;
   } finally {
     await session.drop();
+    lake.close();
   }
 }
 

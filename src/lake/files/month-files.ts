@@ -25,7 +25,7 @@ const mostCopiedBytes = 500_000_000;
 
 /**
  * Verified local files of a lake: each file is compared with the log once, and copied once where the lake isn't on the local disk. Copies
- * stay until `trim`, or until they are disposed.
+ * stay until `trim`.
  */
 export class CheckedFiles {
   readonly #store: Store;
@@ -60,10 +60,6 @@ export class CheckedFiles {
       this.#workspace.faults.delete(path);
       await rm(path, { force: true });
     }
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.trim(0);
   }
 
   async #path(file: DataFile): Promise<string> {

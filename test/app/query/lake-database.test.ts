@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { LakeDatabase } from '../../../src/app/query/lake-database.js';
 import { entriesQuery, lakeFolder, tables, type LakeFolder } from '../../core/duckdb/lake-fixture.js';
 import { failureOf } from '../../failure-of.js';
@@ -27,12 +27,15 @@ async function changingLake(name: string) {
     files = [newer];
     rmSync(old, { force: true });
   };
-  return { lake: await LakeDatabase.open({ tables, lakeFiles }), replace, remove: () => (rmSync(newer), newer) };
+  const lake = await LakeDatabase.open({ tables, lakeFiles });
+  onTestFinished(() => {
+    lake.close();
+  });
+  return { lake, replace, remove: () => (rmSync(newer), newer) };
 }
 
 test('statements that belong together read one version: all are read again where a commit replaces a file in between', async () => {
-  const { lake: opened, replace } = await changingLake('together');
-  using lake = opened;
+  const { lake, replace } = await changingLake('together');
   let reads = 0;
   const counts = await lake.readNewest(async (version) => {
     reads++;
@@ -45,8 +48,7 @@ test('statements that belong together read one version: all are read again where
 });
 
 test('a statement of its own reads the newest version where its file is gone, another one stays at the version that is shown', async () => {
-  const { lake: opened, replace, remove } = await changingLake('alone');
-  using lake = opened;
+  const { lake, replace, remove } = await changingLake('alone');
   await lake.refresh();
   await lake.execute('CREATE TABLE kept AS FROM entries');
   replace();

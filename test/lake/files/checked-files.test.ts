@@ -57,7 +57,7 @@ test('local copies beyond a number of bytes are deleted, those first that were n
     // It is fetched again.
     expect(existsSync(await pathOf(second))).toBe(true);
     expect(reads).toHaveLength(4);
-    await files[Symbol.asyncDispose]();
+    await files.trim(0);
     expect(paths.map(existsSync)).toEqual([false, false, false]);
     expect(workspace.faults.size).toBe(0);
   });
