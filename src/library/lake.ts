@@ -131,11 +131,11 @@ export async function openLake(path: string, options: LakeOptions = {}): Promise
   checkOptions('openLake', options, lakeKinds);
   const { accounts, config, onEvent } = options;
   const [{ openLakeReader }, { LakeDatabase }, { checkParameters }, { statementsOf }] = await Promise.all([
-      import('../app/query/lake-files.js'),
-      import('../app/query/lake-database.js'),
-      import('../app/query/check-parameters.js'),
-      import('../core/duckdb/sql-statements.js'),
-    ]);
+    import('../app/query/lake-files.js'),
+    import('../app/query/lake-database.js'),
+    import('../app/query/check-parameters.js'),
+    import('../core/duckdb/sql-statements.js'),
+  ]);
   const configured = await readCallSettings({ lake: path, config });
   const reader = await runTask({ onEvent, names }, ({ clock, emit }) =>
     openLakeReader(path, clock, {

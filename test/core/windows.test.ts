@@ -1,6 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { covers, cut, dayMs, joined, monthOf, overlap, uncovered, within, type Window } from '../../src/core/windows.js';
+import {
+  covers,
+  cut,
+  dayMs,
+  joined,
+  monthOf,
+  overlap,
+  uncovered,
+  within,
+  type Window,
+} from '../../src/core/windows.js';
 
 const instant = fc.integer({ min: Date.UTC(2023, 0), max: Date.UTC(2026, 0) });
 const range = fc

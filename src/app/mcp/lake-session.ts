@@ -44,12 +44,7 @@ export class LakeSession {
   readonly #lake: LakeDatabase;
   readonly #turns = new Mutex();
 
-  private constructor(
-    served: McpLake,
-    context: SessionContext,
-    reader: LakeReader,
-    lake: LakeDatabase,
-  ) {
+  private constructor(served: McpLake, context: SessionContext, reader: LakeReader, lake: LakeDatabase) {
     this.served = served;
     this.context = context;
     this.reader = reader;
