@@ -188,7 +188,7 @@ async function backupRemedy(
   { store }: Lake,
 ): Promise<Remedy | undefined> {
   const isLeftOver = remedy?.kind === 'compact';
-  if (check.isOfBytes === true || isLeftOver) {
+  if (check.bytes !== undefined || isLeftOver) {
     const isDamaged = !isLeftOver && (await hasFile(store, file));
     return { kind: 'backup', of, ...(isDamaged && { damaged: file }) };
   }

@@ -10,7 +10,6 @@ export const fileBytesCheck: CheckDefinition = {
   about: 'each file has the size and SHA-256 of the log',
   counts: 'files',
   remedy: damagedFileRemedy,
-  isOfBytes: true,
   verdict: 'file',
   bytes: hasItsBytes,
 };

@@ -24,8 +24,6 @@ export interface CheckDefinition {
   readonly counts: string;
   /** Whether it proves the log alone, which all accounts share. */
   readonly isOfCatalog?: true;
-  /** Whether it proves that files are those that were written: the next backup copies one again in which it finds a problem. */
-  readonly isOfBytes?: true;
   /** What the verdict counts by it; rows where there are no events. */
   readonly verdict?: 'file' | 'row' | 'event' | 'amount' | 'closed group';
   /** Whether its findings are days that the lake lacks: all that it has may be right. */
@@ -36,7 +34,10 @@ export interface CheckDefinition {
   readonly remedy?: (problem: FoundProblem, lake: Lake) => Remedy | undefined;
   /** Before files are read: the catalog and what it names. */
   readonly catalog?: (context: CatalogContext) => Promise<void> | void;
-  /** The bytes of a file, before its rows are read: returns whether these are worth reading. */
+  /**
+   * The bytes of a file, before its rows are read: returns whether these are worth reading. The next backup copies a file again whose bytes
+   * have a problem.
+   */
   readonly bytes?: (file: CheckedFile, context: CheckContext) => Promise<boolean>;
   /** Files of one table and account. Where DuckDB can't run a statement over them, they are unreadable. */
   readonly files?: (files: TableFiles, context: CheckContext) => Promise<void> | void;
