@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { spanIn } from '../../lake/catalog/load-key.js';
+import { spanIn, type LoadHole } from '../../lake/catalog/load-key.js';
 import { contentOf, DamagedFile, rowsOf, type DataFile } from '../../lake/delta/data-file.js';
 import { Mutex } from '../../core/mutex.js';
 import type { Clock } from '../../core/clock.js';
@@ -116,7 +116,7 @@ export class EventRevisions implements Revisions {
     if (isEmptied && !accepted) return { outcome: 'refused', emptied };
     // A commit doesn't rewrite a file that the log has with the same content.
     await repairFiles(this.#lake, slice, stored);
-    return { outcome: uncompared, emptied, uncompared: [{ pipeline, load_keys: loadKeys, reason }] };
+    return { outcome: withoutHistory, emptied, uncompared: [{ pipeline, load_keys: loadKeys, reason }] };
   }
 
   async #verdict(reread: ComparedSlice): Promise<Verdict> {
@@ -124,7 +124,7 @@ export class EventRevisions implements Revisions {
     const { pipeline, loadKeys, main } = slice;
     // Nothing is replaced.
     if (known.length === 0) return { outcome: { files: [], isCompared: true } };
-    if (!canSelectRows(main, known)) return { outcome: uncompared };
+    if (!canSelectRows(main, known)) return { outcome: withoutHistory };
     if (mayStay && sameFiles(slice, stored)) {
       const rows = rowsOf(filesIn(stored, main));
       this.#addOrders(pipeline, { stored: rows, returned: rows });
@@ -152,7 +152,7 @@ export class EventRevisions implements Revisions {
     if (compared.table.row === undefined) {
       if (await maySkip()) return { outcome: 'same' };
       const found = await countDifferingRows(database, [main, ...derived], knownWindowsCondition(slice, known));
-      return { outcome: uncompared, changes: found.rows > 0 ? [{ ...of, ...found }] : [] };
+      return { outcome: withoutHistory, changes: found.rows > 0 ? [{ ...of, ...found }] : [] };
     }
     const isKnown = knownRowsCondition(compared.table, slice, known);
     const found = await findDiffering(database, {
@@ -280,13 +280,20 @@ function comparedSlice(slice: SliceCommit, { snapshot }: SliceReplacement): Comp
   const keys = snapshot.keysOf(account, pipeline);
   const replaced = replacedKeys(slice);
   const known = replaced.filter((key) => keys.has(key));
-  const hasSameHoles = loadKeys.every((key) => holes?.get(key)?.length === keys.get(key)?.holes?.length);
+  const hasSameHoles = loadKeys.every((key) =>
+    isDeepStrictEqual(placesOf(holes?.get(key)), placesOf(keys.get(key)?.holes)),
+  );
   return {
     slice,
     known,
     stored: withDerived(snapshot, snapshot.filesWith(main.name, account, pipeline, replaced)),
     mayStay: hasSameHoles && isDeepStrictEqual(known, loadKeys) && reread?.isNoted !== true,
   };
+}
+
+/** Holes without the ids of their requests: each request has another one. */
+function placesOf(holes: readonly LoadHole[] = []): readonly LoadHole[] {
+  return holes.map((hole) => ('page' in hole ? { page: hole.page, byte: hole.byte } : hole));
 }
 
 function filesIn(files: readonly DataFile[], { name }: Table): readonly DataFile[] {
@@ -310,7 +317,7 @@ function hasHoles({ holes }: SliceCommit): boolean {
 }
 
 /** Of a commit whose differences are in no history. */
-const uncompared = { files: [], isCompared: false };
+const withoutHistory = { files: [], isCompared: false };
 
 /** The finding of an answer that lacks some of the stored rows, and is refused. */
 function refused(

@@ -3,8 +3,10 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Clock } from '../../../src/core/clock.js';
 import { messageOf } from '../../../src/core/errors.js';
+import { Lake } from '../../../src/lake/lake.js';
 import { diskStore } from '../../../src/lake/store/disk.js';
 import { readLastRuns } from '../../../src/lake/upkeep/last-run.js';
+import { tables } from '../../../src/sources/finances/lake-tables.js';
 import { contentHashOf } from '../../../src/sources/finances/model/event-ids.js';
 import { database, ran, temporaryFolder } from '../lake-run.js';
 import { imported, fileOf, value } from '../import/imported.js';
@@ -162,6 +164,29 @@ test('a refresh that cannot read an event keeps the rows of the lake, and replac
   events = [good, hole, late];
   expect((await refreshed({ acceptEmpty: true })).failure).toMatchObject({ code: 'HOLES' });
   expect(await raws(lake, clock, 'events')).toEqual([good, late]);
+});
+
+test('a hole that has moved is kept where it is now, and one that is where it was needs no commit', async () => {
+  const clock = wakingClock();
+  let events: readonly string[] = [hole, good];
+  const { endpoint } = await answering(() => Buffer.from(eventsPage(events)));
+  const lake = join(await temporaryFolder(), 'lake');
+  const range = { from: '2025-03-04', to: '2025-03-05' };
+  const options = { lake, endpoint, account: 'shop', pipelines: ['financial-events'], ...range };
+  const read = async () => {
+    await ran({ ...options, refresh: true }, { clock }).catch(() => undefined);
+    const { snapshot } = await Lake.open(diskStore(lake), tables, clock);
+    const holes = [...snapshot.keysOf('shop', 'financial-events').values()].flatMap((key) => key.holes ?? []);
+    return { version: snapshot.version, holes };
+  };
+  const first = await read();
+  expect(first.holes).toMatchObject([{ page: 0, byte: eventsPage(events).indexOf(hole) }]);
+  expect((await read()).version).toBe(first.version);
+
+  events = [good, hole];
+  const { holes } = await read();
+  expect(holes).toMatchObject([{ page: 0, byte: eventsPage(events).indexOf(hole) }]);
+  expect(await raws(lake, clock, 'events')).toEqual([good]);
 });
 
 const transaction = (id: string, description: string) =>
