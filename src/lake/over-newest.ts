@@ -13,7 +13,7 @@ interface Choice<C> {
 
 /**
  * Runs a step over what is chosen for it. Where another run has replaced some of that meanwhile, so that the step can't read it or
- * returns undefined, chooses again. Where the next step takes what is left by then anyway, it isn't needed.
+ * returns undefined, chooses again. A loop whose next step takes what is left by then anyway doesn't need this.
  *
  * @returns what the step returns; undefined only where the last attempt does
  * @throws what the step throws: at once where what was chosen is still the same

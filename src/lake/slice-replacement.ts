@@ -15,8 +15,8 @@ type ReplacingSlice = SliceLoads & Pick<PipelineTables, 'main'>;
 export interface SliceReplacement {
   readonly snapshot: Snapshot;
   /**
-   * The load keys of which no row stays: those that the slice has read again, and imported ones whose spans are loaded as a whole, with
-   * the slice's window.
+   * The load keys of which no row stays: those that the slice removes (`replacedKeys`), and imported ones whose whole span is loaded once
+   * the slice is.
    */
   readonly whole: readonly string[];
   /** Imported load keys that the window reaches otherwise: some of their rows may stay. */

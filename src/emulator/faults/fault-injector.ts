@@ -18,7 +18,7 @@ interface FaultInjectorOptions extends Pick<ServerDependencies, 'seed' | 'hit' |
   readonly clock: Pick<Clock, 'now'>;
 }
 
-/** Decides which faults hit which requests and events, by the settings, the seed and the request's number alone. */
+/** Decides which faults hit which requests and events, by the settings, the seed, the request's number, and the spells that last. */
 export class FaultInjector {
   readonly #options: FaultInjectorOptions;
   /** Number of hits by kind, spells counted once. */

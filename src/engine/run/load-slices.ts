@@ -96,7 +96,7 @@ async function commitConcurrently<Upstream>(slices: AsyncIterable<WholeSlice>, p
   const committing: Promise<void>[] = [];
   for await (const slice of slices) {
     const committed = commitSlice(slice, pass);
-    // A failure is thrown below.
+    // An error of the program is thrown by what awaits it below.
     committed.catch(() => undefined);
     if (slice.isReread) await committed;
     else committing.push(committed);
@@ -272,7 +272,7 @@ function close<Upstream>(open: OpenSlice, pass: Pass<Upstream>): void {
   pass.emit({ event: 'slice-closed', ...eventLabels(open.slice, pass) });
 }
 
-/** Commits a slice and counts it. Its failure is the pass's, and none of this function. */
+/** Commits a slice and counts it. Never rejects: a failure is settled in the pass. */
 async function commitSlice<Upstream>(whole: WholeSlice, pass: Pass<Upstream>): Promise<void> {
   const { pipeline, summary } = pass;
   const { open, parts, collector, afterwards } = whole;

@@ -150,8 +150,8 @@ export class Catalog {
    * Commits atomically what `decide` returns for the newest snapshot: readers see either all of it or nothing. Changes that
    * are ready together in this process become one commit, each decided on a snapshot that has those before it.
    *
-   * `decide` may be called several times. A file that it wrote is unused if the commit that this method returns doesn't add it. Any
-   * error but LAKE_UNCLEAR says that nothing of this call is committed or will be.
+   * `decide` may be called several times. A file that was written for it is unused if the commit that this method returns doesn't add it.
+   * Any error but LAKE_UNCLEAR says that nothing of this call is committed or will be.
    *
    * @param decide undefined: there is nothing to do. It is told the snapshot and must look at no other
    * @returns the commit; undefined where there was nothing to do

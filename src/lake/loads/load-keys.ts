@@ -34,8 +34,8 @@ export function windowOf({ loadKeys: [key = ''] }: Pick<SliceLoads, 'loadKeys'>)
 }
 
 /**
- * The load keys whose rows a slice removes: its own, of which files may have rows that don't count as loaded, and those that it takes
- * over. One that the API refuses to return removes none.
+ * The load keys whose rows a slice removes: its own, even where they don't count as loaded, as files may have rows of them, and those that
+ * it takes over. None, where the API refuses to return the slice.
  */
 export function replacedKeys({
   loadKeys,
