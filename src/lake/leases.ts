@@ -4,7 +4,7 @@ import type { Clock } from '../core/clock.js';
 import type { Emit } from '../core/events/run-event.js';
 import { LedgerlakeError } from '../core/errors.js';
 import { parseNote, type Store } from './store/store.js';
-import { isAlive as isRunning, thisWriter } from './store/writer-name.js';
+import { isRunning, thisWriter } from './store/writer-name.js';
 import { isoInstant } from '../core/numeric/instant.js';
 import { dayMs } from '../core/windows.js';
 import { shellWord } from '../core/text/shell-word.js';
@@ -13,7 +13,7 @@ const folder = '_runs';
 
 /** Interval at which a run renews its lease. */
 const renewalMs = 60_000;
-/** A run on another host that hasn't renewed its lease for this long counts as dead … */
+/** A run on another machine that hasn't renewed its lease for this long counts as dead … */
 const deadAfterMs = 10 * 60_000;
 /** … and so does one whose lease is this far in the future, because of a wrong clock. */
 const mostAheadMs = dayMs;
@@ -21,6 +21,7 @@ const mostAheadMs = dayMs;
 /** Milliseconds since 1970. */
 const instant = z.number().min(0).max(8.64e15);
 const leaseSchema = z.object({
+  /** The host name, for people. */
   host: z.string().max(1000),
   /** The machine since its last boot, or the container on it: within it a pid identifies one process at a time. */
   machine: z.string().max(1000),
@@ -29,9 +30,9 @@ const leaseSchema = z.object({
   start: z.string().max(1000),
   startedAt: instant,
   renewedAt: instant,
-  /** Set where no other run may be active on the lake. */
+  /** Set where the lease is exclusive: no other run may be active on the lake. */
   alone: z.boolean().exactOptional(),
-  /** Set where the run has ended without cleaning up: a vacuum must look for its files. */
+  /** Set where the run has released its lease and left files: it is dead, and a vacuum must look for them. */
   ended: z.boolean().exactOptional(),
   purpose: z
     .object({
@@ -58,7 +59,7 @@ export interface LeasedLake {
   readonly run: string;
 }
 
-/** This run's lease: as long as it lives, other runs don't fence this one, nor delete its files. */
+/** This run's lease: as long as it is active, other runs don't fence it, nor delete its files. */
 export interface RunLease {
   /** The name of the run. */
   readonly id: string;
@@ -67,7 +68,7 @@ export interface RunLease {
   readonly others: readonly Lease[];
   /** Marks that this run has left nothing to clean up. */
   cleared(): void;
-  /** Ends the lease. Without `cleared` an ended lease stays, so that the next vacuum searches the whole lake. */
+  /** Ends the lease. Without `cleared` it stays as that of a dead run, so that the next vacuum searches the whole lake. */
   release(): Promise<void>;
 }
 
@@ -94,12 +95,12 @@ export async function acquireLease(
   { store, run: id }: LeasedLake,
   clock: Clock,
   purpose?: RunPurpose,
-  alone = false,
+  isExclusive = false,
 ): Promise<RunLease> {
   const path = leasePath(id);
   const startedAt = clock.now();
-  const { host: machine, pid, start } = await thisWriter();
-  let state: Pick<Lease, 'alone' | 'ended'> = alone ? { alone } : {};
+  const { machine, pid, start } = await thisWriter();
+  let state: Pick<Lease, 'alone' | 'ended'> = isExclusive ? { alone: true } : {};
   let isClear = false;
   const renew = () => {
     const times = { startedAt, renewedAt: clock.now() };
@@ -109,17 +110,17 @@ export async function acquireLease(
   await renew();
   // Other leases are read after this one is written: of two concurrent runs each sees the other, so that never both
   // continue.
-  const { living: others } = await otherLeases(store, id, clock).catch(async (error: unknown) => {
+  const { active: others } = await otherLeases(store, id, clock).catch(async (error: unknown) => {
     await store.remove(path).catch(() => undefined);
     throw error;
   });
-  const blocking = others.find((other) => alone || other.alone === true);
+  const blocking = others.find((other) => isExclusive || other.alone === true);
   if (blocking !== undefined) {
     await store.remove(path);
     throw conflict(store, blocking);
   }
-  const ended = new AbortController();
-  const renewals = renewUntil(ended.signal, clock, renew);
+  const released = new AbortController();
+  const renewals = renewUntil(released.signal, clock, renew);
   return {
     id,
     startedAt,
@@ -128,7 +129,7 @@ export async function acquireLease(
       isClear = true;
     },
     release: async () => {
-      ended.abort();
+      released.abort();
       await renewals;
       state = { ended: true };
       await (isClear ? store.remove(path) : renew());
@@ -155,7 +156,7 @@ export function emitOtherRuns({ others }: RunLease, account: string | undefined,
 }
 
 /** The lease of a dead run as text, and what becomes of what it has left. */
-export function diedText(lease: Lease): string {
+export function deadText(lease: Lease): string {
   const rest =
     forgottenBy(lease) === undefined && lease.purpose?.source === undefined
       ? 'what it committed stays, and the next successful run removes the rest'
@@ -188,18 +189,17 @@ async function renewUntil(signal: AbortSignal, clock: Clock, renew: () => Promis
 
 export interface LakeRuns {
   readonly active: readonly Lease[];
-  readonly died: readonly Lease[];
+  /** Without those that have released their leases: their notes say how they ended. */
+  readonly dead: readonly Lease[];
 }
 
 export async function readRuns(store: Store, clock: Clock): Promise<LakeRuns> {
-  const { living, dead } = await otherLeases(store, undefined, clock);
-  const expired = dead.flatMap(({ lease }) => lease ?? []);
-  // An ended run is no dead one.
-  return { active: living, died: expired.filter(({ ended }) => ended !== true) };
+  const { active, dead } = await otherLeases(store, undefined, clock);
+  return { active, dead: dead.flatMap(({ lease }) => (lease === undefined || lease.ended === true ? [] : lease)) };
 }
 
-/** A lease whose run is no longer active and may have left files. */
-export interface ExpiredLease {
+/** The lease of a dead run, which is no longer active and may have left files. */
+export interface DeadLease {
   /** Within the lake. */
   readonly path: string;
   /** Undefined where it can't be read. */
@@ -207,17 +207,17 @@ export interface ExpiredLease {
 }
 
 interface OtherLeases {
-  readonly living: readonly Lease[];
-  /** The names of the runs that live. */
-  readonly livingRuns: ReadonlySet<string>;
-  readonly dead: readonly ExpiredLease[];
+  readonly active: readonly Lease[];
+  /** The names of the active runs. */
+  readonly activeRuns: ReadonlySet<string>;
+  readonly dead: readonly DeadLease[];
 }
 
 /** The leases of other runs, active and dead. */
 export async function otherLeases(store: Store, excludedId: string | undefined, clock: Clock): Promise<OtherLeases> {
-  const living: Lease[] = [];
-  const livingRuns = new Set<string>();
-  const dead: ExpiredLease[] = [];
+  const active: Lease[] = [];
+  const activeRuns = new Set<string>();
+  const dead: DeadLease[] = [];
   for await (const { path } of store.list(folder)) {
     if (excludedId !== undefined && path === leasePath(excludedId)) continue;
     const bytes = await store.read(path);
@@ -225,12 +225,12 @@ export async function otherLeases(store: Store, excludedId: string | undefined, 
     if (bytes === undefined) continue;
     // An invalid lease isn't of an active run, because leases are written atomically.
     const lease = parseNote(bytes, (value) => leaseSchema.parse(value));
-    if (lease !== undefined && (await isAlive(lease, clock.now()))) {
-      living.push(lease);
-      livingRuns.add(path.slice(folder.length + 1, -'.json'.length));
+    if (lease !== undefined && (await isActive(lease, clock.now()))) {
+      active.push(lease);
+      activeRuns.add(path.slice(folder.length + 1, -'.json'.length));
     } else dead.push({ path, lease });
   }
-  return { living, livingRuns, dead };
+  return { active, activeRuns, dead };
 }
 
 /** The commands that copy a lake. */
@@ -248,8 +248,8 @@ interface UnfinishedCopy {
  * reads names no source.
  */
 export async function unfinishedCopy(store: Store, clock: Clock): Promise<UnfinishedCopy | undefined> {
-  const { living, dead } = await otherLeases(store, undefined, clock);
-  const leases = [...living, ...dead.flatMap(({ lease }) => lease ?? [])];
+  const { active, dead } = await otherLeases(store, undefined, clock);
+  const leases = [...active, ...dead.flatMap(({ lease }) => lease ?? [])];
   const [copy] = leases.flatMap(({ purpose: { command: running, source } = {} }) =>
     source === undefined ? [] : copyCommands.flatMap((command) => (command === running ? [{ command, source }] : [])),
   );
@@ -266,8 +266,8 @@ export function copyUnfinished({ location }: Store, { command, source }: Unfinis
   );
 }
 
-async function isAlive({ machine, pid, start, renewedAt, ended }: Lease, now: number): Promise<boolean> {
+async function isActive({ renewedAt, ended, ...writer }: Lease, now: number): Promise<boolean> {
   if (ended === true || now - renewedAt > deadAfterMs || renewedAt - now > mostAheadMs) return false;
-  const { host } = await thisWriter();
-  return machine !== host || isRunning({ host, pid, start });
+  const { machine } = await thisWriter();
+  return writer.machine !== machine || isRunning(writer);
 }

@@ -25,7 +25,7 @@ function run(store: Store): LeasedLake {
   return { store, run: `0-${runs++}` };
 }
 
-describe('a run that must be alone on the lake', () => {
+describe('a run with an exclusive lease', () => {
   test('refuses to begin while another is at work, and leaves no lease then', async () => {
     const store = memoryStore();
     const lease = await acquireLease(run(store), clock());
@@ -71,12 +71,12 @@ test('runs beside each other see each other', async () => {
   const one = await acquireLease(run(store), clock());
   const other = await acquireLease(run(store), clock());
   expect(await otherLeases(store, one.id, clock())).toMatchObject({
-    living: [{}],
-    livingRuns: new Set([other.id]),
+    active: [{}],
+    activeRuns: new Set([other.id]),
     dead: [],
   });
   await released(other);
-  expect(await otherLeases(store, one.id, clock())).toEqual({ living: [], livingRuns: new Set(), dead: [] });
+  expect(await otherLeases(store, one.id, clock())).toEqual({ active: [], activeRuns: new Set(), dead: [] });
   await one.release();
 });
 
@@ -85,8 +85,8 @@ test('a run that ends without having cleared up leaves word of that, and is in n
   const failed = await acquireLease(run(store), clock());
   await failed.release();
   const next = await acquireExclusiveLease(run(store), clock());
-  const { living, dead } = await otherLeases(store, next.id, clock());
-  expect(living).toEqual([]);
+  const { active, dead } = await otherLeases(store, next.id, clock());
+  expect(active).toEqual([]);
   expect(dead.map(({ path }) => path)).toEqual([leasePath(failed.id)]);
 });
 
@@ -101,6 +101,6 @@ test.each<[string, Record<string, unknown>]>([
   const lease = { host: 'h', machine: 'elsewhere', pid: 1, start: 's', startedAt: now, renewedAt: now };
   store.files.set(leasePath('whole'), Buffer.from(JSON.stringify(lease)));
   store.files.set(leasePath('wrong'), Buffer.from(JSON.stringify({ ...lease, ...wrong })));
-  const { living, dead } = await otherLeases(store, undefined, clock());
-  expect([living.length, dead.map(({ path }) => path)]).toEqual([1, [leasePath('wrong')]]);
+  const { active, dead } = await otherLeases(store, undefined, clock());
+  expect([active.length, dead.map(({ path }) => path)]).toEqual([1, [leasePath('wrong')]]);
 });

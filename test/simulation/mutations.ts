@@ -319,12 +319,12 @@ export const openMutations: readonly Mutation[] = [
     'const until = clock.now();',
   ),
   mutation(
-    'vacuum-of-the-living',
-    'a vacuum deletes the files of runs that live',
+    'vacuum-of-active-runs',
+    'a vacuum deletes the files of active runs',
     0,
     'src/lake/upkeep/vacuum',
-    ': !livingRuns.has(run));',
-    ': livingRuns !== undefined);',
+    ': !activeRuns.has(run));',
+    ': activeRuns !== undefined);',
   ),
   mutation(
     'dead-runs-files-stay',

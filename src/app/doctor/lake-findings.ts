@@ -8,7 +8,7 @@ import { isEmpty, missingText } from '../../lake/existing-lake.js';
 import { sizeFault } from '../../lake/files/local-file.js';
 import { Lake } from '../../lake/lake.js';
 import { openStore } from '../../lake/store/open-store.js';
-import { diedText, leaseText } from '../../lake/leases.js';
+import { deadText, leaseText } from '../../lake/leases.js';
 import { backedUpLake } from '../../lake/upkeep/backup-notes.js';
 import { listingGapText } from '../../sources/finances/api-v0/listing-gaps.js';
 import { tables } from '../../sources/finances/lake-tables.js';
@@ -65,8 +65,8 @@ export async function examineLake(query: FreshnessQuery, clock: Clock, add: AddF
     });
   }
   for (const lease of runs.active) add({ state: 'ok', found: `a run is active: ${leaseText(lease)}` });
-  for (const lease of runs.died) {
-    log(`a run died: ${diedText(lease)}`);
+  for (const lease of runs.dead) {
+    log(`a run died: ${deadText(lease)}`);
   }
   for (const { account, status, command, endedAt, code, failure } of lastRuns.values()) {
     if (status !== 'failed' || (query.account !== undefined && query.account !== account)) continue;

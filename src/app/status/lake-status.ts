@@ -100,8 +100,8 @@ export interface StatusQuestion extends SuggestionContext {
   readonly account: string;
   /** Begins at the first loaded instant; without `start` or `end` where the range says so. */
   readonly range: Window;
-  /** Runs that died. */
-  readonly died?: readonly Lease[];
+  /** Dead runs. */
+  readonly dead?: readonly Lease[];
   /** The look-backs of earlier syncs. */
   readonly lookBacks?: LookBacks | undefined;
   /** By the API's clock: milliseconds since 1970. */
@@ -123,7 +123,7 @@ function defaultsOf(used: readonly string[]): readonly string[] {
 
 /** Computes what a lake holds for an account and what of a range it lacks, from the logs alone. */
 export function accountCoverage(question: StatusQuestion): AccountCoverage {
-  const { lake, account, range, lastRuns, died = [] } = question;
+  const { lake, account, range, lastRuns, dead = [] } = question;
   const requestedRanges = unfinishedOf(question);
   const used = storedPipelines(lake).filter(({ name }) => lake.snapshot.keysOf(account, name).size > 0);
   const pipelines = used.map((pipeline) => pipelineCoverage(pipeline, question));
@@ -135,7 +135,7 @@ export function accountCoverage(question: StatusQuestion): AccountCoverage {
   const requested = new Set([
     ...(failed?.requested ?? []),
     ...requestedRanges.map(({ pipeline }) => pipeline),
-    ...died.flatMap(({ purpose }) => (purpose?.account === account ? purpose.pipelines : [])),
+    ...dead.flatMap(({ purpose }) => (purpose?.account === account ? purpose.pipelines : [])),
   ]);
   const unfinished = pipelineNames.filter(
     (name) => requested.has(name) && !used.some((pipeline) => pipeline.name === name),

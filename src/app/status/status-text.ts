@@ -6,7 +6,7 @@ import { alignedLines } from '../../core/text/width.js';
 import type { Window } from '../../core/windows.js';
 import type { Lake } from '../../lake/lake.js';
 import { newestRun, type LastRun, type LastRuns } from '../../lake/upkeep/last-run.js';
-import { diedText, leaseText, type LakeRuns } from '../../lake/leases.js';
+import { deadText, leaseText, type LakeRuns } from '../../lake/leases.js';
 import { listingGapText } from '../../sources/finances/api-v0/listing-gaps.js';
 import { catalogLine, catalogVersion } from '../catalog-version.js';
 import type { TableStatus } from '../results.js';
@@ -47,16 +47,16 @@ export function statusTexts(
     retentionText(lake),
     catalog === null ? '' : catalogLine(catalog),
     // A dead run without a note is shown instead of the last run.
-    lastRuns.size === 0 && runs.died.length > 0
+    lastRuns.size === 0 && runs.dead.length > 0
       ? ''
       : `${runsLines === '' ? '' : '\n'}${lastRunsText(lastRuns, account)}`,
   ];
 }
 
-function runsText({ active, died }: LakeRuns): string {
+function runsText({ active, dead }: LakeRuns): string {
   const lines = [
     ...active.map((lease) => `Active: ${leaseText(lease)}\n`),
-    ...died.map((lease) => `Died: ${diedText(lease)}\n`),
+    ...dead.map((lease) => `Died: ${deadText(lease)}\n`),
   ];
   return lines.map((line) => printableLines(line)).join('');
 }

@@ -97,10 +97,10 @@ export async function readStatus(
   const lastRuns = new Map([...everyLastRun].filter(([account]) => accountPattern.test(account) && isAllowed(account)));
   // By the API's clock: where ours is slow, the lake would look younger than it is.
   const now = clock.now() + (newestRun(everyLastRun)?.clockOffsetSeconds ?? 0) * 1000;
-  const { active, died } = await readRuns(lake.store, clock);
+  const { active, dead } = await readRuns(lake.store, clock);
   const isShown = ({ purpose }: Lease) => isAllowed(purpose?.account);
-  const runs: LakeRuns = { active: active.filter(isShown), died: died.filter(isShown) };
-  const isBegun = [...lastRuns.values(), ...[...runs.active, ...runs.died].map(({ purpose }) => purpose)].some(
+  const runs: LakeRuns = { active: active.filter(isShown), dead: dead.filter(isShown) };
+  const isBegun = [...lastRuns.values(), ...[...runs.active, ...runs.dead].map(({ purpose }) => purpose)].some(
     (run) => run?.account === options.account,
   );
   if (!isBegun) refuseUnknownAccount(options.account, lake.snapshot.accounts(), options.lake);
@@ -116,14 +116,14 @@ export async function readStatus(
   const lookBacks = await Promise.all(accounts.map((account) => readLookBacks(lake.store, account)));
   const statuses = accounts.map((account, at) => {
     const range = statusRange(options, loadedRange(lake, account, unfinishedRanges), now);
-    const known = { died: runs.died, lookBacks: lookBacks[at], now };
+    const known = { dead: runs.dead, lookBacks: lookBacks[at], now };
     return accountCoverage({ ...suggestionContext, ...known, lake, account, range });
   });
   const unloaded = unloadedAccounts(options, lake).map((account) => ({
     account,
     ...firstSync(account, suggestionContext),
   }));
-  const known = firstLoad(options.account, [...runs.active, ...runs.died], suggestionContext);
+  const known = firstLoad(options.account, [...runs.active, ...runs.dead], suggestionContext);
   // Without any note of a run.
   const demo = {
     command: commandIn({ lake: location, config }, 'ledgerlake backfill'),
@@ -160,7 +160,7 @@ export function statusObject(report: StatusFacts): LakeStatus {
   return {
     lake: location,
     at: isoInstant(now),
-    runs: [...runs.active.map(runObject('active')), ...runs.died.map(runObject('died'))],
+    runs: [...runs.active.map(runObject('active')), ...runs.dead.map(runObject('died'))],
     last_run: newestRun(lastRuns) ?? null,
     last_runs: [...lastRuns.values()].toReversed(),
     catalog: catalogVersion(lake),

@@ -7,7 +7,7 @@ import { systemCode } from '../../core/errors.js';
 import { readPlainFile } from '../../core/io/files.js';
 import { below, checkedPath, makeFoldersBelow, refuseLinks, type PathBelow } from '../../core/io/links.js';
 import { replaceFile } from '../../core/io/write-file.js';
-import { isAlive, temporaryNames, thisWriter, writerOf } from '../../lake/store/writer-name.js';
+import { isRunning, temporaryNames, thisWriter, writerOf } from '../../lake/store/writer-name.js';
 
 /** A received page. */
 export interface JournaledPage {
@@ -204,9 +204,9 @@ async function orphansIn(folder: PathBelow, since: number): Promise<Map<string, 
   for (const { name: entry, isFolder } of await entriesIn(folder)) {
     const writer = writerOf(entry.slice(entry.indexOf('.') + 1));
     if (writer === undefined || !isFolder) continue;
-    const { host } = await thisWriter();
-    // A process of another host may be alive.
-    if (writer.host !== host || (await isAlive(writer))) continue;
+    const { machine } = await thisWriter();
+    // A process of another machine may be running.
+    if (writer.machine !== machine || (await isRunning(writer))) continue;
     const path = below(folder, entry);
     const { query, pages } = await readEntry(path);
     const other = query === undefined ? undefined : orphans.get(query);

@@ -15,7 +15,7 @@ import {
   temporaryFolder,
   compareBytes,
 } from './store.js';
-import { type Writer, isAlive, temporaryNames, thisWriter, writerOf } from './writer-name.js';
+import { type Writer, isRunning, temporaryNames, thisWriter, writerOf } from './writer-name.js';
 import { dayMs } from '../../core/windows.js';
 import type { Dirent, Stats } from 'node:fs';
 
@@ -256,7 +256,7 @@ async function readSlice(path: string, start: number, length: number): Promise<U
 }
 
 /**
- * Removes the temporary files of dead processes on this host, and those of other hosts that are older than a day. With
+ * Removes the temporary files of dead processes on this machine, and those of other machines that are older than a day. With
  * `now` at Infinity also files that no store has named.
  */
 async function sweepFolder(folder: string, self: Writer, now: number): Promise<number> {
@@ -273,7 +273,7 @@ async function sweepFolder(folder: string, self: Writer, now: number): Promise<n
       ({ mtimeMs }) => now - mtimeMs,
       () => 0,
     );
-    if (writer?.host === self.host ? await isAlive(writer) : age <= dayMs) continue;
+    if (writer?.machine === self.machine ? await isRunning(writer) : age <= dayMs) continue;
     await unlinkIfExists(path);
     removed++;
   }

@@ -4,10 +4,10 @@ import { readFile, readlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { systemCode } from '../../core/errors.js';
 
-/** The process that writes a temporary file, so that others can find out whether it is alive. */
+/** The process that writes a temporary file, so that others can find out whether it is running. */
 export interface Writer {
   /** The machine since its last boot, or the container on it: within it a pid identifies one process. */
-  readonly host: string;
+  readonly machine: string;
   readonly pid: number;
   /** When the process started, in the system's unit; `0` where unknown. */
   readonly start: string;
@@ -20,26 +20,26 @@ export async function thisWriter(): Promise<Writer> {
   // Containers often have the same host name, and those on one machine the same boot id, with separate pids.
   const bootId = await readFile('/proc/sys/kernel/random/boot_id', 'latin1').catch(() => '');
   const pidNamespace = await readlink('/proc/self/ns/pid').catch(() => '');
-  const host = shortHash(`${hostname()}\0${bootId}\0${pidNamespace}`);
-  return { host, pid: process.pid, start: (await statusOf(process.pid))[1] ?? '0' };
+  const machine = shortHash(`${hostname()}\0${bootId}\0${pidNamespace}`);
+  return { machine, pid: process.pid, start: (await statusOf(process.pid))[1] ?? '0' };
 }
 
 /** A generator of names that no other writer, and no other store of this process, generates. */
 export function temporaryNames(writer: Writer): () => string {
   const store = randomBytes(4).toString('hex');
   let count = 0;
-  return () => `${writer.host}-${writer.pid}-${writer.start}-${store}-${count++}`;
+  return () => `${writer.machine}-${writer.pid}-${writer.start}-${store}-${count++}`;
 }
 
 /** The writer of a temporary file; undefined for a file that no store has named. */
 export function writerOf(name: string): Writer | undefined {
-  const [, host, pid, start] = pattern.exec(name) ?? [];
-  if (host === undefined || pid === undefined || start === undefined) return undefined;
-  return { host, pid: Number(pid), start };
+  const [, machine, pid, start] = pattern.exec(name) ?? [];
+  if (machine === undefined || pid === undefined || start === undefined) return undefined;
+  return { machine, pid: Number(pid), start };
 }
 
-/** Whether a writer on this host is alive: a process with its pid and start time exists. */
-export async function isAlive(writer: Writer): Promise<boolean> {
+/** Whether a writer on this machine is running: a process with its pid and start time exists. */
+export async function isRunning(writer: Writer): Promise<boolean> {
   try {
     process.kill(writer.pid, 0);
   } catch (error) {

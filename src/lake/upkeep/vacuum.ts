@@ -6,7 +6,7 @@ import type { Snapshot } from '../catalog/snapshot.js';
 import { isDataFile, runOfDataFile } from '../data-files.js';
 import type { Lake } from '../lake.js';
 import { hasFile } from '../store/store.js';
-import { forgottenBy, otherLeases, type ExpiredLease, type RunLease } from '../leases.js';
+import { forgottenBy, otherLeases, type DeadLease, type RunLease } from '../leases.js';
 
 interface VacuumOptions {
   readonly clock: Clock;
@@ -37,9 +37,9 @@ export async function vacuumLake(lake: Lake, lease: RunLease, { clock, emit, acc
   const listedAccount = dead.length === 0 ? account : undefined;
   // Files first, then the leases, then the catalog: the writer of a listed file had a lease by then.
   const listed = await dataFiles(lake, listedAccount);
-  const { livingRuns } = await otherLeases(store, lease.id, clock);
+  const { activeRuns } = await otherLeases(store, lease.id, clock);
   await lake.refresh();
-  const mayDelete = (run: string) => (run === lake.run ? !lake.isUnclear : !livingRuns.has(run));
+  const mayDelete = (run: string) => (run === lake.run ? !lake.isUnclear : !activeRuns.has(run));
   const unusedIn = (snapshot: Snapshot): string[] =>
     listed.filter((path) => mayDelete(runOfDataFile(path) ?? '') && !snapshot.keeps(path));
   const unused = unusedIn(lake.snapshot);
@@ -69,7 +69,7 @@ export async function vacuumLake(lake: Lake, lease: RunLease, { clock, emit, acc
  * Removes leases of dead runs that have left nothing. The one of a `forget` stays where the catalog's newest version has nothing of the
  * account any more: nothing else says that the lake may still have traces of it.
  */
-export async function removeLeases({ store, snapshot }: Lake, dead: readonly ExpiredLease[]): Promise<void> {
+export async function removeLeases({ store, snapshot }: Lake, dead: readonly DeadLease[]): Promise<void> {
   for (const { path, lease } of dead) {
     const account = forgottenBy(lease);
     const isGone = account !== undefined && (snapshot.accountStates().get(account)?.isEmpty ?? true);

@@ -610,7 +610,7 @@ describe('nothing is touched', () => {
       child.kill('SIGKILL');
     });
     // `0`: the system doesn't say when the process started.
-    const { host: machine } = await thisWriter();
+    const { machine } = await thisWriter();
     const lease = {
       host: hostname(),
       machine,

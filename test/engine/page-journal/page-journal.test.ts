@@ -101,7 +101,7 @@ test('what another run may go on with stays, until its token is dead', async () 
   expect(await readdir(path)).toEqual([]);
 });
 
-test('what a living run is at work on is left to it', async () => {
+test('what an active run is at work on is left to it', async () => {
   const path = await temporaryFolder();
   const first = await opened(path);
   await first.add(question, page(0));

@@ -99,7 +99,7 @@ test('a dead run’s lease and leftovers stand in nobody’s way, and are gone a
     await writeFile(join(month, '20250601T000000Z-20250608T000000Z-0-dead-0.parquet'), 'half a file');
     const dead = { host: hostname(), machine: '0123456789abcdef', pid: 1, start: '1', startedAt: 0, renewedAt: 0 };
     await writeFile(join(lake, '_runs', '0-dead.json'), JSON.stringify(dead));
-    // One that may still be alive on another host, as far as anybody can know here.
+    // One that may still be active on another machine, as far as anybody can know here.
     const elsewhere = { ...dead, host: 'elsewhere', startedAt: Date.now() - 1e6, renewedAt: Date.now() };
     await writeFile(join(lake, '_runs', '0-elsewhere.json'), JSON.stringify(elsewhere));
     await together(words(lake, upstream));

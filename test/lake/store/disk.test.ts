@@ -197,25 +197,25 @@ describe('A lake on disk', () => {
     };
     const sweep = (): Promise<number> => diskStore(lake, { clock: new HandClock(now) }).removeUnfinished();
 
-    test('loses what dead writers of this host left, at any age', async () => {
-      const { host, pid, start } = await thisWriter();
+    test('loses what dead writers of this machine left, at any age', async () => {
+      const { machine, pid, start } = await thisWriter();
       // Pids end at 4,194,304.
-      await leave(`${host}-4194305-123-00000000-0`, 0);
-      await leave(`${host}-${pid}-${start}1-00000000-0`, 0);
+      await leave(`${machine}-4194305-123-00000000-0`, 0);
+      await leave(`${machine}-${pid}-${start}1-00000000-0`, 0);
       expect(await sweep()).toBe(2);
       expect(await temporaries()).toEqual([]);
     });
 
-    test('keeps what a living writer of this host has, at any age', async () => {
-      const { host, pid, start } = await thisWriter();
-      await leave(`${host}-${pid}-${start}-00000000-0`, 99 * 24 * hour);
+    test('keeps what a running writer of this machine has, at any age', async () => {
+      const { machine, pid, start } = await thisWriter();
+      await leave(`${machine}-${pid}-${start}-00000000-0`, 99 * 24 * hour);
       // Init, started when this file system can't say.
-      await leave(`${host}-1-0-00000000-0`, 99 * 24 * hour);
+      await leave(`${machine}-1-0-00000000-0`, 99 * 24 * hour);
       expect(await sweep()).toBe(0);
       expect(await temporaries()).toHaveLength(2);
     });
 
-    test("keeps another host's for a day, and for good what no store named", async () => {
+    test("keeps another machine's for a day, and for good what no store named", async () => {
       await leave('00112233aabbccdd-1-1-00000000-0', 23 * hour);
       await leave('00112233aabbccdd-1-1-00000000-1', 25 * hour);
       await leave('notes.txt', 99 * 24 * hour);
@@ -276,8 +276,8 @@ describe('A lake on disk', () => {
       expect(await temporaries()).toEqual([]);
     });
 
-    test('keeps what a living process writes when another sweeps', async () => {
-      const { host } = await thisWriter();
+    test('keeps what a running process writes when another sweeps', async () => {
+      const { machine } = await thisWriter();
       // Stopped by the system between its temporary file and its name.
       const child = runOnLake(
         module,
@@ -287,7 +287,7 @@ describe('A lake on disk', () => {
       await firstOutput(child);
       const status = await readFile(`/proc/${String(child.pid)}/stat`, 'latin1').catch(() => undefined);
       const start = status?.slice(status.lastIndexOf(')') + 2).split(' ')[19] ?? '0';
-      await writeFile(join(lake, '_tmp', `${host}-${String(child.pid)}-${start}-00000000-0`), 'half');
+      await writeFile(join(lake, '_tmp', `${machine}-${String(child.pid)}-${start}-00000000-0`), 'half');
       expect(await diskStore(lake).removeUnfinished()).toBe(0);
       const ended = outputOf(child);
       child.kill('SIGKILL');

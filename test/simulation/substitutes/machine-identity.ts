@@ -8,42 +8,44 @@ import { currentProcess, currentWorld } from '../world/world.js';
  * are those of the simulation.
  */
 
-const living = new Set<number>();
+const running = new Set<number>();
 
 export function begin(pid: number): void {
-  living.add(pid);
+  running.add(pid);
 }
 
 export function end(pid: number): void {
-  living.delete(pid);
+  running.delete(pid);
 }
 
 export function endAll(): void {
-  living.clear();
+  running.clear();
 }
 
 export function thisWriter(): Promise<Writer> {
   const process = currentProcess();
-  const host = createHash('sha256')
+  const machine = createHash('sha256')
     .update(process?.machine.name ?? 'observer')
     .digest('hex')
     .slice(0, 16);
-  return Promise.resolve({ host, pid: process?.pid ?? 1, start: '7' });
+  return Promise.resolve({ machine, pid: process?.pid ?? 1, start: '7' });
 }
 
-export function isAlive({ pid }: Writer): Promise<boolean> {
-  return Promise.resolve(living.has(pid));
+export function isRunning({ pid }: Writer): Promise<boolean> {
+  return Promise.resolve(running.has(pid));
 }
 
 export function temporaryNames(writer: Writer): () => string {
   const store = randomBytes(4).toString('hex');
   let count = 0;
-  return () => `${writer.host}-${writer.pid}-${writer.start}-${store}-${count++}`;
+  return () => `${writer.machine}-${writer.pid}-${writer.start}-${store}-${count++}`;
 }
 
 export function writerOf(name: string): Writer | undefined {
-  const [, host, pid, start] = /^([0-9a-f]{16})-(\d{1,10})-(\d{1,20})-[0-9a-f]{8}-\d+$/.exec(name) ?? [];
-  return host === undefined || pid === undefined || start === undefined ? undefined : { host, pid: Number(pid), start };
+  const [, machine, pid, start] = /^([0-9a-f]{16})-(\d{1,10})-(\d{1,20})-[0-9a-f]{8}-\d+$/.exec(name) ?? [];
+  return machine === undefined || pid === undefined || start === undefined
+    ? undefined
+    : { machine, pid: Number(pid), start };
 }
 
 export function hostname(): string {

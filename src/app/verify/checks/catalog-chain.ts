@@ -22,7 +22,7 @@ export const catalogChainCheck: CheckDefinition = {
  */
 export async function checkCatalog({
   lake: { store, snapshot },
-  runs: { active, died },
+  runs: { active, dead },
   expected,
   certificate,
 }: Pick<CatalogContext, 'lake' | 'runs' | 'expected' | 'certificate'>): Promise<void> {
@@ -48,8 +48,8 @@ export async function checkCatalog({
   const { faults, versions } = await publishedFaults(store, snapshot, links());
   certificate.count(publishedLogsCheck, versions);
   for (const { table, path, fault, isUnpublished } of faults) {
-    // A run publishes what it has committed a moment later; the next one does so for a run that died.
-    const isPending = isUnpublished && active.length + died.length > 0;
+    // A run publishes what it has committed a moment later; the next one does so for a dead run.
+    const isPending = isUnpublished && active.length + dead.length > 0;
     const text = isPending ? `${fault}; the next run publishes it` : fault;
     certificate.add(publishedLogsCheck, isPending ? 'note' : 'lake', { table, file: path, loadKey: '' }, text);
   }
