@@ -10,13 +10,16 @@ import type { Backend } from '../serve/served-apis.js';
 import { faultyReports } from './faults/faulty-reports.js';
 import { faultyTransactions } from './faults/faulty-transactions.js';
 
-/** A backend with the live service's worst behaviour, API by API; an API without faults of its own stays as it is. */
+/** A backend with the live service's worst behaviour, API by API; without faults of items it stays as it is. */
 export function faultyBackend(backend: Backend, injector: FaultInjector): Backend {
-  const events = faultyEvents(backend, injector);
-  const byTransaction = backend.byTransaction && faultyTransactions(backend.byTransaction, injector);
-  const byReport = backend.byReport && faultyReports(backend.byReport, injector);
-  const isFaulty = events !== backend || byTransaction !== backend.byTransaction || byReport !== backend.byReport;
-  return isFaulty ? { ...backend, ...events, byTransaction, byReport } : backend;
+  if (!injector.changesItems) return backend;
+  const { byTransaction, byReport } = backend;
+  return {
+    ...backend,
+    ...faultyEvents(backend, injector),
+    byTransaction: byTransaction && faultyTransactions(byTransaction, injector),
+    byReport: byReport && faultyReports(byReport, injector),
+  };
 }
 
 /** Starts the upstream of a first run: the service over a synthetic seller, on loopback, without throttling. */

@@ -37,6 +37,11 @@ export class FaultInjector {
     return this.#options.faults[kind] !== undefined;
   }
 
+  /** Whether a kind is enabled by name that doesn't hit requests: only such change what a backend answers. */
+  get changesItems(): boolean {
+    return faultKinds.some((kind) => this.has(kind) && faultRules[kind].shareOf !== 'requests');
+  }
+
   amount(kind: FaultKind): number {
     return this.#options.faults[kind]?.amount ?? faultRules[kind].amount?.default ?? 0;
   }

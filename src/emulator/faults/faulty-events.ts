@@ -5,7 +5,6 @@ import type { BackendItem, BackendPage, BackendQuery } from '../../serve/operati
 import type { EventBackend } from '../../serve/api-v0/event-backend.js';
 import { dayMs, hourMs, type Window } from '../../core/windows.js';
 import type { FaultInjector } from './fault-injector.js';
-import type { FaultKind } from './fault-settings.js';
 import { itemOrder, reordered, type ItemOrder } from './item-order.js';
 
 /** A list of events that the live service sends and its public model lacks. */
@@ -34,15 +33,6 @@ export function withoutMember(json: string, name: string): string {
   return `{${others.map((key) => `${tape.text(key)}:${tape.text(key + 1)}`).join(',')}}`;
 }
 
-/** The faults that change the events and groups of a backend. */
-const eventFaults: readonly FaultKind[] = [
-  'deferred-events',
-  'recent-incomplete',
-  'total-missing',
-  'unknown-list',
-  'history-limit',
-];
-
 /**
  * Events and groups with the live service's worst behaviour: late events, a limited history, groups without a total, events
  * in an unknown list, another order. Whether an event is hidden depends on its content and the instant of the chain's first
@@ -50,7 +40,7 @@ const eventFaults: readonly FaultKind[] = [
  * never late or too old. A page may have fewer items than requested.
  */
 export function faultyEvents(backend: EventBackend, injector: FaultInjector): EventBackend {
-  const faulty = eventFaults.some((kind) => injector.has(kind)) ? withFaults(backend, injector) : backend;
+  const faulty = withFaults(backend, injector);
   const order = itemOrder(injector);
   return order === undefined ? faulty : withOrder(faulty, order);
 }
@@ -108,8 +98,6 @@ function withOrder(backend: EventBackend, order: ItemOrder): EventBackend {
 const empty: BackendPage = { items: [], next: undefined };
 
 function isHidden(injector: FaultInjector, { list, json }: BackendItem, asOf: number): boolean {
-  const hiding = ['deferred-events', 'recent-incomplete', 'history-limit'] as const;
-  if (!hiding.some((kind) => injector.has(kind))) return false;
   const date = instantIn(membersOf(json), dateNames);
   if (date === undefined) return false;
   if (injector.hidesOld(date, asOf)) return true;

@@ -157,12 +157,6 @@ const edits = [
   ['dotted-dates', dottedDates],
 ] as const satisfies readonly (readonly [FaultKind, SettlementEdit])[];
 
-/** The faults that change the reports of a backend. */
-const reportFaults: readonly FaultKind[] = [
-  ...edits.map(([kind]) => kind),
-  ...(['reports-overlap', 'report-restated', 'report-missing', 'windows-1252'] as const),
-];
-
 /** A report, and the settlement that it is of: a restated report has the settlement of the one before it. */
 interface FaultyReport extends SettlementReport {
   readonly of: SettlementReport;
@@ -173,7 +167,6 @@ interface FaultyReport extends SettlementReport {
  * of other marketplaces. A fault hits a settlement in all documents alike, by its id.
  */
 export function faultyReports(backend: ReportBackend, injector: FaultInjector): ReportBackend {
-  if (!reportFaults.some((kind) => injector.has(kind))) return backend;
   const negative = new Map<string, boolean>();
 
   async function isNegative(report: SettlementReport): Promise<boolean> {

@@ -57,12 +57,6 @@ const rewriters: readonly (readonly [FaultKind, () => MemberRewriter])[] = [
   ['status-case', () => statusCase],
 ];
 
-/** The faults that change the transactions of a backend. */
-const transactionFaults: readonly FaultKind[] = [
-  ...rewriters.map(([kind]) => kind),
-  ...(['recent-incomplete', 'history-limit', 'early-release', 'withdrawn', 'no-transactions'] as const),
-];
-
 /** The text before a maturity date, and the date. */
 const maturity = /("maturityDate":")([^"]+)/;
 /** Matches the id of the deferred sale that a transaction releases. */
@@ -74,7 +68,7 @@ const releasedId = /"relatedIdentifierName":"DEFERRED_TRANSACTION_ID","relatedId
  * request.
  */
 export function faultyTransactions(backend: TransactionBackend, injector: FaultInjector): TransactionBackend {
-  const faulty = transactionFaults.some((kind) => injector.has(kind)) ? withFaults(backend, injector) : backend;
+  const faulty = withFaults(backend, injector);
   const order = itemOrder(injector);
   if (order === undefined) return faulty;
   return {
@@ -103,8 +97,6 @@ function withFaults(backend: TransactionBackend, injector: FaultInjector): Trans
 }
 
 function isHidden(injector: FaultInjector, item: BackendItem, asOf: number): boolean {
-  const hiding = ['withdrawn', 'history-limit', 'recent-incomplete'] as const;
-  if (!hiding.some((kind) => injector.has(kind))) return false;
   const { transactionId, postedDate } = JSON.parse(item.json) as Readonly<Record<string, unknown>>;
   const id = String(transactionId);
   if (injector.has('withdrawn') && isWithdrawn(injector, item, id, asOf)) return true;
