@@ -30,20 +30,13 @@ const parameters: Readonly<Record<string, string | number>> = {
   by: 'group_id',
 };
 
-/** The tables of verify's session that get the rows of statements. */
-const tableOf: Readonly<Record<string, string>> = {
-  'seen.sql': 'seen',
-  'nets.sql': 'nets',
-  'paid.sql': 'nets',
-  'summaries.sql': 'totals',
-  'reports.sql': 'totals',
-  'unsummed.sql': 'unsummed',
-};
+/** The table of verify's session that gets the rows of a statement, by its name. */
+const sessionTable = /\/session\/([a-z]+)(?:-of-[a-z-]+)?\.sql$/;
 
 /** The tables that statements read with the numbers of files. */
 const ofFiles: Readonly<Record<string, string>> = {
-  'summaries.sql': 'settlement_summaries',
-  'reports.sql': 'settlement_reports',
+  'totals-of-summaries.sql': 'settlement_summaries',
+  'totals-of-reports.sql': 'settlement_reports',
 };
 
 /** Tables of entries that have the columns of their events too, as a later version may store them. */
@@ -74,13 +67,12 @@ test.each([
   await database.execute(
     `CREATE VIEW entry_texts AS SELECT 0 AS bundle, event_id, '[]' AS text, 0 AS file, amount_text FROM entries`,
   );
-  const session = 'src/app/verify/statements/session-tables.sql';
+  const session = 'src/app/verify/session/tables.sql';
   for (const statement of statementsOf(await readFile(session, 'utf8'))) await database.execute(statement);
 
   const files: string[] = [];
-  for (const folder of ['settlements', 'settlement-reports', 'verify/statements', 'report'].map((name) =>
-    join('src/app', name),
-  ))
+  const folders = ['settlements', 'settlement-reports', 'verify/session', 'verify/statements', 'report'];
+  for (const folder of folders.map((name) => join('src/app', name)))
     files.push(...(await readdir(folder)).map((name) => join(folder, name)));
   const statements = files.filter((file) => file.endsWith('.sql') && file !== session);
   expect(statements.length).toBeGreaterThan(25);
@@ -96,7 +88,7 @@ test.each([
     const run = database.rows(text, { parameters: Object.fromEntries(named) });
     await expect(run, file).resolves.toBeInstanceOf(Array);
     // What verify collects over all files has the columns of its table.
-    const table = tableOf[basename(file)];
+    const table = sessionTable.exec(file)?.[1];
     if (table !== undefined) {
       const { columns } = await database.query(text, { parameters: Object.fromEntries(named) });
       const stored = await database.rows(`DESCRIBE ${table}`);

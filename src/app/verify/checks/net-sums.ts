@@ -6,7 +6,7 @@ import { rowsWithSource } from '../../../lake/files/local-parquet.js';
 import { derivedRowsRemedy } from '../../coverage/damaged-rows.js';
 import type { CheckContext, CheckDefinition } from '../common/check.js';
 import { derivedOf, pathsOf, type TableFiles } from '../common/checked-files.js';
-import fileSums from '../statements/net-sums.sql';
+import netSumsOfFiles from '../statements/net-sums-of-files.sql';
 
 export const netSumsCheck: CheckDefinition = {
   name: 'net-sums',
@@ -24,7 +24,7 @@ async function checkNetSums({ schema, bundles }: TableFiles, { database, certifi
   if (files.length === 0) return;
   certificate.count(netSumsCheck, files.length);
   const sumsOfFiles = await database.rows(
-    statementOver({ read_entries: `FROM ${rowsWithSource(pathsOf(files))}` }, fileSums),
+    statementOver({ read_entries: `FROM ${rowsWithSource(pathsOf(files))}` }, netSumsOfFiles),
   );
   const netsOf = groupBy(sumsOfFiles, ({ source }) => Number(source));
   for (const [source, file] of files.entries()) {

@@ -11,16 +11,16 @@ import { groupEntries, groups } from '../../../sources/finances/api-v0/event-tab
 import { settlementReports } from '../../../sources/finances/settlement-reports/report-tables.js';
 import { settlementOf, type NetSum, type Settlement } from '../../settlements/settlements.js';
 import settlementRows from '../../settlements/settlements.sql';
+import netsOfGroupEntries from '../session/nets-of-group-entries.sql';
+import netsOfTransactions from '../session/nets-of-transactions.sql';
+import seen from '../session/seen.sql';
+import sessionTables from '../session/tables.sql';
+import totalsOfReports from '../session/totals-of-reports.sql';
+import totalsOfSummaries from '../session/totals-of-summaries.sql';
+import unsummed from '../session/unsummed.sql';
 import groupPositions from '../statements/group-positions.sql';
-import netSumsOf from '../statements/net-sums-of.sql';
-import nets from '../statements/nets.sql';
+import netSumsOfSettlements from '../statements/net-sums-of-settlements.sql';
 import oldestByAccount from '../statements/oldest.sql';
-import paid from '../statements/paid.sql';
-import reports from '../statements/reports.sql';
-import seenEvents from '../statements/seen.sql';
-import sessionTables from '../statements/session-tables.sql';
-import summaries from '../statements/summaries.sql';
-import unsummed from '../statements/unsummed.sql';
 import { derivedOf, pathsOf, type CheckedFile, type ProblemLocation, type TableFiles } from './checked-files.js';
 
 /** The total of a settlement: of its report, or of its summary, which has the net proceeds. */
@@ -31,10 +31,10 @@ export type SettlementTotal = Pick<
 
 /** What is kept of the rows of a table, over files of one account: the table of the session, and the statement whose rows it gets. */
 const keptOf: ReadonlyMap<string, { readonly to: 'nets' | 'totals'; readonly statement: string }> = new Map([
-  [groupEntries.name, { to: 'nets', statement: nets }],
-  [transactions.name, { to: 'nets', statement: paid }],
-  [settlementSummaries.name, { to: 'totals', statement: summaries }],
-  [settlementReports.name, { to: 'totals', statement: reports }],
+  [groupEntries.name, { to: 'nets', statement: netsOfGroupEntries }],
+  [transactions.name, { to: 'nets', statement: netsOfTransactions }],
+  [settlementSummaries.name, { to: 'totals', statement: totalsOfSummaries }],
+  [settlementReports.name, { to: 'totals', statement: totalsOfReports }],
 ]);
 
 /**
@@ -105,7 +105,7 @@ export class IndexTables {
           ? "SELECT '' AS event_id, '' AS currency WHERE false"
           : `SELECT *, ${literal(entries)} AS tab FROM ${rowsWithSource(pathsOf(derived))}`,
     };
-    await database.execute(`INSERT INTO seen ${statementOver(relations, seenEvents)}`);
+    await database.execute(`INSERT INTO seen ${statementOver(relations, seen)}`);
     if (derived.length > 0) await database.execute(`INSERT INTO unsummed ${statementOver(relations, unsummed)}`);
   }
 
@@ -161,7 +161,7 @@ export class IndexTables {
     by: 'group_id' | 'settlement_id',
   ): Promise<ReadonlyMap<string, readonly NetSum[]>> {
     const found = new Map<string, NetSum[]>();
-    for (const row of await this.#database.rows(netSumsOf, { parameters: { tab, by } })) {
+    for (const row of await this.#database.rows(netSumsOfSettlements, { parameters: { tab, by } })) {
       const key = settlementKey(String(row['account']), String(row['id']));
       const [currency, net] = [textOrNull(row['currency']), textOrNull(row['net'])];
       const sum = { currency, net, inexact: Number(row['inexact']), unknown: Number(row['unknown']) };

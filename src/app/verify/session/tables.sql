@@ -1,11 +1,10 @@
 -- The tables of verify's session: a few numbers and ids for each event, net sums and totals, which are compared across files.
---
--- seen: the rows of `seen.sql`.
+-- The rows of a file `TABLE.sql` or `TABLE-of-….sql` beside this one are added to its table.
+
 CREATE TABLE seen (
   tab VARCHAR, account VARCHAR, file INTEGER, id VARCHAR, content UHUGEINT, instant BIGINT, dated BOOLEAN, inside BOOLEAN,
   group_id VARCHAR, position BIGINT, currency VARCHAR
 );
--- nets: the rows of `nets.sql` and of `paid.sql`.
 CREATE TABLE nets (
   tab VARCHAR, account VARCHAR, group_id VARCHAR, settlement_id VARCHAR, currency VARCHAR, net DECIMAL(38,6), inexact BIGINT, unknown BIGINT
 );
@@ -15,11 +14,9 @@ CREATE TABLE settlements (
   beginning VARCHAR, beginning_currency VARCHAR, fund_transfer_status VARCHAR, paid BIGINT, trace_id VARCHAR, converted_total VARCHAR,
   converted_currency VARCHAR
 );
--- totals: the rows of `summaries.sql` and of `reports.sql`.
 CREATE TABLE totals (
   tab VARCHAR, account VARCHAR, file INTEGER, id VARCHAR, starts BIGINT, ends BIGINT, total VARCHAR, currency VARCHAR
 );
--- unsummed: the rows of `unsummed.sql`.
 CREATE TABLE unsummed (tab VARCHAR, currency VARCHAR, amounts BIGINT);
 -- compared: one row for each settlement whose events are compared with those by date.
 --
