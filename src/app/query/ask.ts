@@ -2,7 +2,7 @@ import { chunksOf, writeRows, type Format } from '../../core/text/formats.js';
 import type { Lake } from '../../lake/lake.js';
 import type { QuerySettings } from '../configuration/settings.js';
 import type { ReadingContext } from '../context.js';
-import { loadedText, monthBefore, newestMonth, partialMonths, windowsByAccount } from './loaded-months.js';
+import { loadedText, newestMonth, partialMonths, windowsByAccount } from './loaded-months.js';
 import { questionNamed, questionQuery, questions, questionValues } from './questions.js';
 
 /** A question with the values of its parameters, for a lake. */
@@ -31,10 +31,10 @@ export function askedQuestion(lake: Lake, { name, parameters, timeZone = 'UTC', 
   const accounts = windowsByAccount(lake);
   const newest = newestMonth([...accounts.values()].flat(), timeZone, now);
   const values = questionValues(question, parameters, { newestMonth: newest, now });
-  const [month, from] = [values.get('month'), values.get('from')];
-  const before = name === 'month-comparison' ? [1, 12] : [];
-  const months = month === undefined ? [] : [0, ...before].map((count) => monthBefore(month, count));
-  const ranges = months.map((month) => ({ first: month, last: month }));
+  const ranges = [...values].flatMap(([parameter, month]) =>
+    month === undefined || !parameter.startsWith('month') ? [] : [{ first: month, last: month }],
+  );
+  const from = values.get('from');
   if (from !== undefined) ranges.push({ first: from, last: '9999-12' });
   const notes = [...accounts].flatMap(([account, windows]) =>
     ranges.flatMap((range) => {

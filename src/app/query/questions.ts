@@ -32,7 +32,7 @@ export interface Question {
 
 /**
  * A file of a question: a comment with its title, its rows and columns, and a line `$NAME: TYPE = DEFAULT, what it is` for each
- * parameter; then the query.
+ * parameter; then the query, in which `$month_12` is the month 12 months before `$month`.
  */
 function questionOf(name: QuestionName): Question {
   const text = texts.get(name) ?? '';
@@ -71,13 +71,13 @@ export interface QuestionTime {
 }
 
 /**
- * The values of a question's parameters as texts; undefined: null.
+ * The values of a question's parameters as texts, and of the months before `$month` that its query names; undefined: null.
  *
  * @param given those of the user by their names
  * @throws LedgerlakeError USAGE for another name, and for a value of another type
  */
 export function questionValues(
-  { name, parameters }: Question,
+  { name, parameters, query }: Question,
   given: Readonly<Record<string, string>>,
   time: QuestionTime,
 ): ReadonlyMap<string, string | undefined> {
@@ -86,12 +86,18 @@ export function questionValues(
     const known = parameters.map((parameter) => parameter.name).join(', ') || 'none';
     throw usageError(`expected a parameter of ${name} (${known}), got ${JSON.stringify(other)}`);
   }
-  return new Map(
+  const values = new Map(
     parameters.map((parameter) => {
       const text = given[parameter.name] ?? parameter.standard;
       return [parameter.name, text === undefined ? undefined : valueOf(parameter, text, time)];
     }),
   );
+  const month = values.get('month');
+  if (month === undefined) return values;
+  for (const [, count = ''] of query.matchAll(/\$month_(\d+)/g)) {
+    values.set(`month_${count}`, monthBefore(month, Number(count)));
+  }
+  return values;
 }
 
 /** A value as the files write defaults, which users may give too: `newest - 2`, `30 days ago`, `tomorrow`; otherwise itself. */
