@@ -65,7 +65,7 @@ export async function forgetIn(
   const { store } = lake;
   const { account, yes } = options;
   emitDamage(lake, emit);
-  await refuseUnknownAccount(lake, account, clock);
+  await refuseAbsentAccount(lake, account, clock);
   // A foreign lake may have any name, and the name becomes a folder's.
   readAccountName(account);
   if (!yes) await ask(store, account, before, confirm);
@@ -135,7 +135,8 @@ interface ForgetResult {
   readonly backups: readonly BackupNote[];
 }
 
-async function refuseUnknownAccount(lake: Lake, account: string, clock: Clock): Promise<void> {
+/** Names no similar account: that would suggest to forget another one. */
+async function refuseAbsentAccount(lake: Lake, account: string, clock: Clock): Promise<void> {
   const accounts = await accountsIn(lake, clock);
   if (accounts.has(account)) return;
   const names = [...accounts].toSorted().join(', ');

@@ -1,5 +1,6 @@
 import { isoInstant } from '../../core/numeric/instant.js';
 import type { Database } from '../../core/duckdb/connection.js';
+import { parametersOf } from '../../core/duckdb/sql-statements.js';
 import type { ResultCell } from '../../core/text/rows.js';
 
 /** Conversions of a column's cells; a decimal keeps its exact text. */
@@ -51,9 +52,9 @@ export function figureReader(
     to: to === undefined ? 'infinity' : isoInstant(to),
   };
   return async <C extends Columns>({ text, columns }: Statement<C>, parameters = {}) => {
-    const known = Object.entries({ ...scope, ...parameters });
+    const names = parametersOf(text);
     // DuckDB refuses a value of which the statement has no parameter.
-    const named = known.filter(([name]) => new RegExp(String.raw`\$${name}\b`).test(text));
+    const named = Object.entries({ ...scope, ...parameters }).filter(([name]) => names.has(name));
     const rows = await database.rows(text, { signal, parameters: Object.fromEntries(named) });
     const fields = Object.entries(columns).map(([name, kind]) => ({
       name,

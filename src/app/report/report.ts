@@ -4,6 +4,7 @@ import { dirname, extname, join, resolve } from 'node:path';
 import { groupBy } from '../../core/group-by.js';
 import type { Clock } from '../../core/clock.js';
 import type { Database } from '../../core/duckdb/connection.js';
+import { refuseUnknownAccount } from '../configuration/account.js';
 import { messageOf, usageError } from '../../core/errors.js';
 import { isFolder, openToRead } from '../../core/io/files.js';
 import { replaceFile } from '../../core/io/write-file.js';
@@ -241,12 +242,7 @@ export interface Report {
  */
 export async function lakeReport(question: ReportQuestion): Promise<Report> {
   const { lake, location, account, clock, signal } = question;
-  const loadedAccounts = [...lake.snapshot.accounts()].toSorted();
-  if (account !== undefined && loadedAccounts.length > 0 && !loadedAccounts.includes(account)) {
-    throw usageError(
-      `expected --account to be an account of ${location} (${loadedAccounts.join(', ')}), got ${account}`,
-    );
-  }
+  refuseUnknownAccount(account, lake.snapshot.accounts(), location);
   const { timeZone, cache, cacheGigabytes, emit } = question;
   const reader = await lakeReader(lake, location, clock, { timeZone, cache, cacheGigabytes, emit });
   const database = await LakeDatabase.open(reader, {

@@ -215,11 +215,11 @@ async function writeTable({ certificate, found }: Verified, options: VerifyComma
 }
 
 const checkColumns: readonly ResultColumn[] = [
-  { name: 'check', kind: 'time' },
+  { name: 'check', kind: 'text' },
   { name: 'what', kind: 'text' },
   { name: 'checked', kind: 'number' },
-  { name: 'of', kind: 'time' },
-  { name: 'result', kind: 'time' },
+  { name: 'of', kind: 'text' },
+  { name: 'result', kind: 'text' },
 ];
 
 /** Width of the table, in cells of the terminal. */

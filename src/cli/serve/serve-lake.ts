@@ -8,7 +8,7 @@ import { existingLake, refuseWithoutFolder } from '../../lake/existing-lake.js';
 import { Lake } from '../../lake/lake.js';
 import { openStore } from '../../lake/store/open-store.js';
 import { cacheOf } from '../../app/configuration/settings.js';
-import { readAccountName } from '../../app/configuration/account.js';
+import { readAccountName, refuseUnknownAccount } from '../../app/configuration/account.js';
 import { openLakeBackend } from '../../serve/served-apis.js';
 import { MainTables } from '../../serve/lake/committed-files.js';
 import type { Health } from '../../serve/http/side-pages.js';
@@ -26,9 +26,9 @@ export async function openServedLake(location: string, account: string | undefin
   await refuseWithoutFolder(location);
   const tables = await MainTables.open(openStore(location, { clock }), clock);
   emitDamage(tables.lake, emit);
-  const accounts = [...tables.lake.snapshot.accounts()].toSorted();
+  const accounts = tables.lake.snapshot.accounts();
   // A location without a lake has a more precise error.
-  if (accounts.length === 0) await existingLake({ lake: location }, allTables, { clock });
+  if (accounts.size === 0) await existingLake({ lake: location }, allTables, { clock });
   const served = servedAccount(location, account, accounts);
   const checkHealth = async (): Promise<Health> => {
     await tables.refresh();
@@ -75,13 +75,13 @@ function reportCache(location: string, account: string, clock: Clock, tables: Ma
   return () => mutex.run(currentReport);
 }
 
-function servedAccount(location: string, account: string | undefined, accounts: readonly string[]): string {
-  const [first, ...others] = accounts;
-  if (first === undefined) {
+function servedAccount(location: string, account: string | undefined, accounts: ReadonlySet<string>): string {
+  refuseUnknownAccount(account, accounts, location);
+  const chosen = [...accounts].filter((name) => name === (account ?? name)).toSorted();
+  const [served, ...others] = chosen;
+  if (served === undefined) {
     throw usageError(`expected a lake with events in ${location}, got none; \`ledgerlake backfill\` loads them`);
   }
-  if (account === undefined && others.length === 0) return first;
-  if (account !== undefined && accounts.includes(account)) return account;
-  const expected = account === undefined ? 'the account to serve, got none' : `an account of the lake, got ${account}`;
-  throw usageError(`expected --account to name ${expected}; ${location} has ${accounts.join(', ')}`);
+  if (others.length === 0) return served;
+  throw usageError(`expected --account to name the account to serve, got none; ${location} has ${chosen.join(', ')}`);
 }

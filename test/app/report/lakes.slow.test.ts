@@ -98,7 +98,7 @@ test('accounts stand one after the other, and one of them alone', async () => {
   expect(one.page.texts('header .lead')).toHaveLength(1);
   await expect(reported(lake, { account: 'third' })).rejects.toMatchObject({
     code: 'USAGE',
-    message: 'expected --account to be an account of data/lake (other, shop), got third',
+    message: 'expected --account to be an account of data/lake (other, shop), got "third"',
   });
 });
 

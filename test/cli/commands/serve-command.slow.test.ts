@@ -208,10 +208,14 @@ describe('serve', () => {
 
     test('that holds several accounts asks which one, and refuses others', async () => {
       const { lake } = await shops.copy();
-      for (const words of [[], ['--account', 'shop-c']]) {
+      for (const [words, expected] of [
+        [[], /name the account to serve, got none; .* has shop-a, shop-b\n$/],
+        [['--account', 'shop-c'], /be an account of .* \(shop-a, shop-b\), got "shop-c"/],
+      ] as const) {
         const { code, out, err } = await ended(['--lake', lake, ...words]);
         expect({ code, out }).toEqual({ code: 2, out: '' });
-        expect(err).toMatch(/^ledgerlake: USAGE: expected --account to name .* has shop-a, shop-b\n$/);
+        expect(err).toMatch(/^ledgerlake: USAGE: expected --account to /);
+        expect(err).toMatch(expected);
       }
     });
 
