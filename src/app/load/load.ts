@@ -222,7 +222,14 @@ async function runPlan(plan: LoadPlan, begun: BegunLoad, task: LoadTask, given: 
   const unvacuumed = ran.failure === undefined ? await vacuum().catch((error: unknown) => error) : undefined;
   const unexported = await exportAfterRun(lake, options, context);
   const serviceNow = () => clock.now() + (clockOffsetSeconds ?? 0) * 1000;
-  const failure = ran.failure ?? refused ?? unvacuumed ?? unexported ?? plan.failureAfter?.(serviceNow());
+  // The only place that ranks failures: what stopped the run first, then what it left undone, last what it could not read.
+  const failure =
+    ran.failure ??
+    refused ??
+    unvacuumed ??
+    unexported ??
+    plan.failureAfter?.(serviceNow()) ??
+    holesFailure(ran.summaries);
   const report = await endRun(plan, { ...ran, failure, clockOffsetSeconds }, begun, task, context);
   const isRead = ran.summaries.length > 0 && ran.failure === undefined && refused === undefined;
   return { ...report, isRead, findings, serviceNow: serviceNow() };
@@ -254,7 +261,7 @@ async function endRun(
     forgottenBefore: isIdle ? lake.snapshot.forgottenBefore(account) : undefined,
     seconds: (endedAt - startedAt) / 1000,
     summaries,
-    failure: failure ?? holesFailure(summaries),
+    failure,
     catalog: catalogVersion(lake),
   };
   const { endpoint, isEndpointConfigured } = options;
