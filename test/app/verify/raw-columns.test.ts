@@ -5,10 +5,14 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { CertificateBuilder, type CheckContext } from '../../../src/app/verify/common/check.js';
 import { checkEvents } from '../../../src/app/verify/event-entries.js';
 import type { CheckedFile } from '../../../src/app/verify/common/checked-files.js';
+import { rulesOf } from '../../../src/app/verify/common/event-rules.js';
+import { recordRules } from '../../../src/app/verify/common/raw-column-rules.js';
+import { hasEvents, type Table } from '../../../src/core/columns/table.js';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import { encodeFile } from '../../../src/core/parquet/encode-file.js';
 import { eventCollector } from '../../../src/sources/finances/api-v0/collectors.js';
 import { scanPage } from '../../../src/sources/finances/api-v0/finances-page.js';
+import { financesApis } from '../../../src/sources/finances/finances-apis.js';
 import { windowSubject } from '../../../src/sources/finances/model/slice-rows.js';
 import { entries, events } from '../../../src/sources/finances/api-v0/event-tables.js';
 import { eventsPage } from '../../reference/event-arbitraries.js';
@@ -39,6 +43,54 @@ beforeAll(async () => {
 afterAll(() => {
   whole.remove();
 });
+
+/** What looks at the columns that have no rule, by the rows of a table. */
+const unruled: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  events: {
+    'event-ids': ['event_id', 'content_hash', 'event_list'],
+    partitions: ['effective_at', 'window_start', 'window_end'],
+    positions: ['position'],
+    'the request, not raw': ['group_id', 'requested_order_id'],
+    'nothing: files of earlier versions lack it': ['marketplace_id'],
+  },
+  transactions: {
+    'event-ids': ['event_id', 'content_hash'],
+    partitions: ['effective_at', 'window_start', 'window_end'],
+    positions: ['position'],
+    'the request, not raw': ['requested_order_id'],
+  },
+  records: {
+    partitions: ['window_start', 'window_end'],
+    positions: ['position'],
+    'the request, not raw': ['settlement_id'],
+  },
+  entries: {
+    'amounts, roles': ['event_id', 'entry', 'path', 'breakdown', 'kind', 'role', 'amount', 'amount_text', 'currency'],
+    'rebuild: what the event has': [
+      ...['event_list', 'posted_at', 'effective_at', 'amazon_order_id', 'marketplace', 'marketplace_id', 'group_id'],
+      ...['transaction_id', 'transaction_type', 'status', 'deferred_transaction_id'],
+    ],
+    'rebuild: what the item has': [
+      ...['item', 'sku', 'fnsku', 'asin', 'order_item_id', 'quantity', 'fulfillment_network', 'name'],
+    ],
+  },
+};
+
+test.each(financesApis.flatMap(({ name, tables }) => tables.map((table: Table) => ({ api: name, table }))))(
+  'each column of $table.name follows from raw by a rule, or is named with what looks at it',
+  ({ api, table }) => {
+    const { columns } = table;
+    const isMain = hasEvents(table);
+    const rules = isMain ? rulesOf(table).columns : (recordRules[table.name]?.columns ?? []);
+    const ofEvents = api === 'v0' ? 'events' : 'transactions';
+    const kind = table.row === 'entry' ? 'entries' : isMain ? ofEvents : 'records';
+    const others = Object.values(unruled[kind] ?? {}).flat();
+    const ruled = rules.flatMap(({ name, inexact }) => (inexact === undefined ? [name] : [name, inexact]));
+    const names = columns.map(({ name }) => name);
+    expect(names.filter((name) => name !== 'raw' && !ruled.includes(name) && !others.includes(name))).toEqual([]);
+    expect(ruled.filter((name) => !names.includes(name))).toEqual([]);
+  },
+);
 
 test('the columns of a lake follow from raw', async () => {
   const { checks } = await verified(whole);
