@@ -24,7 +24,7 @@ async function loaded(
   const from = new Date(clock.now() - 105 * 86_400_000).toISOString();
   const to = new Date(endOf(clock)).toISOString();
   await ran({ lake, endpoint, account: 'shop', from, to, pipelines: [...pipelines] }, { clock });
-  return { ...(await database(lake, clock)), seller };
+  return Object.assign(await database(lake, clock), { seller });
 }
 
 const dollars =
