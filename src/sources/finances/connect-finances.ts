@@ -9,10 +9,7 @@ import {
   type PagedClientOptions,
 } from '../../engine/paging/paged-client.js';
 import type { Slice } from '../../engine/run/slice-queue.js';
-import type { WithFinances20240619 } from './api-2024-06-19/finances-api.js';
-import type { WithFinancesV0 } from './api-v0/finances-api.js';
-import type { ApiName } from './api-names.js';
-import { financesApis } from './finances-apis.js';
+import { financesApis, type FinancesReaders } from './finances-apis.js';
 import type {
   ApiQuery,
   FinancesApi,
@@ -24,7 +21,7 @@ import type { ScannedApiPage } from './selling-partner/scanned-page.js';
 import { connectReports, type ReportsClient, type WithReports } from './settlement-reports/reports-api.js';
 
 /** A client of each Finances API, by its name, and one of that of reports. */
-export interface FinancesUpstream extends WithFinancesV0, WithFinances20240619, WithReports {}
+export interface FinancesUpstream extends FinancesReaders, WithReports {}
 
 /** A pipeline that reads the finances; see `pipelines/`. */
 export type FinancesPipeline<S extends Slice = Slice, Page = unknown, Prepared = unknown> = Pipeline<
@@ -104,9 +101,9 @@ export const noUpstream: FinancesUpstream = {
 /** Clients of all APIs; each is that of the API with its name. */
 function byName(
   clients: readonly (FinancesReader<ApiQuery, ScannedApiPage> & { readonly name: string })[],
-): Pick<FinancesUpstream, ApiName> {
+): FinancesReaders {
   const named = clients.map((client): [string, FinancesReader<ApiQuery, ScannedApiPage>] => [client.name, client]);
-  return Object.fromEntries(named) as Pick<FinancesUpstream, ApiName>;
+  return Object.fromEntries(named) as FinancesReaders;
 }
 
 function noReports(): ReportsClient {

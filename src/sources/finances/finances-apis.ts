@@ -2,7 +2,14 @@ import type { Derivation } from '../../engine/run/derivation.js';
 import { finances20240619 } from './api-2024-06-19/finances-api.js';
 import { financesV0 } from './api-v0/finances-api.js';
 import type { ApiName, FinancesOperation } from './api-names.js';
-import type { ApiOperation, FinancesApi } from './selling-partner/finances-api.js';
+import type {
+  ApiOperation,
+  ApiQuery,
+  FinancesApi,
+  FinancesReader,
+  PagedFinancesApi,
+} from './selling-partner/finances-api.js';
+import type { ScannedApiPage } from './selling-partner/scanned-page.js';
 import {
   reportOperations,
   type ReportOperation,
@@ -15,6 +22,14 @@ const apiByName = { v0: financesV0, '2024-06-19': finances20240619 } as const sa
 
 /** The Finances APIs, the oldest first. */
 export const financesApis = Object.values(apiByName);
+
+type ReaderOf<Api extends FinancesApi> =
+  ReturnType<Api['paged']> extends PagedFinancesApi<infer Q extends ApiQuery, infer P extends ScannedApiPage>
+    ? FinancesReader<Q, P>
+    : never;
+
+/** A reader of each API, by its name. */
+export type FinancesReaders = { readonly [Name in ApiName]: ReaderOf<(typeof apiByName)[Name]> };
 
 /** An operation of any of the APIs, or of the Reports API. */
 export type OperationName = FinancesOperation | ReportOperationName;
