@@ -6,7 +6,7 @@ import { replaceFile } from '../../core/io/write-file.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 import { dayMs } from '../../core/windows.js';
 import type { Lake } from '../../lake/lake.js';
-import { loadedText, partialMonths, windowsByAccount } from '../query/loaded-months.js';
+import { lackText, windowsByAccount } from '../query/loaded-months.js';
 import { printable } from '../../core/printable.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { chunksOf, csvText } from '../../core/text/formats.js';
@@ -160,7 +160,7 @@ async function readJournals(
   };
   const now = await read(version);
   const warnings = [
-    ...(since === undefined ? partialNotes(lake, accounts, days, timeZone) : []),
+    ...(since === undefined ? lackNotes(lake, accounts, days, timeZone) : []),
     ...reader.notesOn('FROM journal_lines'),
     ...(await readNotes(version, basis, accounts, signal)),
   ];
@@ -226,16 +226,13 @@ function lineOf(row: ResultRow): JournalLine {
 const withPosted = 'WITH journal_amounts AS (FROM posted_amounts)';
 const linesOfPosted = `${withPosted}, journal_lines AS (${journalLinesView}) ${journalLines}`;
 
-/** The months of a range that are not loaded to their end. */
-function partialNotes(lake: Lake, accounts: readonly string[], { from, to }: Days, timeZone = 'UTC'): string[] {
+/** The months of a range that are loaded in part only, or not at all. */
+function lackNotes(lake: Lake, accounts: readonly string[], { from, to }: Days, timeZone = 'UTC'): string[] {
   const loaded = windowsByAccount(lake);
   const range = { first: from.slice(0, 7), last: isoInstant(Date.parse(to) - dayMs).slice(0, 7) };
   return accounts.flatMap((account) => {
-    const windows = loaded.get(account) ?? [];
-    const partial = partialMonths(windows, timeZone, range) ?? [];
-    return partial.length === 0
-      ? []
-      : `${loadedText(account, `only a part of ${partial.join(', ')}`, windows)}; --since adjusts its journals later`;
+    const lack = lackText(account, loaded.get(account) ?? [], timeZone, range);
+    return lack === undefined ? [] : [`${lack}; --since adjusts its journals later`];
   });
 }
 

@@ -1,15 +1,16 @@
 import { chunksOf, writeRows, type Format } from '../../core/text/formats.js';
+import { spanOf, type Window } from '../../core/windows.js';
 import type { Lake } from '../../lake/lake.js';
 import type { QuerySettings } from '../configuration/settings.js';
 import type { ReadingContext } from '../context.js';
-import { loadedText, newestMonth, partialMonths, windowsByAccount } from './loaded-months.js';
+import { lackText, monthsOf, newestMonth, windowsByAccount, type MonthRange } from './loaded-months.js';
 import { questionNamed, questionQuery, questions, questionValues } from './questions.js';
 
 /** A question with the values of its parameters, for a lake. */
 export interface AskedQuestion {
   /** The query, which runs as it is. */
   readonly query: string;
-  /** Notes on months that are not loaded to their end. */
+  /** Notes on months that are loaded in part only, or not at all. */
   readonly notes: readonly string[];
 }
 
@@ -29,20 +30,25 @@ export interface QuestionCall extends Pick<QuerySettings, 'timeZone'> {
 export function askedQuestion(lake: Lake, { name, parameters, timeZone = 'UTC', now }: QuestionCall): AskedQuestion {
   const question = questionNamed(name);
   const accounts = windowsByAccount(lake);
-  const newest = newestMonth([...accounts.values()].flat(), timeZone, now);
+  const all = [...accounts.values()].flat();
+  const newest = newestMonth(all, timeZone, now);
   const values = questionValues(question, parameters, { newestMonth: newest, now });
-  const ranges = [...values].flatMap(([parameter, month]) =>
+  const months = [...values].flatMap(([parameter, month]) =>
     month === undefined || !parameter.startsWith('month') ? [] : [{ first: month, last: month }],
   );
   const from = values.get('from');
-  if (from !== undefined) ranges.push({ first: from, last: '9999-12' });
+  const rangesOf = (windows: readonly Window[]): readonly MonthRange[] => {
+    if (from === undefined) return months;
+    const { first } = monthsOf(spanOf(windows), timeZone);
+    const { last } = monthsOf(spanOf(all), timeZone);
+    // Months before an account's first one are missing only where they are asked for.
+    const isCut = parameters['from'] === undefined && from < first;
+    return [{ first: isCut ? first : from, last: from > last ? from : last }];
+  };
   const notes = [...accounts].flatMap(([account, windows]) =>
-    ranges.flatMap((range) => {
-      const partial = partialMonths(windows, timeZone, range);
-      if (partial?.length === 0) return [];
-      const what = partial === undefined ? `nothing of ${range.first}` : `only a part of ${partial.join(', ')}`;
-      return [`WARNING: ${loadedText(account, what, windows)}`];
-    }),
+    rangesOf(windows)
+      .flatMap((range) => lackText(account, windows, timeZone, range) ?? [])
+      .map((text) => `WARNING: ${text}`),
   );
   return { query: questionQuery(question, values), notes };
 }

@@ -1,5 +1,5 @@
 import { roles } from '../../../pipelines/all-pipelines.js';
-import { joined, type Window } from '../../core/windows.js';
+import { joined, monthNumber, uncovered, type Window } from '../../core/windows.js';
 import type { Lake } from '../../lake/lake.js';
 import { spansText } from '../command-text.js';
 import { storedWindows } from '../coverage/stored-pipelines.js';
@@ -23,10 +23,18 @@ function monthIn(zone: string, instant: number): string {
   return `${partOf('year').padStart(4, '0')}-${partOf('month')}`;
 }
 
+/** The number of a month, one more than that of the month before. */
+function numberOf(month: string): number {
+  return monthNumber(Date.parse(month));
+}
+
+function monthNamed(number: number): string {
+  return `${String(Math.floor(number / 12)).padStart(4, '0')}-${String((number % 12) + 1).padStart(2, '0')}`;
+}
+
 /** The month `count` months before one. */
 export function monthBefore(month: string, count: number): string {
-  const [year = 0, number = 1] = month.split('-').map(Number);
-  return new Date(Date.UTC(year, number - 1 - count)).toISOString().slice(0, 7);
+  return monthNamed(numberOf(month) - count);
 }
 
 /**
@@ -40,27 +48,47 @@ export function newestMonth(windows: readonly Window[], zone: string, now: numbe
   return newest < first ? first : newest;
 }
 
-/** `shop has only a part of 2026-02: loaded is …`. `what`: what it has. */
-export function loadedText(account: string, what: string, windows: readonly Window[]): string {
-  return `${account} has ${what}: loaded is ${spansText(windows)}`;
+/** Months from the first to the last, YYYY-MM. */
+export interface MonthRange {
+  readonly first: string;
+  readonly last: string;
+}
+
+/** The months of a time zone that a window touches. */
+export function monthsOf({ start, end }: Window, zone: string): MonthRange {
+  return { first: monthIn(zone, start), last: monthIn(zone, end - 1) };
 }
 
 /**
- * The months of a range, in a time zone, that windows cover in part only; undefined where they cover nothing of the range.
+ * What an account lacks of a range of months in a time zone: `shop has nothing of 2025-12 and only a part of 2026-02: loaded is …`;
+ * undefined where its windows cover the range.
  *
  * @param windows joined
  */
-export function partialMonths(
+export function lackText(
+  account: string,
   windows: readonly Window[],
   zone: string,
-  { first, last }: { readonly first: string; readonly last: string },
-): readonly string[] | undefined {
+  { first, last }: MonthRange,
+): string | undefined {
   const month = (instant: number): string => monthIn(zone, instant);
-  const isTouched = windows.some(({ start, end }) => month(start) <= last && month(end - 1) >= first);
-  if (!isTouched) return undefined;
+  const numbersOf = (months: MonthRange): Window => ({ start: numberOf(months.first), end: numberOf(months.last) + 1 });
+  const gaps = uncovered(
+    numbersOf({ first, last }),
+    windows.map((window) => numbersOf(monthsOf(window, zone))),
+  );
+  const missing = gaps.map(({ start, end }) =>
+    end - start === 1 ? monthNamed(start) : `${monthNamed(start)} to ${monthNamed(end - 1)}`,
+  );
   const cut = windows.flatMap(({ start, end }) => [
     ...(month(start - 1) === month(start) ? [month(start)] : []),
     ...(month(end) === month(end - 1) ? [month(end)] : []),
   ]);
-  return [...new Set(cut)].filter((month) => month >= first && month <= last).toSorted();
+  const partial = [...new Set(cut)].filter((month) => month >= first && month <= last).toSorted();
+  const lacks = [
+    ...(missing.length === 0 ? [] : [`nothing of ${missing.join(', ')}`]),
+    ...(partial.length === 0 ? [] : [`only a part of ${partial.join(', ')}`]),
+  ];
+  if (lacks.length === 0) return undefined;
+  return `${account} has ${lacks.join(' and ')}: loaded is ${windows.length === 0 ? 'no day' : spansText(windows)}`;
 }

@@ -151,6 +151,23 @@ test('what was booked after any load and its adjustments are the journals of now
   }
 });
 
+test('months of the range that are not loaded are named', async () => {
+  const clock = setClock('2026-02-03T02:00:00Z');
+  const backend = createSeller({ seed: 5, events: 200, profile: 'plausible' }, clock);
+  const run = { lake: await temporaryFolder(), endpoint: await serving({ backend, clock }), account: 'shop' };
+  await ran({ ...run, from: '2025-11-01', to: '2025-12-01' }, { clock });
+  await ran({ ...run, from: '2026-01-01', to: '2026-02-01' }, { clock });
+  const lacks = async (days: Pick<JournalOptions, 'from' | 'to' | 'month'>) =>
+    (await exported({ lake: run.lake, ...days }, clock)).notes.filter((note) => note.includes('loaded is'));
+  const nothingOf = (months: string) => [
+    `WARNING: shop has nothing of ${months}: loaded is 2025-11-01 to 2025-12-01, 2026-01-01 to 2026-02-01; --since adjusts its journals later`,
+  ];
+  expect(await lacks({ from: '2025-11-01', to: '2026-02-01' })).toEqual(nothingOf('2025-12'));
+  expect(await lacks({ month: '2025-12' })).toEqual(nothingOf('2025-12'));
+  expect(await lacks({ month: '2026-03' })).toEqual(nothingOf('2026-03'));
+  expect(await lacks({ month: '2026-01' })).toEqual([]);
+});
+
 test('the files of programs, another chart, and what it does not name', async () => {
   const clock = setClock('2026-02-03T02:00:00Z');
   const endpoint = await serving({

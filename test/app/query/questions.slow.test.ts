@@ -291,6 +291,26 @@ async function expectNotes(lake: string): Promise<void> {
   expect((await ask('days-not-loaded', { until: '2026-03-12' })).rows.map(({ days }) => days)).toEqual(['1.9']);
 }
 
+test('months without a load are named as far as the lake reaches, before the first one where they are asked for', async () => {
+  const clock = setClock('2026-03-10T02:00:00Z');
+  const seller = createSeller({ seed: 7, events: 200, profile: 'plausible' }, clock);
+  const endpoint = await serving({ backend: seller, clock });
+  const lake = await temporaryFolder();
+  const load = (account: string, from: string, to: string) => ran({ lake, endpoint, account, from, to }, { clock });
+  await load('holed', '2025-11-01', '2025-12-01');
+  await load('holed', '2026-01-01', '2026-02-01');
+  await load('whole', '2025-12-01', '2026-03-01');
+  const ask = await askerOf(lake);
+  const holed = 'loaded is 2025-11-01 to 2025-12-01, 2026-01-01 to 2026-02-01';
+  const notes = async (from?: string) => (await ask('fee-rate', from === undefined ? {} : { from })).notes;
+  expect(await notes()).toEqual([`WARNING: holed has nothing of 2025-12, 2026-02: ${holed}`]);
+  expect(await notes('2025-10')).toEqual([
+    `WARNING: holed has nothing of 2025-10, 2025-12, 2026-02: ${holed}`,
+    'WARNING: whole has nothing of 2025-10 to 2025-11: loaded is 2025-12-01 to 2026-03-01',
+  ]);
+  expect(await notes('2026-01')).toEqual([`WARNING: holed has nothing of 2026-02: ${holed}`]);
+});
+
 test('what late events changed in net_proceeds is the difference of pnl_by_month before and after', async () => {
   const clock = setClock('2026-03-10T02:00:00Z');
   const late = Date.parse('2026-03-11T00:00:00Z');

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { monthBefore, newestMonth, partialMonths } from '../../../src/app/query/loaded-months.js';
+import { lackText, monthBefore, newestMonth } from '../../../src/app/query/loaded-months.js';
 import { questionNamed, questionQuery, questions, questionValues } from '../../../src/app/query/questions.js';
 import { parametersOf, statementsOf } from '../../../src/core/duckdb/sql-statements.js';
 import { viewTables } from './view-tables.js';
@@ -97,17 +97,28 @@ test('the newest month is the last one that is loaded to its end in the time zon
   expect(newestMonth([], 'UTC', at('2026-01-20T00:00:00Z'))).toBe('2025-12');
 });
 
-test('months that windows cover in part are those in which one begins or ends', () => {
+test('months of a range that windows cover in part, or not at all, are named', () => {
   const windows = [
     { start: at('2025-10-15T00:00:00Z'), end: at('2025-12-01T00:00:00Z') },
     { start: at('2026-01-01T00:00:00Z'), end: at('2026-02-03T00:00:00Z') },
   ];
-  const partial = (first: string, last = first, zone = 'UTC') => partialMonths(windows, zone, { first, last });
-  expect(partial('2025-01', '9999-12')).toEqual(['2025-10', '2026-02']);
-  expect(partial('2025-11')).toEqual([]);
-  expect(partial('2026-02')).toEqual(['2026-02']);
-  expect(partial('2025-12')).toBeUndefined();
-  expect(partial('2025-11', '2026-01', 'Europe/Berlin')).toEqual(['2025-12', '2026-01']);
+  const loaded = 'loaded is 2025-10-15 to 2025-12-01, 2026-01-01 to 2026-02-03';
+  const lack = (first: string, last = first, zone = 'UTC') =>
+    lackText('shop', windows, zone, { first, last })?.replace(`: ${loaded}`, '');
+  expect(lack('2025-10', '2026-02')).toBe('shop has nothing of 2025-12 and only a part of 2025-10, 2026-02');
+  expect(lack('2025-11', '2026-01')).toBe('shop has nothing of 2025-12');
+  expect(lack('2025-08', '2026-03')).toBe(
+    'shop has nothing of 2025-08 to 2025-09, 2025-12, 2026-03 and only a part of 2025-10, 2026-02',
+  );
+  expect(lack('2025-11')).toBeUndefined();
+  expect(lack('2026-01')).toBeUndefined();
+  expect(lack('2026-02')).toBe('shop has only a part of 2026-02');
+  expect(lack('2025-12')).toBe('shop has nothing of 2025-12');
+  expect(lack('9999-12')).toBe('shop has nothing of 9999-12');
+  expect(lack('2025-11', '2026-01', 'Europe/Berlin')).toBe('shop has only a part of 2025-12, 2026-01');
+  expect(lackText('shop', [], 'UTC', { first: '2025-12', last: '2026-01' })).toBe(
+    'shop has nothing of 2025-12 to 2026-01: loaded is no day',
+  );
 });
 
 test('months before a month are counted over years', () => {
