@@ -1,16 +1,6 @@
-import type { Settings } from '../../app/configuration/settings.js';
-import type { AskedQuestion } from '../../app/query/ask.js';
 import { questionNames } from '../../app/query/question-names.js';
 import { usageError } from '../../core/errors.js';
-import type { Lake } from '../../lake/lake.js';
-import {
-  printResult,
-  readFormat,
-  readingContext,
-  shared,
-  type CommandDefinition,
-} from '../options/command-definition.js';
-import { readLakeSettings } from '../options/command-settings.js';
+import { readFormat, readingContext, shared, type CommandDefinition } from '../options/command-definition.js';
 import { readParameters, resultOptions, seenAccounts } from '../options/query-options.js';
 
 export const askCommand: CommandDefinition = {
@@ -52,17 +42,10 @@ export const askCommand: CommandDefinition = {
       return 0;
     }
     const { askedQuestion } = await import('../../app/query/ask.js');
-    const asked = (lake: Lake, { timeZone }: Settings): AskedQuestion =>
-      askedQuestion(lake, { name, parameters, timeZone, now: context.clock.now() });
-    if (!args.flag('sql')) {
-      const { runOverLake } = await import('../sql-shell/run-sql.js');
-      return runOverLake(args, context, { queryOf: asked });
-    }
-    const [{ openExistingLake }, settings] = await Promise.all([
-      import('../../app/query/lake-files.js'),
-      readLakeSettings(args),
-    ]);
-    printResult(asked(await openExistingLake(settings.lake, context.clock, context.emit), settings).query.trimEnd());
-    return 0;
+    const { runOverLake } = await import('../sql-shell/run-sql.js');
+    return runOverLake(args, context, {
+      queryOf: (lake, { timeZone }) => askedQuestion(lake, { name, parameters, timeZone, now: context.clock.now() }),
+      isPrinted: args.flag('sql'),
+    });
   },
 };

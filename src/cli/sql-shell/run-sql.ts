@@ -1,7 +1,7 @@
 import { commandIn, type CommandScope, withCommandsIn } from '../../app/command-text.js';
 import { checkParameters } from '../../app/query/check-parameters.js';
 import { readCatalog } from './tab-completion.js';
-import { paramWords, Session, type SessionOptions } from './session.js';
+import { paramWords, Session, writeNotes, type SessionOptions } from './session.js';
 import { runShell, type ShellOptions } from './shell.js';
 import { returnsRows, statementsOf } from '../../core/duckdb/sql-statements.js';
 import { fileCount } from '../../core/duckdb/views.js';
@@ -15,7 +15,7 @@ import { LakeDatabase, type QueriedLake } from '../../app/query/lake-database.js
 import { openLakeReader } from '../../app/query/lake-files.js';
 import type { PastVersion } from '../../lake/catalog/past-snapshot.js';
 import type { Lake } from '../../lake/lake.js';
-import { readFormat, type CommandArguments } from '../options/command-definition.js';
+import { printResult, readFormat, type CommandArguments } from '../options/command-definition.js';
 import { readLakeSettings } from '../options/command-settings.js';
 import { accountsSeen } from '../options/query-options.js';
 import { historyPath, noHistory } from './history-file.js';
@@ -32,13 +32,15 @@ interface LakeQueryOptions {
   readonly at?: PastVersion | undefined;
   readonly parameters?: Readonly<Record<string, string>>;
   readonly queryOf: (lake: Lake, settings: Settings) => LakeQuery;
+  /** Prints the query in place of its result. */
+  readonly isPrinted?: boolean;
 }
 
 /** Runs statements over the lake of a command, as its settings and the options of results say. Resolves to the exit code. */
 export async function runOverLake(
   args: CommandArguments,
   { clock, signal, emit }: RunContext,
-  { at, parameters, queryOf }: LakeQueryOptions,
+  { at, parameters, queryOf, isPrinted = false }: LakeQueryOptions,
 ): Promise<0 | 1> {
   const output = args.text('output');
   const outputFile = output === '-' ? undefined : output;
@@ -50,6 +52,13 @@ export async function runOverLake(
   const scope = args.scope();
   const reader = await openLakeReader(lake, clock, { ...settings, emit, scope, at, accounts: accountsSeen(args) });
   const { query, notes } = queryOf(reader.lake, settings);
+  const allNotesOn = (statement: string): readonly string[] =>
+    [...notes, ...reader.notesOn(statement)].map((note) => withCommandsIn({ ...scope, lake }, note));
+  if (isPrinted && query !== undefined) {
+    await writeNotes(process.stderr, allNotesOn(query));
+    printResult(query.trimEnd());
+    return 0;
+  }
   const historyFile = historyPath(process.env);
   if (historyFile === undefined && query === undefined && process.stdin.isTTY)
     emit({ event: 'message', message: noHistory });
@@ -59,8 +68,7 @@ export async function runOverLake(
     parameters,
     format,
     scope: { ...scope, lake },
-    notesOn: (statement) =>
-      [...notes, ...reader.notesOn(statement)].map((note) => withCommandsIn({ ...scope, lake }, note)),
+    notesOn: allNotesOn,
     input: process.stdin,
     output: process.stdout,
     errorOutput: process.stderr,

@@ -131,12 +131,7 @@ export class Session {
   }
 
   async #writeNotes(statement: string): Promise<void> {
-    const { errorOutput } = this.#options;
-    const notes = this.#options.notesOn?.(statement) ?? [];
-    await writeText(
-      errorOutput,
-      notes.map((note) => `${wrapForTerminal(printable(note), terminalWidth(errorOutput))}\n`),
-    );
+    await writeNotes(this.#options.errorOutput, this.#options.notesOn?.(statement) ?? []);
   }
 
   async #print({ returns, plan, columns, chunks }: QueryResult): Promise<boolean> {
@@ -171,6 +166,13 @@ export class Session {
       await writeText(errorOutput, [`${String(count)} ${count === 1n ? 'row' : 'rows'} written\n`]);
     return true;
   }
+}
+
+export async function writeNotes(output: Output, notes: readonly string[]): Promise<void> {
+  await writeText(
+    output,
+    notes.map((note) => `${wrapForTerminal(printable(note), terminalWidth(output))}\n`),
+  );
 }
 
 /** Largest number of rows on a terminal: more would scroll away unread. */

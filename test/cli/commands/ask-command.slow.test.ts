@@ -49,3 +49,35 @@ test('ask lists the questions, answers one, and prints its query, which sql runs
     expect.stringContaining('expected unit costs in none.csv, got ENOENT'),
   ]);
 });
+
+test('the query that ask prints is the one that it runs: for the same accounts and months, with the same notes', async () => {
+  const folder = await temporaryFolder();
+  const seller = createSeller({ seed: 5, events: 200, profile: 'plausible' }, clock);
+  const endpoint = await serving({ backend: seller, clock });
+  const lake = join(folder, 'lake');
+  await ran({ lake, endpoint, account: 'early', from: '2026-01-01', to: '2026-02-01' }, { clock });
+  await ran({ lake, endpoint, account: 'late', from: '2026-01-01', to: '2026-03-01' }, { clock });
+  const run = (...words: string[]) => builtCommand([...words, '--lake', 'lake', '--format', 'csv'], { folder });
+
+  const asked = ['ask', 'profit-by-sku', '--account', 'early'];
+  const [answer, query] = await Promise.all([run(...asked), run(...asked, '--sql')]);
+  expect([answer.code, query.code]).toEqual([0, 0]);
+  expect(query.out).toContain('-- month: "2026-01"\n');
+  expect(query.err).toBe(answer.err);
+  const again = await run('sql', query.out, '--account', 'early');
+  expect([again.code, again.out]).toEqual([0, answer.out]);
+
+  const all = await Promise.all([run('ask', 'profit-by-sku'), run('ask', 'profit-by-sku', '--sql')]);
+  expect(all[1].out).toContain('-- month: "2026-02"\n');
+  expect(all[1].err).toContain('WARNING: early has nothing of 2026-02: loaded is 2026-01-01 to 2026-02-01');
+  expect(all[1].err).toBe(all[0].err);
+
+  const unknown = ['ask', 'profit-by-sku', '--account', 'earlt'];
+  const refused = await Promise.all([run(...unknown), run(...unknown, '--sql')]);
+  expect(refused.map(({ code, out }) => [code, out])).toEqual([
+    [2, ''],
+    [2, ''],
+  ]);
+  expect(refused[1].err).toContain('did you mean early?');
+  expect(refused[1].err).toBe(refused[0].err);
+});
