@@ -67,11 +67,21 @@ interface LoadReport extends RunReport {
   readonly serviceNow: number;
 }
 
-/** A load that has begun. */
-interface Load {
+/** What a run loads with. */
+interface BegunLoad {
   readonly lake: Lake;
-  /** Requested ranges that earlier runs did not load. */
+  readonly lease: RunLease;
+  readonly workspace: Workspace;
+  /** Milliseconds since 1970. */
+  readonly startedAt: number;
+  /** The requested ranges of the account that earlier runs have noted. */
+  readonly notes: readonly RequestedRangesNote[];
+  /** Those of them that earlier runs did not load. */
   readonly unfinished: readonly RequestedRange[];
+}
+
+/** A load that has begun, for its command. */
+interface Load extends Pick<BegunLoad, 'lake' | 'unfinished'> {
   /**
    * Notes the requested ranges of a plan, runs its pipelines, vacuums, exports, and notes the run.
    *
@@ -80,27 +90,23 @@ interface Load {
   readonly run: (plan: LoadPlan) => Promise<LoadReport>;
 }
 
-/** What a command says of its load: the texts that aren't empty, and the summary. */
-interface LoadResult<Summary extends object> {
-  readonly report: LoadReport;
-  readonly texts: readonly string[];
-  readonly summary: Summary;
-}
-
 const syntheticSellerText = `loading the synthetic seller ${demoAccount}, whose data is not real; use --account and --endpoint for your own account, or configure it`;
 
 /** Concurrent slices of one pipeline where there is no quota: while one waits, another is flattened. */
 const openSlices = 4;
 
 /**
- * Opens a lake, begins a load, and releases its lease at the end.
+ * Opens a lake, begins a load, and releases its lease at the end. `use` runs the load; it returns what the command says of that: texts, of
+ * which empty ones are left out, and the summary.
  *
  * @throws CommandError with the failure of the run; its cause is a LedgerlakeError USAGE before anything is changed
  */
 export function withLoad<Summary extends object>(
   task: LoadTask,
   context: RunContext,
-  use: (load: Load) => Promise<LoadResult<Summary>>,
+  use: (
+    load: Load,
+  ) => Promise<{ readonly report: LoadReport; readonly texts: readonly string[]; readonly summary: Summary }>,
 ): Promise<CommandResult<Summary>> {
   const { clock } = context;
   let lake: Lake | undefined;
@@ -147,19 +153,6 @@ async function openedLake({ options, chosen }: LoadTask, store: Store, clock: Cl
   for (const { loaded } of chosen.custom) refuseChanged(loaded, lake.described, options.lake);
   refuseMixing(chosen.account, lake.snapshot.accounts(), options.lake);
   return lake;
-}
-
-/** What a run loads with. */
-interface BegunLoad {
-  readonly lake: Lake;
-  readonly lease: RunLease;
-  readonly workspace: Workspace;
-  /** Milliseconds since 1970. */
-  readonly startedAt: number;
-  /** The requested ranges of the account that earlier runs have noted. */
-  readonly notes: readonly RequestedRangesNote[];
-  /** Those of them that aren't loaded. */
-  readonly unfinished: readonly RequestedRange[];
 }
 
 /** Prepares the lake. */
@@ -230,20 +223,16 @@ async function runPlan(plan: LoadPlan, begun: BegunLoad, task: LoadTask, given: 
     unexported ??
     plan.failureAfter?.(serviceNow()) ??
     holesFailure(ran.summaries);
-  const report = await endRun(plan, { ...ran, failure, clockOffsetSeconds }, begun, task, context);
+  const report = await endRun(plan, { ...ran, failure }, clockOffsetSeconds, begun, task, context);
   const isRead = ran.summaries.length > 0 && ran.failure === undefined && refused === undefined;
   return { ...report, isRead, findings, serviceNow: serviceNow() };
-}
-
-/** A plan that was run. */
-interface RanPlan extends Pick<RunReport, 'summaries' | 'failure'> {
-  readonly clockOffsetSeconds: number | undefined;
 }
 
 /** Notes a run in the lake, and reports its end. */
 async function endRun(
   { job, requested }: LoadPlan,
-  { summaries, failure, clockOffsetSeconds }: RanPlan,
+  { summaries, failure }: Pick<RunReport, 'summaries' | 'failure'>,
+  clockOffsetSeconds: number | undefined,
   { lake, startedAt, notes }: BegunLoad,
   task: LoadTask,
   { clock, emit }: RunContext,
