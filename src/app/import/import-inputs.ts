@@ -4,7 +4,7 @@ import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import type { TextHole } from '../../core/json/tape.js';
 import type { Emit } from '../../core/events/run-event.js';
-import { CheckedFiles } from '../../lake/files/month-files.js';
+import { withCheckedFiles } from '../../lake/files/month-files.js';
 import { markHandled, subWorkspace, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
 import { scanPage } from '../../sources/finances/api-v0/finances-page.js';
 import { countWarning, newWarnings } from '../../sources/finances/model/slice-rows.js';
@@ -19,7 +19,13 @@ import { EventStaging, type ImportResources, type StagedEvents } from './event-s
 import type { AddedRows, ImportSummaries, ImportSummary } from './import-summary.js';
 import { uniteMonth, type InputMonth } from './month-union.js';
 import { newFilesOf, loadKeysOfStaged, Positions, rowCounts } from './staged-months.js';
-import { commitHoles, commitImported, untilCommitted, type ImportOptions } from './stored-imports.js';
+import {
+  commitHoles,
+  commitImported,
+  untilCommitted,
+  type ImportOptions,
+  type StoredReading,
+} from './stored-imports.js';
 import type { Input } from './input-bytes.js';
 import { brokenLine, savedLines } from './saved-pages.js';
 import { addSettlements, isReportLine, ReportBytes, type SettlementDocument } from './settlement-document.js';
@@ -197,10 +203,7 @@ class InputBatch {
     const undated = read.flatMap(({ staging, spans, months: own }, number) =>
       spans === undefined ? [] : [{ undated: staging.undated, spans, months: own, isShared: shared.has(number) }],
     );
-    const files = new CheckedFiles(this.#options.lake.store, this.#resources.workspace);
-    const added = await addUndated(this.#options, events, { ...this.#resources, files }, undated).finally(() =>
-      files.trim(0),
-    );
+    const added = await this.#withFiles((resources) => addUndated(this.#options, events, resources, undated));
     noteAdded(summary, added, emit);
     summaries.undecided += added.undecided;
     summary.seconds += secondsPassed();
@@ -210,9 +213,8 @@ class InputBatch {
   #commitMonth(month: string, staged: readonly InputMonth[], shared: Set<number>): Promise<AddedRows> {
     return untilCommitted(this.#options, month, async () => {
       this.#options.signal.throwIfAborted();
-      const files = new CheckedFiles(this.#options.lake.store, this.#resources.workspace);
-      try {
-        const union = await uniteMonth(this.#options, events, { ...this.#resources, files }, staged);
+      return this.#withFiles(async (resources) => {
+        const union = await uniteMonth(this.#options, events, resources, staged);
         for (const input of union.shared) shared.add(input);
         const { known, leftOut, stored, added } = union;
         const rows = rowCounts(added);
@@ -221,10 +223,14 @@ class InputBatch {
         const loads = { stored, files: newFiles, loadKeys: loadKeysOfStaged(added) };
         const { isCommitted, ...written } = await commitImported(this.#options, events, loads);
         return isCommitted ? { rows, ...written, known, leftOut } : undefined;
-      } finally {
-        await files.trim(0);
-      }
+      });
     });
+  }
+
+  /** Calls `use` with the files of the lake that it reads. */
+  #withFiles<T>(use: (resources: ImportResources & StoredReading) => Promise<T>): Promise<T> {
+    const { workspace } = this.#resources;
+    return withCheckedFiles(this.#options.lake.store, workspace, (files) => use({ ...this.#resources, files }));
   }
 
   /** Waits for all pending steps, which write to the workspace, and removes the files. */
@@ -371,8 +377,7 @@ async function commitGroups(
   { workspace }: ImportResources,
   summary: ImportSummary,
 ): Promise<void> {
-  const files = new CheckedFiles(options.lake.store, workspace);
-  try {
+  await withCheckedFiles(options.lake.store, workspace, async (files) => {
     for (const [day, rows] of [...groups].toSorted(([a], [b]) => a - b)) {
       options.signal.throwIfAborted();
       await files.trim();
@@ -380,9 +385,7 @@ async function commitGroups(
       noteAdded(summary, added, options.emit);
       if (added.leftOut.size === 0) summary.extendRange([day]);
     }
-  } finally {
-    await files.trim(0);
-  }
+  });
 }
 
 /** Counts and emits the rows and files of a commit. */

@@ -71,6 +71,20 @@ export class CheckedFiles {
   }
 }
 
+/** Calls `use` with the files of a lake, and deletes their copies at the end. */
+export async function withCheckedFiles<T>(
+  store: Store,
+  workspace: Workspace,
+  use: (files: CheckedFiles) => Promise<T>,
+): Promise<T> {
+  const files = new CheckedFiles(store, workspace);
+  try {
+    return await use(files);
+  } finally {
+    await files.trim(0);
+  }
+}
+
 /** Writes a slice's files to the local disk, calls `use` with them by table, and removes them. */
 export async function withSliceFiles<T>(
   { writeLocal }: Workspace,
