@@ -114,6 +114,16 @@ export function monthNumber(instant: number): number {
   return date.getUTCFullYear() * 12 + date.getUTCMonth();
 }
 
+/** The number of a month by its name, `2025-03`. */
+export function monthNumberOf(month: string): number {
+  return monthNumber(Date.parse(month));
+}
+
+/** The name of a month by its number. */
+export function monthNamed(number: number): string {
+  return `${String(Math.floor(number / 12)).padStart(4, '0')}-${String((number % 12) + 1).padStart(2, '0')}`;
+}
+
 /** The start of an instant's UTC day. */
 export function dayStart(instant: number): number {
   return Math.floor(instant / dayMs) * dayMs;

@@ -5,6 +5,8 @@ import {
   cut,
   dayMs,
   joined,
+  monthNamed,
+  monthNumberOf,
   monthOf,
   overlap,
   uncovered,
@@ -93,6 +95,19 @@ test('what windows have of a range, and what none of them has, is the range', ()
       expect(inside.every((part) => covers(whole, part))).toBe(true);
       expect(inside).toHaveLength(windows.filter((window) => overlap(window, whole)).length);
       expect(joined([...inside, ...uncovered(whole, windows)])).toEqual([whole]);
+    }),
+  );
+});
+
+test('a month has its name back from its number, and the next one has the next number', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 9998 }), fc.integer({ min: 1, max: 12 }), (year, month) => {
+      const name = `${String(year).padStart(4, '0')}-${String(month).padStart(2, '0')}`;
+      const number = monthNumberOf(name);
+      expect(monthNamed(number)).toBe(name);
+      const next = monthNamed(number + 1);
+      expect(monthNumberOf(next)).toBe(number + 1);
+      expect(next > name).toBe(true);
     }),
   );
 });

@@ -1,5 +1,5 @@
 import { roles } from '../../../pipelines/all-pipelines.js';
-import { joined, monthNumber, uncovered, type Window } from '../../core/windows.js';
+import { joined, monthNamed, monthNumberOf, uncovered, type Window } from '../../core/windows.js';
 import type { Lake } from '../../lake/lake.js';
 import { spansText } from '../command-text.js';
 import { storedWindows } from '../coverage/stored-pipelines.js';
@@ -23,18 +23,9 @@ function monthIn(zone: string, instant: number): string {
   return `${partOf('year').padStart(4, '0')}-${partOf('month')}`;
 }
 
-/** The number of a month, one more than that of the month before. */
-function numberOf(month: string): number {
-  return monthNumber(Date.parse(month));
-}
-
-function monthNamed(number: number): string {
-  return `${String(Math.floor(number / 12)).padStart(4, '0')}-${String((number % 12) + 1).padStart(2, '0')}`;
-}
-
 /** The month `count` months before one. */
 export function monthBefore(month: string, count: number): string {
-  return monthNamed(numberOf(month) - count);
+  return monthNamed(monthNumberOf(month) - count);
 }
 
 /**
@@ -72,7 +63,10 @@ export function lackText(
   { first, last }: MonthRange,
 ): string | undefined {
   const month = (instant: number): string => monthIn(zone, instant);
-  const numbersOf = (months: MonthRange): Window => ({ start: numberOf(months.first), end: numberOf(months.last) + 1 });
+  const numbersOf = (months: MonthRange): Window => ({
+    start: monthNumberOf(months.first),
+    end: monthNumberOf(months.last) + 1,
+  });
   const gaps = uncovered(
     numbersOf({ first, last }),
     windows.map((window) => numbersOf(monthsOf(window, zone))),

@@ -1,6 +1,7 @@
 import { categories, tradeCategories, type Category } from '../query/categories.js';
 import { stackedChart } from './charts.js';
 import type { CurrencyFigures, MonthFigures } from './currency-figures.js';
+import { monthNamed, monthNumberOf } from '../../core/windows.js';
 import { figureTable, html, numberColumn, textColumn, type Html } from './html.js';
 import type { BasisFigures } from './basis.js';
 import { amountsIn, currencyText, difference, shownIn, signOf, decimalSum } from './figure-texts.js';
@@ -135,11 +136,8 @@ function monthChart(currency: string, months: readonly MonthFigures[], used: rea
 
 /** Months with the empty ones between them, so that a gap is visible; unchanged where there would be too many. */
 function withEmptyMonths(months: readonly string[]): readonly string[] {
-  const monthIndex = (month: string) => Number(month.slice(0, 4)) * 12 + Number(month.slice(5)) - 1;
   const [first = '', last = ''] = [months[0], months.at(-1)];
-  if (!/^\d{4}-\d\d$/.test(first) || monthIndex(last) - monthIndex(first) >= mostMonths) return months;
-  return Array.from({ length: monthIndex(last) - monthIndex(first) + 1 }, (_, at) => {
-    const index = monthIndex(first) + at;
-    return `${String(Math.floor(index / 12)).padStart(4, '0')}-${String((index % 12) + 1).padStart(2, '0')}`;
-  });
+  const [from, to] = [monthNumberOf(first), monthNumberOf(last)];
+  if (!/^\d{4}-\d\d$/.test(first) || to - from >= mostMonths) return months;
+  return Array.from({ length: to - from + 1 }, (_, at) => monthNamed(from + at));
 }
