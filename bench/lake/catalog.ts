@@ -10,7 +10,7 @@ import { zstd } from '../../src/core/parquet/encoder/zstd.js';
 import { Catalog } from '../../src/lake/catalog/catalog.js';
 import { DeltaPublisher } from '../../src/lake/publish/publisher.js';
 import { Lake } from '../../src/lake/lake.js';
-import { SliceWriter } from '../../src/lake/slice-writer.js';
+import { SliceWriter } from '../../src/lake/slices/slice-writer.js';
 import { entries, events } from '../../src/sources/finances/api-v0/event-tables.js';
 import { diskStore } from '../../src/lake/store/disk.js';
 import type { Store, StoredFile } from '../../src/lake/store/store.js';

@@ -3,7 +3,7 @@ import type { Clock } from '../../src/core/clock.js';
 import { LedgerlakeError } from '../../src/core/errors.js';
 import type { RunEvent } from '../../src/core/events/run-event.js';
 import type { Lake } from '../../src/lake/lake.js';
-import type { Revisions, SliceCommit } from '../../src/lake/slice-writer.js';
+import type { Revisions, SliceCommit } from '../../src/lake/slices/slice-writer.js';
 import { diskStore } from '../../src/lake/store/disk.js';
 import type { Store } from '../../src/lake/store/store.js';
 import { acquireLease, leasePath } from '../../src/lake/leases.js';

@@ -13,7 +13,7 @@ import type { Lake } from '../../lake/lake.js';
 import { withDerived, type NewFile } from '../../lake/commit-files.js';
 import { groups } from '../../sources/finances/api-v0/event-tables.js';
 import { loadKeyKindOf } from '../coverage/stored-pipelines.js';
-import { writeBundle, writeFiltered } from '../maintenance/file-bundles.js';
+import { writeBundle, writeFiltered } from '../../lake/files/bundles.js';
 
 /** The rule by which rows of a main table, and of its derived tables, are forgotten before an instant. */
 interface AgingRule {

@@ -7,8 +7,8 @@ import { rowsIn } from '../../lake/files/local-parquet.js';
 import { markHandled } from '../../lake/files/workspace.js';
 import { importedKey } from '../../lake/loads/imported-spans.js';
 import { events } from '../../sources/finances/api-v0/event-tables.js';
-import type { PageSpans } from '../spans/page-spans.js';
-import { compareEvents, type StoredEvents } from '../spans/undated-events.js';
+import type { PageSpans } from './page-spans.js';
+import { compareEvents, type StoredEvents } from '../../lake/loads/undated-events.js';
 import { type ChunkThreads, GatheredLines } from './chunk-threads.js';
 import { numberInId, sharedMeanwhile } from './month-union.js';
 import {

@@ -1,6 +1,6 @@
 import { WorkerThread } from '../../core/worker-thread.js';
 import { defaultLimits, type Limits } from '../../lake/files/workspace.js';
-import type { PageSpans } from '../spans/page-spans.js';
+import type { PageSpans } from './page-spans.js';
 import type {
   Chunk,
   ChunkEncoder,

@@ -26,7 +26,7 @@ import {
   type RowsMemory,
 } from '../../sources/finances/model/slice-rows.js';
 import { entries, events } from '../../sources/finances/api-v0/event-tables.js';
-import { millisOf, noDate, type PageDates, type PageSpans } from '../spans/page-spans.js';
+import { millisOf, noDate, type PageDates, type PageSpans } from './page-spans.js';
 
 /** Some lines of an input. */
 export interface ChunkLines {

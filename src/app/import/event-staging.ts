@@ -3,7 +3,7 @@ import type { PipelineTables } from '../../core/columns/table.js';
 import { markHandled, type Workspace } from '../../lake/files/workspace.js';
 import { dayOf, importedKey } from '../../lake/loads/imported-spans.js';
 import { moveWarnings, newWarnings } from '../../sources/finances/model/slice-rows.js';
-import { millisOf, noDate, pageSpans, type PageDates, type PageSpans } from '../spans/page-spans.js';
+import { millisOf, noDate, pageSpans, type PageDates, type PageSpans } from './page-spans.js';
 import type { FlattenedChunk, GroupsBody } from './chunk.js';
 import { type ChunkThreads, GatheredLines } from './chunk-threads.js';
 import type { FileHole, ImportOptions, KeyHoles } from './stored-imports.js';

@@ -6,16 +6,8 @@ import { pipelines } from '../../../pipelines/all-pipelines.js';
 import type { CommandResult } from '../command-result.js';
 import type { RunContext } from '../context.js';
 import { maintain, type RewriteSummary, type MaintenanceOptions, type MaintenanceRun } from './command.js';
-import {
-  bytesOf,
-  bundlesOf,
-  bundleBytes,
-  countReplacement,
-  rewriteBundles,
-  filesByTable,
-  filesIn,
-  type Bundle,
-} from './file-bundles.js';
+import { bundlesOf, filesByTable, type Bundle } from '../../lake/files/bundles.js';
+import { bytesOf, bundleBytes, countReplacement, rewriteBundles, filesIn } from './file-bundles.js';
 import type { PipelineTables } from '../../core/columns/table.js';
 import { groupBy } from '../../core/group-by.js';
 import { mergedFiles } from './merge.js';

@@ -1,7 +1,7 @@
 import { identifier } from '../../core/duckdb/literals.js';
 import { rowsOf } from '../../lake/delta/data-file.js';
 import type { NewFile } from '../../lake/commit-files.js';
-import { fetchFiles, filesByTable, type Bundle, type Rewriting } from './file-bundles.js';
+import { fetchFiles, filesByTable, type Bundle, type Rewriting } from '../../lake/files/bundles.js';
 import { columnList, checkRowCount, rowsIn } from '../../lake/files/local-parquet.js';
 import { mergedTags, metadataOf, newFile } from '../../lake/files/new-file.js';
 import { mainOrder, sortedFile } from '../../lake/files/sorted-file.js';

@@ -15,15 +15,8 @@ import { scanned } from '../../sources/records/json-node.js';
 import { callDefinition, type LoadedDefinition } from '../../sources/custom/load-definitions.js';
 import { definitionError } from '../../sources/records/definition-error.js';
 import type { MaintenanceRun } from './command.js';
-import {
-  countReplacement,
-  fetchFiles,
-  rewriteBundles,
-  filesByTable,
-  UnseenBundles,
-  type Bundle,
-  type Rewriting,
-} from './file-bundles.js';
+import { fetchFiles, filesByTable, type Bundle, type Rewriting } from '../../lake/files/bundles.js';
+import { countReplacement, rewriteBundles, UnseenBundles } from './file-bundles.js';
 
 /**
  * Adds the columns that definitions have gained to the lake's catalog, so that it is opened with them. Pipelines that the lake hasn't

@@ -33,7 +33,8 @@ import {
   type Workspace,
 } from '../../lake/files/workspace.js';
 import { maintain, newSummary, type RewriteSummary, type MaintenanceOptions, type MaintenanceRun } from './command.js';
-import { areLive, bundlesOf, bundleBytes, UnseenBundles, whileLive, type Bundle } from './file-bundles.js';
+import { bundlesOf, type Bundle } from '../../lake/files/bundles.js';
+import { areLive, bundleBytes, UnseenBundles, whileLive } from './file-bundles.js';
 import type * as CustomRebuild from './rebuild-custom.js';
 import {
   derivedTableOf,

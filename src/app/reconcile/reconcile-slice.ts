@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { spanIn, type LoadHole } from '../../lake/catalog/load-key.js';
 import { contentOf, DamagedFile, rowsOf, type DataFile } from '../../lake/delta/data-file.js';
@@ -7,9 +8,9 @@ import { hasEvents, type Table } from '../../core/columns/table.js';
 import type { LedgerlakeError } from '../../core/errors.js';
 import { replacedKeys } from '../../lake/loads/load-keys.js';
 import type { Lake } from '../../lake/lake.js';
-import type { Revision, Revisions, SliceCommit } from '../../lake/slice-writer.js';
+import type { Revision, Revisions, SliceCommit } from '../../lake/slices/slice-writer.js';
 import { withDerived } from '../../lake/commit-files.js';
-import { isSameReplacement, replacementOf, type SliceReplacement } from '../../lake/slice-replacement.js';
+import { isSameReplacement, replacementOf, type SliceReplacement } from '../../lake/slices/slice-replacement.js';
 import { canSelectRows, loadKeyCondition } from '../../lake/files/load-key-rows.js';
 import type { Workspace } from '../../lake/files/workspace.js';
 import type { UncomparedSlices } from '../results.js';
@@ -22,8 +23,8 @@ import {
   type Differing,
   type States,
 } from './differing-rows.js';
-import { CheckedFiles, monthRows, sameRows, withSliceFiles, type MonthFiles } from '../../lake/files/month-files.js';
-import { remainderWriter } from '../maintenance/remainder.js';
+import { CheckedFiles, monthRows, sameRows, type MonthFiles } from '../../lake/files/month-files.js';
+import { remainderWriter } from '../../lake/slices/remainder.js';
 import { historyFiles, keepsHistory } from './event-history.js';
 import { timestampLiteral } from '../../core/duckdb/literals.js';
 import { uncovered } from '../../core/windows.js';
@@ -294,6 +295,24 @@ function comparedSlice(slice: SliceCommit, { snapshot }: SliceReplacement): Comp
 /** Holes without the ids of their requests: each request has another one. */
 function placesOf(holes: readonly LoadHole[] = []): readonly LoadHole[] {
   return holes.map((hole) => ('page' in hole ? { page: hole.page, byte: hole.byte } : hole));
+}
+
+/** Writes a slice's files to the local disk, calls `use` with them by table, and removes them. */
+async function withSliceFiles<T>(
+  { writeLocal }: Workspace,
+  { files }: SliceCommit,
+  use: (files: ReadonlyMap<Table, readonly MonthFiles[]>) => Promise<T>,
+): Promise<T> {
+  const tables = new Map<Table, MonthFiles[]>();
+  try {
+    for (const { table, month, bytes } of files) {
+      tables.set(table, [...(tables.get(table) ?? []), { month, paths: [await writeLocal(bytes)] }]);
+    }
+    return await use(tables);
+  } finally {
+    const paths = [...tables.values()].flat().flatMap((each) => each.paths);
+    for (const path of paths) await rm(path, { force: true });
+  }
 }
 
 function filesIn(files: readonly DataFile[], { name }: Table): readonly DataFile[] {

@@ -14,7 +14,7 @@ import { spanIn, loadKeyFor } from '../../lake/catalog/load-key.js';
 import type { Lake } from '../../lake/lake.js';
 import { dayOf, importedKey } from '../../lake/loads/imported-spans.js';
 import { parseNote } from '../../lake/store/store.js';
-import { writeBundle, writeFiltered } from '../maintenance/file-bundles.js';
+import { writeBundle, writeFiltered } from '../../lake/files/bundles.js';
 import { pipelinesIn, keyOfRow, loadKeyOf, type RepairedFiles } from './damaged-files.js';
 
 /** A data file that the catalog doesn't know, with what it says of itself. */

@@ -8,7 +8,7 @@ import { LedgerlakeError, messageOf } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
 import type { CommitResult } from '../../lake/commit-files.js';
 import { encodeFile } from '../../core/parquet/encode-file.js';
-import { SliceWriter, type Revisions, type SliceFile } from '../../lake/slice-writer.js';
+import { SliceWriter, type Revisions, type SliceFile } from '../../lake/slices/slice-writer.js';
 import type { SliceVerdict } from '../retry/causes.js';
 import { sliceVerdict } from '../retry/read-failure.js';
 import { oversizedPages } from './concurrency-plan.js';

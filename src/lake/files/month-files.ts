@@ -6,7 +6,6 @@ import type { Database } from '../../core/duckdb/connection.js';
 import { identifier, literal } from '../../core/duckdb/literals.js';
 import type { Lake } from '../lake.js';
 import { overNewest } from '../over-newest.js';
-import type { SliceCommit } from '../slice-writer.js';
 import type { Store } from '../store/store.js';
 import { checkedFile } from './local-file.js';
 import { rowsIn } from './local-parquet.js';
@@ -82,24 +81,6 @@ export async function withCheckedFiles<T>(
     return await use(files);
   } finally {
     await files.trim(0);
-  }
-}
-
-/** Writes a slice's files to the local disk, calls `use` with them by table, and removes them. */
-export async function withSliceFiles<T>(
-  { writeLocal }: Workspace,
-  { files }: SliceCommit,
-  use: (files: ReadonlyMap<Table, readonly MonthFiles[]>) => Promise<T>,
-): Promise<T> {
-  const tables = new Map<Table, MonthFiles[]>();
-  try {
-    for (const { table, month, bytes } of files) {
-      tables.set(table, [...(tables.get(table) ?? []), { month, paths: [await writeLocal(bytes)] }]);
-    }
-    return await use(tables);
-  } finally {
-    const paths = [...tables.values()].flat().flatMap((each) => each.paths);
-    for (const path of paths) await rm(path, { force: true });
   }
 }
 

@@ -6,7 +6,7 @@ import { compacted } from '../maintenance/kept-lake.js';
 import type { DatedItem } from '../../serve/http/array-backend.js';
 import { shipment } from '../load/backend-items.js';
 import { found, verified } from '../verify/verified.js';
-import { LakeModel, type SavedPage } from '../spans/lake-model.js';
+import { LakeModel, type SavedPage } from './lake-model.js';
 import { eventsBody, fileOf, imported, value } from './imported.js';
 
 const clock = clockAt('2025-03-20T00:00:00Z');

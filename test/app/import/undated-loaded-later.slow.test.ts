@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { Lake } from '../../../src/lake/lake.js';
 import type { Window } from '../../../src/core/windows.js';
 import { tables } from '../../../src/sources/finances/lake-tables.js';
-import { LakeModel, type SoldEvent } from '../spans/lake-model.js';
+import { LakeModel, type SoldEvent } from './lake-model.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import type { Store } from '../../../src/lake/store/store.js';
 import { clockAt, database, ran, serving, temporaryFolder } from '../lake-run.js';

@@ -2,7 +2,7 @@ import { noRevisions } from '../../lake/small-table.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import { acquireLease } from '../../../src/lake/leases.js';
-import { remainderWriter } from '../../../src/app/maintenance/remainder.js';
+import { remainderWriter } from '../../../src/lake/slices/remainder.js';
 import { interruptedStore } from './failing-store.js';
 import { compacted, contentsOf, copied, dataFiles, rebuilt, steppingClock } from './kept-lake.js';
 import { load, open, shipment, shipments, smallLake, within } from './small-lake.js';

@@ -8,7 +8,7 @@ import { temporaryFolder } from '../lake-run.js';
 import { addOf, changeAdd, pathOf, sealed } from '../verify/damage.js';
 import { copied, rebuilt, steppingClock } from './kept-lake.js';
 import { open, smallLake, window } from './small-lake.js';
-import { fetchFiles } from '../../../src/app/maintenance/file-bundles.js';
+import { fetchFiles } from '../../../src/lake/files/bundles.js';
 import { DamagedFile } from '../../../src/lake/delta/data-file.js';
 import { defaultLimits, withWorkspace } from '../../../src/lake/files/workspace.js';
 

@@ -7,7 +7,7 @@ import { scanPage } from '../../../src/sources/finances/api-v0/finances-page.js'
 import { windowSubject } from '../../../src/sources/finances/model/slice-rows.js';
 import { tables } from '../../../src/sources/finances/lake-tables.js';
 import { Lake } from '../../../src/lake/lake.js';
-import type { Revisions } from '../../../src/lake/slice-writer.js';
+import type { Revisions } from '../../../src/lake/slices/slice-writer.js';
 import { noUpstream } from '../../../src/sources/finances/connect-finances.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import type { Store } from '../../../src/lake/store/store.js';

@@ -6,7 +6,7 @@ import { runPipelines } from '../../../src/engine/run/runner.js';
 import { listQueue } from '../../../src/engine/run/slice-queue.js';
 import { windowSlice, type WindowSlice } from '../../../src/engine/slicing/window-slices.js';
 import { Lake } from '../../../src/lake/lake.js';
-import type { Revisions, SliceCommit } from '../../../src/lake/slice-writer.js';
+import type { Revisions, SliceCommit } from '../../../src/lake/slices/slice-writer.js';
 import type { Store } from '../../../src/lake/store/store.js';
 import { scanPage } from '../../../src/sources/finances/api-v0/finances-page.js';
 import { noUpstream } from '../../../src/sources/finances/connect-finances.js';

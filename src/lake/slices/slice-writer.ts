@@ -1,14 +1,14 @@
-import type { PipelineTables, Table } from '../core/columns/table.js';
-import { spanIn } from './catalog/load-key.js';
-import type { Clock } from '../core/clock.js';
-import { LedgerlakeError } from '../core/errors.js';
-import { Mutex } from '../core/mutex.js';
-import { notCommitted, type CommitResult } from './commit-files.js';
-import type { Add } from './delta/actions.js';
-import { addOf, contentOf, rowsOf, type FileFigures } from './delta/data-file.js';
-import { hasConflict, type SliceLoads } from './loads/load-keys.js';
-import type { Lake } from './lake.js';
-import { overNewest } from './over-newest.js';
+import type { PipelineTables, Table } from '../../core/columns/table.js';
+import { spanIn } from '../catalog/load-key.js';
+import type { Clock } from '../../core/clock.js';
+import { LedgerlakeError } from '../../core/errors.js';
+import { Mutex } from '../../core/mutex.js';
+import { notCommitted, type CommitResult } from '../commit-files.js';
+import type { Add } from '../delta/actions.js';
+import { addOf, contentOf, rowsOf, type FileFigures } from '../delta/data-file.js';
+import { hasConflict, type SliceLoads } from '../loads/load-keys.js';
+import type { Lake } from '../lake.js';
+import { overNewest } from '../over-newest.js';
 import {
   appliedReplacement,
   isSameReplacement,

@@ -1,4 +1,4 @@
-import { noRevisions } from '../../lake/small-table.js';
+import { noRevisions } from '../small-table.js';
 import { rmSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -7,14 +7,22 @@ import { financialEvents } from '../../../pipelines/financial-events.js';
 import { readParquet } from '../../../src/core/duckdb/literals.js';
 import { loadKeyCondition } from '../../../src/lake/files/load-key-rows.js';
 import { removeAged } from '../../../src/app/forget/aged-rows.js';
-import { remainderWriter } from '../../../src/app/maintenance/remainder.js';
+import { remainderWriter } from '../../../src/lake/slices/remainder.js';
 import { defaultLimits } from '../../../src/lake/files/workspace.js';
-import { replacementOf } from '../../../src/lake/slice-replacement.js';
-import { addOf, pathOf } from '../verify/damage.js';
-import { temporaryFolder } from '../lake-run.js';
-import { makeLake, type MadeLake } from './made-lake.js';
-import { compacted, contentsOf, copied, dataFiles, loaded, rebuilt, steppingClock } from './kept-lake.js';
-import { load, open, shipment, shipments, smallLake, window, within } from './small-lake.js';
+import { replacementOf } from '../../../src/lake/slices/slice-replacement.js';
+import { addOf, pathOf } from '../../app/verify/damage.js';
+import { temporaryFolder } from '../../app/lake-run.js';
+import { makeLake, type MadeLake } from '../../app/maintenance/made-lake.js';
+import {
+  compacted,
+  contentsOf,
+  copied,
+  dataFiles,
+  loaded,
+  rebuilt,
+  steppingClock,
+} from '../../app/maintenance/kept-lake.js';
+import { load, open, shipment, shipments, smallLake, window, within } from '../../app/maintenance/small-lake.js';
 
 const clock = steppingClock();
 let made: MadeLake;

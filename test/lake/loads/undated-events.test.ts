@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { pairs } from '../../../src/app/spans/undated-events.js';
+import { pairs } from '../../../src/lake/loads/undated-events.js';
 import { cut, dayMs, hourMs, overlap, type Window } from '../../../src/core/windows.js';
-import { expectedCounts, LakeModel, type SavedPage, type SoldEvent } from './lake-model.js';
+import { expectedCounts, LakeModel, type SavedPage, type SoldEvent } from '../../app/import/lake-model.js';
 
 const start = Date.UTC(2025, 0, 27);
 

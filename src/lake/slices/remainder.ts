@@ -1,26 +1,26 @@
-import { spanIn } from '../../lake/catalog/load-key.js';
-import { rowsOf, type DataFile } from '../../lake/delta/data-file.js';
+import { spanIn } from '../catalog/load-key.js';
+import { rowsOf, type DataFile } from '../delta/data-file.js';
 import type { Clock } from '../../core/clock.js';
 import { literal, timestampLiteral } from '../../core/duckdb/literals.js';
 import { groupBy } from '../../core/group-by.js';
 import { hasEvents, type Table, type PipelineTables } from '../../core/columns/table.js';
 import type { Window } from '../../core/windows.js';
-import { countRows, columnList, checkRowCount, rowsIn } from '../../lake/files/local-parquet.js';
+import { countRows, columnList, checkRowCount, rowsIn } from '../files/local-parquet.js';
 import { LedgerlakeError } from '../../core/errors.js';
-import type { NewFile } from '../../lake/commit-files.js';
-import type { Lake } from '../../lake/lake.js';
-import type { SliceCommit } from '../../lake/slice-writer.js';
-import { noRemainder, type Remainder, type SliceReplacement } from '../../lake/slice-replacement.js';
-import { importedKey } from '../../lake/loads/imported-spans.js';
-import { windowOf } from '../../lake/loads/load-keys.js';
-import { bundlesOf, fetchFiles, filesByTable, writeBundle, type Bundle, type Rewriting } from './file-bundles.js';
-import { sortedFile } from '../../lake/files/sorted-file.js';
-import { canSelectRows, instantColumn, loadKeyCondition } from '../../lake/files/load-key-rows.js';
+import type { NewFile } from '../commit-files.js';
+import type { Lake } from '../lake.js';
+import type { SliceCommit } from './slice-writer.js';
+import { noRemainder, type Remainder, type SliceReplacement } from './slice-replacement.js';
+import { importedKey } from '../loads/imported-spans.js';
+import { windowOf } from '../loads/load-keys.js';
+import { bundlesOf, fetchFiles, filesByTable, writeBundle, type Bundle, type Rewriting } from '../files/bundles.js';
+import { sortedFile } from '../files/sorted-file.js';
+import { canSelectRows, instantColumn, loadKeyCondition } from '../files/load-key-rows.js';
 import { statementOver } from '../../core/duckdb/sql-statements.js';
 import replacedEntries from './replaced-entries.sql';
 import undatedContents from './undated-contents.sql';
-import { defaultLimits, withWorkspace } from '../../lake/files/workspace.js';
-import { replacedEvents } from '../spans/undated-events.js';
+import { defaultLimits, withWorkspace } from '../files/workspace.js';
+import { replacedEvents } from '../loads/undated-events.js';
 
 /**
  * Rewrites files of which a slice replaces only a part: files that `compact` merged, and those of imported days that the slice's window

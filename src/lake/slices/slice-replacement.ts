@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { PipelineTables } from '../core/columns/table.js';
-import { covers, joined, overlap } from '../core/windows.js';
-import { spanIn, type LoadKey } from './catalog/load-key.js';
-import type { Snapshot } from './catalog/snapshot.js';
-import { withDerived, type NewFile, type ReplacedFiles } from './commit-files.js';
-import { DataFile } from './delta/data-file.js';
-import { loadedOf } from './loads/imported-spans.js';
-import { keyChange, replacedKeys, windowOf, type SliceLoads } from './loads/load-keys.js';
+import type { PipelineTables } from '../../core/columns/table.js';
+import { covers, joined, overlap } from '../../core/windows.js';
+import { spanIn, type LoadKey } from '../catalog/load-key.js';
+import type { Snapshot } from '../catalog/snapshot.js';
+import { withDerived, type NewFile, type ReplacedFiles } from '../commit-files.js';
+import { DataFile } from '../delta/data-file.js';
+import { loadedOf } from '../loads/imported-spans.js';
+import { keyChange, replacedKeys, windowOf, type SliceLoads } from '../loads/load-keys.js';
 
 /** What of a slice says what it replaces. */
 type ReplacingSlice = SliceLoads & Pick<PipelineTables, 'main'>;
