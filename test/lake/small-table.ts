@@ -4,7 +4,8 @@ import type { Add } from '../../src/lake/delta/actions.js';
 import type { CommitResult } from '../../src/lake/commit-files.js';
 import { Lake } from '../../src/lake/lake.js';
 import { mixedFile, noRemainder } from '../../src/lake/slices/slice-replacement.js';
-import { SliceWriter, type Revisions, type SliceCommit, type SliceFile } from '../../src/lake/slices/slice-writer.js';
+import type { SliceCommit, SliceFile } from '../../src/lake/slices/slice-commit.js';
+import { SliceWriter, type Revisions } from '../../src/lake/slices/slice-writer.js';
 import type { Store } from '../../src/lake/store/store.js';
 
 const column = (name: string) =>

@@ -6,7 +6,7 @@ import { newWarnings } from '../../sources/finances/model/slice-rows.js';
 import { groups } from '../../sources/finances/api-v0/event-tables.js';
 import { scan } from '../../core/json/scan.js';
 import { Tape } from '../../core/json/tape.js';
-import type { SliceCommit } from '../../lake/slices/slice-writer.js';
+import type { SliceCommit } from '../../lake/slices/slice-commit.js';
 import { replacementOf } from '../../lake/slices/slice-replacement.js';
 import { compare } from '../../core/compare.js';
 import type { PipelineTables } from '../../core/columns/table.js';

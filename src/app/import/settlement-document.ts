@@ -2,7 +2,8 @@ import { fileMetadata } from '../../lake/files/new-file.js';
 import { basename } from 'node:path';
 import { encodeFile } from '../../core/parquet/encode-file.js';
 import type { Workspace } from '../../lake/files/workspace.js';
-import { SliceWriter, type SliceCommit, type SliceFile } from '../../lake/slices/slice-writer.js';
+import type { SliceCommit, SliceFile } from '../../lake/slices/slice-commit.js';
+import { SliceWriter } from '../../lake/slices/slice-writer.js';
 import { dayStart } from '../../core/windows.js';
 import { decodeLine, encodingOf } from '../../sources/finances/settlement-reports/report-encodings.js';
 import {

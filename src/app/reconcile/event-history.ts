@@ -2,7 +2,7 @@ import { readFile, rm } from 'node:fs/promises';
 import { hasColumn, hasEvents, sqlType, type RowKind, type Table, type Column } from '../../core/columns/table.js';
 import type { Database } from '../../core/duckdb/connection.js';
 import { eventHistory, historyPipeline } from '../../sources/finances/lake-tables.js';
-import type { SliceCommit, SliceFile } from '../../lake/slices/slice-writer.js';
+import type { SliceCommit, SliceFile } from '../../lake/slices/slice-commit.js';
 import { copyRows, mostGroupRows } from '../../lake/files/local-parquet.js';
 import { loadKeysLabel } from '../../lake/files/load-key-rows.js';
 import type { Workspace } from '../../lake/files/workspace.js';

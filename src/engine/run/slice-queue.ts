@@ -1,7 +1,7 @@
 import type { Stretch } from './concurrency-plan.js';
 import type { Window } from '../../core/windows.js';
 import type { SplitVerdict } from '../retry/causes.js';
-import type { SliceCommit } from '../../lake/slices/slice-writer.js';
+import type { SliceCommit } from '../../lake/slices/slice-commit.js';
 
 /** The unit of reading, retrying and committing: its rows become one file per table, in one commit. */
 export interface Slice extends Pick<SliceCommit, 'name' | 'loadKeys' | 'takesOver'> {

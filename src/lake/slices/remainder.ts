@@ -9,7 +9,7 @@ import { countRows, columnList, checkRowCount, rowsIn } from '../files/local-par
 import { LedgerlakeError } from '../../core/errors.js';
 import type { NewFile } from '../commit-files.js';
 import type { Lake } from '../lake.js';
-import type { SliceCommit } from './slice-writer.js';
+import type { SliceCommit } from './slice-commit.js';
 import { noRemainder, type Remainder, type SliceReplacement } from './slice-replacement.js';
 import { importedKey } from '../loads/imported-spans.js';
 import { windowOf } from '../loads/load-keys.js';

@@ -1,14 +1,14 @@
-import type { PipelineTables, Table } from '../../core/columns/table.js';
 import { spanIn } from '../catalog/load-key.js';
 import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { Mutex } from '../../core/mutex.js';
 import { notCommitted, type CommitResult } from '../commit-files.js';
 import type { Add } from '../delta/actions.js';
-import { addOf, contentOf, rowsOf, type FileFigures } from '../delta/data-file.js';
-import { hasConflict, type SliceLoads } from '../loads/load-keys.js';
+import { addOf, contentOf, rowsOf } from '../delta/data-file.js';
+import { hasConflict } from '../loads/load-keys.js';
 import type { Lake } from '../lake.js';
 import { overNewest } from '../over-newest.js';
+import type { SliceCommit, SliceFile } from './slice-commit.js';
 import {
   appliedReplacement,
   isSameReplacement,
@@ -18,28 +18,6 @@ import {
   type Remainder,
   type SliceReplacement,
 } from './slice-replacement.js';
-
-/** One file of a slice, not yet in the lake. */
-export interface SliceFile extends FileFigures {
-  readonly table: Table;
-  /** `2025-03`, or `unknown`. */
-  readonly month: string;
-  readonly bytes: Uint8Array;
-  readonly rows: number;
-  /** Statistics in Delta's JSON form. */
-  readonly stats: string;
-  /** The pipeline that the log names for it; left out: the slice's. */
-  readonly pipeline?: string;
-}
-
-/** A slice that was read completely. */
-export interface SliceCommit extends SliceLoads, Pick<PipelineTables, 'main' | 'derived'> {
-  /** Prefix of its files' names: letters, digits, `-`, `.` and `_`. */
-  readonly name: string;
-  readonly files: readonly SliceFile[];
-  /** Whether an answer without rows, or one that lacks some, may replace stored rows. */
-  readonly acceptEmpty?: boolean | undefined;
-}
 
 /** What is committed with a slice that replaces the stored rows. */
 export interface Revision {
