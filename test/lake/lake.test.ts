@@ -12,18 +12,7 @@ import { vacuumLake } from '../../src/lake/upkeep/vacuum.js';
 import { temporaryFolder } from '../app/lake-run.js';
 import { HandClock } from '../core/clock.js';
 import { memoryStore, watched, type MemoryStore } from './memory-store.js';
-import {
-  changes,
-  committed,
-  noRevisions,
-  opened,
-  parts,
-  sliceFile,
-  sliceOf,
-  standing,
-  things,
-  window,
-} from './small-table.js';
+import { changes, committed, opened, parts, sliceFile, sliceOf, standing, things, window } from './small-table.js';
 
 const hourMs = 3_600_000;
 const isCommit = (path: string) => path.startsWith('_catalog/0');
@@ -71,11 +60,9 @@ async function vacuumed(store: Store, clock: Clock = new HandClock(standing.now(
 
 /** Every re-read slice differs from what is stored. */
 const comparing: Revisions = {
-  ...noRevisions,
-  compare: (slice) =>
+  compare: ({ slice }) =>
     Promise.resolve({
-      files: [sliceFile(changes, `changes of ${slice.loadKeys.join()}`)],
-      isCompared: true,
+      history: [sliceFile(changes, `changes of ${slice.loadKeys.join()}`)],
       committed: () => undefined,
     }),
 };

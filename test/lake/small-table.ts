@@ -3,7 +3,6 @@ import type { Table } from '../../src/core/columns/table.js';
 import type { Add } from '../../src/lake/delta/actions.js';
 import type { CommitResult } from '../../src/lake/commit-files.js';
 import { Lake } from '../../src/lake/lake.js';
-import { mixedFile, noRemainder } from '../../src/lake/slices/slice-replacement.js';
 import type { SliceCommit, SliceFile } from '../../src/lake/slices/slice-commit.js';
 import { SliceWriter, type Revisions } from '../../src/lake/slices/slice-writer.js';
 import type { Store } from '../../src/lake/store/store.js';
@@ -32,11 +31,9 @@ export function opened(store: Store, clock: Clock = standing): Promise<Lake> {
   return Lake.open(store, [things, parts, changes], clock);
 }
 
-/** Rows that are read again are replaced, without a history; a slice fails that replaces a part of a file. */
+/** Rows that are read again are replaced, without a history. */
 export const noRevisions: Revisions = {
-  compare: () => Promise.resolve({ files: [], isCompared: false, committed: () => undefined }),
-  withRemainder: (_slice, replacement, commit) =>
-    mixedFile(replacement) === undefined ? commit(noRemainder) : Promise.resolve(undefined),
+  compare: () => Promise.resolve({ history: undefined, committed: () => undefined }),
 };
 
 /** Commits a slice as a run of the lake does. */

@@ -117,7 +117,7 @@ export async function openShop({ seller, now, lake, faults }: ShopOptions): Prom
           signal: new AbortController().signal,
           emit: () => undefined,
           openSlices: 4,
-          revisions: isCompared ? revisions : { ...noRevisions, withRemainder: revisions.withRemainder },
+          revisions: isCompared ? revisions : noRevisions,
         });
         return { summaries, failure, emptied: revisions.findings.emptied.length };
       });

@@ -11,7 +11,7 @@ import { replacementOf } from '../../lake/slices/slice-replacement.js';
 import { compare } from '../../core/compare.js';
 import type { PipelineTables } from '../../core/columns/table.js';
 import { rowsIn } from '../../lake/files/local-parquet.js';
-import { remainderWriter } from '../../lake/slices/remainder.js';
+import { remainderOf } from '../../lake/slices/remainder.js';
 import { encodeFile } from '../../core/parquet/encode-file.js';
 import { dayOf, importedKey } from '../../lake/loads/imported-spans.js';
 import { monthOf, overlap } from '../../core/windows.js';
@@ -62,11 +62,10 @@ export async function addGroups(
     const file = { path: await workspace.writeLocal(bytes), ...about };
     const tags = { shared: { pipeline: name, account }, groups: all.map(groupSpan) };
     const newGroups = await newFile(groups, fileTarget, file, tags, clock.now(), imported);
-    const withRemainder = remainderWriter(lake, clock, workspace.limits);
-    const { isCommitted, ...written } = await withRemainder(slice, replacement, (remainder) => {
-      const files = [newGroups, ...remainder.files];
-      return commitImported(target, pipeline, { stored, files, loadKeys, replaced: stored.files });
-    });
+    const remainder = await remainderOf({ lake, clock, workspace }, replacement);
+    const files = [newGroups, ...remainder.files];
+    const commit = { stored, files, loadKeys, replaced: stored.files };
+    const { isCommitted, ...written } = await commitImported(target, pipeline, commit);
     return isCommitted ? { ...nothing, rows: { groups: added }, ...written, known } : undefined;
   });
 }

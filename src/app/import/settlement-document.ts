@@ -24,7 +24,7 @@ import { findingsText } from '../reconcile/findings.js';
 import { EventRevisions } from '../reconcile/reconcile-slice.js';
 import type { ImportSummaries } from './import-summary.js';
 import { brokenLine, type Line } from './saved-pages.js';
-import { untilCommitted, type ImportOptions } from './stored-imports.js';
+import type { ImportOptions } from './stored-imports.js';
 
 /** Whether the first line of an input is the line of names of a settlement report. */
 export function isReportLine({ bytes }: Line): boolean {
@@ -106,12 +106,7 @@ export async function addSettlements(
       continue;
     }
     const slice = await sliceOf(rows, options.account);
-    const committed = await untilCommitted(options, `settlement ${rows.id}`, async () => {
-      const result = await writer.commit(slice);
-      if (!result.isCommitted) await lake.refresh();
-      return result.isCommitted ? result : undefined;
-    });
-    const { files, bytes } = committed;
+    const { files, bytes } = await writer.commit(slice);
     const isNew = files > 0;
     const counts = Object.fromEntries(slice.files.map(({ table, rows: length }) => [table.name, length]));
     summary.add({ rows: isNew ? counts : {}, files, bytes, known: isNew ? 0 : 1, leftOut: new Map() });

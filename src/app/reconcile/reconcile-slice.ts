@@ -6,11 +6,9 @@ import { Mutex } from '../../core/mutex.js';
 import type { Clock } from '../../core/clock.js';
 import { hasEvents, type Table } from '../../core/columns/table.js';
 import type { LedgerlakeError } from '../../core/errors.js';
-import { replacedKeys } from '../../lake/loads/load-keys.js';
 import type { Lake } from '../../lake/lake.js';
 import type { SliceCommit } from '../../lake/slices/slice-commit.js';
 import type { Revision, Revisions } from '../../lake/slices/slice-writer.js';
-import { withDerived } from '../../lake/commit-files.js';
 import { isSameReplacement, replacementOf, type SliceReplacement } from '../../lake/slices/slice-replacement.js';
 import { canSelectRows, loadKeyCondition } from '../../lake/files/load-key-rows.js';
 import type { Workspace } from '../../lake/files/workspace.js';
@@ -25,7 +23,6 @@ import {
   type States,
 } from './differing-rows.js';
 import { CheckedFiles, monthRows, sameRows, type MonthFiles } from '../../lake/files/month-files.js';
-import { remainderWriter } from '../../lake/slices/remainder.js';
 import { historyFiles, keepsHistory } from './event-history.js';
 import { timestampLiteral } from '../../core/duckdb/literals.js';
 import { uncovered } from '../../core/windows.js';
@@ -45,7 +42,6 @@ const leastReturned = 0.05;
  * the run. Where nothing differs, nothing is written. A damaged file of the lake can't be compared: it is replaced.
  */
 export class EventRevisions implements Revisions {
-  readonly withRemainder: Revisions['withRemainder'];
   readonly #lake: Lake;
   readonly #clock: Clock;
   readonly #workspace: Workspace;
@@ -64,7 +60,6 @@ export class EventRevisions implements Revisions {
     this.#lake = lake;
     this.#clock = clock;
     this.#workspace = workspace;
-    this.withRemainder = remainderWriter(lake, clock, workspace.limits);
     this.#files = new CheckedFiles(lake.store, workspace);
   }
 
@@ -74,10 +69,10 @@ export class EventRevisions implements Revisions {
   }
 
   /** Compares one slice at a time: comparisons share a database. */
-  compare(slice: SliceCommit, replacement: SliceReplacement): ReturnType<Revisions['compare']> {
+  compare(replacement: SliceReplacement): ReturnType<Revisions['compare']> {
     return this.#mutex.run(async () => {
       await this.#files.trim();
-      const { outcome, ...found } = await this.#verdictOn(slice, replacement);
+      const { outcome, ...found } = await this.#verdictOn(replacement);
       const note = (): void => {
         this.#findings.changes.push(...(found.changes ?? []));
         this.#findings.emptied.push(...(found.emptied ?? []));
@@ -89,28 +84,26 @@ export class EventRevisions implements Revisions {
     });
   }
 
-  async #verdictOn(slice: SliceCommit, replacement: SliceReplacement): Promise<Verdict> {
+  async #verdictOn(replacement: SliceReplacement): Promise<Verdict> {
     if (this.#otherAccount !== undefined) throw this.#otherAccount;
-    const reread = comparedSlice(slice, replacement);
     try {
-      return await this.#verdict(reread);
+      return await this.#verdict(replacement);
     } catch (error) {
       // A store that fails, or a query without memory, says nothing of the rows: they stay.
       if (!(error instanceof DamagedFile)) throw error;
       await this.#lake.refresh();
-      if (!isSameReplacement(replacement, replacementOf(this.#lake.snapshot, slice))) throw error;
+      if (!isSameReplacement(replacement, replacementOf(this.#lake.snapshot, replacement.slice))) throw error;
       // The slice replaces the file, so only the fault is reported, without the remedy of a damaged file.
-      return this.#verdictByLog(reread, error.found);
+      return this.#verdictByLog(replacement, error.found);
     }
   }
 
   /** The verdict on a slice whose stored rows can't be read, by the log alone. */
-  async #verdictByLog({ slice, stored }: ComparedSlice, reason: string): Promise<Verdict> {
+  async #verdictByLog({ slice, known, stored }: SliceReplacement, reason: string): Promise<Verdict> {
     const { pipeline, loadKeys, main, acceptEmpty: accepted = false } = slice;
     const mains = filesIn(stored, main);
     const rows = rowsOf(mains);
-    const keys = new Set(replacedKeys(slice));
-    const isShared = mains.some((file) => file.loadKeys.some((key) => !keys.has(key)));
+    const isShared = mains.some((file) => file.loadKeys.some((key) => !known.includes(key)));
     const lack = { rows, lacking: rows, ...(isShared && { atMost: true as const }), accepted };
     // A load key without rows has no file.
     const isEmptied = mains.length > 0 && hasNoRows(slice);
@@ -121,26 +114,26 @@ export class EventRevisions implements Revisions {
     return { outcome: withoutHistory, emptied, uncompared: [{ pipeline, load_keys: loadKeys, reason }] };
   }
 
-  async #verdict(reread: ComparedSlice): Promise<Verdict> {
-    const { slice, stored, known, mayStay } = reread;
+  async #verdict(replacement: SliceReplacement): Promise<Verdict> {
+    const { slice, stored, known } = replacement;
     const { pipeline, loadKeys, main } = slice;
     // Nothing is replaced.
-    if (known.length === 0) return { outcome: { files: [], isCompared: true } };
+    if (known.length === 0) return { outcome: { history: [] } };
     if (!canSelectRows(main, known)) return { outcome: withoutHistory };
-    if (mayStay && sameFiles(slice, stored)) {
+    if (mayStay(replacement) && sameFiles(slice, stored)) {
       const rows = rowsOf(filesIn(stored, main));
       this.#addOrders(pipeline, { stored: rows, returned: rows });
       const repaired = await repairFiles(this.#lake, slice, stored);
       return { outcome: 'same', uncompared: repaired.map((reason) => ({ pipeline, load_keys: loadKeys, reason })) };
     }
     return withSliceFiles(this.#workspace, slice, async (files) =>
-      this.#verdictByRows(reread, await this.#states(reread, files)),
+      this.#verdictByRows(replacement, await this.#states(replacement, files)),
     );
   }
 
   /** The verdict on a slice by its rows: the stored ones, and those that were read now. */
-  async #verdictByRows(reread: ComparedSlice, states: SliceStates): Promise<Verdict> {
-    const { slice, known, mayStay } = reread;
+  async #verdictByRows(replacement: SliceReplacement, states: SliceStates): Promise<Verdict> {
+    const { slice, known } = replacement;
     const { main, derived } = states;
     const { database } = this.#workspace;
     const of = { pipeline: slice.pipeline, load_keys: known };
@@ -149,10 +142,10 @@ export class EventRevisions implements Revisions {
     const { rows, orders } = await countStored(database, compared);
     const isEmptied = rows > 0 && hasNoRows(slice);
     if (isEmptied && slice.acceptEmpty !== true)
-      return { outcome: 'refused', emptied: [refused(reread, rows, { vanished: rows, appeared: 0 })] };
-    const maySkip = async () => mayStay && (await this.#isSame([main, ...derived]));
+      return { outcome: 'refused', emptied: [refused(replacement, rows, { vanished: rows, appeared: 0 })] };
+    const isSame = async () => mayStay(replacement) && (await this.#isSame([main, ...derived]));
     if (compared.table.row === undefined) {
-      if (await maySkip()) return { outcome: 'same' };
+      if (await isSame()) return { outcome: 'same' };
       const found = await countDifferingRows(database, [main, ...derived], knownWindowsCondition(slice, known));
       return { outcome: withoutHistory, changes: found.rows > 0 ? [{ ...of, ...found }] : [] };
     }
@@ -170,15 +163,15 @@ export class EventRevisions implements Revisions {
     // can't be read now is in the service still.
     const isDoubtful = hasHoles(slice) || !keepsHistory(compared.table);
     if (found.vanished > 0 && isDoubtful && slice.acceptEmpty !== true)
-      return { outcome: 'refused', emptied: [refused(reread, rows, found)] };
+      return { outcome: 'refused', emptied: [refused(replacement, rows, found)] };
     const isChanged = found.rows + found.released + found.grown > 0;
-    if (!isChanged && (await maySkip())) return { outcome: 'same' };
+    if (!isChanged && (await isSame())) return { outcome: 'same' };
     const entries = derived.find(({ table }) => table.row === 'entry');
     const now = this.#clock.now();
     const hasHistory = (isChanged || found.moved > 0) && keepsHistory(compared.table);
     const files = hasHistory ? await historyFiles(this.#workspace, compared.table, slice, entries, now) : [];
     return {
-      outcome: { files, isCompared: keepsHistory(compared.table) },
+      outcome: { history: keepsHistory(compared.table) ? files : undefined },
       emptied: isEmptied ? [{ ...of, rows, lacking: rows, accepted: true }] : [],
       changes: isChanged ? [{ ...of, ...found }] : [],
     };
@@ -205,7 +198,7 @@ export class EventRevisions implements Revisions {
   }
 
   async #states(
-    { slice, stored, known }: ComparedSlice,
+    { slice, stored, known }: SliceReplacement,
     files: ReadonlyMap<Table, readonly MonthFiles[]>,
   ): Promise<SliceStates> {
     const states = async (table: Table, condition: string): Promise<States> => ({
@@ -266,31 +259,14 @@ function knownWindowsCondition({ loadKeys }: SliceCommit, known: readonly string
   );
 }
 
-/** A slice that is read again, and what the lake has of it in a snapshot. */
-interface ComparedSlice {
-  readonly slice: SliceCommit;
-  /** The files with rows that are read again, and what is derived from them. */
-  readonly stored: readonly DataFile[];
-  /** The load keys that are read again and were loaded. */
-  readonly known: readonly string[];
-  /** Whether nothing is committed where the rows are equal. */
-  readonly mayStay: boolean;
-}
-
-function comparedSlice(slice: SliceCommit, { snapshot }: SliceReplacement): ComparedSlice {
-  const { account, pipeline, loadKeys, main, holes, reread } = slice;
-  const keys = snapshot.keysOf(account, pipeline);
-  const replaced = replacedKeys(slice);
-  const known = replaced.filter((key) => keys.has(key));
+/** Whether nothing is committed where the rows are equal: the load keys are loaded already, and with the same holes. */
+function mayStay({ slice, snapshot, known }: SliceReplacement): boolean {
+  const { account, pipeline, loadKeys, holes, reread } = slice;
+  const stored = snapshot.keysOf(account, pipeline);
   const hasSameHoles = loadKeys.every((key) =>
-    isDeepStrictEqual(placesOf(holes?.get(key)), placesOf(keys.get(key)?.holes)),
+    isDeepStrictEqual(placesOf(holes?.get(key)), placesOf(stored.get(key)?.holes)),
   );
-  return {
-    slice,
-    known,
-    stored: withDerived(snapshot, snapshot.filesWith(main.name, account, pipeline, replaced)),
-    mayStay: hasSameHoles && isDeepStrictEqual(known, loadKeys) && reread?.isNoted !== true,
-  };
+  return hasSameHoles && isDeepStrictEqual(known, loadKeys) && reread?.isNoted !== true;
 }
 
 /** Holes without the ids of their requests: each request has another one. */
@@ -337,11 +313,11 @@ function hasHoles({ holes }: SliceCommit): boolean {
 }
 
 /** Of a commit whose differences are in no history. */
-const withoutHistory = { files: [], isCompared: false };
+const withoutHistory = { history: undefined };
 
 /** The finding of an answer that lacks some of the stored rows, and is refused. */
 function refused(
-  { slice, known }: ComparedSlice,
+  { slice, known }: SliceReplacement,
   rows: number,
   { vanished, appeared }: Pick<Differing, 'vanished' | 'appeared'>,
 ): Emptied {

@@ -19,7 +19,7 @@ import type { Lake } from '../../lake/lake.js';
 import { retentionDays } from '../../sources/finances/selling-partner/history-limit.js';
 import { reportLimits } from '../../sources/finances/settlement-reports/report-operations.js';
 import { bundlesOf, writeBundle, writeFiltered } from '../../lake/files/bundles.js';
-import { remainderWriter } from '../../lake/slices/remainder.js';
+import { remainderOf } from '../../lake/slices/remainder.js';
 import { historyPipeline } from '../../sources/finances/lake-tables.js';
 import { loadKeyKindOf } from '../coverage/stored-pipelines.js';
 import { verifyLake } from '../verify/verify-lake.js';
@@ -329,7 +329,7 @@ async function readableFiles(
  *
  * @throws LedgerlakeError LAKE_STORE, LAKE_UNCLEAR
  */
-export async function takeOutUnloaded({ lake, clock }: RepairedFiles): Promise<void> {
+export async function takeOutUnloaded({ lake, clock, workspace }: RepairedFiles): Promise<void> {
   for (const pipeline of loadedPipelines(lake)) {
     for (const account of lake.snapshot.accounts()) {
       await takeOutFatherless(lake, pipeline, account);
@@ -338,17 +338,16 @@ export async function takeOutUnloaded({ lake, clock }: RepairedFiles): Promise<v
       const { name, main, derived } = pipeline;
       const slice = { pipeline: name, account, loadKeys: [], takesOver: keys, name: '', main, derived, files: [] };
       const replacement = replacementOf(lake.snapshot, slice);
-      await remainderWriter(lake, clock)(slice, replacement, (remainder) =>
-        lake.commitFiles({
-          operation: 'REPAIR',
-          main,
-          files: remainder.files,
-          decide: (snapshot) =>
-            isSameReplacement(replacementOf(snapshot, slice), replacement)
-              ? { removed: withDerived(snapshot, [...replacement.files, ...remainder.mains]) }
-              : undefined,
-        }),
-      );
+      const remainder = await remainderOf({ lake, clock, workspace }, replacement);
+      await lake.commitFiles({
+        operation: 'REPAIR',
+        main,
+        files: remainder.files,
+        decide: (snapshot) =>
+          isSameReplacement(replacementOf(snapshot, slice), replacement)
+            ? { removed: withDerived(snapshot, [...replacement.removed, ...remainder.mains]) }
+            : undefined,
+      });
     }
   }
 }

@@ -67,7 +67,7 @@ export function hasConflict(
  *
  * @param now milliseconds since 1970
  * @param emptied imported load keys of which no row stays
- * @param isCompared whether the history has what the slice changes of the windows that it replaces. Then their unchanged rows are known
+ * @param hasHistory whether the history has what the slice changes of the windows that it replaces. Then their unchanged rows are known
  *   since before; otherwise all rows are known since now.
  */
 export function keyChange(
@@ -75,7 +75,7 @@ export function keyChange(
   slice: SliceLoads,
   now: number,
   emptied: readonly string[] = [],
-  isCompared = false,
+  hasHistory = false,
 ): NonNullable<Change['keys']> {
   const { pipeline, account, origin = 'api' } = slice;
   const stored = snapshot.keysOf(account, pipeline);
@@ -83,7 +83,7 @@ export function keyChange(
   const set = slice.loadKeys.map((key): LoadKey => {
     const window = spanIn('window', key) ?? spanIn('imported', key);
     const same = stored.get(key);
-    const before = isCompared ? [...(same === undefined ? [] : [same]), ...gone] : [];
+    const before = hasHistory ? [...(same === undefined ? [] : [same]), ...gone] : [];
     const since = joinedSince(
       window,
       before.filter((one) => one.origin === 'api'),

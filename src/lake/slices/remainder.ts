@@ -1,15 +1,13 @@
 import { spanIn } from '../catalog/load-key.js';
 import { rowsOf, type DataFile } from '../delta/data-file.js';
-import type { Clock } from '../../core/clock.js';
 import { literal, timestampLiteral } from '../../core/duckdb/literals.js';
 import { groupBy } from '../../core/group-by.js';
-import { hasEvents, type Table, type PipelineTables } from '../../core/columns/table.js';
+import { hasEvents, type Table } from '../../core/columns/table.js';
 import type { Window } from '../../core/windows.js';
 import { countRows, columnList, checkRowCount, rowsIn } from '../files/local-parquet.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import type { NewFile } from '../commit-files.js';
 import type { Lake } from '../lake.js';
-import type { SliceCommit } from './slice-commit.js';
 import { noRemainder, type Remainder, type SliceReplacement } from './slice-replacement.js';
 import { importedKey } from '../loads/imported-spans.js';
 import { windowOf } from '../loads/load-keys.js';
@@ -19,50 +17,29 @@ import { canSelectRows, instantColumn, loadKeyCondition } from '../files/load-ke
 import { statementOver } from '../../core/duckdb/sql-statements.js';
 import replacedEntries from './replaced-entries.sql';
 import undatedContents from './undated-contents.sql';
-import { defaultLimits, withWorkspace } from '../files/workspace.js';
 import { replacedEvents } from '../loads/undated-events.js';
 
 /**
- * Rewrites files of which a slice replaces only a part: files that `compact` merged, and those of imported days that the slice's window
- * reaches in part. The other rows of each become one file, which is committed with the slice.
+ * Writes what stays of the files that a slice replaces in part: merged ones, and those of imported days that its window reaches in part. The
+ * other rows of each become one file, which is committed with the slice; until then the workspace has it.
  *
  * A loaded window replaces imported rows with a date within it; of those without a date `replacedEvents` decides.
+ *
+ * @throws LedgerlakeError LAKE_CONFLICT for a file whose rows can't be told apart; DamagedFile for one that can't be read, maybe because another
+ * run has replaced it
  */
-export function remainderWriter(lake: Lake, clock: Clock, limits = defaultLimits) {
-  return async <T>(
-    slice: SliceCommit,
-    replacement: SliceReplacement,
-    commit: (remainder: Remainder) => Promise<T>,
-  ): Promise<T> => {
-    const pipeline = { name: slice.pipeline, main: slice.main, derived: slice.derived };
-    const bundles = sharedBundles(lake, pipeline, slice, replacement);
-    if (bundles.length === 0) return commit(noRemainder);
-    return withWorkspace(limits, lake.store, async (workspace) => {
-      return commit(await remainderOf({ lake, clock, workspace, pipeline }, slice, replacement, bundles));
-    });
-  };
-}
-
-/** The bundles that may have rows which a slice replaces, and others. */
-function sharedBundles(
-  lake: Lake,
-  pipeline: PipelineTables,
-  { account }: SliceCommit,
-  { snapshot, shared }: SliceReplacement,
-): Bundle[] {
-  const unselectable = shared.find((file) => !canSelectRows(pipeline.main, file.loadKeys));
-  if (unselectable !== undefined) throw unselectableFailure(lake, unselectable);
-  const paths = new Set(shared.map(({ path }) => path));
-  return bundlesOf({ snapshot }, pipeline, account).filter(({ main }) => paths.has(main.path));
-}
-
-async function remainderOf(
-  rewriting: Rewriting,
-  slice: SliceCommit,
+export async function remainderOf(
+  { lake, clock, workspace }: Pick<Rewriting, 'lake' | 'clock' | 'workspace'>,
   replacement: SliceReplacement,
-  bundles: readonly Bundle[],
 ): Promise<Remainder> {
-  const ofPartial = await replacedImports(rewriting, slice, replacement, bundles);
+  const { slice, snapshot, rewritten } = replacement;
+  const pipeline = { name: slice.pipeline, main: slice.main, derived: slice.derived };
+  const rewriting = { lake, clock, workspace, pipeline };
+  const unselectable = rewritten.find((file) => !canSelectRows(pipeline.main, file.loadKeys));
+  if (unselectable !== undefined) throw unselectableFailure(lake, unselectable);
+  const paths = new Set(rewritten.map(({ path }) => path));
+  const bundles = bundlesOf({ snapshot }, pipeline, slice.account).filter(({ main }) => paths.has(main.path));
+  const ofPartial = await replacedImports(rewriting, replacement, bundles);
   const files: NewFile[] = [];
   const mains: DataFile[] = [];
   let importedRows = 0;
@@ -86,19 +63,18 @@ function unselectableFailure({ store }: Lake, file: DataFile): LedgerlakeError {
 /** In SQL: the imported rows that a slice replaces, of load keys of which some rows may stay. */
 async function replacedImports(
   rewriting: Rewriting,
-  slice: SliceCommit,
   replacement: SliceReplacement,
   bundles: readonly Bundle[],
 ): Promise<string> {
   const { main } = rewriting.pipeline;
-  const { partial } = replacement;
+  const { slice, partial } = replacement;
   const window = windowOf(slice);
   if (window === undefined || partial.length === 0) return 'false';
   const instant = instantColumn(main);
   const isInside = `${instant} >= ${timestampLiteral(window.start)} AND ${instant} < ${timestampLiteral(window.end)}`;
   if (!hasEvents(main)) return isInside;
   const reached = bundles.filter((bundle) => bundle.main.loadKeys.some((key) => partial.includes(key)));
-  const ids = await replacedUndated(rewriting, slice, window, replacement, reached);
+  const ids = await replacedUndated(rewriting, replacement, window, reached);
   const undated = ids.length === 0 ? 'false' : `event_id IN (${ids.map(literal).join(', ')})`;
   return `(posted_at IS NOT NULL AND ${isInside}) OR ${undated}`;
 }
@@ -106,13 +82,11 @@ async function replacedImports(
 /** The ids of the events without a date that a slice replaces, among those that are of other days, too. */
 async function replacedUndated(
   rewriting: Rewriting,
-  slice: SliceCommit,
+  { slice, snapshot, whole, partial }: SliceReplacement,
   window: Window,
-  replacement: SliceReplacement,
   reached: readonly Bundle[],
 ): Promise<string[]> {
   const { workspace, pipeline } = rewriting;
-  const { whole, partial, files } = replacement;
   const paths: string[] = [];
   for (const { table, bytes } of slice.files) {
     if (table === pipeline.main) paths.push(await workspace.writeLocal(bytes));
@@ -133,7 +107,10 @@ async function replacedUndated(
   if (events.length === 0) return [];
   const incoming = `FROM ${rowsIn(paths)}`;
   // A refresh replaces only as many as it has more than before.
-  const replaced = await fetchFiles(rewriting, files);
+  const replaced = await fetchFiles(
+    rewriting,
+    snapshot.filesWith(slice.main.name, slice.account, slice.pipeline, whole),
+  );
   const stored =
     replaced.length === 0 ? `${incoming} WHERE false` : `FROM ${rowsIn(replaced)} WHERE ${loadKeyCondition(whole)}`;
   const left = await workspace.database.rows(statementOver({ incoming_: incoming, stored_: stored }, undatedContents));

@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { PipelineTables } from '../../core/columns/table.js';
 import { covers, joined, overlap } from '../../core/windows.js';
 import { spanIn, type LoadKey } from '../catalog/load-key.js';
 import type { Snapshot } from '../catalog/snapshot.js';
@@ -7,28 +6,24 @@ import { withDerived, type NewFile, type ReplacedFiles } from '../commit-files.j
 import { DataFile } from '../delta/data-file.js';
 import { loadedOf } from '../loads/imported-spans.js';
 import { keyChange, replacedKeys, windowOf, type SliceLoads } from '../loads/load-keys.js';
-
-/** What of a slice says what it replaces. */
-type ReplacingSlice = SliceLoads & Pick<PipelineTables, 'main'>;
+import type { SliceCommit } from './slice-commit.js';
 
 /** What a slice replaces of a snapshot. It never changes; another snapshot has another one (`isSameReplacement`). */
 export interface SliceReplacement {
+  readonly slice: SliceCommit;
   readonly snapshot: Snapshot;
-  /**
-   * The load keys of which no row stays: those that the slice removes (`replacedKeys`), and imported ones whose whole span is loaded once
-   * the slice is.
-   */
+  /** The load keys that are read again and were loaded. */
+  readonly known: readonly string[];
+  /** The files with rows of `known`, and what is derived from them. */
+  readonly stored: readonly DataFile[];
+  /** The load keys of which no row stays: `replacedKeys`, and imported ones whose span is loaded once the slice is. */
   readonly whole: readonly string[];
-  /** Imported load keys that the window reaches otherwise: some of their rows may stay. */
+  /** The other imported load keys that the window reaches: some of their rows may stay. */
   readonly partial: readonly string[];
-  /** The main table's files with rows of `whole`. */
-  readonly files: readonly DataFile[];
-  /** The main table's files with rows that the slice replaces, of which others may stay. */
-  readonly shared: readonly DataFile[];
-  /** The paths of all these, and of what is derived from them. */
-  readonly paths: readonly string[];
-  /** The version that set each load key of the slice, and each that it takes over; -1 for one that isn't loaded. */
-  readonly versions: ReadonlyMap<string, number>;
+  /** The main table's files with rows of `whole` alone. */
+  readonly removed: readonly DataFile[];
+  /** Its other files with rows of `whole` or `partial`. The rows that stay are written again (`remainderOf`). */
+  readonly rewritten: readonly DataFile[];
 }
 
 /** What stays of files that a slice replaces, to be committed with the slice. */
@@ -43,23 +38,24 @@ export interface Remainder {
 
 export const noRemainder: Remainder = { files: [], mains: [], importedRows: 0 };
 
-export function replacementOf(snapshot: Snapshot, slice: ReplacingSlice): SliceReplacement {
-  const { pipeline, account, main, loadKeys, takesOver = [] } = slice;
-  const { covered, partial } = reachedImports(snapshot, slice);
-  const whole = new Set([...replacedKeys(slice), ...covered]);
+export function replacementOf(snapshot: Snapshot, slice: SliceCommit): SliceReplacement {
+  const { pipeline, account, main } = slice;
   const filesWith = (keys: Iterable<string>) => snapshot.filesWith(main.name, account, pipeline, keys);
-  const files = filesWith(whole);
-  const mixed = files.filter((file) => file.loadKeys.some((key) => !whole.has(key)));
-  const version = (key: string) => snapshot.key({ account, pipeline, key })?.version ?? -1;
-  const shared = [...new Set([...mixed, ...filesWith(partial)])];
+  const replaced = replacedKeys(slice);
+  const known = replaced.filter((key) => snapshot.key({ account, pipeline, key }) !== undefined);
+  const { covered, partial } = reachedImports(snapshot, slice);
+  const whole = new Set([...replaced, ...covered]);
+  const files = filesWith([...whole, ...partial]);
+  const isRemoved = ({ loadKeys }: DataFile) => loadKeys.every((key) => whole.has(key));
   return {
+    slice,
     snapshot,
+    known,
+    stored: withDerived(snapshot, filesWith(known)),
     whole: [...whole],
     partial,
-    files,
-    shared,
-    paths: withDerived(snapshot, [...files, ...shared]).map(({ path }) => path),
-    versions: new Map([...loadKeys, ...takesOver].map((key) => [key, version(key)])),
+    removed: files.filter(isRemoved),
+    rewritten: files.filter((file) => !isRemoved(file)),
   };
 }
 
@@ -86,38 +82,37 @@ function reachedImports(
 
 /** Whether two of a slice replace the same rows of the same files: what was written for one of them fits the other. */
 export function isSameReplacement(one: SliceReplacement, other: SliceReplacement): boolean {
-  const compared = ({ whole, partial, paths, versions }: SliceReplacement) => [whole, partial, paths, versions];
-  return isDeepStrictEqual(compared(one), compared(other));
+  return isDeepStrictEqual(replacedState(one), replacedState(other));
 }
 
-/** A file with rows that the slice replaces as a whole, and others, which must be written again. */
-export function mixedFile({ files, shared }: SliceReplacement): DataFile | undefined {
-  return files.find((file) => shared.includes(file));
+/** What another run may change of what a slice replaces: files, load keys, and the versions that set those of the slice. */
+function replacedState({ slice, snapshot, whole, partial, removed, rewritten }: SliceReplacement): unknown {
+  const { account, pipeline, loadKeys, takesOver = [] } = slice;
+  const versions = [...loadKeys, ...takesOver].map((key) => snapshot.key({ account, pipeline, key })?.version);
+  const files = withDerived(snapshot, [...removed, ...rewritten]);
+  return { whole, partial, versions, paths: files.map(({ path }) => path) };
 }
 
 /**
  * What the commit of the slice replaces: imported load keys are deleted where none of their rows stays.
  *
- * @param isCompared as for `keyChange`
+ * @param hasHistory as for `keyChange`
  */
 export function appliedReplacement(
-  replacement: SliceReplacement,
-  slice: ReplacingSlice,
+  { slice, snapshot, whole, removed }: SliceReplacement,
   remainder: Remainder,
-  { isCompared, now }: { readonly isCompared: boolean; readonly now: number },
+  { hasHistory, now }: { readonly hasHistory: boolean; readonly now: number },
 ): ReplacedFiles {
-  const { snapshot, whole, files } = replacement;
-  const { main } = slice;
-  const mains = [...files, ...remainder.mains];
+  const { main, account, pipeline } = slice;
+  const mains = [...removed, ...remainder.mains];
   const paths = new Set(mains.map(({ path }) => path));
   const kept = new Set(remainder.files.flatMap(({ table, add }) => new DataFile(add, table.name).loadKeys));
   const stays = (key: string) =>
-    kept.has(key) ||
-    snapshot.filesWith(main.name, slice.account, slice.pipeline, [key]).some(({ path }) => !paths.has(path));
+    kept.has(key) || snapshot.filesWith(main.name, account, pipeline, [key]).some(({ path }) => !paths.has(path));
   const keys = [...new Set([...whole, ...mains.flatMap(({ loadKeys }) => loadKeys)])];
   const emptied = keys.filter((key) => spanIn('imported', key) !== undefined && !stays(key));
   return {
     removed: withDerived(snapshot, mains),
-    keys: keyChange(snapshot, slice, now, emptied, isCompared),
+    keys: keyChange(snapshot, slice, now, emptied, hasHistory),
   };
 }

@@ -5,14 +5,16 @@ import { Mutex } from '../../core/mutex.js';
 import { notCommitted, type CommitResult } from '../commit-files.js';
 import type { Add } from '../delta/actions.js';
 import { addOf, contentOf, rowsOf } from '../delta/data-file.js';
+import { loadKeysText } from '../files/load-key-rows.js';
+import { defaultLimits, withWorkspace } from '../files/workspace.js';
 import { hasConflict } from '../loads/load-keys.js';
 import type { Lake } from '../lake.js';
 import { overNewest } from '../over-newest.js';
+import { remainderOf } from './remainder.js';
 import type { SliceCommit, SliceFile } from './slice-commit.js';
 import {
   appliedReplacement,
   isSameReplacement,
-  mixedFile,
   noRemainder,
   replacementOf,
   type Remainder,
@@ -21,35 +23,19 @@ import {
 
 /** What is committed with a slice that replaces the stored rows. */
 export interface Revision {
-  /** Files of append-only tables with the differences, which name their pipeline. */
-  readonly files: readonly SliceFile[];
-  /** Whether these files have every difference, so that one can tell what the lake had before. */
-  readonly isCompared: boolean;
+  /** Files of append-only tables with every difference, which name their pipeline; undefined: no table keeps the differences. */
+  readonly history: readonly SliceFile[] | undefined;
   /** Called after the commit. */
   committed(): void;
 }
 
-/** What the writer of slices leaves to a reader of their rows. */
+/** Compares slices that are read again with the stored rows. */
 export interface Revisions {
   /**
-   * Compares a slice that is read again with the stored rows.
-   *
-   * @returns `same` where they are equal, and nothing is written; `refused` where they must stay
+   * @returns `same` where the rows are equal, and nothing is written; `refused` where the stored ones must stay
    * @throws DamagedFile where another run has replaced a file meanwhile
    */
-  compare(slice: SliceCommit, replacement: SliceReplacement): Promise<Revision | 'same' | 'refused'>;
-  /**
-   * Rewrites the files of the slice's main table of which it replaces only a part, without the replaced rows, and commits the slice
-   * with the new files.
-   *
-   * @returns what `commit` returns
-   * @throws DamagedFile for a file that can't be read, maybe because another run has replaced it; what `commit` throws
-   */
-  withRemainder(
-    slice: SliceCommit,
-    replacement: SliceReplacement,
-    commit: (remainder: Remainder) => Promise<CommitResult | undefined>,
-  ): Promise<CommitResult | undefined>;
+  compare(replacement: SliceReplacement): Promise<Revision | 'same' | 'refused'>;
 }
 
 /** Commits slices to a lake, each as a whole: readers see either all of its files or none. */
@@ -71,66 +57,42 @@ export class SliceWriter {
    *
    * @returns what changed; nothing where another run has committed conflicting load keys, or the comparison refused the slice
    * @throws LedgerlakeError LAKE_STORE, LAKE_UNCLEAR; UPSTREAM_EMPTY where it has no rows and would replace imported ones;
-   * LAKE_CONFLICT where a file that it replaces has other load keys whose rows can't be told apart; DamagedFile where such a file can't be read
+   * LAKE_CONFLICT where other runs replace the same files again and again; what `remainderOf` throws
    */
   async commit(slice: SliceCommit): Promise<CommitResult> {
     const choose = () => replacementOf(this.#lake.snapshot, slice);
     const committed = await overNewest(this.#lake, { choose, isSame: isSameReplacement }, (replacement) => {
-      if (replacement.shared.length === 0) return this.#attempt(slice, replacement);
+      if (replacement.rewritten.length === 0) return this.#attempt(replacement);
       // Slices of one merged file replace it one after the other, because each would copy all of it, all but one in vain.
-      return this.#rewriting.run(() => this.#attempt(slice, choose()));
+      return this.#rewriting.run(() => this.#attempt(choose()));
     });
-    if (committed !== undefined) return committed;
-    const mixed = mixedFile(choose());
-    if (mixed === undefined) return notCommitted;
-    throw sharedFailure(this.#lake.store.address(mixed.lakePath), slice);
+    if (committed === undefined) throw lostFailure(slice);
+    return committed;
   }
 
   /** Compares a slice and commits it with what it replaces; undefined where another run has replaced some of that meanwhile. */
-  async #attempt(slice: SliceCommit, replacement: SliceReplacement): Promise<CommitResult | undefined> {
-    const revision = slice.reread === undefined ? undefined : await this.#revisions.compare(slice, replacement);
+  async #attempt(replacement: SliceReplacement): Promise<CommitResult | undefined> {
+    const { slice, rewritten } = replacement;
+    const revision = slice.reread === undefined ? undefined : await this.#revisions.compare(replacement);
     if (revision === 'same') return { isCommitted: true, files: 0, bytes: 0 };
     if (revision === 'refused') return { ...notCommitted, isRefused: true };
-    const commit = (remainder: Remainder) => this.#commitOne(slice, revision, replacement, remainder);
-    if (replacement.shared.length === 0) return commit(noRemainder);
-    return this.#revisions.withRemainder(slice, replacement, commit);
-  }
-
-  /**
-   * Refuses to replace imported rows by nothing, and by fewer that could not all be read: they may be the only copy, as the upstream has
-   * no data older than two years.
-   */
-  #refuseLosing(slice: SliceCommit, { snapshot, whole }: SliceReplacement, remainder: Remainder): void {
-    const { main, acceptEmpty } = slice;
-    if (acceptEmpty === true) return;
-    const answered = slice.files.reduce((sum, { table, rows }) => sum + (table === main ? rows : 0), 0);
-    const unread = [...(slice.holes?.values() ?? [])].flat().length;
-    if (answered > 0 && unread === 0) return;
-    const copied = new Set(remainder.mains.map(({ path }) => path));
-    const imported = whole.filter((key) => spanIn('imported', key));
-    const files = snapshot.filesWith(main.name, slice.account, slice.pipeline, imported);
-    const rows = rowsOf(files.filter(({ path }) => !copied.has(path))) + remainder.importedRows;
-    if (rows <= answered) return;
-    const got = answered === 0 ? 'none from the service' : `${answered}, beside parts of pages that can't be read`;
-    throw new LedgerlakeError(
-      'UPSTREAM_EMPTY',
-      `expected results of ${slice.loadKeys.join(', ')}, for which imports stored up to ${rows} rows, got ${got}; ` +
-        `the imported rows stay, --accept-empty ${answered === 0 ? 'removes' : 'replaces'} them`,
+    const [lake, clock] = [this.#lake, this.#clock];
+    if (rewritten.length === 0) return this.#commitWith(replacement, revision, noRemainder);
+    return withWorkspace(defaultLimits, lake.store, async (workspace) =>
+      this.#commitWith(replacement, revision, await remainderOf({ lake, clock, workspace }, replacement)),
     );
   }
 
-  async #commitOne(
-    slice: SliceCommit,
-    revision: Revision | undefined,
+  async #commitWith(
     replacement: SliceReplacement,
+    revision: Revision | undefined,
     remainder: Remainder,
   ): Promise<CommitResult | undefined> {
-    this.#refuseLosing(slice, replacement, remainder);
+    refuseLosing(replacement, remainder);
+    const { slice } = replacement;
     const now = this.#clock.now();
-    const applied = appliedReplacement(replacement, slice, remainder, {
-      isCompared: revision?.isCompared === true,
-      now,
-    });
+    const history = revision?.history;
+    const applied = appliedReplacement(replacement, remainder, { hasHistory: history !== undefined, now });
     const newFile = (file: SliceFile) => ({
       table: file.table,
       add: sliceAdd(slice, file, now),
@@ -139,7 +101,7 @@ export class SliceWriter {
     const committed = await this.#lake.commitFiles({
       operation: 'WRITE',
       main: slice.main,
-      files: [...[...slice.files, ...(revision?.files ?? [])].map(newFile), ...remainder.files],
+      files: [...[...slice.files, ...(history ?? [])].map(newFile), ...remainder.files],
       decide: (snapshot) => {
         if (hasConflict(snapshot, slice)) return undefined;
         return isSameReplacement(replacementOf(snapshot, slice), replacement) ? applied : undefined;
@@ -148,6 +110,27 @@ export class SliceWriter {
     if (committed.isCommitted) revision?.committed();
     return committed.isCommitted || hasConflict(this.#lake.snapshot, slice) ? committed : undefined;
   }
+}
+
+/**
+ * Refuses to replace imported rows by nothing, and by fewer that could not all be read: they may be the only copy, as the upstream has
+ * no data older than two years.
+ */
+function refuseLosing({ slice, removed }: SliceReplacement, remainder: Remainder): void {
+  const { main, acceptEmpty } = slice;
+  if (acceptEmpty === true) return;
+  const answered = slice.files.reduce((sum, { table, rows }) => sum + (table === main ? rows : 0), 0);
+  const unread = [...(slice.holes?.values() ?? [])].flat().length;
+  if (answered > 0 && unread === 0) return;
+  const imported = removed.filter(({ loadKeys }) => loadKeys.some((key) => spanIn('imported', key) !== undefined));
+  const rows = rowsOf(imported) + remainder.importedRows;
+  if (rows <= answered) return;
+  const got = answered === 0 ? 'none from the service' : `${answered}, beside parts of pages that can't be read`;
+  throw new LedgerlakeError(
+    'UPSTREAM_EMPTY',
+    `expected results of ${slice.loadKeys.join(', ')}, for which imports stored up to ${rows} rows, got ${got}; ` +
+      `the imported rows stay, --accept-empty ${answered === 0 ? 'removes' : 'replaces'} them`,
+  );
 }
 
 /** The log entry of a slice's file, without the end of its name (`NewFile.add`). `now`: milliseconds since 1970. */
@@ -174,10 +157,11 @@ function sliceAdd(slice: SliceCommit, file: SliceFile, now: number): Add {
   );
 }
 
-function sharedFailure(file: string, { loadKeys }: SliceCommit): LedgerlakeError {
+/** The failure of a slice that has lost each attempt to another run. */
+function lostFailure({ loadKeys }: SliceCommit): LedgerlakeError {
   return new LedgerlakeError(
     'LAKE_CONFLICT',
-    `expected ${file} to contain only what is read again (${loadKeys.join(', ').slice(0, 200)}), got more; ` +
-      'another run has merged files meanwhile, run the same command again',
+    `expected to commit ${loadKeysText(loadKeys)}, got other runs that replaced the same files each time; ` +
+      'nothing of it was replaced, run the same command again',
   );
 }

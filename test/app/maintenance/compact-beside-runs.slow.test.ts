@@ -1,8 +1,6 @@
-import { noRevisions } from '../../lake/small-table.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import { acquireLease } from '../../../src/lake/leases.js';
-import { remainderWriter } from '../../../src/lake/slices/remainder.js';
 import { interruptedStore } from './failing-store.js';
 import { compacted, contentsOf, copied, dataFiles, rebuilt, steppingClock } from './kept-lake.js';
 import { load, open, shipment, shipments, smallLake, within } from './small-lake.js';
@@ -74,8 +72,7 @@ describe('a compaction beside other runs', () => {
       const opened = await open(lake, clock);
       // A run without one counts as dead.
       const lease = await acquireLease(opened, clock);
-      const revisions = { ...noRevisions, withRemainder: remainderWriter(opened, clock) };
-      for (const number of [1, 2, 3, 2, 1]) await load(opened, number, shipments(number), { refresh: true, revisions });
+      for (const number of [1, 2, 3, 2, 1]) await load(opened, number, shipments(number), { refresh: true });
       lease.cleared();
       await lease.release();
     };

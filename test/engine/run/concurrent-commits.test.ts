@@ -6,7 +6,7 @@ import { runPipelines } from '../../../src/engine/run/runner.js';
 import { listQueue } from '../../../src/engine/run/slice-queue.js';
 import { windowSlice, type WindowSlice } from '../../../src/engine/slicing/window-slices.js';
 import { Lake } from '../../../src/lake/lake.js';
-import type { SliceCommit } from '../../../src/lake/slices/slice-commit.js';
+import type { SliceReplacement } from '../../../src/lake/slices/slice-replacement.js';
 import type { Revisions } from '../../../src/lake/slices/slice-writer.js';
 import type { Store } from '../../../src/lake/store/store.js';
 import { scanPage } from '../../../src/sources/finances/api-v0/finances-page.js';
@@ -133,14 +133,14 @@ test('a slice that is new waits for the commits of those that are read again', a
   const lake = await Lake.open(memoryStore(), tables, systemClock);
   await played({ lake, days: [1, 2] });
   const order: string[] = [];
-  const compare = async (slice: SliceCommit) => {
+  const compare = async ({ slice }: SliceReplacement) => {
     const [key = ''] = slice.loadKeys;
     const number = new Date(key.split('/')[1] ?? '').getUTCDate();
     order.push(`begins ${number}`);
     if (number < 3) await new Promise((resolve) => setTimeout(resolve, 50));
-    return { files: [], isCompared: true, committed: () => void order.push(`ends ${number}`) };
+    return { history: [], committed: () => void order.push(`ends ${number}`) };
   };
-  const again = await played({ lake, days: [1, 2, 3, 4], refresh: true, revisions: { ...noRevisions, compare } });
+  const again = await played({ lake, days: [1, 2, 3, 4], refresh: true, revisions: { compare } });
   expect(again.failure).toBeUndefined();
   expect(order.slice(0, 4).map((line) => line.split(' ')[0])).toEqual(['begins', 'ends', 'begins', 'ends']);
   expect(order.slice(4).toSorted()).toEqual(['begins 3', 'begins 4', 'ends 3', 'ends 4']);

@@ -1,4 +1,3 @@
-import { noRevisions } from '../small-table.js';
 import { rmSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -7,8 +6,8 @@ import { financialEvents } from '../../../pipelines/financial-events.js';
 import { readParquet } from '../../../src/core/duckdb/literals.js';
 import { loadKeyCondition } from '../../../src/lake/files/load-key-rows.js';
 import { removeAged } from '../../../src/app/forget/aged-rows.js';
-import { remainderWriter } from '../../../src/lake/slices/remainder.js';
-import { defaultLimits } from '../../../src/lake/files/workspace.js';
+import { remainderOf } from '../../../src/lake/slices/remainder.js';
+import { defaultLimits, withWorkspace } from '../../../src/lake/files/workspace.js';
 import { replacementOf } from '../../../src/lake/slices/slice-replacement.js';
 import { addOf, pathOf } from '../../app/verify/damage.js';
 import { temporaryFolder } from '../../app/lake-run.js';
@@ -79,15 +78,9 @@ describe('reading again what compact has merged', () => {
     expect(await contents.differences()).toEqual({ events: 3, entries: 6 });
     const opened = await open(lake, clock);
     // The window is loaded still, and the file of the others names it.
-    await load(opened, 1, shipments(1), {
-      refresh: true,
-      revisions: { ...noRevisions, withRemainder: remainderWriter(opened, clock) },
-    });
+    await load(opened, 1, shipments(1), { refresh: true });
     expect(await contents.differences()).toEqual({});
-    await load(opened, 1, shipments(1), {
-      refresh: true,
-      revisions: { ...noRevisions, withRemainder: remainderWriter(opened, clock) },
-    });
+    await load(opened, 1, shipments(1), { refresh: true });
     expect(await dataFiles(lake, 'events')).toHaveLength(2);
   });
 
@@ -98,10 +91,7 @@ describe('reading again what compact has merged', () => {
     const opened = await open(lake, clock);
     const [first = '', ...others] = shipments(2);
     const changed = [shipment(within(2, 5), 'order-new', '99.99'), ...others];
-    await load(opened, 2, changed, {
-      refresh: true,
-      revisions: { ...noRevisions, withRemainder: remainderWriter(opened, clock) },
-    });
+    await load(opened, 2, changed, { refresh: true });
     const inWindow = `effective_at >= TIMESTAMPTZ '${within(2)}' AND effective_at < TIMESTAMPTZ '${within(3)}'`;
     expect(await contents.differences()).toEqual({ events: 2, entries: 4 });
     const tables = await contents.rows(`SELECT count(*) AS n FROM events WHERE NOT (${inWindow})`);
@@ -135,10 +125,7 @@ describe('reading again what compact has merged', () => {
       { n: 12n, ids: 11n },
     ]);
     const opened = await open(lake, clock);
-    await load(opened, 5, [], {
-      refresh: true,
-      revisions: { ...noRevisions, withRemainder: remainderWriter(opened, clock) },
-    });
+    await load(opened, 5, [], { refresh: true });
     expect(await contents.differences()).toEqual({ events: 1, entries: 2 });
     const [left] = await contents.rows(
       'SELECT (SELECT count(*) FROM events WHERE event_id IN (SELECT event_id FROM entries)) AS events, ' +
@@ -166,45 +153,34 @@ describe('reading again what compact has merged', () => {
       files: [],
     };
     const folder = await temporaryFolder();
-    await remainderWriter(opened, clock, limits)(
-      slice,
-      replacementOf(opened.snapshot, slice),
-      async ({ files, mains }) => {
-        expect(mains).toEqual([file]);
-        const addressesOf = async (name: string) => {
-          const own = files.filter(({ table }) => table.name === name);
-          const paths = own.map((_, at) => join(folder, `${name}-${at}.parquet`));
-          for (const [at, path] of paths.entries()) await writeFile(path, (await own[at]?.read()) ?? '');
-          return readParquet(paths);
-        };
-        const [events, entries] = [await addressesOf('events'), await addressesOf('entries')];
-        const stored = readParquet(mains.map((file) => join(lake, 'events', file.path)));
-        const others = `SELECT * FROM ${stored} WHERE NOT (${loadKeyCondition([loadKey])})`;
-        const ids = `(SELECT event_id FROM ${events})`;
-        for (const [kept, rest] of [
-          [`SELECT * FROM ${events}`, others],
-          [`SELECT * FROM ${entries}`, `SELECT * EXCLUDE (account, month) FROM entries WHERE event_id IN ${ids}`],
-        ] as const) {
-          for (const [one, other] of [
-            [kept, rest],
-            [rest, kept],
-          ] as const)
-            expect(await contents.rows(`SELECT count(*) AS n FROM (${one} EXCEPT ALL ${other})`)).toEqual([{ n: 0n }]);
-        }
-        expect(await contents.rows(`SELECT count(*) > 0 AS some FROM ${events}`)).toEqual([{ some: true }]);
-      },
-    );
+    await withWorkspace(limits, opened.store, async (workspace) => {
+      const replacement = replacementOf(opened.snapshot, slice);
+      const { files, mains } = await remainderOf({ lake: opened, clock, workspace }, replacement);
+      expect(mains).toEqual([file]);
+      const addressesOf = async (name: string) => {
+        const own = files.filter(({ table }) => table.name === name);
+        const paths = own.map((_, at) => join(folder, `${name}-${at}.parquet`));
+        for (const [at, path] of paths.entries()) await writeFile(path, (await own[at]?.read()) ?? '');
+        return readParquet(paths);
+      };
+      const [events, entries] = [await addressesOf('events'), await addressesOf('entries')];
+      const stored = readParquet(mains.map((file) => join(lake, 'events', file.path)));
+      const others = `SELECT * FROM ${stored} WHERE NOT (${loadKeyCondition([loadKey])})`;
+      const ids = `(SELECT event_id FROM ${events})`;
+      for (const [kept, rest] of [
+        [`SELECT * FROM ${events}`, others],
+        [`SELECT * FROM ${entries}`, `SELECT * EXCLUDE (account, month) FROM entries WHERE event_id IN ${ids}`],
+      ] as const) {
+        for (const [one, other] of [
+          [kept, rest],
+          [rest, kept],
+        ] as const)
+          expect(await contents.rows(`SELECT count(*) AS n FROM (${one} EXCEPT ALL ${other})`)).toEqual([{ n: 0n }]);
+      }
+      expect(await contents.rows(`SELECT count(*) > 0 AS some FROM ${events}`)).toEqual([{ some: true }]);
+    });
     expect(await contents.differences()).toEqual({});
     await rebuilt({ lake, limits }, { clock });
-    expect(await contents.differences()).toEqual({});
-  });
-
-  test('without a way to part files is refused, and nothing is lost', async () => {
-    const lake = await copied(small.lake);
-    await compacted({ lake }, { clock });
-    const contents = await contentsOf(lake, clock);
-    const opened = await open(lake, clock);
-    await expect(load(opened, 2, [], { refresh: true })).rejects.toMatchObject({ code: 'LAKE_CONFLICT' });
     expect(await contents.differences()).toEqual({});
   });
 
@@ -213,8 +189,7 @@ describe('reading again what compact has merged', () => {
     await compacted({ lake }, { clock });
     rmSync(pathOf(lake, 'events', addOf(lake, 'events')));
     const opened = await open(lake, clock);
-    const revisions = { ...noRevisions, withRemainder: remainderWriter(opened, clock) };
-    const failed = load(opened, 2, shipments(2), { refresh: true, revisions });
+    const failed = load(opened, 2, shipments(2), { refresh: true });
     await expect(failed).rejects.toMatchObject({ code: 'INCOMPLETE' });
     await expect(failed).rejects.toThrow(
       /^left open financial-events .*\/events\/.*, it is missing; it was not changed/,
@@ -226,8 +201,7 @@ describe('reading again what compact has merged', () => {
     await compacted({ lake }, { clock });
     const contents = await contentsOf(lake, clock);
     const opened = await open(lake, clock);
-    const revisions = { ...noRevisions, withRemainder: remainderWriter(opened, clock) };
-    await Promise.all([1, 2, 3].map((number) => load(opened, number, shipments(number), { refresh: true, revisions })));
+    await Promise.all([1, 2, 3].map((number) => load(opened, number, shipments(number), { refresh: true })));
     expect(await contents.differences()).toEqual({});
     expect(await dataFiles(lake, 'events')).toHaveLength(3);
     expect(await dataFiles(lake, 'entries')).toHaveLength(3);
