@@ -7,7 +7,6 @@ const transactionsQuarter = { events: 41_000, days: 90 };
 
 test.each([
   ['financial-events', 10, quarter],
-  ['financial-events', 400, quarter],
   ['financial-events', 3000, quarter],
   ['group-events', 400, quarter],
   ['transactions', 10, transactionsQuarter],
@@ -23,19 +22,15 @@ test.each([
   },
 );
 
-test.each([12_000, 20_000])(
-  'with answers of ten seconds, and tokens that live three minutes, none of these expires (%d events)',
-  async (events) => {
-    const server = { tokenLifeMs: 180_000 };
-    const outcome = await virtualRun({
-      events,
-      days: 90,
-      pipelines: ['financial-events'],
-      latencyMs: 10_000,
-      server,
-    });
-    expect(outcome).toMatchObject({ failure: undefined, lost: 0, doubled: 0, throttled: 0, invalid: 0 });
-    expect(outcome.seconds).toBeLessThanOrEqual(outcome.bound * 1.05);
-    expect(outcome.requests).toBeLessThanOrEqual(outcome.least * 1.05);
-  },
-);
+test('with answers of ten seconds, and tokens that live three minutes, none of these expires', async () => {
+  const server = { tokenLifeMs: 180_000 };
+  const outcome = await virtualRun({
+    ...quarter,
+    pipelines: ['financial-events'],
+    latencyMs: 10_000,
+    server,
+  });
+  expect(outcome).toMatchObject({ failure: undefined, lost: 0, doubled: 0, throttled: 0, invalid: 0 });
+  expect(outcome.seconds).toBeLessThanOrEqual(outcome.bound * 1.05);
+  expect(outcome.requests).toBeLessThanOrEqual(outcome.least * 1.05);
+});

@@ -12,8 +12,6 @@ import {
   range,
   reshaping,
   seller,
-  synchronized,
-  tooLarge,
   type LoadedShop,
 } from './transaction-faults.js';
 import { allOf, openShop, postedIn, type Shop } from './virtual-shop.js';
@@ -107,12 +105,6 @@ test('access-denied stops the run at once, and what the lake holds stays', async
   const { failure, held } = await loadedOthers({ 'access-denied': { when: isOther } });
   expect(failure).toMatchObject({ kind: 'denied', exitCode: 1 });
   expect(Object.values(held).flat()).toEqual([]);
-});
-
-test.each(Object.entries(tooLarge))('%s: windows and lists of syncs are read in parts', async (_kind, faultsOf) => {
-  const { faults } = hitting(faultsOf, ({ parameters }) => parameters['transactionStatus'] ?? 'days');
-  const { struck } = await synchronized(loaded.lake, faults);
-  expect(struck).toBeGreaterThan(0);
 });
 
 test.each([

@@ -99,7 +99,7 @@ export const always: Readonly<Record<string, FaultsOf>> = {
 export const reshaping: readonly string[] = ['null-lists', 'breakdown-object', 'status-case'];
 export const amounts = "concat_ws(' ', transaction_id, status, breakdown, item, sku, role, amount, currency)";
 
-const nights = 3;
+const nights = 2;
 
 /** Syncs of some nights, after each of which the lake has what the service has. */
 export async function synchronized(lake: string, faults: Faults | undefined, isReshaped = false) {

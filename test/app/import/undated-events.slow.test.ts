@@ -255,7 +255,7 @@ test('whatever inputs cover, however they are cut, a lake has what the rule says
         await expectSound(lake, feesIn(model));
       },
     ),
-    { numRuns: 24, endOnFailure: true },
+    { numRuns: 12, endOnFailure: true },
   );
 });
 

@@ -227,6 +227,6 @@ test('whatever windows are loaded, a lake has the fees that the rule says', asyn
         }
       },
     ),
-    { numRuns: 10, endOnFailure: true },
+    { numRuns: 6, endOnFailure: true },
   );
 });
