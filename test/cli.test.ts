@@ -287,7 +287,7 @@ test('a file that is none of events, though its hash is right, ends a command in
     operation: 'WRITE',
     main: events,
     files: [{ table: events, add: addOf({ ...about, ...content }, clock.now()), read: () => Promise.resolve(bytes) }],
-    decide: (snapshot) => ({ removed: withDerived(snapshot, [old]) }),
+    replaced: (snapshot) => ({ removed: withDerived(snapshot, [old]) }),
   });
   const { code, err } = await imported('order-2');
   expect([code, err.trimEnd().split('\n')]).toEqual([

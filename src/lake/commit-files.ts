@@ -1,5 +1,6 @@
 import { type DataFile, lakePathOf } from './delta/data-file.js';
 import type { Add } from './delta/actions.js';
+import { LedgerlakeError } from '../core/errors.js';
 import { groupBy } from '../core/group-by.js';
 import type { Table } from '../core/columns/table.js';
 import { removedFile, type Change, type RemovedFile, type TableChange } from './catalog/change.js';
@@ -22,6 +23,23 @@ export interface NewFile {
   readonly main?: string;
 }
 
+/** Something of a snapshot that files are made from, or that they replace. */
+export interface Chosen {
+  /** Whether a snapshot has the same. */
+  readonly isCurrent: (snapshot: Snapshot) => boolean;
+}
+
+/** Nothing was committed, because another run has changed what the files were made from: `overNewest` chooses again. */
+export class CommitConflict extends LedgerlakeError {
+  constructor({ operation, main }: Pick<FileCommit, 'operation' | 'main'>) {
+    super(
+      'LAKE_CONFLICT',
+      `expected the rows of ${main.name} to stay as ${operation} had read them, got changes of other runs each time; nothing was ` +
+        'replaced, run the same command again',
+    );
+  }
+}
+
 /** Files that are committed together, and replace others. */
 export interface FileCommit {
   /** Operation in the catalog: `WRITE`. */
@@ -29,8 +47,10 @@ export interface FileCommit {
   /** The table whose files derived files belong to. */
   readonly main: Table;
   readonly files: readonly NewFile[];
-  /** Decides on top of the newest snapshot what is replaced; undefined: nothing is committed. */
-  readonly decide: (snapshot: Snapshot) => ReplacedFiles | undefined;
+  /** What they were made from: the commit is a conflict where the newest snapshot has other. Left out: nothing that other runs change. */
+  readonly over?: readonly Chosen[];
+  /** What they replace in the newest snapshot; undefined: there is nothing to do. */
+  readonly replaced: (snapshot: Snapshot) => ReplacedFiles | undefined;
 }
 
 /** The files of all tables that a commit removes, each once, and the load keys that it sets and deletes. */
@@ -38,17 +58,24 @@ export interface ReplacedFiles extends Pick<Change, 'keys'> {
   readonly removed: readonly DataFile[];
 }
 
-export interface CommitResult {
-  /** False where `decide` returned undefined: nothing was changed. */
-  readonly isCommitted: boolean;
-  /** Whether nothing was changed because the stored rows must stay (`Revisions.compare`). */
-  readonly isRefused?: true;
-  /** Files written and committed, and their bytes. */
+/** The number of files that were committed, and their bytes. */
+export interface WrittenFiles {
   readonly files: number;
   readonly bytes: number;
 }
 
-export const notCommitted: CommitResult = { isCommitted: false, files: 0, bytes: 0 };
+export const noFiles: WrittenFiles = { files: 0, bytes: 0 };
+
+/**
+ * What a commit replaces in a snapshot; undefined: there is nothing to do.
+ *
+ * @throws CommitConflict
+ */
+export function replacedBy(commit: FileCommit, snapshot: Snapshot): ReplacedFiles | undefined {
+  const { over = [], replaced } = commit;
+  if (!over.every(({ isCurrent }) => isCurrent(snapshot))) throw new CommitConflict(commit);
+  return replaced(snapshot);
+}
 
 /** The files of a commit under their final names, each derived one with its main file. `nextNumber`: another one at each call. */
 export function namedFiles({ main, files }: FileCommit, run: string, nextNumber: () => number): readonly NewFile[] {

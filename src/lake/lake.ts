@@ -15,11 +15,12 @@ import type { Snapshot } from './catalog/snapshot.js';
 import {
   changeOf,
   namedFiles,
-  notCommitted,
+  noFiles,
+  replacedBy,
   schemaChange,
-  type CommitResult,
   type FileCommit,
   type NewFile,
+  type WrittenFiles,
 } from './commit-files.js';
 import { type DataFile, lakePathOf } from './delta/data-file.js';
 import { withRetention } from './delta/table-metadata.js';
@@ -182,11 +183,11 @@ export class Lake {
   /**
    * Writes files and commits them, with what they replace, as one version of the lake: readers see either all of it or nothing.
    *
-   * @returns what changed; nothing where `decide` says so
-   * @throws LedgerlakeError LAKE_STORE; LAKE_UNCLEAR where the commit may exist, now or later; LAKE_CONFLICT where this run is fenced
+   * @throws CommitConflict; LedgerlakeError LAKE_STORE; LAKE_UNCLEAR where the commit may exist, now or later; LAKE_CONFLICT where this
+   * run is fenced
    */
-  async commitFiles(commit: FileCommit): Promise<CommitResult> {
-    if (commit.decide(this.snapshot) === undefined) return notCommitted;
+  async commitFiles(commit: FileCommit): Promise<WrittenFiles> {
+    if (replacedBy(commit, this.snapshot) === undefined) return noFiles;
     await this.#createTables([commit.main, ...commit.files.map(({ table }) => table)]);
     const files = namedFiles(commit, this.run, () => this.#files++);
     const own = files.map(({ table, add }) => lakePathOf(table.name, add));
@@ -194,9 +195,9 @@ export class Lake {
     try {
       await this.#write(files);
       claimed = await this.#claim(commit.operation, (snapshot) => {
-        const replacement = commit.decide(snapshot);
-        if (replacement === undefined) return undefined;
-        const { tables, ...rest } = changeOf(snapshot, files, replacement, this.#clock.now());
+        const replaced = replacedBy(commit, snapshot);
+        if (replaced === undefined) return undefined;
+        const { tables, ...rest } = changeOf(snapshot, files, replaced, this.#clock.now());
         return { ...rest, tables: { [commit.main.name]: {}, ...tables } };
       });
     } catch (error) {
@@ -206,13 +207,13 @@ export class Lake {
     }
     if (claimed === undefined) {
       await this.removeFiles(own);
-      return notCommitted;
+      return noFiles;
     }
     // From here on the files are the lake's, whatever fails.
     await this.#finish(claimed);
     const added = addedPaths(claimed.commit.value);
     await this.removeFiles(own.filter((path) => !added.has(path)));
-    return { isCommitted: true, files: files.length, bytes: files.reduce((sum, { add }) => sum + add.size, 0) };
+    return { files: files.length, bytes: files.reduce((sum, { add }) => sum + add.size, 0) };
   }
 
   /** Writes files, small ones at once: a store may take long for each. */

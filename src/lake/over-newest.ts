@@ -1,38 +1,57 @@
 import { codeOf } from '../core/errors.js';
+import type { Snapshot } from './catalog/snapshot.js';
+import { CommitConflict, type Chosen } from './commit-files.js';
 import { DamagedFile } from './delta/data-file.js';
 import type { Lake } from './lake.js';
 
-/** What a step is over, chosen from the newest version of a lake. */
-interface Choice<C> {
-  readonly choose: () => C;
-  /** Whether another run has replaced nothing of it. */
-  readonly isSame: (chosen: C, newest: C) => boolean;
-  /** Left out: 5. */
-  readonly mostAttempts?: number;
-}
+/** Attempts over something that other runs change each time. */
+const mostAttempts = 20;
 
 /**
- * Runs a step over what is chosen for it. Where another run has replaced some of that meanwhile, so that the step can't read it or
- * returns undefined, chooses again. A loop whose next step takes what is left by then anyway doesn't need this.
+ * Runs a step over what is chosen from the newest snapshot. Where another run has changed some of that meanwhile, so that the step can't
+ * read it, or its commit is a conflict (`FileCommit.over`), chooses again.
  *
- * @returns what the step returns; undefined only where the last attempt does
- * @throws what the step throws: at once where what was chosen is still the same
+ * @throws what the step throws: at once where what was chosen is still the same; after 20 attempts a CommitConflict, too
  */
-export async function overNewest<C, T>(
-  lake: Pick<Lake, 'refresh'>,
-  { choose, isSame, mostAttempts = 5 }: Choice<C>,
+export async function overNewest<const C extends readonly Chosen[], T>(
+  lake: Pick<Lake, 'refresh' | 'snapshot'>,
+  choose: (snapshot: Snapshot) => C,
   step: (chosen: C) => Promise<T>,
 ): Promise<T> {
   for (let attempt = 1; ; attempt++) {
-    const chosen = choose();
+    const chosen = choose(lake.snapshot);
     try {
-      const done = await step(chosen);
-      if (done !== undefined || attempt === mostAttempts) return done;
+      return await step(chosen);
     } catch (error) {
-      const isReading = error instanceof DamagedFile || codeOf(error) === 'SQL';
-      if (!isReading) throw error;
-      await lake.refresh();
-      if (attempt === mostAttempts || isSame(chosen, choose())) throw error;
+      if (!(await isOvertaken(lake, chosen, error)) || attempt === mostAttempts) throw error;
     }
   }
+}
+
+/** One attempt: `replaced` where another run has changed some of what was chosen. For loops that take what is left then anyway. */
+export async function unlessReplaced<T>(
+  lake: Pick<Lake, 'refresh' | 'snapshot'>,
+  chosen: readonly Chosen[],
+  step: () => Promise<T>,
+): Promise<T | 'replaced'> {
+  try {
+    return await step();
+  } catch (error) {
+    if (!(await isOvertaken(lake, chosen, error))) throw error;
+    return 'replaced';
+  }
+}
+
+/** Whether a step failed because another run has changed some of what was chosen for it. */
+async function isOvertaken(
+  lake: Pick<Lake, 'refresh' | 'snapshot'>,
+  chosen: readonly Chosen[],
+  error: unknown,
+): Promise<boolean> {
+  if (error instanceof CommitConflict) return true;
+  // Others may come after a commit.
+  const isReading = error instanceof DamagedFile || codeOf(error) === 'SQL';
+  if (!isReading) return false;
+  await lake.refresh();
+  return !chosen.every(({ isCurrent }) => isCurrent(lake.snapshot));
 }

@@ -81,7 +81,7 @@ describe.each<[string, () => Promise<Store>]>([
     const before = { version: lake.snapshot.version, things: (await published(store, 'things')).version };
     expect(await published(store, 'parts')).toMatchObject({ texts: ['parts of k'] });
     const refreshed = await committed(lake, refreshOf('k', 'new'), standing, comparing);
-    expect(refreshed).toMatchObject({ isCommitted: true, files: 3 });
+    expect(refreshed).toMatchObject({ files: 3 });
     const { snapshot } = await opened(store);
     // The table of changes is created before the first file of it is written.
     expect(snapshot.version).toBe(before.version + 2);
@@ -100,7 +100,7 @@ describe.each<[string, () => Promise<Store>]>([
     const store = await place();
     const [one, other] = [await opened(store), await opened(store)];
     const results = [await committed(one, sliceOf('k')), await committed(other, sliceOf('k'))];
-    expect(results.map(({ isCommitted }) => isCommitted)).toEqual([true, false]);
+    expect(results).toEqual([{ files: 2, bytes: expect.any(Number) as number }, 'conflict']);
     const found: string[] = [];
     for await (const { path } of store.list('')) if (isData(path)) found.push(path);
     expect(found.toSorted()).toEqual(pathsIn(await opened(store)));
@@ -115,7 +115,7 @@ test('slices that are ready together are one commit', async () => {
   const { version } = lake.snapshot;
   const keys = Array.from({ length: 16 }, (_, at) => `k${at}`);
   const results = await Promise.all(keys.map((key) => committed(lake, sliceOf(key))));
-  expect(results.every(({ isCommitted }) => isCommitted)).toBe(true);
+  expect(results.filter((result) => typeof result === 'string')).toEqual([]);
   expect(lake.snapshot.version).toBe(version + 1);
   expect((await published(store, 'things')).texts).toEqual(['first', ...keys].toSorted());
   expect([...(await opened(store)).snapshot.keysOf('a', 'p').keys()].toSorted()).toEqual(['first', ...keys].toSorted());
@@ -132,7 +132,7 @@ test('a file that another slice of the same commit replaces is deleted, with a r
         operation: 'WRITE',
         main: things,
         files: [{ table: things, add: newAdd(text), read: () => Promise.resolve(Buffer.from(text)) }],
-        decide: (snapshot) => ({
+        replaced: (snapshot) => ({
           removed: [...snapshot.files('things')].filter(({ tags }) => replaced && tags?.['loadKeys'] === '["first"]'),
         }),
       });
@@ -170,7 +170,7 @@ describe('a commit that fails', () => {
     expect(dataFiles(memory)).toEqual(before);
     expect(lake.isUnclear).toBe(false);
     isFailing = false;
-    expect(await committed(lake, sliceOf('new'))).toMatchObject({ isCommitted: true });
+    expect(await committed(lake, sliceOf('new'))).toMatchObject({ files: 2 });
   });
 
   test.each([
@@ -362,8 +362,8 @@ describe('after an erasure', () => {
     expect([sleeper.run, sleeper.snapshot.hash]).toEqual([run, eraser.snapshot.hash]);
     expect(pathsIn(sleeper)).toEqual(pathsIn(eraser));
     await expect(committed(sleeper, sliceOf('late'))).rejects.toMatchObject({ code: 'LAKE_CONFLICT' });
-    expect(await committed(eraser, sliceOf('own'))).toMatchObject({ isCommitted: true });
-    expect(await committed(await opened(store), sliceOf('next'))).toMatchObject({ isCommitted: true });
+    expect(await committed(eraser, sliceOf('own'))).toMatchObject({ files: 2 });
+    expect(await committed(await opened(store), sliceOf('next'))).toMatchObject({ files: 2 });
     expect(dataFiles(store)).toEqual(pathsIn(await opened(store)));
   });
 

@@ -246,7 +246,7 @@ async function replaceFile(lake: Lake, account: string, name: string): Promise<v
         read: () => Promise.resolve(Buffer.from(name)),
       },
     ],
-    decide: (snapshot) => ({
+    replaced: (snapshot) => ({
       removed: withDerived(snapshot, snapshot.filesOf('groups', account)),
     }),
   });

@@ -1,10 +1,9 @@
 import type { Clock } from '../../src/core/clock.js';
 import type { Table } from '../../src/core/columns/table.js';
 import type { Add } from '../../src/lake/delta/actions.js';
-import type { CommitResult } from '../../src/lake/commit-files.js';
 import { Lake } from '../../src/lake/lake.js';
 import type { SliceCommit, SliceFile } from '../../src/lake/slices/slice-commit.js';
-import { SliceWriter, type Revisions } from '../../src/lake/slices/slice-writer.js';
+import { SliceWriter, type CommittedSlice, type Revisions } from '../../src/lake/slices/slice-writer.js';
 import type { Store } from '../../src/lake/store/store.js';
 
 const column = (name: string) =>
@@ -42,7 +41,7 @@ export function committed(
   slice: SliceCommit,
   clock: Clock = standing,
   revisions = noRevisions,
-): Promise<CommitResult> {
+): Promise<CommittedSlice> {
   return new SliceWriter(lake, clock, revisions).commit(slice);
 }
 

@@ -153,14 +153,14 @@ async function removeRows(retention: Retention, { table, rule, files, forgotten 
       operation: 'DELETE',
       main: table,
       files: by.map(changingData),
-      decide: (snapshot) => {
-        const replaced = old.flatMap(({ file }) => snapshot.file(table.name, file.path) ?? []);
-        if (replaced.length === 0) return undefined;
-        const loads = replaced.flatMap((file) => {
+      replaced: (snapshot) => {
+        const stored = old.flatMap(({ file }) => snapshot.file(table.name, file.path) ?? []);
+        if (stored.length === 0) return undefined;
+        const loads = stored.flatMap((file) => {
           const loaded = snapshot.keysOf(retention.account, file.pipeline);
           return file.loadKeys.flatMap((key) => (forgotten.has(key) ? (loaded.get(key) ?? []) : []));
         });
-        const removed = withDerived(snapshot, replaced);
+        const removed = withDerived(snapshot, stored);
         return { removed, keys: { delete: [...new Set(loads)].map(loadKeyId) } };
       },
     });

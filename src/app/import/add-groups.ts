@@ -7,6 +7,8 @@ import { groups } from '../../sources/finances/api-v0/event-tables.js';
 import { scan } from '../../core/json/scan.js';
 import { Tape } from '../../core/json/tape.js';
 import type { SliceCommit } from '../../lake/slices/slice-commit.js';
+import { overNewest } from '../../lake/over-newest.js';
+import type { Snapshot } from '../../lake/catalog/snapshot.js';
 import { replacementOf } from '../../lake/slices/slice-replacement.js';
 import { compare } from '../../core/compare.js';
 import type { PipelineTables } from '../../core/columns/table.js';
@@ -19,13 +21,12 @@ import type { AddedRows } from './import-summary.js';
 import {
   commitImported,
   storedRows,
-  untilCommitted,
   type ImportTarget,
   type FileHole,
   type KeyHoles,
   type StoredReading,
 } from './stored-imports.js';
-import { isoDate, millisecondsOf } from '../../core/numeric/instant.js';
+import { millisecondsOf } from '../../core/numeric/instant.js';
 import type { Database } from '../../core/duckdb/connection.js';
 import { timestampLiteral } from '../../core/duckdb/literals.js';
 import { eachGroup, type ScannedPage } from '../../sources/finances/api-v0/finances-page.js';
@@ -41,14 +42,18 @@ export async function addGroups(
   rows: readonly GroupRow[],
 ): Promise<AddedRows> {
   const { lake, clock, account } = target;
-  return untilCommitted(target, isoDate(day), async () => {
-    const stored = storedRows(target, pipeline, (window) => overlap(window, dayOf(day)));
+  const { name, main, derived } = pipeline;
+  const loadKeys = [importedKey(dayOf(day))];
+  const slice: SliceCommit = { pipeline: name, account, name: '', loadKeys, main, derived, files: [], reread: {} };
+  const choose = (snapshot: Snapshot) =>
+    [
+      storedRows(snapshot, account, pipeline, (window) => overlap(window, dayOf(day))),
+      // Of a merged file the rows of other days stay.
+      replacementOf(snapshot, slice),
+    ] as const;
+  return overNewest(lake, choose, async (over) => {
+    const [stored, replacement] = over;
     if (stored.loaded.length > 0) return { ...nothing, leftOut: new Map([[day, rows.length]]) };
-    // Of a merged file the rows of other days stay.
-    const { name, main, derived } = pipeline;
-    const loadKeys = [importedKey(dayOf(day))];
-    const slice: SliceCommit = { pipeline: name, account, name: '', loadKeys, main, derived, files: [] };
-    const replacement = replacementOf(lake.snapshot, slice);
     const paths = (await localFiles.of(stored.files)).flatMap((month) => month.paths);
     const inLake = paths.length === 0 ? [] : await storedGroups(workspace.database, paths, day);
     const all = joinedGroups([...inLake, ...rows]);
@@ -64,9 +69,8 @@ export async function addGroups(
     const newGroups = await newFile(groups, fileTarget, file, tags, clock.now(), imported);
     const remainder = await remainderOf({ lake, clock, workspace }, replacement);
     const files = [newGroups, ...remainder.files];
-    const commit = { stored, files, loadKeys, replaced: stored.files };
-    const { isCommitted, ...written } = await commitImported(target, pipeline, commit);
-    return isCommitted ? { ...nothing, rows: { groups: added }, ...written, known } : undefined;
+    const written = await commitImported(target, pipeline, { over, files, loadKeys, replaced: stored.files });
+    return { ...nothing, rows: { groups: added }, ...written, known };
   });
 }
 

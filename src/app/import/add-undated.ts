@@ -3,14 +3,15 @@ import { count } from '../../core/count.js';
 import { literal } from '../../core/duckdb/literals.js';
 import { writeNewFile } from '../../core/io/write-file.js';
 import { dayMs, overlap, spanOf, type Window } from '../../core/windows.js';
+import type { Snapshot } from '../../lake/catalog/snapshot.js';
 import { rowsIn } from '../../lake/files/local-parquet.js';
 import { markHandled } from '../../lake/files/workspace.js';
 import { importedKey } from '../../lake/loads/imported-spans.js';
-import { events } from '../../sources/finances/api-v0/event-tables.js';
+import { overNewest } from '../../lake/over-newest.js';
 import type { PageSpans } from './page-spans.js';
 import { compareEvents, type StoredEvents } from '../../lake/loads/undated-events.js';
 import { type ChunkThreads, GatheredLines } from './chunk-threads.js';
-import { numberInId, sharedMeanwhile } from './month-union.js';
+import { numberInId, sharedMeanwhile, storedOfMonths } from './month-union.js';
 import {
   newFilesOf,
   loadKeysOfStaged,
@@ -22,7 +23,6 @@ import {
 import {
   commitImported,
   storedRows,
-  untilCommitted,
   withStoredFiles,
   type ImportOptions,
   type StoredReading,
@@ -69,30 +69,27 @@ export async function addUndated(
   const none = { rows: { events: 0, entries: 0 }, files: 0, bytes: 0, known: 0, undecided: 0, leftOut: new Map() };
   if (extents.length === 0) return none;
   const range = spanOf(extents);
-  return untilCommitted(options, 'events without a date', async () => {
+  const alone = inputs.flatMap(({ months, isShared }, input) =>
+    isShared ? [] : months.map((month) => ({ ...month, input })),
+  );
+  const choose = (snapshot: Snapshot) =>
+    [
+      storedRows(snapshot, options.account, pipeline, (window) => overlap(window, range)),
+      storedOfMonths(snapshot, options.account, pipeline, alone),
+    ] as const;
+  return overNewest(options.lake, choose, async (over) => {
+    const [stored, ofMonths] = over;
     options.signal.throwIfAborted();
-    const stored = storedRows(options, pipeline, (window) => overlap(window, range));
-    const alone = inputs.flatMap(({ months, isShared }, input) =>
-      isShared ? [] : months.map((month) => ({ ...month, input })),
-    );
-    const since = alone.length === 0 ? undefined : await sharedMeanwhile(options, pipeline, resources, alone);
-    const isShared = (input: number) => inputs[input]?.isShared === true || since?.shared.has(input) === true;
+    const since = await sharedMeanwhile(options, resources, ofMonths, alone);
+    const isShared = (input: number) => inputs[input]?.isShared === true || since.has(input);
     const equal = await storedEvents(options, resources, stored, inputs);
     const compared = compareInputs(inputs, isShared, stored, equal);
     const { known, undecided, leftOut } = compared;
     if (compared.added.length === 0) return { ...none, known, undecided, leftOut };
-    await skipPositions(options, resources, pipeline, stored, compared.added);
+    await skipPositions(options, resources, stored, compared.added);
     const staged = await encodeEvents(options, pipeline, resources, inputs, compared.added);
     const files = await newFilesOf(options, pipeline, staged);
-    const { isCommitted, ...written } = await commitImported(options, pipeline, {
-      files,
-      loadKeys: loadKeysOfStaged(staged),
-      stored: {
-        ...stored,
-        isCurrent: (snapshot) => stored.isCurrent(snapshot) && since?.stored.isCurrent(snapshot) !== false,
-      },
-    });
-    if (!isCommitted) return undefined;
+    const written = await commitImported(options, pipeline, { files, loadKeys: loadKeysOfStaged(staged), over });
     return { rows: rowCounts(staged), ...written, known, undecided, leftOut };
   });
 }
@@ -196,14 +193,12 @@ function compareInputs(
 async function skipPositions(
   options: ImportOptions,
   resources: Resources,
-  pipeline: PipelineTables,
-  { keys }: StoredRows,
+  stored: StoredRows,
   added: readonly UndatedEvent[],
 ): Promise<void> {
   const needed = new Set(added.filter(({ start, end }) => end - start > dayMs).map(importedKey));
-  const known = keys.flatMap(({ key }) => (needed.has(key) ? [key] : []));
-  if (known.length === 0) return;
-  const files = options.lake.snapshot.filesWith(events.name, options.account, pipeline.name, known);
+  const files = stored.files.filter(({ loadKeys }) => loadKeys.some((key) => needed.has(key)));
+  if (files.length === 0) return;
   const rows = await withStoredFiles(options, resources, files, (paths) =>
     resources.workspace.database.rows(
       `SELECT epoch_ms(window_start) AS start, epoch_ms(window_end) AS "end", max(position) + 1 AS next FROM ${rowsIn(paths)} GROUP BY ALL`,

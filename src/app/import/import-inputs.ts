@@ -4,6 +4,8 @@ import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import type { TextHole } from '../../core/json/tape.js';
 import type { Emit } from '../../core/events/run-event.js';
+import type { Snapshot } from '../../lake/catalog/snapshot.js';
+import { overNewest } from '../../lake/over-newest.js';
 import { withCheckedFiles } from '../../lake/files/month-files.js';
 import { markHandled, subWorkspace, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
 import { scanPage } from '../../sources/finances/api-v0/finances-page.js';
@@ -17,15 +19,9 @@ import { tuneForComputation } from '../../core/v8-flags.js';
 import type { ChunkThreads } from './chunk-threads.js';
 import { EventStaging, type ImportResources, type StagedEvents } from './event-staging.js';
 import type { AddedRows, ImportSummaries, ImportSummary } from './import-summary.js';
-import { uniteMonth, type InputMonth } from './month-union.js';
+import { storedOfMonths, uniteMonth, type InputMonth } from './month-union.js';
 import { newFilesOf, loadKeysOfStaged, Positions, rowCounts } from './staged-months.js';
-import {
-  commitHoles,
-  commitImported,
-  untilCommitted,
-  type ImportOptions,
-  type StoredReading,
-} from './stored-imports.js';
+import { commitHoles, commitImported, type ImportOptions, type StoredReading } from './stored-imports.js';
 import type { Input } from './input-bytes.js';
 import { brokenLine, savedLines } from './saved-pages.js';
 import { addSettlements, isReportLine, ReportBytes, type SettlementDocument } from './settlement-document.js';
@@ -193,8 +189,8 @@ class InputBatch {
     }
     const shared = new Set<number>();
     const months = read.flatMap((input, number) => input.months.map((month) => ({ ...month, input: number })));
-    for (const [month, staged] of [...groupBy(months, ({ month }) => month)].toSorted(([a], [b]) => compare(a, b))) {
-      const added = await this.#commitMonth(month, staged, shared);
+    for (const [, staged] of [...groupBy(months, ({ month }) => month)].toSorted(([a], [b]) => compare(a, b))) {
+      const added = await this.#commitMonth(staged, shared);
       noteAdded(summary, added, emit);
       summary.extendRange(
         staged.flatMap(({ spans }) => spans.map(({ start }) => start)).filter((day) => !added.leftOut.has(day)),
@@ -210,19 +206,20 @@ class InputBatch {
   }
 
   /** @param shared gets the inputs that have an event in common with the lake or with an input before */
-  #commitMonth(month: string, staged: readonly InputMonth[], shared: Set<number>): Promise<AddedRows> {
-    return untilCommitted(this.#options, month, async () => {
-      this.#options.signal.throwIfAborted();
+  #commitMonth(staged: readonly InputMonth[], shared: Set<number>): Promise<AddedRows> {
+    const { lake, account, signal } = this.#options;
+    const choose = (snapshot: Snapshot) => [storedOfMonths(snapshot, account, events, staged)] as const;
+    return overNewest(lake, choose, async (over) => {
+      signal.throwIfAborted();
       return this.#withFiles(async (resources) => {
-        const union = await uniteMonth(this.#options, events, resources, staged);
+        const union = await uniteMonth(this.#options, events, resources, over[0], staged);
         for (const input of union.shared) shared.add(input);
-        const { known, leftOut, stored, added } = union;
+        const { known, leftOut, added } = union;
         const rows = rowCounts(added);
         if (added.length === 0) return { rows, files: 0, bytes: 0, known, leftOut };
-        const newFiles = await newFilesOf(this.#options, events, added);
-        const loads = { stored, files: newFiles, loadKeys: loadKeysOfStaged(added) };
-        const { isCommitted, ...written } = await commitImported(this.#options, events, loads);
-        return isCommitted ? { rows, ...written, known, leftOut } : undefined;
+        const files = await newFilesOf(this.#options, events, added);
+        const loads = { over, files, loadKeys: loadKeysOfStaged(added) };
+        return { rows, ...(await commitImported(this.#options, events, loads)), known, leftOut };
       });
     });
   }

@@ -7,7 +7,7 @@ import { count } from '../../core/count.js';
 import { dayMs, overlap, type Window } from '../../core/windows.js';
 import { copyRows, mostGroupRows, rowsIn, type LocalParquet } from '../../lake/files/local-parquet.js';
 import type { Workspace } from '../../lake/files/workspace.js';
-import type { LoadKey } from '../../lake/catalog/load-key.js';
+import type { Snapshot } from '../../lake/catalog/snapshot.js';
 import { runOfDataFile } from '../../lake/data-files.js';
 import { dayOf, importedKey } from '../../lake/loads/imported-spans.js';
 import { entries, events } from '../../sources/finances/api-v0/event-tables.js';
@@ -30,7 +30,6 @@ export interface InputMonth extends EncodedStage {
 
 /** What the lake lacks of a month. */
 interface MonthUnion {
-  readonly stored: StoredRows;
   readonly added: readonly StagedMonth[];
   /** How many events the lake has as often. */
   readonly known: number;
@@ -53,13 +52,12 @@ export async function uniteMonth(
   target: ImportOptions,
   pipeline: PipelineTables,
   resources: ImportResources & StoredReading,
+  stored: StoredRows,
   staged: readonly InputMonth[],
 ): Promise<MonthUnion> {
   const { workspace, positions } = resources;
-  const days = new Set(staged.flatMap(({ spans }) => spans.map(({ start }) => start)));
-  const stored = storedRows(target, pipeline, isOfDays(days));
   if (stored.keys.length === 0 && !haveRepeats(staged))
-    return { stored, added: staged, known: 0, leftOut: new Map(), shared: new Set() };
+    return { added: staged, known: 0, leftOut: new Map(), shared: new Set() };
   const { database } = workspace;
   await withStoredFiles(target, resources, stored.files, (paths) =>
     createTables(database, staged, paths, stored.loaded),
@@ -90,7 +88,7 @@ export async function uniteMonth(
   ))
     count(leftOut, Number(day), Number(rows));
   const shared = await database.rows('SELECT DISTINCT input FROM compared_events WHERE times > 0 OR is_double');
-  return { stored, added, known, leftOut, shared: new Set(shared.map(({ input }) => Number(input))) };
+  return { added, known, leftOut, shared: new Set(shared.map(({ input }) => Number(input))) };
 }
 
 /** Whether two files may have the same event: some fingerprint is in both. */
@@ -106,18 +104,15 @@ function haveRepeats(staged: readonly InputMonth[]): boolean {
   return all.some((fingerprint, index) => index > 0 && fingerprint === all[index - 1]);
 }
 
-/** The inputs with an event that another run has added since their months were compared, and what the lake has of their days. */
+/** The inputs with an event that another run has added since their months were compared: `stored` is what the lake has of their days. */
 export async function sharedMeanwhile(
   target: ImportTarget,
-  pipeline: PipelineTables,
   resources: StoredReading,
+  stored: StoredRows,
   months: readonly InputMonth[],
-): Promise<{ readonly stored: StoredRows; readonly shared: ReadonlySet<number> }> {
-  const { lake } = target;
-  const days = new Set(months.flatMap(({ spans }) => spans.map(({ start }) => start)));
-  const stored = storedRows(target, pipeline, isOfDays(days));
-  const others = stored.files.filter((file) => runOfDataFile(file.lakePath) !== lake.run);
-  if (others.length === 0) return { stored, shared: new Set() };
+): Promise<ReadonlySet<number>> {
+  const others = stored.files.filter((file) => runOfDataFile(file.lakePath) !== target.lake.run);
+  if (others.length === 0) return new Set();
   const staged = readParquet(
     months.map((month) => month.events.path),
     'filename = true',
@@ -128,14 +123,21 @@ export async function sharedMeanwhile(
         `WHERE content_hash IN (SELECT content_hash FROM ${rowsIn(paths)} WHERE posted_at IS NOT NULL)`,
     ),
   );
-  return { stored, shared: new Set(rows.map(({ input }) => Number(input))) };
+  return new Set(rows.map(({ input }) => Number(input)));
 }
 
-/** Chooses imported days, and loaded windows that overlap them. */
-function isOfDays(days: ReadonlySet<number>): (window: Window, key: LoadKey) => boolean {
+/** What a snapshot has of the days of staged months, as imported, and by loaded windows. */
+export function storedOfMonths(
+  snapshot: Snapshot,
+  account: string,
+  pipeline: PipelineTables,
+  months: readonly InputMonth[],
+): StoredRows {
+  const days = new Set(months.flatMap(({ spans }) => spans.map(({ start }) => start)));
   const range = { start: Math.min(...days), end: Math.max(...days) + dayMs };
-  return (window, { origin }) =>
-    origin === 'import' ? window.end - window.start === dayMs && days.has(window.start) : overlap(window, range);
+  return storedRows(snapshot, account, pipeline, (window, { origin }) =>
+    origin === 'import' ? window.end - window.start === dayMs && days.has(window.start) : overlap(window, range),
+  );
 }
 
 /** In SQL: the table `files` of the staged months' files, numbered as they are, with their inputs. */

@@ -106,7 +106,10 @@ export async function addSettlements(
       continue;
     }
     const slice = await sliceOf(rows, options.account);
-    const { files, bytes } = await writer.commit(slice);
+    const committed = await writer.commit(slice);
+    // It is no window, and may be empty.
+    if (typeof committed === 'string') throw new Error(`the settlement ${rows.id} is a ${committed}`);
+    const { files, bytes } = committed;
     const isNew = files > 0;
     const counts = Object.fromEntries(slice.files.map(({ table, rows: length }) => [table.name, length]));
     summary.add({ rows: isNew ? counts : {}, files, bytes, known: isNew ? 0 : 1, leftOut: new Map() });

@@ -3,8 +3,8 @@ import { compare } from '../../core/compare.js';
 import type { DataFile } from '../../lake/delta/data-file.js';
 import type { ImportLimits } from './chunk-threads.js';
 import type { Emit } from '../../core/events/run-event.js';
-import { codeOf, LedgerlakeError, messageOf } from '../../core/errors.js';
-import { withDerived, type CommitResult, type NewFile } from '../../lake/commit-files.js';
+import { codeOf, messageOf } from '../../core/errors.js';
+import { withDerived, type Chosen, type FileCommit, type WrittenFiles } from '../../lake/commit-files.js';
 import type { LoadHole, LoadKey } from '../../lake/catalog/load-key.js';
 import type { Snapshot } from '../../lake/catalog/snapshot.js';
 import { damagedFile } from '../../lake/files/local-file.js';
@@ -12,7 +12,6 @@ import { rowsIn } from '../../lake/files/local-parquet.js';
 import type { CheckedFiles } from '../../lake/files/month-files.js';
 import type { Workspace } from '../../lake/files/workspace.js';
 import type { Lake } from '../../lake/lake.js';
-import { overNewest } from '../../lake/over-newest.js';
 import { keyChange } from '../../lake/loads/load-keys.js';
 import type { Clock } from '../../core/clock.js';
 import type { PipelineTables } from '../../core/columns/table.js';
@@ -37,38 +36,39 @@ export interface ImportOptions extends ImportTarget {
   readonly emit: Emit;
 }
 
-/** What the lake has of the days that an import adds to, at one time. */
-export interface StoredRows {
+/** What a snapshot has of the days that an import adds to: current as long as the loaded windows and the files are the same. */
+export interface StoredRows extends Chosen {
   readonly keys: readonly LoadKey[];
   /** The loaded windows among them, joined. */
   readonly loaded: readonly Window[];
   /** Their files of the main table. */
   readonly files: readonly DataFile[];
-  /** Whether a snapshot has the same. */
-  readonly isCurrent: (snapshot: Snapshot) => boolean;
 }
 
-/** What the lake has under load keys. */
+/** What a snapshot has under load keys. */
 export function storedRows(
-  { lake, account }: ImportTarget,
-  { name: pipeline, main }: PipelineTables,
+  snapshot: Snapshot,
+  account: string,
+  pipeline: PipelineTables,
   isChosen: (window: Window, key: LoadKey) => boolean,
 ): StoredRows {
-  const read = (snapshot: Snapshot) => {
-    const keys = [...snapshot.keysOf(account, pipeline).values()].filter(
-      (key) => key.window !== undefined && isChosen(key.window, key),
-    );
-    const loaded = loadedOf(keys);
-    const files = snapshot.filesWith(
-      main.name,
-      account,
-      pipeline,
-      keys.map(({ key }) => key),
-    );
-    return { keys, loaded, files, state: JSON.stringify([loaded, files.map(({ path }) => path).toSorted()]) };
+  const { name, main } = pipeline;
+  const keys = [...snapshot.keysOf(account, name).values()].filter(
+    (key) => key.window !== undefined && isChosen(key.window, key),
+  );
+  const named = keys.map(({ key }) => key);
+  const stored: StoredRows = {
+    keys,
+    loaded: loadedOf(keys),
+    files: snapshot.filesWith(main.name, account, name, named),
+    isCurrent: (newest) => isSame(stored, storedRows(newest, account, pipeline, isChosen)),
   };
-  const stored = read(lake.snapshot);
-  return { ...stored, isCurrent: (snapshot) => read(snapshot).state === stored.state };
+  return stored;
+}
+
+function isSame(one: StoredRows, other: StoredRows): boolean {
+  const compared = ({ loaded, files }: StoredRows) => [loaded, files.map(({ path }) => path).toSorted()];
+  return isDeepStrictEqual(compared(one), compared(other));
 }
 
 /** What reads files of the lake. */
@@ -107,28 +107,24 @@ export async function withStoredFiles<T>(
 }
 
 /** Imported files to commit. */
-interface ImportedFiles {
-  /** What the lake had when they were chosen. */
-  readonly stored: StoredRows;
-  readonly files: readonly NewFile[];
+interface ImportedFiles extends Pick<FileCommit, 'files' | 'over'> {
   /** The load keys of their rows. */
   readonly loadKeys: readonly string[];
   /** Files that are replaced; others stay. */
   readonly replaced?: readonly DataFile[];
 }
 
-/** Commits imported files, unless the lake has changed in their days meanwhile: then nothing is changed, and the caller reads again. */
-export async function commitImported(
+/** Commits imported files. */
+export function commitImported(
   { lake, clock, account }: ImportTarget,
   { name: pipeline, main }: PipelineTables,
-  { stored, files, loadKeys, replaced = [] }: ImportedFiles,
-): Promise<CommitResult> {
-  const committed = await lake.commitFiles({
+  { loadKeys, replaced = [], ...written }: ImportedFiles,
+): Promise<WrittenFiles> {
+  return lake.commitFiles({
     operation: 'IMPORT',
     main,
-    files,
-    decide: (snapshot) => {
-      if (!stored.isCurrent(snapshot)) return undefined;
+    ...written,
+    replaced: (snapshot) => {
       const holes = new Map(
         loadKeys.flatMap((key) => {
           const kept = snapshot.key({ account, pipeline, key })?.holes;
@@ -139,8 +135,6 @@ export async function commitImported(
       return { removed: withDerived(snapshot, replaced), keys: keyChange(snapshot, loads, clock.now()) };
     },
   });
-  if (!committed.isCommitted) await lake.refresh();
-  return committed;
 }
 
 /** An event of a file that could not be read. */
@@ -180,31 +174,9 @@ export async function commitHoles(
     operation: 'IMPORT',
     main,
     files: [],
-    decide: (snapshot) => {
+    replaced: (snapshot) => {
       const set = [...found].flatMap(([key, byFile]) => changed(snapshot, key, byFile));
       return set.length === 0 ? undefined : { removed: [], keys: { set } };
     },
   });
-}
-
-/** Attempts to commit days that other runs change each time. */
-const mostAttempts = 20;
-
-/**
- * Repeats a step until it has committed: undefined where another run has changed the days meanwhile.
- *
- * @throws what the step throws, unless another run has replaced a file that it reads; LedgerlakeError LAKE_CONFLICT in the end
- */
-export async function untilCommitted<T>(
-  { lake }: ImportTarget,
-  what: string,
-  step: () => Promise<T | undefined>,
-): Promise<T> {
-  const choose = () => lake.snapshot.version;
-  const done = await overNewest(lake, { choose, isSame: Object.is, mostAttempts }, step);
-  if (done !== undefined) return done;
-  throw new LedgerlakeError(
-    'LAKE_CONFLICT',
-    `expected to add imported rows of ${what}, got conflicts with other runs each time; run the same command again`,
-  );
 }

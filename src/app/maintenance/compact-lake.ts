@@ -6,8 +6,11 @@ import { pipelines } from '../../../pipelines/all-pipelines.js';
 import type { CommandResult } from '../command-result.js';
 import type { RunContext } from '../context.js';
 import { maintain, type RewriteSummary, type MaintenanceOptions, type MaintenanceRun } from './command.js';
-import { bundlesOf, filesByTable, type Bundle } from '../../lake/files/bundles.js';
-import { bytesOf, bundleBytes, countReplacement, rewriteBundles, filesIn } from './file-bundles.js';
+import type { Snapshot } from '../../lake/catalog/snapshot.js';
+import { withDerived } from '../../lake/commit-files.js';
+import { bundlesOf, filesByTable, filesIn, type Bundle } from '../../lake/files/bundles.js';
+import { overNewest } from '../../lake/over-newest.js';
+import { bytesOf, bundleBytes, countReplacement } from './file-bundles.js';
 import type { PipelineTables } from '../../core/columns/table.js';
 import { groupBy } from '../../core/group-by.js';
 import { mergedFiles } from './merge.js';
@@ -28,8 +31,8 @@ const defaultTargetBytes = 128_000_000;
  * no two small ones are left, and recompresses large files that slices wrote. It sends no requests to the
  * upstream. Each merge is one transaction; where another run replaces its files meanwhile, the partition is planned again.
  *
- * @throws LedgerlakeError USAGE for an unknown pipeline or account; LAKE_STORE for a file that is missing or damaged,
- *   STOPPED; committed merges stay
+ * @throws LedgerlakeError USAGE for an unknown pipeline or account; LAKE_STORE for a file that is missing or damaged, LAKE_CONFLICT where
+ *   other runs replace the files each time, STOPPED; committed merges stay
  */
 export async function compact(options: CompactOptions, context: RunContext): Promise<CommandResult> {
   const { lake: address, targetBytes = defaultTargetBytes } = options;
@@ -64,37 +67,42 @@ async function compactPipeline(
   emit({ event: 'files-planned', pipeline: name, files: planned.length, bytes: bundleBytes(planned) });
   for (const partition of partitions.keys()) {
     const [accountName = ''] = partition.split('/');
-    for (;;) {
-      const bundles = partitionsOf(bundlesOf(lake, pipeline, accountName)).get(partition) ?? [];
-      const [merge] = mergesOf(pipeline, bundles, targetBytes);
-      if (merge === undefined) break;
-      signal.throwIfAborted();
-      if (await commitMerge(run, workspace, pipeline, merge, summary)) {
+    const nextMerge = (snapshot: Snapshot): readonly Bundle[] => {
+      const bundles = partitionsOf(bundlesOf({ snapshot }, pipeline, accountName)).get(partition) ?? [];
+      const [merge = []] = mergesOf(pipeline, bundles, targetBytes);
+      return merge;
+    };
+    for (let isMerged = true; isMerged;) {
+      isMerged = await overNewest(lake, nextMerge, async (merge) => {
+        if (merge.length === 0) return false;
+        signal.throwIfAborted();
+        await workspace.clear();
+        await commitMerge(run, workspace, pipeline, merge, summary);
         emit({ event: 'files-merged', pipeline: name, partition, files: merge.length, bytes: bundleBytes(merge) });
-      }
-      await workspace.clear();
+        return true;
+      });
     }
+    await workspace.clear();
   }
   summary.seconds = (clock.now() - began) / 1000;
 }
 
-/** Commits a merge; false where another run has replaced one of the files meanwhile. */
+/** Merges bundles, and commits what replaces them. */
 async function commitMerge(
   { lake, clock, signal }: MaintenanceRun,
   workspace: Workspace,
   pipeline: PipelineTables,
   bundles: readonly Bundle[],
   summary: RewriteSummary,
-): Promise<boolean> {
-  const rewriting = { lake, clock, workspace, pipeline };
-  const merge = () => mergedFiles(rewriting, bundles, signal);
-  const result = await rewriteBundles(rewriting, 'OPTIMIZE', bundles, merge);
-  if (result.outcome !== 'done') return false;
-  const { written, added } = result;
+): Promise<void> {
+  const { main } = pipeline;
+  const files = await mergedFiles({ lake, clock, workspace, pipeline }, bundles, signal);
+  const mains = bundles.map((bundle) => bundle.main);
+  const replaced = (snapshot: Snapshot) => ({ removed: withDerived(snapshot, mains) });
+  const written = await lake.commitFiles({ operation: 'OPTIMIZE', main, files, over: bundles, replaced });
   summary.slices++;
   countReplacement(summary, written, bundles);
-  for (const { table, add } of added) count(summary.rows, table.name, new DataFile(add, table.name).rows);
-  return true;
+  for (const { table, add } of files) count(summary.rows, table.name, new DataFile(add, table.name).rows);
 }
 
 /** The bundles by account and month, in order. */

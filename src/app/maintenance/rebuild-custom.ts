@@ -7,8 +7,10 @@ import { columnList, rowsIn } from '../../lake/files/local-parquet.js';
 import { monthRows, sameRows } from '../../lake/files/month-files.js';
 import { mainOrder, sortedFile } from '../../lake/files/sorted-file.js';
 import type { Workspace } from '../../lake/files/workspace.js';
-import type { NewFile } from '../../lake/commit-files.js';
+import type { Snapshot } from '../../lake/catalog/snapshot.js';
+import { withDerived, type NewFile } from '../../lake/commit-files.js';
 import type { Lake } from '../../lake/lake.js';
+import { unlessReplaced } from '../../lake/over-newest.js';
 import { collectorOf, type CustomPipeline } from '../../sources/custom/custom-pipeline.js';
 import { refuseChanged } from '../../sources/custom/custom-table.js';
 import { scanned } from '../../sources/records/json-node.js';
@@ -16,7 +18,7 @@ import { callDefinition, type LoadedDefinition } from '../../sources/custom/load
 import { definitionError } from '../../sources/records/definition-error.js';
 import type { MaintenanceRun } from './command.js';
 import { fetchFiles, filesByTable, type Bundle, type Rewriting } from '../../lake/files/bundles.js';
-import { countReplacement, rewriteBundles, UnseenBundles } from './file-bundles.js';
+import { countReplacement, UnseenBundles } from './file-bundles.js';
 
 /**
  * Adds the columns that definitions have gained to the lake's catalog, so that it is opened with them. Pipelines that the lake hasn't
@@ -61,23 +63,25 @@ export async function rebuildCustom(
   const bundles = new UnseenBundles(run, pipeline);
   for (let bundle = bundles.next(); bundle !== undefined; bundle = bundles.next()) {
     signal.throwIfAborted();
+    await workspace.clear();
     const { main: old } = bundle;
     const found = bundle;
-    const result = await rewriteBundles({ lake, pipeline }, 'REBUILD', [bundle], () =>
-      rederivedFiles(run, workspace, pipeline, found, loaded),
-    );
-    if (result.outcome === 'gone') continue;
-    const changed = result.outcome === 'done';
-    if (changed) {
-      const { written, added } = result;
-      countReplacement(summary, written, [bundle]);
+    const added = await unlessReplaced(lake, [found], async () => {
+      const files = await rederivedFiles(run, workspace, pipeline, found, loaded);
+      if (files === undefined) return undefined;
+      const replaced = (snapshot: Snapshot) => ({ removed: withDerived(snapshot, [old]) });
+      const commit = { operation: 'REBUILD', main: pipeline.main, files, over: [found], replaced };
+      countReplacement(summary, await lake.commitFiles(commit), [found]);
+      return files;
+    });
+    if (added === 'replaced') continue;
+    if (added !== undefined)
       bundles.leaveOut(bundle, (live) => added.some(({ add }) => add.tags?.['sha256'] === live.main.sha256));
-    }
     summary.slices++;
     const path = old.lakePath;
-    emit({ event: 'entries-checked', pipeline: name, file: path, bytes: old.size, changed });
-    await workspace.clear();
+    emit({ event: 'entries-checked', pipeline: name, file: path, bytes: old.size, changed: added !== undefined });
   }
+  await workspace.clear();
   summary.seconds = (clock.now() - began) / 1000;
 }
 

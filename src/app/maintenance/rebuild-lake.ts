@@ -21,6 +21,7 @@ import { loadKeysText } from '../../lake/files/load-key-rows.js';
 import type { NewFile } from '../../lake/commit-files.js';
 import { checkedFile, checkedSource, damagedFile } from '../../lake/files/local-file.js';
 import type { Lake } from '../../lake/lake.js';
+import { unlessReplaced } from '../../lake/over-newest.js';
 import { rowsIn, type LocalParquet } from '../../lake/files/local-parquet.js';
 import { sortedFile } from '../../lake/files/sorted-file.js';
 import {
@@ -34,7 +35,7 @@ import {
 } from '../../lake/files/workspace.js';
 import { maintain, newSummary, type RewriteSummary, type MaintenanceOptions, type MaintenanceRun } from './command.js';
 import { bundlesOf, type Bundle } from '../../lake/files/bundles.js';
-import { areLive, bundleBytes, UnseenBundles, whileLive } from './file-bundles.js';
+import { bundleBytes, UnseenBundles } from './file-bundles.js';
 import type * as CustomRebuild from './rebuild-custom.js';
 import {
   derivedTableOf,
@@ -227,7 +228,7 @@ class PipelineRebuild {
 
   /** Rebuilds the pipeline, and returns the files that could not be read. */
   async rebuild(): Promise<readonly UnreadFile[]> {
-    const { run, pipeline, summary } = this.#context;
+    const { run, summary } = this.#context;
     const { lake, clock, signal } = run;
     const began = clock.now();
     const unread: UnreadFile[] = [];
@@ -237,13 +238,12 @@ class PipelineRebuild {
         this.#startMore(pending);
         const first = pending.shift();
         if (first === undefined) break;
-        const { bundle } = first;
-        const started = await whileLive(lake, pipeline, [bundle], () => first.started).catch(async (error: unknown) => {
+        const { bundle, started } = first;
+        const finish = async () => this.#finish(await started);
+        await unlessReplaced(lake, [bundle], finish).catch(async (error: unknown) => {
           if (!(error instanceof DamagedFile)) throw error;
           unread.push(await this.#reportUnread(bundle, error));
-          return undefined;
         });
-        if (started !== undefined) await this.#finish(started);
         signal.throwIfAborted();
       }
     } finally {
@@ -323,30 +323,28 @@ class PipelineRebuild {
   /** Commits entries that differ, and removes the bundle's files from the workspace. */
   async #finish({ bundle, workspace, stored, entries }: StartedBundle): Promise<void> {
     const { run, pipeline, summary } = this.#context;
-    const { lake, emit } = run;
-    const hasSameBytes = entries.files === undefined;
-    const isSame =
-      hasSameBytes ||
-      (stored !== undefined && (await hasSameEntries(workspace.database, this.#table, stored, entries)));
-    this.#isDiffering = !isSame;
-    this.#hasOtherEncoding ||= stored?.sha256 !== undefined && isSame && !hasSameBytes;
-    if (!isSame && !(await this.#commit(bundle, workspace, entries))) {
-      // Another run has replaced it meanwhile.
-      await lake.refresh();
-    } else {
+    try {
+      const hasSameBytes = entries.files === undefined;
+      const isSame =
+        hasSameBytes ||
+        (stored !== undefined && (await hasSameEntries(workspace.database, this.#table, stored, entries)));
+      this.#isDiffering = !isSame;
+      this.#hasOtherEncoding ||= stored?.sha256 !== undefined && isSame && !hasSameBytes;
+      if (!isSame) await this.#commit(bundle, workspace, entries);
       summary.slices++;
       count(summary.rows, pipeline.main.name, entries.events);
       count(summary.rows, this.#table.name, entries.rows);
       this.#bundles.leaveOut(bundle, (live) => live.main.path === bundle.main.path);
-      emit({
+      run.emit({
         event: 'entries-checked',
         pipeline: pipeline.name,
         file: bundle.main.lakePath,
         bytes: bundle.main.size,
         changed: !isSame,
       });
+    } finally {
+      await workspace.clear();
     }
-    await workspace.clear();
   }
 
   /** Joins a bundle's entries in one local file; undefined where there is none. */
@@ -361,27 +359,23 @@ class PipelineRebuild {
     return sortedFile(workspace, this.#table, { paths, metadata, select }, { signal });
   }
 
-  /** Replaces the stored entries of a bundle; false where another run replaced the bundle meanwhile. */
-  async #commit(bundle: Bundle, workspace: Workspace, rederived: RederivedEntries): Promise<boolean> {
+  /** Replaces the stored entries of a bundle. */
+  async #commit(bundle: Bundle, workspace: Workspace, rederived: RederivedEntries): Promise<void> {
     const { run, pipeline, summary } = this.#context;
-    const { lake } = run;
     const local = await this.#joined(workspace, rederived);
     const entries = local && (await this.#entriesFile(bundle, local, rederived.net));
     const removed = bundle.derived.filter(({ table }) => table === this.#table.name);
-    const { isCommitted } = await lake.commitFiles({
+    const written = await run.lake.commitFiles({
       operation: 'REBUILD',
       main: pipeline.main,
       files: entries === undefined ? [] : [entries],
-      decide: (snapshot) => (areLive(snapshot, pipeline, [bundle]) ? { removed } : undefined),
+      over: [bundle],
+      replaced: () => ({ removed }),
     });
-    if (!isCommitted) return false;
-    if (entries !== undefined) {
-      summary.files++;
-      summary.bytes += entries.add.size;
-    }
+    summary.files += written.files;
+    summary.bytes += written.bytes;
     summary.replacedFiles += bundle.derived.length;
     summary.replacedBytes += bundleBytes([bundle]) - bundle.main.size;
-    return true;
   }
 
   /** The new file of a bundle's entries, with the name of the main file. */

@@ -103,22 +103,22 @@ export class LakeDatabase implements Database {
   /** Runs a function whose statements all read the newest version; the whole of it again, where a file of that is missing by then. */
   async readNewest<T>(read: (version: Database) => Promise<T>): Promise<T> {
     await this.refresh();
-    return this.#overNewest(() => read(this.#version));
+    return this.#withNewestViews(() => read(this.#version));
   }
 
   /** The result of a query whose first rows are read: most have opened all of their files by then. */
   async query(statement: string, options: QueryOptions = {}): Promise<QueryResult> {
     const start = async () => started(await this.#version.query(statement, options));
-    const result = await this.#overNewest(start, options.signal);
+    const result = await this.#withNewestViews(start, options.signal);
     return { ...result, chunks: this.#explained(result.chunks) };
   }
 
   async execute(statement: string, options: QueryOptions = {}): Promise<void> {
-    await this.#overNewest(() => this.#version.execute(statement, options), options.signal);
+    await this.#withNewestViews(() => this.#version.execute(statement, options), options.signal);
   }
 
   async rows(statement: string, options: QueryOptions = {}): Promise<readonly ResultRow[]> {
-    return this.#overNewest(() => this.#version.rows(statement, options), options.signal);
+    return this.#withNewestViews(() => this.#version.rows(statement, options), options.signal);
   }
 
   openConnection(): Promise<Database> {
@@ -129,8 +129,11 @@ export class LakeDatabase implements Database {
     this.duckdb.close();
   }
 
-  /** Runs a function; where a file is missing by then, again over the newest version. Other errors don't move the views, unlike `overNewest`. */
-  async #overNewest<T>(run: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  /**
+   * Runs a function; where a file is missing by then, again over the newest version. Not by `overNewest`, because nothing is chosen before:
+   * a statement reads what it names, and its other errors must not move the views.
+   */
+  async #withNewestViews<T>(run: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
         return await run();

@@ -9,7 +9,7 @@ import type { LedgerlakeError } from '../../core/errors.js';
 import type { Lake } from '../../lake/lake.js';
 import type { SliceCommit } from '../../lake/slices/slice-commit.js';
 import type { Revision, Revisions } from '../../lake/slices/slice-writer.js';
-import { isSameReplacement, replacementOf, type SliceReplacement } from '../../lake/slices/slice-replacement.js';
+import type { SliceReplacement } from '../../lake/slices/slice-replacement.js';
 import { canSelectRows, loadKeyCondition } from '../../lake/files/load-key-rows.js';
 import type { Workspace } from '../../lake/files/workspace.js';
 import type { UncomparedSlices } from '../results.js';
@@ -92,7 +92,7 @@ export class EventRevisions implements Revisions {
       // A store that fails, or a query without memory, says nothing of the rows: they stay.
       if (!(error instanceof DamagedFile)) throw error;
       await this.#lake.refresh();
-      if (!isSameReplacement(replacement, replacementOf(this.#lake.snapshot, replacement.slice))) throw error;
+      if (!replacement.isCurrent(this.#lake.snapshot)) throw error;
       // The slice replaces the file, so only the fault is reported, without the remedy of a damaged file.
       return this.#verdictByLog(replacement, error.found);
     }

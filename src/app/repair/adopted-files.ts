@@ -237,13 +237,13 @@ export async function adoptFiles({ lake, clock, workspace }: RepairedFiles, { fi
     const set = isHistory
       ? []
       : loadKeys.map((key) => loadKeyOf({ account: file.account, pipeline: file.pipeline.name, key }, clock.now()));
-    const { isCommitted } = await lake.commitFiles({
+    await lake.commitFiles({
       operation: 'REPAIR',
       main: pipeline.main,
       files: written.map(changingData),
-      decide: () => ({ removed: [], keys: { set } }),
+      replaced: () => ({ removed: [], keys: { set } }),
     });
-    if (isCommitted) await lake.store.remove(path);
+    await lake.store.remove(path);
     await workspace.clear();
   }
 }

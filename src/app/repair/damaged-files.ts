@@ -10,7 +10,7 @@ import { removedFile } from '../../lake/catalog/change.js';
 import { spanIn, loadKeyId, type LoadKey, type LoadKeyId } from '../../lake/catalog/load-key.js';
 import type { Snapshot } from '../../lake/catalog/snapshot.js';
 import { withDerived, type NewFile } from '../../lake/commit-files.js';
-import { isSameReplacement, replacementOf } from '../../lake/slices/slice-replacement.js';
+import { replacementOf } from '../../lake/slices/slice-replacement.js';
 import { damageOf, localFile } from '../../lake/files/local-file.js';
 import { keyExpression, loadKeyCondition, loadKeysText } from '../../lake/files/load-key-rows.js';
 import { rowsIn } from '../../lake/files/local-parquet.js';
@@ -281,7 +281,7 @@ export async function takeOut(repaired: RepairedFiles, damaged: readonly Damaged
       operation: 'REPAIR',
       main: pipeline.main,
       files,
-      decide: (snapshot) => {
+      replaced: (snapshot) => {
         if (snapshot.file(table.name, file.path) === undefined) return undefined;
         return {
           removed: isMain ? withDerived(snapshot, [file]) : [file],
@@ -343,10 +343,8 @@ export async function takeOutUnloaded({ lake, clock, workspace }: RepairedFiles)
         operation: 'REPAIR',
         main,
         files: remainder.files,
-        decide: (snapshot) =>
-          isSameReplacement(replacementOf(snapshot, slice), replacement)
-            ? { removed: withDerived(snapshot, [...replacement.removed, ...remainder.mains]) }
-            : undefined,
+        over: [replacement],
+        replaced: (snapshot) => ({ removed: withDerived(snapshot, [...replacement.removed, ...remainder.mains]) }),
       });
     }
   }
@@ -381,6 +379,6 @@ async function takeOutFatherless(lake: Lake, pipeline: PipelineTables, account: 
     operation: 'REPAIR',
     main: pipeline.main,
     files: [],
-    decide: () => ({ removed: fatherless }),
+    replaced: () => ({ removed: fatherless }),
   });
 }

@@ -6,10 +6,9 @@ import type { Clock } from '../../core/clock.js';
 import { count } from '../../core/count.js';
 import { LedgerlakeError, messageOf } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
-import type { CommitResult } from '../../lake/commit-files.js';
 import { encodeFile } from '../../core/parquet/encode-file.js';
 import type { SliceFile } from '../../lake/slices/slice-commit.js';
-import { SliceWriter, type Revisions } from '../../lake/slices/slice-writer.js';
+import { SliceWriter, type CommittedSlice, type Revisions } from '../../lake/slices/slice-writer.js';
 import type { SliceVerdict } from '../retry/causes.js';
 import { sliceVerdict } from '../retry/read-failure.js';
 import { oversizedPages } from './concurrency-plan.js';
@@ -300,7 +299,7 @@ function commitPart<Upstream>(
   files: readonly SliceFile[],
   { collector }: WholeSlice,
   { pipeline, job, writer }: Pass<Upstream>,
-): Promise<CommitResult> {
+): Promise<CommittedSlice> {
   return writer.commit({
     pipeline: pipeline.name,
     account: job.account,
@@ -317,16 +316,16 @@ function commitPart<Upstream>(
 function countCommit<Upstream>(
   { name, label, warnings: found }: SlicePart,
   files: readonly SliceFile[],
-  { isCommitted, isRefused, ...counts }: CommitResult,
+  committed: CommittedSlice,
   holes: ReadonlyMap<string, number>,
   pass: Pass<Upstream>,
 ): void {
   const { pipeline, queue, summary, counted } = pass;
   const labels = { pipeline: pipeline.name, slice: label };
-  if (!isCommitted) {
+  if (typeof committed === 'string') {
     pass.isWhole = false;
     // The comparison reports what it refuses.
-    if (isRefused === true) return;
+    if (committed === 'refused') return;
     summary.conflicts++;
     pass.emit({ event: 'slice-conflict', ...labels });
     return;
@@ -334,9 +333,9 @@ function countCommit<Upstream>(
   const rows = new Map<string, number>();
   for (const file of files) count(rows, file.table.name, file.rows);
   const warnings = { ...found, holes };
-  addSlice(summary, { ...counts, rows, warnings }, counted.get(name));
+  addSlice(summary, { ...committed, rows, warnings }, counted.get(name));
   counted.set(name, { rows, warnings });
-  pass.emit({ event: 'slice-committed', ...labels, rows: Object.fromEntries(rows), ...counts, left: queue.left });
+  pass.emit({ event: 'slice-committed', ...labels, rows: Object.fromEntries(rows), ...committed, left: queue.left });
 }
 
 /** A hole with its slice, and with its load key where the slice has several. */

@@ -3,7 +3,7 @@ import type { Table, PipelineTables } from '../../core/columns/table.js';
 import { messageOf } from '../../core/errors.js';
 import { footerTexts } from '../../core/parquet/footer.js';
 import type { Snapshot } from '../catalog/snapshot.js';
-import type { NewFile } from '../commit-files.js';
+import type { Chosen, NewFile } from '../commit-files.js';
 import type { DataFile, NetSums } from '../delta/data-file.js';
 import type { Lake } from '../lake.js';
 import { loadKeysText } from './load-key-rows.js';
@@ -13,8 +13,8 @@ import { addNets, groupSpans, netSumsIn, metadataOf, newFile, type FileTarget } 
 import { sortedFile } from './sorted-file.js';
 import type { Workspace } from './workspace.js';
 
-/** A committed file of a main table with the files that are derived from it. */
-export interface Bundle {
+/** A committed file of a main table with the files that are derived from it: current as long as a snapshot has exactly these. */
+export interface Bundle extends Chosen {
   readonly main: DataFile;
   readonly derived: readonly DataFile[];
 }
@@ -35,14 +35,31 @@ export function bundlesOf(
 ): Bundle[] {
   const accounts = account === undefined ? [...snapshot.accounts()].toSorted() : [account];
   const files = accounts.flatMap((name) => snapshot.filesOf(pipeline.main.name, name, pipeline.name));
-  return files
-    .toSorted((a, b) => (a.path < b.path ? -1 : 1))
-    .map((main) => ({ main, derived: derivedFiles(snapshot, pipeline, main) }));
+  return files.toSorted((a, b) => (a.path < b.path ? -1 : 1)).map((main) => bundleOf(snapshot, pipeline, main));
 }
 
-/** The files that are derived from a main table's file. */
-export function derivedFiles(snapshot: Snapshot, { derived }: PipelineTables, main: DataFile): Bundle['derived'] {
-  return derived.flatMap((table) => snapshot.derivedFrom(table.name, main.account, main.lakePath));
+function bundleOf(snapshot: Snapshot, pipeline: PipelineTables, main: DataFile): Bundle {
+  const derived = pipeline.derived.flatMap((table) => snapshot.derivedFrom(table.name, main.account, main.lakePath));
+  const bundle: Bundle = {
+    main,
+    derived,
+    isCurrent: (newest) => {
+      const live = newest.file(pipeline.main.name, main.path);
+      return live !== undefined && bundleKey(bundleOf(newest, pipeline, live)) === bundleKey(bundle);
+    },
+  };
+  return bundle;
+}
+
+/** A key of a bundle's files: names are used once. */
+export function bundleKey(bundle: Bundle): string {
+  return filesIn(bundle)
+    .map(({ path }) => path)
+    .join(' ');
+}
+
+export function filesIn({ main, derived }: Bundle): readonly DataFile[] {
+  return [main, ...derived];
 }
 
 /** A pipeline's tables that have files in some bundles, with these files; the main table is last. */

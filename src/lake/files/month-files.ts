@@ -1,9 +1,9 @@
 import type { DataFile } from '../delta/data-file.js';
 import { rm } from 'node:fs/promises';
-import { isDeepStrictEqual } from 'node:util';
 import { hasColumn, sqlType, type Column, type Table } from '../../core/columns/table.js';
 import type { Database } from '../../core/duckdb/connection.js';
 import { identifier, literal } from '../../core/duckdb/literals.js';
+import type { Snapshot } from '../catalog/snapshot.js';
 import type { Lake } from '../lake.js';
 import { overNewest } from '../over-newest.js';
 import type { Store } from '../store/store.js';
@@ -157,9 +157,11 @@ export function queryFiles(
   condition: string,
   query: (rows: string) => string,
 ): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  const isLive = (file: DataFile) => (snapshot: Snapshot) => snapshot.file(table.name, file.path) !== undefined;
+  const chooseFiles = () => choose().map((file) => ({ file, isCurrent: isLive(file) }));
   return withWorkspace(defaultLimits, lake.store, (workspace) =>
-    overNewest(lake, { choose, isSame: isDeepStrictEqual }, async (chosen) => {
-      const files = await new CheckedFiles(lake.store, workspace).of(chosen);
+    overNewest(lake, chooseFiles, async (chosen) => {
+      const files = await new CheckedFiles(lake.store, workspace).of(chosen.map(({ file }) => file));
       return workspace.database.rows(query(monthRows(table, files, condition)));
     }),
   );

@@ -2,16 +2,18 @@ import { isDeepStrictEqual } from 'node:util';
 import { covers, joined, overlap } from '../../core/windows.js';
 import { spanIn, type LoadKey } from '../catalog/load-key.js';
 import type { Snapshot } from '../catalog/snapshot.js';
-import { withDerived, type NewFile, type ReplacedFiles } from '../commit-files.js';
+import { withDerived, type Chosen, type NewFile, type ReplacedFiles } from '../commit-files.js';
 import { DataFile } from '../delta/data-file.js';
 import { loadedOf } from '../loads/imported-spans.js';
-import { keyChange, replacedKeys, windowOf, type SliceLoads } from '../loads/load-keys.js';
+import { hasConflict, keyChange, replacedKeys, windowOf, type SliceLoads } from '../loads/load-keys.js';
 import type { SliceCommit } from './slice-commit.js';
 
-/** What a slice replaces of a snapshot. It never changes; another snapshot has another one (`isSameReplacement`). */
-export interface SliceReplacement {
+/** What a slice replaces of a snapshot: current as long as it is the same rows of the same files. */
+export interface SliceReplacement extends Chosen {
   readonly slice: SliceCommit;
   readonly snapshot: Snapshot;
+  /** As `hasConflict`: nothing of the slice may be committed. */
+  readonly isConflict: boolean;
   /** The load keys that are read again and were loaded. */
   readonly known: readonly string[];
   /** The files with rows of `known`, and what is derived from them. */
@@ -47,16 +49,19 @@ export function replacementOf(snapshot: Snapshot, slice: SliceCommit): SliceRepl
   const whole = new Set([...replaced, ...covered]);
   const files = filesWith([...whole, ...partial]);
   const isRemoved = ({ loadKeys }: DataFile) => loadKeys.every((key) => whole.has(key));
-  return {
+  const replacement: SliceReplacement = {
     slice,
     snapshot,
+    isConflict: hasConflict(snapshot, slice),
     known,
     stored: withDerived(snapshot, filesWith(known)),
     whole: [...whole],
     partial,
     removed: files.filter(isRemoved),
     rewritten: files.filter((file) => !isRemoved(file)),
+    isCurrent: (newest) => isDeepStrictEqual(stateOf(replacement), stateOf(replacementOf(newest, slice))),
   };
+  return replacement;
 }
 
 /** The imported load keys that a window reaches once it is loaded. */
@@ -80,17 +85,12 @@ function reachedImports(
   };
 }
 
-/** Whether two of a slice replace the same rows of the same files: what was written for one of them fits the other. */
-export function isSameReplacement(one: SliceReplacement, other: SliceReplacement): boolean {
-  return isDeepStrictEqual(replacedState(one), replacedState(other));
-}
-
 /** What another run may change of what a slice replaces: files, load keys, and the versions that set those of the slice. */
-function replacedState({ slice, snapshot, whole, partial, removed, rewritten }: SliceReplacement): unknown {
+function stateOf({ slice, snapshot, isConflict, whole, partial, removed, rewritten }: SliceReplacement): unknown {
   const { account, pipeline, loadKeys, takesOver = [] } = slice;
   const versions = [...loadKeys, ...takesOver].map((key) => snapshot.key({ account, pipeline, key })?.version);
   const files = withDerived(snapshot, [...removed, ...rewritten]);
-  return { whole, partial, versions, paths: files.map(({ path }) => path) };
+  return { isConflict, whole, partial, versions, paths: files.map(({ path }) => path) };
 }
 
 /**

@@ -1,20 +1,18 @@
 import { spanIn } from '../catalog/load-key.js';
+import type { Snapshot } from '../catalog/snapshot.js';
 import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { Mutex } from '../../core/mutex.js';
-import { notCommitted, type CommitResult } from '../commit-files.js';
+import { noFiles, type WrittenFiles } from '../commit-files.js';
 import type { Add } from '../delta/actions.js';
 import { addOf, contentOf, rowsOf } from '../delta/data-file.js';
-import { loadKeysText } from '../files/load-key-rows.js';
 import { defaultLimits, withWorkspace } from '../files/workspace.js';
-import { hasConflict } from '../loads/load-keys.js';
 import type { Lake } from '../lake.js';
 import { overNewest } from '../over-newest.js';
 import { remainderOf } from './remainder.js';
 import type { SliceCommit, SliceFile } from './slice-commit.js';
 import {
   appliedReplacement,
-  isSameReplacement,
   noRemainder,
   replacementOf,
   type Remainder,
@@ -38,6 +36,12 @@ export interface Revisions {
   compare(replacement: SliceReplacement): Promise<Revision | 'same' | 'refused'>;
 }
 
+/**
+ * What came of a slice: the files that were committed, none where the stored rows are equal; `conflict` where another run has committed
+ * conflicting load keys, `refused` where the stored rows must stay (`Revisions.compare`): nothing was committed.
+ */
+export type CommittedSlice = WrittenFiles | 'conflict' | 'refused';
+
 /** Commits slices to a lake, each as a whole: readers see either all of its files or none. */
 export class SliceWriter {
   readonly #lake: Lake;
@@ -55,27 +59,25 @@ export class SliceWriter {
    * Writes and commits a slice's files, with the differences from the stored rows and what stays of files that have other rows, too. Of
    * two writers that compared the same rows the first wins, and the other compares again.
    *
-   * @returns what changed; nothing where another run has committed conflicting load keys, or the comparison refused the slice
-   * @throws LedgerlakeError LAKE_STORE, LAKE_UNCLEAR; UPSTREAM_EMPTY where it has no rows and would replace imported ones;
-   * LAKE_CONFLICT where other runs replace the same files again and again; what `remainderOf` throws
+   * @throws CommitConflict where other runs change the same rows each time; LedgerlakeError LAKE_STORE, LAKE_UNCLEAR; UPSTREAM_EMPTY where
+   * it has no rows and would replace imported ones; what `remainderOf` throws
    */
-  async commit(slice: SliceCommit): Promise<CommitResult> {
-    const choose = () => replacementOf(this.#lake.snapshot, slice);
-    const committed = await overNewest(this.#lake, { choose, isSame: isSameReplacement }, (replacement) => {
+  async commit(slice: SliceCommit): Promise<CommittedSlice> {
+    const choose = (snapshot: Snapshot) => [replacementOf(snapshot, slice)] as const;
+    return overNewest(this.#lake, choose, ([replacement]) => {
       if (replacement.rewritten.length === 0) return this.#attempt(replacement);
       // Slices of one merged file replace it one after the other, because each would copy all of it, all but one in vain.
-      return this.#rewriting.run(() => this.#attempt(choose()));
+      return this.#rewriting.run(() => this.#attempt(replacementOf(this.#lake.snapshot, slice)));
     });
-    if (committed === undefined) throw lostFailure(slice);
-    return committed;
   }
 
-  /** Compares a slice and commits it with what it replaces; undefined where another run has replaced some of that meanwhile. */
-  async #attempt(replacement: SliceReplacement): Promise<CommitResult | undefined> {
-    const { slice, rewritten } = replacement;
+  /** Compares a slice and commits it with what it replaces. */
+  async #attempt(replacement: SliceReplacement): Promise<CommittedSlice> {
+    const { slice, isConflict, rewritten } = replacement;
+    if (isConflict) return 'conflict';
     const revision = slice.reread === undefined ? undefined : await this.#revisions.compare(replacement);
-    if (revision === 'same') return { isCommitted: true, files: 0, bytes: 0 };
-    if (revision === 'refused') return { ...notCommitted, isRefused: true };
+    if (revision === 'same') return noFiles;
+    if (revision === 'refused') return 'refused';
     const [lake, clock] = [this.#lake, this.#clock];
     if (rewritten.length === 0) return this.#commitWith(replacement, revision, noRemainder);
     return withWorkspace(defaultLimits, lake.store, async (workspace) =>
@@ -87,7 +89,7 @@ export class SliceWriter {
     replacement: SliceReplacement,
     revision: Revision | undefined,
     remainder: Remainder,
-  ): Promise<CommitResult | undefined> {
+  ): Promise<WrittenFiles> {
     refuseLosing(replacement, remainder);
     const { slice } = replacement;
     const now = this.#clock.now();
@@ -102,13 +104,11 @@ export class SliceWriter {
       operation: 'WRITE',
       main: slice.main,
       files: [...[...slice.files, ...(history ?? [])].map(newFile), ...remainder.files],
-      decide: (snapshot) => {
-        if (hasConflict(snapshot, slice)) return undefined;
-        return isSameReplacement(replacementOf(snapshot, slice), replacement) ? applied : undefined;
-      },
+      over: [replacement],
+      replaced: () => applied,
     });
-    if (committed.isCommitted) revision?.committed();
-    return committed.isCommitted || hasConflict(this.#lake.snapshot, slice) ? committed : undefined;
+    revision?.committed();
+    return committed;
   }
 }
 
@@ -154,14 +154,5 @@ function sliceAdd(slice: SliceCommit, file: SliceFile, now: number): Add {
       shared: { pipeline, account },
     },
     now,
-  );
-}
-
-/** The failure of a slice that has lost each attempt to another run. */
-function lostFailure({ loadKeys }: SliceCommit): LedgerlakeError {
-  return new LedgerlakeError(
-    'LAKE_CONFLICT',
-    `expected to commit ${loadKeysText(loadKeys)}, got other runs that replaced the same files each time; ` +
-      'nothing of it was replaced, run the same command again',
   );
 }

@@ -97,8 +97,8 @@ export class LakePages {
   }
 
   /**
-   * The page of a question, which is asked again where a commit has replaced its files meanwhile; and, unlike by `overNewest`, where no
-   * commit has: a copy in the cache may be gone, too.
+   * The page of a question, which is asked again where a file is gone: a commit has replaced it, or its copy in the cache was deleted,
+   * after which `overNewest` would not ask again.
    */
   async page({ cursor, limit }: BackendQuery, ask: () => PagedQuestion): Promise<BackendPage> {
     const after = cursor === undefined ? undefined : readCursor(cursor);

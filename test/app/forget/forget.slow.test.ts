@@ -176,7 +176,7 @@ async function addGroups(lake: Lake, account: string): Promise<void> {
         read: () => Promise.resolve(bytes),
       },
     ],
-    decide: () => ({ removed: [] }),
+    replaced: () => ({ removed: [] }),
   });
 }
 

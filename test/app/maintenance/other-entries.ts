@@ -45,7 +45,7 @@ export async function flattenedOtherwise(lake: string, query: string, clock: Clo
         operation: 'WRITE',
         main: opened.table(events),
         files: [{ table, read: () => Promise.resolve(bytes), add, ...(main && { main }) }],
-        decide: () => ({ removed: [old] }),
+        replaced: () => ({ removed: [old] }),
       });
     }
   }

@@ -47,7 +47,7 @@ async function lakeOfBoth() {
       operation: 'WRITE',
       main: schema,
       files: [{ table: schema, add: { ...add, path }, read: () => Promise.resolve(bytes) }],
-      decide: () => ({ removed: [] }),
+      replaced: () => ({ removed: [] }),
     });
   };
   await commit(things, 'account=a/month=2025-01/old', `SELECT 'x' AS id`);

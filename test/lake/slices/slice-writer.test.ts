@@ -20,11 +20,12 @@ test('a slice that loses each attempt to another run fails, and says so', async 
   await expect(committed(lake, reread('k', 'lost'), standing, beaten)).rejects.toMatchObject({
     code: 'LAKE_CONFLICT',
     message:
-      'expected to commit k, got other runs that replaced the same files each time; nothing of it was replaced, run the same command again',
+      'expected the rows of things to stay as WRITE had read them, got changes of other runs each time; nothing was replaced, ' +
+      'run the same command again',
   });
-  expect(attempts).toBe(5);
+  expect(attempts).toBe(20);
   const texts = [...store.files].flatMap(([path, bytes]) => (path.startsWith('things/a') ? [String(bytes)] : []));
-  expect(texts).toEqual(['of the other 5']);
+  expect(texts).toEqual(['of the other 20']);
 });
 
 test('a slice of a file with other rows fails where these can’t be told apart, and nothing is lost', async () => {
