@@ -7,9 +7,9 @@ import { describe, expect, test } from 'vitest';
 import { version } from '../src/core/version.js';
 import packageJson from '../package.json' with { type: 'json' };
 import { withDerived } from '../src/lake/commit-files.js';
-import { addOf, contentOf } from '../src/lake/delta/data-file.js';
 import { clockAt, temporaryFolder } from './app/lake-run.js';
 import { open } from './app/maintenance/small-lake.js';
+import { newFileOf } from './lake/small-table.js';
 import { freePort } from './free-port.js';
 
 interface Ended {
@@ -281,12 +281,11 @@ test('a file that is none of events, though its hash is right, ends a command in
   bytes.fill(0xff, 4, bytes.length >> 1);
   // Whoever hands over a lake may have computed the hash.
   const { account, month, stats = '{}', rows, shared, loadKeys, net } = old;
-  const about = { path: old.path.replace(/-\d+-\w+-\d+\.parquet$/, ''), account, month, stats, shared, loadKeys, net };
-  const content = { content: contentOf(bytes), rows, dataChange: true };
+  const about = { account, month, stats, rows, shared, loadKeys, net };
   await opened.commitFiles({
     operation: 'WRITE',
     main: events,
-    files: [{ table: events, add: addOf({ ...about, ...content }, clock.now()), read: () => Promise.resolve(bytes) }],
+    files: [newFileOf(events, bytes, about)],
     replaced: (snapshot) => ({ removed: withDerived(snapshot, [old]) }),
   });
   const { code, err } = await imported('order-2');

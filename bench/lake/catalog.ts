@@ -1,4 +1,4 @@
-import { noRevisions } from '../../test/lake/small-table.js';
+import { newFileOf, noRevisions } from '../../test/lake/small-table.js';
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -200,14 +200,17 @@ async function sliceCommits(time: VirtualTime, writers: number): Promise<string>
           loadKeys: [key.key],
           main: events,
           derived: [entries],
-          files: [entries, events].map((table) => ({
-            table,
-            month: '2025-01',
-            bytes: Buffer.from(file.path),
-            rows: 1000,
-            stats: file.stats ?? '',
-            tags: {},
-          })),
+          files: [entries, events].map((table) =>
+            newFileOf(table, file.path, {
+              account: key.account,
+              month: '2025-01',
+              name: String(day),
+              loadKeys: [key.key],
+              shared: { pipeline: key.pipeline, account: key.account },
+              rows: 1000,
+              stats: file.stats ?? '',
+            }),
+          ),
         });
         longest = Math.max(longest, time.now - start);
       }

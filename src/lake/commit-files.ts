@@ -1,8 +1,9 @@
-import { type DataFile, lakePathOf } from './delta/data-file.js';
+import { type DataFile, type FileFigures, lakePathOf, type SharedTags } from './delta/data-file.js';
 import type { Add } from './delta/actions.js';
 import { LedgerlakeError } from '../core/errors.js';
 import { groupBy } from '../core/group-by.js';
 import type { Table } from '../core/columns/table.js';
+import type { FileContent } from '../core/io/file-content.js';
 import { removedFile, type Change, type RemovedFile, type TableChange } from './catalog/change.js';
 import { grownSchema } from './catalog/grown-schema.js';
 import type { Snapshot } from './catalog/snapshot.js';
@@ -11,10 +12,22 @@ import { deltaSchema, newMetaData } from './delta/table-metadata.js';
 import { descriptionOf } from './table-descriptions.js';
 
 /** A file to be added to a table. */
-export interface NewFile {
+export interface NewFile extends FileFigures {
   readonly table: Table;
-  /** Its log entry, whose path has no end yet: `account=A/month=M/STEM` gets the run and a number when it is written. */
-  readonly add: Add;
+  readonly account: string;
+  /** `2025-03`, or `unknown`. */
+  readonly month: string;
+  /** The start of its name, which the run and a number follow: letters, digits, `-`, `.` and `_`. */
+  readonly name: string;
+  /** The load keys of its rows. */
+  readonly loadKeys: readonly string[];
+  readonly shared: SharedTags;
+  readonly rows: number;
+  /** Statistics in Delta's JSON form. */
+  readonly stats: string;
+  readonly content: FileContent;
+  /** False where it takes over the rows of other files: no news for readers of the table's changes. */
+  readonly dataChange: boolean;
   /** Reads its bytes, only when they are written, to save memory. */
   readonly read: () => Promise<Uint8Array>;
   /** Derived files belong to the main file of the same bundle; left out: of the same month. */
@@ -77,28 +90,54 @@ export function replacedBy(commit: FileCommit, snapshot: Snapshot): ReplacedFile
   return replaced(snapshot);
 }
 
-/** The files of a commit under their final names, each derived one with its main file. `nextNumber`: another one at each call. */
-export function namedFiles({ main, files }: FileCommit, run: string, nextNumber: () => number): readonly NewFile[] {
-  const paths = new Map(files.map((file) => [file, dataFilePath(file.add.path, run, nextNumber())]));
+/**
+ * The actions that add the files of a commit (Delta protocol, "Add File"), under their final names, each derived file with its main file.
+ *
+ * @param nextNumber another one at each call
+ * @param now milliseconds since 1970
+ */
+export function addsOf(
+  { main, files }: FileCommit,
+  run: string,
+  nextNumber: () => number,
+  now: number,
+): ReadonlyMap<NewFile, Add> {
+  const paths = new Map(files.map((file) => [file, dataFilePath(file, run, nextNumber())]));
   const mains = files.filter(({ table }) => table.name === main.name);
-  return files.map((file) => {
-    const { table, add } = file;
-    const own = { ...add, path: paths.get(file) ?? '' };
-    const found = mains.includes(file) || table.appendOnly === true ? undefined : mainFileOf(file, mains);
-    const mainPath = file.main ?? (found && lakePathOf(main.name, { path: paths.get(found) ?? '' }));
-    const named = mainPath === undefined ? own : { ...own, tags: { ...own.tags, main: mainPath } };
-    return { ...file, add: named };
-  });
+  const mainPathOf = (file: NewFile): string | undefined => {
+    if (file.main !== undefined || mains.includes(file) || file.table.appendOnly === true) return file.main;
+    const found = mainFileOf(file, mains);
+    return found && lakePathOf(main.name, { path: paths.get(found) ?? '' });
+  };
+  return new Map([...paths].map(([file, path]) => [file, addOf(file, path, mainPathOf(file), now)]));
+}
+
+function addOf(file: NewFile, path: string, main: string | undefined, now: number): Add {
+  const { account, month, content, dataChange, stats, net, groups } = file;
+  const tags = {
+    ...file.shared,
+    ...(net && { net: JSON.stringify(net) }),
+    ...(groups && { groups: JSON.stringify(groups) }),
+    loadKeys: JSON.stringify(file.loadKeys),
+    rows: String(file.rows),
+    sha256: content.sha256,
+    ...(main !== undefined && { main }),
+  };
+  return {
+    path,
+    partitionValues: { account, month },
+    size: content.size,
+    modificationTime: now,
+    dataChange,
+    stats,
+    tags,
+  };
 }
 
 /** The main file of a derived one: that of its bundle, or the first one where its bundle has none. */
 function mainFileOf(file: NewFile, mains: readonly NewFile[]): NewFile | undefined {
+  const bundleOf = ({ bundle, month }: NewFile): string => bundle ?? month;
   return mains.find((main) => bundleOf(main) === bundleOf(file)) ?? mains[0];
-}
-
-/** By default that of the month. */
-function bundleOf({ bundle, add }: NewFile): string {
-  return bundle ?? add.partitionValues['month'] ?? '';
 }
 
 /** Files of a main table, and what is derived from them, each once. */
@@ -117,19 +156,19 @@ export function withDerived(snapshot: Snapshot, mains: readonly DataFile[]): rea
 /** The change that adds files and replaces others. `now`: milliseconds since 1970. */
 export function changeOf(
   snapshot: Snapshot,
-  added: readonly NewFile[],
+  adds: ReadonlyMap<NewFile, Add>,
   { removed, keys }: ReplacedFiles,
   now: number,
 ): Change {
   // Readers of a table's changes needn't look at files that have the same rows as the ones they replace.
-  const isDataChange = added.length === 0 || added.some(({ add }) => add.dataChange);
+  const isDataChange = adds.size === 0 || [...adds.keys()].some(({ dataChange }) => dataChange);
   const removals = groupBy(removed, ({ table }) => table);
-  const adds = groupBy(added, ({ table }) => table.name);
-  const tables = [...new Set([...removals.keys(), ...adds.keys()])].map((name): [string, TableChange] => {
+  const additions = groupBy(adds, ([{ table }]) => table.name);
+  const tables = [...new Set([...removals.keys(), ...additions.keys()])].map((name): [string, TableChange] => {
     const remove = removals.get(name)?.map((file): RemovedFile => removedFile(file, isDataChange)) ?? [];
-    const files = adds.get(name) ?? [];
-    const schema = files[0] && schemaChange(snapshot, files[0].table, now);
-    return [name, { ...schema, remove, add: files.map(({ add }) => add) }];
+    const added = additions.get(name) ?? [];
+    const schema = added[0] && schemaChange(snapshot, added[0][0].table, now);
+    return [name, { ...schema, remove, add: added.map(([, add]) => add) }];
   });
   return { tables: Object.fromEntries(tables), ...(keys && { keys }) };
 }

@@ -4,9 +4,13 @@
  */
 const dataFile = /^[^/]+\/account=[^/]+\/month=[^/]+\/[^/]+-(\d{1,15}-[0-9a-z]+)-\d+\.parquet$/;
 
-/** The path of a file that a run writes to a partition. `number`: another one for each file of the run. */
-export function dataFilePath(stem: string, run: string, number: number): string {
-  return `${stem}-${run}-${number}.parquet`;
+/** The path, within its table, of a file that a run writes to a partition. `number`: another one for each file of the run. */
+export function dataFilePath(
+  { account, month, name }: { readonly account: string; readonly month: string; readonly name: string },
+  run: string,
+  number: number,
+): string {
+  return `account=${account}/month=${month}/${name}-${run}-${number}.parquet`;
 }
 
 /** The run that wrote a data file, by its path within the lake; undefined for any other file. */

@@ -13,8 +13,8 @@ import { type Change, firstVersionOf } from './catalog/change.js';
 import type { SealedCommit } from './catalog/commit.js';
 import type { Snapshot } from './catalog/snapshot.js';
 import {
+  addsOf,
   changeOf,
-  namedFiles,
   noFiles,
   replacedBy,
   schemaChange,
@@ -22,6 +22,7 @@ import {
   type NewFile,
   type WrittenFiles,
 } from './commit-files.js';
+import type { Add } from './delta/actions.js';
 import { type DataFile, lakePathOf } from './delta/data-file.js';
 import { withRetention } from './delta/table-metadata.js';
 import { inspectLocation } from './inspect-location.js';
@@ -189,15 +190,15 @@ export class Lake {
   async commitFiles(commit: FileCommit): Promise<WrittenFiles> {
     if (replacedBy(commit, this.snapshot) === undefined) return noFiles;
     await this.#createTables([commit.main, ...commit.files.map(({ table }) => table)]);
-    const files = namedFiles(commit, this.run, () => this.#files++);
-    const own = files.map(({ table, add }) => lakePathOf(table.name, add));
+    const adds = addsOf(commit, this.run, () => this.#files++, this.#clock.now());
+    const own = [...adds].map(([{ table }, add]) => lakePathOf(table.name, add));
     let claimed: ClaimedChange | undefined;
     try {
-      await this.#write(files);
+      await this.#write(adds);
       claimed = await this.#claim(commit.operation, (snapshot) => {
         const replaced = replacedBy(commit, snapshot);
         if (replaced === undefined) return undefined;
-        const { tables, ...rest } = changeOf(snapshot, files, replaced, this.#clock.now());
+        const { tables, ...rest } = changeOf(snapshot, adds, replaced, this.#clock.now());
         return { ...rest, tables: { [commit.main.name]: {}, ...tables } };
       });
     } catch (error) {
@@ -213,16 +214,18 @@ export class Lake {
     await this.#finish(claimed);
     const added = addedPaths(claimed.commit.value);
     await this.removeFiles(own.filter((path) => !added.has(path)));
-    return { files: files.length, bytes: files.reduce((sum, { add }) => sum + add.size, 0) };
+    const { files } = commit;
+    return { files: files.length, bytes: files.reduce((sum, { content }) => sum + content.size, 0) };
   }
 
   /** Writes files, small ones at once: a store may take long for each. */
-  async #write(files: readonly NewFile[]): Promise<void> {
-    const write = async ({ table, add, read }: NewFile) => this.store.write(lakePathOf(table.name, add), await read());
-    const isSmall = ({ add: { size } }: NewFile) => size * files.length <= mostBytesAtOnce;
-    const written = await Promise.allSettled(files.filter(isSmall).map(write));
+  async #write(adds: ReadonlyMap<NewFile, Add>): Promise<void> {
+    const write = async ([{ table, read }, add]: readonly [NewFile, Add]) =>
+      this.store.write(lakePathOf(table.name, add), await read());
+    const isSmall = ([{ content }]: readonly [NewFile, Add]) => content.size * adds.size <= mostBytesAtOnce;
+    const written = await Promise.allSettled([...adds].filter(isSmall).map(write));
     for (const one of written) if (one.status === 'rejected') throw one.reason;
-    for (const file of files) if (!isSmall(file)) await write(file);
+    for (const one of adds) if (!isSmall(one)) await write(one);
   }
 
   /**

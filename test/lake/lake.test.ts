@@ -12,7 +12,7 @@ import { vacuumLake } from '../../src/lake/upkeep/vacuum.js';
 import { temporaryFolder } from '../app/lake-run.js';
 import { HandClock } from '../core/clock.js';
 import { memoryStore, watched, type MemoryStore } from './memory-store.js';
-import { changes, committed, opened, parts, sliceFile, sliceOf, standing, things, window } from './small-table.js';
+import { changes, committed, newFileOf, opened, parts, sliceOf, standing, things, window } from './small-table.js';
 
 const hourMs = 3_600_000;
 const isCommit = (path: string) => path.startsWith('_catalog/0');
@@ -62,13 +62,16 @@ async function vacuumed(store: Store, clock: Clock = new HandClock(standing.now(
 const comparing: Revisions = {
   compare: ({ slice }) =>
     Promise.resolve({
-      history: [sliceFile(changes, `changes of ${slice.loadKeys.join()}`)],
+      history: [newFileOf(changes, `changes of ${slice.loadKeys.join()}`, { loadKeys: slice.loadKeys })],
       committed: () => undefined,
     }),
 };
 
 const refreshOf = (key: string, text: string): SliceCommit =>
-  sliceOf(key, { reread: {}, files: [sliceFile(parts, `parts of ${text}`), sliceFile(things, text)] });
+  sliceOf(key, {
+    reread: {},
+    files: [newFileOf(parts, `parts of ${text}`, { loadKeys: [key] }), newFileOf(things, text, { loadKeys: [key] })],
+  });
 
 describe.each<[string, () => Promise<Store>]>([
   ['in memory', () => Promise.resolve(memoryStore())],
@@ -131,7 +134,7 @@ test('a file that another slice of the same commit replaces is deleted, with a r
       lake.commitFiles({
         operation: 'WRITE',
         main: things,
-        files: [{ table: things, add: newAdd(text), read: () => Promise.resolve(Buffer.from(text)) }],
+        files: [newFileOf(things, text, { loadKeys: [text] })],
         replaced: (snapshot) => ({
           removed: [...snapshot.files('things')].filter(({ tags }) => replaced && tags?.['loadKeys'] === '["first"]'),
         }),
@@ -141,18 +144,6 @@ test('a file that another slice of the same commit replaces is deleted, with a r
     expect(dataFiles(store)).toEqual(pathsIn(await opened(store)));
   }
 });
-
-function newAdd(text: string) {
-  return {
-    path: 'account=a/month=2025-06/file',
-    partitionValues: { account: 'a', month: '2025-06' },
-    size: text.length,
-    modificationTime: 0,
-    dataChange: true,
-    stats: '{}',
-    tags: { pipeline: 'p', account: 'a', loadKeys: JSON.stringify([text]), rows: '1' },
-  };
-}
 
 describe('a commit that fails', () => {
   test('before it has a version leaves nothing that it wrote, and everything of others', async () => {

@@ -6,7 +6,7 @@ import { damagedFile } from '../../src/lake/files/local-file.js';
 import type { Lake } from '../../src/lake/lake.js';
 import { overNewest, unlessReplaced } from '../../src/lake/over-newest.js';
 import { memoryStore } from './memory-store.js';
-import { committed, file, opened, sliceOf, things } from './small-table.js';
+import { committed, newFileOf, opened, sliceOf, things } from './small-table.js';
 
 /** The files of the table, each current as long as the lake has it. */
 function chosenFiles(snapshot: Snapshot) {
@@ -19,7 +19,7 @@ function replace(lake: Lake, over: ReturnType<typeof chosenFiles>) {
   return lake.commitFiles({
     operation: 'WRITE',
     main: things,
-    files: [{ table: things, add: file('file'), read: () => Promise.resolve(Buffer.from('x')) }],
+    files: [newFileOf(things, 'x')],
     over,
     replaced: () => ({ removed: over.map((one) => one.file) }),
   });
@@ -74,9 +74,9 @@ test('a file that is missing is a failure at once where no other run has replace
     if (chosen !== undefined) throw damagedFile(lake.store, chosen.file);
   };
   await expect(overNewest(lake, chosenFiles, read)).rejects.toMatchObject({ code: 'LAKE_STORE' });
-  await expect(unlessReplaced(lake, chosenFiles(lake.snapshot), () => read(chosenFiles(lake.snapshot)))).rejects.toThrow(
-    'it is missing',
-  );
+  await expect(
+    unlessReplaced(lake, chosenFiles(lake.snapshot), () => read(chosenFiles(lake.snapshot))),
+  ).rejects.toThrow('it is missing');
   expect(attempts).toBe(2);
   const chosen = chosenFiles(lake.snapshot);
   const replaced = () => replace(other, chosenFiles(other.snapshot));

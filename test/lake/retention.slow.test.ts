@@ -12,6 +12,7 @@ import { temporaryFolder } from '../app/lake-run.js';
 import { failingStore } from '../app/maintenance/failing-store.js';
 import { compacted, contentsOf, copied, dataFiles, rebuilt } from '../app/maintenance/kept-lake.js';
 import { load, open, shipment, smallLake, within } from '../app/maintenance/small-lake.js';
+import { newFileOf } from './small-table.js';
 import { refreshed } from '../app/reconcile/revised-lake.js';
 import { setClock, type SetClock } from '../app/load/synced.js';
 import { found, verified } from '../app/verify/verified.js';
@@ -233,18 +234,16 @@ test('forget deletes what was retained of its account, and leaves that of others
 /** Puts a file of an account in the place of the one that it has in `groups`. */
 async function replaceFile(lake: Lake, account: string, name: string): Promise<void> {
   const groups = lake.table('groups');
-  const partitionValues = { account, month: '2026-01' };
-  const tags = { pipeline: 'financial-event-groups', account, loadKeys: '[]', rows: '1' };
-  const add = { partitionValues, size: name.length, modificationTime: 0, dataChange: true, stats: '{}', tags };
   await lake.commitFiles({
     operation: 'WRITE',
     main: groups,
     files: [
-      {
-        table: groups,
-        add: { ...add, path: `account=${account}/month=2026-01/${name}` },
-        read: () => Promise.resolve(Buffer.from(name)),
-      },
+      newFileOf(groups, name, {
+        account,
+        month: '2026-01',
+        name,
+        shared: { pipeline: 'financial-event-groups', account },
+      }),
     ],
     replaced: (snapshot) => ({
       removed: withDerived(snapshot, snapshot.filesOf('groups', account)),

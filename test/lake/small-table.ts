@@ -1,8 +1,10 @@
 import type { Clock } from '../../src/core/clock.js';
 import type { Table } from '../../src/core/columns/table.js';
 import type { Add } from '../../src/lake/delta/actions.js';
+import { contentOf } from '../../src/core/io/file-content.js';
+import type { NewFile } from '../../src/lake/commit-files.js';
 import { Lake } from '../../src/lake/lake.js';
-import type { SliceCommit, SliceFile } from '../../src/lake/slices/slice-commit.js';
+import type { SliceCommit } from '../../src/lake/slices/slice-commit.js';
 import { SliceWriter, type CommittedSlice, type Revisions } from '../../src/lake/slices/slice-writer.js';
 import type { Store } from '../../src/lake/store/store.js';
 
@@ -50,21 +52,37 @@ export function file(name: string): Add {
   return { path: `account=a/month=2025-06/${name}`, partitionValues, size: 1, modificationTime: 0, dataChange: true };
 }
 
-/** A file of a slice; its bytes are its text. */
-export function sliceFile(table: Table, text: string, month = '2025-06'): SliceFile {
-  return { table, month, bytes: Buffer.from(text), rows: 1, stats: '{"numRecords":1}' };
+/** A new file of account `a` with these bytes, or of what is said otherwise. */
+export function newFileOf(table: Table, text: string | Uint8Array, more: Partial<NewFile> = {}): NewFile {
+  const bytes = Buffer.from(text);
+  const { account = 'a' } = more;
+  return {
+    table,
+    account,
+    month: '2025-06',
+    name: 'file',
+    loadKeys: [],
+    shared: { pipeline: 'p', account },
+    rows: 1,
+    stats: '{"numRecords":1}',
+    content: contentOf(bytes),
+    dataChange: true,
+    read: () => Promise.resolve(bytes),
+    ...more,
+  };
 }
 
 /** A slice with a file of each table for one load key. */
 export function sliceOf(loadKey: string, more: Partial<SliceCommit> = {}): SliceCommit {
+  const { loadKeys = [loadKey] } = more;
   return {
     pipeline: 'p',
     account: 'a',
     name: 'slice',
-    loadKeys: [loadKey],
+    loadKeys,
     main: things,
     derived: [parts],
-    files: [sliceFile(parts, `parts of ${loadKey}`), sliceFile(things, loadKey)],
+    files: [newFileOf(parts, `parts of ${loadKey}`, { loadKeys }), newFileOf(things, loadKey, { loadKeys })],
     ...more,
   };
 }

@@ -1,5 +1,4 @@
 import type { DataFile } from '../../lake/delta/data-file.js';
-import { changingData } from '../../lake/files/new-file.js';
 import type { Clock } from '../../core/clock.js';
 import type { Table } from '../../core/columns/table.js';
 import { readParquet, timestampLiteral } from '../../core/duckdb/literals.js';
@@ -152,7 +151,7 @@ async function removeRows(retention: Retention, { table, rule, files, forgotten 
     await retention.lake.commitFiles({
       operation: 'DELETE',
       main: table,
-      files: by.map(changingData),
+      files: by,
       replaced: (snapshot) => {
         const stored = old.flatMap(({ file }) => snapshot.file(table.name, file.path) ?? []);
         if (stored.length === 0) return undefined;
@@ -185,7 +184,7 @@ async function rewriteBundle(
   { file: old, kept }: AgedFile,
   loadKeys: readonly string[],
 ): Promise<NewFile[]> {
-  const { lake, clock, workspace, account, before } = retention;
+  const { lake, workspace, account, before } = retention;
   const sources = lake.tables.flatMap((table) =>
     lake.snapshot.derivedFrom(table.name, account, old.lakePath).map((file) => ({ table, path: file.lakePath })),
   );
@@ -202,8 +201,8 @@ async function rewriteBundle(
       return local;
     },
   }));
-  const target = { pipeline, account, month: old.month, loadKeys };
-  return writeBundle(workspace, { target, key: old.path, of: old, tables }, clock.now());
+  const target = { pipeline, account, month: old.month, loadKeys, dataChange: true };
+  return writeBundle(workspace, { ...target, key: old.path, of: old, tables });
 }
 
 /**

@@ -1,4 +1,4 @@
-import { metadataOf, newFile, imported, type FileTarget } from '../../lake/files/new-file.js';
+import { metadataOf, nameOf, newFile } from '../../lake/files/new-file.js';
 import { groupSpan } from '../../sources/finances/api-v0/collectors.js';
 import { instantsByPage } from '../../sources/finances/api-v0/effective-instants.js';
 import { groupBatch, readGroup, type GroupRow } from '../../sources/finances/api-v0/group-rows.js';
@@ -61,12 +61,18 @@ export async function addGroups(
     const added = all.filter((row) => !texts.has(rawText(row))).length;
     const known = rows.length - added;
     if (added === 0) return { ...nothing, known };
-    const fileTarget: FileTarget = { pipeline, account, month: monthOf(day), loadKeys };
     const batch = { table: groups, rows: groupBatch(all, dayOf(day)) };
-    const { bytes, ...about } = await encodeFile(batch, metadataOf(fileTarget));
-    const file = { path: await workspace.writeLocal(bytes), ...about };
-    const tags = { shared: { pipeline: name, account }, groups: all.map(groupSpan) };
-    const newGroups = await newFile(groups, fileTarget, file, tags, clock.now(), imported);
+    const month = monthOf(day);
+    const newGroups = await newFile(await encodeFile(batch, metadataOf(name, { account, loadKeys })), {
+      table: groups,
+      account,
+      month,
+      name: nameOf('import', { loadKeys, month }),
+      loadKeys,
+      shared: { pipeline: name, account },
+      groups: all.map(groupSpan),
+      dataChange: true,
+    });
     const remainder = await remainderOf({ lake, clock, workspace }, replacement);
     const files = [newGroups, ...remainder.files];
     const written = await commitImported(target, pipeline, { over, files, loadKeys, replaced: stored.files });

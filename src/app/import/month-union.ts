@@ -184,7 +184,7 @@ async function keptMonth(
     'WHERE found.is_kept IS DISTINCT FROM false';
   const days = await database.rows(`SELECT DISTINCT epoch_ms(staged.window_start) AS day ${kept} ORDER BY day`);
   const spans = days.map(({ day }) => dayOf(Number(day)));
-  const metadata = metadataOf({ pipeline, account, month, loadKeys: spans.map(importedKey) });
+  const metadata = metadataOf(pipeline.name, { account, loadKeys: spans.map(importedKey) });
   const write = (table: Table, select: string): Promise<LocalParquet> =>
     copyRows(database, table, { select, target: newPath(), metadata, groupRows: mostGroupRows });
   const id =

@@ -1,8 +1,9 @@
-import { fileMetadata } from '../../lake/files/new-file.js';
+import { fileMetadata, newFile } from '../../lake/files/new-file.js';
 import { basename } from 'node:path';
 import { encodeFile } from '../../core/parquet/encode-file.js';
 import type { Workspace } from '../../lake/files/workspace.js';
-import type { SliceCommit, SliceFile } from '../../lake/slices/slice-commit.js';
+import type { NewFile } from '../../lake/commit-files.js';
+import type { SliceCommit } from '../../lake/slices/slice-commit.js';
 import { SliceWriter } from '../../lake/slices/slice-writer.js';
 import { dayStart } from '../../core/windows.js';
 import { decodeLine, encodingOf } from '../../sources/finances/settlement-reports/report-encodings.js';
@@ -125,9 +126,10 @@ async function sliceOf({ id, month, batches }: SettlementRows, account: string):
   const { name: pipeline, main, derived } = roles.reports;
   const { name, label, loadKeys } = settlementSlice(id);
   const metadata = fileMetadata(pipeline, account, label);
-  const files: SliceFile[] = [];
+  const about = { account, month, name, loadKeys, shared: { pipeline, account }, dataChange: true };
+  const files: NewFile[] = [];
   for (const batch of batches) {
-    files.push({ table: batch.table, month, ...(await encodeFile(batch, metadata)) });
+    files.push(await newFile(await encodeFile(batch, metadata), { table: batch.table, ...about }));
   }
   const origin = 'import' as const;
   return { pipeline, account, name, loadKeys, main, derived, files, reread: {}, acceptEmpty: true, origin };

@@ -1,7 +1,7 @@
-import { metadataOf, newFile, imported } from '../../lake/files/new-file.js';
-import { contentOf, type NetSums } from '../../lake/delta/data-file.js';
+import { metadataOf, nameOf, newFile } from '../../lake/files/new-file.js';
+import type { NetSums } from '../../lake/delta/data-file.js';
 import type { EncodedFile } from '../../core/parquet/encode-file.js';
-import type { PipelineTables, Table } from '../../core/columns/table.js';
+import type { PipelineTables } from '../../core/columns/table.js';
 import type { Window } from '../../core/windows.js';
 import type { NewFile } from '../../lake/commit-files.js';
 import type { LocalParquet } from '../../lake/files/local-parquet.js';
@@ -72,7 +72,7 @@ export async function stageMonths(
     const all = [...found.values()].flatMap((ofStart) => [...ofStart.values()]);
     for (const { span, events: count } of all) positions.skip(span, count);
     const spans = all.map(({ span }) => span);
-    return { month, rows, spans, metadata: metadataOf({ pipeline, account, month, loadKeys: spans.map(importedKey) }) };
+    return { month, rows, spans, metadata: metadataOf(pipeline.name, { account, loadKeys: spans.map(importedKey) }) };
   });
   const encoded = await task.encode({ times, positions: taken, months: placed });
   const staged: EncodedStage[] = [];
@@ -92,26 +92,24 @@ export async function stageMonths(
   return staged;
 }
 
-async function stagedFile({ writeLocal }: Workspace, { bytes, rows, stats }: EncodedFile): Promise<LocalParquet> {
-  return { path: await writeLocal(bytes), rows, stats, content: contentOf(bytes) };
+async function stagedFile({ writeLocal }: Workspace, { bytes, ...about }: EncodedFile): Promise<LocalParquet> {
+  return { path: await writeLocal(bytes), ...about };
 }
 
 /** Staged months as new files of the lake. */
 export async function newFilesOf(
-  { account, clock }: ImportTarget,
+  { account }: ImportTarget,
   pipeline: PipelineTables,
   staged: readonly StagedMonth[],
 ): Promise<NewFile[]> {
-  const now = clock.now();
   const files: NewFile[] = [];
   for (const { month, spans, events: main, entries: derived, net } of staged) {
-    const target = { pipeline, account, month, loadKeys: spans.map(importedKey).toSorted() };
-    const tags = { shared: { pipeline: pipeline.name, account }, net };
-    const file = async (table: Table, local: LocalParquet) => {
-      files.push({ ...(await newFile(table, target, local, tags, now, imported)), bundle: main.path });
-    };
-    if (derived !== undefined) await file(entries, derived);
-    await file(events, main);
+    const loadKeys = spans.map(importedKey).toSorted();
+    const shared = { pipeline: pipeline.name, account };
+    const name = nameOf('import', { loadKeys, month });
+    const about = { account, month, name, loadKeys, shared, net, dataChange: true, bundle: main.path };
+    if (derived !== undefined) files.push(await newFile(derived, { table: entries, ...about }));
+    files.push(await newFile(main, { table: events, ...about }));
   }
   return files;
 }

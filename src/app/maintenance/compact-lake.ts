@@ -1,5 +1,4 @@
 import { isRewritten } from '../../lake/files/new-file.js';
-import { DataFile } from '../../lake/delta/data-file.js';
 import { count } from '../../core/count.js';
 import { historyPipeline } from '../../sources/finances/lake-tables.js';
 import { pipelines } from '../../../pipelines/all-pipelines.js';
@@ -102,7 +101,7 @@ async function commitMerge(
   const written = await lake.commitFiles({ operation: 'OPTIMIZE', main, files, over: bundles, replaced });
   summary.slices++;
   countReplacement(summary, written, bundles);
-  for (const { table, add } of files) count(summary.rows, table.name, new DataFile(add, table.name).rows);
+  for (const { table, rows } of files) count(summary.rows, table.name, rows);
 }
 
 /** The bundles by account and month, in order. */

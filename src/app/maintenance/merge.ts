@@ -3,7 +3,7 @@ import { rowsOf } from '../../lake/delta/data-file.js';
 import type { NewFile } from '../../lake/commit-files.js';
 import { fetchFiles, filesByTable, type Bundle, type Rewriting } from '../../lake/files/bundles.js';
 import { columnList, checkRowCount, rowsIn } from '../../lake/files/local-parquet.js';
-import { mergedTags, metadataOf, newFile } from '../../lake/files/new-file.js';
+import { mergedTags, metadataOf, nameOf, newFile } from '../../lake/files/new-file.js';
 import { mainOrder, sortedFile } from '../../lake/files/sorted-file.js';
 import { keyColumn } from '../../lake/files/load-key-rows.js';
 
@@ -20,7 +20,7 @@ export async function mergedFiles(
   bundles: readonly Bundle[],
   signal: AbortSignal,
 ): Promise<NewFile[]> {
-  const { workspace, pipeline, clock } = rewriting;
+  const { workspace, pipeline } = rewriting;
   const { database } = workspace;
   const { account = '', month = '' } = bundles[0]?.main ?? {};
   const mains = bundles.map(({ main }) => main);
@@ -30,9 +30,8 @@ export async function mergedFiles(
     [...new Set(mains.flatMap(({ loadKeys }) => loadKeys))].toSorted(),
     paths,
   );
-  const target = { pipeline, account, month, loadKeys };
-  const metadata = metadataOf(target);
-  const now = clock.now();
+  const target = { account, month, loadKeys, name: nameOf('compact', { loadKeys, month }), dataChange: false };
+  const metadata = metadataOf(pipeline.name, target);
   const merged: NewFile[] = [];
   let mainPath = '';
   // The main file is written first, because derived rows are sorted by it.
@@ -49,7 +48,7 @@ export async function mergedFiles(
     const local = await sortedFile(workspace, table, sorting, { signal });
     checkRowCount(table, rowsOf(files), local.rows);
     if (isMain) mainPath = local.path;
-    merged.unshift(await newFile(table, target, local, mergedTags(files), now));
+    merged.unshift(await newFile(local, { table, ...target, ...mergedTags(files) }));
   }
   return merged;
 }

@@ -1,4 +1,4 @@
-import { changingData, metadataOf, newFile } from '../../lake/files/new-file.js';
+import { metadataOf, nameOf, newFile } from '../../lake/files/new-file.js';
 import { DamagedFile } from '../../lake/delta/data-file.js';
 import { storesRaw, tablesOf, type PipelineTables, type Table } from '../../core/columns/table.js';
 import { encodeFile } from '../../core/parquet/encode-file.js';
@@ -76,7 +76,7 @@ export async function rebuildCustom(
     });
     if (added === 'replaced') continue;
     if (added !== undefined)
-      bundles.leaveOut(bundle, (live) => added.some(({ add }) => add.tags?.['sha256'] === live.main.sha256));
+      bundles.leaveOut(bundle, (live) => added.some(({ content }) => content.sha256 === live.main.sha256));
     summary.slices++;
     const path = old.lakePath;
     emit({ event: 'entries-checked', pipeline: name, file: path, bytes: old.size, changed: added !== undefined });
@@ -95,9 +95,9 @@ async function rederivedFiles(
 ): Promise<NewFile[] | undefined> {
   const rewriting = { lake, clock, workspace, pipeline };
   const { stored, isWhole } = await fetchStored(rewriting, bundle);
-  const { account, month, loadKeys } = bundle.main;
-  const target = { pipeline, account, month, loadKeys };
-  const metadata = metadataOf(target);
+  const { account, month, loadKeys, shared } = bundle.main;
+  const target = { account, month, loadKeys, shared, name: nameOf('compact', { loadKeys, month }), dataChange: true };
+  const metadata = metadataOf(pipeline.name, target);
   const derived = new Map<string, string[]>();
   for await (const records of storedRecords(workspace, stored.get(pipeline.main) ?? [], signal)) {
     for (const batch of rederiveWindow(loaded, records)) {
@@ -106,7 +106,7 @@ async function rederivedFiles(
       derived.set(name, [...(derived.get(name) ?? []), await workspace.writeLocal(bytes)]);
     }
   }
-  if (isWhole && (await hasSameRows(rewriting, target.month, stored, derived))) return undefined;
+  if (isWhole && (await hasSameRows(rewriting, month, stored, derived))) return undefined;
   const files: NewFile[] = [];
   for (const table of [...pipeline.derived, pipeline.main]) {
     const paths = derived.get(table.name) ?? [];
@@ -115,8 +115,7 @@ async function rederivedFiles(
     const select = (condition: string) =>
       `SELECT ${columns} FROM ${rowsIn(paths)} WHERE ${condition} ORDER BY ${mainOrder(table)}`;
     const local = await sortedFile(workspace, table, { paths, metadata, select }, { signal });
-    const file = await newFile(table, target, local, { shared: bundle.main.shared }, clock.now());
-    files.push(changingData(file));
+    files.push(await newFile(local, { table, ...target }));
   }
   return files;
 }

@@ -1,7 +1,7 @@
-import { isRewritten } from '../../lake/files/new-file.js';
-import { addOf, contentOf, DamagedFile, ifReadable, type NetSums } from '../../lake/delta/data-file.js';
+import { isRewritten, newFile } from '../../lake/files/new-file.js';
+import { DamagedFile, ifReadable, type NetSums } from '../../lake/delta/data-file.js';
 import { count } from '../../core/count.js';
-import { readFile } from 'node:fs/promises';
+import { basename } from 'node:path';
 import { storesRaw, type Table, type PipelineTables } from '../../core/columns/table.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { LedgerlakeError, usageError } from '../../core/errors.js';
@@ -281,11 +281,12 @@ class PipelineRebuild {
     const workspace = subWorkspace(this.#context.workspace);
     try {
       const file = await checkedSource(lake.store, main, workspace);
+      const { account, loadKeys, size } = main;
       const stored = this.#isDiffering ? undefined : await this.#storedEntries(bundle, workspace);
       const { rawBytes } = workspace.limits;
       const folder = workspace.newPath();
       const entries = await threads
-        .entries({ pipeline: pipeline.name, main, file, stored, rawBytes, folder })
+        .entries({ pipeline: pipeline.name, account, loadKeys, size, file, stored, rawBytes, folder })
         .catch((error: unknown) => {
           if (!(error instanceof LedgerlakeError) || error.code !== 'LAKE_STORE') throw error;
           // Its hash is right: such a file was written as it is.
@@ -379,18 +380,10 @@ class PipelineRebuild {
   }
 
   /** The new file of a bundle's entries, with the name of the main file. */
-  async #entriesFile({ main }: Bundle, local: LocalParquet, net: NetSums): Promise<NewFile> {
-    const { run } = this.#context;
-    const bytes = await readFile(local.path);
+  #entriesFile({ main }: Bundle, local: LocalParquet, net: NetSums): Promise<NewFile> {
     const { account, month, shared, loadKeys } = main;
-    const path = main.path.replace(/(-\d+-[0-9a-z]+-\d+)?\.parquet$/, '');
-    const content = contentOf(bytes);
-    const described = { path, account, month, content, rows: local.rows, stats: local.stats, shared, loadKeys, net };
-    return {
-      table: this.#table,
-      add: addOf({ ...described, dataChange: true }, run.clock.now()),
-      read: () => Promise.resolve(bytes),
-      main: main.lakePath,
-    };
+    const name = basename(main.path).replace(/(-\d+-[0-9a-z]+-\d+)?\.parquet$/, '');
+    const about = { account, month, name, loadKeys, shared, net, dataChange: true, main: main.lakePath };
+    return newFile(local, { table: this.#table, ...about });
   }
 }

@@ -1,6 +1,5 @@
 import { addNets, fileMetadata } from '../../lake/files/new-file.js';
-import type { Add } from '../../lake/delta/actions.js';
-import { contentOf, DamagedFile, DataFile, type NetSums } from '../../lake/delta/data-file.js';
+import { DamagedFile, type DataFile, type NetSums } from '../../lake/delta/data-file.js';
 import { mkdir } from 'node:fs/promises';
 import { writeNewFile } from '../../core/io/write-file.js';
 import { join } from 'node:path';
@@ -101,14 +100,12 @@ export function derivedTableOf(name: string): DerivedTable {
 }
 
 /** The estimated size of the `raw` texts of a file of events, in bytes. */
-export function estimatedRawBytes({ size }: Pick<Add, 'size'>): number {
+export function estimatedRawBytes({ size }: Pick<DataFile, 'size'>): number {
   return size * 4;
 }
 
 /** A file of events whose entries are derived again, in a form that is transferred to threads. */
-export interface StoredEventFile {
-  readonly pipeline: string;
-  readonly main: Add;
+export interface StoredEventFile extends Pick<DataFile, 'pipeline' | 'account' | 'loadKeys' | 'size'> {
   readonly file: ParquetSource;
   /** The entries whose bytes are compared; undefined: the derived entries are written without a comparison. */
   readonly stored: StoredEntries | undefined;
@@ -155,10 +152,10 @@ export async function rederivedEntries(
   const files: LocalParquet[] = [];
   await mkdir(events.folder, { mode: 0o700 });
   const totals = await eachBatch(derived, events, signal, async (batch) => {
-    const { bytes, rows, stats } = await encodeFile(batch, metadata);
+    const { bytes, ...about } = await encodeFile(batch, metadata);
     const path = join(events.folder, `${files.length}.parquet`);
     await writeNewFile(path, bytes, { mode: 0o600 });
-    files.push({ path, rows, stats });
+    files.push({ path, ...about });
   });
   return { ...totals, files, metadata };
 }
@@ -176,8 +173,8 @@ async function sameByBytes(
   if (footer === undefined) return undefined;
   const hashes: string[] = [];
   const totals = await eachBatch(derived, events, signal, async (batch) => {
-    const { bytes } = await encodeFile(batch, footer.metadata, footer.createdBy);
-    hashes.push(contentOf(bytes).sha256);
+    const { content } = await encodeFile(batch, footer.metadata, footer.createdBy);
+    hashes.push(content.sha256);
   });
   const isSame = hashes.length === 1 && hashes[0] === sha256 && hasNet(nets, totals.net);
   return isSame ? { ...totals, files: undefined, metadata: footer.metadata } : undefined;
@@ -213,7 +210,7 @@ const memory = new ReusedMemory(columnBytes);
 
 async function eachBatch(
   derived: DerivedTable,
-  { main, file, rawBytes }: StoredEventFile,
+  { size, file, rawBytes }: StoredEventFile,
   signal: AbortSignal | undefined,
   use: (batch: DerivedBatch) => Promise<void> | void,
 ): Promise<Pick<RederivedEntries, 'events' | 'rows' | 'net'>> {
@@ -221,7 +218,7 @@ async function eachBatch(
   let events = 0;
   let rows = 0;
   // Several batches are in memory at once, so a file that needs more than one has smaller ones.
-  const batchBytes = estimatedRawBytes(main) > rawBytes ? Math.ceil(rawBytes / 3) : rawBytes;
+  const batchBytes = estimatedRawBytes({ size }) > rawBytes ? Math.ceil(rawBytes / 3) : rawBytes;
   for await (const batch of rederivedBatches(derived, file, batchBytes, memory)) {
     signal?.throwIfAborted();
     events += batch.mainRows;
@@ -245,9 +242,9 @@ function netText(net: NetSums): string {
 }
 
 /** The metadata that this version of the program would write for the file's slice. */
-async function metadataLike({ pipeline, main: add, file }: StoredEventFile): Promise<ReadonlyMap<string, string>> {
+async function metadataLike(events: StoredEventFile): Promise<ReadonlyMap<string, string>> {
+  const { pipeline, account, loadKeys, file } = events;
   const stored: unknown = JSON.parse((await footerTexts(file)).metadata.get('ledgerlake') ?? '{}');
-  const main = new DataFile(add, pipelineNamed(pipeline)?.main.name ?? '');
-  const { window = loadKeysLabel(main.loadKeys) } = stored as { window?: string };
-  return fileMetadata(main.pipeline, main.account, window);
+  const { window = loadKeysLabel(loadKeys) } = stored as { window?: string };
+  return fileMetadata(pipeline, account, window);
 }

@@ -2,11 +2,13 @@ import { readFile, rm } from 'node:fs/promises';
 import { hasColumn, hasEvents, sqlType, type RowKind, type Table, type Column } from '../../core/columns/table.js';
 import type { Database } from '../../core/duckdb/connection.js';
 import { eventHistory, historyPipeline } from '../../sources/finances/lake-tables.js';
-import type { SliceCommit, SliceFile } from '../../lake/slices/slice-commit.js';
+import type { NewFile } from '../../lake/commit-files.js';
+import type { SliceCommit } from '../../lake/slices/slice-commit.js';
 import { copyRows, mostGroupRows } from '../../lake/files/local-parquet.js';
 import { loadKeysLabel } from '../../lake/files/load-key-rows.js';
 import type { Workspace } from '../../lake/files/workspace.js';
-import { fileMetadata } from '../../lake/files/new-file.js';
+import { fileMetadata, newFile } from '../../lake/files/new-file.js';
+import { contentOf } from '../../core/io/file-content.js';
 import { timestampLiteral, identifier, literal } from '../../core/duckdb/literals.js';
 
 /** In SQL: what rows have in the place of columns of the history. Transactions have one list. */
@@ -43,15 +45,14 @@ export async function historyFiles(
   slice: SliceCommit,
   entries: EntriesQuery | undefined,
   seenAt: number,
-): Promise<SliceFile[]> {
+): Promise<NewFile[]> {
   const { database } = workspace;
   await createEntriesTable(database, entries);
   const rows = (['vanished', 'appeared'] as const).map((change) => historyQuery(main, change, seenAt));
   await database.execute(`CREATE OR REPLACE TEMP TABLE history_ AS ${rows.join(' UNION ALL ')}`);
-  const metadata = fileMetadata(slice.pipeline, slice.account, loadKeysLabel(slice.loadKeys));
-  const files: SliceFile[] = [];
+  const files: NewFile[] = [];
   for (const { month } of await database.rows('SELECT DISTINCT month_ AS month FROM history_ ORDER BY month')) {
-    files.push(await historyFile(workspace, String(month), metadata));
+    files.push(await historyFile(workspace, main, slice, String(month)));
   }
   return files;
 }
@@ -95,21 +96,35 @@ function historyQuery(main: Table, change: 'appeared' | 'vanished', seenAt: numb
 /** Writes the rows of `history_` of a month as a file. */
 async function historyFile(
   { database, newPath }: Workspace,
+  main: Table,
+  { pipeline, account, name, loadKeys }: SliceCommit,
   month: string,
-  metadata: ReadonlyMap<string, string>,
-): Promise<SliceFile> {
+): Promise<NewFile> {
   const target = newPath();
   const local = await copyRows(database, eventHistory, {
     select:
       `SELECT * EXCLUDE (month_) FROM history_ WHERE month_ = ${literal(month)} ` +
       'ORDER BY effective_at NULLS LAST, event_id, change',
     target,
-    metadata,
+    metadata: fileMetadata(pipeline, account, loadKeysLabel(loadKeys)),
     groupRows: mostGroupRows,
   });
   const bytes = await readFile(target);
   await rm(target, { force: true });
-  return { table: eventHistory, month, bytes, rows: local.rows, stats: local.stats, pipeline: historyPipeline.name };
+  const { rows, stats } = local;
+  return newFile(
+    { bytes, content: contentOf(bytes), rows, stats },
+    {
+      table: eventHistory,
+      account,
+      month,
+      // Several main tables add to it.
+      name: `${main.name}-${name}`,
+      loadKeys,
+      shared: { pipeline: historyPipeline.name, account },
+      dataChange: true,
+    },
+  );
 }
 
 /** The columns of a table that the history lacks: it keeps their values as JSON. */

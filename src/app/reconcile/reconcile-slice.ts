@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { spanIn, type LoadHole } from '../../lake/catalog/load-key.js';
-import { contentOf, DamagedFile, rowsOf, type DataFile } from '../../lake/delta/data-file.js';
+import { DamagedFile, rowsOf, type DataFile } from '../../lake/delta/data-file.js';
 import { Mutex } from '../../core/mutex.js';
 import type { Clock } from '../../core/clock.js';
 import { hasEvents, type Table } from '../../core/columns/table.js';
@@ -282,8 +282,8 @@ async function withSliceFiles<T>(
 ): Promise<T> {
   const tables = new Map<Table, MonthFiles[]>();
   try {
-    for (const { table, month, bytes } of files) {
-      tables.set(table, [...(tables.get(table) ?? []), { month, paths: [await writeLocal(bytes)] }]);
+    for (const { table, month, read } of files) {
+      tables.set(table, [...(tables.get(table) ?? []), { month, paths: [await writeLocal(await read())] }]);
     }
     return await use(tables);
   } finally {
@@ -300,7 +300,7 @@ function filesIn(files: readonly DataFile[], { name }: Table): readonly DataFile
 function sameFiles(slice: SliceCommit, stored: readonly DataFile[]): boolean {
   const key = (table: string, sha256 = '') => `${table} ${sha256}`;
   const inLake = stored.map(({ table, sha256 }) => key(table, sha256));
-  const incoming = slice.files.map(({ table, bytes }) => key(table.name, contentOf(bytes).sha256));
+  const incoming = slice.files.map(({ table, content }) => key(table.name, content.sha256));
   return inLake.toSorted().join('\n') === incoming.toSorted().join('\n');
 }
 
@@ -339,14 +339,14 @@ function refused(
  * @throws LedgerlakeError LAKE_STORE
  */
 async function repairFiles(lake: Lake, slice: SliceCommit, stored: readonly DataFile[]): Promise<string[]> {
-  const incoming = new Map(slice.files.map(({ bytes }) => [contentOf(bytes).sha256, bytes]));
+  const incoming = new Map(slice.files.map((one) => [one.content.sha256, one]));
   const repaired: string[] = [];
   for (const file of stored) {
     const path = file.lakePath;
     const fault = faultOf(file, await lake.store.read(path));
-    const bytes = incoming.get(file.sha256 ?? '');
-    if (fault === undefined || bytes === undefined) continue;
-    await lake.store.write(path, bytes);
+    const same = incoming.get(file.sha256 ?? '');
+    if (fault === undefined || same === undefined) continue;
+    await lake.store.write(path, await same.read());
     repaired.push(`expected ${lake.store.address(path)} as its commit has it, ${fault}; it was written again`);
   }
   return repaired;

@@ -1,4 +1,3 @@
-import { changingData } from '../../lake/files/new-file.js';
 import { basename } from 'node:path';
 import type { PipelineTables, Table } from '../../core/columns/table.js';
 import { codeOf } from '../../core/errors.js';
@@ -228,19 +227,23 @@ export async function adoptFiles({ lake, clock, workspace }: RepairedFiles, { fi
       ...(pipeline.main.row === 'group' ? (['groups'] as const) : []),
     ];
     const bundle = {
-      target: { pipeline, account, month, loadKeys },
+      pipeline,
+      account,
+      month,
+      loadKeys,
+      dataChange: true,
       key: path,
       of: { shared: { pipeline: pipeline.name, account }, figures },
       tables: [{ table: pipeline.main, write }],
     };
-    const written = await writeBundle(workspace, bundle, clock.now());
+    const files = await writeBundle(workspace, bundle);
     const set = isHistory
       ? []
       : loadKeys.map((key) => loadKeyOf({ account: file.account, pipeline: file.pipeline.name, key }, clock.now()));
     await lake.commitFiles({
       operation: 'REPAIR',
       main: pipeline.main,
-      files: written.map(changingData),
+      files,
       replaced: () => ({ removed: [], keys: { set } }),
     });
     await lake.store.remove(path);

@@ -307,7 +307,7 @@ function storedIds(snapshot: Snapshot, keys: readonly LoadKeyId[]): LoadKeyId[] 
 
 /** A file with the readable rows of a damaged one. */
 async function readableFiles(
-  { lake, clock, workspace }: RepairedFiles,
+  { lake, workspace }: RepairedFiles,
   { pipeline, table, file, lasting }: DamagedData,
 ): Promise<NewFile[]> {
   const isHistory = table.appendOnly === true;
@@ -316,11 +316,11 @@ async function readableFiles(
   const copy = await readableCopy(lake, file, condition, workspace);
   if (copy === undefined) return [];
   const { account, month } = file;
-  const target = { pipeline, account, month, loadKeys: keys };
+  const target = { pipeline, account, month, loadKeys: keys, dataChange: false };
   const write = (metadata: ReadonlyMap<string, string>) =>
     writeFiltered(workspace, table, [copy.path], 'true', metadata);
   const tables = [{ table, write }];
-  return writeBundle(workspace, { target, key: file.path, of: file, tables }, clock.now());
+  return writeBundle(workspace, { ...target, key: file.path, of: file, tables });
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { TableBatch } from '../columns/table.js';
 import { LedgerlakeError, messageOf } from '../errors.js';
+import { contentOf, type FileContent } from '../io/file-content.js';
 import { version } from '../version.js';
 import { encodeTable } from './encoder/encode-table.js';
 import { checkFooterRows, writerName } from './footer.js';
@@ -7,6 +8,7 @@ import { checkFooterRows, writerName } from './footer.js';
 /** A Parquet file with the figures for its log entry. */
 export interface EncodedFile {
   readonly bytes: Uint8Array;
+  readonly content: FileContent;
   readonly rows: number;
   /** Statistics in Delta's JSON form. */
   readonly stats: string;
@@ -29,7 +31,7 @@ export async function encodeFile(
   try {
     const { bytes, stats } = await encodeTable(batch, metadata, createdBy);
     checkFooterRows(bytes, length, table.name, 'nothing was committed');
-    return { bytes, rows: length, stats };
+    return { bytes, content: contentOf(bytes), rows: length, stats };
   } catch (error) {
     if (error instanceof LedgerlakeError) throw error;
     throw new LedgerlakeError(

@@ -1,4 +1,4 @@
-import { fileMetadata } from '../../lake/files/new-file.js';
+import { fileMetadata, newFile } from '../../lake/files/new-file.js';
 import { DamagedFile } from '../../lake/delta/data-file.js';
 import { Readable, Transform } from 'node:stream';
 import { pipeline as streamPipeline } from 'node:stream/promises';
@@ -7,7 +7,7 @@ import { count } from '../../core/count.js';
 import { LedgerlakeError, messageOf } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { encodeFile } from '../../core/parquet/encode-file.js';
-import type { SliceFile } from '../../lake/slices/slice-commit.js';
+import type { NewFile } from '../../lake/commit-files.js';
 import { SliceWriter, type CommittedSlice, type Revisions } from '../../lake/slices/slice-writer.js';
 import type { SliceVerdict } from '../retry/causes.js';
 import { sliceVerdict } from '../retry/read-failure.js';
@@ -155,7 +155,7 @@ interface WholeSlice {
   readonly open: OpenSlice;
   readonly isReread: boolean;
   /** The files of what is committed: of the slice as a whole, or of each of its parts. */
-  readonly parts: ReadonlyMap<SlicePart, readonly SliceFile[]>;
+  readonly parts: ReadonlyMap<SlicePart, readonly NewFile[]>;
   readonly collector: Pick<Collector<unknown>, 'holes' | 'leftOpen'>;
   /** Called after the commit. */
   readonly afterwards: readonly (() => Promise<void>)[];
@@ -199,15 +199,18 @@ async function wholeSlice<Upstream>(open: OpenSlice, pass: Pass<Upstream>): Prom
     },
   };
   const collector = pipeline.collect(slice);
-  const files = new Map<SlicePart | undefined, SliceFile[]>();
+  const files = new Map<SlicePart | undefined, NewFile[]>();
   pass.emit({ event: 'slice-opened', ...eventLabels(slice, pass), pagesLeft: scheduler.pagesLeft });
   const read = streamPipeline(
     Readable.from(pipeline.pages(slice, reading), { signal }),
     (pages: AsyncIterable<unknown>) => flattened(pages, collector, open, pass),
     async (batches: AsyncIterable<Batch>) => {
-      for await (const { rows, part, ...about } of batches) {
-        const metadata = fileMetadata(pipeline.name, job.account, (part ?? slice).label);
-        const file = { ...about, ...(await encodeFile({ table: about.table, rows }, metadata)) };
+      for await (const { rows, part, ...batch } of batches) {
+        const { label, name, loadKeys } = part ?? slice;
+        const { account } = job;
+        const encoded = await encodeFile({ table: batch.table, rows }, fileMetadata(pipeline.name, account, label));
+        const shared = { pipeline: pipeline.name, account };
+        const file = await newFile(encoded, { ...batch, account, name, loadKeys, shared, dataChange: true });
         files.set(part, [...(files.get(part) ?? []), file]);
       }
     },
@@ -258,7 +261,7 @@ async function* flattened<Upstream>(
 /** What is committed of a slice. One whose parts are all left out has no load key. */
 function partsOf(
   slice: Slice,
-  files: ReadonlyMap<SlicePart | undefined, readonly SliceFile[]>,
+  files: ReadonlyMap<SlicePart | undefined, readonly NewFile[]>,
   { warnings }: Pick<Collector<unknown>, 'warnings'>,
 ): WholeSlice['parts'] {
   const parts = new Map([...files].flatMap(([part, own]) => (part === undefined ? [] : [[part, own] as const])));
@@ -296,7 +299,7 @@ async function commitSlice<Upstream>(whole: WholeSlice, pass: Pass<Upstream>): P
 
 function commitPart<Upstream>(
   part: SlicePart,
-  files: readonly SliceFile[],
+  files: readonly NewFile[],
   { collector }: WholeSlice,
   { pipeline, job, writer }: Pass<Upstream>,
 ): Promise<CommittedSlice> {
@@ -315,7 +318,7 @@ function commitPart<Upstream>(
 
 function countCommit<Upstream>(
   { name, label, warnings: found }: SlicePart,
-  files: readonly SliceFile[],
+  files: readonly NewFile[],
   committed: CommittedSlice,
   holes: ReadonlyMap<string, number>,
   pass: Pass<Upstream>,

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import { LedgerlakeError } from '../../core/errors.js';
 import { type Add, type Fields, isObject } from './actions.js';
 
@@ -247,44 +246,6 @@ function isGroupSpans(value: unknown): value is readonly GroupSpan[] {
       (span) => isObject(span) && typeof span['id'] === 'string' && isInstant(span['start']) && isInstant(span['end']),
     )
   );
-}
-
-/** What the log says of a new file beside its rows and load keys. */
-export interface FileTags extends FileFigures {
-  readonly shared: SharedTags;
-}
-
-/** A Parquet file that is to be added to a table. */
-export interface AddedFile extends Pick<Add, 'path' | 'dataChange'>, FileTags {
-  readonly account: string;
-  readonly month: string;
-  readonly content: { readonly size: number; readonly sha256: string };
-  readonly rows: number;
-  /** Statistics in Delta's JSON form. */
-  readonly stats: string;
-  readonly loadKeys: readonly string[];
-}
-
-/** The action that adds a file (Delta protocol, "Add File"). `now`: milliseconds since 1970. */
-export function addOf(
-  { path, account, month, dataChange, content, rows, stats, shared, loadKeys, net, groups }: AddedFile,
-  now: number,
-): Add {
-  const { size, sha256 } = content;
-  const tags = {
-    ...shared,
-    ...(net && { net: JSON.stringify(net) }),
-    ...(groups && { groups: JSON.stringify(groups) }),
-    loadKeys: JSON.stringify(loadKeys),
-    rows: String(rows),
-    sha256,
-  };
-  return { path, partitionValues: { account, month }, size, modificationTime: now, dataChange, stats, tags };
-}
-
-/** Size and SHA-256 of a file's bytes. */
-export function contentOf(bytes: Uint8Array): AddedFile['content'] {
-  return { size: bytes.length, sha256: hash('sha256', bytes) };
 }
 
 /** A committed file that is missing or was changed by another program. */

@@ -9,7 +9,7 @@ import type { Lake } from '../lake.js';
 import { loadKeysText } from './load-key-rows.js';
 import { checkedFile, damagedFile } from './local-file.js';
 import { columnList, rowsIn, type LocalParquet } from './local-parquet.js';
-import { addNets, groupSpans, netSumsIn, metadataOf, newFile, type FileTarget } from './new-file.js';
+import { addNets, groupSpans, netSumsIn, metadataOf, nameOf, newFile } from './new-file.js';
 import { sortedFile } from './sorted-file.js';
 import type { Workspace } from './workspace.js';
 
@@ -112,8 +112,8 @@ export async function writeFiltered(
   return sortedFile(workspace, table, { paths, metadata, select }, {});
 }
 
-interface NewBundle {
-  readonly target: FileTarget;
+interface NewBundle extends Pick<NewFile, 'account' | 'month' | 'loadKeys' | 'dataChange'> {
+  readonly pipeline: PipelineTables;
   /** Distinguishes it from the other bundles of the commit. */
   readonly key: string;
   /** The main file that the rows are of; its figures are computed again. */
@@ -128,28 +128,29 @@ interface NewBundle {
 /** Writes a bundle's files, except those without rows; none where the main file has no rows. */
 export async function writeBundle(
   { database }: Workspace,
-  { target, key, of: { shared, figures }, tables }: NewBundle,
-  now: number,
+  { pipeline, key, of: { shared, figures }, tables, ...target }: NewBundle,
 ): Promise<NewFile[]> {
-  const metadata = metadataOf(target);
+  const metadata = metadataOf(pipeline.name, target);
   const written: { table: Table; local: LocalParquet }[] = [];
   for (const { table, write } of tables) {
     const local = await write(metadata);
     if (local.rows > 0) written.push({ table, local });
   }
-  const main = written.find(({ table }) => table === target.pipeline.main);
+  const main = written.find(({ table }) => table === pipeline.main);
   if (main === undefined) return [];
   const netOf = async (): Promise<NetSums> => {
     const paths = written.filter(({ table }) => table.row === 'entry').map(({ local }) => local.path);
     return addNets(paths.length === 0 ? [] : [await netSumsIn(database, paths)]);
   };
-  const tags = {
+  const about = {
+    ...target,
+    name: nameOf('compact', target),
+    bundle: key,
     shared,
     ...(figures.includes('net') && { net: await netOf() }),
     ...(figures.includes('groups') && { groups: await groupSpans(database, main.local.path) }),
   };
   const files: NewFile[] = [];
-  for (const { table, local } of written)
-    files.push({ ...(await newFile(table, target, local, tags, now)), bundle: key });
+  for (const { table, local } of written) files.push(await newFile(local, { table, ...about }));
   return files;
 }

@@ -1,6 +1,7 @@
-import { contentOf, DamagedFile, type AddedFile, type DataFile } from '../delta/data-file.js';
+import { DamagedFile, type DataFile } from '../delta/data-file.js';
 import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
+import { contentOf, type FileContent } from '../../core/io/file-content.js';
 import { openNewFile } from '../../core/io/write-file.js';
 import { loadKeysText } from './load-key-rows.js';
 import { hasFile, type Store } from '../store/store.js';
@@ -20,7 +21,7 @@ export async function readContent(
   store: Store,
   path: string,
   { copy, most = Infinity }: { readonly copy?: string | undefined; readonly most?: number } = {},
-): Promise<AddedFile['content'] | undefined> {
+): Promise<FileContent | undefined> {
   const hash = createHash('sha256');
   let target: FileHandle | undefined;
   try {
@@ -93,7 +94,7 @@ export function faultOf(file: DataFile, bytes: Uint8Array | undefined): string |
   return contentFault(file, bytes && contentOf(bytes));
 }
 
-function contentFault(file: DataFile, content: AddedFile['content'] | undefined): string | undefined {
+function contentFault(file: DataFile, content: FileContent | undefined): string | undefined {
   if (content === undefined) return missing;
   const expected = file.sha256 ?? content.sha256;
   return sizeFault(file, content.size) ?? (content.sha256 === expected ? undefined : 'its bytes have changed');

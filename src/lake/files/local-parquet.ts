@@ -1,8 +1,8 @@
-import type { AddedFile } from '../delta/data-file.js';
 import { sqlType, type Column, type Table } from '../../core/columns/table.js';
 import type { Database, QueryOptions } from '../../core/duckdb/connection.js';
 import { fileLiteral, identifier, literal, readParquet } from '../../core/duckdb/literals.js';
 import { LedgerlakeError } from '../../core/errors.js';
+import type { FileContent } from '../../core/io/file-content.js';
 import { groupBy } from '../../core/group-by.js';
 import { instantBounds, statisticsJson, type ColumnStatistics } from '../../core/columns/statistics.js';
 
@@ -15,8 +15,8 @@ export interface LocalParquet {
   readonly rows: number;
   /** Statistics in Delta's JSON form. */
   readonly stats: string;
-  /** Its size and hash; left out: the file is read for them. */
-  readonly content?: AddedFile['content'];
+  /** Left out: the file is read for it. */
+  readonly content?: FileContent;
 }
 
 /** Local Parquet files of one table as a table in SQL, with columns matched by name; `extra`: further options. */

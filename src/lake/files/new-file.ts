@@ -1,18 +1,11 @@
-import {
-  addOf,
-  sharedTags,
-  type AddedFile,
-  type DataFile,
-  type NetSums,
-  type GroupSpan,
-  type FileTags,
-} from '../delta/data-file.js';
+import { sharedTags, type DataFile, type NetSums, type GroupSpan } from '../delta/data-file.js';
 import { millisecondsOf } from '../../core/numeric/instant.js';
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
-import type { Table, PipelineTables } from '../../core/columns/table.js';
+import type { FileContent } from '../../core/io/file-content.js';
+import type { EncodedFile } from '../../core/parquet/encode-file.js';
 import type { NewFile } from '../commit-files.js';
 import { type LocalParquet, rowsIn } from './local-parquet.js';
 import { firstStart, loadKeysLabel } from './load-key-rows.js';
@@ -21,40 +14,25 @@ import { millionths, millionthsText } from '../../core/numeric/decimal.js';
 import type { Database } from '../../core/duckdb/connection.js';
 import type { ResultCell } from '../../core/text/rows.js';
 
-/** The table, partition and load keys of a new file. */
-export interface FileTarget {
-  readonly pipeline: PipelineTables;
-  readonly account: string;
-  /** `2025-03`, or `unknown`. */
-  readonly month: string;
-  /** The load keys of its rows. */
-  readonly loadKeys: readonly string[];
-}
-
 /** Key-value metadata of a file made from others, in the form of a slice's files. */
-export function metadataOf({ pipeline, account, loadKeys }: FileTarget): ReadonlyMap<string, string> {
-  return fileMetadata(pipeline.name, account, loadKeysLabel(loadKeys));
+export function metadataOf(pipeline: string, { account, loadKeys }: Pick<NewFile, 'account' | 'loadKeys'>) {
+  return fileMetadata(pipeline, account, loadKeysLabel(loadKeys));
 }
 
-/** Files made from others: the prefix of their names, and whether they change data. */
-const rewritten = {
-  prefix: 'compact-',
-  // The same rows in other files: no news for readers of the table's changes.
-  dataChange: false,
-};
-
-/** Files of an import, whose rows are new to the lake. */
-export const imported: typeof rewritten = { prefix: 'import-', dataChange: true };
+/** The name of a file made from others, or imported: by the start of its windows, else by its month. */
+export function nameOf(origin: 'compact' | 'import', { loadKeys, month }: Pick<NewFile, 'loadKeys' | 'month'>): string {
+  return `${origin}-${firstStart(loadKeys) ?? month}`;
+}
 
 /** Whether a file was made from others, and not written by a slice. */
 export function isRewritten({ path }: DataFile): boolean {
-  return basename(path).startsWith(rewritten.prefix);
+  return basename(path).startsWith('compact-');
 }
 
 /** Bytes read at once to hash a file. */
 const hashedBytes = 1_000_000;
 
-async function hashed(path: string): Promise<AddedFile['content']> {
+async function hashed(path: string): Promise<FileContent> {
   const hash = createHash('sha256');
   let size = 0;
   for await (const piece of createReadStream(path, { highWaterMark: hashedBytes }) as AsyncIterable<Buffer>) {
@@ -64,32 +42,18 @@ async function hashed(path: string): Promise<AddedFile['content']> {
   return { size, sha256: hash.digest('hex') };
 }
 
-/**
- * A local file as a new file of the lake, named by the start of its windows, else by its month.
- *
- * @param origin prefix of its name, and whether its rows are new to the lake; left out: they aren't
- */
+/** A file in memory or on the local disk as a new file of the lake. */
 export async function newFile(
-  table: Table,
-  { account, month, loadKeys }: FileTarget,
-  local: LocalParquet,
-  tags: FileTags,
-  now: number,
-  origin = rewritten,
+  file: EncodedFile | LocalParquet,
+  about: Omit<NewFile, keyof EncodedFile | 'read'>,
 ): Promise<NewFile> {
-  const content = local.content ?? (await hashed(local.path));
-  const add = {
-    path: `account=${account}/month=${month}/${origin.prefix}${firstStart(loadKeys) ?? month}`,
-    account,
-    month,
-    loadKeys,
-    content,
-    dataChange: origin.dataChange,
-    rows: local.rows,
-    stats: local.stats,
-    ...tags,
-  };
-  return { table, read: () => readFile(local.path), add: addOf(add, now) };
+  const { rows, stats } = file;
+  if ('bytes' in file) {
+    const { bytes, content } = file;
+    return { ...about, rows, stats, content, read: () => Promise.resolve(bytes) };
+  }
+  const { path, content = await hashed(path) } = file;
+  return { ...about, rows, stats, content, read: () => readFile(path) };
 }
 
 /**
@@ -101,7 +65,7 @@ export function fileMetadata(pipeline: string, account: string, window: string):
 }
 
 /** The tags of a file with the rows of several: the groups of all, exact sums, and other tags where all are equal. */
-export function mergedTags(files: readonly DataFile[]): FileTags {
+export function mergedTags(files: readonly DataFile[]): Pick<NewFile, 'shared' | 'net' | 'groups'> {
   const nets = files.flatMap(({ net }) => (net === undefined ? [] : [net]));
   const groups = files.flatMap((file) => (file.groups === undefined ? [] : [file.groups]));
   return {
@@ -109,11 +73,6 @@ export function mergedTags(files: readonly DataFile[]): FileTags {
     ...(nets.length > 0 && { net: addNets(nets) }),
     ...(groups.length > 0 && { groups: groups.flat() }),
   };
-}
-
-/** The same new file, whose rows are new to readers of the table's changes. */
-export function changingData(file: NewFile): NewFile {
-  return { ...file, add: { ...file.add, dataChange: true } };
 }
 
 /** Exact sums of decimal texts by currency, sorted by currency. */

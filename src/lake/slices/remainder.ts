@@ -88,8 +88,8 @@ async function replacedUndated(
 ): Promise<string[]> {
   const { workspace, pipeline } = rewriting;
   const paths: string[] = [];
-  for (const { table, bytes } of slice.files) {
-    if (table === pipeline.main) paths.push(await workspace.writeLocal(bytes));
+  for (const { table, read } of slice.files) {
+    if (table === pipeline.main) paths.push(await workspace.writeLocal(await read()));
   }
   if (paths.length === 0) return [];
   const rows = await workspace.database.rows(
@@ -134,7 +134,7 @@ async function remainderOfBundle(
   ofPartial: string,
   bundle: Bundle,
 ): Promise<Remainder> {
-  const { workspace, pipeline, clock } = rewriting;
+  const { workspace, pipeline } = rewriting;
   const { main } = pipeline;
   const local = new Map<Table, readonly string[]>();
   const tables = filesByTable(pipeline, [bundle]);
@@ -178,12 +178,9 @@ async function remainderOfBundle(
       return file;
     },
   }));
-  const { account, month } = bundle.main;
-  const target = { pipeline, account, month, loadKeys: kept };
-  const files = await writeBundle(
-    workspace,
-    { target, key: bundle.main.path, of: bundle.main, tables: written },
-    clock.now(),
-  );
+  const { main: of } = bundle;
+  const { account, month } = of;
+  const about = { pipeline, account, month, loadKeys: kept, dataChange: false };
+  const files = await writeBundle(workspace, { ...about, key: of.path, of, tables: written });
   return { files, mains: [bundle.main], importedRows };
 }

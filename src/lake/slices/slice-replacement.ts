@@ -3,7 +3,7 @@ import { covers, joined, overlap } from '../../core/windows.js';
 import { spanIn, type LoadKey } from '../catalog/load-key.js';
 import type { Snapshot } from '../catalog/snapshot.js';
 import { withDerived, type Chosen, type NewFile, type ReplacedFiles } from '../commit-files.js';
-import { DataFile } from '../delta/data-file.js';
+import type { DataFile } from '../delta/data-file.js';
 import { loadedOf } from '../loads/imported-spans.js';
 import { hasConflict, keyChange, replacedKeys, windowOf, type SliceLoads } from '../loads/load-keys.js';
 import type { SliceCommit } from './slice-commit.js';
@@ -106,7 +106,7 @@ export function appliedReplacement(
   const { main, account, pipeline } = slice;
   const mains = [...removed, ...remainder.mains];
   const paths = new Set(mains.map(({ path }) => path));
-  const kept = new Set(remainder.files.flatMap(({ table, add }) => new DataFile(add, table.name).loadKeys));
+  const kept = new Set(remainder.files.flatMap(({ loadKeys }) => loadKeys));
   const stays = (key: string) =>
     kept.has(key) || snapshot.filesWith(main.name, account, pipeline, [key]).some(({ path }) => !paths.has(path));
   const keys = [...new Set([...whole, ...mains.flatMap(({ loadKeys }) => loadKeys)])];

@@ -3,14 +3,13 @@ import type { Snapshot } from '../catalog/snapshot.js';
 import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { Mutex } from '../../core/mutex.js';
-import { noFiles, type WrittenFiles } from '../commit-files.js';
-import type { Add } from '../delta/actions.js';
-import { addOf, contentOf, rowsOf } from '../delta/data-file.js';
+import { noFiles, type NewFile, type WrittenFiles } from '../commit-files.js';
+import { rowsOf } from '../delta/data-file.js';
 import { defaultLimits, withWorkspace } from '../files/workspace.js';
 import type { Lake } from '../lake.js';
 import { overNewest } from '../over-newest.js';
 import { remainderOf } from './remainder.js';
-import type { SliceCommit, SliceFile } from './slice-commit.js';
+import type { SliceCommit } from './slice-commit.js';
 import {
   appliedReplacement,
   noRemainder,
@@ -21,8 +20,8 @@ import {
 
 /** What is committed with a slice that replaces the stored rows. */
 export interface Revision {
-  /** Files of append-only tables with every difference, which name their pipeline; undefined: no table keeps the differences. */
-  readonly history: readonly SliceFile[] | undefined;
+  /** Files of append-only tables with every difference; undefined: no table keeps the differences. */
+  readonly history: readonly NewFile[] | undefined;
   /** Called after the commit. */
   committed(): void;
 }
@@ -95,15 +94,10 @@ export class SliceWriter {
     const now = this.#clock.now();
     const history = revision?.history;
     const applied = appliedReplacement(replacement, remainder, { hasHistory: history !== undefined, now });
-    const newFile = (file: SliceFile) => ({
-      table: file.table,
-      add: sliceAdd(slice, file, now),
-      read: () => Promise.resolve(file.bytes),
-    });
     const committed = await this.#lake.commitFiles({
       operation: 'WRITE',
       main: slice.main,
-      files: [...[...slice.files, ...(history ?? [])].map(newFile), ...remainder.files],
+      files: [...slice.files, ...(history ?? []), ...remainder.files],
       over: [replacement],
       replaced: () => applied,
     });
@@ -130,29 +124,5 @@ function refuseLosing({ slice, removed }: SliceReplacement, remainder: Remainder
     'UPSTREAM_EMPTY',
     `expected results of ${slice.loadKeys.join(', ')}, for which imports stored up to ${rows} rows, got ${got}; ` +
       `the imported rows stay, --accept-empty ${answered === 0 ? 'removes' : 'replaces'} them`,
-  );
-}
-
-/** The log entry of a slice's file, without the end of its name (`NewFile.add`). `now`: milliseconds since 1970. */
-function sliceAdd(slice: SliceCommit, file: SliceFile, now: number): Add {
-  const { account, loadKeys } = slice;
-  const { table, month, rows, stats, net, groups, pipeline = slice.pipeline } = file;
-  // Several main tables add to an append-only one.
-  const name = table.appendOnly === true ? `${slice.main.name}-${slice.name}` : slice.name;
-  return addOf(
-    {
-      path: `account=${account}/month=${month}/${name}`,
-      account,
-      month,
-      rows,
-      stats,
-      net,
-      groups,
-      loadKeys,
-      dataChange: true,
-      content: contentOf(file.bytes),
-      shared: { pipeline, account },
-    },
-    now,
   );
 }

@@ -23,6 +23,7 @@ import type { LakeStatus } from '../../../src/app/results.js';
 import { thisWriter } from '../../../src/lake/store/writer-name.js';
 import { Kept } from '../../core/text/streams.js';
 import { hashesOf } from '../../lake/hashes-of.js';
+import { newFileOf } from '../../lake/small-table.js';
 import { database, fileHashes, temporaryFolder } from '../lake-run.js';
 import { compacted } from '../maintenance/kept-lake.js';
 import { clock, filesBelow, orderId, shopsTemplate, type ShopsTemplate } from '../two-shops.js';
@@ -162,19 +163,15 @@ async function expectLogsToNameTheFiles(lake: string): Promise<void> {
 
 /** Commits a file of an account's groups. */
 async function addGroups(lake: Lake, account: string): Promise<void> {
-  const bytes = Buffer.from(`groups of ${account}`);
-  const tags = { pipeline: 'financial-event-groups', account, loadKeys: '[]', rows: '1' };
-  const add = { size: bytes.length, modificationTime: 0, dataChange: true, stats: '{}', tags };
-  const path = `account=${account}/month=2026-01/groups`;
   await lake.commitFiles({
     operation: 'WRITE',
     main: groups,
     files: [
-      {
-        table: groups,
-        add: { ...add, path, partitionValues: { account, month: '2026-01' } },
-        read: () => Promise.resolve(bytes),
-      },
+      newFileOf(groups, `groups of ${account}`, {
+        account,
+        month: '2026-01',
+        shared: { pipeline: 'financial-event-groups', account },
+      }),
     ],
     replaced: () => ({ removed: [] }),
   });

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { Clock } from '../../../src/core/clock.js';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
-import { addOf, contentOf } from '../../../src/lake/delta/data-file.js';
 import { statistics } from '../../../src/lake/files/local-parquet.js';
+import { newFileOf } from '../../lake/small-table.js';
 import { open } from './small-lake.js';
 
 /** Puts a file of entries in each one's place that an older program might have made: `query` makes it of FILE. */
@@ -17,7 +17,7 @@ export async function flattenedOtherwise(lake: string, query: string, clock: Clo
   ] as const) {
     const table = opened.table(entries);
     for (const old of [...opened.snapshot.files(entries)]) {
-      const { account, month, path, shared, loadKeys, net } = old;
+      const { account, month, path, shared, loadKeys, net, main } = old;
       const file = join(lake, old.lakePath);
       const target = join(lake, '..', 'other.parquet');
       await database.execute(
@@ -27,24 +27,12 @@ export async function flattenedOtherwise(lake: string, query: string, clock: Clo
       const [counted] = await database.rows(`SELECT count(*) AS rows FROM '${target}'`);
       const rows = Number(counted?.['rows']);
       const stats = await statistics(database, table, target, rows);
-      const described = { content: contentOf(bytes), rows, stats, dataChange: true };
-      const add = addOf(
-        {
-          ...described,
-          account,
-          month,
-          shared,
-          loadKeys,
-          net,
-          path: path.replace(/-\d+-[0-9a-z]+-\d+\.parquet$/, ''),
-        },
-        clock.now(),
-      );
-      const { main } = old;
+      const name = basename(path).replace(/-\d+-[0-9a-z]+-\d+\.parquet$/, '');
+      const about = { account, month, name, loadKeys, shared, net, rows, stats, ...(main && { main }) };
       await opened.commitFiles({
         operation: 'WRITE',
         main: opened.table(events),
-        files: [{ table, read: () => Promise.resolve(bytes), add, ...(main && { main }) }],
+        files: [newFileOf(table, bytes, about)],
         replaced: () => ({ removed: [old] }),
       });
     }

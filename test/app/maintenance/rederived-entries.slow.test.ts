@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openDatabase, type Database } from '../../../src/core/duckdb/connection.js';
 import { entries } from '../../../src/sources/finances/api-v0/event-tables.js';
 import { derivedTableOf, rederivedEntries } from '../../../src/app/maintenance/rederived-entries.js';
-import { contentOf } from '../../../src/lake/delta/data-file.js';
+import { contentOf } from '../../../src/core/io/file-content.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
 import { clockAt, serving, temporaryFolder } from '../lake-run.js';
 import { comparedEntries, storedEvents } from './stored-events.js';

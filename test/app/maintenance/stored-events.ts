@@ -17,9 +17,17 @@ export async function storedEvents(
   file: Uint8Array,
   stored: StoredEntries | undefined,
 ): Promise<StoredEventFile> {
-  const about = { path: '', partitionValues: {}, size: file.length, modificationTime: 0, dataChange: true };
   const folder = join(await temporaryFolder(), 'written');
-  return { pipeline, main: about, file, stored, rawBytes: defaultLimits.rawBytes, folder };
+  return {
+    pipeline,
+    account: '',
+    loadKeys: [],
+    size: file.length,
+    file,
+    stored,
+    rawBytes: defaultLimits.rawBytes,
+    folder,
+  };
 }
 
 /** A file's entries, derived again, and by what they are the same as the stored ones; undefined where they are others. */

@@ -75,7 +75,7 @@ test('a deferred transaction that was released is kept as it was', async () => {
     const [file, ...others] = await historyFiles(workspace, transactions, slice, entries, start);
     expect(others).toEqual([]);
     const path = newPath();
-    await writeFile(path, file?.bytes ?? '');
+    await writeFile(path, (await file?.read()) ?? '');
     const rows = await database.rows(
       'SELECT change, source, event_list, raw, seller_order_id, from_json(entries, \'[{"status":"VARCHAR","amount":"VARCHAR"}]\')[1] AS entry ' +
         `FROM '${path}' ORDER BY change`,

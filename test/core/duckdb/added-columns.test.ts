@@ -8,7 +8,7 @@ import { sqlTables } from '../../../src/app/query/lake-files.js';
 import { createViews } from '../../../src/core/duckdb/views.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { diskStore } from '../../../src/lake/store/disk.js';
-import { standing, things } from '../../lake/small-table.js';
+import { newFileOf, standing, things } from '../../lake/small-table.js';
 import { lakeFolder } from './lake-fixture.js';
 
 /** The same table, as a newer version of the program has it. */
@@ -35,28 +35,26 @@ async function lakeOfBoth() {
     folder.remove();
   });
   const store = diskStore(folder.root);
-  const commit = async (schema: Table, path: string, query: string) => {
+  const commit = async (schema: Table, partition: string, query: string) => {
     const local = await folder.write(`query.parquet`, query);
     const bytes = await readFile(local);
     await rm(local);
     const lake = await Lake.open(store, [schema], standing);
-    const [, account = '', month = ''] = /account=(.*)\/month=(.*)\//.exec(path) ?? [];
-    const partitionValues = { account, month };
-    const add = { partitionValues, size: bytes.length, modificationTime: 0, dataChange: true, tags: { account } };
+    const [, account = '', month = ''] = /account=(.*)\/month=(.*)/.exec(partition) ?? [];
     await lake.commitFiles({
       operation: 'WRITE',
       main: schema,
-      files: [{ table: schema, add: { ...add, path }, read: () => Promise.resolve(bytes) }],
+      files: [newFileOf(schema, bytes, { account, month })],
       replaced: () => ({ removed: [] }),
     });
   };
-  await commit(things, 'account=a/month=2025-01/old', `SELECT 'x' AS id`);
+  await commit(things, 'account=a/month=2025-01', `SELECT 'x' AS id`);
   await commit(
     newer,
-    'account=b/month=2025-02/new',
+    'account=b/month=2025-02',
     `SELECT 1.5::DECIMAL(18,6) AS amount, 'y' AS id, 'shelf' AS "filename"`,
   );
-  await commit(newer, 'account=b/month=2025-03/more', `SELECT 2::DECIMAL(18,6) AS amount, 'z' AS id`);
+  await commit(newer, 'account=b/month=2025-03', `SELECT 2::DECIMAL(18,6) AS amount, 'z' AS id`);
   return { root: folder.root, store };
 }
 
@@ -117,5 +115,5 @@ test('a query opens no file of another account or month, nor does the view', asy
   expect(await sum(`WHERE account = 'b' AND month = '2025-02'`)).toEqual([{ sum: '1.500000' }]);
   expect(await sum(`WHERE month IN ('2025-03', '2025-04')`)).toEqual([{ sum: '2.000000' }]);
   expect(await sum(`WHERE month > '2025-01' AND amount > 1`)).toEqual([{ sum: '3.500000' }]);
-  await expect(sum('')).rejects.toThrow(/old-.*\.parquet/);
+  await expect(sum('')).rejects.toThrow(/month=2025-01\/.*\.parquet/);
 });

@@ -1,11 +1,13 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { addOf, DataFile } from '../../../src/lake/delta/data-file.js';
+import { addsOf } from '../../../src/lake/commit-files.js';
+import type { Add } from '../../../src/lake/delta/actions.js';
+import { DataFile } from '../../../src/lake/delta/data-file.js';
+import { newFileOf, things } from '../small-table.js';
 
 const sum = fc.integer().map((units) => `${units}.000000`);
 const instant = fc.option(fc.integer());
 const described = fc.record({
-  path: fc.constant('account=a/month=2025-06/x.parquet'),
   account: fc.string(),
   month: fc.string(),
   dataChange: fc.boolean(),
@@ -20,10 +22,13 @@ const described = fc.record({
 
 test('a file is read back from its commit as it was described', () => {
   fc.assert(
-    fc.property(described, ({ content, ...told }) => {
-      const { rows, path, account, month, shared, loadKeys, net, groups } = told;
-      const add = JSON.parse(JSON.stringify(addOf({ content, ...told }, 0))) as ReturnType<typeof addOf>;
+    fc.property(described, (told) => {
+      const { content, rows, account, month, shared, loadKeys, net, groups } = told;
+      const written = newFileOf(things, '', told);
+      const commit = { operation: 'WRITE', main: things, files: [written], replaced: () => undefined };
+      const add = JSON.parse(JSON.stringify(addsOf(commit, '0-a', () => 7, 0).get(written))) as Add;
       const file = new DataFile(add, 'events');
+      const path = `account=${account}/month=${month}/file-0-a-7.parquet`;
       expect(file).toMatchObject({ path, account, month, rows, shared, loadKeys, sha256: content.sha256 });
       expect([file.pipeline, file.net, file.groups, file.main]).toEqual([shared.pipeline, net, groups, undefined]);
       expect(file.columnStatistics('sku')).toEqual({ least: 'a', greatest: undefined, hasNoNull: true });

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
 import type { Revisions } from '../../../src/lake/slices/slice-writer.js';
 import { memoryStore } from '../memory-store.js';
-import { committed, noRevisions, opened, sliceFile, sliceOf, standing, things } from '../small-table.js';
+import { committed, newFileOf, noRevisions, opened, sliceOf, standing, things } from '../small-table.js';
 
-const reread = (key: string, text: string) => sliceOf(key, { reread: {}, files: [sliceFile(things, text)] });
+const reread = (key: string, text: string) =>
+  sliceOf(key, { reread: {}, files: [newFileOf(things, text, { loadKeys: [key] })] });
 
 test('a slice that loses each attempt to another run fails, and says so', async () => {
   const store = memoryStore();
@@ -31,7 +32,7 @@ test('a slice that loses each attempt to another run fails, and says so', async 
 test('a slice of a file with other rows fails where these can’t be told apart, and nothing is lost', async () => {
   const store = memoryStore();
   const lake = await opened(store);
-  await committed(lake, { ...sliceOf('k'), loadKeys: ['k', 'l'] });
+  await committed(lake, sliceOf('k', { loadKeys: ['k', 'l'] }));
   const before = new Map(store.files);
   await expect(committed(lake, reread('k', 'new'))).rejects.toMatchObject({
     code: 'LAKE_CONFLICT',
