@@ -22,7 +22,7 @@ export default defineConfig({
     cli: 'src/cli.ts',
     'command-line': 'src/cli/command-line.ts',
     index: 'src/index.ts',
-    'chunk-thread-main': 'src/app/import/chunk-thread-main.ts',
+    'chunk-thread-main': 'src/app/import/chunks/chunk-thread-main.ts',
     'rederiving-thread-main': 'src/app/maintenance/rederiving-thread-main.ts',
   },
   platform: 'node',

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { backfill } from '../../src/app/load/backfill.js';
 import { sync } from '../../src/app/load/sync.js';
 import { importPages } from '../../src/app/import/import-pages.js';
-import { importLimits } from '../../src/app/import/chunk-threads.js';
+import { importLimits } from '../../src/app/import/chunks/chunk-threads.js';
 import { compact } from '../../src/app/maintenance/compact-lake.js';
 import { forgetIn } from '../../src/app/forget/forget.js';
 import { repair } from '../../src/app/repair/repair.js';

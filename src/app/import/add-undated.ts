@@ -8,9 +8,10 @@ import { rowsIn } from '../../lake/files/local-parquet.js';
 import { markHandled } from '../../lake/files/workspace.js';
 import { importedKey } from '../../lake/loads/imported-spans.js';
 import { overNewest } from '../../lake/over-newest.js';
-import type { PageSpans } from './page-spans.js';
+import type { PageSpans } from './chunks/page-spans.js';
 import { compareEvents, type StoredEvents } from '../../lake/loads/undated-events.js';
-import { type ChunkThreads, GatheredLines } from './chunk-threads.js';
+import type { GatheredLines } from './chunks/chunk-lines.js';
+import type { ChunkThreads } from './chunks/chunk-threads.js';
 import { numberInId, sharedMeanwhile, storedOfMonths } from './month-union.js';
 import {
   newFilesOf,
@@ -274,7 +275,7 @@ class UndatedChunk {
   readonly #instants: bigint[] = [];
 
   constructor(threads: ChunkThreads, bytes: number) {
-    this.gathered = new GatheredLines(threads, bytes);
+    this.gathered = threads.gather(bytes);
   }
 
   add(event: UndatedEvent, line: Uint8Array, instant: bigint): void {

@@ -3,9 +3,10 @@ import type { PipelineTables } from '../../core/columns/table.js';
 import { markHandled, type Workspace } from '../../lake/files/workspace.js';
 import { dayOf, importedKey } from '../../lake/loads/imported-spans.js';
 import { moveWarnings, newWarnings } from '../../sources/finances/model/slice-rows.js';
-import { millisOf, noDate, pageSpans, type PageDates, type PageSpans } from './page-spans.js';
-import type { FlattenedChunk, GroupsBody } from './chunk.js';
-import { type ChunkThreads, GatheredLines } from './chunk-threads.js';
+import { millisOf, noDate, pageSpans, type PageDates, type PageSpans } from './chunks/page-spans.js';
+import type { FlattenedChunk, GroupsBody } from './chunks/chunk-flattener.js';
+import type { GatheredLines } from './chunks/chunk-lines.js';
+import type { ChunkThreads } from './chunks/chunk-threads.js';
 import type { FileHole, ImportOptions, KeyHoles } from './stored-imports.js';
 import type { Input } from './input-bytes.js';
 import { brokenLine, longestLine, type Line } from './saved-pages.js';
@@ -112,7 +113,7 @@ export class EventStaging {
     if (this.#open?.gathered.hasRoom(length) === false) await this.handOut();
     const most = Math.max(length, this.#options.limits.chunkBytes);
     this.#open ??= {
-      gathered: new GatheredLines(this.#resources.threads, most),
+      gathered: this.#resources.threads.gather(most),
       numbers: [],
       tooLong: new Set(),
     };

@@ -2,7 +2,7 @@ import { withThreads } from '../../lake/files/workspace.js';
 import { withKnown, type CommandResult } from '../command-result.js';
 import type { RunContext } from '../context.js';
 import { unbegunSummary } from '../load/run-summary.js';
-import { ChunkThreads, importLimits } from './chunk-threads.js';
+import { ChunkThreads, importLimits } from './chunks/chunk-threads.js';
 import type { ImportPagesOptions } from './import-run.js';
 import { inputsOf } from './input-bytes.js';
 

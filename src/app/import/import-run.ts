@@ -6,7 +6,7 @@ import { LedgerlakeError } from '../../core/errors.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { tables } from '../../sources/finances/lake-tables.js';
 import type { ReportEncoding } from '../../sources/finances/settlement-reports/report-encodings.js';
-import type { ChunkThreads, ImportLimits } from './chunk-threads.js';
+import type { ChunkThreads, ImportLimits } from './chunks/chunk-threads.js';
 import { importInputs } from './import-inputs.js';
 import type { Input } from './input-bytes.js';
 import { importedPipelines, ImportSummaries, importObject, importText } from './import-summary.js';

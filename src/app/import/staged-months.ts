@@ -8,8 +8,8 @@ import type { LocalParquet } from '../../lake/files/local-parquet.js';
 import type { Workspace } from '../../lake/files/workspace.js';
 import { importedKey } from '../../lake/loads/imported-spans.js';
 import { entries, events } from '../../sources/finances/api-v0/event-tables.js';
-import type { FlatEvents, FlatMonth } from './chunk.js';
-import type { ChunkTask } from './chunk-threads.js';
+import type { FlatEvents, FlatMonth } from './chunks/chunk-flattener.js';
+import type { ChunkTask } from './chunks/chunk-threads.js';
 import type { ImportTarget } from './stored-imports.js';
 
 /** A month of a chunk as files on the local disk. */

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { compare } from '../../core/compare.js';
 import type { DataFile } from '../../lake/delta/data-file.js';
-import type { ImportLimits } from './chunk-threads.js';
+import type { ImportLimits } from './chunks/chunk-threads.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { codeOf, messageOf } from '../../core/errors.js';
 import { withDerived, type Chosen, type FileCommit, type WrittenFiles } from '../../lake/commit-files.js';

@@ -1,6 +1,6 @@
 import { openToRead, readFileRange } from '../../core/io/files.js';
 import { appendToFile } from '../../core/io/write-file.js';
-import type { UndatedLines } from './chunk.js';
+import type { UndatedLines } from './chunks/chunk-flattener.js';
 
 /** Bytes that are read at once. */
 const readBytes = 1_000_000;

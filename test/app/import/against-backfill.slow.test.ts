@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { importLimits } from '../../../src/app/import/chunk-threads.js';
+import { importLimits } from '../../../src/app/import/chunks/chunk-threads.js';
 import { cut } from '../../../src/core/windows.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
 import { clockAt, database, fileHashes, ran, serving, temporaryFolder } from '../lake-run.js';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { importLimits } from '../../../src/app/import/chunk-threads.js';
+import { importLimits } from '../../../src/app/import/chunks/chunk-threads.js';
 import { clockAt, database, temporaryFolder } from '../lake-run.js';
 import { compacted } from '../maintenance/kept-lake.js';
 import type { DatedItem } from '../../serve/http/array-backend.js';

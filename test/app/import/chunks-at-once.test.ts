@@ -1,7 +1,8 @@
 import { rm } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { Chunk, ChunkEncoder, type PlacedChunk } from '../../../src/app/import/chunk.js';
-import { importLimits } from '../../../src/app/import/chunk-threads.js';
+import { ChunkEncoder } from '../../../src/app/import/chunks/chunk-encoder.js';
+import { ChunkFlattener } from '../../../src/app/import/chunks/chunk-flattener.js';
+import { importLimits } from '../../../src/app/import/chunks/chunk-threads.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import { clockAt, database, fileContents, temporaryFolder } from '../lake-run.js';
 import { shipment } from '../load/backend-items.js';
@@ -18,25 +19,25 @@ function page(number: number, events: number): string {
 }
 
 /** A chunk with one line, ready to be encoded. */
-function placed(body: string): PlacedChunk {
+function placed(body: string): Parameters<ChunkEncoder['encode']> {
   const line = Buffer.from(body);
   const bytes = new Uint8Array(new SharedArrayBuffer(line.length));
   bytes.set(line);
   const lines = { bytes, starts: Int32Array.of(0), ends: Int32Array.of(line.length) };
-  const { events, flat } = new Chunk().flatten(lines);
+  const { events, flat } = new ChunkFlattener().flatten(lines);
   if (flat === undefined) throw new Error('expected events with dates');
   const positions = Int32Array.from({ length: events }, (_, row) => row);
   const months = flat.months.map((one) => ({ ...one, metadata: new Map() }));
-  return { lines, rows: flat.rows, events: { times: flat.times, positions, months } };
+  return [lines, flat.rows, { times: flat.times, positions, months }];
 }
 
 const pages = [300, 40, 170, 1].map((events, number) => page(number, events));
 
 test('chunks that are encoded at once on one thread give the bytes that they give one after the other', async () => {
   const alone = [];
-  for (const chunk of pages.map(placed)) alone.push(await new ChunkEncoder().encode(chunk));
+  for (const chunk of pages.map(placed)) alone.push(await new ChunkEncoder().encode(...chunk));
   const encoder = new ChunkEncoder();
-  const atOnce = await Promise.all(pages.map(placed).map((chunk) => encoder.encode(chunk)));
+  const atOnce = await Promise.all(pages.map(placed).map((chunk) => encoder.encode(...chunk)));
   expect(atOnce).toEqual(alone);
   expect(alone.map(([files]) => files?.events.rows)).toEqual([300, 40, 170, 1]);
 });

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { importLimits } from '../../../src/app/import/chunk-threads.js';
+import { importLimits } from '../../../src/app/import/chunks/chunk-threads.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
 import { clockAt, database, fileContents, ran, serving, temporaryFolder } from '../lake-run.js';
 import { diskStore } from '../../../src/lake/store/disk.js';

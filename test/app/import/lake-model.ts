@@ -1,6 +1,6 @@
 import { joined, overlap, uncovered, type Window } from '../../../src/core/windows.js';
 import { groupBy } from '../../../src/core/group-by.js';
-import { noDate, pageSpans, type PageSpans } from '../../../src/app/import/page-spans.js';
+import { noDate, pageSpans, type PageSpans } from '../../../src/app/import/chunks/page-spans.js';
 import { compareEvents, isCovered, replacedEvents } from '../../../src/lake/loads/undated-events.js';
 
 /** An event of a made-up seller: equal contents are equal events. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { importLimits } from '../../../src/app/import/chunk-threads.js';
+import { importLimits } from '../../../src/app/import/chunks/chunk-threads.js';
 import { clockAt, database, fileHashes, temporaryFolder } from '../lake-run.js';
 import type { DatedItem } from '../../serve/http/array-backend.js';
 import { shipment } from '../load/backend-items.js';

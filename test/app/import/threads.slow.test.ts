@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { importLimits } from '../../../src/app/import/chunk-threads.js';
+import { importLimits } from '../../../src/app/import/chunks/chunk-threads.js';
 import { threadLimitsOf } from '../../../src/core/worker-thread.js';
 import { builtCommand } from '../built-command.js';
 import { clockAt, database, fileContents, fileHashes, temporaryFolder } from '../lake-run.js';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { expect, onTestFinished, test } from 'vitest';
 import { temporaryFolder } from '../../app/lake-run.js';
 import { eventsBody, fileOf, imported } from '../../app/import/imported.js';
-import { importLimits } from '../../../src/app/import/chunk-threads.js';
+import { importLimits } from '../../../src/app/import/chunks/chunk-threads.js';
 import { diskStore } from '../../../src/lake/store/disk.js';
 import { MainTables } from '../../../src/serve/lake/committed-files.js';
 import { LakePages } from '../../../src/serve/lake/lake-pages.js';

@@ -1,5 +1,5 @@
-import { dayMs, dayStart } from '../../core/windows.js';
-import { clamped, pageInstants, type DatesOfPage } from '../../sources/finances/api-v0/effective-instants.js';
+import { dayMs, dayStart } from '../../../core/windows.js';
+import { clamped, pageInstants, type DatesOfPage } from '../../../sources/finances/api-v0/effective-instants.js';
 
 /** The dates of an input's pages, page by page. */
 export interface PageDates {

@@ -1,17 +1,9 @@
-import { WorkerThread } from '../../core/worker-thread.js';
-import { defaultLimits, type Limits } from '../../lake/files/workspace.js';
+import { WorkerThread } from '../../../core/worker-thread.js';
+import { defaultLimits, type Limits } from '../../../lake/files/workspace.js';
+import type { ChunkEncoder, EncodedMonth, PlacedEvents } from './chunk-encoder.js';
+import type { ChunkFlattener, ChunkRows, FlattenedChunk } from './chunk-flattener.js';
+import { GatheredLines, type ChunkLines } from './chunk-lines.js';
 import type { PageSpans } from './page-spans.js';
-import type {
-  Chunk,
-  ChunkEncoder,
-  ChunkLines,
-  ChunkRows,
-  EncodedMonth,
-  FlattenedChunk,
-  PlacedChunk,
-  PlacedEvents,
-} from './chunk.js';
-import { alignedWith } from '../../core/columns/memory.js';
 
 /** The memory limits of an import. */
 export interface ImportLimits extends Limits {
@@ -34,11 +26,11 @@ export type ChunkCall =
       readonly spans: PageSpans | undefined;
       readonly memory: SharedArrayBuffer | undefined;
     }
-  | { readonly call: 'encode'; readonly chunk: PlacedChunk };
+  | { readonly call: 'encode'; readonly lines: ChunkLines; readonly rows: ChunkRows; readonly events: PlacedEvents };
 
 /** A chunk on any thread. */
 export interface ChunkTask {
-  /** The chunk owns the bytes until they are flattened. `spans`: see `Chunk.flatten`. */
+  /** The chunk owns the bytes until they are flattened. `spans`: see `ChunkFlattener.flatten`. */
   flatten(lines: ChunkLines, spans?: PageSpans): Promise<FlattenedChunk>;
   /** Encodes the events, once they are flattened. */
   encode(events: PlacedEvents): Promise<readonly EncodedMonth[]>;
@@ -62,8 +54,8 @@ export class ChunkThreads {
   readonly #linesMemory: SharedArrayBuffer[] = [];
   /** Memory of encoded rows, for further ones. */
   readonly #rowsMemory: SharedArrayBuffer[] = [];
-  /** Chunks of this thread that can take further lines. */
-  readonly #free: Chunk[] = [];
+  /** Flatteners of this thread that aren't at work. */
+  readonly #free: ChunkFlattener[] = [];
   #encoder: Promise<ChunkEncoder> | undefined;
   #isThreaded = false;
 
@@ -96,12 +88,16 @@ export class ChunkThreads {
   }
 
   /**
-   * Memory for a chunk's lines, which all threads share: transferred memory counts as newly allocated for the receiving thread,
-   * which makes its garbage collector run. It is reused, because repeated allocations of megabytes fragment the C library's heap.
+   * Gathers the lines of a chunk in memory that all threads share: transferred memory counts as newly allocated for the receiving
+   * thread, which makes its garbage collector run. It is reused, because repeated allocations of megabytes fragment the C library's heap.
+   *
+   * @param bytes of all lines at most
    */
-  linesMemory(bytes: number): Buffer<SharedArrayBuffer> {
-    const last = this.#linesMemory.pop();
-    return Buffer.from(last?.byteLength === bytes ? last : new SharedArrayBuffer(bytes));
+  gather(bytes: number): GatheredLines {
+    return new GatheredLines(bytes, (size) => {
+      const last = this.#linesMemory.pop();
+      return Buffer.from(last?.byteLength === size ? last : new SharedArrayBuffer(size));
+    });
   }
 
   /** A new chunk. It keeps its lines and rows between its steps, and releases their memory for further chunks at its end. */
@@ -126,7 +122,7 @@ export class ChunkThreads {
       encode: async (events) => {
         if (lines === undefined || rows === undefined) throw new Error('expected a chunk that is flattened');
         try {
-          return await steps.encode({ lines, rows, events });
+          return await steps.encode(lines, rows, events);
         } finally {
           end();
         }
@@ -152,8 +148,8 @@ export class ChunkThreads {
     return {
       flatten: async (lines, spans, memory) =>
         (await this.#threadOf('flatten').ask({ call: 'flatten', lines, spans, memory })) as FlattenedChunk,
-      encode: async (chunk) =>
-        (await this.#threadOf('encode').ask({ call: 'encode', chunk })) as readonly EncodedMonth[],
+      encode: async (lines, rows, events) =>
+        (await this.#threadOf('encode').ask({ call: 'encode', lines, rows, events })) as readonly EncodedMonth[],
     };
   }
 
@@ -182,14 +178,14 @@ export class ChunkThreads {
   #unthreaded(): ChunkSteps {
     return {
       flatten: async (lines, spans, memory) => {
-        const chunk = this.#free.pop() ?? new (await import('./chunk.js')).Chunk();
-        const flattened = chunk.flatten(lines, spans, memory);
-        this.#free.push(chunk);
+        const flattener = this.#free.pop() ?? new (await import('./chunk-flattener.js')).ChunkFlattener();
+        const flattened = flattener.flatten(lines, spans, memory);
+        this.#free.push(flattener);
         return flattened;
       },
-      encode: async (chunk) => {
-        this.#encoder ??= import('./chunk.js').then((module) => new module.ChunkEncoder());
-        return (await this.#encoder).encode(chunk);
+      encode: async (lines, rows, events) => {
+        this.#encoder ??= import('./chunk-encoder.js').then((module) => new module.ChunkEncoder());
+        return (await this.#encoder).encode(lines, rows, events);
       },
     };
   }
@@ -202,45 +198,5 @@ interface ChunkSteps {
     spans: PageSpans | undefined,
     memory: SharedArrayBuffer | undefined,
   ): Promise<FlattenedChunk>;
-  encode(chunk: PlacedChunk): Promise<readonly EncodedMonth[]>;
-}
-
-/** Lines of a chunk at most: each takes memory for its position and its faults. */
-const mostLines = 10_000;
-
-/** Lines that are gathered for one chunk. */
-export class GatheredLines {
-  /** Bytes of all lines. */
-  length = 0;
-  readonly #room: number;
-  readonly #bytes: Buffer<SharedArrayBuffer>;
-  readonly #starts: number[] = [];
-  readonly #ends: number[] = [];
-
-  /** @param bytes of all lines at most */
-  constructor(threads: ChunkThreads, bytes: number) {
-    this.#room = bytes;
-    this.#bytes = threads.linesMemory(bytes + mostLines * Float64Array.BYTES_PER_ELEMENT);
-  }
-
-  get isFull(): boolean {
-    return this.#ends.length === mostLines;
-  }
-
-  hasRoom(bytes: number): boolean {
-    return !this.isFull && this.length + bytes <= this.#room;
-  }
-
-  /** Copies a line. */
-  add(line: Uint8Array): void {
-    const start = alignedWith(line, this.#ends.at(-1) ?? 0);
-    this.#bytes.set(line, start);
-    this.length += line.length;
-    this.#starts.push(start);
-    this.#ends.push(start + line.length);
-  }
-
-  get lines(): ChunkLines {
-    return { bytes: this.#bytes, starts: Int32Array.from(this.#starts), ends: Int32Array.from(this.#ends) };
-  }
+  encode(lines: ChunkLines, rows: ChunkRows, events: PlacedEvents): Promise<readonly EncodedMonth[]>;
 }

@@ -1,21 +1,12 @@
-import type { NetSums } from '../../lake/delta/data-file.js';
-import { compare } from '../../core/compare.js';
-import { Mutex } from '../../core/mutex.js';
-import { LedgerlakeError } from '../../core/errors.js';
-import { columnBytes, int64sOf, ReusedMemory, SharedArrays } from '../../core/columns/memory.js';
-import { Tape, kind, type TextHole, type Repairs } from '../../core/json/tape.js';
-import { encodeFile, type EncodedFile } from '../../core/parquet/encode-file.js';
-import { excerpt, isHtml } from '../../engine/retry/api-refusal.js';
-import { monthOf, type Window } from '../../core/windows.js';
-import { dayOf } from '../../lake/loads/imported-spans.js';
-import { addPageDirectly } from '../../sources/finances/api-v0/direct-page.js';
-import { eachEvent, scanPage, type ScannedPage } from '../../sources/finances/api-v0/finances-page.js';
-import { apiWith } from '../../sources/finances/finances-apis.js';
-import { finishedSlice } from '../../sources/finances/api-v0/event-batches.js';
-import { monthBatches } from '../../sources/finances/model/slice-batches.js';
-import { HashedIds, type IdHashes } from '../../sources/finances/model/event-ids.js';
-import { Flattener } from '../../sources/finances/api-v0/flatten.js';
-import { attributes } from '../../sources/finances/api-v0/attributes.js';
+import { SharedArrays } from '../../../core/columns/memory.js';
+import { compare } from '../../../core/compare.js';
+import { LedgerlakeError } from '../../../core/errors.js';
+import { Tape, type TextHole } from '../../../core/json/tape.js';
+import { monthOf, type Window } from '../../../core/windows.js';
+import { dayOf } from '../../../lake/loads/imported-spans.js';
+import { attributes } from '../../../sources/finances/api-v0/attributes.js';
+import { Flattener } from '../../../sources/finances/api-v0/flatten.js';
+import { HashedIds, type IdHashes } from '../../../sources/finances/model/event-ids.js';
 import {
   moveWarnings,
   newWarnings,
@@ -24,18 +15,10 @@ import {
   spanSubject,
   type EventWarnings,
   type RowsMemory,
-} from '../../sources/finances/model/slice-rows.js';
-import { entries, events } from '../../sources/finances/api-v0/event-tables.js';
+} from '../../../sources/finances/model/slice-rows.js';
+import { privateCopy, withBodies, type ChunkLines } from './chunk-lines.js';
 import { millisOf, noDate, type PageDates, type PageSpans } from './page-spans.js';
-
-/** Some lines of an input. */
-export interface ChunkLines {
-  readonly bytes: Uint8Array<SharedArrayBuffer>;
-  /** Where each line begins. */
-  readonly starts: Int32Array;
-  /** Where each line ends. */
-  readonly ends: Int32Array;
-}
+import { addBody, bodyFault, type RepairedBody } from './saved-body.js';
 
 /** The contents of a chunk's lines. */
 export interface FlattenedChunk {
@@ -94,19 +77,6 @@ export interface GroupsBody {
   readonly hasEvents: boolean;
 }
 
-/** A body as valid JSON, and how it was repaired. */
-interface RepairedBody {
-  readonly bytes: Uint8Array;
-  readonly repairs: Repairs;
-}
-
-/** The contents of lines whose events are among the rows. */
-interface ReadLines extends Pick<FlattenedChunk, 'broken' | 'groups' | 'warnings'> {
-  /** 1 for each line with a `NextToken`. */
-  readonly hasNext: Uint8Array;
-  readonly repaired: ReadonlyMap<number, RepairedBody>;
-}
-
 /** A chunk's events without their bytes, on their way to the encoder. */
 export interface ChunkRows {
   readonly memory: RowsMemory;
@@ -117,69 +87,15 @@ export interface ChunkRows {
   readonly reusable: SharedArrayBuffer;
 }
 
-/** A chunk that is ready to be encoded. */
-export interface PlacedChunk {
-  readonly lines: ChunkLines;
-  readonly rows: ChunkRows;
-  readonly events: PlacedEvents;
-}
-
-/** The events of a chunk as they are written. */
-export interface PlacedEvents {
-  /** The number of each event among equal ones, from 1. */
-  readonly times: Int32Array<ArrayBuffer>;
-  /** The position of each event in its span. */
-  readonly positions: Int32Array<ArrayBuffer>;
-  readonly months: readonly (Omit<FlatMonth, 'fingerprints'> & {
-    /** The metadata of its files. */
-    readonly metadata: ReadonlyMap<string, string>;
-  })[];
-}
-
-/** A month of a chunk as files. */
-export interface EncodedMonth {
-  readonly events: EncodedFile;
-  /** Undefined where no event has an amount. */
-  readonly entries: EncodedFile | undefined;
-  /** Net sums by currency, as JSON for the log. */
-  readonly net: NetSums;
-}
-
-/** Lines with some bodies replaced. */
-function withBodies({ bytes, starts, ends }: ChunkLines, bodies: ReadonlyMap<number, RepairedBody>): ChunkLines {
-  const all = [...starts].map((start, line) => bodies.get(line)?.bytes ?? bytes.subarray(start, ends[line]));
-  const lengths = all.map(({ length }) => length);
-  const replaced = new Uint8Array(new SharedArrayBuffer(lengths.reduce((sum, length) => sum + length, 0)));
-  const newEnds = new Int32Array(starts.length);
-  let end = 0;
-  for (const [line, body] of all.entries()) {
-    replaced.set(body, end);
-    newEnds[line] = end += body.length;
-  }
-  return { bytes: replaced, starts: newEnds.map((each, line) => each - (lengths[line] ?? 0)), ends: newEnds };
-}
-
-/**
- * Copies the bytes of lines to unshared memory, from which slices are copied several times as fast.
- *
- * @param memory is used where it has the size of the lines
- */
-function privateCopy({ bytes, ends }: ChunkLines, memory: Buffer<ArrayBuffer>): Buffer<ArrayBuffer> {
-  // New memory of exactly this size, so that one long line isn't kept.
-  const copy = memory.length === bytes.length ? memory : Buffer.alloc(bytes.length);
-  copy.set(bytes.subarray(0, ends.at(-1)));
-  return copy;
-}
-
 /**
  * Flattens the events of an input's lines. Saved pages are read as pages of the service are, but their windows are unknown: the window
- * of an event is its span of days. A chunk is used for further lines afterwards, with the memory that it has.
+ * of an event is its span of days. It flattens one chunk after the other, with the memory that it has.
  */
-export class Chunk {
+export class ChunkFlattener {
   readonly #rows = new SliceRows(attributes);
   readonly #pageWarnings = newWarnings();
   readonly #flattener = new Flattener(this.#rows, this.#pageWarnings);
-  readonly #tape = new Tape();
+  readonly #target = { rows: this.#rows, flattener: this.#flattener, tape: new Tape() };
   #lines = Buffer.alloc(0);
 
   /**
@@ -193,7 +109,7 @@ export class Chunk {
     const repaired = received.repaired.size === 0 ? undefined : withBodies(lines, received.repaired);
     // The rows refer to the lines' bytes. Bodies that are no JSON are rare, so their lines are simply read again.
     const { broken, warnings } = repaired === undefined ? received : this.#read(repaired, received.repaired);
-    const holes = new Map([...received.repaired].map(([line, body]) => [line, body.repairs.holes]));
+    const holes = new Map([...received.repaired].map(([line, { repairs }]) => [line, repairs.holes]));
     const { groups, hasNext } = received;
     return {
       events: this.#rows.events.length,
@@ -207,8 +123,12 @@ export class Chunk {
     };
   }
 
-  /** @param known the bodies that are repaired, by line */
-  #read(lines: ChunkLines, known: ReadonlyMap<number, RepairedBody>): ReadLines {
+  /**
+   * Adds the events of lines to the rows.
+   *
+   * @param known the bodies that are repaired, by line
+   */
+  #read(lines: ChunkLines, known: ReadonlyMap<number, RepairedBody>) {
     const { starts, ends } = lines;
     const rows = this.#rows;
     this.#flattener.clear();
@@ -219,13 +139,14 @@ export class Chunk {
     const broken = new Map<number, string>();
     const groups = new Map<number, GroupsBody>();
     const repaired = new Map<number, RepairedBody>();
+    /** 1 for each line with a `NextToken`. */
     const hasNext = new Uint8Array(starts.length);
     for (const [line, start] of starts.entries()) {
       const body = all.subarray(start, ends[line]);
       rows.pages++;
       const { mark } = rows;
       try {
-        const content = this.#addBody(body, known.get(line));
+        const content = addBody(body, this.#target, known.get(line)?.repairs);
         if (content.hasGroups) groups.set(line, { body: Uint8Array.from(body), hasEvents: content.hasEvents });
         if (content.hasNext) hasNext[line] = 1;
         if (content.repaired !== undefined) repaired.set(line, content.repaired);
@@ -234,7 +155,7 @@ export class Chunk {
         if (!(error instanceof LedgerlakeError)) throw error;
         rows.truncate(mark);
         for (const counts of Object.values(this.#pageWarnings)) counts.clear();
-        broken.set(line, isHtml(body) ? webPage(body) : error.message);
+        broken.set(line, bodyFault(body, error));
       }
     }
     return { broken, groups, warnings, repaired, hasNext };
@@ -341,110 +262,6 @@ export class Chunk {
       contents: rows.map((row) => ids.contentHash(row)),
     };
   }
-
-  /**
-   * Adds the events of a body. Throws LedgerlakeError JSON_SYNTAX or UPSTREAM_BODY where it is not a body of the service.
-   *
-   * @param known how the body was repaired
-   */
-  #addBody(body: Buffer, known: RepairedBody | undefined): Content {
-    // A line that is too long is empty here.
-    const none = { hasNext: false };
-    const direct = body.length === 0 ? none : known === undefined && addPageDirectly(body, this.#rows, this.#flattener);
-    if (direct) return { hasEvents: true, hasGroups: false, hasNext: direct.hasNext, repaired: undefined };
-    const page = scanPage(body, { tape: this.#tape, isBare: true });
-    const { repairs } = page.tape;
-    const repaired = repairs && { bytes: page.tape.bytes, repairs };
-    if (known !== undefined) page.tape.repairs = known.repairs;
-    const has = (name: string): boolean => {
-      const member = page.tape.member(page.payload, name);
-      return member !== undefined && page.tape.kind(member) !== kind.null;
-    };
-    const hasNext = page.cursor !== undefined;
-    const content = { hasEvents: has('FinancialEvents'), hasGroups: has('FinancialEventGroupList'), hasNext, repaired };
-    if (!content.hasEvents && !content.hasGroups) refuseOtherResults(page);
-    if (content.hasEvents)
-      eachEvent(page, (list, event) => {
-        this.#flattener.add(page.tape, list, event);
-      });
-    return content;
-  }
-}
-
-/** Encodes chunks, one after the other. */
-export class ChunkEncoder {
-  readonly #rows = new SliceRows(attributes);
-  /** Memory for the columns of one file at a time. */
-  readonly #memory = new ReusedMemory(columnBytes);
-  #lines = Buffer.alloc(0);
-  /** Guards the memory. */
-  readonly #mutex = new Mutex();
-
-  /**
-   * Encodes a chunk's months as files, in their order, once the chunks before are encoded.
-   *
-   * @throws LedgerlakeError PARQUET_MISMATCH, ENCODER
-   */
-  encode(chunk: PlacedChunk): Promise<EncodedMonth[]> {
-    return this.#mutex.run(() => this.#encodeNow(chunk));
-  }
-
-  async #encodeNow({ lines, rows, events: placed }: PlacedChunk): Promise<EncodedMonth[]> {
-    this.#memory.clear();
-    this.#lines = privateCopy(lines, this.#lines);
-    this.#rows.take(rows.memory, this.#lines);
-    const { times, positions, months } = placed;
-    this.#rows.events.position.assign(positions);
-    const ids = new HashedIds(this.#rows, rows.hashes);
-    const effective = int64sOf(rows.instants);
-    const finished = finishedSlice({ rows: this.#rows, ids: ids.numbered(times), effective }, this.#memory);
-    const encoded: EncodedMonth[] = [];
-    for (const { month, rows: ofMonth, metadata } of months) {
-      const files = new Map<string, EncodedFile>();
-      let net: NetSums = {};
-      for (const batch of monthBatches({ events, entries }, finished, month, [...ofMonth])) {
-        files.set(batch.table.name, await encodeFile(batch, metadata));
-        this.#memory.clear();
-        net = batch.net ?? net;
-      }
-      const main = files.get(events.name);
-      if (main !== undefined) encoded.push({ events: main, entries: files.get(entries.name), net });
-    }
-    return encoded;
-  }
 }
 
 const lineEnd = Buffer.from(']}}}');
-
-/** The members of a body, which show the operation that it answers. A body with neither is an empty page. */
-interface Content {
-  readonly hasEvents: boolean;
-  readonly hasGroups: boolean;
-  /** Whether it has a `NextToken`. */
-  readonly hasNext: boolean;
-  /** The body, where it is no JSON. */
-  readonly repaired: RepairedBody | undefined;
-}
-
-/**
- * An empty page has a token at most: results of another operation, such as transactions, would vanish in silence.
- *
- * @throws LedgerlakeError UPSTREAM_BODY
- */
-function refuseOtherResults({ tape, payload }: ScannedPage): void {
-  for (const key of tape.keys(payload)) {
-    const value = tape.kind(key + 1);
-    if (value !== kind.array && value !== kind.object) continue;
-    const found = tape.stringValue(key).slice(0, 80);
-    const api = apiWith(found);
-    throw new LedgerlakeError(
-      'UPSTREAM_BODY',
-      `expected a payload with FinancialEvents or FinancialEventGroupList, found ${found}` +
-        (api === undefined ? '' : `: pages of ${api.title} cannot be imported`),
-    );
-  }
-}
-
-function webPage(bytes: Buffer): string {
-  return `expected a body with a "payload" object, found a web page (HTML): ${excerpt(bytes.toString('utf8', 0, 400))}`;
-}

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { dayMs, dayStart, hourMs } from '../../../src/core/windows.js';
-import { spansOf, type SavedPage } from './lake-model.js';
+import { dayMs, dayStart, hourMs } from '../../../../src/core/windows.js';
+import { spansOf, type SavedPage } from '../lake-model.js';
 
 const start = Date.UTC(2024, 1, 27);
 
