@@ -69,7 +69,7 @@ const comparing: Revisions = {
 
 const refreshOf = (key: string, text: string): SliceCommit =>
   sliceOf(key, {
-    reread: {},
+    reread: 'complete',
     files: [newFileOf(parts, `parts of ${text}`, { loadKeys: [key] }), newFileOf(things, text, { loadKeys: [key] })],
   });
 
@@ -414,7 +414,7 @@ describe('a load key', () => {
     await clock.advance(hourMs);
     await committed(
       lake,
-      sliceOf(window(1, 5), { reread: {}, takesOver: [window(1, 2), window(3, 4)] }),
+      sliceOf(window(1, 5), { reread: 'complete', takesOver: [window(1, 2), window(3, 4)] }),
       clock,
       comparing,
     );

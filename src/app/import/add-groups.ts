@@ -44,7 +44,16 @@ export async function addGroups(
   const { lake, clock, account } = target;
   const { name, main, derived } = pipeline;
   const loadKeys = [importedKey(dayOf(day))];
-  const slice: SliceCommit = { pipeline: name, account, name: '', loadKeys, main, derived, files: [], reread: {} };
+  const slice: SliceCommit = {
+    pipeline: name,
+    account,
+    name: '',
+    loadKeys,
+    main,
+    derived,
+    files: [],
+    reread: 'complete',
+  };
   const choose = (snapshot: Snapshot) =>
     [
       storedRows(snapshot, account, pipeline, (window) => overlap(window, dayOf(day))),

@@ -132,5 +132,5 @@ async function sliceOf({ id, month, batches }: SettlementRows, account: string):
     files.push(await newFile(await encodeFile(batch, metadata), { table: batch.table, ...about }));
   }
   const origin = 'import' as const;
-  return { pipeline, account, name, loadKeys, main, derived, files, reread: {}, acceptEmpty: true, origin };
+  return { pipeline, account, name, loadKeys, main, derived, files, reread: 'complete', acceptEmpty: true, origin };
 }

@@ -153,7 +153,7 @@ export class EventRevisions implements Revisions {
     const found = await findDiffering(database, {
       ...compared,
       isKnown,
-      grows: slice.reread?.mayGrow === true,
+      grows: slice.reread !== 'complete',
     });
     if (!isEmptied) {
       const returned = found.vanished === 0 ? orders : await countReturnedOrders(database, compared);
@@ -259,14 +259,16 @@ function knownWindowsCondition({ loadKeys }: SliceCommit, known: readonly string
   );
 }
 
-/** Whether nothing is committed where the rows are equal: the load keys are loaded already, and with the same holes. */
+/** Whether nothing is committed where the rows are equal: the load keys are loaded already, from the same source and with the same holes. */
 function mayStay({ slice, snapshot, known }: SliceReplacement): boolean {
-  const { account, pipeline, loadKeys, holes, reread } = slice;
-  const stored = snapshot.keysOf(account, pipeline);
+  const { account, pipeline, loadKeys, holes, reread, origin = 'api' } = slice;
+  const keys = snapshot.keysOf(account, pipeline);
   const hasSameHoles = loadKeys.every((key) =>
-    isDeepStrictEqual(placesOf(holes?.get(key)), placesOf(stored.get(key)?.holes)),
+    isDeepStrictEqual(placesOf(holes?.get(key)), placesOf(keys.get(key)?.holes)),
   );
-  return hasSameHoles && isDeepStrictEqual(known, loadKeys) && reread?.isNoted !== true;
+  // What was imported counts as loaded from the API once that has answered.
+  const isImported = origin === 'api' && known.some((key) => keys.get(key)?.origin === 'import');
+  return hasSameHoles && isDeepStrictEqual(known, loadKeys) && !isImported && reread !== 'closed';
 }
 
 /** Holes without the ids of their requests: each request has another one. */

@@ -112,7 +112,7 @@ function isReread<Upstream>(slice: Slice, { pipeline, job }: Pass<Upstream>): bo
 }
 
 function rereadOf({ reread }: Slice, { refresh }: Job): Slice['reread'] {
-  return reread ?? (refresh === true ? {} : undefined);
+  return reread ?? (refresh === true ? 'complete' : undefined);
 }
 
 /**

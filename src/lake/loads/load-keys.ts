@@ -4,13 +4,11 @@ import type { Snapshot } from '../catalog/snapshot.js';
 import { overlap, type Window } from '../../core/windows.js';
 import { joinedSince } from './loaded-spans.js';
 
-/** How a slice is read again. */
-export interface Reread {
-  /** Whether the read is recorded even if nothing has changed. */
-  readonly isNoted?: boolean;
-  /** Whether new rows are expected, as of an open settlement. */
-  readonly mayGrow?: boolean;
-}
+/**
+ * What is read again: what was `complete` when it was read before, an `open` settlement, or one that has `closed` since. Of the last two new
+ * rows are expected; that one has closed is recorded even where its rows are the same.
+ */
+export type Reread = 'complete' | 'open' | 'closed';
 
 /** The load keys that a slice has read. */
 export interface SliceLoads {

@@ -18,7 +18,7 @@ export interface SliceReplacement extends Chosen {
   readonly known: readonly string[];
   /** The files with rows of `known`, and what is derived from them. */
   readonly stored: readonly DataFile[];
-  /** The load keys of which no row stays: `replacedKeys`, and imported ones whose span is loaded once the slice is. */
+  /** The load keys of which no row stays: `replacedKeys`, and imported ones whose whole span is loaded once the slice is. */
   readonly whole: readonly string[];
   /** The other imported load keys that the window reaches: some of their rows may stay. */
   readonly partial: readonly string[];
@@ -85,7 +85,7 @@ function reachedImports(
   };
 }
 
-/** What another run may change of what a slice replaces: files, load keys, and the versions that set those of the slice. */
+/** What another run may change: the load keys and files that a slice replaces, and the versions that set its own load keys. */
 function stateOf({ slice, snapshot, isConflict, whole, partial, removed, rewritten }: SliceReplacement): unknown {
   const { account, pipeline, loadKeys, takesOver = [] } = slice;
   const versions = [...loadKeys, ...takesOver].map((key) => snapshot.key({ account, pipeline, key })?.version);

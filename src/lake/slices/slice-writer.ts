@@ -77,11 +77,11 @@ export class SliceWriter {
     const revision = slice.reread === undefined ? undefined : await this.#revisions.compare(replacement);
     if (revision === 'same') return noFiles;
     if (revision === 'refused') return 'refused';
-    const [lake, clock] = [this.#lake, this.#clock];
     if (rewritten.length === 0) return this.#commitWith(replacement, revision, noRemainder);
-    return withWorkspace(defaultLimits, lake.store, async (workspace) =>
-      this.#commitWith(replacement, revision, await remainderOf({ lake, clock, workspace }, replacement)),
-    );
+    return withWorkspace(defaultLimits, this.#lake.store, async (workspace) => {
+      const remainder = await remainderOf({ lake: this.#lake, clock: this.#clock, workspace }, replacement);
+      return this.#commitWith(replacement, revision, remainder);
+    });
   }
 
   async #commitWith(

@@ -4,7 +4,7 @@ import { memoryStore } from '../memory-store.js';
 import { committed, newFileOf, noRevisions, opened, sliceOf, standing, things } from '../small-table.js';
 
 const reread = (key: string, text: string) =>
-  sliceOf(key, { reread: {}, files: [newFileOf(things, text, { loadKeys: [key] })] });
+  sliceOf(key, { reread: 'complete', files: [newFileOf(things, text, { loadKeys: [key] })] });
 
 test('a slice that loses each attempt to another run fails, and says so', async () => {
   const store = memoryStore();

@@ -209,10 +209,9 @@ export function reportCollector({ report, label, lookup }: ReportSlice): Collect
           const line = settlement.header.number;
           leftOpen.push({ label: `${label}, line ${line}`, reason: unclearText(settlement.id, rows) });
         } else if ((rows.end ?? Infinity) >= lookup.forgottenBefore) {
-          // Its rows are the same, but from now on a sync reads it.
-          const reread = { isNoted: lookup.imported.delete(key) };
+          lookup.imported.delete(key);
           const warnings = settlementWarnings(rows, `report ${report.id}`);
-          read.push({ rows, part: { name, label: settlementLabel, loadKeys, reread, warnings } });
+          read.push({ rows, part: { name, label: settlementLabel, loadKeys, reread: 'complete', warnings } });
         }
       }
       return settlements.length;

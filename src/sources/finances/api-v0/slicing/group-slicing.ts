@@ -98,9 +98,9 @@ function syncedGroups(job: SyncJob, { pipeline, listing }: GroupSlicingOptions):
     const known = slice.loadKeys.map((loadKey) => loaded.get(loadKey)).find((key) => key !== undefined);
     if (known === undefined) return missing.some((window) => contains(window, slice.opened)) ? slice : undefined;
     const isRefused = refusedAfter(known.holes) !== undefined;
-    if (isOpen(slice)) return isRefused ? undefined : { ...slice, reread: { mayGrow: true } };
+    if (isOpen(slice)) return isRefused ? undefined : { ...slice, reread: 'open' };
     const end = slice.group.end ?? 0;
-    if (known.readAt < end + settlingMs) return { ...slice, reread: { isNoted: true, mayGrow: true } };
+    if (known.readAt < end + settlingMs) return { ...slice, reread: 'closed' };
     return end >= requestedLookBackFrom && !isRefused ? slice : undefined;
   };
   return listed

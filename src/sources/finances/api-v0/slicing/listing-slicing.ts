@@ -90,7 +90,7 @@ function listingQueue(queue: SliceQueue<WindowSlice>, job: Job, listing: string)
         .filter(({ window, slice }) => (rounds.get(slice.name) ?? 0) < mostOf(window, slice))
         .map(({ slice }): ListingSlice => {
           count(rounds, slice.name);
-          return { ...slice, reread: {}, stored: () => storedListing(lake, account, listing, slice) };
+          return { ...slice, reread: 'complete', stored: () => storedListing(lake, account, listing, slice) };
         });
     },
   };
