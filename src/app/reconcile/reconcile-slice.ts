@@ -99,7 +99,7 @@ export class EventRevisions implements Revisions {
   }
 
   /** The verdict on a slice whose stored rows can't be read, by the log alone. */
-  async #verdictByLog({ slice, known, stored }: SliceReplacement, reason: string): Promise<Verdict> {
+  #verdictByLog({ slice, known, stored }: SliceReplacement, reason: string): Verdict {
     const { pipeline, loadKeys, main, acceptEmpty: accepted = false } = slice;
     const mains = filesIn(stored, main);
     const rows = rowsOf(mains);
@@ -109,8 +109,6 @@ export class EventRevisions implements Revisions {
     const isEmptied = mains.length > 0 && hasNoRows(slice);
     const emptied = isEmptied ? [{ pipeline, load_keys: loadKeys, ...lack }] : [];
     if (isEmptied && !accepted) return { outcome: 'refused', emptied };
-    // A commit doesn't rewrite a file that the log has with the same content.
-    await repairFiles(this.#lake, slice, stored);
     return { outcome: withoutHistory, emptied, uncompared: [{ pipeline, load_keys: loadKeys, reason }] };
   }
 

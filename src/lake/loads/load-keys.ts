@@ -5,8 +5,8 @@ import { overlap, type Window } from '../../core/windows.js';
 import { joinedSince } from './loaded-spans.js';
 
 /**
- * What is read again: what was `complete` when it was read before, an `open` settlement, or one that has `closed` since. Of the last two new
- * rows are expected; that one has closed is recorded even where its rows are the same.
+ * What is read again: what was `complete` when it was read before, an `open` settlement, or one that has `closed` since. Settlements are
+ * expected to have new rows. The read of a `closed` one is recorded even where it has none.
  */
 export type Reread = 'complete' | 'open' | 'closed';
 
