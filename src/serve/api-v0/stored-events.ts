@@ -1,7 +1,8 @@
 import { readParquet } from '../../core/duckdb/literals.js';
 import { loadKeyFor } from '../../lake/catalog/load-key.js';
 import * as tables from '../../sources/finances/api-v0/event-tables.js';
-import { latest, type CommittedFile } from '../lake/committed-files.js';
+import type { DataFile } from '../../lake/delta/data-file.js';
+import { latest } from '../lake/committed-files.js';
 import { boundsOf, type LakePages } from '../lake/lake-pages.js';
 import {
   sentColumns,
@@ -148,7 +149,7 @@ class OrderIndex {
   }
 
   /** All rows of an order in the files, and, where hashes collide, rows of other orders. Calls run one after the other. */
-  orderRows(order: string, files: readonly CommittedFile[]): Promise<FileRows[]> {
+  orderRows(order: string, files: readonly DataFile[]): Promise<FileRows[]> {
     return this.#mutex.run(async () => {
       await this.#index(files);
       const found = await this.#pages.readers.rows({
@@ -158,10 +159,10 @@ class OrderIndex {
         parameters: [order],
       });
       const byNumber = new Map(found.map(({ file, rows }) => [Number(file), rows]));
-      const containing = files.filter(({ path }) => byNumber.has(this.#numbers.get(path) ?? -1));
+      const containing = files.filter(({ lakePath }) => byNumber.has(this.#numbers.get(lakePath) ?? -1));
       const addresses = await this.#pages.addresses(containing);
-      return containing.map(({ path }, at) => {
-        const rows = byNumber.get(this.#numbers.get(path) ?? -1) ?? undefined;
+      return containing.map(({ lakePath }, at) => {
+        const rows = byNumber.get(this.#numbers.get(lakePath) ?? -1) ?? undefined;
         return {
           file: addresses[at] ?? '',
           rows: rows === undefined ? undefined : String(rows).split(' ').map(Number),
@@ -170,17 +171,17 @@ class OrderIndex {
     });
   }
 
-  async #index(files: readonly CommittedFile[]): Promise<void> {
+  async #index(files: readonly DataFile[]): Promise<void> {
     if (!this.#isCreated) await this.#execute('CREATE TABLE orders (hash UBIGINT, file INTEGER, "row" INTEGER)');
     this.#isCreated = true;
-    const current = new Set(files.map(({ path }) => path));
+    const current = new Set(files.map(({ lakePath }) => lakePath));
     const removed = [...this.#numbers].filter(([path]) => !current.has(path));
     if (removed.length > 0) {
       await this.#execute(`DELETE FROM orders WHERE file IN (${removed.map(([, number]) => number).join(', ')})`);
       for (const [path] of removed) this.#numbers.delete(path);
     }
     for (const file of files) {
-      if (this.#numbers.has(file.path)) continue;
+      if (this.#numbers.has(file.lakePath)) continue;
       const number = this.#count++;
       const [address = ''] = await this.#pages.addresses([file]);
       const rows = numberedRows(address);
@@ -188,7 +189,7 @@ class OrderIndex {
         `INSERT INTO orders SELECT hash(amazon_order_id), ${number}, file_row_number FROM ${rows} ` +
           'WHERE amazon_order_id IS NOT NULL',
       );
-      this.#numbers.set(file.path, number);
+      this.#numbers.set(file.lakePath, number);
     }
   }
 

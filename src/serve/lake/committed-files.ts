@@ -1,95 +1,93 @@
-import { storesRaw } from '../../core/columns/table.js';
+import { pipelines } from '../../../pipelines/all-pipelines.js';
+import { storesRaw, tablesOf } from '../../core/columns/table.js';
 import { compare } from '../../core/compare.js';
-import { groupBy } from '../../core/group-by.js';
 import type { DataFile } from '../../lake/delta/data-file.js';
 import type { Clock } from '../../core/clock.js';
 import { Lake } from '../../lake/lake.js';
 import { tables } from '../../sources/finances/lake-tables.js';
 import type { Store } from '../../lake/store/store.js';
 
-/** A committed file of one account, with statistics of its rows from the log. */
-export interface CommittedFile {
-  readonly file: DataFile;
-  /** Path within the lake. */
-  readonly path: string;
-  /** Size in bytes. */
-  readonly size: number;
-  readonly rows: number;
-  /**
-   * Least and greatest instant of its rows, microseconds since 1970; `earliest` and `latest` where the log doesn't have
-   * them.
-   */
-  readonly least: bigint;
-  readonly greatest: bigint;
-  readonly loadKeys: readonly string[];
-}
-
 /** Bounds of all instants that a column can hold, microseconds since 1970. */
 const earliest = -(2n ** 63n);
 export const latest = 2n ** 63n - 1n;
 
-/** The files of one account in a main table, at the newest version of its log that was read. */
+/** Least and greatest instant of a file's rows, microseconds since 1970; `earliest` and `latest` where the log doesn't have them. */
+interface FileBounds {
+  readonly least: bigint;
+  readonly greatest: bigint;
+}
+
+/** The files of one account in a table, at the newest version of the lake that was read. */
 export class CommittedFiles {
+  readonly name: string;
   readonly #lake: Lake;
-  readonly #table: string;
   readonly #account: string;
   readonly #column: string;
   /** Never invalidated, as files don't change. */
-  readonly #cache = new WeakMap<DataFile, CommittedFile>();
-  #version = -2;
-  #files: readonly CommittedFile[] = [];
-  #byLoadKey: ReadonlyMap<string, readonly { readonly file: CommittedFile }[]> | undefined;
+  readonly #bounds = new WeakMap<DataFile, FileBounds>();
 
   /** @param column the instant by which rows are selected */
   constructor(lake: Lake, table: string, account: string, column: string) {
     this.#lake = lake;
-    this.#table = table;
+    this.name = table;
     this.#account = account;
     this.#column = column;
   }
 
-  get name(): string {
-    return this.#table;
-  }
-
   /** The newest version of the table that was read. */
   get version(): number {
-    return this.#lake.snapshot.versionOf(this.#table);
+    return this.#lake.snapshot.versionOf(this.name);
   }
 
   /** All files of the account. */
-  get all(): readonly CommittedFile[] {
-    const { version } = this;
-    if (version !== this.#version) {
-      this.#files = this.#lake.snapshot.filesOf(this.#table, this.#account).map((file) => this.#read(file));
-      this.#byLoadKey = undefined;
-      this.#version = version;
-    }
-    return this.#files;
+  get all(): readonly DataFile[] {
+    return this.#lake.snapshot.filesOf(this.name, this.#account);
   }
 
   /** The files with rows of a load key: of a settlement, or of an order that was requested. */
-  withLoadKey(loadKey: string): readonly CommittedFile[] {
-    const { all } = this;
-    this.#byLoadKey ??= groupBy(
-      all.flatMap((file) => file.loadKeys.map((key) => ({ key, file }))),
-      ({ key }) => key,
-    );
-    return this.#byLoadKey.get(loadKey)?.map(({ file }) => file) ?? [];
+  withLoadKey(loadKey: string): readonly DataFile[] {
+    const { name } = this;
+    const filling = pipelines.filter((pipeline) => tablesOf(pipeline).some((table) => table.name === name));
+    return filling.flatMap((pipeline) => this.#lake.snapshot.filesWith(name, this.#account, pipeline.name, [loadKey]));
   }
 
-  #read(file: DataFile): CommittedFile {
-    const cached = this.#cache.get(file);
-    if (cached !== undefined) return cached;
-    const { size, rows, loadKeys } = file;
-    const path = file.lakePath;
-    const read = { file, path, size, rows, loadKeys, ...boundsOf(file, this.#column) };
-    this.#cache.set(file, read);
-    return read;
+  /**
+   * Those of some files to read for the first `rows` rows from `from` (included) to `to` (excluded): as few as the log's statistics
+   * allow, so that a page of a large lake opens two or three files and not all of them. Before the instant `until` no other file has
+   * rows of the range.
+   */
+  nearest(
+    files: readonly DataFile[],
+    from: bigint,
+    to: bigint,
+    rows: number,
+  ): { readonly files: readonly DataFile[]; readonly until: bigint } {
+    const overlapping = files
+      .map((file) => ({ file, ...this.#boundsOf(file) }))
+      .filter(({ least, greatest }) => greatest >= from && least < to)
+      .toSorted((a, b) => compare(a.greatest, b.greatest));
+    let until = to;
+    let found = 0;
+    for (const { file, least, greatest } of overlapping) {
+      // The number of rows within the range is unknown for a file that crosses a bound.
+      if (least <= from || greatest >= to) continue;
+      found += file.rows;
+      if (found < rows) continue;
+      until = greatest + 1n;
+      break;
+    }
+    const nearest = overlapping.filter(({ least }) => least < until).toSorted((a, b) => compare(a.least, b.least));
+    return { files: nearest.map(({ file }) => file), until };
+  }
+
+  #boundsOf(file: DataFile): FileBounds {
+    const bounds = this.#bounds.get(file) ?? boundsIn(file, this.#column);
+    this.#bounds.set(file, bounds);
+    return bounds;
   }
 }
 
-function boundsOf(file: DataFile, column: string): Pick<CommittedFile, 'least' | 'greatest'> {
+function boundsIn(file: DataFile, column: string): FileBounds {
   const { least: first = '', greatest: last = '', hasNoNull } = file.columnStatistics(column);
   const [least, greatest] = [Date.parse(first), Date.parse(last)];
   // A row without the instant is sorted by another one, which the statistics don't cover.
@@ -97,36 +95,6 @@ function boundsOf(file: DataFile, column: string): Pick<CommittedFile, 'least' |
   return isKnown
     ? { least: BigInt(least) * 1000n, greatest: BigInt(greatest) * 1000n }
     : { least: earliest, greatest: latest };
-}
-
-/**
- * The files to read for the first `rows` rows from `from` (included) to `to` (excluded): as few as the log's statistics
- * allow, so that a page of a large lake opens two or three files and not all of them. Before the instant `until` no other file has
- * rows of the range.
- */
-export function nearestFiles(
-  files: readonly CommittedFile[],
-  from: bigint,
-  to: bigint,
-  rows: number,
-): { readonly files: readonly CommittedFile[]; readonly until: bigint } {
-  const overlapping = files
-    .filter(({ least, greatest }) => greatest >= from && least < to)
-    .toSorted((a, b) => compare(a.greatest, b.greatest));
-  let until = to;
-  let found = 0;
-  for (const file of overlapping) {
-    // The number of rows within the range is unknown for a file that crosses a bound.
-    if (file.least <= from || file.greatest >= to) continue;
-    found += file.rows;
-    if (found < rows) continue;
-    until = file.greatest + 1n;
-    break;
-  }
-  return {
-    files: overlapping.filter(({ least }) => least < until).toSorted((a, b) => compare(a.least, b.least)),
-    until,
-  };
 }
 
 /** The tables that store the received JSON. */

@@ -1,4 +1,4 @@
-import { DamagedFile } from '../../lake/delta/data-file.js';
+import { DamagedFile, type DataFile } from '../../lake/delta/data-file.js';
 import { pipelineFilling } from '../../../pipelines/all-pipelines.js';
 import { compare } from '../../core/compare.js';
 import { isFileMissing } from '../../core/duckdb/views.js';
@@ -7,7 +7,7 @@ import { refusedAfter } from '../../lake/catalog/load-key.js';
 import { FileCache, type CacheSettings } from '../../lake/files/file-cache.js';
 import type { BackendPage, BackendQuery } from '../operation/backend-page.js';
 import type { Window } from '../../core/windows.js';
-import { CommittedFiles, nearestFiles, type CommittedFile, type MainTables } from './committed-files.js';
+import { CommittedFiles, type MainTables } from './committed-files.js';
 import {
   cursorAfter,
   cursorText,
@@ -142,7 +142,7 @@ export class LakePages {
         const needed = count + (after?.copies ?? 0);
         const start = after === undefined || after.at < from ? from : after.at;
         const read = async (rows: number): Promise<RowsAhead | undefined> => {
-          const { files, until } = nearestFiles(all, start, to, rows);
+          const { files, until } = table.nearest(all, start, to, rows);
           const addresses = await this.addresses(files);
           const found = await this.rows(addresses, query(addresses, { from, to: until }, { after, count: needed }));
           if (found.length < needed && until < to) return undefined;
@@ -161,7 +161,7 @@ export class LakePages {
   withoutRange(
     key: string,
     tables: readonly CommittedFiles[],
-    files: readonly CommittedFile[],
+    files: readonly DataFile[],
     rows: (page: PageStart) => Promise<StoredRow[]>,
   ): PagedQuestion {
     return {
@@ -179,7 +179,7 @@ export class LakePages {
   ofTable(
     key: string,
     table: CommittedFiles,
-    files: readonly CommittedFile[],
+    files: readonly DataFile[],
     query: (files: readonly string[], page: PageStart) => SqlQuery,
   ): PagedQuestion {
     return this.withoutRange(key, [table], files, async (page) => {
@@ -193,9 +193,10 @@ export class LakePages {
    *
    * @throws DamagedFile for a file of S3 that is damaged, or missing because a commit has replaced it
    */
-  async addresses(files: readonly CommittedFile[]): Promise<string[]> {
-    await this.#cache?.fetch(files.map(({ file }) => file));
-    return files.map(({ file, path }) => this.#cache?.localPath(file) ?? this.#tables.store.localPath(path) ?? path);
+  async addresses(files: readonly DataFile[]): Promise<string[]> {
+    await this.#cache?.fetch(files);
+    const { store } = this.#tables;
+    return files.map((file) => this.#cache?.localPath(file) ?? store.localPath(file.lakePath) ?? file.lakePath);
   }
 
   async rows(addresses: readonly string[], query: SqlQuery): Promise<StoredRow[]> {
@@ -205,7 +206,7 @@ export class LakePages {
 }
 
 /** Rows of one read, by the average row size of the file with the largest rows. */
-function rowsPerRead(files: readonly CommittedFile[]): number {
+function rowsPerRead(files: readonly DataFile[]): number {
   const largest = files.reduce((most, { size, rows }) => (rows > 0 ? Math.max(most, size / rows) : most), 1);
   return Math.floor(bytesAtOnce / largest);
 }
