@@ -1,4 +1,4 @@
-import { type DataFile, type FileFigures, lakePathOf, type SharedTags } from './delta/data-file.js';
+import { type DataFile, type FileFigures, lakePathOf, rowsOf, type SharedTags } from './delta/data-file.js';
 import type { Add } from './delta/actions.js';
 import { LedgerlakeError } from '../core/errors.js';
 import { groupBy } from '../core/group-by.js';
@@ -160,8 +160,10 @@ export function changeOf(
   { removed, keys }: ReplacedFiles,
   now: number,
 ): Change {
-  // Readers of a table's changes needn't look at files that have the same rows as the ones they replace.
-  const isDataChange = adds.size === 0 || [...adds.keys()].some(({ dataChange }) => dataChange);
+  const files = [...adds.keys()];
+  // Readers of a table's changes needn't look at files that have the same rows as the ones they replace. They must where rows are gone.
+  const isDataChange =
+    files.length === 0 || files.some(({ dataChange }) => dataChange) || rowsOf(files) !== rowsOf(removed);
   const removals = groupBy(removed, ({ table }) => table);
   const additions = groupBy(adds, ([{ table }]) => table.name);
   const tables = [...new Set([...removals.keys(), ...additions.keys()])].map((name): [string, TableChange] => {

@@ -187,7 +187,7 @@ export class DataFile implements Add {
 }
 
 /** The total rows of files by their log entries. */
-export function rowsOf(files: readonly DataFile[]): number {
+export function rowsOf(files: readonly Pick<DataFile, 'rows'>[]): number {
   return files.reduce((sum, { rows }) => sum + rows, 0);
 }
 
