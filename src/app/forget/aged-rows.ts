@@ -1,5 +1,4 @@
 import type { DataFile } from '../../lake/delta/data-file.js';
-import type { Clock } from '../../core/clock.js';
 import type { Table } from '../../core/columns/table.js';
 import { readParquet, timestampLiteral } from '../../core/duckdb/literals.js';
 import { LedgerlakeError } from '../../core/errors.js';
@@ -33,7 +32,6 @@ function ruleOf(table: Table): AgingRule | undefined {
 
 interface Retention {
   readonly lake: Lake;
-  readonly clock: Clock;
   readonly workspace: Workspace;
   readonly account: string;
   /** Rows before this instant are removed: milliseconds since 1970. */
@@ -65,9 +63,9 @@ interface AgedFile {
  * @param before milliseconds since 1970
  * @throws LedgerlakeError LAKE_STORE or SQL where a file is missing or can't be read, before anything is removed
  */
-export async function removeAged(lake: Lake, account: string, before: number, clock: Clock): Promise<void> {
+export async function removeAged(lake: Lake, account: string, before: number): Promise<void> {
   const remove = async (workspace: Workspace): Promise<void> => {
-    const retention: Retention = { lake, clock, workspace, account, before };
+    const retention: Retention = { lake, workspace, account, before };
     const listed = keptGroups(retention);
     const aged: AgedTable[] = [];
     const rowless: LoadKey[] = [];

@@ -96,7 +96,7 @@ async function removeAccountRows(
   const filesBefore = accountFiles(lake, account);
   const spared = new Set([leasePath(lease.id)]);
   signal.throwIfAborted();
-  await (before === undefined ? removeAccount(lake, account) : removeAged(lake, account, before, clock));
+  await (before === undefined ? removeAccount(lake, account) : removeAged(lake, account, before));
   if (before !== undefined) for (const path of await forgetRequestedRanges(store, account, before)) spared.add(path);
   emit({ event: 'message', message: `${account}: removed from the tables; erasing the remaining files` });
   // Saved pages may be outside of the lake: those of a lake on S3 are on this machine.

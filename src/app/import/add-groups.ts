@@ -41,7 +41,7 @@ export async function addGroups(
   day: number,
   rows: readonly GroupRow[],
 ): Promise<AddedRows> {
-  const { lake, clock, account } = target;
+  const { lake, account } = target;
   const { name, main, derived } = pipeline;
   const loadKeys = [importedKey(dayOf(day))];
   const slice: SliceCommit = {
@@ -82,7 +82,7 @@ export async function addGroups(
       groups: all.map(groupSpan),
       dataChange: true,
     });
-    const remainder = await remainderOf({ lake, clock, workspace }, replacement);
+    const remainder = await remainderOf({ lake, workspace }, replacement);
     const files = [newGroups, ...remainder.files];
     const written = await commitImported(target, pipeline, { over, files, loadKeys, replaced: stored.files });
     return { ...nothing, rows: { groups: added }, ...written, known };

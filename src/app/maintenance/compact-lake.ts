@@ -88,14 +88,14 @@ async function compactPipeline(
 
 /** Merges bundles, and commits what replaces them. */
 async function commitMerge(
-  { lake, clock, signal }: MaintenanceRun,
+  { lake, signal }: MaintenanceRun,
   workspace: Workspace,
   pipeline: PipelineTables,
   bundles: readonly Bundle[],
   summary: RewriteSummary,
 ): Promise<void> {
   const { main } = pipeline;
-  const files = await mergedFiles({ lake, clock, workspace, pipeline }, bundles, signal);
+  const files = await mergedFiles({ lake, workspace, pipeline }, bundles, signal);
   const mains = bundles.map((bundle) => bundle.main);
   const replaced = (snapshot: Snapshot) => ({ removed: withDerived(snapshot, mains) });
   const written = await lake.commitFiles({ operation: 'OPTIMIZE', main, files, over: bundles, replaced });

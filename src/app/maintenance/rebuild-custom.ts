@@ -87,13 +87,13 @@ export async function rebuildCustom(
 
 /** Writes the files that replace a bundle's, with rows that are derived again; undefined where the rows are unchanged. */
 async function rederivedFiles(
-  { lake, clock, signal }: MaintenanceRun,
+  { lake, signal }: MaintenanceRun,
   workspace: Workspace,
   pipeline: PipelineTables,
   bundle: Bundle,
   loaded: LoadedDefinition,
 ): Promise<NewFile[] | undefined> {
-  const rewriting = { lake, clock, workspace, pipeline };
+  const rewriting = { lake, workspace, pipeline };
   const { stored, isWhole } = await fetchStored(rewriting, bundle);
   const { account, month, loadKeys, shared } = bundle.main;
   const target = { account, month, loadKeys, shared, name: nameOf('compact', { loadKeys, month }), dataChange: true };

@@ -329,7 +329,7 @@ async function readableFiles(
  *
  * @throws LedgerlakeError LAKE_STORE, LAKE_UNCLEAR
  */
-export async function takeOutUnloaded({ lake, clock, workspace }: RepairedFiles): Promise<void> {
+export async function takeOutUnloaded({ lake, workspace }: RepairedFiles): Promise<void> {
   for (const pipeline of loadedPipelines(lake)) {
     for (const account of lake.snapshot.accounts()) {
       await takeOutFatherless(lake, pipeline, account);
@@ -338,7 +338,7 @@ export async function takeOutUnloaded({ lake, clock, workspace }: RepairedFiles)
       const { name, main, derived } = pipeline;
       const slice = { pipeline: name, account, loadKeys: [], takesOver: keys, name: '', main, derived, files: [] };
       const replacement = replacementOf(lake.snapshot, slice);
-      const remainder = await remainderOf({ lake, clock, workspace }, replacement);
+      const remainder = await remainderOf({ lake, workspace }, replacement);
       await lake.commitFiles({
         operation: 'REPAIR',
         main,

@@ -1,4 +1,3 @@
-import type { Clock } from '../../core/clock.js';
 import type { Table, PipelineTables } from '../../core/columns/table.js';
 import { messageOf } from '../../core/errors.js';
 import { footerTexts } from '../../core/parquet/footer.js';
@@ -22,7 +21,6 @@ export interface Bundle extends Chosen {
 /** The lake, workspace and pipeline of a rewrite of bundles. */
 export interface Rewriting {
   readonly lake: Lake;
-  readonly clock: Clock;
   readonly workspace: Workspace;
   readonly pipeline: PipelineTables;
 }

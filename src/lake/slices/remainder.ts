@@ -29,12 +29,12 @@ import { replacedEvents } from '../loads/undated-events.js';
  * run has replaced it
  */
 export async function remainderOf(
-  { lake, clock, workspace }: Pick<Rewriting, 'lake' | 'clock' | 'workspace'>,
+  { lake, workspace }: Pick<Rewriting, 'lake' | 'workspace'>,
   replacement: SliceReplacement,
 ): Promise<Remainder> {
   const { slice, snapshot, rewritten } = replacement;
   const pipeline = { name: slice.pipeline, main: slice.main, derived: slice.derived };
-  const rewriting = { lake, clock, workspace, pipeline };
+  const rewriting = { lake, workspace, pipeline };
   const unselectable = rewritten.find((file) => !canSelectRows(pipeline.main, file.loadKeys));
   if (unselectable !== undefined) throw unselectableFailure(lake, unselectable);
   const paths = new Set(rewritten.map(({ path }) => path));

@@ -79,7 +79,7 @@ export class SliceWriter {
     if (revision === 'refused') return 'refused';
     if (rewritten.length === 0) return this.#commitWith(replacement, revision, noRemainder);
     return withWorkspace(defaultLimits, this.#lake.store, async (workspace) => {
-      const remainder = await remainderOf({ lake: this.#lake, clock: this.#clock, workspace }, replacement);
+      const remainder = await remainderOf({ lake: this.#lake, workspace }, replacement);
       return this.#commitWith(replacement, revision, remainder);
     });
   }

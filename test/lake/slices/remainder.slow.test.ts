@@ -74,7 +74,7 @@ describe('reading again what compact has merged', () => {
     const lake = await copied(small.lake);
     const contents = await contentsOf(lake, clock);
     await compacted({ lake }, { clock });
-    await removeAged(await open(lake, clock), 'shop', window(2).window.start, clock);
+    await removeAged(await open(lake, clock), 'shop', window(2).window.start);
     expect(await contents.differences()).toEqual({ events: 3, entries: 6 });
     const opened = await open(lake, clock);
     // The window is loaded still, and the file of the others names it.
@@ -155,7 +155,7 @@ describe('reading again what compact has merged', () => {
     const folder = await temporaryFolder();
     await withWorkspace(limits, opened.store, async (workspace) => {
       const replacement = replacementOf(opened.snapshot, slice);
-      const { files, mains } = await remainderOf({ lake: opened, clock, workspace }, replacement);
+      const { files, mains } = await remainderOf({ lake: opened, workspace }, replacement);
       expect(mains).toEqual([file]);
       const addressesOf = async (name: string) => {
         const own = files.filter(({ table }) => table.name === name);
