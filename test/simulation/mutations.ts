@@ -150,9 +150,9 @@ export const mutations: readonly Mutation[] = [
     'conflict-ignored',
     'of two runs that load a window both store it',
     1,
-    'src/lake/slices/slice-writer',
-    'over: [replacement],',
-    'over: [],',
+    'src/lake/slices/slice-replacement',
+    'isConflict: hasConflict(snapshot, slice),',
+    'isConflict: false,',
   ),
   mutation(
     'replaced-file-stays',
