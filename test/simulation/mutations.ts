@@ -167,8 +167,8 @@ export const mutations: readonly Mutation[] = [
     'a commit is claimed while its data files are written',
     1,
     'src/lake/lake',
-    'await this.#write(files);\n      claimed',
-    'void this.#write(files).catch(() => undefined);\n      claimed',
+    'await this.#write(adds);\n      claimed',
+    'void this.#write(adds).catch(() => undefined);\n      claimed',
   ),
   mutation(
     'unclear-counts-as-lost',
