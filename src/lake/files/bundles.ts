@@ -36,7 +36,8 @@ export function bundlesOf(
   return files.toSorted((a, b) => (a.path < b.path ? -1 : 1)).map((main) => bundleOf(snapshot, pipeline, main));
 }
 
-function bundleOf(snapshot: Snapshot, pipeline: PipelineTables, main: DataFile): Bundle {
+/** The bundle of a main table's file. */
+export function bundleOf(snapshot: Snapshot, pipeline: PipelineTables, main: DataFile): Bundle {
   const derived = pipeline.derived.flatMap((table) => snapshot.derivedFrom(table.name, main.account, main.lakePath));
   const bundle: Bundle = {
     main,

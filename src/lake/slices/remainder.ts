@@ -11,7 +11,7 @@ import type { Lake } from '../lake.js';
 import { noRemainder, type Remainder, type SliceReplacement } from './slice-replacement.js';
 import { importedKey } from '../loads/imported-spans.js';
 import { windowOf } from '../loads/load-keys.js';
-import { bundlesOf, fetchFiles, filesByTable, writeBundle, type Bundle, type Rewriting } from '../files/bundles.js';
+import { bundleOf, fetchFiles, filesByTable, writeBundle, type Bundle, type Rewriting } from '../files/bundles.js';
 import { sortedFile } from '../files/sorted-file.js';
 import { canSelectRows, instantColumn, loadKeyCondition } from '../files/load-key-rows.js';
 import { statementOver } from '../../core/duckdb/sql-statements.js';
@@ -37,8 +37,7 @@ export async function remainderOf(
   const rewriting = { lake, workspace, pipeline };
   const unselectable = rewritten.find((file) => !canSelectRows(pipeline.main, file.loadKeys));
   if (unselectable !== undefined) throw unselectableFailure(lake, unselectable);
-  const paths = new Set(rewritten.map(({ path }) => path));
-  const bundles = bundlesOf({ snapshot }, pipeline, slice.account).filter(({ main }) => paths.has(main.path));
+  const bundles = rewritten.map((main) => bundleOf(snapshot, pipeline, main));
   const ofPartial = await replacedImports(rewriting, replacement, bundles);
   const files: NewFile[] = [];
   const mains: DataFile[] = [];
