@@ -130,7 +130,7 @@ export async function sameRows(database: Database, table: Table, a: string, b: s
 export async function storedRaws(
   lake: Lake,
   table: Table,
-  choose: () => readonly DataFile[],
+  choose: (snapshot: Snapshot) => readonly DataFile[],
   loadKeys: readonly string[],
 ): Promise<string[]> {
   const rows = await queryFiles(
@@ -146,19 +146,19 @@ export async function storedRaws(
 /**
  * Runs a query over the rows of a table's files that meet a condition.
  *
- * @param choose returns the files of the newest version
+ * @param choose returns the files of a snapshot
  * @param query returns the query, given the query for the rows
  * @throws LedgerlakeError LAKE_STORE for a file that is missing or isn't what its commit says
  */
 export function queryFiles(
   lake: Lake,
   table: Table,
-  choose: () => readonly DataFile[],
+  choose: (snapshot: Snapshot) => readonly DataFile[],
   condition: string,
   query: (rows: string) => string,
 ): Promise<readonly Readonly<Record<string, unknown>>[]> {
   const isLive = (file: DataFile) => (snapshot: Snapshot) => snapshot.file(table.name, file.path) !== undefined;
-  const chooseFiles = () => choose().map((file) => ({ file, isCurrent: isLive(file) }));
+  const chooseFiles = (newest: Snapshot) => choose(newest).map((file) => ({ file, isCurrent: isLive(file) }));
   return withWorkspace(defaultLimits, lake.store, (workspace) =>
     overNewest(lake, chooseFiles, async (chosen) => {
       const files = await new CheckedFiles(lake.store, workspace).of(chosen.map(({ file }) => file));

@@ -14,7 +14,7 @@ test('stored rows are read from the files of a newer version where another run h
   await small.remove();
   const older = await open(lake, clock);
   const keys = [1, 2, 3].flatMap((number) => window(number).loadKeys);
-  const files = () => older.snapshot.filesOf(events.name, 'shop');
+  const files = (snapshot = older.snapshot) => snapshot.filesOf(events.name, 'shop');
   expect(files()).toHaveLength(3);
   await compacted({ lake }, { clock });
   const raws = await storedRaws(older, events, files, keys);

@@ -1,3 +1,4 @@
+import type { Snapshot } from '../../../lake/catalog/snapshot.js';
 import { groupBy } from '../../../core/group-by.js';
 import { contains, dayMs, overlap, type Window } from '../../../core/windows.js';
 import type { Job, Reading, SyncJob } from '../../../engine/run/pipeline.js';
@@ -295,8 +296,9 @@ async function storedDeferrals(
   pipeline: string,
   filter: (row: StoredDeferral) => boolean,
 ): Promise<StoredDeferral[]> {
-  const chosen = () => job.lake.snapshot.filesOf(transactions.name, job.account, pipeline).filter(mayBeDeferred);
-  if (chosen().length === 0) return [];
+  const chosen = (snapshot: Snapshot) =>
+    snapshot.filesOf(transactions.name, job.account, pipeline).filter(mayBeDeferred);
+  if (chosen(job.lake.snapshot).length === 0) return [];
   // Imported here: a lake without deferred transactions needs no DuckDB.
   const { queryFiles } = await import('../../../lake/files/month-files.js');
   const instants = ['posted_at', 'window_start', 'window_end', 'maturity_at'].map(
@@ -345,8 +347,8 @@ async function storedTransactions(
   before = Infinity,
 ): Promise<{ readonly id: string; readonly raw: string }[]> {
   const loadKey = windowKey(window);
-  const chosen = () =>
-    lake.snapshot.filesOf(transactions.name, account, pipeline).filter((file) => file.loadKeys.includes(loadKey));
+  const chosen = (snapshot: Snapshot) =>
+    snapshot.filesOf(transactions.name, account, pipeline).filter((file) => file.loadKeys.includes(loadKey));
   const { queryFiles } = await import('../../../lake/files/month-files.js');
   const { loadKeyCondition } = await import('../../../lake/files/load-key-rows.js');
   const isExcluded = `posted_at >= make_timestamptz(${before * 1000}) AND posted_at < window_end`;

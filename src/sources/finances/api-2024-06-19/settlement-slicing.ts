@@ -1,3 +1,4 @@
+import type { Snapshot } from '../../../lake/catalog/snapshot.js';
 import { spanIn, loadKeyFor } from '../../../lake/catalog/load-key.js';
 import type { Table, PipelineTables } from '../../../core/columns/table.js';
 import { monthOf, overlap, type Window } from '../../../core/windows.js';
@@ -110,11 +111,11 @@ async function namedSettlements(
   main: Table,
   range: Window,
 ): Promise<NamedSettlement[]> {
-  const chosen = () =>
-    lake.snapshot
+  const chosen = (snapshot: Snapshot) =>
+    snapshot
       .filesOf(main.name, account, pipeline)
       .filter((file) => file.loadKeys.some((key) => overlap(spanIn('window', key) ?? { start: 0, end: 0 }, range)));
-  if (chosen().length === 0) return [];
+  if (chosen(lake.snapshot).length === 0) return [];
   // Imported here: other runs need no DuckDB.
   const { queryFiles } = await import('../../../lake/files/month-files.js');
   const rows = await queryFiles(

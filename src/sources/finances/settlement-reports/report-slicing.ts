@@ -1,3 +1,4 @@
+import type { Snapshot } from '../../../lake/catalog/snapshot.js';
 import { shortHash } from '../../../core/short-hash.js';
 import { isoDate } from '../../../core/numeric/instant.js';
 import { dayMs, type Window } from '../../../core/windows.js';
@@ -166,8 +167,8 @@ const nothingStored: StoredSettlements = {
 
 /** The documents that stored settlements are from, by load key. */
 async function storedDocuments({ lake, account }: Job): Promise<ReadonlyMap<string, string>> {
-  const chosen = () => lake.snapshot.filesOf(settlementReports.name, account, pipeline);
-  if (chosen().length === 0) return new Map();
+  const chosen = (snapshot: Snapshot) => snapshot.filesOf(settlementReports.name, account, pipeline);
+  if (chosen(lake.snapshot).length === 0) return new Map();
   // Imported here: other runs need no DuckDB.
   const { queryFiles } = await import('../../../lake/files/month-files.js');
   const rows = await queryFiles(

@@ -1,3 +1,4 @@
+import type { Snapshot } from '../../../../lake/catalog/snapshot.js';
 import type { Lake } from '../../../../lake/lake.js';
 import { contains, dayMs, uncovered, type Window } from '../../../../core/windows.js';
 import type { ForecastRequest, Job, Probe, ProbedPage, Slicing, Warnings } from '../../../../engine/run/pipeline.js';
@@ -105,8 +106,8 @@ function listingWarnings(job: Job, listing: string): Warnings {
 async function storedListing(lake: Lake, account: string, listing: string, slice: WindowSlice): Promise<Uint8Array> {
   // Imported here: most runs find no gap, and need no DuckDB.
   const { storedRaws } = await import('../../../../lake/files/month-files.js');
-  const chosen = () => lake.snapshot.filesWith(groups.name, account, listing, slice.loadKeys);
-  const raws = chosen().length === 0 ? [] : await storedRaws(lake, groups, chosen, slice.loadKeys);
+  const chosen = (snapshot: Snapshot) => snapshot.filesWith(groups.name, account, listing, slice.loadKeys);
+  const raws = chosen(lake.snapshot).length === 0 ? [] : await storedRaws(lake, groups, chosen, slice.loadKeys);
   return Buffer.from(`{"payload":{"FinancialEventGroupList":[${raws.join(',')}]}}`);
 }
 
