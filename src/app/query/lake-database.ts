@@ -17,22 +17,22 @@ import {
 } from '../../core/duckdb/connection.js';
 import type { TableFaults } from './file-fault.js';
 
-/** A lake as `LakeDatabase` reads it. */
+/** A lake as `LakeDatabase` reads it. What a statement reads `StatementScopes` says. */
 export interface QueriedLake {
   readonly tables: readonly ViewedTable[];
   /** Returns the committed files of the newest version. Called again where a commit has replaced a file of a query. */
   readonly lakeFiles: () => Promise<LakeFiles>;
   /** Returns the tables with faulty files among those that a statement names. */
-  readonly faultsFor?: (statement: string) => Promise<TableFaults>;
+  readonly faultsFor: (statement: string) => Promise<TableFaults>;
   /** Fetches the files that a statement reads. Returns whether those of a view have changed. */
-  readonly fetchFor?: (statement: string, database: Database, options: QueryOptions) => Promise<boolean>;
+  readonly fetchFor: (statement: string, database: Database, options: QueryOptions) => Promise<boolean>;
   /** As `fileFault`. */
-  readonly faultOf?: (error: unknown) => Promise<unknown>;
+  readonly faultOf: (error: unknown) => Promise<unknown>;
   /**
    * Returns the statements that create the macros and further views which a statement may read, over the views of the newest version;
    * without one, all. All of them take as long as DuckDB's own start: each is created for the first statement that may read it.
    */
-  readonly macrosFor?: (statement?: string) => readonly string[];
+  readonly macrosFor: (statement?: string) => readonly string[];
 }
 
 /**
@@ -162,10 +162,10 @@ export class LakeDatabase implements Database {
   async #faultOf(error: unknown): Promise<unknown> {
     const text = messageOf(error);
     const known = [...this.#faults.values()].find(({ message }) => text.includes(message));
-    return known ?? (await this.#lake.faultOf?.(error)) ?? error;
+    return known ?? this.#lake.faultOf(error);
   }
 
-  async #createMacros(signal = this.#signal, macros = this.#lake.macrosFor?.() ?? []): Promise<void> {
+  async #createMacros(signal = this.#signal, macros = this.#lake.macrosFor()): Promise<void> {
     for (const macro of macros) {
       await this.duckdb.execute(macro, { signal });
       this.#macros.add(macro);
@@ -178,15 +178,11 @@ export class LakeDatabase implements Database {
    */
   async #preparedFor(statement: string, { signal = this.#signal, parameters }: QueryOptions = {}): Promise<Database> {
     const { faultsFor, fetchFor, macrosFor } = this.#lake;
-    const macros = macrosFor?.(statement) ?? [];
-    await this.#createMacros(
-      signal,
-      macros.filter((macro) => !this.#macros.has(macro)),
-    );
-    const faults = await faultsFor?.(statement);
-    if (faults !== undefined) await this.#addFaults(faults, signal);
+    const macros = macrosFor(statement).filter((macro) => !this.#macros.has(macro));
+    await this.#createMacros(signal, macros);
+    await this.#addFaults(await faultsFor(statement), signal);
     for (let attempt = 1; attempt <= mostAttempts; attempt++) {
-      if ((await fetchFor?.(statement, this.duckdb, { signal, parameters })) !== true) break;
+      if (!(await fetchFor(statement, this.duckdb, { signal, parameters }))) break;
       await this.refresh(signal);
     }
     return this.duckdb;

@@ -35,7 +35,7 @@ export function sqlTables(
 export const lakeTables = sqlTables(tables);
 
 /** A lake for queries. */
-export interface LakeReader extends Required<QueriedLake> {
+export interface LakeReader extends QueriedLake {
   readonly lake: Lake;
   /** The only folders that its statements need. */
   readonly folders: readonly string[];

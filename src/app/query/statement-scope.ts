@@ -1,5 +1,5 @@
 import { withoutTexts, wordsOf } from '../../core/duckdb/sql-statements.js';
-import { isMacro, viewStatements } from './views.js';
+import { emptyWithout, isMacro, viewStatements } from './views.js';
 
 /** Functions and statements whose text may lack the names of the tables that they read. */
 const computed = ['query', 'query_table', 'json_execute_serialized_sql', 'import'] as const;
@@ -36,13 +36,19 @@ interface Definition {
   readonly statement: string;
   readonly name: string;
   readonly words: ReadonlySet<string>;
-  /** The only table of which it has rows, as its comment names it: `Empty without TABLE.` */
-  readonly only: string | undefined;
 }
 
 const viewTexts = [...viewStatements([]).values()];
 
-/** The scopes of the statements of one session. */
+/**
+ * The scopes of the statements of one session, by their words: a table or view counts as read where its name is a word of the statement, of
+ * a view that it names, or of an earlier statement. So more may be read than is: a column, an alias or a CTE with the name of a table
+ * makes its files checked and fetched, and its views created, in vain, and may add a note on it. The result is the same. Views keep it
+ * rare: names of their own end with `_`. Fewer tables than are read would leave a file out, so a statement whose text may lack names (`computed`) reads all.
+ *
+ * DuckDB's `getTableNames` doesn't do: it needs the views, which are created for the statements that may read them, and it returns no name
+ * for a statement with parameters, for EXECUTE, for PIVOT and for several statements.
+ */
 export class StatementScopes {
   readonly #tables: readonly string[];
   /** The views, newest first: each reads earlier ones only. */
@@ -106,7 +112,8 @@ export class StatementScopes {
   #tablesUnder(name: string, above: ReadonlySet<string> = new Set()): readonly string[] {
     const view = this.#viewNamed(name);
     if (view === undefined) return [name];
-    if (view.only !== undefined) return [view.only];
+    const only = emptyWithout.get(name);
+    if (only !== undefined) return [only];
     const seen = new Set([...above, name]);
     return [...view.words].filter((word) => !seen.has(word)).flatMap((word) => this.#tablesUnder(word, seen));
   }
@@ -122,8 +129,7 @@ function definitionsOf(statements: readonly string[]): Definition[] {
     .map((statement) => {
       const code = withoutTexts(statement);
       const [, name = ''] = /CREATE OR REPLACE (?:VIEW|MACRO) "?(\w+)/.exec(code) ?? [];
-      const [, only] = /^-- Empty without (\w+)\.$/m.exec(statement) ?? [];
-      return { statement, name: name.toLowerCase(), words: wordsOf(code), only };
+      return { statement, name: name.toLowerCase(), words: wordsOf(code) };
     })
     .toReversed();
 }

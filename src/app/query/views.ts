@@ -44,6 +44,9 @@ export const views = inOrder(
   new Map(texts.map(([name, text]) => [name, text.replaceAll(/\$(\w+)/g, (all, word: string) => known[word] ?? all)])),
 );
 
+/** The only table of which a view has rows, where it reads others too, for notes on empty results. */
+export const emptyWithout: ReadonlyMap<string, string> = new Map([['settlement_items', 'settlement_reports']]);
+
 function inOrder(unordered: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
   const left = new Map(unordered);
   const ordered = new Map<string, string>();

@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { LakeDatabase } from '../../../src/app/query/lake-database.js';
+import { wholeLake } from './whole-lake.js';
 import { entriesQuery, lakeFolder, tables, type LakeFolder } from '../../core/duckdb/lake-fixture.js';
 import { failureOf } from '../../failure-of.js';
 
@@ -27,7 +28,7 @@ async function changingLake(name: string) {
     files = [newer];
     rmSync(old, { force: true });
   };
-  const lake = await LakeDatabase.open({ tables, lakeFiles });
+  const lake = await LakeDatabase.open({ ...wholeLake, tables, lakeFiles });
   onTestFinished(() => {
     lake.close();
   });

@@ -4,7 +4,7 @@ import { lakeTables } from '../../../src/app/query/lake-files.js';
 import { StatementScopes } from '../../../src/app/query/statement-scope.js';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import { createViews } from '../../../src/core/duckdb/views.js';
-import { viewStatements } from '../../../src/app/query/views.js';
+import { emptyWithout, viewStatements, viewTexts } from '../../../src/app/query/views.js';
 
 const tables = lakeTables.map(({ name }) => name);
 const views = [...viewStatements(lakeTables).values()];
@@ -64,4 +64,13 @@ test('a view is created with those that it reads, in their order', async () => {
   expect(created.length).toBeLessThan(all.length / 2);
   for (const statement of created) await database.execute(statement);
   expect(await database.rows('FROM ledger')).toEqual([]);
+});
+
+test('a view is known to be empty without a table where its text says so', () => {
+  const said = [...viewTexts()].flatMap(([name, text]) =>
+    Array.from(text.matchAll(/Empty without (\w+)\./g), ([, table]) => [name, table]),
+  );
+  expect(said).toEqual([...emptyWithout]);
+  for (const [name, table] of emptyWithout)
+    expect(scopes().of(`FROM ${name}`).relations).toEqual([{ name, tables: [table] }]);
 });

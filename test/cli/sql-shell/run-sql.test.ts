@@ -10,6 +10,7 @@ import { entriesQuery, lakeFolder, tables, type LakeFolder } from '../../core/du
 import { Kept } from '../../core/text/streams.js';
 import { sheetIn } from '../../core/text/unzipped.js';
 import { temporaryFolder } from '../../app/lake-run.js';
+import { wholeLake } from '../../app/query/whole-lake.js';
 import type { LakeFiles } from '../../../src/core/duckdb/views.js';
 import { failureOf } from '../../failure-of.js';
 
@@ -36,6 +37,7 @@ async function sql(options: Partial<RunSqlOptions> & { readonly typed?: string }
   const output = new Kept();
   const errorOutput = new Kept();
   const code = await runSql({
+    ...wholeLake,
     format: 'csv',
     scope: { lake: 'data/lake' },
     lakeFiles: () => Promise.resolve(files),
