@@ -18,6 +18,7 @@ const smallAndLong = [
   ],
   ...['/import/overlapping-inputs.', '/verify/several-accounts.', '/transactions/releases.', '/transactions/nights.'],
   ...['/docs/api-pages.', '/parquet/encoder-pages.', '/pipelines/any-order.', '/lake/s3-run.'],
+  ...['/simulation/simulation.', '/finances/json-grammar.'],
 ];
 
 class LongestFirst extends BaseSequencer {
