@@ -57,7 +57,7 @@ const headBytes = 200;
  */
 export async function report(options: ReportOptions, { clock, signal, output, emit }: ReadingContext): Promise<void> {
   // An invalid range is an error before anything is read.
-  if (options.from !== undefined) readDateRange(options, clock.now());
+  readDateRange(options, clock.now());
   const format = formatOf(options);
   const path = options.output ?? (format === 'csv' ? 'ledgerlake-report' : `ledgerlake-report.${format}`);
   if (format === 'csv' && path === '-') throw usageError('expected --output to name a folder for --format csv, got -');

@@ -11,7 +11,6 @@ import { rangeMarginMs, readDateRange, type RangeOptions } from '../configuratio
 import { importedDays } from '../../lake/loads/imported-spans.js';
 import { loadedWindows } from '../../engine/slicing/window-slices.js';
 import { contains, dayMs, joined, spanOf, type Window } from '../../core/windows.js';
-import { isoInstant } from '../../core/numeric/instant.js';
 import { listedGroups, unloadedGroups } from '../settlements/listed-groups.js';
 import { storedPipelines, type StoredPipeline } from '../coverage/stored-pipelines.js';
 import type { Day, DayState } from '../../engine/run/day-states.js';
@@ -251,7 +250,11 @@ export function loadedRange(
 export function statusRange(options: RangeOptions, loaded: Window | undefined, now: number): Window {
   // Orders have no dates: where nothing else is loaded, the default range is shown.
   if (loaded === undefined || options.from !== undefined) return readDateRange(options, now);
-  if (options.to !== undefined) return readDateRange({ ...options, from: isoInstant(loaded.start) }, now);
+  if (options.to !== undefined) {
+    const range = readDateRange(options, now);
+    // An account that began later is shown as one that has nothing of the default range.
+    return loaded.start < range.end ? { start: loaded.start, end: range.end } : range;
+  }
   const latest = Math.floor((now - rangeMarginMs) / 1000) * 1000;
   // A clock that was put back must not hide what is loaded.
   return { start: loaded.start, end: latest - loaded.end >= dayMs ? latest : loaded.end };

@@ -87,7 +87,7 @@ export async function readStatus(
   { clock, emit }: Pick<RunContext, 'clock' | 'emit'>,
 ): Promise<StatusFacts> {
   // The range is checked before anything is read.
-  if (options.from !== undefined) readDateRange(options, clock.now());
+  readDateRange(options, clock.now());
   const lake = await openExistingLake(options.lake, clock, emit);
   const { allowed } = options;
   if (allowed !== undefined) lake.limitTo(allowed);

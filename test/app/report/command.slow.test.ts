@@ -109,6 +109,7 @@ test('what is wrong with the question writes nothing', async () => {
     { account: 'nobody' },
     { from: 'yesterday' },
     { to: '2025' },
+    { to: '2025', lake: folder },
     { from: '2025-03-02', to: '2025-03-01' },
   ]) {
     await expect(run({ output, ...options })).rejects.toMatchObject({ code: 'USAGE', exitCode: 2 });

@@ -102,6 +102,15 @@ test('accounts stand one after the other, and one of them alone', async () => {
   });
 });
 
+test('an account that began after the end of the range has nothing, and the other one its figures', async () => {
+  const pipelines = ['financial-events'];
+  lake = await loadedLake(smallBackend(), [{ pipelines }, { account: 'late', pipelines, from: '2025-03-01' }]);
+  const { page, accounts, currencies } = await reported(lake, { to: '2025-03-01' });
+  expect([accounts, currencies]).toEqual([['late', 'shop'], 1]);
+  expect(page.texts('#a1-coverage figcaption')).toEqual(['financial-events: 0 of 90 days loaded, 90 missing.']);
+  expect(page.texts('#a2-coverage figcaption')).toEqual(['financial-events: 9 of 9 days loaded.']);
+});
+
 test('twenty currencies have a chapter each, and a month that lost money is below zero', async () => {
   const codes = Array.from('ABCDEFGHIJKLMNOPQRST', (letter) => `X${letter}${letter}`);
   lake = await loadedLake(arrayBackend(manyCurrencies(codes)));

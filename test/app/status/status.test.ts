@@ -238,6 +238,17 @@ describe('the range', () => {
     expect(text).toMatch(/ --from 2025-02-25 --to 2025-02-26\n/);
   });
 
+  test('of an account that began after its end is one that has nothing, and others are shown', async () => {
+    const pipelines = ['financial-events'];
+    extra = await loadedLake(smallBackend(), [{ pipelines }, { account: 'late', pipelines, from: '2025-03-01' }]);
+    const text = await shown(extra, { to: '2025-03-01' });
+    expect(text).toContain('late, 2024-12-01 to 2025-03-01\n');
+    expect(text).toContain('0 of 90 days loaded, 90 missing\n');
+    expect(text).toContain('shop, 2025-02-20 to 2025-03-01\n');
+    expect(text).toContain('9 of 9 days loaded\n');
+    expect(await shown(extra, { to: '2025-03-02' })).toContain('late, 2025-03-01 to 2025-03-02\n');
+  });
+
   test('ends with the pipeline that was loaded first, where others follow within a day', async () => {
     const pipelines = ['financial-events'];
     extra = await loadedLake(smallBackend(), [
@@ -258,6 +269,7 @@ describe('the range', () => {
   test('must be one', async () => {
     await expect(shown(gaps, { from: '2025-02-22', to: '2025-02-21' })).rejects.toMatchObject({ code: 'USAGE' });
     await expect(shown(gaps, { from: 'yesterday' })).rejects.toMatchObject({ code: 'USAGE' });
+    await expect(shown(gaps, { to: 'tomorrow', lake: 's3://' })).rejects.toThrow(/^expected --to /);
   });
 
   test('does not hide what is loaded when the clock was put back', async () => {
