@@ -6,22 +6,20 @@ import {
   everyOption,
   CommandArguments,
   markedWords,
-  printResult,
   refuseFlagValues,
   type CommandDefinition,
   type OptionDefinition,
 } from './options/command-definition.js';
 import { commandNames, noCommand, parserFault, severalCommands } from './parser-fault.js';
-import { failedEvent, fallbackListener, openListener, type OneOfSeveral } from './listener.js';
+import { failedEvent, failureIn, fallbackListener, openListener, type OneOfSeveral } from './listener.js';
 import { runAccounts, type AccountRun } from './account-runs.js';
+import { RunOutput } from './run-output.js';
 import { readRunAccounts } from './options/command-settings.js';
 import { confirmOnTerminal, watchOutput } from './options/terminal.js';
 import type { Stopping } from './options/stop-signals.js';
-import { proseWidth, terminalWidth } from '../core/text/sink.js';
-import { wrapForTerminal } from '../core/text/width.js';
+import { proseWidth } from '../core/text/sink.js';
 import { systemClock } from '../core/clock.js';
-import { program, withCommandsIn, type CommandScope } from '../app/command-text.js';
-import { CommandError, failedSummary, failureOf } from '../app/command-result.js';
+import { program } from '../app/command-text.js';
 import type { CommandContext } from '../app/context.js';
 import { configuredNames } from '../app/configuration/read-configuration.js';
 import { LedgerlakeError, usageError } from '../core/errors.js';
@@ -158,15 +156,13 @@ function refuseAccounts(args: CommandArguments, { name, severalAccounts }: Comma
   throw usageError(`expected --account once, got it with ${accounts.join(' and ')}; ${help}`);
 }
 
-/** Runs a command and reports its failure. */
+/** Runs a command, and prints its result or its failure. `oneOfSeveral`: left out, the only run. */
 async function runOnce(
   args: CommandArguments,
   command: CommandDefinition,
   { onSummary, notifyEnd, ...processContext }: RunsContext,
-  /** Undefined: the only account. */
   oneOfSeveral?: OneOfSeveral,
 ): Promise<AccountRun> {
-  const { reported, print: printOut = printResult } = oneOfSeveral ?? {};
   let unopened: unknown;
   const listener = await openListener(args, command, processContext, oneOfSeveral).catch((error: unknown) => {
     // The others run all the same.
@@ -175,31 +171,9 @@ async function runOnce(
     return fallbackListener(process.argv.slice(2), processContext.clock);
   });
   const { emit } = listener;
-  const isJson = args.flag('json');
-  const print = (text: string): void => {
-    if (!isJson && !args.flag('quiet')) printOut(wrapForTerminal(text, terminalWidth(process.stdout)));
-  };
-  const printObject = (object: object | undefined): void => {
-    if (isJson && object !== undefined) printOut(JSON.stringify(object));
-  };
-  const given = { account: args.text('account'), lake: args.text('lake'), pipelines: {} };
-  const fail = (error: unknown): AccountRun => {
-    const { text, summary: known } = error instanceof CommandError ? error : { text: undefined, summary: given };
-    if (text !== undefined && text !== '') print(text);
-    const failure = failureIn(args.scope(), failureOf(error));
-    const { code, message, exitCode } = failure;
-    // A wrong command line or file concerns all accounts, the failure of a run its own.
-    if (exitCode !== 2 || reported?.has(message) !== true) emit(failure);
-    reported?.add(message);
-    // A wrong command line has no object, unless other accounts have theirs.
-    const hasObject = exitCode !== 2 || text !== undefined || reported !== undefined;
-    const summary = failedSummary(known, { code, message });
-    onSummary(args.text('account'), summary);
-    if (hasObject) printObject(summary);
-    return { exitCode, summary };
-  };
+  const output = new RunOutput(args, { emit, onSummary, oneOfSeveral });
   const crash = (error: unknown): void => {
-    const { exitCode } = fail(readerFailure(error));
+    const { exitCode } = output.failed(readerFailure(error));
     process.exitCode = exitCode;
     void listener
       .close()
@@ -208,31 +182,23 @@ async function runOnce(
   };
   process.once('uncaughtException', crash);
   try {
-    if (unopened !== undefined) return fail(unopened);
-    const notifyJob = async (exitCode: number, run: object): Promise<void> => {
-      const { notify } = await import('./notification.js');
-      await notify(args, { command: command.name, exitCode, runs: [run] }, processContext);
-    };
-    const context = {
+    if (unopened !== undefined) return output.failed(unopened);
+    const result = await command.run(args, {
       ...processContext,
-      print,
-      confirm: confirmOnTerminal(processContext.signal),
       emit,
+      print: (text) => {
+        output.print(text);
+      },
+      confirm: confirmOnTerminal(processContext.signal),
       printCompletion,
-      notify: notifyJob,
-    };
-    const result = await command.run(args, context);
-    if (typeof result === 'number') {
-      const summary = { ...given, status: result === 0 ? 'done' : 'failed' };
-      onSummary(args.text('account'), summary);
-      return { exitCode: result, summary };
-    }
-    onSummary(args.text('account'), result.summary);
-    if (result.text !== '') print(result.text);
-    printObject(result.summary);
-    return { exitCode: result.exitCode ?? 0, summary: result.summary };
+      notify: async (exitCode, run) => {
+        const { notify } = await import('./notification.js');
+        await notify(args, { command: command.name, exitCode, runs: [run] }, processContext);
+      },
+    });
+    return output.ended(result);
   } catch (error) {
-    return fail(error);
+    return output.failed(error);
   } finally {
     await listener.close();
     process.off('uncaughtException', crash);
@@ -330,12 +296,6 @@ function readerFailure(error: unknown): unknown {
       'memory ran out; restore the file from a copy, what was committed stays',
     { cause: error },
   );
-}
-
-/** The failure of a command. Commands in its message get the options of the command line. */
-function failureIn(scope: CommandScope, error: unknown): ReturnType<typeof failedEvent> {
-  const failure = failedEvent(error);
-  return { ...failure, message: withCommandsIn(scope, failure.message) };
 }
 
 /**

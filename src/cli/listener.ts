@@ -5,7 +5,7 @@ import {
   refuseSharedFile,
 } from '../app/configuration/metrics-file.js';
 import type { Clock } from '../core/clock.js';
-import { withCommandsIn } from '../app/command-text.js';
+import { withCommandsIn, type CommandScope } from '../app/command-text.js';
 import type { Configuration } from '../app/configuration/configuration.js';
 import { accountPattern, demoAccount } from '../app/configuration/account.js';
 import { misspeltVariables } from '../app/configuration/misspelt-variables.js';
@@ -286,4 +286,10 @@ export function failedEvent(error: unknown): Extract<RunEvent, { event: 'failed'
     details: error instanceof LedgerlakeError ? (error.details ?? null) : null,
     stack: stacks.length === 0 ? null : stacks.join('\n'),
   };
+}
+
+/** The failure of a command. Commands in its message get the options of the command line. */
+export function failureIn(scope: CommandScope, error: unknown): ReturnType<typeof failedEvent> {
+  const failure = failedEvent(error);
+  return { ...failure, message: withCommandsIn(scope, failure.message) };
 }
