@@ -46,7 +46,7 @@ export type Cause =
   /** Not from the API: a signal's reason, a failed sign-in, an error of this program. */
   | 'other';
 
-/** The outcome of a slice that can't be read. */
+/** What an error says about the slice that can't be read; `outcomeOf` decides what is done. */
 export type SliceVerdict =
   /** The run ends: no other slice can or may be read. */
   | 'abort'
@@ -54,10 +54,6 @@ export type SliceVerdict =
   | 'skip'
   /** As `skip`, for a reason that no other slice shares: it doesn't count as a sign that all of them fail. */
   | 'skip-alone'
-  | SplitVerdict;
-
-/** The outcome of a slice of which shorter ones may be read. */
-export type SplitVerdict =
   /** It can't be resumed: it is split, or read again from its beginning. */
   | 'retry'
   /** It is too large: it is split. */

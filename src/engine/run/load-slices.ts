@@ -1,17 +1,15 @@
 import { fileMetadata, newFile } from '../../lake/files/new-file.js';
-import { DamagedFile } from '../../lake/delta/data-file.js';
 import { Readable, Transform } from 'node:stream';
 import { pipeline as streamPipeline } from 'node:stream/promises';
 import type { Clock } from '../../core/clock.js';
 import { count } from '../../core/count.js';
-import { LedgerlakeError, messageOf } from '../../core/errors.js';
+import { messageOf } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { encodeFile } from '../../core/parquet/encode-file.js';
 import type { NewFile } from '../../lake/commit-files.js';
 import { SliceWriter, type CommittedSlice, type Revisions } from '../../lake/slices/slice-writer.js';
-import type { SliceVerdict } from '../retry/causes.js';
-import { sliceVerdict } from '../retry/read-failure.js';
 import { oversizedPages } from './concurrency-plan.js';
+import { failureKindOf, OversizedSlice, outcomeOf } from './failed-slice.js';
 import { addSlice, type PipelineCounts, type SliceFigures } from './pipeline-counts.js';
 import type { Batch, Collector, Job, Pipeline, Reading, SlicePart } from './pipeline.js';
 import { Scheduler, type OpenSlice } from './scheduler.js';
@@ -52,8 +50,8 @@ interface Pass<Upstream> extends PipelineRunOptions<Upstream> {
  * After an abort complete slices are still committed, before this function returns. So the signal goes to the scheduler and to
  * the reading, and the failure of a slice never fails a stream.
  *
- * @returns whether each slice that was read is committed: another run may have loaded a part of it meanwhile, and an answer that is
- * refused may be of a window that has grown
+ * @returns whether each slice that was read is committed. If not, the caller plans again, because the lake may still lack days of one:
+ * another run has loaded only a part of it meanwhile, or its answer was refused and its window is longer than what is loaded of it.
  * @throws the first failure, or the reason of a signal with slices left, after every open slice has ended
  */
 export async function loadSlices<Upstream>(
@@ -167,7 +165,7 @@ async function readSlice<Upstream>(open: OpenSlice, pass: Pass<Upstream>): Promi
     try {
       return await wholeSlice(open, pass);
     } catch (error) {
-      if (settle(error, open, pass, attempt) !== 'retry') return undefined;
+      if (!settle(error, open, pass, attempt)) return undefined;
     }
   }
 }
@@ -227,13 +225,6 @@ async function wholeSlice<Upstream>(open: OpenSlice, pass: Pass<Upstream>): Prom
 
 /** Pages after which an oversized slice is no longer abandoned. */
 const firstPages = 3;
-
-/** A slice that is too large for one chain of pages, and was put back into the queue. */
-class OversizedSlice extends LedgerlakeError {
-  constructor() {
-    super('STOPPED', 'it has far more results than expected');
-  }
-}
 
 /** Collects the pages, then yields the rows of all of them. */
 async function* flattened<Upstream>(
@@ -346,72 +337,23 @@ function holePlace({ loadKey, place }: SliceHole, { label, loadKeys }: Slice): s
   return [label, ...(loadKeys.length > 1 && loadKey !== undefined ? [loadKey] : []), place].join(', ');
 }
 
-/** Reads of a slice from its beginning. */
-const maxReads = 3;
-
-/** Slices left open before the first page, after which a failure ends the run. */
-const mostLeftOpen = 4;
-
 /**
- * Applies the verdict on a failed slice: with `retry` it stays open; otherwise it is closed, and split, skipped, or the end of the
- * pass.
+ * Does what is decided about a failed slice: with `retry` it stays open; otherwise it is closed, and split, left open for the next
+ * run, or the end of the pass.
+ *
+ * @returns whether it is read again now
  */
-function settle<Upstream>(error: unknown, open: OpenSlice, pass: Pass<Upstream>, attempt: number): Settled {
+function settle<Upstream>(error: unknown, open: OpenSlice, pass: Pass<Upstream>, attempt: number): boolean {
   const { slice } = open;
-  const verdict = verdictOn(error, slice, pass, attempt);
-  if (verdict === 'abort') pass.scheduler.fail(isFruitless(pass) ? fruitless(error, slice, pass) : error);
+  const { verdict, isAlone, error: failure } = outcomeOf(error, slice, attempt, pass);
+  if (verdict === 'abort') pass.scheduler.fail(failure);
   else {
     const reason = messageOf(error);
-    const isAlone = verdict === 'skip-alone';
-    const outcome = isAlone ? 'skip' : verdict;
-    if (outcome === 'skip') pass.summary.leftOpen.push({ label: slice.label, reason, isAlone });
-    const cause = failureKindOf(error);
-    pass.emit({ event: 'slice-failed', ...eventLabels(slice, pass), verdict: outcome, cause, reason });
+    if (verdict === 'skip') pass.summary.leftOpen.push({ label: slice.label, reason, isAlone });
+    pass.emit({ event: 'slice-failed', ...eventLabels(slice, pass), verdict, cause: failureKindOf(error), reason });
   }
   if (verdict !== 'retry') close(open, pass);
-  return verdict;
-}
-
-/** The kind of a `ReadFailure`; null for any other error. */
-export function failureKindOf(error: unknown): string | null {
-  return error instanceof LedgerlakeError && 'kind' in error && typeof error.kind === 'string' ? error.kind : null;
-}
-
-/** The outcome of a failed slice. */
-type Settled = Exclude<SliceVerdict, 'split-to-days'>;
-
-/** The outcome of a failed slice, after trying to split it. */
-function verdictOn<Upstream>(error: unknown, slice: Slice, pass: Pass<Upstream>, attempt: number): Settled {
-  const { pipeline, queue, signal } = pass;
-  if (error instanceof OversizedSlice) return 'split';
-  if (signal.aborted) return 'abort';
-  // A merged file that can't be read keeps one slice from being replaced, and no other.
-  if (error instanceof DamagedFile) return 'skip';
-  const verdict = sliceVerdict(pipeline, error);
-  if (verdict === 'abort' || verdict === 'skip-alone') return verdict;
-  if (isFruitless(pass)) return 'abort';
-  if (verdict === 'skip') return verdict;
-  if (queue.split(slice, verdict)) return verdict === 'shorten' ? verdict : 'split';
-  return verdict === 'retry' && attempt < maxReads ? verdict : 'skip';
-}
-
-/** Whether too many slices were left open before the first page for the others to succeed. */
-function isFruitless<Upstream>({ summary }: Pass<Upstream>): boolean {
-  return summary.pages === 0 && summary.leftOpen.filter(({ isAlone }) => !isAlone).length >= mostLeftOpen;
-}
-
-/** The error of a run that a slice ends, with the slice and the reason. */
-function fruitless<Upstream>(error: unknown, { label }: Slice, { pipeline, signal }: Pass<Upstream>): unknown {
-  if (!(error instanceof LedgerlakeError) || signal.aborted) return error;
-  const { code, status, details } = error;
-  const message =
-    `${pipeline.name} ${label}: ${error.message.replace(/\.?$/, '.')} ${mostLeftOpen} others failed before it and no page arrived, so ` +
-    'the run stops; run it again later';
-  return new LedgerlakeError(code, message, {
-    cause: error,
-    ...(status !== undefined && { status }),
-    ...(details !== undefined && { details }),
-  });
+  return verdict === 'retry';
 }
 
 function eventLabels<Upstream>(slice: Slice, { pipeline }: Pass<Upstream>): { pipeline: string; slice: string } {

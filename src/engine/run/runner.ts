@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { LedgerlakeError, messageOf } from '../../core/errors.js';
-import { failureKindOf, loadSlices, type PipelineRunOptions } from './load-slices.js';
+import { failureKindOf } from './failed-slice.js';
+import { loadSlices, type PipelineRunOptions } from './load-slices.js';
 import { sliceVerdict } from '../retry/read-failure.js';
 import { addWarnings, figuresOf, PipelineCounts } from './pipeline-counts.js';
 import type { Job, Pipeline } from './pipeline.js';

@@ -1,6 +1,6 @@
 import type { Stretch } from './concurrency-plan.js';
 import type { Window } from '../../core/windows.js';
-import type { SplitVerdict } from '../retry/causes.js';
+import type { SliceVerdict } from '../retry/causes.js';
 import type { SliceCommit } from '../../lake/slices/slice-commit.js';
 
 /** The unit of reading, retrying and committing: its rows become one file per table, in one commit. */
@@ -48,7 +48,7 @@ export interface SliceQueue<S extends Slice = Slice> {
    */
   recut?(slice: S): boolean;
   /** Puts back a slice that can't be read: as two, or to read its window in halves; false where shorter windows don't help. */
-  split(slice: S, verdict: SplitVerdict): boolean;
+  split(slice: S, verdict: SliceVerdict): boolean;
 }
 
 /** Assumed pages of a slice before any was read. */
@@ -67,7 +67,7 @@ export function listQueue<S extends Slice>(
   slices: readonly S[],
   noun: string,
   spanOf: (slice: S) => Window | undefined,
-  bisected: (slice: S, verdict: SplitVerdict) => S | undefined = () => undefined,
+  bisected: (slice: S, verdict: SliceVerdict) => S | undefined = () => undefined,
 ): SliceQueue<S> {
   const waiting = [...slices];
   const found = new Map<S, number>();
