@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { Clock } from '../../src/core/clock.js';
-import { backfill, type BackfillCommand } from '../../src/app/load/backfill.js';
+import { backfill } from '../../src/app/load/backfill.js';
+import type { LoadOptions } from '../../src/app/load/run-settings.js';
 import { succeeded } from './ended.js';
 import type { Database } from '../../src/core/duckdb/connection.js';
 import { LakeDatabase } from '../../src/app/query/lake-database.js';
@@ -43,7 +44,7 @@ export async function serving(options: EmulatorOptions): Promise<string> {
 }
 
 /** A backfill of the synthetic seller, not throttled; the lake is to be named. */
-export const defaults: BackfillCommand = {
+export const defaults: LoadOptions = {
   pipelines: [],
   lake: '',
   account: undefined,
@@ -68,7 +69,7 @@ export interface Ran {
  * happens.
  */
 export async function ran(
-  options: Partial<BackfillCommand>,
+  options: Partial<LoadOptions>,
   {
     clock,
     signal = new AbortController().signal,

@@ -1,7 +1,7 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { BackfillCommand } from '../../src/app/load/backfill.js';
+import type { LoadOptions } from '../../src/app/load/run-settings.js';
 import { createSeller } from '../../src/emulator/seller/seller.js';
 import { ran, serving, temporaryFolder } from '../app/lake-run.js';
 import { compacted } from '../app/maintenance/kept-lake.js';
@@ -34,7 +34,7 @@ function byAccount({ text }: { readonly text: string }): Map<string, string> {
 }
 
 /** A lake with one account of several that all have the same; what a whole account has, by table. */
-async function lakeOfOne(kept: Pick<BackfillCommand, 'retentionHours' | 'export'> = {}) {
+async function lakeOfOne(kept: Pick<LoadOptions, 'retentionHours' | 'export'> = {}) {
   const clock = setClock('2026-03-15T12:00:00Z');
   const endpoint = await serving({
     backend: createSeller({ seed: 7, events: 900, profile: 'edge-cases' }, clock),

@@ -2,49 +2,10 @@ import { defaultApi, type Api } from '../../sources/finances/api-names.js';
 import { defaultPipelines, pipelines } from '../../../pipelines/all-pipelines.js';
 import { tablesOf, type PipelineTables } from '../../core/columns/table.js';
 import { usageError } from '../../core/errors.js';
-import { readEndpoint } from '../../engine/http/address.js';
-import type { LoadValues } from '../../engine/run/load-options.js';
-import { readAccount, readCustomAccount } from './account.js';
-import { rangeMarginMs } from './range.js';
-import type { OptionalSettings } from './settings.js';
 import { nearestName } from '../../core/text/fault-line.js';
 import { isCustom, type CustomPipeline } from '../../sources/custom/custom-pipeline.js';
 import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
 import { orderIdPattern } from '../../sources/finances/api-v0/operations.js';
-
-/** The options that decide what a run loads, and for which account. */
-export interface ChoiceOptions extends OptionalSettings<'api' | 'marginMinutes'>, Pick<LoadValues, 'orders'> {
-  readonly account: string | undefined;
-  readonly endpoint: string | undefined;
-  /** Names of pipelines; empty: the default ones of the API. */
-  readonly pipelines: readonly string[];
-  /** All custom pipelines, named or not. */
-  readonly customPipelines?: readonly CustomPipeline[];
-}
-
-/** The pipelines that a run loads, and the account. */
-export interface ChosenPipelines {
-  readonly account: string;
-  readonly pipelines: readonly FinancesPipeline[];
-  readonly custom: readonly CustomPipeline[];
-  /** Whether custom pipelines alone are chosen. */
-  readonly isCustomOnly: boolean;
-  /** Minutes between the latest bound of a range and the present: the option's, or a custom pipeline's lateness where it is longer. */
-  readonly marginMinutes: number;
-}
-
-/** @throws LedgerlakeError USAGE where the options are invalid */
-export function readChosenPipelines(options: ChoiceOptions): ChosenPipelines {
-  const { endpoint } = options;
-  const chosen = choosePipelines(options.pipelines, options.orders !== undefined, options.customPipelines, options.api);
-  const isCustomOnly = chosen.length > 0 && chosen.every(isCustom);
-  const account = isCustomOnly ? readCustomAccount(options.account) : readAccount(options.account, endpoint);
-  if (endpoint !== undefined) readEndpoint(endpoint);
-  const custom = chosen.filter(isCustom);
-  const lateness = custom.map(({ loaded }) => loaded.definition.windows?.latenessMinutes ?? 0);
-  const marginMinutes = Math.max(options.marginMinutes ?? rangeMarginMs / 60_000, ...lateness);
-  return { account, pipelines: chosen, custom, isCustomOnly, marginMinutes };
-}
 
 /**
  * The pipelines with these names, each once; without names the default ones of an API. `customPipelines` are those of `--pipelines`.

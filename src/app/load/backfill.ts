@@ -1,7 +1,7 @@
 import { findingsObject, findingsText } from '../reconcile/findings.js';
 import type { RequestedRange } from '../../lake/upkeep/requested-ranges.js';
-import { readChosenPipelines, withNeeds } from '../configuration/chosen-pipelines.js';
-import { futureEndText, readDateRange, type RangeOptions } from '../configuration/range.js';
+import { withNeeds } from '../configuration/chosen-pipelines.js';
+import { futureEndText } from '../configuration/range.js';
 import { nextSteps, emptyRunText, summaryObject, summaryText, unbegunSummary } from './run-summary.js';
 import { firstInstant } from '../../engine/slicing/window-slicing.js';
 import { roles } from '../../../pipelines/all-pipelines.js';
@@ -13,27 +13,24 @@ import type { CommandResult } from '../command-result.js';
 import type { RunContext } from '../context.js';
 import type { RunSummary } from '../results.js';
 import { withLoad } from './load.js';
+import { readLoadRequest } from './load-request.js';
 import type { LoadOptions } from './run-settings.js';
-
-export interface BackfillCommand extends RangeOptions, LoadOptions {}
 
 /**
  * `ledgerlake backfill`: loads what the lake lacks of a date range.
  *
  * @throws LedgerlakeError USAGE before anything is changed; the failure of the run
  */
-export async function backfill(options: BackfillCommand, context: RunContext): Promise<CommandResult<RunSummary>> {
+export async function backfill(options: LoadOptions, context: RunContext): Promise<CommandResult<RunSummary>> {
   const { clock, emit } = context;
-  const chosen = readChosenPipelines(options);
-  const { account, pipelines, marginMinutes } = chosen;
-  const now = clock.now();
-  const range = readDateRange({ ...options, marginMinutes }, now);
+  const request = readLoadRequest('backfill', options, clock.now());
+  const { account, pipelines, isCustomOnly, now, range } = request;
   const kept = pipelines.map((pipeline) => keptText(pipeline, range, now));
   for (const message of [futureEndText(options, range, now), ...kept]) {
     if (message !== undefined) emit({ event: 'message', message });
   }
   const known = unbegunSummary(clock, { account, lake: options.lake, from: range.start, to: range.end });
-  return withLoad({ command: 'backfill', options, chosen, known }, context, async (load) => {
+  return withLoad(request, context, known, async (load) => {
     const { lake } = load;
     const isFirst = lake.snapshot.accounts().size === 0;
     const requested = withNeeds(pipelines).flatMap((pipeline): RequestedRange[] => {
@@ -43,7 +40,7 @@ export async function backfill(options: BackfillCommand, context: RunContext): P
     const job = { ...jobValues(options), kind: 'backfill', account, range, lake } as const;
     const report = await load.run({ pipelines, job, requested });
     const hasRows = lake.tables.some(({ name }) => lake.snapshot.filesOf(name, account).length > 0);
-    const isSynthetic = options.endpoint === undefined && !chosen.isCustomOnly;
+    const isSynthetic = options.endpoint === undefined && !isCustomOnly;
     const events = roles.byDate.flatMap(({ name, main }) => lake.snapshot.filesOf(main.name, account, name));
     const firstEvent = firstInstant(events, 'effective_at');
     const nothing = emptyRunText(report, { firstEvent, hasRows, isSynthetic });

@@ -13,11 +13,9 @@ import { rowsIn } from '../../lake/files/local-parquet.js';
 import { defaultLimits, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
 import { connectCustom } from '../../sources/custom/custom-api.js';
 import { customPipeline, windowDays, type CustomPipeline } from '../../sources/custom/custom-pipeline.js';
-import { readDateRange, type RangeOptions } from '../configuration/range.js';
 import type { ReadingContext } from '../context.js';
-import { readChosenPipelines } from '../configuration/chosen-pipelines.js';
 import { customAddress } from './connections.js';
-import type { LoadOptions } from './run-settings.js';
+import type { LoadRequest } from './load-request.js';
 
 /** The rows of a table that are derived from a page. */
 interface PageTable {
@@ -45,12 +43,10 @@ export interface FirstPage {
  * @throws what a backfill throws for its requests, and LedgerlakeError DEFINITION for a definition that fails
  */
 export async function firstPages(
-  options: RangeOptions & LoadOptions,
+  { account, custom, range, options }: LoadRequest,
   { clock, signal }: Pick<ReadingContext, 'clock' | 'signal'>,
   emit: Emit,
 ): Promise<readonly FirstPage[]> {
-  const { account, custom, marginMinutes } = readChosenPipelines(options);
-  const range = readDateRange({ ...options, marginMinutes }, clock.now());
   const pages: FirstPage[] = [];
   await withWorkspace(defaultLimits, { localPath: () => undefined }, async (workspace) => {
     for (const pipeline of custom) {

@@ -23,7 +23,7 @@ import type { Store } from '../../lake/store/store.js';
 import { vacuumLake } from '../../lake/upkeep/vacuum.js';
 import { defaultLimits, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
 import { demoAccount, refuseMixing } from '../configuration/account.js';
-import { windowedOf, withNeeds, type ChosenPipelines } from '../configuration/chosen-pipelines.js';
+import { windowedOf, withNeeds } from '../configuration/chosen-pipelines.js';
 import { catalogVersion } from '../catalog-version.js';
 import { CommandError, underLease, withKnown, type CommandResult } from '../command-result.js';
 import { holesFailure, noteRun, type RunReport } from './run-summary.js';
@@ -34,7 +34,7 @@ import { emittingWatermarks } from './freshness.js';
 import { leftOutDays, leftOutText } from '../coverage/api-days.js';
 import { areRangesLoaded, unfinishedRanges } from '../coverage/unfinished-ranges.js';
 import { connectPipelines, customAddress, noConnection, openUpstream } from './connections.js';
-import type { LoadOptions } from './run-settings.js';
+import type { LoadRequest } from './load-request.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 
 /** What a run loads. */
@@ -45,16 +45,6 @@ export interface LoadPlan {
   readonly requested: readonly RequestedRange[];
   /** Why a run fails that has loaded all of it; `now`: by the API's clock, milliseconds since 1970. Left out: it doesn't. */
   readonly failureAfter?: (now: number) => unknown;
-}
-
-/** Which command loads what. */
-interface LoadTask {
-  /** The command, for the note of the run. */
-  readonly command: string;
-  readonly options: LoadOptions;
-  readonly chosen: ChosenPipelines;
-  /** The summary of a run that fails before it has begun; undefined: the lake isn't open either. */
-  readonly known: (lake: Lake | undefined) => object;
 }
 
 /** A run that has ended, and has noted it in the lake. */
@@ -99,11 +89,13 @@ const openSlices = 4;
  * Opens a lake, begins a load, and releases its lease at the end. `use` runs the load; it returns what the command says of that: texts, of
  * which empty ones are left out, and the summary.
  *
+ * @param known the summary of a run that fails before it has begun; without a lake: it isn't open either
  * @throws CommandError with the failure of the run; its cause is a LedgerlakeError USAGE before anything is changed
  */
 export function withLoad<Summary extends object>(
-  task: LoadTask,
+  request: LoadRequest,
   context: RunContext,
+  known: (lake: Lake | undefined) => object,
   use: (
     load: Load,
   ) => Promise<{ readonly report: LoadReport; readonly texts: readonly string[]; readonly summary: Summary }>,
@@ -111,14 +103,14 @@ export function withLoad<Summary extends object>(
   const { clock } = context;
   let lake: Lake | undefined;
   const loading = async (): Promise<CommandResult<Summary>> => {
-    const store = await checkedStore(task, context);
-    const opened = await openedLake(task, store, clock);
+    const store = await checkedStore(request, context);
+    const opened = await openedLake(request, store, clock);
     lake = opened;
     return withWorkspace(defaultLimits, store, async (workspace) => {
-      const lease = await acquireLease(opened, clock, { command: task.command, ...purposeOf(task) });
+      const lease = await acquireLease(opened, clock, purposeOf(request));
       return underLease(lease, async () => {
-        const begun = await begin(task, { lake: opened, lease, workspace }, context);
-        const run = (plan: LoadPlan) => runPlan(plan, begun, task, context);
+        const begun = await begin(request, { lake: opened, lease, workspace }, context);
+        const run = (plan: LoadPlan) => runPlan(plan, begun, request, context);
         const { report, texts, summary } = await use({ ...begun, run });
         const result = { text: texts.filter((text) => text !== '').join('\n'), summary };
         if (report.failure !== undefined) throw new CommandError(report.failure, result);
@@ -126,17 +118,16 @@ export function withLoad<Summary extends object>(
       });
     });
   };
-  return withKnown(loading(), () => task.known(lake));
+  return withKnown(loading(), () => known(lake));
 }
 
-/** Whom a load is for: its account, and the requested pipelines with those that they need. */
-function purposeOf({ chosen: { account, pipelines } }: LoadTask) {
-  return { account, pipelines: withNeeds(pipelines).map(({ name }) => name) };
+/** What a load is for: its pipelines are the requested ones with those that they need. */
+function purposeOf({ command, account, pipelines }: LoadRequest) {
+  return { command, account, pipelines: withNeeds(pipelines).map(({ name }) => name) };
 }
 
 /** @throws LedgerlakeError USAGE for what makes the load impossible, before anything is changed */
-async function checkedStore({ options, chosen }: LoadTask, { clock, emit }: RunContext): Promise<Store> {
-  const { custom, account } = chosen;
+async function checkedStore({ options, custom, account }: LoadRequest, { clock, emit }: RunContext): Promise<Store> {
   for (const pipeline of custom) customAddress(pipeline, account, options);
   for (const file of options.exposed ?? []) emit({ event: 'secret-exposed', file });
   const store = options.store ?? openStore(options.lake, { clock, emit, encryption: options.encryption });
@@ -144,20 +135,20 @@ async function checkedStore({ options, chosen }: LoadTask, { clock, emit }: RunC
   return store;
 }
 
-/** @throws LedgerlakeError USAGE for a lake that the task doesn't fit; nothing is changed */
-async function openedLake({ options, chosen }: LoadTask, store: Store, clock: Clock): Promise<Lake> {
-  const lake = await Lake.open(store, [...tables, ...chosen.custom.flatMap(tablesOf)], clock);
+/** @throws LedgerlakeError USAGE for a lake that the request doesn't fit; nothing is changed */
+async function openedLake({ options, custom, account }: LoadRequest, store: Store, clock: Clock): Promise<Lake> {
+  const lake = await Lake.open(store, [...tables, ...custom.flatMap(tablesOf)], clock);
   // A run that judges the age of a lake begins none: the disk of the lake may not be mounted.
   if (options.maxLag !== undefined && lake.snapshot.isEmpty && (await isEmpty(store)))
     throw usageError(missingText(options.lake));
-  for (const { loaded } of chosen.custom) refuseChanged(loaded, lake.described, options.lake);
-  refuseMixing(chosen.account, lake.snapshot.accounts(), options.lake);
+  for (const { loaded } of custom) refuseChanged(loaded, lake.described, options.lake);
+  refuseMixing(account, lake.snapshot.accounts(), options.lake);
   return lake;
 }
 
 /** Prepares the lake. */
 async function begin(
-  { options, chosen: { account, custom } }: LoadTask,
+  { options, account, custom }: LoadRequest,
   parts: Pick<BegunLoad, 'lake' | 'lease' | 'workspace'>,
   { clock, emit }: RunContext,
 ): Promise<BegunLoad> {
@@ -178,10 +169,9 @@ async function begin(
   return { ...parts, startedAt, notes, unfinished: unfinishedRanges(lake, notes) };
 }
 
-async function runPlan(plan: LoadPlan, begun: BegunLoad, task: LoadTask, given: RunContext): Promise<LoadReport> {
+async function runPlan(plan: LoadPlan, begun: BegunLoad, request: LoadRequest, given: RunContext): Promise<LoadReport> {
   const { lake, lease, workspace, notes, unfinished } = begun;
-  const { command, options, chosen } = task;
-  const { account } = chosen;
+  const { command, options, account, isCustomOnly } = request;
   const { clock } = given;
   /** Seconds to add to this machine's clock, where it differs from the API's. */
   let clockOffsetSeconds: number | undefined;
@@ -201,11 +191,11 @@ async function runPlan(plan: LoadPlan, begun: BegunLoad, task: LoadTask, given: 
     from: isoInstant(plan.job.range.start),
     to: isoInstant(plan.job.range.end),
   });
-  if (options.endpoint === undefined && !chosen.isCustomOnly) emit({ event: 'message', message: syntheticSellerText });
+  if (options.endpoint === undefined && !isCustomOnly) emit({ event: 'message', message: syntheticSellerText });
   emitDamage(lake, emit);
   const revisions = new EventRevisions(lake, clock, workspace);
   const requested = [...unfinished, ...plan.requested];
-  const ran = await runConnected(lake, revisions, { ...plan, requested }, task, context);
+  const ran = await runConnected(lake, revisions, { ...plan, requested }, request, context);
   const { findings } = revisions;
   const refused = emptyFailure(findings);
   const vacuum = async (): Promise<void> => {
@@ -223,7 +213,7 @@ async function runPlan(plan: LoadPlan, begun: BegunLoad, task: LoadTask, given: 
     unexported ??
     plan.failureAfter?.(serviceNow()) ??
     holesFailure(ran.summaries);
-  const report = await endRun(plan, { ...ran, failure }, clockOffsetSeconds, begun, task, context);
+  const report = await endRun(plan, { ...ran, failure }, clockOffsetSeconds, begun, request, context);
   const isRead = ran.summaries.length > 0 && ran.failure === undefined && refused === undefined;
   return { ...report, isRead, findings, serviceNow: serviceNow() };
 }
@@ -234,11 +224,11 @@ async function endRun(
   { summaries, failure }: Pick<RunReport, 'summaries' | 'failure'>,
   clockOffsetSeconds: number | undefined,
   { lake, startedAt, notes }: BegunLoad,
-  task: LoadTask,
+  request: LoadRequest,
   { clock, emit }: RunContext,
 ): Promise<RunReport> {
-  const { command, options } = task;
-  const { account, pipelines } = purposeOf(task);
+  const { options } = request;
+  const { command, account, pipelines } = purposeOf(request);
   const endedAt = clock.now();
   // Only the summary of a run that loaded nothing has it.
   const isIdle = summaries.every(({ slices }) => slices === 0);
@@ -273,7 +263,7 @@ async function runConnected(
   lake: Lake,
   revisions: EventRevisions,
   { pipelines, job, requested }: LoadPlan,
-  { options, chosen: { isCustomOnly } }: LoadTask,
+  { options, isCustomOnly }: LoadRequest,
   { clock, signal, closing, emit }: RunContext,
 ): ReturnType<typeof runPipelines> {
   const { account } = job;

@@ -15,7 +15,8 @@ import {
   type AccountChoice,
   type ResolvedAccount,
 } from '../configuration/resolve-account.js';
-import { unknownPipeline, type ChoiceOptions } from '../configuration/chosen-pipelines.js';
+import { unknownPipeline } from '../configuration/chosen-pipelines.js';
+import type { RangeOptions } from '../configuration/range.js';
 import {
   configuredSettings,
   defaultLake,
@@ -60,14 +61,18 @@ export interface RunSettings extends Settings, ResolvedAccount {
 
 type OptionalRunSettings<Name extends keyof RunSettings> = { readonly [Each in Name]?: RunSettings[Each] | undefined };
 
+type NeededSetting = 'lake' | 'rate' | 'burst';
+
 /** What a load is given, of which most may be left out: the settings of a run, and the options of loads. */
 export interface LoadOptions
   extends
-    ChoiceOptions,
-    Pick<Settings, 'lake' | 'rate' | 'burst'>,
-    OptionalRunSettings<Exclude<keyof RunSettings, 'lake' | 'rate' | 'burst' | keyof ChoiceOptions>>,
+    RangeOptions,
+    Pick<RunSettings, NeededSetting>,
+    OptionalRunSettings<Exclude<keyof RunSettings, NeededSetting>>,
     StateLocation,
     LoadValues {
+  /** Names of pipelines; empty: the default ones of the API. */
+  readonly pipelines: readonly string[];
   /** False: pages and quota are kept only where the state folder exists; left out: true. */
   readonly createsState?: boolean;
   /** Used instead of the store that `lake` names. */

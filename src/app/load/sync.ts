@@ -3,18 +3,17 @@ import { findingsObject, findingsText } from '../reconcile/findings.js';
 import type { Lake } from '../../lake/lake.js';
 import { codeOf, type LedgerlakeError } from '../../core/errors.js';
 import { dateOrInstant } from '../../core/numeric/instant.js';
-import { latestBound, readDateRange } from '../configuration/range.js';
 import { summaryObject, summaryText, unbegunSummary } from './run-summary.js';
 import { loadedWindows } from '../../engine/slicing/window-slices.js';
 import { dayMs, type Window } from '../../core/windows.js';
 import type { SyncJob } from '../../engine/run/pipeline.js';
 import { missingWindows, olderGaps } from '../../engine/slicing/sync-windows.js';
-import { allowMore, freshnessOf, lagFailure, lagText, readMaxLag, type Freshness } from './freshness.js';
+import { allowMore, freshnessOf, lagFailure, lagText, type Freshness } from './freshness.js';
 import { runSettings } from '../configuration/setting-definitions.js';
 import { noteLookBacks, pipelineLookBackDays, type LookBackQuestion } from './look-back.js';
 import { readLookBacks } from '../../lake/upkeep/look-backs.js';
 import { defaultPipelines, roles } from '../../../pipelines/all-pipelines.js';
-import { readChosenPipelines, windowedOf, withNeeds, type ChosenPipelines } from '../configuration/chosen-pipelines.js';
+import { windowedOf, withNeeds } from '../configuration/chosen-pipelines.js';
 import { isLoadedFromApi } from '../coverage/stored-pipelines.js';
 import { configuredRanges, unfinishedRanges } from '../coverage/unfinished-ranges.js';
 import type { RequestedRange } from '../../lake/upkeep/requested-ranges.js';
@@ -24,6 +23,7 @@ import type { CommandResult } from '../command-result.js';
 import type { RunContext } from '../context.js';
 import type { SyncSummary } from '../results.js';
 import { withLoad, type LoadPlan } from './load.js';
+import { readLoadRequest, type LoadRequest } from './load-request.js';
 import type { LoadOptions } from './run-settings.js';
 
 /** A sync in several runs, each of which continues the one before. */
@@ -50,14 +50,14 @@ export async function sync(
 ): Promise<CommandResult<SyncSummary>> {
   const { clock, emit } = context;
   const request = readRequest(options, turns?.began ?? clock.now());
-  const { chosen, account, maxLagMs, end } = request;
+  const { account, maxLagMs, end } = request;
   const unbegun = unbegunSummary(clock, { account, lake: options.lake, from: null, to: end });
   const known = (lake: Lake | undefined) => ({
     ...unbegun(),
     lag_seconds: lake === undefined ? null : lagSeconds(freshness(request, lake), clock.now()),
     lake_begun: false,
   });
-  return withLoad({ command: 'sync', options, chosen, known }, context, async ({ lake, unfinished, run }) => {
+  return withLoad(request, context, known, async ({ lake, unfinished, run }) => {
     const left = leftPipelines(request, lake).map(({ name }) => name);
     if (lake.snapshot.isEmpty) emit({ event: 'lake-begun', lake: options.lake });
     if (left.length > 0) emit({ event: 'api-left', account, pipelines: left, api: loadedApi(lake, account) });
@@ -96,38 +96,28 @@ export async function sync(
 }
 
 /** What a sync is requested to do, which doesn't depend on what is loaded. */
-interface SyncRequest extends Pick<LookBackQuestion, 'lookBack' | 'now' | 'end'> {
-  readonly options: LoadOptions;
-  readonly chosen: ChosenPipelines;
-  readonly account: string;
+interface SyncRequest extends LoadRequest, Pick<LookBackQuestion, 'lookBack' | 'now' | 'end'> {
   /** Its pipelines, and those that they need. */
   readonly names: ReadonlySet<string>;
   /** Its pipelines with windows, whose gaps and look-backs decide. */
   readonly windowed: readonly FinancesPipeline[];
   /** What is to be loaded since `--from`, or the setting; undefined: neither is there. */
   readonly wanted: Window | undefined;
-  /** Undefined: any age. */
-  readonly maxLagMs: number | undefined;
 }
 
 /** @throws LedgerlakeError USAGE */
 function readRequest(options: LoadOptions, now: number): SyncRequest {
   const { lookBack = runSettings.lookBack.default, from } = options;
-  const chosen = readChosenPipelines(options);
-  const { account, pipelines, marginMinutes } = chosen;
-  const maxLagMs = readMaxLag(options.maxLag, marginMinutes);
+  const request = readLoadRequest('sync', options, now);
+  const { pipelines, range } = request;
   const names = new Set(withNeeds(pipelines).map(({ name }) => name));
   return {
-    options,
-    chosen,
-    account,
+    ...request,
     names,
     windowed: windowedOf(pipelines).filter(({ name }) => names.has(name)),
     lookBack,
-    now,
-    end: latestBound(now, marginMinutes),
-    wanted: from === undefined ? undefined : readDateRange({ from, to: undefined, marginMinutes }, now),
-    maxLagMs,
+    end: range.end,
+    wanted: from === undefined ? undefined : range,
   };
 }
 
@@ -191,7 +181,7 @@ interface SyncPlan extends LoadPlan {
 
 /** Plans what pipelines load and read again. */
 function planSync(
-  { options, chosen, account, names, windowed, lookBack, now, end, wanted }: SyncRequest,
+  { options, pipelines: chosen, account, names, windowed, lookBack, now, end, wanted }: SyncRequest,
   {
     lake,
     unfinished,
@@ -204,7 +194,7 @@ function planSync(
     readonly turns: SyncInTurns | undefined;
   },
 ): SyncPlan {
-  const pipelines = [...chosen.pipelines, ...reportsToSync(lake, account, options, unfinished)];
+  const pipelines = [...chosen, ...reportsToSync(lake, account, options, unfinished)];
   const configured = wanted === undefined ? [] : configuredRanges(lake, account, [...names], wanted);
   const requested = [...unfinished, ...configured];
   const missing = new Map<string, readonly Window[]>();

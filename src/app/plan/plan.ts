@@ -20,8 +20,7 @@ import { Lake } from '../../lake/lake.js';
 import { refuseFile } from '../../lake/existing-lake.js';
 import { openStore } from '../../lake/store/open-store.js';
 import { refuseMixing } from '../configuration/account.js';
-import { readChosenPipelines, withNeeds, type ChosenPipelines } from '../configuration/chosen-pipelines.js';
-import { readDateRange, type RangeOptions } from '../configuration/range.js';
+import { withNeeds } from '../configuration/chosen-pipelines.js';
 import { chunksOf, writeRows, type Format } from '../../core/text/formats.js';
 import { emitDamage, type ReadingContext } from '../context.js';
 import { writeText } from '../../core/text/sink.js';
@@ -32,6 +31,7 @@ import type { PathBelow } from '../../core/io/links.js';
 import { openPersistedQuota } from '../../engine/page-journal/persisted-quota.js';
 import { isWorthPacing } from '../../engine/rate-limit/request-queue.js';
 import { customAddress, openUpstream, quotaName } from '../load/connections.js';
+import { readLoadRequest, type LoadRequest } from '../load/load-request.js';
 import type { LoadOptions } from '../load/run-settings.js';
 import { quotaFile } from '../load/state-folder.js';
 import { estimate, type OperationQuota } from './estimate.js';
@@ -42,7 +42,7 @@ import { defaultApi } from '../../sources/finances/api-names.js';
 import { burstOf } from '../../sources/finances/finances-apis.js';
 import { firstPages, pagesJson, writePages, type FirstPage as ShownPage } from '../load/first-page.js';
 
-export interface PlanOptions extends RangeOptions, LoadOptions {
+export interface PlanOptions extends LoadOptions {
   readonly format: Format;
   /** Write one JSON object in the shape of a backfill's summary (`planSummary`), regardless of the format. */
   readonly json?: boolean;
@@ -65,10 +65,9 @@ export interface PlanOptions extends RangeOptions, LoadOptions {
 export async function plan(options: PlanOptions, context: ReadingContext): Promise<void> {
   const { clock, signal } = context;
   const { emit } = context;
-  const chosen = readChosenPipelines(options);
-  const { account, pipelines, custom, isCustomOnly, marginMinutes } = chosen;
-  const range = readDateRange({ ...options, marginMinutes }, clock.now());
-  const lake = await openPlannedLake(options, chosen, clock);
+  const request = readLoadRequest('plan', options, clock.now());
+  const { account, pipelines, custom, isCustomOnly, range } = request;
+  const lake = await openPlannedLake(request, clock);
   emitDamage(lake, emit);
   refuseMixing(account, lake.snapshot.accounts(), options.lake);
   const job: BackfillJob = { ...jobValues(options), kind: 'backfill', account, range, lake };
@@ -77,7 +76,7 @@ export async function plan(options: PlanOptions, context: ReadingContext): Promi
     const connection = await openUpstream({ ...options, createsState: false }, account, { clock, emit });
     probed = await sendProbes(withNeeds(pipelines), connection.upstream, job, signal).finally(() => connection.close());
   }
-  const quotas = await quotasOf(chosen, options);
+  const quotas = await quotasOf(request);
   const { pages: probedPages, latencies } = probed;
   const planned = await estimate({ job, pipelines, quotas, clock, probed: probedPages, latencies, signal });
   const report: PlanOutput = {
@@ -97,11 +96,11 @@ export async function plan(options: PlanOptions, context: ReadingContext): Promi
     empty: new Map([...probedPages].flatMap(([name, { empty }]) => (empty.length > 0 ? [[name, empty]] : []))),
   };
   const isShown = options.showsFirstPages === true && custom.length > 0;
-  const pages = isShown ? await firstPages(options, { clock, signal }, emit) : [];
+  const pages = isShown ? await firstPages(request, { clock, signal }, emit) : [];
   await writePlan(report, pages, options, context.output);
 }
 
-async function openPlannedLake({ lake }: PlanOptions, { custom }: ChosenPipelines, clock: Clock): Promise<Lake> {
+async function openPlannedLake({ options: { lake }, custom }: LoadRequest, clock: Clock): Promise<Lake> {
   const store = openStore(lake, { clock });
   await refuseFile(lake);
   const opened = await Lake.open(store, [...tables, ...custom.flatMap(tablesOf)], clock);
@@ -110,10 +109,11 @@ async function openPlannedLake({ lake }: PlanOptions, { custom }: ChosenPipeline
 }
 
 /** The quotas of pipelines at the start of a run; none for a pipeline that isn't throttled. */
-async function quotasOf(
-  { account, pipelines }: ChosenPipelines,
-  options: PlanOptions,
-): Promise<ReadonlyMap<FinancesPipeline, OperationQuota>> {
+async function quotasOf({
+  account,
+  pipelines,
+  options,
+}: LoadRequest): Promise<ReadonlyMap<FinancesPipeline, OperationQuota>> {
   const { endpoint, rate, burst } = options;
   // Nothing is written to it here.
   const keptIn = (file: PathBelow) => openPersistedQuota(file, () => undefined);

@@ -1,11 +1,11 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { openLakeReader } from '../../../src/app/query/lake-files.js';
-import type { BackfillCommand } from '../../../src/app/load/backfill.js';
+import type { LoadOptions } from '../../../src/app/load/run-settings.js';
 import { loadedLake } from '../verify/loaded-lake.js';
 import { settlement, smallItems, smallBackend } from '../verify/small-backend.js';
 import { database } from '../lake-run.js';
 
-async function loaded(runs: readonly Partial<BackfillCommand>[], items = smallItems()) {
+async function loaded(runs: readonly Partial<LoadOptions>[], items = smallItems()) {
   const lake = await loadedLake(smallBackend(items), runs);
   onTestFinished(() => {
     lake.remove();

@@ -1,7 +1,8 @@
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { backfill, type BackfillCommand } from '../../../src/app/load/backfill.js';
+import { backfill } from '../../../src/app/load/backfill.js';
+import type { LoadOptions } from '../../../src/app/load/run-settings.js';
 import type { Clock } from '../../../src/core/clock.js';
 import { startApiServer } from '../../../src/serve/http/server.js';
 import type { Backend } from '../../../src/serve/served-apis.js';
@@ -34,7 +35,7 @@ function lakeAt(root: string, top: string, clock: Clock): LoadedLake {
 /** A lake that real runs have loaded from a backend over HTTP; several runs one after the other. */
 export async function loadedLake(
   backend: Backend = smallBackend(),
-  runs: readonly Partial<BackfillCommand>[] = [{}],
+  runs: readonly Partial<LoadOptions>[] = [{}],
   account = 'shop',
 ): Promise<LoadedLake> {
   const clock = new HandClock(clockStart);

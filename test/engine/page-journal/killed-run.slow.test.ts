@@ -2,7 +2,7 @@ import { cp, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../src/core/clock.js';
-import type { BackfillCommand } from '../../../src/app/load/backfill.js';
+import type { LoadOptions } from '../../../src/app/load/run-settings.js';
 import { ran, temporaryFolder } from '../../app/lake-run.js';
 import { busyServer, differences, ended, journalFiles, killedAt, quota, range, requestsNeeded } from './killed-run.js';
 
@@ -10,7 +10,7 @@ const pipelines = ['financial-events'];
 const unharmed = { events: 0, entries: 0 };
 
 /** Runs in this process, paced, but with tokens to spare. How many requests it took. */
-async function loaded(options: Partial<BackfillCommand>): Promise<number> {
+async function loaded(options: Partial<LoadOptions>): Promise<number> {
   const { summary } = await ran(
     { account: 'shop', ...range, rate: 100, burst: 1000, pipelines, ...options },
     { clock: systemClock },

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../src/core/clock.js';
-import type { BackfillCommand } from '../../../src/app/load/backfill.js';
+import type { LoadOptions } from '../../../src/app/load/run-settings.js';
 import type { RunEvent } from '../../../src/core/events/run-event.js';
 import type { PipelineDefinition } from '../../../src/sources/custom/definition.js';
 import { customPipeline, type CustomPipeline } from '../../../src/sources/custom/custom-pipeline.js';
@@ -24,7 +24,7 @@ export function shipmentsFrom(
   return customPipeline({ file: 'shipments.js', definition, ...customTables(definition) });
 }
 
-export interface OwnRun extends Partial<BackfillCommand> {
+export interface OwnRun extends Partial<LoadOptions> {
   readonly lake: string;
   readonly clock?: Clock;
   readonly logged?: string[];
