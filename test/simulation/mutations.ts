@@ -120,7 +120,7 @@ export const mutations: readonly Mutation[] = [
     4,
     'src/app/reconcile/reconcile-slice',
     'const isChanged = found.rows + found.released + found.grown > 0;',
-    'if (found.vanished === 0 && mayStay) return { outcome: "same" };\n    const isChanged = found.rows + found.released + found.grown > 0;',
+    'if (found.vanished === 0 && mayStay) return "same";\n    const isChanged = found.rows + found.released + found.grown > 0;',
   ),
   mutation(
     'history-left-out',

@@ -7,6 +7,7 @@ import type { Clock } from '../../core/clock.js';
 import { hasEvents, type Table } from '../../core/columns/table.js';
 import type { LedgerlakeError } from '../../core/errors.js';
 import type { Lake } from '../../lake/lake.js';
+import type { NewFile } from '../../lake/commit-files.js';
 import type { SliceCommit } from '../../lake/slices/slice-commit.js';
 import type { Revision, Revisions } from '../../lake/slices/slice-writer.js';
 import type { SliceReplacement } from '../../lake/slices/slice-replacement.js';
@@ -69,90 +70,85 @@ export class EventRevisions implements Revisions {
   }
 
   /** Compares one slice at a time: comparisons share a database. */
-  compare(replacement: SliceReplacement): ReturnType<Revisions['compare']> {
+  compare(replacement: SliceReplacement): Promise<Revision> {
     return this.#mutex.run(async () => {
       await this.#files.trim();
-      const { outcome, ...found } = await this.#verdictOn(replacement);
-      const note = (): void => {
-        this.#findings.changes.push(...(found.changes ?? []));
-        this.#findings.emptied.push(...(found.emptied ?? []));
-        this.#findings.uncompared.push(...(found.uncompared ?? []));
-      };
-      if (typeof outcome === 'object') return { ...outcome, committed: note };
-      note();
-      return outcome;
+      if (this.#otherAccount !== undefined) throw this.#otherAccount;
+      try {
+        return await this.#byFiles(replacement);
+      } catch (error) {
+        // A store that fails, or a query without memory, says nothing of the rows: they stay.
+        if (!(error instanceof DamagedFile)) throw error;
+        await this.#lake.refresh();
+        if (!replacement.isCurrent(this.#lake.snapshot)) throw error;
+        // The slice replaces the file, so only the fault is reported, without the remedy of a damaged file.
+        return this.#byCommits(replacement, error.found);
+      }
     });
   }
 
-  async #verdictOn(replacement: SliceReplacement): Promise<Verdict> {
-    if (this.#otherAccount !== undefined) throw this.#otherAccount;
-    try {
-      return await this.#verdict(replacement);
-    } catch (error) {
-      // A store that fails, or a query without memory, says nothing of the rows: they stay.
-      if (!(error instanceof DamagedFile)) throw error;
-      await this.#lake.refresh();
-      if (!replacement.isCurrent(this.#lake.snapshot)) throw error;
-      // The slice replaces the file, so only the fault is reported, without the remedy of a damaged file.
-      return this.#verdictByLog(replacement, error.found);
-    }
-  }
-
-  /** The verdict on a slice whose stored rows can't be read, by the log alone. */
-  #verdictByLog({ slice, known, stored }: SliceReplacement, reason: string): Verdict {
-    const { pipeline, loadKeys, main, acceptEmpty: accepted = false } = slice;
-    const mains = filesIn(stored, main);
-    const rows = rowsOf(mains);
-    const isShared = mains.some((file) => file.loadKeys.some((key) => !known.includes(key)));
-    const lack = { rows, lacking: rows, ...(isShared && { atMost: true as const }), accepted };
-    // A load key without rows has no file.
-    const isEmptied = mains.length > 0 && hasNoRows(slice);
-    const emptied = isEmptied ? [{ pipeline, load_keys: loadKeys, ...lack }] : [];
-    if (isEmptied && !accepted) return { outcome: 'refused', emptied };
-    return { outcome: withoutHistory, emptied, uncompared: [{ pipeline, load_keys: loadKeys, reason }] };
-  }
-
-  async #verdict(replacement: SliceReplacement): Promise<Verdict> {
+  /**
+   * Compares a slice. The first case that applies decides. With `acceptEmpty` nothing is refused, and no run fails for its orders:
+   *
+   * | compared by  | case                                          | outcome                                 |
+   * | ------------ | --------------------------------------------- | --------------------------------------- |
+   * | `#byFiles`   | nothing was loaded before                     | replaced                                |
+   * |              | the rows of its load keys can't be selected   | replaced, without a comparison          |
+   * |              | the files are equal, and `mayStay`            | same; damaged files are written again   |
+   * | `#byRows`    | the answer is empty, the lake has rows        | refused                                 |
+   * |              | custom rows that are equal, and `mayStay`     | same                                    |
+   * |              | other custom rows                             | replaced, differences are counted       |
+   * | `#byEvents`  | the answers have hardly any stored orders     | the run fails                           |
+   * |              | a listing, or pages with holes, lack rows     | refused                                 |
+   * |              | the rows are equal, and `mayStay`             | same                                    |
+   * |              | all others                                    | replaced, differences go to the history |
+   * | `#byCommits` | a stored file is damaged, the answer is empty | refused                                 |
+   * |              | a stored file is damaged                      | replaced, the damage is reported        |
+   */
+  async #byFiles(replacement: SliceReplacement): Promise<Revision> {
     const { slice, stored, known } = replacement;
     const { pipeline, loadKeys, main } = slice;
-    // Nothing is replaced.
-    if (known.length === 0) return { outcome: { history: [] } };
-    if (!canSelectRows(main, known)) return { outcome: withoutHistory };
+    if (known.length === 0) return this.#replaced([]);
+    if (!canSelectRows(main, known)) return this.#replaced(undefined);
     if (mayStay(replacement) && sameFiles(slice, stored)) {
       const rows = rowsOf(filesIn(stored, main));
       this.#addOrders(pipeline, { stored: rows, returned: rows });
       const repaired = await repairFiles(this.#lake, slice, stored);
-      return { outcome: 'same', uncompared: repaired.map((reason) => ({ pipeline, load_keys: loadKeys, reason })) };
+      this.#note({ uncompared: repaired.map((reason) => ({ pipeline, load_keys: loadKeys, reason })) });
+      return 'same';
     }
     return withSliceFiles(this.#workspace, slice, async (files) =>
-      this.#verdictByRows(replacement, await this.#states(replacement, files)),
+      this.#byRows(replacement, await this.#states(replacement, files)),
     );
   }
 
-  /** The verdict on a slice by its rows: the stored ones, and those that were read now. */
-  async #verdictByRows(replacement: SliceReplacement, states: SliceStates): Promise<Verdict> {
+  /** Compares the stored rows with those that were read now. */
+  async #byRows(replacement: SliceReplacement, states: SliceStates): Promise<Revision> {
     const { slice, known } = replacement;
-    const { main, derived } = states;
+    const { main, derived, compared } = states;
     const { database } = this.#workspace;
-    const of = { pipeline: slice.pipeline, load_keys: known };
-    // What is compared of settlements is their lines.
-    const compared = derived.find(({ table }) => table.row === 'line') ?? main;
-    const { rows, orders } = await countStored(database, compared);
+    const stored = await countStored(database, compared);
+    if (stored.rows > 0 && hasNoRows(slice) && slice.acceptEmpty !== true)
+      return this.#refused(lackOf(replacement, stored.rows, { vanished: stored.rows, appeared: 0 }));
+    if (compared.table.row !== undefined) return this.#byEvents(replacement, states, stored);
+    if (await this.#isSame(replacement, states)) return 'same';
+    const found = await countDifferingRows(database, [main, ...derived], knownWindowsCondition(slice, known));
+    const change = { pipeline: slice.pipeline, load_keys: known, ...found };
+    return this.#replaced(undefined, { changes: found.rows > 0 ? [change] : [] });
+  }
+
+  /** Compares rows with an identity: events, settlements and their lines. */
+  async #byEvents(
+    replacement: SliceReplacement,
+    states: SliceStates,
+    { rows, orders }: { readonly rows: number; readonly orders: number },
+  ): Promise<Revision> {
+    const { slice, known } = replacement;
+    const { derived, compared } = states;
+    const { database } = this.#workspace;
     const isEmptied = rows > 0 && hasNoRows(slice);
-    if (isEmptied && slice.acceptEmpty !== true)
-      return { outcome: 'refused', emptied: [refused(replacement, rows, { vanished: rows, appeared: 0 })] };
-    const isSame = async () => mayStay(replacement) && (await this.#isSame([main, ...derived]));
-    if (compared.table.row === undefined) {
-      if (await isSame()) return { outcome: 'same' };
-      const found = await countDifferingRows(database, [main, ...derived], knownWindowsCondition(slice, known));
-      return { outcome: withoutHistory, changes: found.rows > 0 ? [{ ...of, ...found }] : [] };
-    }
     const isKnown = knownRowsCondition(compared.table, slice, known);
-    const found = await findDiffering(database, {
-      ...compared,
-      isKnown,
-      grows: slice.reread !== 'complete',
-    });
+    const found = await findDiffering(database, { ...compared, isKnown, grows: slice.reread !== 'complete' });
     if (!isEmptied) {
       const returned = found.vanished === 0 ? orders : await countReturnedOrders(database, compared);
       this.#refuseOtherAccount(slice, { stored: orders, returned });
@@ -161,18 +157,53 @@ export class EventRevisions implements Revisions {
     // can't be read now is in the service still.
     const isDoubtful = hasHoles(slice) || !keepsHistory(compared.table);
     if (found.vanished > 0 && isDoubtful && slice.acceptEmpty !== true)
-      return { outcome: 'refused', emptied: [refused(replacement, rows, found)] };
+      return this.#refused(lackOf(replacement, rows, found));
     const isChanged = found.rows + found.released + found.grown > 0;
-    if (!isChanged && (await isSame())) return { outcome: 'same' };
+    if (!isChanged && (await this.#isSame(replacement, states))) return 'same';
     const entries = derived.find(({ table }) => table.row === 'entry');
     const now = this.#clock.now();
     const hasHistory = (isChanged || found.moved > 0) && keepsHistory(compared.table);
     const files = hasHistory ? await historyFiles(this.#workspace, compared.table, slice, entries, now) : [];
-    return {
-      outcome: { history: keepsHistory(compared.table) ? files : undefined },
+    const of = { pipeline: slice.pipeline, load_keys: known };
+    return this.#replaced(keepsHistory(compared.table) ? files : undefined, {
       emptied: isEmptied ? [{ ...of, rows, lacking: rows, accepted: true }] : [],
       changes: isChanged ? [{ ...of, ...found }] : [],
+    });
+  }
+
+  /** Compares a slice whose stored rows can't be read, by what the commits say of them. */
+  #byCommits({ slice, known, stored }: SliceReplacement, reason: string): Revision {
+    const { pipeline, loadKeys, main, acceptEmpty: accepted = false } = slice;
+    const mains = filesIn(stored, main);
+    const rows = rowsOf(mains);
+    const isShared = mains.some((file) => file.loadKeys.some((key) => !known.includes(key)));
+    const lack = { rows, lacking: rows, ...(isShared && { atMost: true as const }), accepted };
+    const emptied = { pipeline, load_keys: loadKeys, ...lack };
+    // A load key without rows has no file.
+    const isEmptied = mains.length > 0 && hasNoRows(slice);
+    if (isEmptied && !accepted) return this.#refused(emptied);
+    return this.#replaced(undefined, {
+      emptied: isEmptied ? [emptied] : [],
+      uncompared: [{ pipeline, load_keys: loadKeys, reason }],
+    });
+  }
+
+  #refused(emptied: Emptied): Revision {
+    this.#note({ emptied: [emptied] });
+    return 'refused';
+  }
+
+  #replaced(history: readonly NewFile[] | undefined, found: Partial<Findings> = {}): Revision {
+    const committed = (): void => {
+      this.#note(found);
     };
+    return { history, committed };
+  }
+
+  #note({ changes = [], emptied = [], uncompared = [] }: Partial<Findings>): void {
+    this.#findings.changes.push(...changes);
+    this.#findings.emptied.push(...emptied);
+    this.#findings.uncompared.push(...uncompared);
   }
 
   /**
@@ -213,25 +244,24 @@ export class EventRevisions implements Revisions {
         : loadKeyCondition(known);
       derived.push(await states(table, condition));
     }
-    return { main: mainStates, derived };
+    return { main: mainStates, derived, compared: derived.find(({ table }) => table.row === 'line') ?? mainStates };
   }
 
-  async #isSame(states: readonly States[]): Promise<boolean> {
-    for (const { table, stored, incoming } of states) {
+  /** Whether nothing needs to be written. */
+  async #isSame(replacement: SliceReplacement, { main, derived }: SliceStates): Promise<boolean> {
+    if (!mayStay(replacement)) return false;
+    for (const { table, stored, incoming } of [main, ...derived]) {
       if (!(await sameRows(this.#workspace.database, table, stored, incoming))) return false;
     }
     return true;
   }
 }
 
-/** What comes of comparing a slice, and what the run reports of it: of one that replaces the stored rows once it is committed. */
-interface Verdict extends Partial<Findings> {
-  readonly outcome: 'same' | 'refused' | Omit<Revision, 'committed'>;
-}
-
 interface SliceStates {
   readonly main: States;
   readonly derived: readonly States[];
+  /** That of the main table; of settlement reports that of their lines. */
+  readonly compared: States;
 }
 
 /** In SQL: whether an incoming row is of a load key that was read before; undefined where all are. */
@@ -312,11 +342,8 @@ function hasHoles({ holes }: SliceCommit): boolean {
   return holes !== undefined && holes.size > 0;
 }
 
-/** Of a commit whose differences are in no history. */
-const withoutHistory = { history: undefined };
-
 /** The finding of an answer that lacks some of the stored rows, and is refused. */
-function refused(
+function lackOf(
   { slice, known }: SliceReplacement,
   rows: number,
   { vanished, appeared }: Pick<Differing, 'vanished' | 'appeared'>,

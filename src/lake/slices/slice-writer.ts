@@ -18,26 +18,29 @@ import {
   type SliceReplacement,
 } from './slice-replacement.js';
 
-/** What is committed with a slice that replaces the stored rows. */
-export interface Revision {
-  /** Files of append-only tables with every difference; undefined: no table keeps the differences. */
-  readonly history: readonly NewFile[] | undefined;
-  /** Called after the commit. */
-  committed(): void;
-}
+/** The outcome of comparing a slice that is read again with the stored rows. */
+export type Revision =
+  /** The rows are equal: nothing is written. */
+  | 'same'
+  /** The stored rows must stay. */
+  | 'refused'
+  /** The slice replaces them. */
+  | {
+      /** Files of append-only tables with every difference; undefined: no table keeps the differences. */
+      readonly history: readonly NewFile[] | undefined;
+      /** Called after the commit. */
+      committed(): void;
+    };
 
 /** Compares slices that are read again with the stored rows. */
 export interface Revisions {
-  /**
-   * @returns `same` where the rows are equal, and nothing is written; `refused` where the stored ones must stay
-   * @throws DamagedFile where another run has replaced a file meanwhile
-   */
-  compare(replacement: SliceReplacement): Promise<Revision | 'same' | 'refused'>;
+  /** @throws DamagedFile where another run has replaced a file meanwhile */
+  compare(replacement: SliceReplacement): Promise<Revision>;
 }
 
 /**
  * What came of a slice: the files that were committed, none where the stored rows are equal; `conflict` where another run has committed
- * conflicting load keys, `refused` where the stored rows must stay (`Revisions.compare`): nothing was committed.
+ * conflicting load keys, `refused` where the stored rows must stay (`Revision`): nothing was committed.
  */
 export type CommittedSlice = WrittenFiles | 'conflict' | 'refused';
 
@@ -86,7 +89,7 @@ export class SliceWriter {
 
   async #commitWith(
     replacement: SliceReplacement,
-    revision: Revision | undefined,
+    revision: Exclude<Revision, string> | undefined,
     remainder: Remainder,
   ): Promise<WrittenFiles> {
     refuseLosing(replacement, remainder);
