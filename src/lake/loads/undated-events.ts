@@ -15,8 +15,8 @@
  * - Two of one file, or of one answer, are different events. Two of different ones whose spans don't overlap are, too.
  * - Of a file and the lake, as many are the same as can be paired by spans that overlap: `compareEvents`.
  * - An imported span that loaded windows cover has nothing that these lack: nothing of it is added, and what was there goes.
- * - Of imported ones whose span a new window covers in part, as many go as the window has more than it had before, the most alike
- *   first: `replacedEvents`, which `remainderWriter` asks.
+ * - A new window that covers a part of an imported span replaces some of the imported ones: as many as its answer has more of than it
+ *   replaces anyway. The first to go is the one whose span is most like the window (`replacedEvents`).
  * - In the window in which a newer API begins, one is of v0, unless the newer API has an amount that may be its: `v0_amounts.sql`.
  */
 import { compare } from '../../core/compare.js';

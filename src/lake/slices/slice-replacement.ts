@@ -8,7 +8,17 @@ import { loadedOf } from '../loads/imported-spans.js';
 import { hasConflict, keyChange, replacedKeys, windowOf, type SliceLoads } from '../loads/load-keys.js';
 import type { SliceCommit } from './slice-commit.js';
 
-/** What a slice replaces of a snapshot: current as long as it is the same rows of the same files. */
+/**
+ * What a slice replaces of a snapshot: current as long as it is the same rows of the same files.
+ *
+ *     load keys                                files of the main table with rows of these
+ *
+ *     its own, and those it takes over --+
+ *     imported ones, covered ------------+--> whole   --+--> rows of `whole` alone  --> removed
+ *     imported ones, covered in part -------> partial --+--> others                 --> rewritten
+ *
+ * An imported key counts where the slice's window overlaps its span. It is covered where the whole span is loaded once the slice is.
+ */
 export interface SliceReplacement extends Chosen {
   readonly slice: SliceCommit;
   readonly snapshot: Snapshot;
@@ -18,13 +28,12 @@ export interface SliceReplacement extends Chosen {
   readonly known: readonly string[];
   /** The files with rows of `known`, and what is derived from them. */
   readonly stored: readonly DataFile[];
-  /** The load keys of which no row stays: `replacedKeys`, and imported ones whose whole span is loaded once the slice is. */
+  /** The load keys of which no row stays: `replacedKeys`, and imported ones that are covered. */
   readonly whole: readonly string[];
-  /** The other imported load keys that the window reaches: some of their rows may stay. */
+  /** The imported load keys that are covered in part: some of their rows may stay. */
   readonly partial: readonly string[];
-  /** The main table's files with rows of `whole` alone. */
   readonly removed: readonly DataFile[];
-  /** Its other files with rows of `whole` or `partial`. The rows that stay are written again (`remainderOf`). */
+  /** Their rows that stay are written again (`remainderOf`). */
   readonly rewritten: readonly DataFile[];
 }
 
