@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import type { Clock } from '../../core/clock.js';
 import { monthNumber } from '../../core/windows.js';
-import { planConcurrency, maxPages, type ConcurrencyPlan } from './concurrency-plan.js';
+import { planConcurrency, maxPages, type ConcurrencyPlan, type Stretch } from './concurrency-plan.js';
 import type { Pace } from './pipeline.js';
 import type { Slice, Progress, SliceQueue } from './slice-queue.js';
 import { windowOf } from '../../lake/loads/load-keys.js';
@@ -61,6 +61,8 @@ export class Scheduler<S extends Slice> {
   readonly #queue: SliceQueue<S>;
   readonly #options: SchedulerOptions<S>;
   readonly #open = new Map<S, OpenState>();
+  /** Slices to read again that aren't open yet. */
+  readonly #missed: S[] = [];
   /** Emits `change` when another slice may be opened. */
   readonly #changes = new EventEmitter<{ change: [] }>();
   #plan: ConcurrencyPlan | undefined;
@@ -90,9 +92,8 @@ export class Scheduler<S extends Slice> {
         if (slice !== undefined) yield this.#opened(slice);
         else if (this.#open.size > 0) await this.#change();
         else {
-          const missing = this.#queue.missed?.() ?? [];
-          if (missing.length === 0) return;
-          for (const missed of missing) yield this.#opened(missed);
+          this.#missed.push(...(this.#queue.missed?.() ?? []));
+          if (this.#missed.length === 0) return;
         }
       }
     } catch (error) {
@@ -113,16 +114,27 @@ export class Scheduler<S extends Slice> {
     const { signal, closing } = this.#options;
     if (this.#failures.length > 0) return this.#failures[0];
     if (signal.aborted) return signal.reason as unknown;
-    return closing?.aborted === true && this.#queue.left !== '' ? (closing.reason as unknown) : undefined;
+    return closing?.aborted === true && !this.#isEmpty ? (closing.reason as unknown) : undefined;
   }
 
   /** Expected remaining pages of open and unopened slices; null: unknown. */
   get pagesLeft(): number | null {
-    const stretches = this.#queue.stretches();
+    const stretches = this.#stretches();
     if (stretches === undefined) return null;
     let left = stretches.reduce((sum, { pages }) => sum + Math.max(1, pages), 0);
     for (const [slice, state] of this.#open) if (!state.isWhole) left += this.#pagesLeftOf(slice, state);
     return Math.ceil(left);
+  }
+
+  get #isEmpty(): boolean {
+    return this.#queue.left === '' && this.#missed.length === 0;
+  }
+
+  /** All that isn't open yet, in expected pages; undefined: unknown. */
+  #stretches(): readonly Stretch[] | undefined {
+    const stretches = this.#queue.stretches();
+    const missed = this.#missed.map((slice) => ({ pages: this.#queue.expected(slice) ?? 1, isCuttable: false }));
+    return stretches && [...stretches, ...missed];
   }
 
   #opened(slice: S): OpenSlice<S> {
@@ -173,16 +185,21 @@ export class Scheduler<S extends Slice> {
     if (this.#open.size >= (this.#queue.mostOpen ?? Infinity)) return undefined;
     const paced = this.#options.pace();
     if (paced === undefined) {
-      return this.#open.size < this.#options.unpaced ? this.#queue.next(maxPages) : undefined;
+      return this.#open.size < this.#options.unpaced ? this.#take(maxPages) : undefined;
     }
-    const stretches = this.#queue.stretches();
+    const stretches = this.#stretches();
     if (this.#isStale && stretches !== undefined && stretches.length > 0) {
       const open = [...this.#open].map(([slice, state]) => this.#pagesLeftOf(slice, state));
       this.#plan = planConcurrency({ open, stretches, quota: paced, latency: paced.latency ?? guessedLatency });
       this.#isStale = false;
     }
     const hasRoom = this.#open.size < (this.#plan?.open ?? 1) || this.#msToOverflow(paced) <= 0;
-    return hasRoom ? this.#queue.next(this.#plan?.pages ?? maxPages) : undefined;
+    return hasRoom ? this.#take(this.#plan?.pages ?? maxPages) : undefined;
+  }
+
+  /** Removes the first slice, cut to about `pages` where possible. */
+  #take(pages: number): S | undefined {
+    return this.#queue.next(pages) ?? this.#missed.shift();
   }
 
   /** Milliseconds until the full bucket loses a token; at least one token's interval after the last slice was opened. */
@@ -197,7 +214,7 @@ export class Scheduler<S extends Slice> {
     const over = new AbortController();
     const until = AbortSignal.any([over.signal, signal]);
     const waits: Promise<unknown>[] = [once(this.#changes, 'change', { signal: until })];
-    const paced = this.#queue.left === '' ? undefined : pace();
+    const paced = this.#isEmpty ? undefined : pace();
     if (paced !== undefined) waits.push(clock.sleep(Math.max(1, this.#msToOverflow(paced)), until));
     try {
       await Promise.race(waits);

@@ -65,6 +65,21 @@ test('a slice that comes back is given out again, and those that are missing onc
   expect([names(open), ended()]).toEqual([['a', 'missed', 'missed'], true]);
 });
 
+test('of those that are missing as many are open at once as of others, and none after a failure', async () => {
+  const left = ['x', 'y', 'z', 'w'].map(named);
+  const scheduler = schedulerOf({ ...queueOf(), missed: () => left.splice(0) });
+  const { open, ended } = taken(scheduler);
+  await turn();
+  expect([names(open), scheduler.pagesLeft]).toEqual([['x', 'y'], 8]);
+  open[0]?.close();
+  await turn();
+  expect(names(open)).toEqual(['x', 'y', 'z']);
+  scheduler.fail(new Error('enough'));
+  for (const each of open) each.close();
+  await turn();
+  expect([names(open), ended()]).toEqual([['x', 'y', 'z'], true]);
+});
+
 test.each(['signal', 'closing'] as const)('once its %s aborts no slice comes any more', async (which) => {
   const stop = new AbortController();
   const scheduler = schedulerOf(queueOf('a', 'b', 'c'), { [which]: stop.signal });
