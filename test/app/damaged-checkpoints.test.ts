@@ -48,7 +48,7 @@ test('a damaged checkpoint is said once by each command that opens the lake, unt
         log,
       ),
     serve: async (_, emit) => {
-      (await openServedLake(root, undefined, clock, emit)).backend.close();
+      (await openServedLake({ lake: root }, clock, emit)).backend.close();
     },
     forget: (_, emit) =>
       forget(

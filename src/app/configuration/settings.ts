@@ -27,16 +27,15 @@ export type CacheOptions = OptionalSettings<'cache' | 'cacheGigabytes'>;
 export type QuerySettings = CacheOptions & OptionalSettings<keyof typeof querySettings>;
 
 /**
- * Where copies of the files of lakes on S3 are kept. Without settings as the environment says, and by default.
+ * Where copies of the files of lakes on S3 are kept.
  *
  * @throws LedgerlakeError as `userCache`
  */
 export function cacheOf({
-  cache,
+  cache = join(userCache(), 'ledgerlake', 'files'),
   cacheGigabytes = runSettings.cacheGigabytes.default,
-}: CacheOptions = {}): CacheSettings {
-  const folder = cache ?? variableOf(process.env, settingVariable('cache')) ?? join(userCache(), 'ledgerlake', 'files');
-  return { folder, bytes: 1e9 * cacheGigabytes };
+}: CacheOptions): CacheSettings {
+  return { folder: cache, bytes: 1e9 * cacheGigabytes };
 }
 
 /** The settings of a run. */

@@ -9,7 +9,8 @@ import { reportOperations } from '../../sources/finances/settlement-reports/repo
 import { remoteForm } from '../../lake/store/open-store.js';
 import { quoted } from '../../core/http-server/refusal.js';
 import type { SignInOptions } from '../../serve/http/sign-in.js';
-import { printResult, type CommandDefinition, type CommandArguments } from '../options/command-definition.js';
+import { printResult, shared, type CommandDefinition, type CommandArguments } from '../options/command-definition.js';
+import { readLakeSettings } from '../options/command-settings.js';
 
 const idName = 'LEDGERLAKE_SERVE_CLIENT_ID';
 const secretName = 'LEDGERLAKE_SERVE_CLIENT_SECRET';
@@ -62,7 +63,7 @@ const ratesText = `${eventLimits.rate}; ${getReports.rate} for getReports, ${get
 const servedBurstsText = `${burstsText}, and for getReports; ${getReportDocument.burst} for getReportDocument`;
 
 /** The options of one of the two backends, which are errors with the other one. */
-const backendOptions = { lake: ['account'], seller: ['events', 'profile', 'seed'] } as const;
+const backendOptions = { lake: ['account', 'cache', 'time-zone'], seller: ['events', 'profile', 'seed'] } as const;
 
 function refuseOptionsOfOtherBackend(args: CommandArguments, served: keyof typeof backendOptions): void {
   const [other, reason] =
@@ -110,6 +111,7 @@ export const serveCommand: CommandDefinition = {
   options: {
     lake: { about: `Lake to serve: a folder, or ${remoteForm} [default: none, a synthetic seller]` },
     account: { about: 'Account of the lake to serve [default: its only account]' },
+    ...shared('config', 'cache', 'time-zone'),
     host: { default: '127.0.0.1', about: 'Address to listen on' },
     port: { default: '8080', about: 'Port to listen on; 0 picks a free one' },
     'allow-host': {
@@ -174,7 +176,8 @@ export const serveCommand: CommandDefinition = {
       return 0;
     }
     const { openServedLake } = await import('../serve/serve-lake.js');
-    const { account, ...served } = await openServedLake(lake, args.text('account'), clock, emit);
+    const question = { ...(await readLakeSettings(args)), lake, account: args.text('account') };
+    const { account, ...served } = await openServedLake(question, clock, emit);
     try {
       const name = `a lake, account ${account}`;
       await serve({ ...serving, server: { ...server, quotaOf: 'server' }, served: { ...served, name } });

@@ -7,7 +7,7 @@ import { tables as allTables } from '../../sources/finances/lake-tables.js';
 import { existingLake, refuseWithoutFolder } from '../../lake/existing-lake.js';
 import { Lake } from '../../lake/lake.js';
 import { openStore } from '../../lake/store/open-store.js';
-import { cacheOf } from '../../app/configuration/settings.js';
+import { cacheOf, type QuerySettings } from '../../app/configuration/settings.js';
 import { readAccountName, refuseUnknownAccount } from '../../app/configuration/account.js';
 import { openLakeBackend } from '../../serve/served-apis.js';
 import { MainTables } from '../../serve/lake/committed-files.js';
@@ -16,12 +16,20 @@ import type { Health } from '../../serve/http/side-pages.js';
 /** Largest age of a report without new commits: it states the age of the lake. */
 const reportLifeMs = 3_600_000;
 
+/** What is served of a lake, with the cache of its files and the time zone of its report. */
+export interface ServedLake extends Pick<QuerySettings, 'cache' | 'cacheGigabytes' | 'timeZone'> {
+  readonly lake: string;
+  /** Undefined: the lake's only account. */
+  readonly account?: string | undefined;
+}
+
 /**
  * Opens a lake as a backend of one account's events; `emit` receives warnings. Its health and its report are those of the newest version.
  * Throws a USAGE error for a lake without events, for one with several accounts where none is chosen, and for an account that it
  * doesn't have; LAKE_STORE, LAKE_LOG where the lake can't be read.
  */
-export async function openServedLake(location: string, account: string | undefined, clock: Clock, emit: Emit) {
+export async function openServedLake(question: ServedLake, clock: Clock, emit: Emit) {
+  const { lake: location, account } = question;
   if (account !== undefined) readAccountName(account);
   await refuseWithoutFolder(location);
   const tables = await MainTables.open(openStore(location, { clock }), clock);
@@ -34,8 +42,8 @@ export async function openServedLake(location: string, account: string | undefin
     await tables.refresh();
     return { serves: 'lake', account: served, tables: tables.versions() };
   };
-  const backend = await openLakeBackend(tables, served, cacheOf());
-  const report = reportCache(location, served, clock, tables);
+  const backend = await openLakeBackend(tables, served, cacheOf(question));
+  const report = reportCache({ ...question, account: served }, clock, tables);
   return { backend, account: served, checkHealth, report, explainFault: faultExplainer(location, clock) };
 }
 
@@ -56,7 +64,11 @@ function faultExplainer(location: string, clock: Clock): (error: unknown) => Pro
 }
 
 /** Creates reports one at a time, and each version once, so that repeated page loads don't use up the machine. */
-function reportCache(location: string, account: string, clock: Clock, tables: MainTables): () => Promise<string> {
+function reportCache(
+  { lake: location, account, cache, cacheGigabytes, timeZone }: ServedLake,
+  clock: Clock,
+  tables: MainTables,
+): () => Promise<string> {
   let lake: Lake | undefined;
   let cached: { readonly state: string; readonly html: string } | undefined;
   const mutex = new Mutex();
@@ -68,7 +80,8 @@ function reportCache(location: string, account: string, clock: Clock, tables: Ma
     const state = [lake.snapshot.version, Math.floor(clock.now() / reportLifeMs)].join();
     if (cached?.state !== state) {
       const { lakeReport } = await import('../../app/report/report.js');
-      cached = { state, html: (await lakeReport({ lake, location, account, clock })).html };
+      const settings = { cache, cacheGigabytes, timeZone };
+      cached = { state, html: (await lakeReport({ ...settings, lake, location, account, clock })).html };
     }
     return cached.html;
   };

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
@@ -314,6 +315,26 @@ test('what does not fit the cache is refused before it is fetched; what was used
   expect(out).toMatch(/cache-small: \d+ files?, [\d.]+ kB of 10.0 GB\n$/);
   expect((await command(['cache', '--cache', cache, '--clear'])).out).toMatch(/removed \d+ file/);
   expect(await readdir(cache)).toEqual([]);
+});
+
+test('what is served of the lake has a cache of the size that is set', async () => {
+  const more = { LEDGERLAKE_CACHE: join(folder, 'cache-served'), LEDGERLAKE_CACHE_GIGABYTES: '0.00002' };
+  const words = ['serve', '--lake', lake, '--account', 'shop', '--port', '0'];
+  const child = spawn(process.execPath, [resolve('dist/src/cli.js'), ...words], {
+    cwd: folder,
+    env: { PATH: process.env['PATH'], ...environment, ...more },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  onTestFinished(() => {
+    child.kill();
+  });
+  const said = text(child.stderr);
+  const [line] = (await once(createInterface(child.stdout), 'line')) as [string];
+  const address = line.replace('listening on ', '');
+  const answer = await fetch(`${address}/finances/v0/financialEvents?PostedAfter=2025-12-20&PostedBefore=2026-03-01`);
+  expect(answer.status).toBe(500);
+  child.kill();
+  expect(await said).toContain('expected files that fit the cache of 20.0 kB, got ');
 });
 
 test('journals of a lake on S3 are those of the lake on a disk, and adjustments read its files too', async () => {

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdir, truncate } from 'node:fs/promises';
+import { readdir, truncate, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -193,6 +193,25 @@ describe('serve', () => {
       expect(plain).not.toContain('SKU');
     });
 
+    test('has the months of its report in the time zone of the environment, of the configuration, or of an option', async () => {
+      const { lake } = await shops.copy();
+      const config = join(await temporaryFolder(), 'my.config.json');
+      await writeFile(config, JSON.stringify({ settings: { timeZone: 'Europe/Berlin', from: '2025-06-01' } }));
+      const words = ['--lake', lake, '--account', 'shop-b'];
+      for (const [more, environment, zone] of [
+        [['--config', config], {}, 'Europe/Berlin'],
+        [['--config', config], { LEDGERLAKE_TIME_ZONE: 'Asia/Tokyo' }, 'Asia/Tokyo'],
+        [['--time-zone', 'America/Denver'], { LEDGERLAKE_TIME_ZONE: 'Asia/Tokyo' }, 'America/Denver'],
+      ] as const) {
+        const { url } = await started([...words, ...more], environment);
+        const html = await (await fetch(url)).text();
+        expect(html).toContain(`Months begin and end in the time zone ${zone};`);
+        expect(html).toContain('2025-04');
+      }
+      const wrong = await ended(words, { LEDGERLAKE_TIME_ZONE: 'Berlin' });
+      expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining('LEDGERLAKE_TIME_ZONE')]);
+    });
+
     test('names a damaged data file in its log', async () => {
       const { lake } = await shops.copy();
       const names = await readdir(join(lake, 'events'), { recursive: true });
@@ -230,6 +249,7 @@ describe('serve', () => {
 
   test.each<[string, string[], Readonly<Record<string, string>>, RegExp]>([
     ['an account of a synthetic seller', ['--account', 'shop'], {}, /--account only with --lake/],
+    ['the cache of a synthetic seller', ['--cache', 'cache'], {}, /--cache only with --lake/],
     ['events of a lake', ['--lake', 'nowhere', '--events', '5'], {}, /--events only without --lake/],
     ['a host with a port', ['--allow-host', 'a.example,b.example:80'], {}, /--allow-host.*"b.example:80"/],
     ['a fault that is none', ['--faults', 'throtled'], {}, /--faults.*"throtled".*throttled-spell/],

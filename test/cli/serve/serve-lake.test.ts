@@ -23,7 +23,7 @@ async function servedLake() {
 
   const logged: string[] = [];
   const emit = plainLog((line) => logged.push(line));
-  const { backend, ...served } = await openServedLake(lake, undefined, clock, emit);
+  const { backend, ...served } = await openServedLake({ lake }, clock, emit);
   const stop = new AbortController();
   const listening = gate<string>();
   const running = serve({

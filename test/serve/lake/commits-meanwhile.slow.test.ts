@@ -165,7 +165,7 @@ test('files that are gone by the time they are opened are looked for in the newe
   const { items, lake } = await loadedLake();
   // So old may be what it knows that it reads no log until it has lost a file.
   const tables = await MainTables.open(openStore(lake), clock, Infinity);
-  const backend = await openLakeBackend(tables, 'shop', cacheOf());
+  const backend = await openLakeBackend(tables, 'shop', cacheOf({}));
   onTestFinished(() => {
     backend.close();
   });

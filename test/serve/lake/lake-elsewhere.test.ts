@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { cacheOf } from '../../../src/app/configuration/settings.js';
 import { openServedLake } from '../../../src/cli/serve/serve-lake.js';
 import { cacheSize, clearCache } from '../../../src/lake/files/file-cache.js';
@@ -12,7 +12,6 @@ const clock = clockAt('2026-03-15T12:00:00Z');
 test('a lake on S3 is served from copies in the cache, which the next service shares, and a damaged file is refused', async () => {
   const server = await servedBucket();
   const cache = await temporaryFolder();
-  vi.stubEnv('LEDGERLAKE_CACHE', cache);
   const lake = 's3://bucket/lake';
   const items = Array.from({ length: 20 }, (_, number) => {
     const at = Date.parse('2026-02-01') + number * 3_600_000;
@@ -25,7 +24,7 @@ test('a lake on S3 is served from copies in the cache, which the next service sh
   const range = { start: 0, end: clock.now() };
   const answered = async () => {
     const before = server.calls.length;
-    const { backend } = await openServedLake(lake, undefined, clock, () => undefined);
+    const { backend } = await openServedLake({ lake, cache }, clock, () => undefined);
     onTestFinished(() => {
       backend.close();
     });
@@ -34,10 +33,10 @@ test('a lake on S3 is served from copies in the cache, which the next service sh
   };
   const first = await answered();
   expect(first.rows).toEqual(sorted(items));
-  expect((await cacheSize(cacheOf())).files).toBe(first.fetched.length);
+  expect((await cacheSize(cacheOf({ cache }))).files).toBe(first.fetched.length);
   expect(await answered()).toEqual({ rows: sorted(items), fetched: [] });
 
-  await clearCache(cacheOf());
+  await clearCache(cacheOf({ cache }));
   for (const [key, { bytes }] of server.bucket('bucket').objects) {
     if (!isEvents(key)) continue;
     const damaged = Buffer.from(bytes);

@@ -8,7 +8,7 @@ import { serving } from '../../app/lake-run.js';
 
 /** A lake as a backend, until the test is over. */
 export async function lakeBackend(lake: string, clock: Clock, account?: string): Promise<LakeBackend> {
-  const { backend } = await openServedLake(lake, account, clock, () => undefined);
+  const { backend } = await openServedLake({ lake, account }, clock, () => undefined);
   onTestFinished(() => {
     backend.close();
   });
