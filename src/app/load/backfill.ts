@@ -12,7 +12,7 @@ import type { FinancesPipeline } from '../../sources/finances/connect-finances.j
 import type { CommandResult } from '../command-result.js';
 import type { RunContext } from '../context.js';
 import type { RunSummary } from '../results.js';
-import { withLoad } from './load.js';
+import { loadResult, withLoad } from './load.js';
 import { readLoadRequest } from './load-request.js';
 import type { LoadOptions } from './run-settings.js';
 
@@ -49,11 +49,8 @@ export async function backfill(options: LoadOptions, context: RunContext): Promi
         ? nextSteps(report, { ...options, keepsReplaced: lake.snapshot.config.retentionMs > 0 })
         : '';
     const { findings } = report;
-    return {
-      report,
-      texts: [summaryText(report), findingsText(findings), nothing === '' ? next : nothing],
-      summary: { ...summaryObject(report), ...(options.refresh && findingsObject(findings)) },
-    };
+    const texts = [summaryText(report), findingsText(findings), nothing === '' ? next : nothing];
+    return loadResult(report, texts, { ...summaryObject(report), ...(options.refresh && findingsObject(findings)) });
   });
 }
 

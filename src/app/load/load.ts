@@ -1,6 +1,5 @@
 import { tablesOf } from '../../core/columns/table.js';
 import { emitDamage, type RunContext } from '../context.js';
-import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError, messageOf, usageError } from '../../core/errors.js';
 import { tuneForComputation } from '../../core/v8-flags.js';
 import type { Emit } from '../../core/events/run-event.js';
@@ -19,7 +18,6 @@ import {
 import { acquireLease, emitOtherRuns, type RunLease } from '../../lake/leases.js';
 import { isEmpty, missingText, refuseFile } from '../../lake/existing-lake.js';
 import { openStore } from '../../lake/store/open-store.js';
-import type { Store } from '../../lake/store/store.js';
 import { vacuumLake } from '../../lake/upkeep/vacuum.js';
 import { defaultLimits, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
 import { demoAccount, refuseMixing } from '../configuration/account.js';
@@ -47,8 +45,8 @@ export interface LoadPlan {
   readonly failureAfter?: (now: number) => unknown;
 }
 
-/** A run that has ended, and has noted it in the lake. */
-interface LoadReport extends RunReport {
+/** What came of a load, which it has noted in the lake. */
+export interface LoadReport extends RunReport {
   /** Whether a pipeline was run, all of the plan was read and no answer was refused, whatever else failed. */
   readonly isRead: boolean;
   /** What the comparison of slices that were read again has found. */
@@ -57,68 +55,44 @@ interface LoadReport extends RunReport {
   readonly serviceNow: number;
 }
 
-/** What a run loads with. */
-interface BegunLoad {
-  readonly lake: Lake;
-  readonly lease: RunLease;
-  readonly workspace: Workspace;
-  /** Milliseconds since 1970. */
-  readonly startedAt: number;
-  /** The requested ranges of the account that earlier runs have noted. */
-  readonly notes: readonly RequestedRangesNote[];
-  /** Those of them that earlier runs did not load. */
-  readonly unfinished: readonly RequestedRange[];
-}
-
-/** A load that has begun, for its command. */
-interface Load extends Pick<BegunLoad, 'lake' | 'unfinished'> {
-  /**
-   * Notes the requested ranges of a plan, runs its pipelines, vacuums, exports, and notes the run.
-   *
-   * @throws LedgerlakeError USAGE before the first request
-   */
-  readonly run: (plan: LoadPlan) => Promise<LoadReport>;
-}
-
 const syntheticSellerText = `loading the synthetic seller ${demoAccount}, whose data is not real; use --account and --endpoint for your own account, or configure it`;
 
 /** Concurrent slices of one pipeline where there is no quota: while one waits, another is flattened. */
 const openSlices = 4;
 
 /**
- * Opens a lake, begins a load, and releases its lease at the end. `use` runs the load; it returns what the command says of that: texts, of
- * which empty ones are left out, and the summary.
+ * Opens a lake, begins a load, and releases its lease at the end. `use` runs the load.
  *
  * @param known the summary of a run that fails before it has begun; without a lake: it isn't open either
  * @throws CommandError with the failure of the run; its cause is a LedgerlakeError USAGE before anything is changed
  */
-export function withLoad<Summary extends object>(
+export async function withLoad<Summary extends object>(
   request: LoadRequest,
   context: RunContext,
   known: (lake: Lake | undefined) => object,
-  use: (
-    load: Load,
-  ) => Promise<{ readonly report: LoadReport; readonly texts: readonly string[]; readonly summary: Summary }>,
+  use: (load: Load) => Promise<CommandResult<Summary>>,
 ): Promise<CommandResult<Summary>> {
-  const { clock } = context;
-  let lake: Lake | undefined;
-  const loading = async (): Promise<CommandResult<Summary>> => {
-    const store = await checkedStore(request, context);
-    const opened = await openedLake(request, store, clock);
-    lake = opened;
-    return withWorkspace(defaultLimits, store, async (workspace) => {
-      const lease = await acquireLease(opened, clock, purposeOf(request));
-      return underLease(lease, async () => {
-        const begun = await begin(request, { lake: opened, lease, workspace }, context);
-        const run = (plan: LoadPlan) => runPlan(plan, begun, request, context);
-        const { report, texts, summary } = await use({ ...begun, run });
-        const result = { text: texts.filter((text) => text !== '').join('\n'), summary };
-        if (report.failure !== undefined) throw new CommandError(report.failure, result);
-        return result;
-      });
-    });
-  };
-  return withKnown(loading(), () => known(lake));
+  const lake = await withKnown(openedLake(request, context), () => known(undefined));
+  const loading = withWorkspace(defaultLimits, lake.store, async (workspace) => {
+    const lease = await acquireLease(lake, context.clock, purposeOf(request));
+    return underLease(lease, async () => use(await Load.begin(request, context, lake, lease, workspace)));
+  });
+  return withKnown(loading, () => known(lake));
+}
+
+/**
+ * What a command says of its load: texts, of which empty ones are left out, and the summary.
+ *
+ * @throws CommandError with both, where the load has failed
+ */
+export function loadResult<Summary extends object>(
+  { failure }: LoadReport,
+  texts: readonly string[],
+  summary: Summary,
+): CommandResult<Summary> {
+  const result = { text: texts.filter((text) => text !== '').join('\n'), summary };
+  if (failure !== undefined) throw new CommandError(failure, result);
+  return result;
 }
 
 /** What a load is for: its pipelines are the requested ones with those that they need. */
@@ -126,17 +100,12 @@ function purposeOf({ command, account, pipelines }: LoadRequest) {
   return { command, account, pipelines: withNeeds(pipelines).map(({ name }) => name) };
 }
 
-/** @throws LedgerlakeError USAGE for what makes the load impossible, before anything is changed */
-async function checkedStore({ options, custom, account }: LoadRequest, { clock, emit }: RunContext): Promise<Store> {
+/** @throws LedgerlakeError USAGE for what makes the load impossible; nothing is changed */
+async function openedLake({ options, custom, account }: LoadRequest, { clock, emit }: RunContext): Promise<Lake> {
   for (const pipeline of custom) customAddress(pipeline, account, options);
   for (const file of options.exposed ?? []) emit({ event: 'secret-exposed', file });
   const store = options.store ?? openStore(options.lake, { clock, emit, encryption: options.encryption });
   if (options.store === undefined) await refuseFile(options.lake);
-  return store;
-}
-
-/** @throws LedgerlakeError USAGE for a lake that the request doesn't fit; nothing is changed */
-async function openedLake({ options, custom, account }: LoadRequest, store: Store, clock: Clock): Promise<Lake> {
   const lake = await Lake.open(store, [...tables, ...custom.flatMap(tablesOf)], clock);
   // A run that judges the age of a lake begins none: the disk of the lake may not be mounted.
   if (options.maxLag !== undefined && lake.snapshot.isEmpty && (await isEmpty(store)))
@@ -146,161 +115,204 @@ async function openedLake({ options, custom, account }: LoadRequest, store: Stor
   return lake;
 }
 
-/** Prepares the lake. */
-async function begin(
-  { options, account, custom }: LoadRequest,
-  parts: Pick<BegunLoad, 'lake' | 'lease' | 'workspace'>,
-  { clock, emit }: RunContext,
-): Promise<BegunLoad> {
-  const { lake, lease } = parts;
-  emitOtherRuns(lease, account, emit);
-  // The lease keeps other runs from forgetting rows; the plan must know what was forgotten before.
-  await lake.refresh();
-  // What a run committed that was killed.
-  await lake.publish();
-  await lake.setRetention(options.retentionHours);
-  // Columns that the tables of the custom pipelines have gained.
-  await lake.growTables(custom.flatMap(tablesOf));
-  tuneForComputation();
-  const startedAt = clock.now();
-  const notes = await readRequestedRanges(lake.store, account, (file) => {
-    emit({ event: 'note-passed-over', file });
-  });
-  return { ...parts, startedAt, notes, unfinished: unfinishedRanges(lake, notes) };
-}
-
-async function runPlan(plan: LoadPlan, begun: BegunLoad, request: LoadRequest, given: RunContext): Promise<LoadReport> {
-  const { lake, lease, workspace, notes, unfinished } = begun;
-  const { command, options, account, isCustomOnly } = request;
-  const { clock } = given;
+/** A load that has begun: its lake is prepared and leased. */
+export class Load {
+  readonly lake: Lake;
+  /** Requested ranges that earlier runs have noted, and did not load. */
+  readonly unfinished: readonly RequestedRange[];
+  readonly #request: LoadRequest;
+  readonly #context: RunContext;
+  readonly #lease: RunLease;
+  readonly #revisions: EventRevisions;
+  readonly #notes: readonly RequestedRangesNote[];
+  /** Milliseconds since 1970. */
+  readonly #startedAt: number;
   /** Seconds to add to this machine's clock, where it differs from the API's. */
-  let clockOffsetSeconds: number | undefined;
-  const emit: Emit = (event) => {
-    if (event.event === 'clock-differs') clockOffsetSeconds = event.seconds;
-    given.emit(event);
-  };
-  const context = { ...given, emit };
-  await noteRequestedRanges(lake.store, account, lake.run, plan.requested, notes);
-  emit({
-    event: 'run-started',
-    run: lake.run,
-    command,
-    account,
-    lake: options.lake,
-    pipelines: withNeeds(plan.pipelines).map(({ name }) => name),
-    from: isoInstant(plan.job.range.start),
-    to: isoInstant(plan.job.range.end),
-  });
-  if (options.endpoint === undefined && !isCustomOnly) emit({ event: 'message', message: syntheticSellerText });
-  emitDamage(lake, emit);
-  const revisions = new EventRevisions(lake, clock, workspace);
-  const requested = [...unfinished, ...plan.requested];
-  const ran = await runConnected(lake, revisions, { ...plan, requested }, request, context);
-  const { findings } = revisions;
-  const refused = emptyFailure(findings);
-  const vacuum = async (): Promise<void> => {
-    await vacuumLake(lake, lease, { clock, emit, account });
-    lease.cleared();
-  };
-  const unvacuumed = ran.failure === undefined ? await vacuum().catch((error: unknown) => error) : undefined;
-  const unexported = await exportAfterRun(lake, options, context);
-  const serviceNow = () => clock.now() + (clockOffsetSeconds ?? 0) * 1000;
-  // The only place that ranks failures: what stopped the run first, then what it left undone, last what it could not read.
-  const failure =
-    ran.failure ??
-    refused ??
-    unvacuumed ??
-    unexported ??
-    plan.failureAfter?.(serviceNow()) ??
-    holesFailure(ran.summaries);
-  const report = await endRun(plan, { ...ran, failure }, clockOffsetSeconds, begun, request, context);
-  const isRead = ran.summaries.length > 0 && ran.failure === undefined && refused === undefined;
-  return { ...report, isRead, findings, serviceNow: serviceNow() };
-}
+  #clockOffsetSeconds: number | undefined;
 
-/** Notes a run in the lake, and reports its end. */
-async function endRun(
-  { job, requested }: LoadPlan,
-  { summaries, failure }: Pick<RunReport, 'summaries' | 'failure'>,
-  clockOffsetSeconds: number | undefined,
-  { lake, startedAt, notes }: BegunLoad,
-  request: LoadRequest,
-  { clock, emit }: RunContext,
-): Promise<RunReport> {
-  const { options } = request;
-  const { command, account, pipelines } = purposeOf(request);
-  const endedAt = clock.now();
-  // Only the summary of a run that loaded nothing has it.
-  const isIdle = summaries.every(({ slices }) => slices === 0);
-  const report: RunReport = {
-    account,
-    run: lake.run,
-    range: job.range,
-    lake: options.lake,
-    forgottenBefore: isIdle ? lake.snapshot.forgottenBefore(account) : undefined,
-    seconds: (endedAt - startedAt) / 1000,
-    summaries,
-    failure,
-    catalog: catalogVersion(lake),
-  };
-  const { endpoint, isEndpointConfigured } = options;
-  const times = { startedAt, endedAt, clockOffsetSeconds };
-  await noteRun(lake.store, report, { command, ...times, endpoint, isEndpointConfigured, requested: pipelines }, emit);
-  if (notes.length + requested.length > 0) await removeLoadedNotes(lake, account, emit);
-  emit({ event: 'run-ended', status: report.failure === undefined ? 'done' : 'failed', seconds: report.seconds });
-  // A run that failed loads the days that it left out when it runs again.
-  const leftOut = report.failure === undefined ? leftOutDays(lake, account) : undefined;
-  if (leftOut !== undefined) emit({ event: 'days-left-out', account, reason: leftOutText(leftOut) });
-  return report;
-}
+  private constructor(
+    request: LoadRequest,
+    context: RunContext,
+    lake: Lake,
+    lease: RunLease,
+    workspace: Workspace,
+    notes: readonly RequestedRangesNote[],
+    startedAt: number,
+  ) {
+    this.lake = lake;
+    this.unfinished = unfinishedRanges(lake, notes);
+    this.#request = request;
+    this.#context = {
+      ...context,
+      emit: (event) => {
+        if (event.event === 'clock-differs') this.#clockOffsetSeconds = event.seconds;
+        context.emit(event);
+      },
+    };
+    this.#lease = lease;
+    this.#revisions = new EventRevisions(lake, context.clock, workspace);
+    this.#notes = notes;
+    this.#startedAt = startedAt;
+  }
 
-/**
- * Runs the pipelines with their APIs connected, and removes the saved pages that the next run does not need.
- *
- * @throws LedgerlakeError USAGE before the first request
- */
-async function runConnected(
-  lake: Lake,
-  revisions: EventRevisions,
-  { pipelines, job, requested }: LoadPlan,
-  { options, isCustomOnly }: LoadRequest,
-  { clock, signal, closing, emit }: RunContext,
-): ReturnType<typeof runPipelines> {
-  const { account } = job;
-  let ran: Awaited<ReturnType<typeof runPipelines>> | undefined;
-  const until = { end: job.range.end, requested };
-  // A service that can't be reached is down then, as its address is probably right.
-  const hasAnswered = pipelines.some(({ name }) =>
-    [...lake.snapshot.keysOf(account, name).values()].some(({ origin }) => origin === 'api'),
-  );
-  const emitWithWatermarks = emittingWatermarks(lake, account, windowedOf(pipelines), until, emit);
-  const connections: Pick<SourceConnection, 'sweep' | 'clear' | 'close'>[] = [];
-  try {
-    const finances = isCustomOnly ? noConnection : await openUpstream(options, account, { clock, emit, hasAnswered });
-    connections.push(finances);
-    const connected = await connectPipelines(pipelines, options, account, { clock, emit, lake });
-    connections.push(connected);
-    ran = await runPipelines(connected.pipelines, {
-      job,
-      upstream: finances.upstream,
-      clock,
-      signal,
-      closing,
-      emit: emitWithWatermarks,
-      openSlices,
-      revisions,
+  /** Prepares the lake. */
+  static async begin(
+    request: LoadRequest,
+    context: RunContext,
+    lake: Lake,
+    lease: RunLease,
+    workspace: Workspace,
+  ): Promise<Load> {
+    const { options, account, custom } = request;
+    const { clock, emit } = context;
+    emitOtherRuns(lease, account, emit);
+    // The lease keeps other runs from forgetting rows; the plan must know what was forgotten before.
+    await lake.refresh();
+    // What a run committed that was killed.
+    await lake.publish();
+    await lake.setRetention(options.retentionHours);
+    // Columns that the tables of the custom pipelines have gained.
+    await lake.growTables(custom.flatMap(tablesOf));
+    tuneForComputation();
+    const startedAt = clock.now();
+    const notes = await readRequestedRanges(lake.store, account, (file) => {
+      emit({ event: 'note-passed-over', file });
     });
-    for (const connection of connections) {
-      if (ran.failure === undefined) await connection.sweep();
-      // The next run would use the pages as answers for this account.
-      else if (isOtherAccount(ran.failure)) await connection.clear();
+    return new Load(request, context, lake, lease, workspace, notes, startedAt);
+  }
+
+  /**
+   * Notes the requested ranges of a plan, runs its pipelines, vacuums, exports, and notes the run.
+   *
+   * @throws LedgerlakeError USAGE before the first request
+   */
+  async run(plan: LoadPlan): Promise<LoadReport> {
+    const { lake } = this;
+    const { command, options, account, isCustomOnly } = this.#request;
+    const { emit } = this.#context;
+    await noteRequestedRanges(lake.store, account, lake.run, plan.requested, this.#notes);
+    emit({
+      event: 'run-started',
+      run: lake.run,
+      command,
+      account,
+      lake: options.lake,
+      pipelines: withNeeds(plan.pipelines).map(({ name }) => name),
+      from: isoInstant(plan.job.range.start),
+      to: isoInstant(plan.job.range.end),
+    });
+    if (options.endpoint === undefined && !isCustomOnly) emit({ event: 'message', message: syntheticSellerText });
+    emitDamage(lake, emit);
+    const ran = await this.#runPipelines(plan);
+    const { findings } = this.#revisions;
+    const refused = emptyFailure(findings);
+    const unvacuumed = ran.failure === undefined ? await this.#vacuum().catch((error: unknown) => error) : undefined;
+    const unexported = await exportAfterRun(lake, options, this.#context);
+    // The only place that ranks failures: what stopped the run first, then what it left undone, last what it could not read.
+    const failure =
+      ran.failure ??
+      refused ??
+      unvacuumed ??
+      unexported ??
+      plan.failureAfter?.(this.#serviceNow()) ??
+      holesFailure(ran.summaries);
+    const report = await this.#end(plan, { ...ran, failure });
+    const isRead = ran.summaries.length > 0 && ran.failure === undefined && refused === undefined;
+    return { ...report, isRead, findings, serviceNow: this.#serviceNow() };
+  }
+
+  /** The present by the API's clock: milliseconds since 1970. */
+  #serviceNow(): number {
+    return this.#context.clock.now() + (this.#clockOffsetSeconds ?? 0) * 1000;
+  }
+
+  async #vacuum(): Promise<void> {
+    const { clock, emit } = this.#context;
+    await vacuumLake(this.lake, this.#lease, { clock, emit, account: this.#request.account });
+    this.#lease.cleared();
+  }
+
+  /**
+   * Runs the pipelines with their APIs connected, and removes the saved pages that the next run does not need.
+   *
+   * @throws LedgerlakeError USAGE before the first request
+   */
+  async #runPipelines({ pipelines, job, requested }: LoadPlan): ReturnType<typeof runPipelines> {
+    const { lake } = this;
+    const { options, account, isCustomOnly } = this.#request;
+    const { clock, signal, closing, emit } = this.#context;
+    let ran: Awaited<ReturnType<typeof runPipelines>> | undefined;
+    const until = { end: job.range.end, requested: [...this.unfinished, ...requested] };
+    // A service that can't be reached is down then, as its address is probably right.
+    const hasAnswered = pipelines.some(({ name }) =>
+      [...lake.snapshot.keysOf(account, name).values()].some(({ origin }) => origin === 'api'),
+    );
+    const emitWithWatermarks = emittingWatermarks(lake, account, windowedOf(pipelines), until, emit);
+    const connections: Pick<SourceConnection, 'sweep' | 'clear' | 'close'>[] = [];
+    try {
+      const finances = isCustomOnly ? noConnection : await openUpstream(options, account, { clock, emit, hasAnswered });
+      connections.push(finances);
+      const connected = await connectPipelines(pipelines, options, account, { clock, emit, lake });
+      connections.push(connected);
+      ran = await runPipelines(connected.pipelines, {
+        job,
+        upstream: finances.upstream,
+        clock,
+        signal,
+        closing,
+        emit: emitWithWatermarks,
+        openSlices,
+        revisions: this.#revisions,
+      });
+      for (const connection of connections) {
+        if (ran.failure === undefined) await connection.sweep();
+        // The next run would use the pages as answers for this account.
+        else if (isOtherAccount(ran.failure)) await connection.clear();
+      }
+      return ran;
+    } catch (error) {
+      if (ran === undefined && error instanceof LedgerlakeError && error.exitCode === 2) throw error;
+      return { summaries: ran?.summaries ?? [], failure: ran?.failure ?? error };
+    } finally {
+      await Promise.all(connections.map((connection) => connection.close()));
     }
-    return ran;
-  } catch (error) {
-    if (ran === undefined && error instanceof LedgerlakeError && error.exitCode === 2) throw error;
-    return { summaries: ran?.summaries ?? [], failure: ran?.failure ?? error };
-  } finally {
-    await Promise.all(connections.map((connection) => connection.close()));
+  }
+
+  /** Notes the run in the lake, and reports its end. */
+  async #end(
+    { job, requested }: LoadPlan,
+    { summaries, failure }: Pick<RunReport, 'summaries' | 'failure'>,
+  ): Promise<RunReport> {
+    const { lake } = this;
+    const { command, account, pipelines } = purposeOf(this.#request);
+    const { lake: location, endpoint, isEndpointConfigured } = this.#request.options;
+    const { clock, emit } = this.#context;
+    const times = { startedAt: this.#startedAt, endedAt: clock.now(), clockOffsetSeconds: this.#clockOffsetSeconds };
+    // Only the summary of a run that loaded nothing has it.
+    const isIdle = summaries.every(({ slices }) => slices === 0);
+    const report: RunReport = {
+      account,
+      run: lake.run,
+      range: job.range,
+      lake: location,
+      forgottenBefore: isIdle ? lake.snapshot.forgottenBefore(account) : undefined,
+      seconds: (times.endedAt - times.startedAt) / 1000,
+      summaries,
+      failure,
+      catalog: catalogVersion(lake),
+    };
+    await noteRun(
+      lake.store,
+      report,
+      { command, ...times, endpoint, isEndpointConfigured, requested: pipelines },
+      emit,
+    );
+    if (this.#notes.length + requested.length > 0) await removeLoadedNotes(lake, account, emit);
+    emit({ event: 'run-ended', status: failure === undefined ? 'done' : 'failed', seconds: report.seconds });
+    // A run that failed loads the days that it left out when it runs again.
+    const leftOut = failure === undefined ? leftOutDays(lake, account) : undefined;
+    if (leftOut !== undefined) emit({ event: 'days-left-out', account, reason: leftOutText(leftOut) });
+    return report;
   }
 }
 

@@ -22,7 +22,7 @@ import { apiNames, defaultApi, type Api } from '../../sources/finances/api-names
 import type { CommandResult } from '../command-result.js';
 import type { RunContext } from '../context.js';
 import type { SyncSummary } from '../results.js';
-import { withLoad, type LoadPlan } from './load.js';
+import { loadResult, withLoad, type LoadPlan } from './load.js';
 import { readLoadRequest, type LoadRequest } from './load-request.js';
 import type { LoadOptions } from './run-settings.js';
 
@@ -57,7 +57,8 @@ export async function sync(
     lag_seconds: lake === undefined ? null : lagSeconds(freshness(request, lake), clock.now()),
     lake_begun: false,
   });
-  return withLoad(request, context, known, async ({ lake, unfinished, run }) => {
+  return withLoad(request, context, known, async (load) => {
+    const { lake, unfinished } = load;
     const left = leftPipelines(request, lake).map(({ name }) => name);
     if (lake.snapshot.isEmpty) emit({ event: 'lake-begun', lake: options.lake });
     if (left.length > 0) emit({ event: 'api-left', account, pipelines: left, api: loadedApi(lake, account) });
@@ -69,7 +70,7 @@ export async function sync(
       }
     }
 
-    const report = await run({ ...plan, failureAfter: (now) => lateness(request, plan, now) });
+    const report = await load.run({ ...plan, failureAfter: (now) => lateness(request, plan, now) });
     const { isRead, findings, failure, serviceNow } = report;
     // Holes, or an export that failed, don't make the next run read again.
     if (isRead) await noteLookBacks(lake, account, plan.days, { ...request, lookBacks }, emit);
@@ -82,16 +83,13 @@ export async function sync(
     if (late !== undefined) emit({ event: 'lake-lags', reason: late.message });
     const found = findingsText(findings);
     const unchanged = isRead && plan.isRereading ? 'Nothing has changed in what was read again\n' : '';
-    return {
-      report,
-      texts: [summaryText(report), found === '' ? unchanged : found, lagText(report, reached, serviceNow)],
-      summary: {
-        ...summaryObject(report),
-        ...findingsObject(findings),
-        lag_seconds: lagSeconds(reached, serviceNow),
-        lake_begun: plan.isBegun,
-      },
-    };
+    const texts = [summaryText(report), found === '' ? unchanged : found, lagText(report, reached, serviceNow)];
+    return loadResult(report, texts, {
+      ...summaryObject(report),
+      ...findingsObject(findings),
+      lag_seconds: lagSeconds(reached, serviceNow),
+      lake_begun: plan.isBegun,
+    });
   });
 }
 
