@@ -50,8 +50,8 @@ export async function sync(
 ): Promise<CommandResult<SyncSummary>> {
   const { clock, emit } = context;
   const request = readRequest(options, turns?.began ?? clock.now());
-  const { account, maxLagMs, end } = request;
-  const unbegun = unbegunSummary(clock, { account, lake: options.lake, from: null, to: end });
+  const { account, maxLagMs, range } = request;
+  const unbegun = unbegunSummary(clock, { account, lake: options.lake, from: null, to: range.end });
   const known = (lake: Lake | undefined) => ({
     ...unbegun(),
     lag_seconds: lake === undefined ? null : lagSeconds(freshness(request, lake), clock.now()),
@@ -94,28 +94,24 @@ export async function sync(
 }
 
 /** What a sync is requested to do, which doesn't depend on what is loaded. */
-interface SyncRequest extends LoadRequest, Pick<LookBackQuestion, 'lookBack' | 'now' | 'end'> {
+interface SyncRequest extends LoadRequest, Pick<LookBackQuestion, 'lookBack'> {
   /** Its pipelines, and those that they need. */
   readonly names: ReadonlySet<string>;
   /** Its pipelines with windows, whose gaps and look-backs decide. */
   readonly windowed: readonly FinancesPipeline[];
-  /** What is to be loaded since `--from`, or the setting; undefined: neither is there. */
-  readonly wanted: Window | undefined;
 }
 
 /** @throws LedgerlakeError USAGE */
 function readRequest(options: LoadOptions, now: number): SyncRequest {
-  const { lookBack = runSettings.lookBack.default, from } = options;
+  const { lookBack = runSettings.lookBack.default } = options;
   const request = readLoadRequest('sync', options, now);
-  const { pipelines, range } = request;
+  const { pipelines } = request;
   const names = new Set(withNeeds(pipelines).map(({ name }) => name));
   return {
     ...request,
     names,
     windowed: windowedOf(pipelines).filter(({ name }) => names.has(name)),
     lookBack,
-    end: range.end,
-    wanted: from === undefined ? undefined : range,
   };
 }
 
@@ -132,9 +128,9 @@ function freshness(
   plan?: SyncPlan,
   pipelines: readonly FinancesPipeline[] = [...request.windowed, ...leftPipelines(request, lake)],
 ): Freshness | undefined {
-  const { account, end } = request;
+  const { account, range } = request;
   const dated = pipelines.filter(({ slicing }) => slicing.loadKeyKind === 'window');
-  return freshnessOf(lake, account, dated, { end, requested: plan?.job.requested, missing: plan?.missing });
+  return freshnessOf(lake, account, dated, { end: range.end, requested: plan?.job.requested, missing: plan?.missing });
 }
 
 /** The failure of a sync that has loaded its plan into a lake that is older than allowed; undefined where it isn't. */
@@ -179,7 +175,7 @@ interface SyncPlan extends LoadPlan {
 
 /** Plans what pipelines load and read again. */
 function planSync(
-  { options, pipelines: chosen, account, names, windowed, lookBack, now, end, wanted }: SyncRequest,
+  { options, pipelines: chosen, account, names, windowed, lookBack, now, range }: SyncRequest,
   {
     lake,
     unfinished,
@@ -193,7 +189,9 @@ function planSync(
   },
 ): SyncPlan {
   const pipelines = [...chosen, ...reportsToSync(lake, account, options, unfinished)];
-  const configured = wanted === undefined ? [] : configuredRanges(lake, account, [...names], wanted);
+  const { end } = range;
+  // Without `from`, in an option or a setting, its start is a default.
+  const configured = options.from === undefined ? [] : configuredRanges(lake, account, [...names], range);
   const requested = [...unfinished, ...configured];
   const missing = new Map<string, readonly Window[]>();
   const days = new Map<string, number>();
