@@ -3,16 +3,16 @@ import { dirname, join, normalize } from 'node:path';
 import { expect, test } from 'vitest';
 import { tables } from '../src/sources/finances/lake-tables.js';
 
-/** The layers of ARCHITECTURE.md: what each folder of `src/` may import beside itself. `pipelines` is the folder beside `src/`. */
+/** The layers of ARCHITECTURE.md: what each folder of `src/` imports beside itself. `pipelines` is the folder beside `src/`. */
 const layers: Readonly<Record<string, readonly string[]>> = {
   core: [],
   lake: ['core'],
   engine: ['core', 'lake'],
   sources: ['core', 'lake', 'engine'],
-  pipelines: ['core', 'lake', 'engine', 'sources'],
+  pipelines: ['core', 'engine', 'sources'],
   app: ['core', 'lake', 'engine', 'sources', 'pipelines', 'observe'],
   observe: ['core'],
-  serve: ['core', 'lake', 'engine', 'sources', 'pipelines', 'app'],
+  serve: ['core', 'lake', 'sources', 'pipelines'],
   emulator: ['core', 'sources', 'serve'],
   library: ['core', 'engine', 'sources', 'app', 'emulator'],
   cli: ['core', 'lake', 'engine', 'sources', 'pipelines', 'app', 'observe', 'serve', 'emulator'],
@@ -107,6 +107,14 @@ test('every source lies in a layer, and imports no layer above its own', () => {
       .map((path) => `${file} imports ${path}`);
   });
   expect(faults).toEqual([]);
+});
+
+test('each layer imports all that it may', () => {
+  const used = importsOfFolders(layerOf);
+  const unused = Object.entries(layers).flatMap(([layer, below]) =>
+    below.filter((other) => used.get(layer)?.has(other) !== true).map((other) => `${layer} imports nothing of ${other}`),
+  );
+  expect(unused).toEqual([]);
 });
 
 test('a circle would be found', () => {

@@ -99,6 +99,19 @@ test('ARCHITECTURE.md: the files and folders that it names are there', async () 
   expect(missing).toEqual([]);
 });
 
+test('ARCHITECTURE.md: the code that it names is there', async () => {
+  const folders = ['src', 'pipelines', 'test'];
+  const texts = folders.map(async (folder) => {
+    const paths = (await readdir(folder, { recursive: true })).filter((path) => /\.(?:ts|sql)$/.test(path));
+    return Promise.all(paths.map((path) => readFile(join(folder, path), 'utf8')));
+  });
+  const words = new Set((await Promise.all(texts)).flat().flatMap((text) => text.match(/\w+/g) ?? []));
+  const page = await readFile('ARCHITECTURE.md', 'utf8');
+  const named = [...page.matchAll(/`(\w+)(?:\.(\w+))?(?:\(…\))?`/g)].flatMap(([, ...names]) => names.filter(Boolean));
+  expect(named.length).toBeGreaterThan(50);
+  expect(named.filter((name) => !words.has(name))).toEqual([]);
+});
+
 /** What the headings of a page are linked by. */
 function headingsOf(text: string): string[] {
   return [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
