@@ -64,6 +64,14 @@ export default tseslint.config(
     files: ['src/**/*.ts', 'pipelines/**/*.ts'],
     rules: { 'no-restricted-imports': restricted([]) },
   },
+  {
+    files: ['src/**/*.ts', 'pipelines/**/*.ts'],
+    // The system clock, and what compares with times of the file system or of the queue in Redis.
+    ignores: ['src/core/clock.ts', 'src/lake/files/file-cache.ts', 'src/app/fleet/turn-queue.ts'],
+    rules: {
+      'no-restricted-properties': ['error', { object: 'Date', property: 'now', message: 'A clock is an argument.' }],
+    },
+  },
   { files: openingFiles, rules: { 'no-restricted-imports': restricted([], true) } },
   ...[...new Set(Object.values(importers))].map((file) => ({
     files: [file],

@@ -1,5 +1,6 @@
 import type { Emit } from '../../core/events/run-event.js';
 import { existsSync } from 'node:fs';
+import type { Clock } from '../../core/clock.js';
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
 import type { Database, QueryOptions } from '../../core/duckdb/connection.js';
 import type { LakeFiles } from '../../core/duckdb/views.js';
@@ -22,6 +23,7 @@ const loggedMs = 5000;
  */
 export class FetchedFiles {
   readonly #lake: Lake;
+  readonly #clock: Clock;
   readonly #cache: FileCache;
   readonly #scope: CommandScope & { readonly lake: string };
   readonly #emit: Emit;
@@ -29,8 +31,15 @@ export class FetchedFiles {
   readonly #fetched = new Set<string>();
   #loggedAt = 0;
 
-  constructor(lake: Lake, settings: CacheSettings, scope: CommandScope & { readonly lake: string }, emit: Emit) {
+  constructor(
+    lake: Lake,
+    clock: Clock,
+    settings: CacheSettings,
+    scope: CommandScope & { readonly lake: string },
+    emit: Emit,
+  ) {
     this.#lake = lake;
+    this.#clock = clock;
     this.#cache = new FileCache(lake.store, settings);
     this.#scope = scope;
     this.#emit = emit;
@@ -127,7 +136,7 @@ export class FetchedFiles {
   }
 
   #logProgress({ files, bytes, doneBytes }: FetchProgress): void {
-    const now = Date.now();
+    const now = this.#clock.now();
     if (bytes < loggedBytes || (now - this.#loggedAt < loggedMs && doneBytes < bytes)) return;
     this.#loggedAt = now;
     this.#emit({

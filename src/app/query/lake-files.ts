@@ -90,7 +90,9 @@ export async function lakeReader(
   const viewSettings = await readViewSettings(settings);
   if (at !== undefined) await lake.goTo(at);
   const isLocal = lake.store.localPath('') !== undefined;
-  const fetched = isLocal ? undefined : new FetchedFiles(lake, cacheOf(settings), { ...scope, lake: location }, emit);
+  const fetched = isLocal
+    ? undefined
+    : new FetchedFiles(lake, clock, cacheOf(settings), { ...scope, lake: location }, emit);
   // An earlier version lacks files of which the copies are needed.
   if (at === undefined) await fetched?.removeForgotten();
   for (const account of accounts ?? []) refuseUnknownAccount(account, lake.snapshot.accounts(), location);
