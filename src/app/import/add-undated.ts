@@ -12,7 +12,7 @@ import type { PageSpans } from './chunks/page-spans.js';
 import { compareEvents, type StoredEvents } from '../../lake/loads/undated-events.js';
 import type { GatheredLines } from './chunks/chunk-lines.js';
 import type { ChunkThreads } from './chunks/chunk-threads.js';
-import { numberInId, sharedMeanwhile, storedOfMonths } from './month-union.js';
+import { nthInId, sharedMeanwhile, storedOfMonths } from './month-union.js';
 import {
   newFilesOf,
   loadKeysOfStaged,
@@ -50,8 +50,8 @@ type Resources = ImportResources & StoredReading;
 interface UndatedEvent extends Window {
   readonly input: number;
   readonly number: number;
-  /** Its number among equal ones of the span, once it is added. */
-  times: number;
+  /** Which one it is of equal ones of the span, once it is added. */
+  nth: number;
 }
 
 /**
@@ -104,11 +104,11 @@ function extentOf({ pages }: UndatedEvents, { starts, ends }: PageSpans): Window
   return { start, end };
 }
 
-/** Equal events of the lake, and the last number in the ids of imported ones by load key. */
+/** Equal events of the lake, and of the imported ones the last `nth` by load key. */
 interface EqualEvents extends StoredEvents {
   readonly loaded: Window[];
   readonly imported: Window[];
-  readonly numbers: Map<string, number>;
+  readonly lastNth: Map<string, number>;
 }
 
 /** The events of the lake that equal some of the inputs', by content hash. */
@@ -127,7 +127,7 @@ async function storedEvents(
   const isEqual = `content_hash IN (SELECT content_hash FROM read_csv(${literal(contents)}, header = false, auto_detect = false, columns = {content_hash: 'VARCHAR'}))`;
   const rows = await withStoredFiles(options, resources, candidates, (paths) =>
     database.rows(
-      `SELECT content_hash, epoch_ms(window_start) AS start, epoch_ms(window_end) AS "end", count(*) AS times, max(${numberInId}) AS number ` +
+      `SELECT content_hash, epoch_ms(window_start) AS start, epoch_ms(window_end) AS "end", count(*) AS times, max(${nthInId}) AS last_nth ` +
         `FROM ${rowsIn(paths)} WHERE posted_at IS NULL AND ${isEqual} GROUP BY ALL ORDER BY ALL`,
     ),
   );
@@ -138,14 +138,14 @@ async function storedEvents(
   );
   for (const row of rows) {
     const content = String(row['content_hash']);
-    const equal = found.get(content) ?? { loaded: [], imported: [], numbers: new Map<string, number>() };
+    const equal = found.get(content) ?? { loaded: [], imported: [], lastNth: new Map<string, number>() };
     found.set(content, equal);
     const span = { start: Number(row['start']), end: Number(row['end']) };
     const isLoaded = loaded.has(importedKey(span));
     const list = isLoaded ? equal.loaded : equal.imported;
     // An object for each: each can be paired once.
     for (let time = 0; time < Number(row['times']); time++) list.push({ ...span });
-    if (!isLoaded) equal.numbers.set(importedKey(span), Number(row['number']));
+    if (!isLoaded) equal.lastNth.set(importedKey(span), Number(row['last_nth']));
   }
   return found;
 }
@@ -163,23 +163,22 @@ function compareInputs(
     const byContent = new Map<string, UndatedEvent[]>();
     for (const [number, content] of undated.contents.entries()) {
       const page = undated.pages[number] ?? 0;
-      const event = { input, number, start: spans.starts[page] ?? 0, end: spans.ends[page] ?? 0, times: 0 };
+      const event = { input, number, start: spans.starts[page] ?? 0, end: spans.ends[page] ?? 0, nth: 0 };
       const list = byContent.get(content);
       if (list === undefined) byContent.set(content, [event]);
       else list.push(event);
     }
     const ofInput: UndatedEvent[] = [];
     for (const [content, list] of byContent) {
-      const stored = equal.get(content) ?? { loaded: [], imported: [], numbers: new Map<string, number>() };
+      const stored = equal.get(content) ?? { loaded: [], imported: [], lastNth: new Map<string, number>() };
       const result = compareEvents(list, isShared(input) ? stored : { ...stored, imported: [] }, loaded);
       known += result.known;
       undecided += result.undecided;
       for (const { start } of result.leftOut) count(leftOut, start, 1);
       for (const event of result.added) {
         const key = importedKey(event);
-        const number = (stored.numbers.get(key) ?? 0) + 1;
-        stored.numbers.set(key, number);
-        event.times = number;
+        event.nth = (stored.lastNth.get(key) ?? 0) + 1;
+        stored.lastNth.set(key, event.nth);
         stored.imported.push(event);
         ofInput.push(event);
       }
@@ -231,8 +230,8 @@ async function encodeEvents(
       const { flat } = await flattened;
       await before;
       if (flat?.starts.length !== chunk.events.length) throw new Error('expected an event for each line');
-      const numbers = Int32Array.from(chunk.events, ({ times }) => times);
-      return { encoding: stageMonths(task, { ...flat, times: numbers }, { pipeline, account, positions, workspace }) };
+      const nth = Int32Array.from(chunk.events, (event) => event.nth);
+      return { encoding: stageMonths(task, { ...flat, nth }, { pipeline, account, positions, workspace }) };
     })();
     turn = markHandled(encoded);
     const done = markHandled(encoded.then(({ encoding }) => encoding));

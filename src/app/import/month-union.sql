@@ -1,5 +1,5 @@
--- The tables of a month's union, over `staged_events` (the events of the inputs' files, `file` and `row` numbered, with their `input` and
--- the `number` in their id), `stored_events` (what the lake has of their days) and `loaded_windows`.
+-- The tables of a month's union, over `staged_events` (the events of the inputs' files, `file` and `row` numbered, with their `input`, and
+-- in `nth_in_id` the `nth` that their id has), `stored_events` (what the lake has of their days) and `loaded_windows`.
 --
 -- next_positions: one row for each day of which the lake has imported events; next_position: in that day.
 CREATE OR REPLACE TEMP TABLE next_positions AS
@@ -9,7 +9,7 @@ WHERE window_end - window_start = INTERVAL 24 HOUR
 GROUP BY ALL;
 -- compared_events: one row for each staged event that isn't the only one of its content, or that is of a loaded window.
 --
--- nth: its number among equal events of its input; times: how many of them the lake has; is_double: whether an input before has the
+-- nth: which one it is of equal events of its input; times: how many of them the lake has; is_double: whether an input before has the
 -- content; is_kept: whether it is added.
 CREATE OR REPLACE TEMP TABLE compared_events AS
 WITH
@@ -21,7 +21,7 @@ WITH
   ),
   staged_ AS (
     SELECT
-      file, input, row, number, content_hash, window_start,
+      file, input, row, nth_in_id, content_hash, window_start,
       EXISTS (FROM loaded_windows WHERE posted_at >= window_starts AND posted_at < window_ends) AS is_loaded
     FROM staged_events
   ),
@@ -30,7 +30,7 @@ WITH
     FROM staged_
     WHERE is_loaded OR content_hash IN (SELECT content_hash FROM repeated_)
   ),
-  -- Of equal events with the same number the first input's is added.
+  -- Of equal events with the same `nth` the first input's is added.
   turns_ AS (
     SELECT
       numbered_.*,

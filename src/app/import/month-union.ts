@@ -39,8 +39,8 @@ interface MonthUnion {
   readonly shared: ReadonlySet<number>;
 }
 
-/** In SQL: the number of an event among equal ones, which is at the end of its id. */
-export const numberInId = "coalesce(TRY_CAST(split_part(event_id, '-', 2) AS INTEGER), 1)";
+/** In SQL: which one an event is of equal ones, by the end of its id. */
+export const nthInId = "coalesce(TRY_CAST(split_part(event_id, '-', 2) AS INTEGER), 1)";
 
 /**
  * Compares the staged events of a month, which all have dates, with each other and with the lake. Afterwards the lake has as many equal
@@ -66,7 +66,7 @@ export async function uniteMonth(
   for (const { day, next_position: next } of lasts) positions.skip(dayOf(Number(day)), Number(next));
   const moved = new Set(lasts.map(({ day }) => Number(day)));
   const counted = await database.rows(
-    'SELECT file, count(*) FILTER (NOT is_kept) AS dropped, count(*) FILTER (is_kept AND number <> nth) AS renumbered, ' +
+    'SELECT file, count(*) FILTER (NOT is_kept) AS dropped, count(*) FILTER (is_kept AND nth_in_id <> nth) AS renumbered, ' +
       'count(*) FILTER (NOT is_kept AND (nth <= times OR NOT is_loaded)) AS known FROM compared_events GROUP BY file',
   );
   const added: StagedMonth[] = [];
@@ -160,7 +160,7 @@ async function createTables(
   );
   const windows = JSON.stringify(loaded.map(({ start, end }) => ({ start, end })));
   const tables = [
-    `VIEW staged_events AS SELECT found.*, file_row_number AS row, ${numberInId} AS number, file, input FROM ${files} AS found ` +
+    `VIEW staged_events AS SELECT found.*, file_row_number AS row, ${nthInId} AS nth_in_id, file, input FROM ${files} AS found ` +
       `JOIN ${inputsOf(staged)} ON found.filename = files.path`,
     `VIEW stored_events AS FROM ${stored.length === 0 ? 'staged_events LIMIT 0' : rowsIn(stored)}`,
     'TABLE loaded_windows AS SELECT make_timestamptz(start * 1000) AS window_starts, make_timestamptz("end" * 1000) AS window_ends ' +
@@ -170,7 +170,7 @@ async function createTables(
   for (const statement of statementsOf(unionTables)) await database.execute(statement);
 }
 
-/** Writes the kept events of a staged month, with their numbers and positions. */
+/** Writes the kept events of a staged month, with the ends of their ids and their positions. */
 async function keptMonth(
   { account }: ImportTarget,
   pipeline: PipelineTables,

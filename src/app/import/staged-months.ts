@@ -55,7 +55,7 @@ interface Staging {
  */
 export async function stageMonths(
   task: ChunkTask,
-  { starts, ends, times, months }: FlatEvents,
+  { starts, ends, nth, months }: FlatEvents,
   { pipeline, account, positions, workspace }: Staging,
 ): Promise<EncodedStage[]> {
   const taken = new Int32Array(starts.length);
@@ -74,7 +74,7 @@ export async function stageMonths(
     const spans = all.map(({ span }) => span);
     return { month, rows, spans, metadata: metadataOf(pipeline.name, { account, loadKeys: spans.map(importedKey) }) };
   });
-  const encoded = await task.encode({ times, positions: taken, months: placed });
+  const encoded = await task.encode({ nth, positions: taken, months: placed });
   const staged: EncodedStage[] = [];
   for (const [at, { month, spans }] of placed.entries()) {
     const files = encoded[at];

@@ -71,11 +71,11 @@ export function compareEvents<T extends Window>(
  * Which of some equal imported events a loaded window replaces: the ones whose span is most like the window.
  *
  * @param events those that reach into the window, and whose span is not loaded; the window replaces the others anyway
- * @param number how many equal events the window's answer has, less those that it replaces anyway
+ * @param times how many equal events the window's answer has, less those that it replaces anyway
  */
-export function replacedEvents<T extends Window>(events: readonly T[], number: number, window: Window): readonly T[] {
+export function replacedEvents<T extends Window>(events: readonly T[], times: number, window: Window): readonly T[] {
   const alike = events.toSorted((a, b) => likeness(b, window) - likeness(a, window) || byEnd(a, b));
-  return alike.slice(0, Math.max(0, number));
+  return alike.slice(0, Math.max(0, times));
 }
 
 /** Whether windows, joined, cover all of a span. */

@@ -113,9 +113,9 @@ async function replacedUndated(
   const stored =
     replaced.length === 0 ? `${incoming} WHERE false` : `FROM ${rowsIn(replaced)} WHERE ${loadKeyCondition(whole)}`;
   const left = await workspace.database.rows(statementOver({ incoming_: incoming, stored_: stored }, undatedContents));
-  const numbers = new Map(left.map(({ content_hash, number }) => [String(content_hash), Number(number)]));
+  const timesOf = new Map(left.map(({ content_hash, times }) => [String(content_hash), Number(times)]));
   return [...groupBy(events, ({ content }) => content)].flatMap(([content, equal]) =>
-    replacedEvents(equal, numbers.get(content) ?? 0, window).map(({ id }) => id),
+    replacedEvents(equal, timesOf.get(content) ?? 0, window).map(({ id }) => id),
   );
 }
 

@@ -2,14 +2,14 @@
 --
 -- events_: one row for each event of the bundle, with the same. An event that occurs several times has as many sets of equal entries, of
 -- which each side gets as many as it has events.
-SELECT numbered_.* EXCLUDE (number), coalesce(number <= times, false) AS "is replaced"
+SELECT numbered_.* EXCLUDE (nth), coalesce(nth <= times, false) AS "is replaced"
 FROM (
-  SELECT *, 1 AS number
+  SELECT *, 1 AS nth
   FROM entries_
   WHERE event_id NOT IN (SELECT event_id FROM events_ GROUP BY event_id HAVING count(*) > 1)
   UNION ALL
   -- To number them all would take memory.
-  SELECT *, row_number() OVER (PARTITION BY event_id, effective_at, entry ORDER BY file_row_number) AS number
+  SELECT *, row_number() OVER (PARTITION BY event_id, effective_at, entry ORDER BY file_row_number) AS nth
   FROM entries_
   WHERE event_id IN (SELECT event_id FROM events_ GROUP BY event_id HAVING count(*) > 1)
 ) AS numbered_ LEFT JOIN (

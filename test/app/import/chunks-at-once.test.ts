@@ -28,7 +28,7 @@ function placed(body: string): Parameters<ChunkEncoder['encode']> {
   if (flat === undefined) throw new Error('expected events with dates');
   const positions = Int32Array.from({ length: events }, (_, row) => row);
   const months = flat.months.map((one) => ({ ...one, metadata: new Map() }));
-  return [lines, flat.rows, { times: flat.times, positions, months }];
+  return [lines, flat.rows, { nth: flat.nth, positions, months }];
 }
 
 const pages = [300, 40, 170, 1].map((events, number) => page(number, events));

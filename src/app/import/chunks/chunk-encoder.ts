@@ -13,8 +13,8 @@ import { privateCopy, type ChunkLines } from './chunk-lines.js';
 
 /** The events of a chunk as they are written. */
 export interface PlacedEvents {
-  /** The number of each event among equal ones, from 1. */
-  readonly times: Int32Array<ArrayBuffer>;
+  /** Which one each event is of equal ones, from 1. */
+  readonly nth: Int32Array<ArrayBuffer>;
   /** The position of each event in its span. */
   readonly positions: Int32Array<ArrayBuffer>;
   readonly months: readonly {
@@ -57,11 +57,11 @@ export class ChunkEncoder {
     this.#memory.clear();
     this.#lines = privateCopy(lines, this.#lines);
     this.#rows.take(rows.memory, this.#lines);
-    const { times, positions, months } = placed;
+    const { nth, positions, months } = placed;
     this.#rows.events.position.assign(positions);
     const ids = new HashedIds(this.#rows, rows.hashes);
     const effective = int64sOf(rows.instants);
-    const finished = finishedSlice({ rows: this.#rows, ids: ids.numbered(times), effective }, this.#memory);
+    const finished = finishedSlice({ rows: this.#rows, ids: ids.numbered(nth), effective }, this.#memory);
     const encoded: EncodedMonth[] = [];
     for (const { month, rows: ofMonth, metadata } of months) {
       const files = new Map<string, EncodedFile>();

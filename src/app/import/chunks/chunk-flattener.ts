@@ -57,8 +57,8 @@ export interface FlatEvents {
   /** Start and end of each event's span, in milliseconds since 1970. */
   readonly starts: Float64Array<ArrayBuffer>;
   readonly ends: Float64Array<ArrayBuffer>;
-  /** The number of each event among equal ones of the chunk, from 1. */
-  readonly times: Int32Array<ArrayBuffer>;
+  /** Which one each event is of equal ones of the chunk, from 1. */
+  readonly nth: Int32Array<ArrayBuffer>;
   /** In order. */
   readonly months: readonly FlatMonth[];
   readonly rows: ChunkRows;
@@ -219,15 +219,15 @@ export class ChunkFlattener {
       instants: memory.int64s(instants),
     };
     const inOrder = [...months].toSorted(([a], [b]) => compare(a, b));
-    const times = ids.times((row) => isDated[row] === 1);
+    const nth = ids.nth((row) => isDated[row] === 1);
     const flat: FlatEvents = {
       starts,
       ends,
-      times,
+      nth,
       months: inOrder.map(([name, ofMonth]) => ({
         month: name,
         rows: Int32Array.from(ofMonth),
-        fingerprints: ids.fingerprints(ofMonth.filter((row) => times[row] === 1)),
+        fingerprints: ids.fingerprints(ofMonth.filter((row) => nth[row] === 1)),
       })),
       rows: { ...copies, reusable: memory.reusable },
     };

@@ -34,12 +34,12 @@ export function contentHashOf(list: string, raw: Buffer): string {
  */
 export function eventIds(rows: SliceRows, leftOut: ReadonlySet<number> = new Set()): EventIds {
   const ids = new HashedIds(rows);
-  return ids.numbered(ids.times((row) => !leftOut.has(row)));
+  return ids.numbered(ids.nth((row) => !leftOut.has(row)));
 }
 
 /** What follows the id of the second, third … identical event or line: `-2`, `-3` … */
-export function numberSuffix(times: number): string {
-  return times === 1 ? '' : `-${times}`;
+export function nthSuffix(nth: number): string {
+  return nth === 1 ? '' : `-${nth}`;
 }
 
 /** Concatenated hashes of events' contents and ids. */
@@ -48,7 +48,7 @@ export interface IdHashes {
   readonly hashes: Uint8Array;
 }
 
-/** Ids as hashes without number suffixes: identical events share one. */
+/** Ids as hashes without suffixes: identical events share one. */
 export class HashedIds {
   /** Concatenated hashes of all events. */
   readonly #contents: Uint8Array;
@@ -130,18 +130,18 @@ export class HashedIds {
     return digestOf(this.#hashed.subarray(0, end));
   }
 
-  /** The number of each event among those with the same id, from 1; 1 for those that aren't counted. */
-  times(isCounted: (row: number) => boolean): Int32Array<ArrayBuffer> {
+  /** Which one each event is of those with the same id, from 1; 1 for those that aren't counted. */
+  nth(isCounted: (row: number) => boolean): Int32Array<ArrayBuffer> {
     const seen = new Map<string, number>();
-    const times = new Int32Array(this.#rows.events.length).fill(1);
-    for (let row = 0; row < times.length; row++) {
+    const nth = new Int32Array(this.#rows.events.length).fill(1);
+    for (let row = 0; row < nth.length; row++) {
       if (!isCounted(row)) continue;
       const id = this.eventId(row);
       const count = (seen.get(id) ?? 0) + 1;
       seen.set(id, count);
-      times[row] = count;
+      nth[row] = count;
     }
-    return times;
+    return nth;
   }
 
   /** The first 64 bits of the content hashes of some events. */
@@ -164,12 +164,12 @@ export class HashedIds {
     return String(this.#prefix(row)) + hexOf(this.#hashes, row);
   }
 
-  /** @param times of each event its number among those with the same hash, from 1 */
-  numbered(times: Int32Array): EventIds {
+  /** @param nth which one each event is of those with the same hash, from 1 */
+  numbered(nth: Int32Array): EventIds {
     const around = (row: number): HexAffixes | undefined => {
       const prefix = this.#prefix(row);
-      const count = times[row] ?? 1;
-      return prefix.length === 0 && count === 1 ? undefined : { prefix, suffix: Buffer.from(numberSuffix(count)) };
+      const which = nth[row] ?? 1;
+      return prefix.length === 0 && which === 1 ? undefined : { prefix, suffix: Buffer.from(nthSuffix(which)) };
     };
     return {
       contentHashes: (chosen, memory) => hexArray(this.#contents, hashBytes, chosen, memory),

@@ -16,7 +16,7 @@ import { excerpt } from '../../../engine/retry/api-refusal.js';
 import type { Warnings } from '../../../engine/run/pipeline.js';
 import { readInteger, readScaled } from '../../../core/numeric/decimal.js';
 import { monthOf } from '../../../core/windows.js';
-import { contentHashOf, numberSuffix } from '../model/event-ids.js';
+import { contentHashOf, nthSuffix } from '../model/event-ids.js';
 import { decimalMarkOf, plainAmount, type DecimalMark, type UnclearAmounts } from './amount-forms.js';
 import { reportDay, reportInstant, slashOrderOf, type SlashOrder } from './date-forms.js';
 import { lineKind, type LineKind } from './line-kinds.js';
@@ -212,10 +212,10 @@ class SettlementReader {
     for (const [row, { number, raw }] of lines.entries()) {
       const fields = fieldsOf(raw);
       const hash = contentHashOf(settlementLines.name, Buffer.from(raw));
-      const time = (times.get(hash) ?? 0) + 1;
-      times.set(hash, time);
+      const nth = (times.get(hash) ?? 0) + 1;
+      times.set(hash, nth);
       hashes[row] = hash;
-      ids[row] = `${id}:${hash}${numberSuffix(time)}`;
+      ids[row] = `${id}:${hash}${nthSuffix(nth)}`;
       for (const column of fieldColumns) column.texts.pushField(column.read(fields));
 
       const amountText = read.amount(fields);
